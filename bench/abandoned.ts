@@ -28,9 +28,18 @@ const ACCOUNTS_PER_COMMIT = 10
 const CREDIT = 10_000_000
 
 const include: PrepaidInclude = {
-  ...{ id: '1', externalId: 1, name: 'MONEY', kind: 'totalCost', usaget: '', priority: 10 },
-  ...{ fromMs: 0, toMs: FOREVER_MS, shared: false, unlimited: false },
-  ...{ allowedIn: null, moreUsagets: [] },
+  id: '1',
+  externalId: 1,
+  name: 'MONEY',
+  kind: 'totalCost',
+  usaget: '',
+  priority: 10,
+  fromMs: 0,
+  toMs: FOREVER_MS,
+  shared: false,
+  unlimited: false,
+  allowedIn: null,
+  moreUsagets: [],
 }
 
 export function sessionIdOf(index: number): string {
@@ -123,13 +132,26 @@ function openOne(
 ): { owner: OwnerState; session: Session } {
   const tariff = {
     tiers: [{ units: UNLIMITED, interval: MIB, price: MIB_PRICE, ceil: true }],
-    ...{ access: 0, extraDigits: 0, terms: null },
+    access: 0,
+    extraDigits: 0,
+    terms: null,
   }
   const { key: cycle, toMs: endMs } = cycleAt(nowMs, 'UTC', 1)
   const next: SegmentStart = {
-    ...{ key: 'DATA', rateKey: 'DATA', plan: 'DEMO_PREPAID', cycle, tariff, priceOf: 'BASE' },
-    ...{ band: '', others: [], taxes: [], rounding: null, hasGroups: false, payers: [] },
-    ...{ isPrepaid: true, endMs },
+    key: 'DATA',
+    rateKey: 'DATA',
+    plan: 'DEMO_PREPAID',
+    cycle,
+    tariff,
+    priceOf: 'BASE',
+    band: '',
+    others: [],
+    taxes: [],
+    rounding: null,
+    hasGroups: false,
+    payers: [],
+    isPrepaid: true,
+    endMs,
   }
   const order = bucketOrder(owner, null, paysFor('data'), nowMs)
   const program = { exact: false, order, nextOrder: order, next, atMs: nowMs, end: 'none' as const }
@@ -138,8 +160,17 @@ function openOne(
   const usage = { ...program, used: USED, requested: 2 * MIB }
   const { service, subscriber } = hasUsed ? settle(granted, usage) : granted
   const session: Session = {
-    ...{ aid: 0, sid: 0, origin: 'http', sessionId: '', state: 'open' },
-    ...{ openedMs: nowMs, client: null, expiresMs, lastNumber: 1, processed: 2, answered: [] },
+    aid: 0,
+    sid: 0,
+    origin: 'http',
+    sessionId: '',
+    state: 'open',
+    openedMs: nowMs,
+    client: null,
+    expiresMs,
+    lastNumber: 1,
+    processed: 2,
+    answered: [],
     services: [service],
   }
   return { owner: subscriber, session }
@@ -147,9 +178,23 @@ function openOne(
 
 function creditLine(aid: number, nowMs: number): OperationLine {
   return {
-    ...{ stamp: `op-${aid}`, aid, sid: aid, operationId: 'first credit', operation: 'inc' },
-    ...{ bucketId: 1, prepaidIncludeId: 1, kind: 'money', usaget: '' },
-    ...{ amount: CREDIT, before: 0, after: CREDIT, repaid: 0, atMs: nowMs },
-    ...{ version: 1, priority: 0, fromMs: 0, toMs: FOREVER_MS },
+    stamp: `op-${aid}`,
+    aid,
+    sid: aid,
+    operationId: 'first credit',
+    operation: 'inc',
+    bucketId: 1,
+    prepaidIncludeId: 1,
+    kind: 'money',
+    usaget: '',
+    amount: CREDIT,
+    before: 0,
+    after: CREDIT,
+    repaid: 0,
+    atMs: nowMs,
+    version: 1,
+    priority: 0,
+    fromMs: 0,
+    toMs: FOREVER_MS,
   }
 }

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { openCatalog } from '../src/catalog/connection.ts'
 import { type CatalogFeed, createCatalogFeed } from '../src/catalog/feed.ts'
 import { compileCalculators } from '../src/rating/match/calculators.ts'
-import { type ChangedRate, RateFinder } from '../src/rating/match/finder.ts'
+import { type ChangedRateRevisions, RateFinder } from '../src/rating/match/finder.ts'
 import { monotonicMs, systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/log.ts'
 import { change, fill, planDocument, rateDocument } from './large-catalogue.ts'
@@ -116,7 +116,7 @@ async function main(): Promise<void> {
   const log = createLogger({ name: 'bench', level: 'error' })
   let told = 0
   const finder = new RateFinder(compileCalculators({}), ['{called_number}', '{USAGET}'])
-  const onRates = (changed: readonly ChangedRate[]) => {
+  const onRates = (changed: readonly ChangedRateRevisions[]) => {
     finder.update(changed)
     told += changed.length
   }

@@ -15,64 +15,64 @@ export class ConnectionLostError extends Error {
 
 /** Sends one request at a time; connects when it has to. */
 export class Client {
-  private socket: Socket | null = null
-  private received = ''
-  private resolve: ((answer: Answer) => void) | null = null
-  private reject: ((error: Error) => void) | null = null
-  private readonly port: number
-  private readonly head: string
+  #socket: Socket | null = null
+  #received = ''
+  #resolve: ((answer: Answer) => void) | null = null
+  #reject: ((error: Error) => void) | null = null
+  readonly #port: number
+  readonly #head: string
 
   constructor(port: number, path = '/realtime', contentType = 'application/json') {
-    this.port = port
+    this.#port = port
     const headers = `Host: localhost\r\nContent-Type: ${contentType}\r\n`
-    this.head = `POST ${path} HTTP/1.1\r\n${headers}Content-Length: `
+    this.#head = `POST ${path} HTTP/1.1\r\n${headers}Content-Length: `
   }
 
   post(body: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.resolve = resolve
-      this.reject = reject
+      this.#resolve = resolve
+      this.#reject = reject
       const length = Buffer.byteLength(body)
-      this.connection().write(`${this.head}${length}\r\n\r\n${body}`)
+      this.#connection().write(`${this.#head}${length}\r\n\r\n${body}`)
     })
   }
 
   close(): void {
-    this.socket?.destroy()
-    this.socket = null
+    this.#socket?.destroy()
+    this.#socket = null
   }
 
-  private connection(): Socket {
-    if (this.socket !== null) return this.socket
-    const socket = connect({ port: this.port, host: '127.0.0.1', noDelay: true })
+  #connection(): Socket {
+    if (this.#socket !== null) return this.#socket
+    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true })
     socket.setEncoding('latin1')
-    this.received = ''
-    socket.on('data', (chunk: string) => this.take(chunk))
+    this.#received = ''
+    socket.on('data', (chunk: string) => this.#take(chunk))
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
-      if (this.socket === socket) this.socket = null
-      const { reject } = this
-      this.resolve = null
-      this.reject = null
+      if (this.#socket === socket) this.#socket = null
+      const reject = this.#reject
+      this.#resolve = null
+      this.#reject = null
       reject?.(new ConnectionLostError('connection lost'))
     })
-    this.socket = socket
+    this.#socket = socket
     return socket
   }
 
-  private take(chunk: string): void {
-    this.received += chunk
-    const headEnd = this.received.indexOf('\r\n\r\n')
+  #take(chunk: string): void {
+    this.#received += chunk
+    const headEnd = this.#received.indexOf('\r\n\r\n')
     if (headEnd < 0) return
-    const at = this.received.toLowerCase().indexOf('content-length: ')
-    const length = Number.parseInt(this.received.slice(at + 16, at + 26), 10)
-    if (this.received.length < headEnd + 4 + length) return
-    const body = this.received.slice(headEnd + 4, headEnd + 4 + length)
-    const status = Number(this.received.slice(9, 12))
-    this.received = ''
-    const { resolve } = this
-    this.resolve = null
-    this.reject = null
+    const at = this.#received.toLowerCase().indexOf('content-length: ')
+    const length = Number.parseInt(this.#received.slice(at + 16, at + 26), 10)
+    if (this.#received.length < headEnd + 4 + length) return
+    const body = this.#received.slice(headEnd + 4, headEnd + 4 + length)
+    const status = Number(this.#received.slice(9, 12))
+    this.#received = ''
+    const resolve = this.#resolve
+    this.#resolve = null
+    this.#reject = null
     resolve?.({ status, body: Buffer.from(body, 'latin1').toString() })
   }
 }

@@ -13,9 +13,15 @@ import { xmlOf } from './xml-text.ts'
 const defaults = fileTypeDefaultsOf(loadConfig({ env: {} }))
 
 export const CONTEXT: DecodeContext = {
-  ...{ origin: 'bench', nowMs: FIRST_MS, servicesMax: 32, zone: 'UTC' },
-  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 86_400_000 },
-  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+  origin: 'bench',
+  nowMs: FIRST_MS,
+  servicesMax: 32,
+  zone: 'UTC',
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 86_400_000,
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
 }
 
 export interface Dialect {
@@ -42,8 +48,13 @@ export const PLAIN: Dialect = {
 /** The plain dialect as a file type: the same fields, mapped. */
 function mapped(parser: Readonly<Record<string, unknown>>, size: Size): Codec<unknown> {
   const mapping = {
-    ...{ src_field: 'usaget', pattern: 'data', usaget: 'data', unit: 'byte' },
-    ...{ volume_type: 'field', volume_src: ['usagev'], rating_group_field: 'rating_group' },
+    src_field: 'usaget',
+    pattern: 'data',
+    usaget: 'data',
+    unit: 'byte',
+    volume_type: 'field',
+    volume_src: ['usagev'],
+    rating_group_field: 'rating_group',
   }
   const services = size === 200 ? {} : { services_field: 'services' }
   const document = {

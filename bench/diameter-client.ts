@@ -40,22 +40,22 @@ interface Waiting {
 
 /** Connects when it has to. Hop-by-hop identifiers are its own, whatever the message has. */
 export class DiameterClient {
-  private socket: Socket | null = null
-  private opening: Promise<Socket> | null = null
-  private received: Buffer = Buffer.alloc(0)
-  private readonly waiting = new Map<number, Waiting>()
-  private nextId = 1
-  private readonly options: Required<DiameterClientOptions>
+  #socket: Socket | null = null
+  #opening: Promise<Socket> | null = null
+  #received: Buffer = Buffer.alloc(0)
+  readonly #waiting = new Map<number, Waiting>()
+  #nextId = 1
+  readonly #options: Required<DiameterClientOptions>
 
   constructor(options: DiameterClientOptions) {
     const { originHost = 'client.example.net', originRealm = 'example.net' } = options
     const { onRequest = () => 2001, onAnswer = () => undefined } = options
-    this.options = { port: options.port, originHost, originRealm, onRequest, onAnswer }
+    this.#options = { port: options.port, originHost, originRealm, onRequest, onAnswer }
   }
 
   /** Sends a whole request and gives the whole answer. Rejects with `ConnectionLostError`. */
   async send(request: Buffer): Promise<Buffer> {
-    return this.exchange(await this.open(), request)
+    return this.#exchange(await this.open(), request)
   }
 
   /** Sends a request, and cuts the connection at once: whether it arrived nobody knows. */
@@ -66,34 +66,34 @@ export class DiameterClient {
   }
 
   close(): void {
-    this.socket?.destroy()
+    this.#socket?.destroy()
   }
 
   /** Connected, with capabilities exchanged. */
   open(): Promise<Socket> {
-    this.opening ??= this.connect().catch((error: unknown) => {
-      this.opening = null
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = null
       throw error
     })
-    return this.opening
+    return this.#opening
   }
 
-  private async connect(): Promise<Socket> {
-    const socket = connect({ port: this.options.port, host: '127.0.0.1', noDelay: true })
-    this.received = Buffer.alloc(0)
-    socket.on('data', (chunk: Buffer) => this.take(socket, chunk))
+  async #connect(): Promise<Socket> {
+    const socket = connect({ port: this.#options.port, host: '127.0.0.1', noDelay: true })
+    this.#received = Buffer.alloc(0)
+    socket.on('data', (chunk: Buffer) => this.#take(socket, chunk))
     socket.on('error', () => socket.destroy())
-    socket.on('close', () => this.lost(socket))
-    this.socket = socket
-    const answer = await this.exchange(socket, this.capabilities())
+    socket.on('close', () => this.#lost(socket))
+    this.#socket = socket
+    const answer = await this.#exchange(socket, this.#capabilities())
     const code = uint32Of(readMessage(answer).avps, avpCode.resultCode)
     if (code === 2001) return socket
     socket.destroy()
     throw new Error(`capabilities were answered ${code}`)
   }
 
-  private capabilities(): Buffer {
-    return this.message(command.capabilitiesExchange, application.base, flags.request, [
+  #capabilities(): Buffer {
+    return this.#message(command.capabilitiesExchange, application.base, flags.request, [
       avp(avpCode.hostIpAddress, Buffer.from([0, 1, 127, 0, 0, 1])),
       uint32Avp(avpCode.vendorId, 0),
       textAvp(avpCode.productName, 'bench'),
@@ -101,14 +101,14 @@ export class DiameterClient {
     ])
   }
 
-  private message(
+  #message(
     code: number,
     applicationId: number,
     bits: number,
     more: readonly WireAvp[],
     ids = { hopByHopId: 0, endToEndId: 0 },
   ): Buffer {
-    const { originHost, originRealm } = this.options
+    const { originHost, originRealm } = this.#options
     const origin = [
       textAvp(avpCode.originHost, originHost),
       textAvp(avpCode.originRealm, originRealm),
@@ -117,63 +117,63 @@ export class DiameterClient {
     return writeMessage({ ...header, avps: [...origin, ...more] })
   }
 
-  private exchange(socket: Socket, request: Buffer): Promise<Buffer> {
-    const id = this.nextId
-    this.nextId = (this.nextId + 1) >>> 0
+  #exchange(socket: Socket, request: Buffer): Promise<Buffer> {
+    const id = this.#nextId
+    this.#nextId = (this.#nextId + 1) >>> 0
     request.writeUInt32BE(id, 12)
     return new Promise((resolve, reject) => {
       if (socket.destroyed) {
         reject(new ConnectionLostError('connection lost'))
         return
       }
-      this.waiting.set(id, { resolve, reject })
+      this.#waiting.set(id, { resolve, reject })
       socket.write(request)
     })
   }
 
-  private take(socket: Socket, chunk: Buffer): void {
-    const bytes = this.received.length === 0 ? chunk : Buffer.concat([this.received, chunk])
+  #take(socket: Socket, chunk: Buffer): void {
+    const bytes = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
     let at = 0
     while (bytes.length - at >= HEADER_BYTES) {
       const length = bytes.readUIntBE(at + 1, 3)
       if (bytes.length - at < length) break
-      this.one(socket, bytes.subarray(at, at + length))
+      this.#one(socket, bytes.subarray(at, at + length))
       at += length
     }
-    this.received = bytes.subarray(at)
+    this.#received = bytes.subarray(at)
   }
 
-  private one(socket: Socket, message: Buffer): void {
+  #one(socket: Socket, message: Buffer): void {
     const header = readHeader(message)
     if ((header.flags & flags.request) !== 0) {
-      this.serve(socket, message)
+      this.#serve(socket, message)
       return
     }
-    const waiting = this.waiting.get(header.hopByHopId)
-    this.waiting.delete(header.hopByHopId)
-    if (waiting === undefined) this.options.onAnswer(header.hopByHopId, message)
+    const waiting = this.#waiting.get(header.hopByHopId)
+    this.#waiting.delete(header.hopByHopId)
+    if (waiting === undefined) this.#options.onAnswer(header.hopByHopId, message)
     else waiting.resolve(message)
   }
 
-  private serve(socket: Socket, request: Buffer): void {
+  #serve(socket: Socket, request: Buffer): void {
     const header = readHeader(request)
     const isOfPeers =
       header.command === command.watchdog || header.command === command.disconnectPeer
-    const code = isOfPeers ? 2001 : this.options.onRequest(request)
+    const code = isOfPeers ? 2001 : this.#options.onRequest(request)
     if (code === 0) return
     const sessionId = find(readMessage(request).avps, avpCode.sessionId)
     const more = [...(sessionId ? [sessionId] : []), uint32Avp(avpCode.resultCode, code)]
     const bits = header.flags & flags.proxiable
-    socket.write(this.message(header.command, header.application, bits, more, header))
+    socket.write(this.#message(header.command, header.application, bits, more, header))
   }
 
-  private lost(socket: Socket): void {
-    if (this.socket === socket) {
-      this.socket = null
-      this.opening = null
+  #lost(socket: Socket): void {
+    if (this.#socket === socket) {
+      this.#socket = null
+      this.#opening = null
     }
-    const waiting = [...this.waiting.values()]
-    this.waiting.clear()
+    const waiting = [...this.#waiting.values()]
+    this.#waiting.clear()
     for (const { reject } of waiting) reject(new ConnectionLostError('connection lost'))
   }
 }

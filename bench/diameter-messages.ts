@@ -67,7 +67,10 @@ function services(type: number): NamedAvps[] {
 function templateOf(type: number): Buffer {
   return writeMessage({
     flags: flags.request | flags.proxiable,
-    ...{ command: command.creditControl, application: 4, hopByHopId: 0, endToEndId: 0 },
+    command: command.creditControl,
+    application: 4,
+    hopByHopId: 0,
+    endToEndId: 0,
     avps: [
       textAvp(avpCode.sessionId, SESSION),
       textAvp(avpCode.originHost, 'pgw1.epc.example.net'),
@@ -119,8 +122,12 @@ function compile(type: number): Template {
   const number = Buffer.alloc(4)
   number.writeUInt32BE(NUMBER)
   return {
-    ...{ bytes, session: at(SESSION), msisdn: at(MSISDN), number: at(number) },
-    ...{ used: all(USED), requested: all(REQUESTED) },
+    bytes,
+    session: at(SESSION),
+    msisdn: at(MSISDN),
+    number: at(number),
+    used: all(USED),
+    requested: all(REQUESTED),
   }
 }
 

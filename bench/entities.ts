@@ -72,8 +72,12 @@ const CALLS: readonly Call[] = [
     path: '/billapi/accounts/create',
     parameters: (index) => ({
       update: {
-        ...{ firstname: 'Ada', lastname: `Byron ${index}`, email: 'ada@example.org' },
-        ...{ country: 'UK', address: '1 Mill Rd', zip_code: 'AB1' },
+        firstname: 'Ada',
+        lastname: `Byron ${index}`,
+        email: 'ada@example.org',
+        country: 'UK',
+        address: '1 Mill Rd',
+        zip_code: 'AB1',
       },
     }),
   },

@@ -47,8 +47,13 @@ const KINDS: readonly Kind[] = [
     line: (index) => `A${index},Ada,Byron ${index},ada@example.org,UK,${index} Mill Rd,AB1`,
     settings: {
       map: {
-        ...{ account_import_id: column(0), firstname: column(1), lastname: column(2) },
-        ...{ email: column(3), country: column(4), address: column(5), zip_code: column(6) },
+        account_import_id: column(0),
+        firstname: column(1),
+        lastname: column(2),
+        email: column(3),
+        country: column(4),
+        address: column(5),
+        zip_code: column(6),
       },
     },
   },
@@ -60,8 +65,11 @@ const KINDS: readonly Kind[] = [
       `A${Math.floor(index / PER_ACCOUNT)},Eve,Byron ${index},4420${index},1 Mill Rd,PLAN`,
     settings: {
       map: {
-        ...{ firstname: column(1), lastname: column(2), msisdn: column(3) },
-        ...{ address: column(4), plan: column(5) },
+        firstname: column(1),
+        lastname: column(2),
+        msisdn: column(3),
+        address: column(4),
+        plan: column(5),
       },
       linker: { field: 'account_import_id', value: column(0) },
     },

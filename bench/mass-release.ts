@@ -118,7 +118,8 @@ function httpSender(product: Product, mass: MassRelease): Sender {
         session_id: `${mass.run}-${session}`,
         request_num: kind === 'start' ? 0 : 1,
         ...(kind === 'start' ? { sid: sidOf(mass, session) } : {}),
-        ...{ usaget: 'data', rating_group: 10 },
+        usaget: 'data',
+        rating_group: 10,
         ...(kind === 'start' ? { usagev: ASKED } : { used_usagev: USED }),
       }
       const pairs = Object.entries(fields).map(([name, value]) => `${name}=${value}`)

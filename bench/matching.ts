@@ -5,7 +5,11 @@
 import { parseArgs } from 'node:util'
 import type { RateRevision } from '../src/domain/catalogue.ts'
 import { compileCalculators } from '../src/rating/match/calculators.ts'
-import { type ChangedRate, RateFinder, type UsageFields } from '../src/rating/match/finder.ts'
+import {
+  type ChangedRateRevisions,
+  RateFinder,
+  type UsageFields,
+} from '../src/rating/match/finder.ts'
 
 const { values } = parseArgs({
   options: {
@@ -41,19 +45,28 @@ function digits(length: number): string {
   return JSON.parse(`"${text}"`)
 }
 
-function rateWith(key: string): ChangedRate {
+function rateWith(key: string): ChangedRateRevisions {
   const prefix = Array.from({ length: PREFIXES }, () => digits(3 + roll(7)))
   const usage = { base: null, plans: new Map() }
   const revision: RateRevision = {
-    ...{ id: key, key, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER },
-    ...{ usages: new Map([['call', usage]]), category: 'retail', addToRetail: false, play: '' },
-    ...{ params: { prefix }, taxHints: [], method: 'tiered' as const, rounding: null },
+    id: key,
+    key,
+    fromMs: 0,
+    toMs: Number.MAX_SAFE_INTEGER,
+    usages: new Map([['call', usage]]),
+    category: 'retail',
+    addToRetail: false,
+    play: '',
+    params: { prefix },
+    taxHints: [],
+    method: 'tiered' as const,
+    rounding: null,
   }
   return { key, revisions: [revision] }
 }
 
 /** The time that each page took, ms. */
-function build(finder: RateFinder, rates: readonly ChangedRate[]): readonly number[] {
+function build(finder: RateFinder, rates: readonly ChangedRateRevisions[]): readonly number[] {
   const page = Number(values.page)
   const took: number[] = []
   for (let at = 0; at < rates.length; at += page) {

@@ -56,36 +56,47 @@ function serviceOf(index: number, at: number): MessageService {
 function extras(size: Size, index: number): Record<string, unknown> {
   const location = { mcc: '425', mnc: '01', tac: 4_000 + (index % 100), eci: 268_435_456 + index }
   const some = {
-    ...{ imei: `35${String(index).padStart(13, '0')}`, rat_type: 6, apn: 'internet.example.net' },
-    ...{
-      sgsn_address: '10.20.30.40',
-      ggsn_address: '10.20.30.41',
-      charging_id: 0x7f000000 + index,
-    },
-    ...{ pdp_address: `10.64.${index % 256}.17`, pdp_type: 'IPv4v6', selection_mode: '0' },
-    ...{ origin_host: 'pgw1.epc.example.net', origin_realm: 'epc.example.net' },
-    ...{ destination_realm: 'charging.example.net', service_context_id: '32251@3gpp.org' },
-    ...{ charging_characteristics: '0800', serving_node_type: 2, ms_timezone: '8000' },
+    imei: `35${String(index).padStart(13, '0')}`,
+    rat_type: 6,
+    apn: 'internet.example.net',
+    sgsn_address: '10.20.30.40',
+    ggsn_address: '10.20.30.41',
+    charging_id: 0x7f000000 + index,
+    pdp_address: `10.64.${index % 256}.17`,
+    pdp_type: 'IPv4v6',
+    selection_mode: '0',
+    origin_host: 'pgw1.epc.example.net',
+    origin_realm: 'epc.example.net',
+    destination_realm: 'charging.example.net',
+    service_context_id: '32251@3gpp.org',
+    charging_characteristics: '0800',
+    serving_node_type: 2,
+    ms_timezone: '8000',
     user_location: location,
   }
   if (size === 1000) return some
   const qos = { qci: 9, arp: { priority: 8, preemptible: true }, ul: 50_000_000, dl: 150_000_000 }
   return {
     ...some,
-    ...{ qos, rulebase_features: ['tethering', 'video', 'messaging'], roaming_partner: '26201' },
-    ...{ session_start: '2026-11-21T08:00:00Z', bearer_id: 'default-5', cause: 'quota-exhausted' },
-    ...{ user_equipment_info: { type: 0, value: 'MzU2OTM4MDM1NjQzODA5' }, pcrf: 'pcrf2' },
+    qos,
+    rulebase_features: ['tethering', 'video', 'messaging'],
+    roaming_partner: '26201',
+    session_start: '2026-11-21T08:00:00Z',
+    bearer_id: 'default-5',
+    cause: 'quota-exhausted',
+    user_equipment_info: { type: 0, value: 'MzU2OTM4MDM1NjQzODA5' },
+    pcrf: 'pcrf2',
   }
 }
 
 function entryExtras(index: number, at: number): Record<string, unknown> {
   return {
-    ...{
-      reporting_reason: 2,
-      input_octets: 120_000 + index * 31 + at,
-      output_octets: 880_000 + at,
-    },
-    ...{ service_id: 100 + at, rule_base: 'default-internet', event_seq: index * 16 + at },
+    reporting_reason: 2,
+    input_octets: 120_000 + index * 31 + at,
+    output_octets: 880_000 + at,
+    service_id: 100 + at,
+    rule_base: 'default-internet',
+    event_seq: index * 16 + at,
     first_usage: '2026-11-21T09:45:00Z',
     last_usage: '2026-11-21T09:59:58Z',
   }

@@ -91,13 +91,13 @@ class RunningProduct implements Product {
   adminUrl = ''
   redisUrl = ''
   mongoUrl = ''
-  private adminPort = 0
-  private redis: EmbeddedRedis | null = null
-  private readonly children = new Map<Role | 'mongo', ChildProcess>()
-  private readonly options: ProductOptions
+  #adminPort = 0
+  #redis: EmbeddedRedis | null = null
+  readonly #children = new Map<Role | 'mongo', ChildProcess>()
+  readonly #options: ProductOptions
 
   constructor(options: ProductOptions) {
-    this.options = options
+    this.#options = options
     const own = `tollgate_${process.pid}_${Math.floor(performance.now())}`
     this.database = options.database ?? own
   }
@@ -105,10 +105,10 @@ class RunningProduct implements Product {
   async begin(): Promise<void> {
     try {
       this.realtimePort = await freePort()
-      this.adminPort = await freePort()
+      this.#adminPort = await freePort()
       this.diameterPort = await freePort()
       this.realtimeUrl = `http://127.0.0.1:${this.realtimePort}`
-      this.adminUrl = `http://127.0.0.1:${this.adminPort}`
+      this.adminUrl = `http://127.0.0.1:${this.#adminPort}`
       await this.start('redis')
       await this.start('mongo')
       // Seeding comes between the stores and the roles.
@@ -119,7 +119,7 @@ class RunningProduct implements Product {
   }
 
   pid(part: Role | 'redis' | 'mongo'): number {
-    const pid = part === 'redis' ? this.redis?.pid : this.children.get(part)?.pid
+    const pid = part === 'redis' ? this.#redis?.pid : this.#children.get(part)?.pid
     if (pid === undefined) throw new Error(`${part} does not run`)
     return pid
   }
@@ -127,17 +127,17 @@ class RunningProduct implements Product {
   async kill9(part: Role | 'redis' | 'mongo'): Promise<void> {
     process.kill(this.pid(part), 'SIGKILL')
     if (part === 'redis') {
-      await this.redis?.exited
+      await this.#redis?.exited
       return
     }
-    await ended(this.children.get(part))
+    await ended(this.#children.get(part))
   }
 
   async start(part: Role | 'redis' | 'mongo'): Promise<void> {
-    if (part === 'redis') return this.startRedis()
-    if (part === 'mongo') return this.startMongo()
-    const child = this.spawnRole(part)
-    this.children.set(part, child)
+    if (part === 'redis') return this.#startRedis()
+    if (part === 'mongo') return this.#startMongo()
+    const child = this.#spawnRole(part)
+    this.#children.set(part, child)
     const [message] = (await Promise.race([
       once(child, 'message'),
       once(child, 'exit').then(() => [{ type: 'failed', reason: 'it ended' }]),
@@ -147,7 +147,7 @@ class RunningProduct implements Product {
   }
 
   async terminate(role: Role): Promise<number | null> {
-    const child = this.children.get(role)
+    const child = this.#children.get(role)
     child?.kill('SIGTERM')
     await ended(child)
     return child?.exitCode ?? null
@@ -155,7 +155,7 @@ class RunningProduct implements Product {
 
   async ready(role: 'realtime' | 'admin'): Promise<void> {
     const url = role === 'realtime' ? this.realtimeUrl : this.adminUrl
-    const child = this.children.get(role)
+    const child = this.#children.get(role)
     for (let attempt = 0; attempt < 600; attempt += 1) {
       if (child !== undefined && child.exitCode !== null) {
         throw new Error(`${role} ended with ${child.exitCode}: see ${this.folder}/${role}.log`)
@@ -169,27 +169,27 @@ class RunningProduct implements Product {
 
   async stop(): Promise<void> {
     for (const role of ['realtime', 'admin', 'recorder'] as const) await this.terminate(role)
-    this.children.get('mongo')?.kill('SIGTERM')
-    await ended(this.children.get('mongo'))
-    await this.redis?.close({ force: true })
+    this.#children.get('mongo')?.kill('SIGTERM')
+    await ended(this.#children.get('mongo'))
+    await this.#redis?.close({ force: true })
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  private async startRedis(): Promise<void> {
-    if (this.options.redisUrl !== undefined) {
-      this.redisUrl = this.options.redisUrl
+  async #startRedis(): Promise<void> {
+    if (this.#options.redisUrl !== undefined) {
+      this.redisUrl = this.#options.redisUrl
       return
     }
     const dataDir = join(this.folder, 'redis')
     mkdirSync(dataDir, { recursive: true })
-    const appendfsync = this.options.appendfsync ?? 'everysec'
+    const appendfsync = this.#options.appendfsync ?? 'everysec'
     const runDir = runDirFor(this.folder)
-    this.redis = await startRedis({ dataDir, runDir, appendfsync, log: silent })
-    this.redisUrl = this.redis.url
+    this.#redis = await startRedis({ dataDir, runDir, appendfsync, log: silent })
+    this.redisUrl = this.#redis.url
   }
 
-  private async startMongo(): Promise<void> {
-    const given = this.options.mongoUrl ?? process.env['TEST_MONGO_URL']
+  async #startMongo(): Promise<void> {
+    const given = this.#options.mongoUrl ?? process.env['TEST_MONGO_URL']
     if (given !== undefined) {
       this.mongoUrl = given
       return
@@ -203,7 +203,7 @@ class RunningProduct implements Product {
       stdio: ['ignore', log, log, 'ipc'],
     })
     closeSync(log)
-    this.children.set('mongo', child)
+    this.#children.set('mongo', child)
     const [message] = (await Promise.race([
       once(child, 'message'),
       once(child, 'exit').then(() => Promise.reject(new Error('embedded mongo did not start'))),
@@ -211,7 +211,7 @@ class RunningProduct implements Product {
     this.mongoUrl = message.url
   }
 
-  private spawnRole(role: Role): ChildProcess {
+  #spawnRole(role: Role): ChildProcess {
     const log = openSync(join(this.folder, `${role}.log`), 'a')
     const child = spawn(process.execPath, [join(ROOT, 'bin/tollgate.mjs'), role], {
       stdio: ['ignore', log, log, 'ipc'],
@@ -223,13 +223,13 @@ class RunningProduct implements Product {
         TOLLGATE_MONGO_URL: this.mongoUrl,
         TOLLGATE_MONGO_DATABASE: this.database,
         TOLLGATE_REALTIME_PORT: String(this.realtimePort),
-        TOLLGATE_ADMIN_PORT: String(this.adminPort),
+        TOLLGATE_ADMIN_PORT: String(this.#adminPort),
         TOLLGATE_ADMIN_OPEN_TO: 'loopback',
         TOLLGATE_DIAMETER_PORT: String(this.diameterPort),
         TOLLGATE_LOG_LEVEL: 'warn',
         TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: String(CONNECT_TIMEOUT_MS),
-        TOLLGATE_REALTIME_QUEUE_MS_MAX: String(this.options.queueMsMax ?? QUEUE_MS_MAX),
-        ...this.options.environment,
+        TOLLGATE_REALTIME_QUEUE_MS_MAX: String(this.#options.queueMsMax ?? QUEUE_MS_MAX),
+        ...this.#options.environment,
       },
     })
     // The child has it; one more for each start would add up in a long test.

@@ -59,13 +59,13 @@ export async function startTestCluster(): Promise<TestCluster> {
 class Node implements ClusterNode {
   readonly port: number
   readonly client: Redis
-  private readonly program: RedisProgram
-  private readonly folder: string
-  private child: ChildProcess | undefined
+  readonly #program: RedisProgram
+  readonly #folder: string
+  #child: ChildProcess | undefined
 
   constructor(program: RedisProgram, folder: string, port: number) {
-    this.program = program
-    this.folder = folder
+    this.#program = program
+    this.#folder = folder
     this.port = port
     this.client = new Redis({ port, host: '127.0.0.1', lazyConnect: true, maxRetriesPerRequest: 1 })
     this.client.on('error', () => undefined)
@@ -73,26 +73,34 @@ class Node implements ClusterNode {
   }
 
   get pid(): number {
-    if (this.child?.pid === undefined) throw new Error(`node ${this.port} does not run`)
-    return this.child.pid
+    if (this.#child?.pid === undefined) throw new Error(`node ${this.port} does not run`)
+    return this.#child.pid
   }
 
   get isRunning(): boolean {
-    return this.child !== undefined && this.child.exitCode === null && !this.child.signalCode
+    return this.#child !== undefined && this.#child.exitCode === null && !this.#child.signalCode
   }
 
   async start(): Promise<void> {
     const settings = {
-      ...{ port: this.port, bind: '127.0.0.1', dir: this.folder, save: '', daemonize: 'no' },
-      ...{ appendonly: 'yes', appendfsync: 'everysec', 'maxmemory-policy': 'noeviction' },
-      ...{ 'cluster-enabled': 'yes', 'cluster-node-timeout': NODE_TIMEOUT_MS },
+      port: this.port,
+      bind: '127.0.0.1',
+      dir: this.#folder,
+      save: '',
+      daemonize: 'no',
+      appendonly: 'yes',
+      appendfsync: 'everysec',
+      'maxmemory-policy': 'noeviction',
+      'cluster-enabled': 'yes',
+      'cluster-node-timeout': NODE_TIMEOUT_MS,
       // A part that is away must not stop the others; and no replica is too old to take over.
-      ...{ 'cluster-require-full-coverage': 'no', 'cluster-replica-validity-factor': 0 },
+      'cluster-require-full-coverage': 'no',
+      'cluster-replica-validity-factor': 0,
       'repl-diskless-sync-delay': 0,
     }
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
-    const environment = environmentFor(this.program)
-    this.child = spawn(this.program.command, args, { ...environment, stdio: 'ignore' })
+    const environment = environmentFor(this.#program)
+    this.#child = spawn(this.#program.command, args, { ...environment, stdio: 'ignore' })
     await waitUntil(`node ${this.port} answers`, async () => {
       const answer = await this.client.ping().catch(() => '')
       return answer === 'PONG'
@@ -101,18 +109,18 @@ class Node implements ClusterNode {
 
   async kill9(): Promise<void> {
     if (!this.isRunning) return
-    const ended = once(this.child as ChildProcess, 'exit')
-    this.child?.kill('SIGKILL')
+    const ended = once(this.#child as ChildProcess, 'exit')
+    this.#child?.kill('SIGKILL')
     await ended
   }
 }
 
 class RunningCluster implements TestCluster {
   readonly nodes: readonly Node[]
-  private readonly folder: string
+  readonly #folder: string
 
   constructor(folder: string, nodes: readonly Node[]) {
-    this.folder = folder
+    this.#folder = folder
     this.nodes = nodes
   }
 
@@ -165,7 +173,7 @@ class RunningCluster implements TestCluster {
       await node.kill9()
       node.client.disconnect()
     }
-    rmSync(this.folder, { recursive: true, force: true })
+    rmSync(this.#folder, { recursive: true, force: true })
   }
 }
 

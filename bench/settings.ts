@@ -31,9 +31,18 @@ export function readCommand(args: readonly string[], all: readonly Scenario[]): 
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...{ only: text, json: text, seconds: text, connections: text, subscribers: text },
-      ...{ workers: text, population: text, sessions: text, 'hold-ms': text },
-      ...{ short: flag, list: flag, help: flag },
+      only: text,
+      json: text,
+      seconds: text,
+      connections: text,
+      subscribers: text,
+      workers: text,
+      population: text,
+      sessions: text,
+      'hold-ms': text,
+      short: flag,
+      list: flag,
+      help: flag,
     },
   })
   const { short, list, help, json } = values

@@ -62,7 +62,9 @@ export function createBench(settings: Settings, say: (text: string) => void): Be
     const { connections } = settings
     const { subscribers = quarter * count, outstanding = connections } = more
     return {
-      ...{ name: protocol, protocol, gaps: 'even' },
+      name: protocol,
+      protocol,
+      gaps: 'even',
       port: protocol === 'diameter' ? from.diameterPort : from.realtimePort,
       connections: protocol === 'diameter' ? DIAMETER_CONNECTIONS : connections,
       outstanding,

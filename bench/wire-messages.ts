@@ -48,8 +48,11 @@ export function smallUpdateBytes(index: number): Buffer {
 
 function requestOf(index: number, avps: readonly WireAvp[]): Buffer {
   return writeMessage({
-    ...{ flags: flags.request | flags.proxiable, command: command.creditControl, application: 4 },
-    ...{ hopByHopId: index, endToEndId: 0x5000_0000 + index },
+    flags: flags.request | flags.proxiable,
+    command: command.creditControl,
+    application: 4,
+    hopByHopId: index,
+    endToEndId: 0x5000_0000 + index,
     avps,
   })
 }

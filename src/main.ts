@@ -21,7 +21,8 @@ export function main(argv: readonly string[]): Promise<ExitCode> {
 async function realtime(context: RoleContext): Promise<RunningRole> {
   const { startListeners } = await import('./realtime/listeners.ts')
   const running = await startListeners({
-    ...{ ...context, ...(await chargingOf(context.config, context.log)) },
+    ...context,
+    ...(await chargingOf(context.config, context.log)),
     loopFile: new URL('./cli/loop-thread.js', import.meta.url),
     onFailure: (error) => context.fail(error, 'an event loop has failed'),
   })
@@ -105,10 +106,16 @@ async function checkFileType(
       validityMs: config.session.validityMs,
     },
     {
-      ...{ origin: 'check', nowMs: systemClock.nowMs(), zone: config.rating.timeZone, servicesMax },
+      origin: 'check',
+      nowMs: systemClock.nowMs(),
+      zone: config.rating.timeZone,
+      servicesMax,
       // Samples were kept at some time.
-      ...{ eventAgeMsMax: Number.MAX_SAFE_INTEGER, eventFutureMsMax: Number.MAX_SAFE_INTEGER },
-      ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+      eventAgeMsMax: Number.MAX_SAFE_INTEGER,
+      eventFutureMsMax: Number.MAX_SAFE_INTEGER,
+      keptFields: [],
+      identifyingFields: [],
+      identifies: () => false,
     },
   )
 }

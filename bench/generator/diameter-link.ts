@@ -16,30 +16,30 @@ const FIRST_ID = 0x0010_0000
 
 export class DiameterLink implements Link {
   readonly slots: number
-  private readonly options: LinkOptions
-  private readonly clients: DiameterClient[]
-  private sockets: Socket[] = []
+  readonly #options: LinkOptions
+  readonly #clients: DiameterClient[]
+  #sockets: Socket[] = []
   /** Hop-by-Hop identifier of the request under way in each slot; 0: none. */
-  private readonly ids: Uint32Array
-  private round = 0
+  readonly #ids: Uint32Array
+  #round = 0
 
   constructor(options: LinkOptions) {
-    this.options = options
+    this.#options = options
     this.slots = options.outstanding
-    this.ids = new Uint32Array(this.slots)
-    const onAnswer = (id: number, message: Buffer) => this.take(id, message)
-    this.clients = Array.from({ length: options.connections }, (_, index) => {
+    this.#ids = new Uint32Array(this.slots)
+    const onAnswer = (id: number, message: Buffer) => this.#take(id, message)
+    this.#clients = Array.from({ length: options.connections }, (_, index) => {
       const originHost = `gateway${index}.example.net`
       return new DiameterClient({ port: options.port, originHost, onAnswer })
     })
   }
 
   async open(): Promise<void> {
-    this.sockets = await Promise.all(this.clients.map((client) => client.open()))
+    this.#sockets = await Promise.all(this.#clients.map((client) => client.open()))
   }
 
   send(slot: number, session: number): void {
-    const { ring, firstSubscriber, run } = this.options
+    const { ring, firstSubscriber, run } = this.#options
     const step = ring.step[session] ?? 0
     const sid = FIRST_SID + firstSubscriber + (ring.subscriber[session] ?? 0)
     const bytes = gatewayRequest({
@@ -51,23 +51,23 @@ export class DiameterLink implements Link {
       requested: ASKED,
     })
     // The round tells late answers from those of the next request in this slot.
-    this.round = (this.round + 1) & 0xff
-    const id = FIRST_ID + this.round * this.slots + slot
-    this.ids[slot] = id
+    this.#round = (this.#round + 1) & 0xff
+    const id = FIRST_ID + this.#round * this.slots + slot
+    this.#ids[slot] = id
     bytes.writeUInt32BE(id, 12)
-    this.write(this.sockets[slot % this.sockets.length], bytes)
+    this.#write(this.#sockets[slot % this.#sockets.length], bytes)
   }
 
   abandon(slot: number): void {
-    this.ids[slot] = 0
+    this.#ids[slot] = 0
   }
 
   close(): void {
-    for (const client of this.clients) client.close()
+    for (const client of this.#clients) client.close()
   }
 
   /** What is sent in one turn of the event loop goes out together. */
-  private write(socket: Socket | undefined, bytes: Buffer): void {
+  #write(socket: Socket | undefined, bytes: Buffer): void {
     if (socket === undefined) return
     if (socket.writableCorked === 0) {
       socket.cork()
@@ -76,12 +76,12 @@ export class DiameterLink implements Link {
     socket.write(bytes)
   }
 
-  private take(id: number, message: Buffer): void {
+  #take(id: number, message: Buffer): void {
     const slot = (id - FIRST_ID) % this.slots
-    if (id < FIRST_ID || this.ids[slot] !== id) return
-    this.ids[slot] = 0
+    if (id < FIRST_ID || this.#ids[slot] !== id) return
+    this.#ids[slot] = 0
     const code = resultCodeOf(message)
-    this.options.onAnswer(slot, fateOf(code), answerNumber(0, code))
+    this.#options.onAnswer(slot, fateOf(code), answerNumber(0, code))
   }
 }
 

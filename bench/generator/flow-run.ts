@@ -12,149 +12,149 @@ const PATIENCE_MS = 3_000
 const SEED = 20_261_121
 
 export class FlowRun {
-  private readonly flow: Flow
-  private readonly ring: SessionRing
-  private readonly link: Link
-  private readonly tallies: PhaseTally[]
-  private readonly begins: number[] = []
+  readonly #flow: Flow
+  readonly #ring: SessionRing
+  readonly #link: Link
+  readonly #tallies: PhaseTally[]
+  readonly #begins: number[] = []
   /** Null in a closed loop. */
-  private readonly schedule: Schedule | null
-  private readonly free: number[] = []
+  readonly #schedule: Schedule | null
+  readonly #free: number[] = []
   /** Of the request in each slot. */
-  private readonly session: Int32Array
-  private readonly isStart: Uint8Array
-  private readonly dueMs: Float64Array
-  private readonly phase: Uint8Array
-  private readonly endMs: number
-  private readonly meter: PhaseMeter
-  private startMs = 0
+  readonly #session: Int32Array
+  readonly #isStart: Uint8Array
+  readonly #dueMs: Float64Array
+  readonly #phase: Uint8Array
+  readonly #endMs: number
+  readonly #meter: PhaseMeter
+  #startMs = 0
   /** Since when there has been a slot and a session for what is due. */
-  private sendableMs = 0
-  private lastMs = 0
-  private underWay = 0
-  private finish: (() => void) | null = null
+  #sendableMs = 0
+  #lastMs = 0
+  #underWay = 0
+  #finish: (() => void) | null = null
 
   constructor(flow: Flow, ring: SessionRing, link: Link) {
-    this.flow = flow
-    this.ring = ring
-    this.link = link
+    this.#flow = flow
+    this.#ring = ring
+    this.#link = link
     const random = flow.gaps === 'random' ? seededRandom(SEED) : null
     const isClosed = flow.phases.every(({ perSecond }) => perSecond === 0)
-    this.schedule = isClosed ? null : new Schedule(flow.phases, random)
-    this.tallies = flow.phases.map(() => new PhaseTally())
+    this.#schedule = isClosed ? null : new Schedule(flow.phases, random)
+    this.#tallies = flow.phases.map(() => new PhaseTally())
     let begin = 0
     for (const { seconds } of flow.phases) {
-      this.begins.push(begin)
+      this.#begins.push(begin)
       begin += seconds * 1000
     }
-    this.endMs = begin
-    this.meter = new PhaseMeter([...this.begins.slice(1), begin], ownCpuMicros)
-    this.session = new Int32Array(link.slots)
-    this.isStart = new Uint8Array(link.slots)
-    this.dueMs = new Float64Array(link.slots)
-    this.phase = new Uint8Array(link.slots)
+    this.#endMs = begin
+    this.#meter = new PhaseMeter([...this.#begins.slice(1), begin], ownCpuMicros)
+    this.#session = new Int32Array(link.slots)
+    this.#isStart = new Uint8Array(link.slots)
+    this.#dueMs = new Float64Array(link.slots)
+    this.#phase = new Uint8Array(link.slots)
   }
 
   /** Resolves when all that was due is answered, or patience has ended. */
   run(): Promise<void> {
-    this.startMs = performance.now()
-    this.meter.begin()
-    for (let slot = this.link.slots - 1; slot >= 0; slot -= 1) this.free.push(slot)
+    this.#startMs = performance.now()
+    this.#meter.begin()
+    for (let slot = this.#link.slots - 1; slot >= 0; slot -= 1) this.#free.push(slot)
     return new Promise((resolve) => {
-      this.finish = resolve
+      this.#finish = resolve
       this.pump()
     })
   }
 
   /** Sends what is due as far as there are slots and sessions. */
   pump(): void {
-    if (this.finish === null) return
-    const nowMs = performance.now() - this.startMs
-    this.meter.look(nowMs)
-    if (this.schedule === null) this.refill(nowMs)
-    else this.sendDue(this.schedule, nowMs)
-    const isSent = this.schedule === null || this.schedule.dueMs === Number.POSITIVE_INFINITY
-    const isOver = isSent && this.underWay === 0
-    if (isOver || nowMs > this.endMs + PATIENCE_MS) this.end()
+    if (this.#finish === null) return
+    const nowMs = performance.now() - this.#startMs
+    this.#meter.look(nowMs)
+    if (this.#schedule === null) this.#refill(nowMs)
+    else this.#sendDue(this.#schedule, nowMs)
+    const isSent = this.#schedule === null || this.#schedule.dueMs === Number.POSITIVE_INFINITY
+    const isOver = isSent && this.#underWay === 0
+    if (isOver || nowMs > this.#endMs + PATIENCE_MS) this.#end()
   }
 
   answered(slot: number, fate: Fate, answer: number): void {
-    const nowMs = performance.now() - this.startMs
-    const phase = this.phase[slot] ?? 0
-    const dueMs = this.dueMs[slot] ?? 0
-    const sinceMs = dueMs - (this.begins[phase] ?? 0)
-    this.tallies[phase]?.answer(fate, answer, this.isStart[slot] === 1, sinceMs, nowMs - dueMs)
-    this.lastMs = nowMs
-    this.underWay -= 1
-    if (this.free.length === 0 || this.ring.free === 0) this.sendableMs = nowMs
-    this.ring.release(this.session[slot] ?? 0, fate)
-    this.free.push(slot)
+    const nowMs = performance.now() - this.#startMs
+    const phase = this.#phase[slot] ?? 0
+    const dueMs = this.#dueMs[slot] ?? 0
+    const sinceMs = dueMs - (this.#begins[phase] ?? 0)
+    this.#tallies[phase]?.answer(fate, answer, this.#isStart[slot] === 1, sinceMs, nowMs - dueMs)
+    this.#lastMs = nowMs
+    this.#underWay -= 1
+    if (this.#free.length === 0 || this.#ring.free === 0) this.#sendableMs = nowMs
+    this.#ring.release(this.#session[slot] ?? 0, fate)
+    this.#free.push(slot)
     this.pump()
   }
 
   result(): FlowResult {
-    const { name, phases } = this.flow
-    const isClosed = this.schedule === null
-    const secondsOf = (seconds: number) => (isClosed ? this.lastMs / 1000 : seconds)
+    const { name, phases } = this.#flow
+    const isClosed = this.#schedule === null
+    const secondsOf = (seconds: number) => (isClosed ? this.#lastMs / 1000 : seconds)
     return {
       name,
-      phases: this.tallies.map((tally, index) =>
-        tally.result(secondsOf(phases[index]?.seconds ?? 0), this.meter.core(index)),
+      phases: this.#tallies.map((tally, index) =>
+        tally.result(secondsOf(phases[index]?.seconds ?? 0), this.#meter.core(index)),
       ),
     }
   }
 
-  private refill(nowMs: number): void {
-    while (nowMs < this.endMs && this.free.length > 0) {
-      const session = this.ring.take()
+  #refill(nowMs: number): void {
+    while (nowMs < this.#endMs && this.#free.length > 0) {
+      const session = this.#ring.take()
       if (session < 0) return
-      this.send(session, 0, nowMs, nowMs)
+      this.#send(session, 0, nowMs, nowMs)
     }
   }
 
-  private sendDue(schedule: Schedule, nowMs: number): void {
-    while (schedule.dueMs <= nowMs && this.free.length > 0) {
-      const session = this.ring.take()
+  #sendDue(schedule: Schedule, nowMs: number): void {
+    while (schedule.dueMs <= nowMs && this.#free.length > 0) {
+      const session = this.#ring.take()
       if (session < 0) return
-      this.send(session, schedule.duePhase, schedule.dueMs, nowMs)
+      this.#send(session, schedule.duePhase, schedule.dueMs, nowMs)
       schedule.take()
     }
   }
 
-  private send(session: number, phase: number, dueMs: number, nowMs: number): void {
-    const slot = this.free.pop() as number
-    this.session[slot] = session
-    this.isStart[slot] = this.ring.step[session] === 0 ? 1 : 0
-    this.dueMs[slot] = dueMs
-    this.phase[slot] = phase
-    this.underWay += 1
-    const waitedMs = Math.max(0, this.sendableMs - dueMs)
-    this.tallies[phase]?.sent(waitedMs, nowMs - dueMs - waitedMs)
-    this.link.send(slot, session)
+  #send(session: number, phase: number, dueMs: number, nowMs: number): void {
+    const slot = this.#free.pop() as number
+    this.#session[slot] = session
+    this.#isStart[slot] = this.#ring.step[session] === 0 ? 1 : 0
+    this.#dueMs[slot] = dueMs
+    this.#phase[slot] = phase
+    this.#underWay += 1
+    const waitedMs = Math.max(0, this.#sendableMs - dueMs)
+    this.#tallies[phase]?.sent(waitedMs, nowMs - dueMs - waitedMs)
+    this.#link.send(slot, session)
   }
 
   /** What is still under way or was never sent counts as not answered. */
-  private end(): void {
-    const taken = new Set(Array.from({ length: this.link.slots }, (_, slot) => slot))
-    for (const slot of this.free) taken.delete(slot)
+  #end(): void {
+    const taken = new Set(Array.from({ length: this.#link.slots }, (_, slot) => slot))
+    for (const slot of this.#free) taken.delete(slot)
     for (const slot of taken) {
-      this.link.abandon(slot)
-      this.unanswered(this.phase[slot] ?? 0)
-      this.ring.release(this.session[slot] ?? 0, 'failed')
+      this.#link.abandon(slot)
+      this.#unanswered(this.#phase[slot] ?? 0)
+      this.#ring.release(this.#session[slot] ?? 0, 'failed')
     }
-    const { schedule } = this
+    const schedule = this.#schedule
     while (schedule !== null && schedule.dueMs !== Number.POSITIVE_INFINITY) {
-      this.unanswered(schedule.duePhase)
+      this.#unanswered(schedule.duePhase)
       schedule.take()
     }
-    this.meter.end(performance.now() - this.startMs)
-    const { finish } = this
-    this.finish = null
+    this.#meter.end(performance.now() - this.#startMs)
+    const finish = this.#finish
+    this.#finish = null
     finish?.()
   }
 
-  private unanswered(phase: number): void {
-    const tally = this.tallies[phase]
+  #unanswered(phase: number): void {
+    const tally = this.#tallies[phase]
     if (tally !== undefined) tally.unanswered += 1
   }
 }

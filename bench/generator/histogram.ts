@@ -17,56 +17,56 @@ export interface PackedHistogram {
 }
 
 export class Histogram {
-  private readonly counts = new Float64Array(SIZE)
-  private longestMicros = 0
-  private total = 0
+  readonly #counts = new Float64Array(SIZE)
+  #longestMicros = 0
+  #total = 0
 
   /** µs; what is negative counts as 0. */
   record(micros: number): void {
     const whole = micros <= 0 ? 0 : micros >= LONGEST ? LONGEST : Math.floor(micros)
     const at = indexOf(whole)
-    this.counts[at] = (this.counts[at] ?? 0) + 1
-    this.total += 1
-    if (whole > this.longestMicros) this.longestMicros = whole
+    this.#counts[at] = (this.#counts[at] ?? 0) + 1
+    this.#total += 1
+    if (whole > this.#longestMicros) this.#longestMicros = whole
   }
 
   get count(): number {
-    return this.total
+    return this.#total
   }
 
   /** µs; 0 if nothing was recorded. */
   get longest(): number {
-    return this.longestMicros
+    return this.#longestMicros
   }
 
   /** The least latency that at least this share of all does not exceed, µs: its bucket's end. */
   quantile(share: number): number {
-    if (this.total === 0) return 0
-    const wanted = Math.max(1, Math.ceil(this.total * share))
+    if (this.#total === 0) return 0
+    const wanted = Math.max(1, Math.ceil(this.#total * share))
     let seen = 0
     for (let at = 0; at < SIZE; at += 1) {
-      seen += this.counts[at] ?? 0
-      if (seen >= wanted) return Math.min(endOf(at), this.longestMicros)
+      seen += this.#counts[at] ?? 0
+      if (seen >= wanted) return Math.min(endOf(at), this.#longestMicros)
     }
-    return this.longestMicros
+    return this.#longestMicros
   }
 
   add({ counts, longest }: PackedHistogram): void {
     for (let at = 0; at + 1 < counts.length; at += 2) {
       const bucket = counts[at] ?? 0
       const count = counts[at + 1] ?? 0
-      this.counts[bucket] = (this.counts[bucket] ?? 0) + count
-      this.total += count
+      this.#counts[bucket] = (this.#counts[bucket] ?? 0) + count
+      this.#total += count
     }
-    if (longest > this.longestMicros) this.longestMicros = longest
+    if (longest > this.#longestMicros) this.#longestMicros = longest
   }
 
   pack(): PackedHistogram {
     const counts: number[] = []
-    this.counts.forEach((count, at) => {
+    this.#counts.forEach((count, at) => {
       if (count > 0) counts.push(at, count)
     })
-    return { counts, longest: this.longestMicros }
+    return { counts, longest: this.#longestMicros }
   }
 }
 

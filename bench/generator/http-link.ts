@@ -12,54 +12,54 @@ const LOST = answerNumber(0, 0)
 
 export class HttpLink implements Link {
   readonly slots: number
-  private readonly connections: Connection[]
+  readonly #connections: Connection[]
 
   constructor(dialect: HttpDialect, options: LinkOptions) {
     this.slots = options.connections
-    this.connections = Array.from(
+    this.#connections = Array.from(
       { length: this.slots },
       (_, slot) => new Connection(slot, dialect, options),
     )
   }
 
   async open(): Promise<void> {
-    await Promise.all(this.connections.map((connection) => connection.open()))
+    await Promise.all(this.#connections.map((connection) => connection.open()))
   }
 
   send(slot: number, session: number): void {
-    this.connections[slot]?.send(session)
+    this.#connections[slot]?.send(session)
   }
 
   abandon(slot: number): void {
-    this.connections[slot]?.close()
+    this.#connections[slot]?.close()
   }
 
   close(): void {
-    for (const connection of this.connections) connection.close()
+    for (const connection of this.#connections) connection.close()
   }
 }
 
 class Connection {
-  private readonly slot: number
-  private readonly dialect: HttpDialect
-  private readonly options: LinkOptions
-  private readonly head: string
-  private readonly buffer = Buffer.allocUnsafe(BUFFER_BYTES)
-  private socket: Socket | null = null
-  private isBusy = false
+  readonly #slot: number
+  readonly #dialect: HttpDialect
+  readonly #options: LinkOptions
+  readonly #head: string
+  readonly #buffer = Buffer.allocUnsafe(BUFFER_BYTES)
+  #socket: Socket | null = null
+  #isBusy = false
   /** What has come of an answer that is not complete. */
-  private received = ''
+  #received = ''
 
   constructor(slot: number, dialect: HttpDialect, options: LinkOptions) {
-    this.slot = slot
-    this.dialect = dialect
-    this.options = options
+    this.#slot = slot
+    this.#dialect = dialect
+    this.#options = options
     const headers = `Host: localhost\r\nContent-Type: ${dialect.contentType}\r\n`
-    this.head = `POST ${dialect.path} HTTP/1.1\r\n${headers}Content-Length: `
+    this.#head = `POST ${dialect.path} HTTP/1.1\r\n${headers}Content-Length: `
   }
 
   open(): Promise<void> {
-    const socket = this.connected()
+    const socket = this.#connected()
     if (!socket.connecting) return Promise.resolve()
     return new Promise((resolve, reject) => {
       socket.once('connect', resolve)
@@ -68,54 +68,54 @@ class Connection {
   }
 
   send(session: number): void {
-    const { ring, firstSubscriber, run } = this.options
-    const body = this.dialect.body(ring, session, firstSubscriber, run)
-    this.isBusy = true
-    this.connected().write(`${this.head}${body.length}\r\n\r\n${body}`, 'latin1')
+    const { ring, firstSubscriber, run } = this.#options
+    const body = this.#dialect.body(ring, session, firstSubscriber, run)
+    this.#isBusy = true
+    this.#connected().write(`${this.#head}${body.length}\r\n\r\n${body}`, 'latin1')
   }
 
   close(): void {
-    this.isBusy = false
-    this.received = ''
-    const { socket } = this
-    this.socket = null
+    this.#isBusy = false
+    this.#received = ''
+    const socket = this.#socket
+    this.#socket = null
     socket?.destroy()
   }
 
-  private connected(): Socket {
-    if (this.socket !== null) return this.socket
+  #connected(): Socket {
+    if (this.#socket !== null) return this.#socket
     const callback = (bytes: number, buffer: Uint8Array) => {
-      if (this.socket === socket) this.take((buffer as Buffer).toString('latin1', 0, bytes))
+      if (this.#socket === socket) this.#take((buffer as Buffer).toString('latin1', 0, bytes))
       return true
     }
-    const onread = { buffer: this.buffer, callback }
-    const socket = connect({ port: this.options.port, host: '127.0.0.1', noDelay: true, onread })
+    const onread = { buffer: this.#buffer, callback }
+    const socket = connect({ port: this.#options.port, host: '127.0.0.1', noDelay: true, onread })
     socket.on('error', () => socket.destroy())
-    socket.on('close', () => this.lost(socket))
-    this.socket = socket
+    socket.on('close', () => this.#lost(socket))
+    this.#socket = socket
     return socket
   }
 
-  private take(text: string): void {
-    const whole = this.received === '' ? text : this.received + text
+  #take(text: string): void {
+    const whole = this.#received === '' ? text : this.#received + text
     const length = answerLength(whole)
     if (length === 0 || whole.length < length) {
-      this.received = whole
+      this.#received = whole
       return
     }
-    this.received = ''
-    if (!this.isBusy) return
-    this.isBusy = false
-    const answer = readAnswer(whole, this.dialect.codeMark)
-    this.options.onAnswer(this.slot, fateOf(answer), answer)
+    this.#received = ''
+    if (!this.#isBusy) return
+    this.#isBusy = false
+    const answer = readAnswer(whole, this.#dialect.codeMark)
+    this.#options.onAnswer(this.#slot, fateOf(answer), answer)
   }
 
-  private lost(socket: Socket): void {
-    if (this.socket !== socket) return
-    this.socket = null
-    this.received = ''
-    if (!this.isBusy) return
-    this.isBusy = false
-    this.options.onAnswer(this.slot, 'failed', LOST)
+  #lost(socket: Socket): void {
+    if (this.#socket !== socket) return
+    this.#socket = null
+    this.#received = ''
+    if (!this.#isBusy) return
+    this.#isBusy = false
+    this.#options.onAnswer(this.#slot, 'failed', LOST)
   }
 }

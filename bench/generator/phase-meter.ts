@@ -12,40 +12,40 @@ export function ownCpuMicros(): number {
 }
 
 export class PhaseMeter {
-  private readonly endsMs: readonly number[]
-  private readonly cpuMicros: () => number
+  readonly #endsMs: readonly number[]
+  readonly #cpuMicros: () => number
   /** At the begin, and at the end of each phase so far. */
-  private readonly marks: Mark[] = []
+  readonly #marks: Mark[] = []
 
   /** `endsMs`: of the phases, since the begin. */
   constructor(endsMs: readonly number[], cpuMicros: () => number) {
-    this.endsMs = endsMs
-    this.cpuMicros = cpuMicros
+    this.#endsMs = endsMs
+    this.#cpuMicros = cpuMicros
   }
 
   begin(): void {
-    this.marks.push({ atMs: 0, cpuMicros: this.cpuMicros() })
+    this.#marks.push({ atMs: 0, cpuMicros: this.#cpuMicros() })
   }
 
   /** To be called often: the end of a phase is where it is seen first. */
   look(nowMs: number): void {
-    const endMs = this.endsMs[this.marks.length - 1]
-    if (endMs !== undefined && nowMs >= endMs) this.mark(nowMs)
+    const endMs = this.#endsMs[this.#marks.length - 1]
+    if (endMs !== undefined && nowMs >= endMs) this.#mark(nowMs)
   }
 
   /** The load is over, whether its phases are or not. */
   end(nowMs: number): void {
-    if (this.marks.length <= this.endsMs.length) this.mark(nowMs)
+    if (this.#marks.length <= this.#endsMs.length) this.#mark(nowMs)
   }
 
   /** Share of one core; 0 of a phase that was not reached. */
   core(phase: number): number {
-    const [from, to] = [this.marks[phase], this.marks[phase + 1]]
+    const [from, to] = [this.#marks[phase], this.#marks[phase + 1]]
     if (from === undefined || to === undefined || to.atMs <= from.atMs) return 0
     return (to.cpuMicros - from.cpuMicros) / 1000 / (to.atMs - from.atMs)
   }
 
-  private mark(atMs: number): void {
-    this.marks.push({ atMs, cpuMicros: this.cpuMicros() })
+  #mark(atMs: number): void {
+    this.#marks.push({ atMs, cpuMicros: this.#cpuMicros() })
   }
 }

@@ -30,7 +30,8 @@ function standingOf(flow: Flow): Standing {
   const run = `${flow.name}-${process.pid.toString(36)}-${standing.size}`
   const link = linkOf(flow, {
     ...flow,
-    ...{ ring, run },
+    ring,
+    run,
     onAnswer: (slot, fate, answer) => running.get(ring)?.answered(slot, fate, answer),
   })
   const one = { flow, ring, link }

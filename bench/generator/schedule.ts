@@ -11,57 +11,57 @@ export interface Phase {
 }
 
 export class Schedule {
-  private readonly phases: readonly Phase[]
-  private readonly random: (() => number) | null
-  private phase = 0
+  readonly #phases: readonly Phase[]
+  readonly #random: (() => number) | null
+  #phase = 0
   /** Of the present phase, ms. */
-  private beginMs = 0
-  private nextMs = 0
+  #beginMs = 0
+  #nextMs = 0
 
   /** `random`: gaps as of independent subscribers (Poisson); null: all the same. */
   constructor(phases: readonly Phase[], random: (() => number) | null) {
     if (phases.some(({ perSecond }) => !(perSecond > 0))) throw new Error('a rate must be positive')
-    this.phases = phases
-    this.random = random
-    this.nextMs = this.gapMs()
-    this.advance()
+    this.#phases = phases
+    this.#random = random
+    this.#nextMs = this.#gapMs()
+    this.#advance()
   }
 
   /** When the next is due, ms since the beginning; infinite when all phases are over. */
   get dueMs(): number {
-    return this.nextMs
+    return this.#nextMs
   }
 
   /** Index of the phase that it belongs to. */
   get duePhase(): number {
-    return this.phase
+    return this.#phase
   }
 
   /** Goes on to the one after. */
   take(): void {
-    this.nextMs += this.gapMs()
-    this.advance()
+    this.#nextMs += this.#gapMs()
+    this.#advance()
   }
 
-  private gapMs(): number {
-    const { perSecond } = this.phases[this.phase] ?? { perSecond: 1 }
+  #gapMs(): number {
+    const { perSecond } = this.#phases[this.#phase] ?? { perSecond: 1 }
     const mean = 1000 / perSecond
-    return this.random === null ? mean : -Math.log(1 - this.random()) * mean
+    return this.#random === null ? mean : -Math.log(1 - this.#random()) * mean
   }
 
   /** Into the phase in which the next is due; it begins anew there, with the rate of that phase. */
-  private advance(): void {
+  #advance(): void {
     for (;;) {
-      const phase = this.phases[this.phase]
+      const phase = this.#phases[this.#phase]
       if (phase === undefined) {
-        this.nextMs = Number.POSITIVE_INFINITY
+        this.#nextMs = Number.POSITIVE_INFINITY
         return
       }
-      const endMs = this.beginMs + phase.seconds * 1000
-      if (this.nextMs < endMs) return
-      this.beginMs = endMs
-      this.phase += 1
-      this.nextMs = endMs + this.gapMs()
+      const endMs = this.#beginMs + phase.seconds * 1000
+      if (this.#nextMs < endMs) return
+      this.#beginMs = endMs
+      this.#phase += 1
+      this.#nextMs = endMs + this.#gapMs()
     }
   }
 }

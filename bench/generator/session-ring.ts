@@ -32,47 +32,47 @@ export class SessionRing {
   readonly step: Uint8Array
   /** Usage reports that were charged, of each subscriber. */
   readonly reports: Float64Array
-  private readonly waiting: Int32Array
-  private head = 0
-  private length: number
-  private readonly options: Required<RingOptions>
-  private nextSubscriber: number
-  private isDraining = false
+  readonly #waiting: Int32Array
+  #head = 0
+  #length: number
+  readonly #options: Required<RingOptions>
+  #nextSubscriber: number
+  #isDraining = false
 
   constructor({ sessions, subscribers, onlyStarts = false }: RingOptions) {
     const size = Math.min(sessions, subscribers)
-    this.options = { sessions: size, subscribers, onlyStarts }
+    this.#options = { sessions: size, subscribers, onlyStarts }
     this.subscriber = Int32Array.from({ length: size }, (_, index) => index)
-    this.waiting = Int32Array.from({ length: size }, (_, index) => index)
+    this.#waiting = Int32Array.from({ length: size }, (_, index) => index)
     this.generation = new Int32Array(size)
     this.step = new Uint8Array(size)
     this.reports = new Float64Array(subscribers)
-    this.length = size
-    this.nextSubscriber = size
+    this.#length = size
+    this.#nextSubscriber = size
   }
 
   /** Sessions that nothing is under way of. */
   get free(): number {
-    return this.length
+    return this.#length
   }
 
   /** The session that has waited longest; -1 if all have a request under way. */
   take(): number {
-    if (this.length === 0) return -1
-    const session = this.waiting[this.head] ?? -1
-    this.head = (this.head + 1) % this.waiting.length
-    this.length -= 1
+    if (this.#length === 0) return -1
+    const session = this.#waiting[this.#head] ?? -1
+    this.#head = (this.#head + 1) % this.#waiting.length
+    this.#length -= 1
     return session
   }
 
   /** Puts a session back whose request has ended; not if only starts are wanted and all are. */
   release(session: number, fate: Fate): void {
-    if (fate === 'admitted') this.goOn(session)
-    if (fate === 'failed') this.begin(session)
-    if (this.isDraining && fate !== 'refused') return
-    if ((this.subscriber[session] ?? 0) >= this.options.subscribers) return
-    this.waiting[(this.head + this.length) % this.waiting.length] = session
-    this.length += 1
+    if (fate === 'admitted') this.#goOn(session)
+    if (fate === 'failed') this.#begin(session)
+    if (this.#isDraining && fate !== 'refused') return
+    if ((this.subscriber[session] ?? 0) >= this.#options.subscribers) return
+    this.#waiting[(this.#head + this.#length) % this.#waiting.length] = session
+    this.#length += 1
   }
 
   /** From now on each open session is only released. Nothing may be under way. */
@@ -80,29 +80,29 @@ export class SessionRing {
     const open = [...this.step.keys()].filter((session) => (this.step[session] ?? 0) > 0)
     for (const [index, session] of open.entries()) {
       this.step[session] = RELEASE
-      this.waiting[index] = session
+      this.#waiting[index] = session
     }
-    this.head = 0
-    this.length = open.length
-    this.isDraining = true
+    this.#head = 0
+    this.#length = open.length
+    this.#isDraining = true
   }
 
-  private goOn(session: number): void {
+  #goOn(session: number): void {
     const step = this.step[session] ?? 0
     const subscriber = this.subscriber[session] ?? 0
     if (step > 0) this.reports[subscriber] = (this.reports[subscriber] ?? 0) + 1
-    if (step === RELEASE || this.options.onlyStarts) this.begin(session)
+    if (step === RELEASE || this.#options.onlyStarts) this.#begin(session)
     else this.step[session] = step + 1
   }
 
   /** The next session in this place: of another subscriber, who has none. */
-  private begin(session: number): void {
-    const { sessions, subscribers, onlyStarts } = this.options
+  #begin(session: number): void {
+    const { sessions, subscribers, onlyStarts } = this.#options
     this.step[session] = 0
     this.generation[session] = (this.generation[session] ?? 0) + 1
     if (onlyStarts) {
-      this.subscriber[session] = this.nextSubscriber
-      this.nextSubscriber += 1
+      this.subscriber[session] = this.#nextSubscriber
+      this.#nextSubscriber += 1
       return
     }
     // Each place walks through subscribers of its own.

@@ -21,62 +21,64 @@ export class PhaseTally {
   refused = 0
   failed = 0
   unanswered = 0
-  private startsAdmitted = 0
-  private startsRefused = 0
-  private readonly latency = new Histogram()
-  private readonly refusedLatency = new Histogram()
-  private readonly waiting = new Histogram()
-  private readonly lateness = new Histogram()
-  private readonly answers = new Map<number, number>()
-  private readonly slices: Slice[] = []
+  #startsAdmitted = 0
+  #startsRefused = 0
+  readonly #latency = new Histogram()
+  readonly #refusedLatency = new Histogram()
+  readonly #waiting = new Histogram()
+  readonly #lateness = new Histogram()
+  readonly #answers = new Map<number, number>()
+  readonly #slices: Slice[] = []
 
   /** `waitedMs`: until it could be sent; `lateMs`: after that. */
   sent(waitedMs: number, lateMs: number): void {
-    this.waiting.record(waitedMs * 1000)
-    this.lateness.record(lateMs * 1000)
+    this.#waiting.record(waitedMs * 1000)
+    this.#lateness.record(lateMs * 1000)
   }
 
   /** `sinceMs`: when it was due, since the begin of the phase. */
   answer(fate: Fate, answer: number, isStart: boolean, sinceMs: number, latencyMs: number): void {
     const micros = latencyMs * 1000
-    const slice = this.sliceAt(sinceMs)
-    this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1)
+    const slice = this.#sliceAt(sinceMs)
+    this.#answers.set(answer, (this.#answers.get(answer) ?? 0) + 1)
     if (fate === 'admitted') {
       this.admitted += 1
-      if (isStart) this.startsAdmitted += 1
-      this.latency.record(micros)
+      if (isStart) this.#startsAdmitted += 1
+      this.#latency.record(micros)
       if (latencyMs > LATE_MS) slice.late += 1
       else slice.inTime += 1
       return
     }
-    this.refusedLatency.record(micros)
+    this.#refusedLatency.record(micros)
     slice.refused += 1
     if (fate === 'failed') this.failed += 1
     else this.refused += 1
-    if (fate === 'refused' && isStart) this.startsRefused += 1
+    if (fate === 'refused' && isStart) this.#startsRefused += 1
   }
 
   result(seconds: number, generatorCore: number): PhaseResult {
-    const { admitted, refused, failed, unanswered, startsAdmitted, startsRefused } = this
+    const { admitted, refused, failed, unanswered } = this
+    const startsAdmitted = this.#startsAdmitted
+    const startsRefused = this.#startsRefused
     const counts = { admitted, refused, failed, unanswered, startsAdmitted, startsRefused }
-    const named = [...this.answers].map(([answer, count]) => [answerText(answer), count] as const)
+    const named = [...this.#answers].map(([answer, count]) => [answerText(answer), count] as const)
     return {
       ...counts,
       seconds,
       answered: admitted + refused + failed,
-      latency: this.latency.pack(),
-      refusedLatency: this.refusedLatency.pack(),
-      waiting: this.waiting.pack(),
-      lateness: this.lateness.pack(),
+      latency: this.#latency.pack(),
+      refusedLatency: this.#refusedLatency.pack(),
+      waiting: this.#waiting.pack(),
+      lateness: this.#lateness.pack(),
       generatorCore,
       answers: Object.fromEntries(named),
-      slices: this.slices,
+      slices: this.#slices,
     }
   }
 
-  private sliceAt(sinceMs: number): Slice {
+  #sliceAt(sinceMs: number): Slice {
     const index = Math.max(0, Math.floor(sinceMs / SLICE_MS))
-    while (this.slices.length <= index) this.slices.push({ refused: 0, late: 0, inTime: 0 })
-    return this.slices[index] as Slice
+    while (this.#slices.length <= index) this.#slices.push({ refused: 0, late: 0, inTime: 0 })
+    return this.#slices[index] as Slice
   }
 }

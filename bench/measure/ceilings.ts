@@ -46,8 +46,13 @@ export async function measureEcho(bench: Bench, generator: Generator): Promise<C
   try {
     const sizes = { connections, outstanding: connections, sessions: connections * 16 }
     const flow = {
-      ...{ name: 'echo', protocol: 'json' as const, port: echo.port, gaps: 'even' as const },
-      ...{ ...sizes, firstSubscriber: 0, subscribers },
+      name: 'echo',
+      protocol: 'json' as const,
+      port: echo.port,
+      gaps: 'even' as const,
+      ...sizes,
+      firstSubscriber: 0,
+      subscribers,
     }
     await generator.run({ ...flow, phases: [{ perSecond: 0, seconds: Math.min(1, seconds / 2) }] })
     const before = cpuOf(echo.pid)

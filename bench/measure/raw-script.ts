@@ -103,8 +103,16 @@ export function commitOf(aid: number, nowMs: number): AccountCommit {
   const one = credit(emptyOwner(aid, 1), { ...fill, include: include(1, 'totalCost') }, nowMs)
   const two = credit(one.owner, { ...fill, include: include(2, 'units') }, nowMs)
   const session = {
-    ...{ aid, sid: 1, origin: 'bench', sessionId: `bench-${aid}`, state: 'open' as const },
-    ...{ openedMs: nowMs, client: null, expiresMs: nowMs + 3_600_000, lastNumber: 1, processed: 1 },
+    aid,
+    sid: 1,
+    origin: 'bench',
+    sessionId: `bench-${aid}`,
+    state: 'open' as const,
+    openedMs: nowMs,
+    client: null,
+    expiresMs: nowMs + 3_600_000,
+    lastNumber: 1,
+    processed: 1,
     answered: [],
     services: [],
   }

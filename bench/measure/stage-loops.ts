@@ -127,12 +127,25 @@ function settling(): () => void {
   const order = bucketOrder(bought, null, paysFor('data'), 1)
   const tariff = {
     tiers: [{ units: UNLIMITED, interval: MIB, price: 10_000, ceil: true }],
-    ...{ access: 0, extraDigits: 0, terms: null },
+    access: 0,
+    extraDigits: 0,
+    terms: null,
   }
   const next: SegmentStart = {
-    ...{ key: 'DATA', rateKey: 'DATA', plan: 'PLAN', cycle: '202611', tariff, priceOf: 'BASE' },
-    ...{ band: '', others: [], taxes: [], rounding: null, hasGroups: false, payers: [] },
-    ...{ isPrepaid: true, endMs: FOREVER_MS },
+    key: 'DATA',
+    rateKey: 'DATA',
+    plan: 'PLAN',
+    cycle: '202611',
+    tariff,
+    priceOf: 'BASE',
+    band: '',
+    others: [],
+    taxes: [],
+    rounding: null,
+    hasGroups: false,
+    payers: [],
+    isPrepaid: true,
+    endMs: FOREVER_MS,
   }
   const program = { exact: false, order, nextOrder: order, next, atMs: 1, end: 'none' as const }
   const state = { subscriber: bought, account: null, service: emptyService(10, 'data', '') }

@@ -70,9 +70,13 @@ export function loadTable(title: string, loads: readonly (readonly [string, Wind
     title,
     columns: ['', 'per second', 'p50 ms', 'p99 ms', 'server µs', 'Redis µs', 'generator µs'],
     rows: loads.map(([name, { perSecond, latency, cpu }]) => [
-      ...[name, Math.round(perSecond), millis(latency, 0.5), millis(latency, 0.99)],
+      name,
+      Math.round(perSecond),
+      millis(latency, 0.5),
+      millis(latency, 0.99),
       round(cpu.main + cpu.workers + cpu.helpers, 1),
-      ...[round(cpu.redis, 1), round(cpu.generator, 1)],
+      round(cpu.redis, 1),
+      round(cpu.generator, 1),
     ]),
   }
 }

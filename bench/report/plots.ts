@@ -22,7 +22,9 @@ function plotOf(name: string, curves: readonly Curve[]): string | null {
       return linePlot(
         {
           title: 'Latency against load, open loop',
-          ...{ x: 'requests due per second', y: 'ms', isLogarithmic: true },
+          x: 'requests due per second',
+          y: 'ms',
+          isLogarithmic: true,
         },
         curves,
       )
@@ -30,7 +32,8 @@ function plotOf(name: string, curves: readonly Curve[]): string | null {
       return linePlot(
         {
           title: 'Goodput against load',
-          ...{ x: 'load, times saturation', y: 'times saturation' },
+          x: 'load, times saturation',
+          y: 'times saturation',
         },
         curves,
       )

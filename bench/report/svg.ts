@@ -20,7 +20,11 @@ export interface Axes {
 
 export function escapeXml(text: string): string {
   const names: Readonly<Record<string, string>> = {
-    ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' },
+    '&': '&amp;',
+    '<': '&lt;',
+    '>': '&gt;',
+    '"': '&quot;',
+    "'": '&apos;',
   }
   return text.replace(/[&<>"']/g, (sign) => names[sign] ?? sign)
 }

@@ -72,8 +72,12 @@ async function startAll(bench: Bench, product: Product, name: string): Promise<P
       const sentMs = performance.now()
       const { body } = await client.post(
         JSON.stringify({
-          ...{ record_type: 'start_request', session_id: `${name}-${sid}`, request_num: 0 },
-          ...{ msisdn: `88800${String(sid).padStart(9, '0')}`, usaget: 'data', usagev: 1 },
+          record_type: 'start_request',
+          session_id: `${name}-${sid}`,
+          request_num: 0,
+          msisdn: `88800${String(sid).padStart(9, '0')}`,
+          usaget: 'data',
+          usagev: 1,
         }),
       )
       latencies.push(performance.now() - sentMs)
@@ -93,7 +97,9 @@ function tableOf(passes: readonly Pass[]): Table {
     title: `Starts of ${SUBSCRIBERS} subscribers`,
     columns: ['', 'per second', 'p50 ms', 'p99 ms'],
     rows: passes.map(({ name, perSecond, p50, p99 }) => [
-      ...[name, Math.round(perSecond), round(p50, 1)],
+      name,
+      Math.round(perSecond),
+      round(p50, 1),
       round(p99, 1),
     ]),
   }

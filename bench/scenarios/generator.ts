@@ -43,8 +43,11 @@ async function measureAutocannon({ settings }: Bench) {
     const before = process.cpuUsage()
     const startedMs = performance.now()
     const result = await autocannon({
-      ...{ url: `http://127.0.0.1:${echo.port}/realtime`, method: 'POST', body: BODY },
-      ...{ connections: settings.connections, duration: Math.min(3, settings.seconds) },
+      url: `http://127.0.0.1:${echo.port}/realtime`,
+      method: 'POST',
+      body: BODY,
+      connections: settings.connections,
+      duration: Math.min(3, settings.seconds),
       headers: { 'content-type': 'application/json' },
     })
     const seconds = (performance.now() - startedMs) / 1000

@@ -62,7 +62,10 @@ async function measurePeak(bench: Bench, product: Product, generator: Generator)
   const answered = windows.reduce((sum, window) => sum + window.answered, 0)
   const each = (count: number) => count / answered
   return {
-    ...{ window: middle(windows), echo: middle(echoes), ledger, windows },
+    window: middle(windows),
+    echo: middle(echoes),
+    ledger,
+    windows,
     commands: commands
       .map(({ name, calls, micros }) => ({ name, calls: each(calls), micros: each(micros) }))
       .filter(({ calls }) => calls >= 0.01),

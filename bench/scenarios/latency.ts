@@ -149,8 +149,16 @@ function table(all: readonly Latency[], peak: number): Table {
   return {
     title: 'Latency against load (open loop, medians of three windows)',
     columns: [
-      ...['due per second', 'of saturation', 'p50 ms', 'p99 ms', 'p99.9 ms', 'not admitted'],
-      ...['no connection p99 ms', 'sent late p50 ms', 'sent late p99 ms', 'generator cores'],
+      'due per second',
+      'of saturation',
+      'p50 ms',
+      'p99 ms',
+      'p99.9 ms',
+      'not admitted',
+      'no connection p99 ms',
+      'sent late p50 ms',
+      'sent late p99 ms',
+      'generator cores',
     ],
     rows: all.map(({ perSecond, p50, p99, p999, notAdmitted, isVoid, windows }) => {
       const phases = windows.flatMap(({ result }) => result.flows.flatMap((flow) => flow.phases))
@@ -158,9 +166,16 @@ function table(all: readonly Latency[], peak: number): Table {
       const late = histogramOf(...phases.map(({ lateness }) => lateness))
       const core = median(windows.map(({ generatorCore }) => generatorCore))
       return [
-        ...[String(perSecond), `${Math.round((100 * perSecond) / peak)} %`, p50, p99, p999],
+        String(perSecond),
+        `${Math.round((100 * perSecond) / peak)} %`,
+        p50,
+        p99,
+        p999,
         `${round(100 * notAdmitted, 3)} %${isVoid ? ' VOID' : ''}`,
-        ...[millis(waiting, 0.99), millis(late, 0.5), millis(late, 0.99), round(core, 2)],
+        millis(waiting, 0.99),
+        millis(late, 0.5),
+        millis(late, 0.99),
+        round(core, 2),
       ]
     }),
   }

@@ -104,10 +104,24 @@ function commitOf(pattern: OwnerState, index: number, nowMs: number): AccountCom
 
 function lineOf(aid: number, sid: number, atMs: number): OperationLine {
   return {
-    ...{ stamp: `op-${sid}`, aid, sid, operationId: 'first credit', operation: 'inc' },
-    ...{ bucketId: 1, prepaidIncludeId: 1, kind: 'money', usaget: '' },
-    ...{ amount: 0, before: 0, after: 0, repaid: 0, atMs },
-    ...{ version: 1, priority: 0, fromMs: 0, toMs: FOREVER_MS },
+    stamp: `op-${sid}`,
+    aid,
+    sid,
+    operationId: 'first credit',
+    operation: 'inc',
+    bucketId: 1,
+    prepaidIncludeId: 1,
+    kind: 'money',
+    usaget: '',
+    amount: 0,
+    before: 0,
+    after: 0,
+    repaid: 0,
+    atMs,
+    version: 1,
+    priority: 0,
+    fromMs: 0,
+    toMs: FOREVER_MS,
   }
 }
 

@@ -95,7 +95,10 @@ function flowOf(bench: Bench, product: Product, phases: readonly Phase[]): Flow 
   const sessions = Math.min(Math.floor(bench.settings.subscribers / 2), CONNECTIONS * 8)
   const sizes = { connections: CONNECTIONS, outstanding: CONNECTIONS, sessions }
   return bench.flow(product, 'json', {
-    ...{ name: 'beyond', gaps: 'random', tickMs: TICK_MS, phases },
+    name: 'beyond',
+    gaps: 'random',
+    tickMs: TICK_MS,
+    phases,
     ...sizes,
   })
 }
@@ -187,9 +190,17 @@ function table(all: readonly Beyond[], saturation: number) {
   return {
     title: `Beyond saturation (open loop; medians of ${ROUNDS})`,
     columns: [
-      ...['times saturation', 'due per second', 'goodput per second', 'p99 admitted ms'],
-      ...['refused', 'p99 refused ms', 'starts refused', 'others refused'],
-      ...['failed', 'not answered', 'recovery ms'],
+      'times saturation',
+      'due per second',
+      'goodput per second',
+      'p99 admitted ms',
+      'refused',
+      'p99 refused ms',
+      'starts refused',
+      'others refused',
+      'failed',
+      'not answered',
+      'recovery ms',
     ],
     rows: all.map(({ multiple, rounds, goodput, p99Ms, recoveryMs }) => {
       const sum = (figure: (phase: PhaseResult) => number) =>
@@ -200,10 +211,17 @@ function table(all: readonly Beyond[], saturation: number) {
       const others = shareOf(refused - startsRefused, admitted - startsAdmitted)
       const refusedMs = histogramOf(...rounds.map(({ during }) => during.refusedLatency))
       return [
-        ...[String(multiple), Math.round(saturation * multiple), Math.round(goodput), p99Ms],
-        ...[percent(shareOf(refused, admitted)), millis(refusedMs, 0.99)],
-        ...[percent(shareOf(startsRefused, startsAdmitted)), percent(others)],
-        ...[sum(({ failed }) => failed), sum(({ unanswered }) => unanswered), recoveryMs],
+        String(multiple),
+        Math.round(saturation * multiple),
+        Math.round(goodput),
+        p99Ms,
+        percent(shareOf(refused, admitted)),
+        millis(refusedMs, 0.99),
+        percent(shareOf(startsRefused, startsAdmitted)),
+        percent(others),
+        sum(({ failed }) => failed),
+        sum(({ unanswered }) => unanswered),
+        recoveryMs,
       ]
     }),
   }

@@ -185,15 +185,25 @@ function resultOf(alone: Beside, calm: Beside, others: readonly Beside[]) {
       {
         title: 'Pauses beside a closed loop at full load',
         columns: [
-          ...['beside', 'per second', 'p99 ms', 'p99.9 ms', 'longest ms'],
-          ...['main thread stalls ms', 'workers stall ms'],
+          'beside',
+          'per second',
+          'p99 ms',
+          'p99.9 ms',
+          'longest ms',
+          'main thread stalls ms',
+          'workers stall ms',
         ],
         rows: all.map((one) => {
           const { name, window, delays } = one
           const { latency } = window
           return [
-            ...[name, Math.round(window.perSecond), millis(latency, 0.99), p999(one)],
-            ...[millis(latency, 1), delays.main, delays.workers],
+            name,
+            Math.round(window.perSecond),
+            millis(latency, 0.99),
+            p999(one),
+            millis(latency, 1),
+            delays.main,
+            delays.workers,
           ]
         }),
       },

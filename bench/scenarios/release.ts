@@ -96,12 +96,19 @@ function tableOf(rounds: readonly Round[]): Table {
   return {
     title: `${SESSIONS} sessions end at once`,
     columns: [
-      ...['', 'per second', 'per second a few at a time', 'not taken'],
-      ...['p99 of others before, ms', 'p99 of others meanwhile, ms'],
+      '',
+      'per second',
+      'per second a few at a time',
+      'not taken',
+      'p99 of others before, ms',
+      'p99 of others meanwhile, ms',
     ],
     rows: rounds.map(({ protocol, answers, perSecond, steadyPerSecond, before, during }) => [
-      ...[protocol, Math.round(perSecond), Math.round(steadyPerSecond)],
-      ...[SESSIONS - (answers[grantedBy(protocol)] ?? 0), round(before.p99, 1)],
+      protocol,
+      Math.round(perSecond),
+      Math.round(steadyPerSecond),
+      SESSIONS - (answers[grantedBy(protocol)] ?? 0),
+      round(before.p99, 1),
       round(during.p99, 1),
     ]),
   }

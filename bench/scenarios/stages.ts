@@ -57,8 +57,11 @@ function resultOf({ window, echo, scriptMicros }: Whole, loops: StageCost[], sin
       ...Object.fromEntries(
         loops.map(({ name, micros }) => [`${name.replace(/\W+/g, '_')}_us`, round(micros, 2)]),
       ),
-      ...{ main_us: own(cpu.main), workers_us: own(cpu.workers), helpers_us: own(cpu.helpers) },
-      ...{ redis_us: own(cpu.redis), script_alone_us: own(single) },
+      main_us: own(cpu.main),
+      workers_us: own(cpu.workers),
+      helpers_us: own(cpu.helpers),
+      redis_us: own(cpu.redis),
+      script_alone_us: own(single),
     },
     ratios: {},
     goals: [],
@@ -124,8 +127,12 @@ function saturationTable(cpu: Costs): Table {
       const { oneLoop, heldBy, listeners, loops, clustered } = saturation(cpu, cores)
       const thousands = (perSecond: number) => round(perSecond / 1000, 1)
       return [
-        ...[String(cores), thousands(oneLoop), heldBy, listeners],
-        ...[thousands(loops), thousands(clustered)],
+        String(cores),
+        thousands(oneLoop),
+        heldBy,
+        listeners,
+        thousands(loops),
+        thousands(clustered),
       ]
     }),
   }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FIELD_CATEGORIES, type FieldSettings } from '../catalog/stored-config.ts'
 import type { Logger } from '../runtime/log.ts'
-import type { Access } from './auth/access.ts'
+import type { RouteAccess } from './auth/access.ts'
 import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
 import { DEFINITIONS } from './entities/definitions/collections.ts'
@@ -33,7 +33,7 @@ export function addApiPages(
 
 export interface ApiPages {
   readonly fields: EntityApi['fields']
-  readonly access: Access
+  readonly access: RouteAccess
   /** Whether the caller may see what this installation has configured. */
   isKnown(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
 }

@@ -41,7 +41,11 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
 export function entityStoresOf(options: EntityApiOptions): EntityStores {
   const { catalog, ledger, clock, config, log } = options
   return {
-    ...{ catalog, ledger, clock, config, log },
+    catalog,
+    ledger,
+    clock,
+    config,
+    log,
     rules: createRules({ defaultTax: config.rating.defaultTax }),
     fence: profileFenceOf(ledger, clock),
     planTransfer: async (move) => {

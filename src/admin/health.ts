@@ -8,7 +8,7 @@ import { lostPartitions } from '../ledger/install.ts'
 import { SKIPPED, SKIPPED_ENTITY } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
-import type { Access } from './auth/access.ts'
+import type { RouteAccess } from './auth/access.ts'
 
 export interface HealthOptions {
   redis: RedisConnection
@@ -23,9 +23,9 @@ export interface HealthOptions {
   areChangesFinished: () => boolean
   /** False until it is known that somebody can log in, where somebody has to. */
   hasUsers: () => boolean
-  access: Access
+  access: RouteAccess
   /** For what names entities. */
-  catalogueAccess: Access
+  catalogueAccess: RouteAccess
 }
 
 type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'

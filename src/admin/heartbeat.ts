@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import type { RedisConnection } from '../store/redis.ts'
-import type { Access } from './auth/access.ts'
+import type { RouteAccess } from './auth/access.ts'
 
 /** Of the interface, section 9. */
 export const INTERFACE_VERSION = '6.0'
@@ -14,7 +14,7 @@ const WAIT_MS = 1000
 export interface HeartbeatOptions {
   catalog: Pick<Catalog, 'ping'>
   redis: Pick<RedisConnection, 'onEachMaster'>
-  access: Access
+  access: RouteAccess
 }
 
 /**

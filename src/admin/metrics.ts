@@ -4,13 +4,13 @@ import type { Logger } from '../runtime/log.ts'
 import { METRICS_CONTENT_TYPE, type Metrics, mergeSnapshots } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
-import type { Access } from './auth/access.ts'
+import type { RouteAccess } from './auth/access.ts'
 
 export interface MetricsRouteOptions {
   redis: RedisConnection
   metrics: Pick<Metrics, 'snapshot'>
   log: Pick<Logger, 'debug'>
-  access: Access
+  access: RouteAccess
 }
 
 /** `/metrics`. Without Redis it gives the figures of this process alone. */

@@ -1,7 +1,7 @@
 /** Parts of the interface that a later version serves: who may not use them learns no more. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from '../runtime/log.ts'
-import type { Access } from './auth/access.ts'
+import type { RouteAccess } from './auth/access.ts'
 import type { Caller } from './auth/caller.ts'
 import { errorHandler } from './entities/answer.ts'
 import { RequestError } from './entities/errors.ts'
@@ -14,7 +14,7 @@ export type AdmitAction = (
   request: FastifyRequest,
   sent: SentParameters,
   action: string,
-  usual: Access,
+  usual: RouteAccess,
 ) => Promise<Caller>
 
 export function addPlanned(

@@ -8,7 +8,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import { addApiPages } from './api-pages.ts'
-import type { Access } from './auth/access.ts'
+import type { RouteAccess } from './auth/access.ts'
 import type { Auth } from './auth/auth.ts'
 import type { EntityApi } from './entities/api.ts'
 import { addEntityApi } from './entities/routes.ts'
@@ -38,7 +38,7 @@ export interface RouteParts {
 
 export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   const { config, catalog, redis, clock, metrics, log, audit, auth, entityApi } = parts
-  const accessTo = (name: Config['admin']['openPaths'][number]): Access =>
+  const accessTo = (name: Config['admin']['openPaths'][number]): RouteAccess =>
     config.admin.openPaths.includes(name) ? 'public' : NODE_ENDPOINTS[name].access
   addHeartbeat(server, { redis, catalog, access: accessTo('heartbeat') })
   const { partitions } = config.ledger

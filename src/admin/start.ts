@@ -83,7 +83,13 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     const areChangesFinished = () => repairs?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
     addRoutes(server, {
-      ...{ config, catalog, redis, clock, metrics, log, audit },
+      config,
+      catalog,
+      redis,
+      clock,
+      metrics,
+      log,
+      audit,
       auth,
       entityApi,
       health,

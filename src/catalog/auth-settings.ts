@@ -5,7 +5,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { ldapProblem, samlProblem } from './auth-rules.ts'
-import type { Setting } from './current-settings.ts'
+import type { StoredSetting } from './current-settings.ts'
 import { CompileError } from './errors.ts'
 
 const closed = { additionalProperties: false } as const
@@ -129,7 +129,7 @@ export interface AuthSettings {
 }
 
 /** Entries that cannot be used are left out, and listed. */
-export const AUTH: Setting<AuthSettings> = {
+export const AUTH: StoredSetting<AuthSettings> = {
   category: 'auth',
   read(value) {
     const protocols: ProtocolSettings[] = []

@@ -135,9 +135,19 @@ export const DEBT_BUCKET_ID = 0
 export function debtBucket(owner: OwnerState): Bucket {
   const debt = debtOf(owner)
   return {
-    ...{ id: DEBT_BUCKET_ID, prepaidIncludeId: 0, kind: 'totalCost', usaget: '', priority: 0 },
-    ...{ fromMs: 0, toMs: FOREVER_MS, credited: 0, spent: debt, reserved: 0, free: 0 - debt },
-    ...{ limit: 0, counter: OWN_DEBT },
+    id: DEBT_BUCKET_ID,
+    prepaidIncludeId: 0,
+    kind: 'totalCost',
+    usaget: '',
+    priority: 0,
+    fromMs: 0,
+    toMs: FOREVER_MS,
+    credited: 0,
+    spent: debt,
+    reserved: 0,
+    free: 0 - debt,
+    limit: 0,
+    counter: OWN_DEBT,
   }
 }
 

@@ -65,24 +65,34 @@ const nameOf = (document: RawDocument) => String(document['name'])
 export function createCatalogueState(options: CatalogueStateOptions): CatalogueState {
   const { onRates } = options
   const rates = followTable<string, RateRevision>(options, {
-    ...{ collection: 'rates', keyOf: ({ key }) => key, nameOf: keyOf },
+    collection: 'rates',
+    keyOf: ({ key }) => key,
+    nameOf: keyOf,
     compile: (document) => compileRate(document),
     ...(onRates && { onChange: onRates }),
   })
   const plans = followTable<string, PlanRevision>(options, {
-    ...{ collection: 'plans', keyOf: ({ name }) => name, nameOf },
+    collection: 'plans',
+    keyOf: ({ name }) => name,
+    nameOf,
     compile: (document) => compilePlan(document),
   })
   const services = followTable<string, ServiceRevision>(options, {
-    ...{ collection: 'services', keyOf: ({ name }) => name, nameOf },
+    collection: 'services',
+    keyOf: ({ name }) => name,
+    nameOf,
     compile: (document) => compileService(document),
   })
   const taxes = followTable<string, TaxRevision>(options, {
-    ...{ collection: 'taxes', keyOf: ({ key }) => key, nameOf: keyOf },
+    collection: 'taxes',
+    keyOf: ({ key }) => key,
+    nameOf: keyOf,
     compile: compileTax,
   })
   const prepaidIncludes = followTable<number, PrepaidInclude>(options, {
-    ...{ collection: 'prepaidincludes', keyOf: ({ externalId }) => externalId, nameOf },
+    collection: 'prepaidincludes',
+    keyOf: ({ externalId }) => externalId,
+    nameOf,
     compile: compilePrepaidInclude,
   })
   // Rates come last: until they are there, nothing can be charged anyhow.

@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Catalog } from './connection.ts'
 
 /** One category, and what is made of its value. */
-export interface Setting<T> {
+export interface StoredSetting<T> {
   readonly category: string
   /** `value`: undefined where nothing was stored. Never throws: what is of no use is left out. */
   read(value: unknown): T
@@ -14,13 +14,13 @@ export interface CurrentSettings {
    * What was stored a poll ago at most; the last that was read while MongoDB is away. Rejects with
    * `CatalogUnavailableError` if it never was.
    */
-  of<T>(setting: Setting<T>): Promise<T>
+  of<T>(setting: StoredSetting<T>): Promise<T>
 }
 
 interface Known {
   value: unknown
   readMs: number
-  made: Map<Setting<unknown>, unknown>
+  made: Map<StoredSetting<unknown>, unknown>
 }
 
 export function createCurrentSettings(
@@ -47,7 +47,7 @@ export function createCurrentSettings(
     }
   }
   return {
-    async of<T>(setting: Setting<T>) {
+    async of<T>(setting: StoredSetting<T>) {
       const { value, made } = await readCategory(setting.category)
       if (!made.has(setting)) made.set(setting, setting.read(value))
       return made.get(setting) as T

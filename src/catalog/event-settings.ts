@@ -51,7 +51,9 @@ const named = {
   active: flag(),
   event_code: text('a text that is not empty'),
   event_description: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
-  ...{ url, method, decoder },
+  url,
+  method,
+  decoder,
   notify_by_email: Type.Optional(
     Type.Object(
       { notify: flag(), use_global_addresses: flag(), additional_addresses: emails },
@@ -61,8 +63,13 @@ const named = {
 }
 
 const COMPARISONS = [
-  ...['is', 'is_not', 'in', 'is_less_than', 'is_less_than_or_equal'],
-  ...['is_greater_than', 'is_greater_than_or_equal'],
+  'is',
+  'is_not',
+  'in',
+  'is_less_than',
+  'is_less_than_or_equal',
+  'is_greater_than',
+  'is_greater_than_or_equal',
 ]
 const CHANGES = ['has_changed', 'has_changed_to', 'has_changed_from']
 const CROSSINGS = ['reached_constant', 'reached_constant_recurring', 'reached_percentage']

@@ -28,7 +28,8 @@ export async function followStoredConfig(
   const { pollMs } = config.catalog
   const catalog = await openCatalog({
     ...mongo,
-    ...{ appName: 'tollgate-realtime', connectionsMax: 1 },
+    appName: 'tollgate-realtime',
+    connectionsMax: 1,
   })
   const watch = watchStoredConfig({ catalog, pollMs, log }, (stored) => {
     const peers = compilePeers(stored.peers)

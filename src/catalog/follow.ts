@@ -17,12 +17,12 @@ const PAGE_DOCUMENTS = 200
 const REPAIR_MS = 5000
 
 /** What to do with a collection at this revision number. */
-export type Step = 'nothing' | 'reload' | 'changes'
+export type FollowStep = 'nothing' | 'reload' | 'changes'
 
 /** Remembers how far a collection was processed. */
 export interface Cursor {
   /** What a look at this number asks for. */
-  step(number: number): Step
+  step(number: number): FollowStep
   /** The revision numbers above which documents may be new. */
   readAbove(): number
   /** Everything up to this number was processed. */

@@ -47,17 +47,15 @@ export interface PeerSettings {
 }
 
 const PEER_FIELDS = [
-  ...[
-    'name',
-    'keys',
-    'addresses',
-    'requests_per_second',
-    'burst',
-    'file_types',
-    'certificate_names',
-    'diameter',
-    'disabled',
-  ],
+  'name',
+  'keys',
+  'addresses',
+  'requests_per_second',
+  'burst',
+  'file_types',
+  'certificate_names',
+  'diameter',
+  'disabled',
 ]
 const DIAMETER_FIELDS = ['origin_host', 'origin_realm', 'realms']
 const KEY_FIELDS = ['sha256', 'created', 'label']

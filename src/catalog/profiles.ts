@@ -164,7 +164,8 @@ async function poolsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<
   const collection = catalog.subscribers as unknown as Collection<SubscriberDocument>
   const latestMs = places.reduce((latest, { atMs }) => Math.max(latest, atMs), 0)
   const begun = {
-    ...{ type: 'subscriber', ...stillToCome(earliestOf(places)) },
+    type: 'subscriber',
+    ...stillToCome(earliestOf(places)),
     from: { $lte: new Date(latestMs) },
   }
   const read = readInParts(

@@ -22,9 +22,18 @@ export function bucketOf(document: BalanceDocument): Bucket | null {
   if (typeof counter !== 'string') return null
   if (spent < 0 || reserved < 0 || limit < (counter === '' ? 0 : EMPTY_LIMIT)) return null
   return {
-    ...{ id, prepaidIncludeId: include, kind, priority, fromMs, toMs },
+    id,
+    prepaidIncludeId: include,
+    kind,
+    priority,
+    fromMs,
+    toMs,
     usaget: kind === 'totalCost' ? '' : document.charging_by_usaget,
-    ...{ credited, spent, reserved, free: credited - spent - reserved, limit },
+    credited,
+    spent,
+    reserved,
+    free: credited - spent - reserved,
+    limit,
     counter,
   }
 }
@@ -48,17 +57,25 @@ export function operationLineOf(document: BalanceLineDocument): OperationLine | 
   const shown = document.balance_before * (isUnits ? 1 : MICROS_PER_UNIT)
   const before = flipCreditSign(Math.round(shown))
   const numbers = {
-    ...{ aid, sid, bucketId: document.bucket_id },
+    aid,
+    sid,
+    bucketId: document.bucket_id,
     prepaidIncludeId: document.pp_includes_external_id,
     amount: change + document.repaid_micros + (document.counted ?? 0),
-    ...{ before, after: before + change, repaid: document.repaid_micros },
-    ...{ version: document.owner_v, priority: document.priority },
-    ...{ fromMs: millisOf(document.from), toMs: millisOf(document.to) },
+    before,
+    after: before + change,
+    repaid: document.repaid_micros,
+    version: document.owner_v,
+    priority: document.priority,
+    fromMs: millisOf(document.from),
+    toMs: millisOf(document.to),
     atMs: millisOf(document.urt),
   }
   if (!Object.values(numbers).every(Number.isSafeInteger)) return null
   return {
-    ...{ stamp, operation, operationId: document.operation_id },
+    stamp,
+    operation,
+    operationId: document.operation_id,
     kind: isUnits ? 'units' : 'money',
     usaget: usaget === TOTAL_COST ? '' : usaget,
     ...numbers,

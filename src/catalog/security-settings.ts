@@ -1,7 +1,7 @@
 /** Category `security` of the stored configuration: how users and clients get in. */
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import type { Setting } from './current-settings.ts'
+import type { StoredSetting } from './current-settings.ts'
 
 const integer = (minimum: number, maximum: number, byDefault: number) =>
   Type.Integer({ minimum, maximum, default: byDefault })
@@ -109,7 +109,7 @@ export const SecuritySchema = Type.Object(
 export type SecuritySettings = Static<typeof SecuritySchema>
 
 /** Defaults stand in for all that cannot be used. */
-export const SECURITY: Setting<SecuritySettings> = {
+export const SECURITY: StoredSetting<SecuritySettings> = {
   category: 'security',
   read(value) {
     const whole: unknown = Value.Default(SecuritySchema, structuredClone(value ?? {}))

@@ -7,16 +7,21 @@ const SHARDS = 256
 const HASHED_CHARACTERS = 6
 
 export class ShardedMap<K extends string | number, V> implements ReadonlyMap<K, V> {
-  private readonly shards: Map<K, V>[]
+  readonly #shards: Map<K, V>[]
   /** 1: no copy has the shard too. */
-  private readonly own = new Uint8Array(SHARDS)
-  private count: number
+  readonly #own = new Uint8Array(SHARDS)
+  #count: number
 
   constructor(like?: ShardedMap<K, V>) {
-    this.shards = like?.shards.slice() ?? Array.from({ length: SHARDS }, () => new Map<K, V>())
-    this.count = like?.count ?? 0
-    if (like === undefined) this.own.fill(1)
-    else like.own.fill(0)
+    if (like === undefined) {
+      this.#shards = Array.from({ length: SHARDS }, () => new Map<K, V>())
+      this.#count = 0
+      this.#own.fill(1)
+    } else {
+      this.#shards = like.#shards.slice()
+      this.#count = like.#count
+      like.#own.fill(0)
+    }
   }
 
   /** With the same entries; neither sees what is changed in the other. */
@@ -25,42 +30,42 @@ export class ShardedMap<K extends string | number, V> implements ReadonlyMap<K, 
   }
 
   get size(): number {
-    return this.count
+    return this.#count
   }
 
   get(key: K): V | undefined {
-    return this.shards[shardOf(key)]?.get(key)
+    return this.#shards[shardOf(key)]?.get(key)
   }
 
   has(key: K): boolean {
-    return this.shards[shardOf(key)]?.has(key) === true
+    return this.#shards[shardOf(key)]?.has(key) === true
   }
 
   set(key: K, value: V): this {
-    const shard = this.writable(key)
+    const shard = this.#writable(key)
     const { size } = shard
     shard.set(key, value)
-    this.count += shard.size - size
+    this.#count += shard.size - size
     return this
   }
 
   delete(key: K): boolean {
     if (!this.has(key)) return false
-    this.writable(key).delete(key)
-    this.count -= 1
+    this.#writable(key).delete(key)
+    this.#count -= 1
     return true
   }
 
   *entries(): MapIterator<[K, V]> {
-    for (const shard of this.shards) yield* shard.entries()
+    for (const shard of this.#shards) yield* shard.entries()
   }
 
   *keys(): MapIterator<K> {
-    for (const shard of this.shards) yield* shard.keys()
+    for (const shard of this.#shards) yield* shard.keys()
   }
 
   *values(): MapIterator<V> {
-    for (const shard of this.shards) yield* shard.values()
+    for (const shard of this.#shards) yield* shard.values()
   }
 
   [Symbol.iterator](): MapIterator<[K, V]> {
@@ -71,13 +76,13 @@ export class ShardedMap<K extends string | number, V> implements ReadonlyMap<K, 
     for (const [key, value] of this) callback(value, key, this)
   }
 
-  private writable(key: K): Map<K, V> {
+  #writable(key: K): Map<K, V> {
     const index = shardOf(key)
-    let shard = this.shards[index] as Map<K, V>
-    if (this.own[index] === 0) {
+    let shard = this.#shards[index] as Map<K, V>
+    if (this.#own[index] === 0) {
       shard = new Map(shard)
-      this.shards[index] = shard
-      this.own[index] = 1
+      this.#shards[index] = shard
+      this.#own[index] = 1
     }
     return shard
   }

@@ -13,12 +13,12 @@ import { bump, isDuplicate, LATE_WRITES_MAX } from './revisions.ts'
  * One write of a revision. What is `replace`d must still have the number `expectedRev`: 0 where it
  * has none, null where any will do.
  */
-export type Step =
+export type RevisionWrite =
   | { mode: 'insert'; document: RawDocument }
   | { mode: 'replace'; document: RawDocument; expectedRev: number | null }
 
 /** As stored; false where the step found nothing that it could replace. */
-export type Stored = RawDocument | false
+export type StoredRevision = RawDocument | false
 
 /** A writer that is overtaken this often has lost to something that is no normal load. */
 const ANNOUNCEMENTS_MAX = 16
@@ -28,7 +28,7 @@ export interface Beside {
   /** While the first numbers are taken: nothing is written before it is done, or if it fails. */
   before?(): Promise<void>
   /** While the second one is. */
-  after?(stored: readonly Stored[]): Promise<void>
+  after?(stored: readonly StoredRevision[]): Promise<void>
 }
 
 /** Most steps that one call may have: more would be overlooked by the feeds (LATE_WRITES_MAX). */
@@ -42,15 +42,15 @@ export const STEPS_MAX = 100
 export async function storeSteps(
   catalog: Catalog,
   collection: EntityCollection,
-  steps: readonly Step[],
+  steps: readonly RevisionWrite[],
   beside: Beside = {},
-): Promise<Stored[]> {
+): Promise<StoredRevision[]> {
   const [last] = await both(bump(catalog, collection, steps.length), beside.before?.())
   const numbered = steps.map((step, index) => ({
     ...step,
     document: { ...step.document, rev: last - steps.length + 1 + index },
   }))
-  let stored: Stored[]
+  let stored: StoredRevision[]
   try {
     stored = await writeAll(catalog, collection, numbered)
   } catch (error) {
@@ -72,8 +72,8 @@ async function both<T, U>(one: Promise<T>, other: U | Promise<U>): Promise<[T, U
 function writeAll(
   catalog: Catalog,
   collection: EntityCollection,
-  steps: readonly Step[],
-): Promise<Stored[]> {
+  steps: readonly RevisionWrite[],
+): Promise<StoredRevision[]> {
   const [first] = steps
   if (steps.length === 1 && first !== undefined) {
     return catalog
@@ -85,7 +85,7 @@ function writeAll(
     if (inserts.length === steps.length && session === undefined) {
       return insertMany(catalog, collection, inserts)
     }
-    const stored: Stored[] = []
+    const stored: StoredRevision[] = []
     for (const step of steps) stored.push(await write(catalog, collection, step, session))
     return stored
   })
@@ -94,8 +94,8 @@ function writeAll(
 async function insertMany(
   catalog: Catalog,
   collection: EntityCollection,
-  steps: readonly Step[],
-): Promise<Stored[]> {
+  steps: readonly RevisionWrite[],
+): Promise<StoredRevision[]> {
   const documents = steps.map(({ document }) => document)
   await refusingDuplicates(collection, () =>
     documentsOf(catalog, collection).insertMany(documents, { ordered: true }),
@@ -106,9 +106,9 @@ async function insertMany(
 async function write(
   catalog: Catalog,
   collection: EntityCollection,
-  step: Step,
+  step: RevisionWrite,
   session?: ClientSession,
-): Promise<Stored> {
+): Promise<StoredRevision> {
   const { document } = step
   const options = session === undefined ? {} : { session }
   const documents = documentsOf(catalog, collection)
@@ -122,7 +122,7 @@ async function write(
   return matchedCount === 1 && document
 }
 
-function sameRev({ expectedRev }: Extract<Step, { mode: 'replace' }>): Document {
+function sameRev({ expectedRev }: Extract<RevisionWrite, { mode: 'replace' }>): Document {
   if (expectedRev === null) return {}
   return { rev: expectedRev === 0 ? { $in: [0, null] } : expectedRev }
 }
@@ -133,8 +133,8 @@ function sameRev({ expectedRev }: Extract<Step, { mode: 'replace' }>): Document 
 async function announce(
   catalog: Catalog,
   collection: EntityCollection,
-  stored: readonly Stored[],
-): Promise<Stored[]> {
+  stored: readonly StoredRevision[],
+): Promise<StoredRevision[]> {
   const result = [...stored]
   for (let attempt = 0; attempt < ANNOUNCEMENTS_MAX; attempt += 1) {
     const number = await bump(catalog, collection)

@@ -19,7 +19,7 @@ import { withDates } from './dates.ts'
 import { checkSchema, type EntityDefinition } from './entities/entity.ts'
 import { CompileError, EntityConflictError } from './errors.ts'
 import { checkReferences, checkReferencesAmong, type KnownReferences } from './references.ts'
-import { type Step, storeSteps } from './store-steps.ts'
+import { type RevisionWrite, storeSteps } from './store-steps.ts'
 
 /** An account or a subscriber; `sid` 0 for the account itself. */
 export interface ProfileOwner {
@@ -184,7 +184,7 @@ async function store(
   document: RawDocument,
   mode: WriteOptions['mode'],
 ): Promise<RawDocument> {
-  const step: Step =
+  const step: RevisionWrite =
     mode === 'insert' ? { mode, document } : { mode, document, expectedRev: document.rev || null }
   if (mode === 'replace') await checkIdentity(catalog, collection, identity, document)
   const [stored = false] = await storeSteps(catalog, collection, [step])

@@ -132,8 +132,17 @@ export async function auditStores(
   onDifferent: (account: FoundAccount) => void = () => undefined,
 ): Promise<AuditReport> {
   const report: AuditReport = {
-    ...{ ok: true, accounts: 0, owners: 0, buckets: 0, sessions: 0, lines: 0 },
-    ...{ differences: [], differencesLeftOut: 0, moving: [], notRecorded: [], damaged: [] },
+    ok: true,
+    accounts: 0,
+    owners: 0,
+    buckets: 0,
+    sessions: 0,
+    lines: 0,
+    differences: [],
+    differencesLeftOut: 0,
+    moving: [],
+    notRecorded: [],
+    damaged: [],
   }
   for await (const account of findAccounts(stores)) {
     report.accounts += 1

@@ -109,7 +109,8 @@ async function changeClients(
     )
     report(name, secret)
     await recordByOperator(catalog, {
-      ...{ collection: CLIENTS_CATEGORY, type },
+      collection: CLIENTS_CATEGORY,
+      type,
       key: name,
       old: one(before, name),
       new: one(after, name),

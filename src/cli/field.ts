@@ -38,8 +38,11 @@ export async function listFields(
     return 0
   }
   const rows = fields.map((field) => [
-    ...[field.field_name, from(field), field.type ?? 'any'],
-    ...[switchesOf(field), field.title ?? ''],
+    field.field_name,
+    from(field),
+    field.type ?? 'any',
+    switchesOf(field),
+    field.title ?? '',
   ])
   for (const line of aligned([['name', 'from', 'type', 'is', 'title'], ...rows])) print(line)
   return 0

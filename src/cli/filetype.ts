@@ -77,7 +77,9 @@ export async function listFileTypes(options: OptionValues, file: string | undefi
     return 0
   }
   const cells = rows.map(({ name, origin, parser, state, path, reason }) => [
-    ...[name, origin, parser],
+    name,
+    origin,
+    parser,
     reason === undefined ? state : `${state}: ${path} ${reason}`,
   ])
   for (const line of aligned([['name', 'from', 'parser', 'state'], ...cells])) print(line)

@@ -104,20 +104,20 @@ const BAR_LENGTH = 24
 
 class ImportStatus implements ImportWatch {
   readonly listed: Failure[] = []
-  private readonly line: StatusLine
-  private readonly add: (failure: Failure) => void
-  private readonly beganMs = monotonicMs()
-  private shownMs = 0
-  private doneBefore = 0
+  readonly #line: StatusLine
+  readonly #add: (failure: Failure) => void
+  readonly #beganMs = monotonicMs()
+  #shownMs = 0
+  #doneBefore = 0
 
   constructor(line: StatusLine, add: (failure: Failure) => void) {
-    this.line = line
-    this.add = add
-    this.shownMs = this.beganMs
+    this.#line = line
+    this.#add = add
+    this.#shownMs = this.#beganMs
   }
 
   onBegin({ importId, total, done }: { importId: string | null; total: number; done: number }) {
-    this.doneBefore = done
+    this.#doneBefore = done
     if (importId === null) return
     const from = done === 0 ? '' : `, ${done} of them done before`
     printError(`import ${importId}: ${total} rows${from}; --resume ${importId} goes on with it`)
@@ -125,23 +125,23 @@ class ImportStatus implements ImportWatch {
 
   onProgress({ total, done, failed }: { total: number; done: number; failed: number }): void {
     const nowMs = monotonicMs()
-    if (nowMs - this.shownMs < (this.line.isTerminal ? TERMINAL_MS : LINES_MS)) return
-    this.shownMs = nowMs
-    const seconds = (nowMs - this.beganMs) / 1000
-    const rate = Math.round((done - this.doneBefore) / seconds)
+    if (nowMs - this.#shownMs < (this.#line.isTerminal ? TERMINAL_MS : LINES_MS)) return
+    this.#shownMs = nowMs
+    const seconds = (nowMs - this.#beganMs) / 1000
+    const rate = Math.round((done - this.#doneBefore) / seconds)
     const filled = Math.floor((BAR_LENGTH * done) / total)
     const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_LENGTH - filled)}] `
     const text = `${done} of ${total} rows, ${rate} rows/s, ${failed} failed`
-    this.line.show(this.line.isTerminal ? `${bar}${text}` : text)
+    this.#line.show(this.#line.isTerminal ? `${bar}${text}` : text)
   }
 
   onFailure(failure: Failure): void {
     if (this.listed.length < LISTED_MAX) this.listed.push(failure)
-    this.add(failure)
+    this.#add(failure)
   }
 
   end(): void {
-    this.line.clear()
+    this.#line.clear()
   }
 }
 

@@ -23,15 +23,28 @@ export async function listJobs(options: OptionValues, file: string | undefined):
 export function jobJson(job: JobDocument) {
   const { _id, kind, subject, state, step, counts, error, created, changed, due, ended } = job
   return {
-    ...{ id: _id.toHexString(), kind, subject, state, step, counts, error, created, changed },
-    ...{ due: state === 'waiting' ? due : null, ended },
+    id: _id.toHexString(),
+    kind,
+    subject,
+    state,
+    step,
+    counts,
+    error,
+    created,
+    changed,
+    due: state === 'waiting' ? due : null,
+    ended,
   }
 }
 
 function jobsText(jobs: readonly JobDocument[]): string[] {
   if (jobs.length === 0) return ['no jobs']
   const rows = jobs.map((job) => [
-    ...[job.kind, job.subject, job.state, job.step, job.changed.toISOString()],
+    job.kind,
+    job.subject,
+    job.state,
+    job.step,
+    job.changed.toISOString(),
     job.error === '' ? countsText(job) : job.error,
   ])
   return aligned([['kind', 'subject', 'state', 'step', 'changed', 'done'], ...rows])

@@ -39,7 +39,10 @@ export async function writeConfigByOperator(
   const by = { nowMs: systemClock.nowMs(), by: 'cli' }
   const value = await writeStoredConfig(catalog, category, changed, by)
   await recordByOperator(catalog, {
-    ...{ collection: 'settings', type: 'set', key: category },
-    ...{ old, new: value },
+    collection: 'settings',
+    type: 'set',
+    key: category,
+    old,
+    new: value,
   })
 }

@@ -104,7 +104,13 @@ async function startInOrder(
     const isLedgerThere = () => watch.isThere()
     const fitness = { isRedisFit, canRedisWrite, isLedgerThere }
     const role = await startRole({
-      ...{ config, log, metrics, clock: systemClock, ...fitness, drainMs, mayListen },
+      config,
+      log,
+      metrics,
+      clock: systemClock,
+      ...fitness,
+      drainMs,
+      mayListen,
       fail: shutdown.fail,
     })
     if (name !== 'admin') {

@@ -44,7 +44,9 @@ async function listSettings(options: OptionValues, file: string | undefined): Pr
     return 0
   }
   const rows = listed.map(({ category, about, settable }) => [
-    ...[category, settable ? 'yes' : 'no', about],
+    category,
+    settable ? 'yes' : 'no',
+    about,
   ])
   for (const line of aligned([['category', 'settable', 'about'], ...rows])) print(line)
   return 0
@@ -111,7 +113,10 @@ async function showHistory(
   }
   if (versions.length === 0) print(`nothing was ever stored of ${category}`)
   const rows = versions.map(({ rev, changed, changed_by: by, actor }, index) => [
-    ...[String(rev), index === 0 ? 'holds' : '', changed.toISOString(), by],
+    String(rev),
+    index === 0 ? 'holds' : '',
+    changed.toISOString(),
+    by,
     actor === null ? '' : [actor.by, actor.name, actor.address].filter(Boolean).join(' '),
   ])
   if (rows.length > 0) {

@@ -50,8 +50,11 @@ export async function listUsers(options: OptionValues, file: string | undefined)
   if (shown.length === 0) print('there are no users')
   else {
     const rows = shown.map((user) => [
-      ...[user.username, user.roles.join(' '), user.last_login ?? 'never'],
-      ...[user.password, user.totp ? 'yes' : 'no'],
+      user.username,
+      user.roles.join(' '),
+      user.last_login ?? 'never',
+      user.password,
+      user.totp ? 'yes' : 'no',
     ])
     for (const line of aligned([['name', 'roles', 'last login', 'password', 'totp'], ...rows]))
       print(line)
@@ -178,7 +181,9 @@ function userJson(user: UserDocument) {
   const isGenerated = user.password_generated === true
   const state = user.must_change_password === true ? 'must be changed' : 'set'
   return {
-    ...{ username, roles, last_login: lastLogin?.toISOString() ?? null },
+    username,
+    roles,
+    last_login: lastLogin?.toISOString() ?? null,
     password: isGenerated ? 'generated' : state,
   }
 }
@@ -197,7 +202,9 @@ function record(
 function storesOf(catalog: Catalog): ChangeStores {
   const nothing = async () => undefined
   return {
-    ...{ catalog, clock: systemClock, follow: nothing },
+    catalog,
+    clock: systemClock,
+    follow: nothing,
     fence: { begin: nothing, end: nothing },
     log: createLogger({ name: 'cli', level: 'silent' }),
   }

@@ -7,11 +7,11 @@ import { nearest } from './nearest.ts'
 import { ConfigSchema, isSection, type Leaf, leavesOf } from './schema.ts'
 
 /** One value and where it was written: a file, or a variable. */
-export type Setting = { readonly value: unknown; readonly source: string }
+export type ConfigSetting = { readonly value: unknown; readonly source: string }
 
 /** One source read: the settings that it gives by path, and all that is wrong with it. */
 export type Layer = {
-  readonly settings: ReadonlyMap<string, Setting>
+  readonly settings: ReadonlyMap<string, ConfigSetting>
   readonly problems: readonly ConfigProblem[]
 }
 
@@ -26,7 +26,7 @@ const LEAF_BY_VARIABLE = new Map(LEAVES.map((leaf) => [leaf.variable, leaf]))
 
 /** Settings of a parsed YAML document. An empty document, or an empty section, sets nothing. */
 export function documentLayer(document: unknown, source: string): Layer {
-  const settings = new Map<string, Setting>()
+  const settings = new Map<string, ConfigSetting>()
   const problems: ConfigProblem[] = []
   const visit = (value: unknown, schema: TObject, prefix: string): void => {
     if (value === null || value === undefined) return
@@ -62,7 +62,7 @@ const IN_FILE = '_FILE'
  * its name has the path of a file with the value.
  */
 export function environmentLayer(env: Readonly<Record<string, string | undefined>>): Layer {
-  const settings = new Map<string, Setting>()
+  const settings = new Map<string, ConfigSetting>()
   const problems: ConfigProblem[] = []
   for (const [name, raw] of Object.entries(env)) {
     if (!name.startsWith('TOLLGATE_') || name === FILE_VARIABLE || raw === undefined) continue

@@ -51,32 +51,32 @@ export function allocateAcross(
 }
 
 class Boundary {
-  private readonly work: SettleState
-  private readonly segment: Segment
-  private readonly order: readonly Payer[]
-  private readonly next: PricedSegment
-  private readonly later: SettleState
-  private readonly hasGroups: boolean
-  private readonly isSameRate: boolean
+  readonly #work: SettleState
+  readonly #segment: Segment
+  readonly #order: readonly Payer[]
+  readonly #next: PricedSegment
+  readonly #later: SettleState
+  readonly #hasGroups: boolean
+  readonly #isSameRate: boolean
   /** All the money that is available now. */
-  private readonly budget: number
+  readonly #budget: number
 
   constructor(work: SettleState, segment: Segment, after: AfterBoundary, order: readonly Payer[]) {
     const { service } = work
     const { start } = after
-    this.work = work
-    this.segment = segment
-    this.order = order
-    this.isSameRate = start.rateKey === segment.rateKey
-    this.later = {
+    this.#work = work
+    this.#segment = segment
+    this.#order = order
+    this.#isSameRate = start.rateKey === segment.rateKey
+    this.#later = {
       service,
       subscriber: withCounters(work.subscriber, after.subscriber),
       account: after.account && withCounters(work.account ?? after.account, after.account),
     }
-    this.next = nextOf(segment, service, after)
-    this.hasGroups = [...segment.payers, ...start.payers].some(({ isGroup }) => isGroup)
+    this.#next = nextOf(segment, service, after)
+    this.#hasGroups = [...segment.payers, ...start.payers].some(({ isGroup }) => isGroup)
     const offers = moneyOffers(work, segment, order)
-    this.budget = offers.reduce((sum, { micros }) => sum + micros, 0)
+    this.#budget = offers.reduce((sum, { micros }) => sum + micros, 0)
   }
 
   /** The largest grant that can be covered; null if none can. */
@@ -89,48 +89,55 @@ class Boundary {
 
   /** Covers every position of the boundary within the use. Null if the credit is too low. */
   cover(granted: number): Cover | null {
-    const { work, later, segment, next, order } = this
+    const work = this.#work
+    const later = this.#later
+    const segment = this.#segment
+    const next = this.#next
+    const order = this.#order
     const plan = allocate(work, segment, order, granted)
-    const then = this.hasGroups ? allocate(later, next, order, granted) : plan
+    const then = this.#hasGroups ? allocate(later, next, order, granted) : plan
     if (plan.left + then.left > 0) return null
     const total = Math.max(plan.priced, then.priced)
     const priced = { before: plan.priced, after: then.priced, total, least: 0 }
-    const micros = this.peak(priced, granted)
+    const micros = this.#peak(priced, granted)
     const slices = then === plan ? [] : sliceBeyond(later, plan, then)
-    return micros > this.budget ? null : { plan, granted, slices, micros }
+    return micros > this.#budget ? null : { plan, granted, slices, micros }
   }
 
   /** Covers only uses that begin before the boundary. Null if the credit is too low. */
   coverBegun(granted: number): Cover | null {
-    const plan = allocate(this.work, this.segment, this.order, granted)
+    const plan = allocate(this.#work, this.#segment, this.#order, granted)
     const { priced } = plan
     if (plan.left > 0) return null
     const least = Math.min(1, priced)
-    const micros = this.peak({ before: priced, after: priced, total: priced, least }, granted)
-    return micros > this.budget ? null : { plan, granted, slices: [], micros }
+    const micros = this.#peak({ before: priced, after: priced, total: priced, least }, granted)
+    return micros > this.#budget ? null : { plan, granted, slices: [], micros }
   }
 
-  private peak(units: PricedUnits, granted: number): number {
+  #peak(units: PricedUnits, granted: number): number {
     try {
-      return this.peakWithin(units, granted)
+      return this.#peakWithin(units, granted)
     } catch (error) {
       if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
       throw error
     }
   }
 
-  private peakWithin(units: PricedUnits, granted: number): number {
-    const { segment, next } = this
+  #peakWithin(units: PricedUnits, granted: number): number {
+    const segment = this.#segment
+    const next = this.#next
     const isSame = segment.others.every((other, index) => {
       const then = next.others[index]
       return then !== undefined && isSameTariff(other.tariff, then.tariff)
     })
     const others = peakOfOthers(segment, granted) + (isSame ? 0 : peakOfOthers(next, granted))
-    return this.peakOfRetail(units) + others - priceOf(segment, segment.priced, segment.used)
+    return this.#peakOfRetail(units) + others - priceOf(segment, segment.priced, segment.used)
   }
 
-  private peakOfRetail(units: PricedUnits): number {
-    const { segment, next, isSameRate } = this
+  #peakOfRetail(units: PricedUnits): number {
+    const segment = this.#segment
+    const next = this.#next
+    const isSameRate = this.#isSameRate
     const { tariff, priced: from, access, carried } = segment
     const { total } = units
     if (isSameRate && isSameTariff(tariff, next.tariff)) {
@@ -138,15 +145,18 @@ class Boundary {
     }
     let peak = 0
     for (const before of splitsOf(segment, next.tariff, units)) {
-      peak = Math.max(peak, this.splitAt(before, Math.min(units.after, total - before)))
+      peak = Math.max(peak, this.#splitAt(before, Math.min(units.after, total - before)))
     }
     const isKnown = isFew(units) || hasSteps(tariff, next.tariff)
     return peak + (isKnown ? 0 : dearestInterval(next.tariff))
   }
 
   /** Micros for the given numbers of priced units before and after the boundary. */
-  private splitAt(before: number, after: number): number {
-    const { segment, next, isSameRate, work } = this
+  #splitAt(before: number, after: number): number {
+    const segment = this.#segment
+    const next = this.#next
+    const isSameRate = this.#isSameRate
+    const work = this.#work
     const { tariff, access, carried } = segment
     const priced = segment.priced + before
     const sum = peakCharge(tariff, segment.priced, priced, access, carried?.priced)

@@ -190,28 +190,32 @@ function availableOf(work: SettleState, bucket: Bucket, { alsoIn }: Payer): numb
 
 /** Money put together, and what it buys on top of the units that are priced already. */
 class Pool {
-  private micros = 0
-  private readonly charged: number
-  private readonly tariff: Tariff
-  private readonly access: boolean
-  private readonly units: number
-  private readonly course: Course | undefined
+  #micros = 0
+  readonly #charged: number
+  readonly #tariff: Tariff
+  readonly #access: boolean
+  readonly #units: number
+  readonly #course: Course | undefined
 
   constructor(tariff: Tariff, access: boolean, units: number, course: Course | undefined) {
-    this.tariff = tariff
-    this.access = access
-    this.units = units
-    this.course = course
-    this.charged = charge(tariff, units, access, course)
+    this.#tariff = tariff
+    this.#access = access
+    this.#units = units
+    this.#course = course
+    this.#charged = charge(tariff, units, access, course)
   }
 
   /** How many units more it buys with this, at most `cap`, beyond `taken`. */
   add(micros: number, taken: number, cap: number): number {
-    this.micros += micros
+    this.#micros += micros
     if (cap === 0) return 0
-    const { tariff, access, units, charged, course } = this
+    const tariff = this.#tariff
+    const access = this.#access
+    const units = this.#units
+    const charged = this.#charged
+    const course = this.#course
     const most = taken + cap
-    const bought = affordable(tariff, access, units, charged, this.micros, most, course)
+    const bought = affordable(tariff, access, units, charged, this.#micros, most, course)
     return Math.max(0, bought - taken)
   }
 }

@@ -62,7 +62,7 @@ export interface ServiceRequest {
  * The network element that sent a request, possibly through a relay. An increased `stateId`
  * (Origin-State-Id) means that it has lost its sessions (RFC 6733 section 8.16).
  */
-export interface Client {
+export interface CreditControlClient {
   name: string
   stateId: number
 }
@@ -100,7 +100,7 @@ export interface ChargeRequest {
   /** Further fields that identification and rate matching are configured to read; null for none. */
   fields: Readonly<Record<string, string>> | null
   /** Absent or null if the network element does not report its state. */
-  client?: Client | null
+  client?: CreditControlClient | null
 }
 
 /** `ServiceRequest.serviceIdentifier` of these numbers. */

@@ -13,7 +13,7 @@ import {
 } from './bucket.ts'
 import type { Settlement, SettleState } from './charge-program.ts'
 
-export interface Work extends Settlement {
+export interface SettlementDraft extends Settlement {
   /** What was handed in: never changed. */
   readonly from: SettleState
 }
@@ -38,7 +38,7 @@ export function bucketOf(state: SettleState, ref: BucketRef): Bucket {
 }
 
 /** To be changed. */
-export function ownBucket(work: Work, ref: BucketRef): Bucket {
+export function ownBucket(work: SettlementDraft, ref: BucketRef): Bucket {
   const { owner: slot } = ref
   const bucket = bucketOf(work, ref)
   const before = slot === 0 ? work.from.subscriber : work.from.account
@@ -51,7 +51,7 @@ export function ownBucket(work: Work, ref: BucketRef): Bucket {
 }
 
 /** An owner, to be changed; its buckets stay those that were handed in. */
-export function ownOwner(work: Work, slot: OwnerSlot): OwnerState {
+export function ownOwner(work: SettlementDraft, slot: OwnerSlot): OwnerState {
   if (slot === 0) {
     const { subscriber } = work
     if (subscriber !== work.from.subscriber) return subscriber

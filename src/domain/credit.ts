@@ -137,8 +137,14 @@ function bucketFor(owner: OwnerState, operation: Credit, nowMs: number): Bucket 
   return (
     known ??
     openBucket(owner, {
-      ...{ prepaidIncludeId: externalId, kind, usaget, priority, fromMs, toMs },
-      ...{ limit: 0, counter: '' },
+      prepaidIncludeId: externalId,
+      kind,
+      usaget,
+      priority,
+      fromMs,
+      toMs,
+      limit: 0,
+      counter: '',
     })
   )
 }
@@ -184,8 +190,19 @@ export type BucketTerms = Pick<
 export function openBucket(owner: OwnerState, terms: BucketTerms): Bucket {
   const { prepaidIncludeId, kind, usaget, priority, fromMs, toMs, limit, counter } = terms
   const bucket: Bucket = {
-    ...{ id: owner.nextBucketId, prepaidIncludeId, kind, usaget, priority, fromMs, toMs },
-    ...{ credited: 0, spent: 0, reserved: 0, free: 0, limit, counter },
+    id: owner.nextBucketId,
+    prepaidIncludeId,
+    kind,
+    usaget,
+    priority,
+    fromMs,
+    toMs,
+    credited: 0,
+    spent: 0,
+    reserved: 0,
+    free: 0,
+    limit,
+    counter,
   }
   owner.nextBucketId += 1
   owner.buckets.push(bucket)

@@ -3,7 +3,7 @@
  * request, and is repaid by the next top-up of money of that owner (credit.ts).
  */
 import { debtOf, type OwnerSlot, type OwnerState, type Payer } from './bucket.ts'
-import { findBucket, type Owners, ownOwner, type Work } from './copy-on-write.ts'
+import { findBucket, type Owners, ownOwner, type SettlementDraft } from './copy-on-write.ts'
 import type { Segment } from './session.ts'
 
 /**
@@ -34,7 +34,12 @@ export function debtIn({ debt, accountDebt, carried }: Segment, slot: OwnerSlot)
 }
 
 /** Takes back debt of a segment as far as its owner still owes it. Returns how much that was. */
-export function forgive(work: Work, segment: Segment, slot: OwnerSlot, micros: number): number {
+export function forgive(
+  work: SettlementDraft,
+  segment: Segment,
+  slot: OwnerSlot,
+  micros: number,
+): number {
   const owner = ownerAt(work, slot)
   const forgiven = Math.min(micros, debtIn(segment, slot), owner === null ? 0 : debtOf(owner))
   if (forgiven === 0) return 0

@@ -81,29 +81,30 @@ const LOW_FACTOR = 1597334677
 
 /** Mixes UTF-16 codes into two words in place: nothing is built and nothing allocated. */
 class Mixer {
-  private high = 0
-  private low = 0
-  private readonly digits = new Uint8Array(16)
+  #high = 0
+  #low = 0
+  readonly #digits = new Uint8Array(16)
 
   begin(): void {
-    this.high = 0xdeadbeef | 0
-    this.low = 0x41c6ce57
+    this.#high = 0xdeadbeef | 0
+    this.#low = 0x41c6ce57
   }
 
   code(code: number): void {
-    this.high = Math.imul(this.high ^ code, HIGH_FACTOR)
-    this.low = Math.imul(this.low ^ code, LOW_FACTOR)
+    this.#high = Math.imul(this.#high ^ code, HIGH_FACTOR)
+    this.#low = Math.imul(this.#low ^ code, LOW_FACTOR)
   }
 
   text(text: string): void {
-    let { high, low } = this
+    let high = this.#high
+    let low = this.#low
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index)
       high = Math.imul(high ^ code, HIGH_FACTOR)
       low = Math.imul(low ^ code, LOW_FACTOR)
     }
-    this.high = high
-    this.low = low
+    this.#high = high
+    this.#low = low
   }
 
   /** The decimal digits that `String` would give. */
@@ -112,7 +113,7 @@ class Mixer {
       this.text(String(value))
       return
     }
-    const { digits } = this
+    const digits = this.#digits
     let count = 0
     let left = value
     do {
@@ -121,20 +122,21 @@ class Mixer {
       count += 1
       left = rest
     } while (left > 0)
-    let { high, low } = this
+    let high = this.#high
+    let low = this.#low
     while (count > 0) {
       count -= 1
       const code = DIGIT_ZERO + (digits[count] as number)
       high = Math.imul(high ^ code, HIGH_FACTOR)
       low = Math.imul(low ^ code, LOW_FACTOR)
     }
-    this.high = high
-    this.low = low
+    this.#high = high
+    this.#low = low
   }
 
   digest(): number {
-    const low = finish(this.low)
-    return 4294967296 * (2097151 & (finish(this.high) ^ this.low)) + (low >>> 0)
+    const low = finish(this.#low)
+    return 4294967296 * (2097151 & (finish(this.#high) ^ this.#low)) + (low >>> 0)
   }
 }
 

@@ -1,25 +1,25 @@
 /** Exact fractions, for what is shown; the hot path counts in integers (money.ts). */
-export interface Exact {
+export interface Fraction {
   readonly over: bigint
   /** Above zero. */
   readonly under: bigint
 }
 
-export function wholeOf(value: number | bigint): Exact {
+export function wholeOf(value: number | bigint): Fraction {
   return { over: BigInt(value), under: 1n }
 }
 
-export function plus(a: Exact, b: Exact): Exact {
+export function plus(a: Fraction, b: Fraction): Fraction {
   if (a.under === b.under) return { over: a.over + b.over, under: a.under }
   return { over: a.over * b.under + b.over * a.under, under: a.under * b.under }
 }
 
-export function product(a: Exact, b: Exact): Exact {
+export function product(a: Fraction, b: Fraction): Fraction {
   return { over: a.over * b.over, under: a.under * b.under }
 }
 
 /** The shortest decimal that is exact, or the reduced fraction `a/b` if there is none. */
-export function exactText({ over, under }: Exact): string {
+export function exactText({ over, under }: Fraction): string {
   const divisor = greatestDivisor(over < 0n ? -over : over, under)
   const [top, bottom] = [over / divisor, under / divisor]
   if (bottom === 1n) return String(top)

@@ -5,7 +5,7 @@
 import { RETAIL } from './catalogue.ts'
 import { CREDIT, parseGroupCounter, UNLIMITED_TOTAL } from './counters.ts'
 import { NEW_RUN } from './course.ts'
-import { type Exact, exactText, plus, product, wholeOf } from './exact.ts'
+import { exactText, type Fraction, plus, product, wholeOf } from './exact.ts'
 import type { Line } from './line.ts'
 import { MICROS_DIGITS } from './money.ts'
 import type { Payment } from './session.ts'
@@ -79,7 +79,7 @@ export type RatingStep = PriceStep | TierStep | ChangeStep | PaymentStep
 /** `unitDigits`: units of the line are 10^-unitDigits of a base unit. */
 export function explain(line: Line, unitDigits = 0): RatingStep[] {
   const { rateKey: rate, priceOf: source, band, tariff, access, carried } = line
-  const unit: Exact = { over: 1n, under: 10n ** BigInt(unitDigits) }
+  const unit: Fraction = { over: 1n, under: 10n ** BigInt(unitDigits) }
   const retail = { category: RETAIL, rate, source, band }
   const steps: RatingStep[] = [
     ...priceSteps(
@@ -122,7 +122,7 @@ function priceSteps(
   tariff: Tariff,
   units: number,
   access: boolean,
-  unit: Exact,
+  unit: Fraction,
   course: Course = NEW_RUN,
 ): RatingStep[] {
   const made = new Computation(tariff, units, unit, course)
@@ -136,19 +136,19 @@ function priceSteps(
 class Computation {
   readonly steps: RatingStep[] = []
   /** Of the currency, exact until it is rounded. */
-  sum: Exact = wholeOf(0)
+  sum: Fraction = wholeOf(0)
   readonly #tariff: Tariff
   /** Units of this line, and of the whole run; the run is priced as one. */
   readonly #units: number
   readonly #whole: number
   readonly #course: Course
-  readonly #unit: Exact
+  readonly #unit: Fraction
   /** What one of the prices counts in. */
-  readonly #money: Exact
+  readonly #money: Fraction
   /** A base unit in what tiers count in. */
   readonly #scale: number
 
-  constructor(tariff: Tariff, units: number, unit: Exact, course: Course) {
+  constructor(tariff: Tariff, units: number, unit: Fraction, course: Course) {
     this.#tariff = tariff
     this.#units = units
     this.#whole = units + course.before
@@ -242,14 +242,14 @@ class Computation {
   }
 
   #applyPercentage(factor: number, digits: number): void {
-    const part: Exact = { over: BigInt(factor), under: 10n ** BigInt(digits) }
+    const part: Fraction = { over: BigInt(factor), under: 10n ** BigInt(digits) }
     if (part.over === part.under) return
     this.sum = product(this.sum, part)
     const amount = exactText(this.sum)
     this.steps.push({ step: 'percentage', factor: exactText(part), amount })
   }
 
-  #applyMinimum(minimum: Exact): void {
+  #applyMinimum(minimum: Fraction): void {
     const { over, under } = this.#signed(this.sum)
     if (over * minimum.under >= minimum.over * under) return
     this.sum = this.#signed(minimum)
@@ -258,7 +258,7 @@ class Computation {
 
   #round(): void {
     const rounding = this.#tariff.terms?.rounding ?? null
-    const to: Exact = { over: BigInt(rounding?.step ?? 1), under: 10n ** BigInt(MICROS_DIGITS) }
+    const to: Fraction = { over: BigInt(rounding?.step ?? 1), under: 10n ** BigInt(MICROS_DIGITS) }
     const { over, under } = this.#signed(this.sum)
     const mode = rounding?.mode ?? 'half-even'
     const steps = rounded(over * to.under, under * to.over, mode)
@@ -269,11 +269,11 @@ class Computation {
     this.steps.push({ step: 'rounding', mode, to: exactText(to), amount: exactText(sum) })
   }
 
-  #moneyOf(price: number): Exact {
+  #moneyOf(price: number): Fraction {
     return product(wholeOf(price), this.#money)
   }
 
-  #baseUnits(tierUnits: bigint): Exact {
+  #baseUnits(tierUnits: bigint): Fraction {
     return product({ over: tierUnits, under: BigInt(this.#scale) }, this.#unit)
   }
 
@@ -281,7 +281,7 @@ class Computation {
     return Number(exactText(this.#signed(this.#baseUnits(taken))))
   }
 
-  #signed(amount: Exact): Exact {
+  #signed(amount: Fraction): Fraction {
     return this.#units < 0 ? { over: -amount.over, under: amount.under } : amount
   }
 }
@@ -306,7 +306,7 @@ function rounded(over: bigint, under: bigint, mode: RoundingMode): bigint {
   return rest * 2n >= under ? below + 1n : below
 }
 
-function paymentStep(payment: Payment, unit: Exact): PaymentStep {
+function paymentStep(payment: Payment, unit: Fraction): PaymentStep {
   const { owner, bucketId: bucket, prepaidIncludeId: include, kind, amount } = payment
   const isUnits = kind === 'units' || kind === 'creditedUnits'
   const shown = (count: number) =>
@@ -330,6 +330,6 @@ function microsText(micros: number): string {
   return exactText(microsOf(micros))
 }
 
-function microsOf(micros: number): Exact {
+function microsOf(micros: number): Fraction {
   return { over: BigInt(micros), under: 10n ** BigInt(MICROS_DIGITS) }
 }

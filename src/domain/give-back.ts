@@ -1,7 +1,7 @@
 /** Returns what a segment was overcharged to the buckets that paid. */
 import { assert } from './assert.ts'
 import type { BucketRef, OwnerSlot } from './bucket.ts'
-import { findBucket, ownBucket, type Work } from './copy-on-write.ts'
+import { findBucket, ownBucket, type SettlementDraft } from './copy-on-write.ts'
 import { isGroupCounter } from './counters.ts'
 import { isSamePayer, paymentsOf } from './course.ts'
 import { debtIn, forgive, ownerAt } from './debt.ts'
@@ -12,7 +12,7 @@ import type { Payment, Segment } from './session.ts'
  * Cancels debt first, that of the account before that of the subscriber, and then returns money to
  * the buckets that paid, the last one first.
  */
-export function refund(work: Work, segment: Segment, micros: number): void {
+export function refund(work: SettlementDraft, segment: Segment, micros: number): void {
   let returned = micros - forgive(work, segment, 1, micros)
   returned -= forgive(work, segment, 0, returned)
   let left = returnPaid(work, segment, returned, (payment) => isMoney(payment, false))
@@ -32,7 +32,12 @@ function repaidIn(segment: Segment, slot: OwnerSlot): number {
 }
 
 /** Returns debt that top-ups have paid meanwhile to prepaid money. Gives the amount returned. */
-function returnRepaid(work: Work, segment: Segment, slot: OwnerSlot, micros: number): number {
+function returnRepaid(
+  work: SettlementDraft,
+  segment: Segment,
+  slot: OwnerSlot,
+  micros: number,
+): number {
   let left = micros
   for (const { id, kind, counter, spent } of ownerAt(work, slot)?.buckets ?? []) {
     if (left === 0) break
@@ -50,7 +55,7 @@ function returnRepaid(work: Work, segment: Segment, slot: OwnerSlot, micros: num
 }
 
 /** The same as `refund` for money of groups. */
-export function returnToGroups(work: Work, segment: Segment, micros: number): void {
+export function returnToGroups(work: SettlementDraft, segment: Segment, micros: number): void {
   const left = returnPaid(work, segment, micros, (payment) => isMoney(payment, true))
   assert(left === 0, 'more is given back than was covered')
 }
@@ -64,7 +69,7 @@ function isMoney({ kind, counter }: Payment, ofGroup: boolean): boolean {
  * the amount that no bucket had paid.
  */
 function returnPaid(
-  work: Work,
+  work: SettlementDraft,
   segment: Segment,
   micros: number,
   isMeant: (payment: Payment) => boolean,
@@ -92,7 +97,7 @@ function ownPayment(segment: Segment, payment: Payment): Payment {
 }
 
 /** The bucket may have been removed since, together with the cycle of its counter. */
-function returnTo(work: Work, payment: Payment, amount: number): void {
+function returnTo(work: SettlementDraft, payment: Payment, amount: number): void {
   payment.amount -= amount
   const ref: BucketRef = { owner: payment.owner, id: payment.bucketId }
   if (findBucket(work, ref) === undefined) return

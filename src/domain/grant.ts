@@ -4,12 +4,12 @@ import { type Allocation, allocate, hasUnits, moneyOffers } from './allocate.ts'
 import { assert, present } from './assert.ts'
 import type { BucketRef, Payer } from './bucket.ts'
 import type { ChargeProgram } from './charge-program.ts'
-import { ownBucket, type Work } from './copy-on-write.ts'
+import { ownBucket, type SettlementDraft } from './copy-on-write.ts'
 import { appended, NOTHING_HELD, peakPrice, priceOf } from './segment.ts'
 import type { MoneyHold, Segment } from './session.ts'
 import { peakCharge } from './tariff.ts'
 
-export function reserveNext(work: Work, segment: Segment, program: ChargeProgram): void {
+export function reserveNext(work: SettlementDraft, segment: Segment, program: ChargeProgram): void {
   if (program.after) {
     reserveAcross(work, segment, program)
     return
@@ -24,7 +24,7 @@ export function reserveNext(work: Work, segment: Segment, program: ChargeProgram
 }
 
 /** Reserves for use on either side of the next boundary. */
-function reserveAcross(work: Work, segment: Segment, program: ChargeProgram): void {
+function reserveAcross(work: SettlementDraft, segment: Segment, program: ChargeProgram): void {
   const { requested, nextOrder, after } = program
   const cover = allocateAcross(work, segment, present(after, 'boundary'), nextOrder, requested)
   const { plan, granted, slices, micros } = cover
@@ -39,7 +39,7 @@ function reserveAcross(work: Work, segment: Segment, program: ChargeProgram): vo
 
 /** Reserves the units of a plan and the money that they may cost. */
 function reservePlan(
-  work: Work,
+  work: SettlementDraft,
   segment: Segment,
   order: readonly Payer[],
   plan: Allocation,
@@ -62,7 +62,12 @@ function reservePlan(
 }
 
 /** Whether no further grant is possible after this one. */
-function isLast(work: Work, segment: Segment, plan: Allocation, order: readonly Payer[]): boolean {
+function isLast(
+  work: SettlementDraft,
+  segment: Segment,
+  plan: Allocation,
+  order: readonly Payer[],
+): boolean {
   if (hasUnits(work, segment, order)) return false
   const { tariff, others, carried, access, payers, isPrepaid } = segment
   const used = segment.used + work.granted
@@ -76,7 +81,7 @@ function isLast(work: Work, segment: Segment, plan: Allocation, order: readonly 
 
 /** Holds `cost` in the offered buckets, and appends it to the holds that exist already. */
 function holdMoney(
-  work: Work,
+  work: SettlementDraft,
   offers: readonly MoneyHold[],
   cost: number,
   before: MoneyHold[],
@@ -95,7 +100,7 @@ function holdMoney(
   return holds
 }
 
-function hold(work: Work, ref: BucketRef, amount: number): void {
+function hold(work: SettlementDraft, ref: BucketRef, amount: number): void {
   const bucket = ownBucket(work, ref)
   bucket.free -= amount
   bucket.reserved += amount

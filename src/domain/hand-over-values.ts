@@ -9,7 +9,7 @@ export interface Packed {
 /** Where there is room for a batch of the usual size; it grows once, if ever. */
 const NUMBERS_FIRST = 4096
 
-export class Writer {
+export class TaskWriter {
   texts: string[] = []
   #numbers = new Float64Array(NUMBERS_FIRST)
   #length = 0
@@ -59,7 +59,7 @@ export class Writer {
   }
 }
 
-export class Reader {
+export class TaskReader {
   readonly #numbers: Float64Array
   readonly #texts: readonly string[]
   #at = 0

@@ -19,7 +19,7 @@ import type {
   ServiceRequest,
   SubscriberKey,
 } from './charge-request.ts'
-import { type Packed, Reader, Writer } from './hand-over-values.ts'
+import { type Packed, TaskReader, TaskWriter } from './hand-over-values.ts'
 import type { WorkerResult, WorkerTask } from './worker-task.ts'
 
 export type PackedTask = Packed
@@ -37,7 +37,7 @@ export interface TaskMessage extends PackedTask {
 export type ReplyMessage = (PackedResult & { id: number }) | { id: number; error: unknown }
 
 /** One for the thread: a batch is written in one go. */
-const writer = new Writer()
+const writer = new TaskWriter()
 
 const KINDS: readonly RequestKind[] = ['start', 'update', 'release', 'event']
 const ROLES: readonly ServicePart['role'][] = ['beside', 'preferred', 'held']
@@ -69,7 +69,7 @@ export function packTask({ requests, mayLookUp, deadlineMs }: WorkerTask): Packe
 }
 
 export function unpackTask(packed: PackedTask): WorkerTask {
-  const reader = new Reader(packed)
+  const reader = new TaskReader(packed)
   const mayLookUp = reader.number() === 1
   const deadlineMs = reader.number()
   const count = reader.number()
@@ -91,7 +91,7 @@ export function packResult({ outcomes, stats }: WorkerResult): PackedResult {
 }
 
 export function unpackResult(packed: PackedResult): WorkerResult {
-  const reader = new Reader(packed)
+  const reader = new TaskReader(packed)
   const { quotes, stats } = packed
   const count = reader.number()
   const outcomes: (ChargeOutcome | null)[] = []
@@ -130,7 +130,7 @@ function writeRequest(request: ChargeRequest): void {
   }
 }
 
-function readRequest(reader: Reader): ChargeRequest {
+function readRequest(reader: TaskReader): ChargeRequest {
   const bits = reader.number()
   const origin = reader.text()
   const sessionId = reader.text()
@@ -196,7 +196,7 @@ function writeParts(parts: readonly ServicePart[]): void {
   }
 }
 
-function readParts(reader: Reader): readonly ServicePart[] {
+function readParts(reader: TaskReader): readonly ServicePart[] {
   const count = reader.number()
   const parts: ServicePart[] = []
   for (let index = 0; index < count; index += 1) {
@@ -211,7 +211,7 @@ function readParts(reader: Reader): readonly ServicePart[] {
   return parts
 }
 
-function readService(reader: Reader): ServiceRequest {
+function readService(reader: TaskReader): ServiceRequest {
   const bits = reader.number()
   const ratingGroup = reader.number()
   const serviceIdentifier = bits & HAS_IDENTIFIER ? reader.text() : ''
@@ -253,7 +253,7 @@ function writeFields(fields: ChargeRequest['fields']): void {
   }
 }
 
-function readFields(reader: Reader): ChargeRequest['fields'] {
+function readFields(reader: TaskReader): ChargeRequest['fields'] {
   const count = reader.number()
   if (count === NULL) return null
   const entries: [string, string][] = []
@@ -277,7 +277,7 @@ function writeOutcome(outcome: ChargeOutcome, quotes: Quote[]): void {
   if (balances !== null) for (const balance of balances) writeBalance(balance)
 }
 
-function readOutcome(reader: Reader, nextQuote: () => Quote): ChargeOutcome | null {
+function readOutcome(reader: TaskReader, nextQuote: () => Quote): ChargeOutcome | null {
   const reason = reader.number()
   if (reason === NO_OUTCOME) return null
   const detail = reader.text()
@@ -329,7 +329,7 @@ function writePartGrants(parts: readonly PartGrant[]): void {
   }
 }
 
-function readPartGrants(reader: Reader): PartGrant[] {
+function readPartGrants(reader: TaskReader): PartGrant[] {
   const count = reader.number()
   const parts: PartGrant[] = []
   for (let index = 0; index < count; index += 1) {
@@ -338,7 +338,7 @@ function readPartGrants(reader: Reader): PartGrant[] {
   return parts
 }
 
-function readServiceOutcome(reader: Reader, nextQuote: () => Quote): ServiceOutcome {
+function readServiceOutcome(reader: TaskReader, nextQuote: () => Quote): ServiceOutcome {
   const bits = reader.number()
   const ratingGroup = reader.number()
   const serviceIdentifier = bits & OF_IDENTIFIER ? reader.text() : ''
@@ -375,7 +375,7 @@ function writeBalance(balance: BalanceReport): void {
   writer.number(balance.debt)
 }
 
-function readBalances(reader: Reader): BalanceReport[] | null {
+function readBalances(reader: TaskReader): BalanceReport[] | null {
   const count = reader.number()
   if (count === NULL) return null
   const balances: BalanceReport[] = []

@@ -4,12 +4,16 @@
  */
 import type { Bucket, BucketRef, Payer } from './bucket.ts'
 import type { ChargeProgram } from './charge-program.ts'
-import { ownBucket, type Work } from './copy-on-write.ts'
+import { ownBucket, type SettlementDraft } from './copy-on-write.ts'
 import { appended } from './segment.ts'
 import type { Reservation, Segment, Slice } from './session.ts'
 
 /** Keeps units of a slice reserved. */
-export function keepSlice(work: Work, { bucket, isCovered }: Slice, units: number): void {
+export function keepSlice(
+  work: SettlementDraft,
+  { bucket, isCovered }: Slice,
+  units: number,
+): void {
   if (units === 0) return
   const { kept } = work
   const slices = appended(kept.slices, { bucket, units, isCovered })
@@ -17,7 +21,7 @@ export function keepSlice(work: Work, { bucket, isCovered }: Slice, units: numbe
 }
 
 /** Keeps money reserved. */
-export function keepMoney(work: Work, payer: Payer, micros: number): void {
+export function keepMoney(work: SettlementDraft, payer: Payer, micros: number): void {
   const { kept } = work
   work.kept = { ...kept, money: appended(kept.money, { payer, micros }) }
 }
@@ -38,7 +42,7 @@ export interface HeldBefore {
 }
 
 /** Releases all holds; later debits are measured against `spent`. */
-export function releaseHeld(work: Work, { slices, money }: Reservation): HeldBefore[] {
+export function releaseHeld(work: SettlementDraft, { slices, money }: Reservation): HeldBefore[] {
   const found: HeldBefore[] = []
   const release = (ref: BucketRef, amount: number) => {
     const bucket = ownBucket(work, ref)
@@ -55,7 +59,7 @@ export function releaseHeld(work: Work, { slices, money }: Reservation): HeldBef
 
 /** Returns the unused part, or keeps it reserved for usage after the next boundary. */
 export function returnHeld(
-  work: Work,
+  work: SettlementDraft,
   segment: Segment,
   { keeps, atMs }: ChargeProgram,
   { ref, amount, spent }: HeldBefore,

@@ -2,7 +2,7 @@
 import { present } from './assert.ts'
 import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
-import type { Work } from './copy-on-write.ts'
+import type { SettlementDraft } from './copy-on-write.ts'
 import { continued } from './course.ts'
 import type { Line } from './line.ts'
 import type {
@@ -207,7 +207,7 @@ export function refresh(segment: Segment, next: SegmentStart): void {
   segment.endMs = next.endMs
 }
 
-export function endSegment(work: Work, segment: Segment, state: Line['state']): void {
+export function endSegment(work: SettlementDraft, segment: Segment, state: Line['state']): void {
   const { service } = work
   work.ended = segment
   service.segment = null

@@ -4,7 +4,7 @@
  */
 import type { BucketRef, OwnerSlot, Payer } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
-import type { Client } from './charge-request.ts'
+import type { CreditControlClient } from './charge-request.ts'
 import type { Course, Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
@@ -184,7 +184,7 @@ export interface Session {
   state: SessionState
   openedMs: number
   /** From the latest request that identified it; null if no request has. */
-  client: Client | null
+  client: CreditControlClient | null
   /** When an open session expires, or a tombstone is dropped; by the node's clock. */
   expiresMs: number
   /** Highest request number so far; -1 if none. */

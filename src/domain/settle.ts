@@ -10,7 +10,7 @@ import { type Allocation, allocateUsed, payersOf } from './allocate.ts'
 import { assert, present } from './assert.ts'
 import type { BucketRef, OwnerSlot, Payer } from './bucket.ts'
 import type { ChargeProgram, Settlement, SettleState } from './charge-program.ts'
-import { bucketOf, findBucket, ownBucket, ownOwner, type Work } from './copy-on-write.ts'
+import { bucketOf, findBucket, ownBucket, ownOwner, type SettlementDraft } from './copy-on-write.ts'
 import { debtorOf } from './debt.ts'
 import { refund, returnToGroups } from './give-back.ts'
 import { reserveNext } from './grant.ts'
@@ -35,7 +35,7 @@ import { charge } from './tariff.ts'
  * Throws `PriceRangeError` if a price or a total leaves 2^53; then nothing has moved.
  */
 export function settle(state: SettleState, program: ChargeProgram): Settlement {
-  const work: Work = {
+  const work: SettlementDraft = {
     from: state,
     subscriber: state.subscriber,
     account: state.account,
@@ -69,7 +69,7 @@ function noteReport({ service }: Settlement, { used, atMs }: ChargeProgram): voi
 }
 
 /** Usage belongs to the segment that granted it; without a grant, to the one that holds now. */
-function openForUse(work: Work, program: ChargeProgram): void {
+function openForUse(work: SettlementDraft, program: ChargeProgram): void {
   const { service } = work
   const isUngranted = service.reservation.units === 0 && program.next !== null
   if (service.segment !== null && isUngranted && service.segment.key !== program.next?.key) {
@@ -78,7 +78,7 @@ function openForUse(work: Work, program: ChargeProgram): void {
   if (service.segment === null) startSegment(service, program, work.ended)
 }
 
-function segmentForGrant(work: Work, program: ChargeProgram): Segment {
+function segmentForGrant(work: SettlementDraft, program: ChargeProgram): Segment {
   const { service } = work
   const next = present(program.next, 'the next segment')
   if (service.segment !== null && service.segment.key !== next.key) {
@@ -90,7 +90,7 @@ function segmentForGrant(work: Work, program: ChargeProgram): Segment {
 }
 
 /** Commits the reservation up to what was used, returns the rest, debits over-use. */
-function commitUsed(work: Work, segment: Segment, program: ChargeProgram): void {
+function commitUsed(work: SettlementDraft, segment: Segment, program: ChargeProgram): void {
   const { reservation } = work.service
   work.service.reservation = NOTHING_HELD
   const over = commitReserved(work, segment, reservation, program)
@@ -105,7 +105,7 @@ function commitUsed(work: Work, segment: Segment, program: ChargeProgram): void 
 
 /** Returns the units that were used beyond the reservation. */
 function commitReserved(
-  work: Work,
+  work: SettlementDraft,
   segment: Segment,
   reservation: Reservation,
   program: ChargeProgram,
@@ -145,7 +145,7 @@ function countUnits(segment: Segment, { isCovered }: Slice, units: number): void
 }
 
 /** What the covered units cost beyond what was taken for them. */
-function coveredCost(work: Work, segment: Segment): number {
+function coveredCost(work: SettlementDraft, segment: Segment): number {
   const micros = charge(segment.tariff, segment.covered, false, segment.carried?.covered)
   const cost = micros - segment.coveredMicros
   segment.coveredMicros = micros
@@ -155,7 +155,7 @@ function coveredCost(work: Work, segment: Segment): number {
 }
 
 /** What the segment costs beyond what was charged; what it costs less is given back at once. */
-function priceCost(work: Work, segment: Segment): number {
+function priceCost(work: SettlementDraft, segment: Segment): number {
   const price = priceOf(segment, segment.priced, segment.used)
   const cost = price - segment.charged
   segment.charged = price
@@ -169,7 +169,7 @@ function priceCost(work: Work, segment: Segment): number {
  * what was not held.
  */
 function releaseHolds(
-  work: Work,
+  work: SettlementDraft,
   segment: Segment,
   holds: readonly MoneyHold[],
   ofGroups: boolean,
@@ -192,7 +192,7 @@ function releaseHolds(
 }
 
 function release(
-  work: Work,
+  work: SettlementDraft,
   segment: Segment,
   ref: BucketRef,
   kind: 'money' | 'limit',
@@ -208,7 +208,12 @@ function release(
 }
 
 /** Reservations held across a boundary pay first; the rest is returned or stays held. */
-function debitOverUse(work: Work, segment: Segment, program: ChargeProgram, units: number): void {
+function debitOverUse(
+  work: SettlementDraft,
+  segment: Segment,
+  program: ChargeProgram,
+  units: number,
+): void {
   const order = segment.key === program.next?.key ? program.nextOrder : program.order
   const held = program.held ?? NOTHING_HELD
   const plan = allocateUsed(work, segment, order, units, held)
@@ -218,7 +223,7 @@ function debitOverUse(work: Work, segment: Segment, program: ChargeProgram, unit
 }
 
 function debitPlan(
-  work: Work,
+  work: SettlementDraft,
   segment: Segment,
   order: readonly Payer[],
   plan: Allocation,
@@ -248,21 +253,21 @@ function debitPlan(
   if (cost > 0) owe(work, segment, debtorOf(work, payers, ended), cost)
 }
 
-function owe(work: Work, segment: Segment, debtor: OwnerSlot, micros: number): void {
+function owe(work: SettlementDraft, segment: Segment, debtor: OwnerSlot, micros: number): void {
   const owner = ownOwner(work, debtor)
   owner.owed = countable(owner.owed + micros, 'debt')
   segment.debt += micros
   if (debtor === 1) segment.accountDebt += micros
 }
 
-function carriesOverUse(work: Work, payer: Payer): boolean {
+function carriesOverUse(work: SettlementDraft, payer: Payer): boolean {
   const bucket = findBucket(work, payer)
   return bucket !== undefined && bucket.kind !== 'units' && bucket.limit !== 0
 }
 
 /** Returns what the money did not reach for. */
 function takeMoney(
-  work: Work,
+  work: SettlementDraft,
   segment: Segment,
   offers: readonly MoneyHold[],
   cost: number,
@@ -275,7 +280,7 @@ function takeMoney(
   return left
 }
 
-function debitMoney(work: Work, segment: Segment, payer: Payer, micros: number): number {
+function debitMoney(work: SettlementDraft, segment: Segment, payer: Payer, micros: number): number {
   debit(work, segment, payer, 'money', micros)
   // The limit of an old cycle may be gone while the segment is still used on.
   const { alsoIn } = payer
@@ -286,7 +291,7 @@ function debitMoney(work: Work, segment: Segment, payer: Payer, micros: number):
 }
 
 function debit(
-  work: Work,
+  work: SettlementDraft,
   segment: Segment,
   ref: BucketRef,
   kind: 'money' | 'limit',

@@ -20,15 +20,15 @@ export class AccountSweep {
   readonly corrupt: DueSession[] = []
   /** Sessions that are not due, and when they are; 0: nothing stands behind them. */
   readonly living: { session: DueSession; expiresMs: number }[] = []
-  private shared: OwnerState | null = null
-  private sharedBefore: OwnerState | null = null
+  #shared: OwnerState | null = null
+  #sharedBefore: OwnerState | null = null
   /** As it was before it expired; of several the last one. */
   released: Session | null = null
-  private readonly replayMs: number
-  private readonly nowMs: number
-  private readonly isMeant: ((session: Session) => boolean) | null
-  private readonly owners: AccountCommit['owners'] = []
-  private readonly lines: Line[] = []
+  readonly #replayMs: number
+  readonly #nowMs: number
+  readonly #isMeant: ((session: Session) => boolean) | null
+  readonly #owners: AccountCommit['owners'] = []
+  readonly #lines: Line[] = []
 
   /**
    * `wanted` and `loaded`: the shared owner first, then the subscribers. `isMeant`: which of the
@@ -44,36 +44,36 @@ export class AccountSweep {
     isMeant: ((session: Session) => boolean) | null = null,
   ) {
     this.due = due
-    this.isMeant = isMeant
-    this.replayMs = replayMs
-    this.nowMs = nowMs
+    this.#isMeant = isMeant
+    this.#replayMs = replayMs
+    this.#nowMs = nowMs
     const [shared] = loaded
     if (shared === undefined || shared instanceof CorruptValueError) {
       this.corrupt.push(...due)
       return
     }
-    this.shared = shared.state
-    this.sharedBefore = shared.state
+    this.#shared = shared.state
+    this.#sharedBefore = shared.state
     for (const [index, { aid, sid, sessionKeys }] of wanted.entries()) {
       const owner = loaded[index]
       if (index === 0 || owner === undefined) continue
       const sessions = sessionKeys.map((sessionKey) => ({ aid, sid, sessionKey }))
       if (owner instanceof CorruptValueError) this.corrupt.push(...sessions)
-      else this.owner(owner, sessions)
+      else this.#owner(owner, sessions)
     }
   }
 
-  private owner(loaded: LoadedOwner, due: readonly DueSession[]): void {
+  #owner(loaded: LoadedOwner, due: readonly DueSession[]): void {
     let subscriber = loaded.state
     const sessions: SessionCommit[] = []
     for (const [index, one] of due.entries()) {
       const session = loaded.sessions[index] ?? null
-      if (session?.state !== 'open' || !this.isDue(session)) {
+      if (session?.state !== 'open' || !this.#isDue(session)) {
         const expiresMs = session?.state === 'open' ? session.expiresMs : 0
         this.living.push({ session: one, expiresMs })
         continue
       }
-      const expired = this.expire(subscriber, session, one)
+      const expired = this.#expire(subscriber, session, one)
       if (expired === null) continue
       subscriber = expired.subscriber
       sessions.push({ sessionKey: one.sessionKey, session: expired.session, before: 'open' })
@@ -82,22 +82,22 @@ export class AccountSweep {
     }
     if (sessions.length === 0) return
     const state = { ...subscriber, version: loaded.state.version + 1 }
-    this.owners.push({ state, fence: -1, sessions })
+    this.#owners.push({ state, fence: -1, sessions })
   }
 
-  private isDue(session: Session): boolean {
-    return this.isMeant === null ? session.expiresMs <= this.nowMs : this.isMeant(session)
+  #isDue(session: Session): boolean {
+    return this.#isMeant === null ? session.expiresMs <= this.#nowMs : this.#isMeant(session)
   }
 
   /** Null for a session that does not agree with its owner: it must not keep the others waiting. */
-  private expire(subscriber: OwnerState, session: Session, due: DueSession) {
-    if (this.shared === null) return null
+  #expire(subscriber: OwnerState, session: Session, due: DueSession) {
+    if (this.#shared === null) return null
     try {
       const { sessionKey } = due
-      const expiring = { subscriber, account: this.shared, session, sessionKey }
-      const expired = expireSession(expiring, this.nowMs, this.replayMs)
-      this.shared = expired.account
-      this.lines.push(...expired.lines)
+      const expiring = { subscriber, account: this.#shared, session, sessionKey }
+      const expired = expireSession(expiring, this.#nowMs, this.#replayMs)
+      this.#shared = expired.account
+      this.#lines.push(...expired.lines)
       return expired
     } catch {
       this.corrupt.push(due)
@@ -106,19 +106,20 @@ export class AccountSweep {
   }
 
   commit(wantsTurn: boolean): AccountCommit {
-    const { shared, sharedBefore } = this
+    const shared = this.#shared
+    const sharedBefore = this.#sharedBefore
     const isSame = shared === null || sharedBefore === null || isUnchanged(sharedBefore, shared)
     const version = sharedBefore?.version ?? -1
     return {
       aid: this.due[0]?.aid ?? 0,
-      owners: this.owners,
+      owners: this.#owners,
       shared: {
         expectedVersion: version,
         state: isSame ? null : { ...shared, version: version + 1 },
       },
       claims: [],
       operation: null,
-      lines: this.lines,
+      lines: this.#lines,
       wantsTurn,
     }
   }

@@ -24,10 +24,28 @@ import type { Writer } from './writer.ts'
 
 /** By what they are stored as: only ever added to, at the end. */
 export const STORED_REASONS = [
-  ...['granted', 'notCharged', 'noCredit', 'unknownSubscriber', 'noRate', 'blocked', 'pricing'],
-  ...['noTax', 'unknownSession', 'sessionClosed', 'outOfOrder', 'numberReused', 'barred'],
-  ...['totalBelow', 'malformed', 'overloaded', 'contention', 'storeDown', 'corrupt', 'timedOut'],
-  ...['refundLimit', 'nothingToRefund'],
+  'granted',
+  'notCharged',
+  'noCredit',
+  'unknownSubscriber',
+  'noRate',
+  'blocked',
+  'pricing',
+  'noTax',
+  'unknownSession',
+  'sessionClosed',
+  'outOfOrder',
+  'numberReused',
+  'barred',
+  'totalBelow',
+  'malformed',
+  'overloaded',
+  'contention',
+  'storeDown',
+  'corrupt',
+  'timedOut',
+  'refundLimit',
+  'nothingToRefund',
 ] as readonly Reason[]
 
 const HAS_REASON = 1

@@ -48,18 +48,18 @@ export function backlogPercent({ streamBytes, limitBytes }: Backlog): number {
 /** Sets in at a mark and ends below a lower one, so that it does not flicker between the two. */
 export class Threshold {
   isExceeded = false
-  private readonly from: number
-  private readonly below: number
+  readonly #from: number
+  readonly #below: number
 
   constructor(from: number, below: number) {
-    this.from = from
-    this.below = below
+    this.#from = from
+    this.#below = below
   }
 
   /** Takes a figure; true if that has changed the verdict. */
   take(figure: number): boolean {
     const before = this.isExceeded
-    this.isExceeded = figure >= (before ? this.below : this.from)
+    this.isExceeded = figure >= (before ? this.#below : this.#from)
     return this.isExceeded !== before
   }
 }

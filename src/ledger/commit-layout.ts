@@ -116,13 +116,13 @@ const ACCOUNT_BYTES = 1024
 /** Numbers the keys of a call, each once. */
 class KeyTable {
   readonly list: string[] = []
-  private readonly indexes = new Map<string, number>()
+  readonly #indexes = new Map<string, number>()
 
   index(key: string): number {
-    const known = this.indexes.get(key)
+    const known = this.#indexes.get(key)
     if (known !== undefined) return known
     const index = this.list.push(key)
-    this.indexes.set(key, index)
+    this.#indexes.set(key, index)
     return index
   }
 }

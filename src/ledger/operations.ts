@@ -169,12 +169,21 @@ function lineOf(operation: CreditOperation, done: OperationResult, nowMs: number
   const { owner, bucket, amount, before, after, repaid, normalized, counted } = done
   const asked = 'amount' in operation ? operation.amount : amount
   return {
-    ...{ stamp: operationStamp(aid, operationId), aid, sid, operationId, operation: mode },
+    stamp: operationStamp(aid, operationId),
+    aid,
+    sid,
+    operationId,
+    operation: mode,
     bucketId: bucket?.id ?? 0,
     prepaidIncludeId: bucket?.prepaidIncludeId ?? 0,
     kind: bucket?.kind === 'units' ? 'units' : 'money',
     usaget: bucket?.usaget ?? '',
-    ...{ amount, before, after, repaid, atMs: nowMs, version: owner.version },
+    amount,
+    before,
+    after,
+    repaid,
+    atMs: nowMs,
+    version: owner.version,
     priority: bucket?.priority ?? 0,
     fromMs: bucket?.fromMs ?? nowMs,
     toMs: bucket?.toMs ?? nowMs,

@@ -10,30 +10,30 @@ const WORDS_KEPT = 512
 const words: string[] = new Array<string>(WORDS_KEPT).fill('')
 
 export class Reader {
-  private readonly buffer: Buffer
-  private readonly view: DataView
-  private at: number
+  readonly #buffer: Buffer
+  readonly #view: DataView
+  #at: number
 
   constructor(bytes: Buffer, from = 0) {
-    this.buffer = bytes
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    this.at = from
+    this.#buffer = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.#at = from
   }
 
   get isAtEnd(): boolean {
-    return this.at === this.buffer.length
+    return this.#at === this.#buffer.length
   }
 
   u8(): number {
-    const value = this.buffer[this.at]
+    const value = this.#buffer[this.#at]
     if (value === undefined) throw new RangeError('it ends too early')
-    this.at += 1
+    this.#at += 1
     return value
   }
 
   f64(): number {
-    const value = this.view.getFloat64(this.at, true)
-    this.at += 8
+    const value = this.#view.getFloat64(this.#at, true)
+    this.#at += 8
     return value
   }
 
@@ -42,12 +42,12 @@ export class Reader {
     if (first < NUMBER.TWO_BYTES) return first
     if (first < NUMBER.THREE_BYTES) return ((first & 0x1f) << 8) | this.u8()
     if (first < NUMBER.BYTES) return ((first & 0xf) << 16) | (this.u8() << 8) | this.u8()
-    return this.wideNumber(first)
+    return this.#wideNumber(first)
   }
 
   /** An instant after another one, epoch ms. */
   time(sinceMs: number): number {
-    const first = this.buffer[this.at]
+    const first = this.#buffer[this.#at]
     const isWhole = first === NUMBER.FOREVER || first === NUMBER.F64
     return isWhole ? this.number() : sinceMs + this.number()
   }
@@ -58,17 +58,18 @@ export class Reader {
 
   /** So many bytes of UTF-8. */
   text(length: number): string {
-    const from = this.pass(length)
-    return this.buffer.toString('utf8', from, this.at)
+    const from = this.#pass(length)
+    return this.#buffer.toString('utf8', from, this.#at)
   }
 
   /** A text that many values have: the same one is given again. */
   word(): string {
     const length = this.number()
-    const from = this.pass(length)
+    const from = this.#pass(length)
     if (length === 0) return ''
-    if (length > WORD_BYTES_MAX) return this.buffer.toString('utf8', from, this.at)
-    const { buffer, at } = this
+    if (length > WORD_BYTES_MAX) return this.#buffer.toString('utf8', from, this.#at)
+    const buffer = this.#buffer
+    const at = this.#at
     let hash = length
     let bits = 0
     for (let index = from; index < at; index += 1) {
@@ -79,7 +80,7 @@ export class Reader {
     if (bits > 0x7f) return buffer.toString('utf8', from, at)
     const slot = hash & (WORDS_KEPT - 1)
     const known = words[slot] as string
-    if (this.isWord(known, from)) return known
+    if (this.#isWord(known, from)) return known
     const word = buffer.toString('latin1', from, at)
     words[slot] = word
     return word
@@ -87,22 +88,22 @@ export class Reader {
 
   /** The bytes of a chunk; they are not copied. */
   chunk(): Buffer {
-    const from = this.pass(this.number())
-    return this.buffer.subarray(from, this.at)
+    const from = this.#pass(this.number())
+    return this.#buffer.subarray(from, this.#at)
   }
 
-  private isWord(word: string, from: number): boolean {
-    if (word.length !== this.at - from) return false
+  #isWord(word: string, from: number): boolean {
+    if (word.length !== this.#at - from) return false
     for (let index = 0; index < word.length; index += 1) {
-      if (word.charCodeAt(index) !== this.buffer[from + index]) return false
+      if (word.charCodeAt(index) !== this.#buffer[from + index]) return false
     }
     return true
   }
 
-  private wideNumber(first: number): number {
+  #wideNumber(first: number): number {
     if (first === NUMBER.UNLIMITED) return UNLIMITED
     if (first === NUMBER.FOREVER) return FOREVER_MS
-    if (first === NUMBER.NEGATIVE && this.buffer[this.at] !== first) return -1 - this.number()
+    if (first === NUMBER.NEGATIVE && this.#buffer[this.#at] !== first) return -1 - this.number()
     if (first === NUMBER.F64) return this.f64()
     const count = first - NUMBER.BYTES
     if (count < 3 || count > 7) throw new RangeError('there is no such number')
@@ -116,12 +117,12 @@ export class Reader {
   }
 
   /** Where the bytes begin that are passed over. */
-  private pass(count: number): number {
-    const from = this.at
-    if (!(count >= 0) || count > this.buffer.length - from) {
+  #pass(count: number): number {
+    const from = this.#at
+    if (!(count >= 0) || count > this.#buffer.length - from) {
       throw new RangeError('it ends too early')
     }
-    this.at = from + count
+    this.#at = from + count
     return from
   }
 }

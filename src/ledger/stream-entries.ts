@@ -138,44 +138,45 @@ function parseEntry(raw: RawEntry, touched: Map<string, Touched>): EntryPart[] {
  */
 class EntryParts {
   readonly list: EntryPart[] = []
-  private readonly partition: number
-  private readonly id: string
-  private readonly touched: Map<string, Touched>
+  readonly #partition: number
+  readonly #id: string
+  readonly #touched: Map<string, Touched>
   /** That of the account at hand, until its record. */
-  private part: EntryPart | undefined
+  #part: EntryPart | undefined
 
   constructor(partition: number, id: string, touched: Map<string, Touched>) {
-    this.partition = partition
-    this.id = id
-    this.touched = touched
+    this.#partition = partition
+    this.#id = id
+    this.#touched = touched
   }
 
   add(field: Buffer, value: Buffer): void {
     const name = field.toString()
     const isRecord = name === 'r' || name === 'r+'
-    const part = isRecord ? (this.part ?? this.begin(undefined)) : this.partOf(accountOf(name))
+    const part = isRecord ? (this.#part ?? this.#begin(undefined)) : this.#partOf(accountOf(name))
     part.entry.fields.push(field, value)
     try {
       if (isRecord) readRecord(part, value)
-      else this.readOwner(part, name, value)
+      else this.#readOwner(part, name, value)
     } catch (error) {
       part.damage ??= error instanceof Error ? error.message : String(error)
     }
-    this.part = isRecord ? undefined : part
+    this.#part = isRecord ? undefined : part
   }
 
-  private readOwner({ names, entry }: EntryPart, name: string, value: Buffer): void {
+  #readOwner({ names, entry }: EntryPart, name: string, value: Buffer): void {
     if (entry.aid === undefined) throw new CorruptValueError(`unknown field ${name}`)
     names.push(name)
-    touch(this.touched, name, value.toString().split(' ').filter(isNotEmpty))
+    touch(this.#touched, name, value.toString().split(' ').filter(isNotEmpty))
   }
 
-  private partOf(aid: number | undefined): EntryPart {
-    return this.part !== undefined && this.part.entry.aid === aid ? this.part : this.begin(aid)
+  #partOf(aid: number | undefined): EntryPart {
+    return this.#part !== undefined && this.#part.entry.aid === aid ? this.#part : this.#begin(aid)
   }
 
-  private begin(aid: number | undefined): EntryPart {
-    const { partition, id } = this
+  #begin(aid: number | undefined): EntryPart {
+    const partition = this.#partition
+    const id = this.#id
     const content = { owners: [], lines: [], operations: [] }
     const entry = { partition, id, aid, fields: [], isShared: false, ...content }
     const part = { entry, names: [], damage: undefined }

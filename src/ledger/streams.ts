@@ -122,48 +122,56 @@ function nameOf({ partition, id }: EntryPlace): string {
 
 /** The group on the streams of one ledger. */
 class StreamGroups {
-  private readonly opened = new Set<number>()
-  private readonly ledger: Ledger
-  private readonly consumer: string
+  readonly #opened = new Set<number>()
+  readonly #ledger: Ledger
+  readonly #consumer: string
 
   constructor(ledger: Ledger, consumer: string) {
-    this.ledger = ledger
-    this.consumer = consumer
+    this.#ledger = ledger
+    this.#consumer = consumer
   }
 
   async open(partition: number): Promise<void> {
-    if (this.opened.has(partition)) return
-    const { client, guard } = this.ledger.redis
-    const key = this.ledger.keys.stream(partition)
+    if (this.#opened.has(partition)) return
+    const { client, guard } = this.#ledger.redis
+    const key = this.#ledger.keys.stream(partition)
     await guard(client.xgroup('CREATE', key, GROUP, '0', 'MKSTREAM')).catch(ignoreExistingGroup)
-    this.opened.add(partition)
+    this.#opened.add(partition)
   }
 
   async read(countMax: number, blockMs: number): Promise<RawEntry[]> {
-    const { redis, keys } = this.ledger
+    const { redis, keys } = this.#ledger
     const all = Array.from({ length: keys.partitions }, (_, partition) => partition)
-    if (!redis.isCluster) return this.readStreams(all, countMax, ['BLOCK', String(blockMs)])
+    if (!redis.isCluster) return this.#readStreams(all, countMax, ['BLOCK', String(blockMs)])
     const readOne = async (partition: number) => {
       await this.open(partition)
-      return this.readStreams([partition], countMax, [])
+      return this.#readStreams([partition], countMax, [])
     }
     const found = (await reachable(keys.partitions, readOne)).flat()
     if (found.length === 0) await delay(Math.min(blockMs, LOOK_MS_MAX))
     return found
   }
 
-  private async readStreams(
+  async #readStreams(
     partitions: readonly number[],
     countMax: number,
     wait: readonly string[],
   ): Promise<RawEntry[]> {
-    const { redis, keys } = this.ledger
+    const { redis, keys } = this.#ledger
     const streams = new Map(partitions.map((partition) => [keys.stream(partition), partition]))
-    const found = await this.stillThere(
+    const found = await this.#stillThere(
       partitions,
       redis.client.callBuffer(
-        ...['XREADGROUP', 'GROUP', GROUP, this.consumer, 'COUNT', String(countMax), ...wait],
-        ...['STREAMS', ...streams.keys(), ...partitions.map(() => '>')],
+        'XREADGROUP',
+        'GROUP',
+        GROUP,
+        this.#consumer,
+        'COUNT',
+        String(countMax),
+        ...wait,
+        'STREAMS',
+        ...streams.keys(),
+        ...partitions.map(() => '>'),
       ) as Promise<unknown>,
     )
     return streamsIn(found).flatMap(([key, entries]) => {
@@ -173,23 +181,29 @@ class StreamGroups {
   }
 
   /** A stream or a group that has gone was lost with its Redis: it is opened anew next time. */
-  private stillThere<T>(partitions: readonly number[], command: Promise<T>): Promise<T> {
-    return this.ledger.redis.guard(command).catch((error: unknown) => {
+  #stillThere<T>(partitions: readonly number[], command: Promise<T>): Promise<T> {
+    return this.#ledger.redis.guard(command).catch((error: unknown) => {
       const isGone = error instanceof Error && /^(NOGROUP|UNBLOCKED)\b/.test(error.message)
       if (!isGone) throw error
-      for (const partition of partitions) this.opened.delete(partition)
+      for (const partition of partitions) this.#opened.delete(partition)
       throw new LedgerLostError('redis has lost its streams', { cause: error })
     })
   }
 
   async claim(partition: number, countMax: number, idleMs: number): Promise<RawEntry[]> {
-    const { client } = this.ledger.redis
-    const key = this.ledger.keys.stream(partition)
-    const [, entries] = (await this.stillThere(
+    const { client } = this.#ledger.redis
+    const key = this.#ledger.keys.stream(partition)
+    const [, entries] = (await this.#stillThere(
       [partition],
       client.callBuffer(
-        ...['XAUTOCLAIM', key, GROUP, this.consumer, String(idleMs), '0'],
-        ...['COUNT', String(countMax)],
+        'XAUTOCLAIM',
+        key,
+        GROUP,
+        this.#consumer,
+        String(idleMs),
+        '0',
+        'COUNT',
+        String(countMax),
       ) as Promise<unknown>,
     )) as [Buffer, (WireEntry | null)[]]
     // Redis 6.2 has null, not an entry, for one that was deleted.

@@ -56,27 +56,29 @@ export async function sweepPartition(
 class Batch {
   readonly result: SweepResult = { status: 'done', expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
   /** Members of the expiry index that stay, and where; score 0 for what has nothing behind it. */
-  private readonly staying: { member: string; score: number }[] = []
-  private readonly ledger: Ledger
-  private readonly partition: number
-  private readonly settings: SweepSettings
-  private readonly nowMs: number
-  private readonly lease: string
+  readonly #staying: { member: string; score: number }[] = []
+  readonly #ledger: Ledger
+  readonly #partition: number
+  readonly #settings: SweepSettings
+  readonly #nowMs: number
+  readonly #lease: string
 
   constructor(ledger: Ledger, partition: number, settings: SweepSettings, nowMs: number) {
-    this.ledger = ledger
-    this.partition = partition
-    this.settings = settings
-    this.nowMs = nowMs
-    this.lease = ledger.keys.sweepLease(partition)
+    this.#ledger = ledger
+    this.#partition = partition
+    this.#settings = settings
+    this.#nowMs = nowMs
+    this.#lease = ledger.keys.sweepLease(partition)
   }
 
   async run(): Promise<void> {
-    const { nowMs, lease, result } = this
-    const { keys, redis } = this.ledger
-    const { leaseMs, batchMax: limit, token } = this.settings
-    const expiry = keys.expiry(this.partition)
-    const tombstones = keys.tombstones(this.partition)
+    const { result } = this
+    const nowMs = this.#nowMs
+    const lease = this.#lease
+    const { keys, redis } = this.#ledger
+    const { leaseMs, batchMax: limit, token } = this.#settings
+    const expiry = keys.expiry(this.#partition)
+    const tombstones = keys.tombstones(this.#partition)
     const call = { expiry, tombstones, lease, nowMs, leaseMs, limit, token }
     const due = await runScript(redis, expiredScript, call)
     if (due === null) {
@@ -86,27 +88,28 @@ class Batch {
     const { expired, forgettable } = due
     if (expired.length + forgettable.length === 0) return
     if (Math.max(expired.length, forgettable.length) >= limit) result.status = 'more'
-    if (forgettable.length > 0) await this.forget(tombstones, forgettable)
-    for (const accounts of callsFor(expired.flatMap((member) => this.parse(member)))) {
-      await this.sweepAccounts(accounts)
+    if (forgettable.length > 0) await this.#forget(tombstones, forgettable)
+    for (const accounts of callsFor(expired.flatMap((member) => this.#parse(member)))) {
+      await this.#sweepAccounts(accounts)
     }
-    const members = this.staying
+    const members = this.#staying
     await runScript(redis, reindexScript, { index: expiry, lease, nowMs, token, members })
   }
 
-  private parse(member: string): DueSession[] {
+  #parse(member: string): DueSession[] {
     const parsed = parseMember(member)
     if (parsed !== null) return [parsed]
-    this.staying.push({ member, score: this.laterMs() })
+    this.#staying.push({ member, score: this.#laterMs() })
     return []
   }
 
-  private async forget(tombstones: string, forgettable: readonly string[]): Promise<void> {
-    const { nowMs, ledger } = this
+  async #forget(tombstones: string, forgettable: readonly string[]): Promise<void> {
+    const nowMs = this.#nowMs
+    const ledger = this.#ledger
     const odd: { member: string; score: number }[] = []
     const members = forgettable.flatMap((member) => {
       const parsed = parseMember(member)
-      if (parsed === null) odd.push({ member, score: this.laterMs() })
+      if (parsed === null) odd.push({ member, score: this.#laterMs() })
       if (parsed === null) return []
       const { aid, sid, sessionKey } = parsed
       return [{ member, owner: ledger.keys.owner(aid, sid), sessionKey }]
@@ -114,25 +117,24 @@ class Batch {
     const call = { tombstones, nowMs, members }
     this.result.forgotten = await runScript(ledger.redis, forgetScript, call)
     if (odd.length === 0) return
-    const moving = { index: tombstones, lease: this.lease, nowMs, token: '', members: odd }
+    const moving = { index: tombstones, lease: this.#lease, nowMs, token: '', members: odd }
     await runScript(ledger.redis, reindexScript, moving)
   }
 
   /** Until each account is committed, or has lost to live traffic too often. */
-  private async sweepAccounts(accounts: readonly DueSession[][]): Promise<void> {
+  async #sweepAccounts(accounts: readonly DueSession[][]): Promise<void> {
     let left = accounts
     for (let attempt = 1; left.length > 0 && attempt <= ATTEMPTS_MAX; attempt += 1) {
-      left = await this.attempt(left, attempt > 1)
+      left = await this.#attempt(left, attempt > 1)
     }
-    for (const due of left) this.postpone(due)
+    for (const due of left) this.#postpone(due)
   }
 
   /** Two script calls. Gives the accounts that somebody else has written meanwhile. */
-  private async attempt(
-    accounts: readonly DueSession[][],
-    wantsTurn: boolean,
-  ): Promise<DueSession[][]> {
-    const { ledger, nowMs, settings } = this
+  async #attempt(accounts: readonly DueSession[][], wantsTurn: boolean): Promise<DueSession[][]> {
+    const ledger = this.#ledger
+    const nowMs = this.#nowMs
+    const settings = this.#settings
     const wanted = accounts.map(ownersOf)
     const loaded = await ledger.load(wanted.flat())
     let at = 0
@@ -148,41 +150,41 @@ class Batch {
     const again: DueSession[][] = []
     for (const work of works) {
       const reply = replies[writing.indexOf(work)] ?? null
-      if (!this.take(work, reply)) again.push(work.due)
+      if (!this.#take(work, reply)) again.push(work.due)
     }
     return again
   }
 
   /** Counts what became of an account; false if it has to be settled again. */
-  private take(work: AccountSweep, reply: CommitReply | null): boolean {
+  #take(work: AccountSweep, reply: CommitReply | null): boolean {
     const { result } = this
     if (reply !== null && reply.kind !== 'committed' && reply.kind !== 'corrupt') return false
     if (reply?.kind === 'committed') {
       result.expired += work.expired
-      this.settings.onExpired?.(work.expired)
+      this.#settings.onExpired?.(work.expired)
     }
     if (reply?.kind === 'corrupt') {
       result.corrupt += work.expired
-      this.postpone(work.due)
+      this.#postpone(work.due)
       return true
     }
     result.corrupt += work.corrupt.length
     result.moved += work.living.length
-    this.postpone(work.corrupt)
+    this.#postpone(work.corrupt)
     for (const { session, expiresMs } of work.living) {
-      this.staying.push({ member: memberOf(session), score: expiresMs })
+      this.#staying.push({ member: memberOf(session), score: expiresMs })
     }
     return true
   }
 
-  private postpone(due: readonly DueSession[]): void {
+  #postpone(due: readonly DueSession[]): void {
     for (const session of due) {
-      this.staying.push({ member: memberOf(session), score: this.laterMs() })
+      this.#staying.push({ member: memberOf(session), score: this.#laterMs() })
     }
   }
 
-  private laterMs(): number {
-    return this.nowMs + this.settings.leaseMs
+  #laterMs(): number {
+    return this.#nowMs + this.#settings.leaseMs
   }
 }
 

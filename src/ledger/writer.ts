@@ -25,18 +25,18 @@ const NUMBER_BYTES_MAX = 10
 const SHORT_TEXT_MAX = 64
 
 export class Writer {
-  private buffer: Buffer
-  private view: DataView
-  private length = 0
+  #buffer: Buffer
+  #view: DataView
+  #length = 0
 
   constructor(sizeBytes: number) {
-    this.buffer = Buffer.allocUnsafe(sizeBytes)
-    this.view = viewOf(this.buffer)
+    this.#buffer = Buffer.allocUnsafe(sizeBytes)
+    this.#view = viewOf(this.#buffer)
   }
 
   /** What has been written; valid as long as the writer is not used again. */
   bytes(): Buffer {
-    return this.buffer.subarray(0, this.length)
+    return this.#buffer.subarray(0, this.#length)
   }
 
   /** A copy of what has been written; the writer begins anew. */
@@ -47,75 +47,75 @@ export class Writer {
   }
 
   clear(): void {
-    this.length = 0
+    this.#length = 0
   }
 
   u8(value: number): void {
-    if (this.length === this.buffer.length) this.grow(1)
-    this.buffer[this.length] = value
-    this.length += 1
+    if (this.#length === this.#buffer.length) this.#grow(1)
+    this.#buffer[this.#length] = value
+    this.#length += 1
   }
 
   u16(value: number): void {
-    this.room(2)
-    this.view.setUint16(this.length, value, true)
-    this.length += 2
+    this.#room(2)
+    this.#view.setUint16(this.#length, value, true)
+    this.#length += 2
   }
 
   f64(value: number): void {
-    this.room(8)
-    this.view.setFloat64(this.length, value, true)
-    this.length += 8
+    this.#room(8)
+    this.#view.setFloat64(this.#length, value, true)
+    this.#length += 8
   }
 
   /** Length as u32, then the bytes. */
   block(bytes: Uint8Array): void {
-    this.room(4 + bytes.length)
-    this.view.setUint32(this.length, bytes.length, true)
-    this.buffer.set(bytes, this.length + 4)
-    this.length += 4 + bytes.length
+    this.#room(4 + bytes.length)
+    this.#view.setUint32(this.#length, bytes.length, true)
+    this.#buffer.set(bytes, this.#length + 4)
+    this.#length += 4 + bytes.length
   }
 
   /** Length as u32, then the text in UTF-8. */
   text(text: string): void {
-    this.room(4 + text.length * 3)
-    const written = this.put(text, this.length + 4)
-    this.view.setUint32(this.length, written, true)
-    this.length += 4 + written
+    this.#room(4 + text.length * 3)
+    const written = this.#put(text, this.#length + 4)
+    this.#view.setUint32(this.#length, written, true)
+    this.#length += 4 + written
   }
 
   /** Reserves a u32 for a length; `closeLength` fills in how many bytes followed. */
   openLength(): number {
-    this.room(4)
-    this.length += 4
-    return this.length
+    this.#room(4)
+    this.#length += 4
+    return this.#length
   }
 
   closeLength(openedAt: number): void {
-    this.view.setUint32(openedAt - 4, this.length - openedAt, true)
+    this.#view.setUint32(openedAt - 4, this.#length - openedAt, true)
   }
 
   number(value: number): void {
-    this.room(NUMBER_BYTES_MAX)
+    this.#room(NUMBER_BYTES_MAX)
     if (value >>> 0 !== value) {
-      this.wideNumber(value)
+      this.#wideNumber(value)
       return
     }
-    const { buffer } = this
+    const buffer = this.#buffer
     if (value < NUMBER.TWO_BYTES) {
-      buffer[this.length++] = value
+      buffer[this.#length++] = value
     } else if (value < 0x2000) {
-      buffer[this.length++] = NUMBER.TWO_BYTES | (value >>> 8)
-      buffer[this.length++] = value
+      buffer[this.#length++] = NUMBER.TWO_BYTES | (value >>> 8)
+      buffer[this.#length++] = value
     } else if (value < 0x100000) {
-      buffer[this.length++] = NUMBER.THREE_BYTES | (value >>> 16)
-      buffer[this.length++] = value >>> 8
-      buffer[this.length++] = value
+      buffer[this.#length++] = NUMBER.THREE_BYTES | (value >>> 16)
+      buffer[this.#length++] = value >>> 8
+      buffer[this.#length++] = value
     } else {
       const count = value < 0x1000000 ? 3 : 4
-      buffer[this.length] = NUMBER.BYTES | count
-      this.view.setUint32(this.length + 1, value, true)
-      this.length += 1 + count
+      buffer[this.#length] = NUMBER.BYTES | count
+      this.#view.setUint32(this.#length + 1, value, true)
+      this.#length += 1 + count
     }
   }
 
@@ -125,65 +125,65 @@ export class Writer {
     const isPassed = Number.isSafeInteger(passed) && sinceMs + passed === value
     if (value === FOREVER_MS) this.u8(NUMBER.FOREVER)
     else if (isPassed && passed !== FOREVER_MS) this.number(passed)
-    else this.plainF64(value)
+    else this.#plainF64(value)
   }
 
   /** Length as number, then the text in UTF-8. */
   string(text: string): void {
     if (text.length < SHORT_TEXT_MAX) {
-      this.room(1 + text.length)
-      if (this.putAscii(text, this.length + 1)) {
-        this.buffer[this.length] = text.length
-        this.length += 1 + text.length
+      this.#room(1 + text.length)
+      if (this.#putAscii(text, this.#length + 1)) {
+        this.#buffer[this.#length] = text.length
+        this.#length += 1 + text.length
         return
       }
     }
     this.number(Buffer.byteLength(text))
-    this.room(text.length * 3)
-    this.length += this.buffer.write(text, this.length)
+    this.#room(text.length * 3)
+    this.#length += this.#buffer.write(text, this.#length)
   }
 
   /** Number of bytes, then the bytes. */
   chunk(bytes: Uint8Array): void {
     this.number(bytes.length)
-    this.room(bytes.length)
-    this.buffer.set(bytes, this.length)
-    this.length += bytes.length
+    this.#room(bytes.length)
+    this.#buffer.set(bytes, this.#length)
+    this.#length += bytes.length
   }
 
-  private wideNumber(value: number): void {
-    const { buffer } = this
-    if (value === UNLIMITED) buffer[this.length++] = NUMBER.UNLIMITED
-    else if (value === FOREVER_MS) buffer[this.length++] = NUMBER.FOREVER
-    else if (!Number.isSafeInteger(value)) this.plainF64(value)
+  #wideNumber(value: number): void {
+    const buffer = this.#buffer
+    if (value === UNLIMITED) buffer[this.#length++] = NUMBER.UNLIMITED
+    else if (value === FOREVER_MS) buffer[this.#length++] = NUMBER.FOREVER
+    else if (!Number.isSafeInteger(value)) this.#plainF64(value)
     else if (value < 0) {
-      buffer[this.length++] = NUMBER.NEGATIVE
+      buffer[this.#length++] = NUMBER.NEGATIVE
       this.number(-1 - value)
     } else {
       const low = value >>> 0
       const high = (value - low) / 0x100000000
       const count = high < 0x100 ? 5 : high < 0x10000 ? 6 : 7
-      buffer[this.length] = NUMBER.BYTES | count
-      this.view.setUint32(this.length + 1, low, true)
-      this.view.setUint32(this.length + 5, high, true)
-      this.length += 1 + count
+      buffer[this.#length] = NUMBER.BYTES | count
+      this.#view.setUint32(this.#length + 1, low, true)
+      this.#view.setUint32(this.#length + 5, high, true)
+      this.#length += 1 + count
     }
   }
 
-  private plainF64(value: number): void {
+  #plainF64(value: number): void {
     this.u8(NUMBER.F64)
     this.f64(value)
   }
 
   /** There has to be room for it. Returns the number of bytes. */
-  private put(text: string, at: number): number {
-    if (text.length < SHORT_TEXT_MAX && this.putAscii(text, at)) return text.length
-    return this.buffer.write(text, at)
+  #put(text: string, at: number): number {
+    if (text.length < SHORT_TEXT_MAX && this.#putAscii(text, at)) return text.length
+    return this.#buffer.write(text, at)
   }
 
   /** False, with anything written, if it is not ASCII. */
-  private putAscii(text: string, at: number): boolean {
-    const { buffer } = this
+  #putAscii(text: string, at: number): boolean {
+    const buffer = this.#buffer
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index)
       if (code > 0x7f) return false
@@ -192,16 +192,16 @@ export class Writer {
     return true
   }
 
-  private room(sizeBytes: number): void {
-    if (this.length + sizeBytes > this.buffer.length) this.grow(sizeBytes)
+  #room(sizeBytes: number): void {
+    if (this.#length + sizeBytes > this.#buffer.length) this.#grow(sizeBytes)
   }
 
-  private grow(sizeBytes: number): void {
-    const needed = this.length + sizeBytes
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.buffer.length * 2))
-    this.buffer.copy(grown, 0, 0, this.length)
-    this.buffer = grown
-    this.view = viewOf(grown)
+  #grow(sizeBytes: number): void {
+    const needed = this.#length + sizeBytes
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2))
+    this.#buffer.copy(grown, 0, 0, this.#length)
+    this.#buffer = grown
+    this.#view = viewOf(grown)
   }
 }
 

@@ -90,7 +90,9 @@ function dayAfter(local: LocalTime, days: number): LocalTime {
     year: date.getUTCFullYear(),
     month: date.getUTCMonth() + 1,
     day: date.getUTCDate(),
-    ...{ hour: 0, minute: 0, second: 0 },
+    hour: 0,
+    minute: 0,
+    second: 0,
   }
 }
 

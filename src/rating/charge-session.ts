@@ -10,7 +10,7 @@ import { isUntouched } from '../domain/segment.ts'
 import type { Session } from '../domain/session.ts'
 import { detailOf } from './answers.ts'
 import { requestedOf } from './asked.ts'
-import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
+import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
 import { isBarred, needsRating } from './program.ts'
 import { chooseUnits } from './service-units.ts'
 import { SessionWork } from './session-work.ts'
@@ -55,7 +55,7 @@ export function chargeSession(
   view: ChargeView,
   identified: IdentifiedRequest,
   context: ChargeContext,
-): Decision {
+): ChargeDecision {
   const { request, digest } = identified
   const known = liveSession(view.session, context.nowMs)
   if (known !== null) {

@@ -44,7 +44,7 @@ export interface IdentifiedRequest {
 }
 
 /** `commit` null: nothing moves, and the outcome can be sent at once. */
-export interface Decision {
+export interface ChargeDecision {
   outcome: ChargeOutcome
   commit: ChargeCommit | null
 }

@@ -1,6 +1,6 @@
 /** Completes a request: updates its session, and computes the validity of its grants. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
-import type { ChargeRequest, Client } from '../domain/charge-request.ts'
+import type { ChargeRequest, CreditControlClient } from '../domain/charge-request.ts'
 import { remember } from '../domain/replay.ts'
 import type { SegmentStart, Session } from '../domain/session.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
@@ -31,7 +31,10 @@ export function finishSession(
 }
 
 /** A late request does not replace a newer state of its client. */
-function latestClient(known: Client | null, client: Client | null | undefined): Client | null {
+function latestClient(
+  known: CreditControlClient | null,
+  client: CreditControlClient | null | undefined,
+): CreditControlClient | null {
   if (client === null || client === undefined) return known
   const isOlder = known?.name === client.name && known.stateId > client.stateId
   return isOlder ? known : client

@@ -41,10 +41,10 @@ const RATES_MAX = 10_000
 const PER_RATE_MAX = 4
 
 export class KnownServices {
-  private readonly byRate = new Map<RateRevision, KnownService[]>()
+  readonly #byRate = new Map<RateRevision, KnownService[]>()
 
   find(rate: RateRevision, terms: RatingTerms): RatedService | null {
-    const list = this.byRate.get(rate)
+    const list = this.#byRate.get(rate)
     if (list === undefined) return null
     for (const known of list) if (isSame(known, terms)) return known.rated
     return null
@@ -62,12 +62,21 @@ export class KnownServices {
     const { usaget, untaxed } = service
     const { key: cycleKey, fromMs: cycleFromMs } = open.cycle
     const known: KnownService = {
-      ...{ mapTax, defaultTax, zone, usaget, untaxed },
-      ...{ cycleKey, cycleFromMs, oldestMs: open.oldestMs, sinceMs, untilMs, rated },
+      mapTax,
+      defaultTax,
+      zone,
+      usaget,
+      untaxed,
+      cycleKey,
+      cycleFromMs,
+      oldestMs: open.oldestMs,
+      sinceMs,
+      untilMs,
+      rated,
     }
-    if (this.byRate.size >= RATES_MAX) this.byRate.clear()
-    const others = this.byRate.get(rate) ?? []
-    this.byRate.set(rate, [known, ...others.slice(0, PER_RATE_MAX - 1)])
+    if (this.#byRate.size >= RATES_MAX) this.#byRate.clear()
+    const others = this.#byRate.get(rate) ?? []
+    this.#byRate.set(rate, [known, ...others.slice(0, PER_RATE_MAX - 1)])
   }
 }
 

@@ -97,7 +97,10 @@ function taxOf({ rule, amount }: Amount): LineTax {
   return {
     tax: Number(rate),
     amount: isEmbedded ? 0 : shown,
-    ...{ description, key, type, pass_to_customer: 1 },
+    description,
+    key,
+    type,
+    pass_to_customer: 1,
     ...(isEmbedded ? { embedded_amount: shown } : {}),
   }
 }

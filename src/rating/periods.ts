@@ -72,7 +72,9 @@ export function endOf(period: ServicePeriod, fromMs: number, zone: string): numb
     year: date.getUTCFullYear(),
     month: date.getUTCMonth() + 1,
     day: date.getUTCDate(),
-    ...{ hour: time.hour, minute: time.minute, second: time.second },
+    hour: time.hour,
+    minute: time.minute,
+    second: time.second,
   })
   return end + hours * 3_600_000
 }

@@ -96,7 +96,10 @@ export interface TaxContext {
 }
 
 const GLOBAL: TaxHint = {
-  ...{ type: 'vat', taxation: 'global', customTax: '', customLogic: 'override' },
+  type: 'vat',
+  taxation: 'global',
+  customTax: '',
+  customLogic: 'override',
 }
 
 /** The rate names no tax, and no default is named. */

@@ -169,8 +169,8 @@ class Fields implements UsageFields {
   readonly plan: string
   readonly play: string
   readonly timeZone: string
-  private readonly own: ServiceRequest['fields']
-  private readonly common: Usage['fields']
+  readonly #own: ServiceRequest['fields']
+  readonly #common: Usage['fields']
 
   constructor({ service, fields }: Usage, { plan, play }: SubscriberProfile, timeZone: string) {
     this.usaget = service.usaget
@@ -180,12 +180,12 @@ class Fields implements UsageFields {
     this.plan = plan
     this.play = play
     this.timeZone = timeZone
-    this.own = service.fields
-    this.common = fields
+    this.#own = service.fields
+    this.#common = fields
   }
 
   field(name: string): string | undefined {
-    return this.own?.[name] ?? this.common?.[name]
+    return this.#own?.[name] ?? this.#common?.[name]
   }
 }
 

@@ -98,9 +98,20 @@ function moneyTerms(
   const { cycle, oldestMs } = context.cycleAt(atMs, nowMs)
   const isPrepaid = holdings.plan.connectionType === 'prepaid'
   const start = {
-    ...{ key: '', rateKey: '', plan: holdings.plan.name, cycle: cycle.key, priceOf: 'BASE' },
-    ...{ tariff: FREE, band: '', others: [], taxes: [], rounding: null },
-    ...{ hasGroups: false, payers: [], isPrepaid, endMs: cycle.toMs },
+    key: '',
+    rateKey: '',
+    plan: holdings.plan.name,
+    cycle: cycle.key,
+    priceOf: 'BASE',
+    tariff: FREE,
+    band: '',
+    others: [],
+    taxes: [],
+    rounding: null,
+    hasGroups: false,
+    payers: [],
+    isPrepaid,
+    endMs: cycle.toMs,
   }
   const credit = isPrepaid ? null : cycle
   return {
@@ -133,23 +144,23 @@ class CreditWork {
     segment.used = units
     let left = units
     for (const payer of segment.payers) {
-      if (payer.isGroup) left -= this.uncount(payer, left)
+      if (payer.isGroup) left -= this.#uncount(payer, left)
     }
-    if (left > 0 && segment.isPrepaid && !this.creditPrepaid(left, order)) return false
+    if (left > 0 && segment.isPrepaid && !this.#creditPrepaid(left, order)) return false
     // For a postpaid subscriber the line is a credit on the invoice, even if the counter is lower.
-    if (left > 0 && !segment.isPrepaid) this.creditPostpaid(left)
+    if (left > 0 && !segment.isPrepaid) this.#creditPostpaid(left)
     return segment.payments.length > 0 || segment.charged > 0
   }
 
   /** Reduces the usage that a group has counted. Returns the number of units. */
-  private uncount(payer: Payer, left: number): number {
-    const bucket = this.bucketOf(payer)
+  #uncount(payer: Payer, left: number): number {
+    const bucket = this.#bucketOf(payer)
     if (bucket === undefined || bucket.spent === 0) return 0
     const { segment } = this
     if (bucket.kind === 'units') {
       const units = Math.min(left, bucket.spent)
       segment.grouped += units
-      this.giveBack(payer, bucket, units, 'units')
+      this.#giveBack(payer, bucket, units, 'units')
       return units
     }
     const { tariff, covered, coveredMicros } = segment
@@ -157,20 +168,20 @@ class CreditWork {
     const units = affordable(tariff, false, covered, coveredMicros, bucket.spent, left)
     segment.covered += units
     segment.coveredMicros = charge(tariff, segment.covered, false)
-    this.giveBack(payer, bucket, segment.coveredMicros - coveredMicros, 'money')
+    this.#giveBack(payer, bucket, segment.coveredMicros - coveredMicros, 'money')
     return units
   }
 
-  private creditPostpaid(units: number): void {
+  #creditPostpaid(units: number): void {
     const { segment } = this
-    const micros = this.priced(units)
+    const micros = this.#priced(units)
     const credit = segment.payers.find(({ isGroup }) => !isGroup)
     if (credit === undefined) return
     const { alsoIn } = credit
     for (const [ref, kind] of [[credit, 'money'] as const, [alsoIn, 'limit'] as const]) {
-      const bucket = ref === null ? undefined : this.bucketOf(ref)
+      const bucket = ref === null ? undefined : this.#bucketOf(ref)
       if (ref === null || bucket === undefined) continue
-      this.giveBack(ref, bucket, Math.min(micros, bucket.spent), kind)
+      this.#giveBack(ref, bucket, Math.min(micros, bucket.spent), kind)
     }
   }
 
@@ -178,22 +189,22 @@ class CreditWork {
    * Credits the bucket that pays last: buckets of units before money, those of the subscriber
    * before those of the account. Money pays the subscriber's debt first.
    */
-  private creditPrepaid(units: number, order: readonly Payer[]): boolean {
-    const ofUnits = this.last(order, true)
-    if (ofUnits !== undefined) this.credit(ofUnits, units, 'creditedUnits')
-    const micros = this.priced(ofUnits === undefined ? units : 0)
-    const ofMoney = this.last(order, false)
-    let left = micros - this.repay(0, micros)
+  #creditPrepaid(units: number, order: readonly Payer[]): boolean {
+    const ofUnits = this.#last(order, true)
+    if (ofUnits !== undefined) this.#credit(ofUnits, units, 'creditedUnits')
+    const micros = this.#priced(ofUnits === undefined ? units : 0)
+    const ofMoney = this.#last(order, false)
+    let left = micros - this.#repay(0, micros)
     // Like a top-up, money of the account pays the debt of the account.
-    if (ofMoney?.owner === 1) left -= this.repay(1, left)
+    if (ofMoney?.owner === 1) left -= this.#repay(1, left)
     if (left === 0) return true
     if (ofMoney === undefined) return false
-    this.credit(ofMoney, left, 'creditedMoney')
+    this.#credit(ofMoney, left, 'creditedMoney')
     return true
   }
 
   /** Reduces the debt of an owner. Returns the amount. */
-  private repay(slot: OwnerSlot, micros: number): number {
+  #repay(slot: OwnerSlot, micros: number): number {
     const { segment } = this
     const owner = ownerAt(this.owners, slot)
     if (owner === null) return 0
@@ -204,34 +215,34 @@ class CreditWork {
     return paid
   }
 
-  private priced(units: number): number {
+  #priced(units: number): number {
     const { segment } = this
     segment.priced = units
     segment.charged = priceOf(segment, units, segment.used)
     return segment.charged
   }
 
-  private last(order: readonly Payer[], isUnits: boolean): Payer | undefined {
-    const fitting = order.filter((payer) => (this.bucketOf(payer)?.kind === 'units') === isUnits)
+  #last(order: readonly Payer[], isUnits: boolean): Payer | undefined {
+    const fitting = order.filter((payer) => (this.#bucketOf(payer)?.kind === 'units') === isUnits)
     return fitting.findLast(({ owner }) => owner === 0) ?? fitting.at(-1)
   }
 
-  private giveBack(ref: BucketRef, bucket: Bucket, amount: number, kind: Payment['kind']): void {
+  #giveBack(ref: BucketRef, bucket: Bucket, amount: number, kind: Payment['kind']): void {
     if (amount === 0) return
     bucket.spent -= amount
     bucket.free += amount
-    this.note(ref, bucket, amount, kind)
+    this.#note(ref, bucket, amount, kind)
   }
 
-  private credit(ref: BucketRef, amount: number, kind: Payment['kind']): void {
-    const owner = this.ownerOf(ref)
-    const bucket = this.bucketOf(ref)
+  #credit(ref: BucketRef, amount: number, kind: Payment['kind']): void {
+    const owner = this.#ownerOf(ref)
+    const bucket = this.#bucketOf(ref)
     if (owner === null || bucket === undefined || amount === 0) return
     addCredit(owner, bucket, amount, 0)
-    this.note(ref, bucket, amount, kind)
+    this.#note(ref, bucket, amount, kind)
   }
 
-  private note(ref: BucketRef, bucket: Bucket, amount: number, kind: Payment['kind']): void {
+  #note(ref: BucketRef, bucket: Bucket, amount: number, kind: Payment['kind']): void {
     const isCounter = bucket.counter !== ''
     this.segment.payments.push({
       owner: ref.owner,
@@ -245,11 +256,11 @@ class CreditWork {
     })
   }
 
-  private ownerOf({ owner }: BucketRef): OwnerState | null {
+  #ownerOf({ owner }: BucketRef): OwnerState | null {
     return owner === 0 ? this.owners.subscriber : this.owners.account
   }
 
-  private bucketOf(ref: BucketRef): Bucket | undefined {
-    return this.ownerOf(ref)?.buckets.find(({ id }) => id === ref.id)
+  #bucketOf(ref: BucketRef): Bucket | undefined {
+    return this.#ownerOf(ref)?.buckets.find(({ id }) => id === ref.id)
   }
 }

@@ -59,11 +59,11 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   lines: Line[] = []
   readonly session: Session
   readonly hasPrice: HasPrice
-  private readonly request: ChargeRequest
-  private readonly sessionKey: string
-  private readonly context: ChargeContext
+  readonly #request: ChargeRequest
+  readonly #sessionKey: string
+  readonly #context: ChargeContext
   /** Micros that refunds without an event may still return in this request. */
-  private microsLeft: number
+  #microsLeft: number
 
   constructor(
     { subscriber, account, session }: RefundState,
@@ -75,34 +75,37 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     this.account = account
     this.session = session
     this.hasPrice = hasPrice
-    this.request = identified.request
-    this.sessionKey = identified.sessionKey
-    this.context = context
-    this.microsLeft = context.settings.refundMicrosMax
+    this.#request = identified.request
+    this.#sessionKey = identified.sessionKey
+    this.#context = context
+    this.#microsLeft = context.settings.refundMicrosMax
   }
 
   run(): void {
-    const { session, request } = this
-    const isOfAll = session.state !== 'open' && request.services.every((one) => !this.isOfPart(one))
+    const { session } = this
+    const request = this.#request
+    const isOfAll =
+      session.state !== 'open' && request.services.every((one) => !this.#isOfPart(one))
     if (!isOfAll) {
-      for (const wanted of request.services) this.services.push(this.service(wanted))
+      for (const wanted of request.services) this.services.push(this.#service(wanted))
       return
     }
     for (const [index, { segment }] of session.services.entries()) {
-      if (segment !== null) this.services.push(this.whole(index, segment))
+      if (segment !== null) this.services.push(this.#whole(index, segment))
     }
   }
 
-  private service(wanted: ServiceRequest): ServiceOutcome {
+  #service(wanted: ServiceRequest): ServiceOutcome {
     return wanted.parts === null ? this.settle(wanted) : settleUnits(this, wanted, true)
   }
 
   settle(wanted: ServiceRequest): ServiceOutcome {
-    return this.session.state === 'open' ? this.credit(wanted) : this.part(wanted)
+    return this.session.state === 'open' ? this.#credit(wanted) : this.#part(wanted)
   }
 
   state(): WorkState {
-    const { subscriber, account, microsLeft, session } = this
+    const { subscriber, account, session } = this
+    const microsLeft = this.#microsLeft
     const [services, lines] = [session.services.slice(), [...this.lines]]
     return { subscriber, account, services, lines, microsLeft }
   }
@@ -112,57 +115,59 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     this.account = account
     this.session.services = services.slice()
     this.lines = [...lines]
-    this.microsLeft = microsLeft
+    this.#microsLeft = microsLeft
   }
 
   /** Whether the request states an amount, or names a service of the event. */
-  private isOfPart(wanted: ServiceRequest): boolean {
+  #isOfPart(wanted: ServiceRequest): boolean {
     const names = [wanted, ...(wanted.parts ?? []).map((part) => ({ ...wanted, ...part }))]
-    return names.some((name) => name.requested >= 0 || this.indexOf(name) >= 0)
+    return names.some((name) => name.requested >= 0 || this.#indexOf(name) >= 0)
   }
 
   /** Refunds a service without an event. */
-  private credit(wanted: ServiceRequest): ServiceOutcome {
-    const { request, context, session, subscriber, account } = this
+  #credit(wanted: ServiceRequest): ServiceOutcome {
+    const { session, subscriber, account } = this
+    const request = this.#request
+    const context = this.#context
     const { eventTimeMs: atMs, fields } = request
     const { nowMs, profile } = context
     if (profile === null) return denied(wanted, 'unknownSubscriber')
     const usage = { fields, atMs, nowMs }
     const owners = { subscriber, account }
-    const credited = creditRefund(owners, wanted, usage, context, profile, this.microsLeft)
+    const credited = creditRefund(owners, wanted, usage, context, profile, this.#microsLeft)
     if (typeof credited === 'string') return denied(wanted, credited)
     this.subscriber = credited.owners.subscriber
     this.account = credited.owners.account
-    this.microsLeft -= credited.micros
+    this.#microsLeft -= credited.micros
     const { ratingGroup, usaget, calledNumber, serviceIdentifier } = wanted
     session.services.push(emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier))
-    const service = this.ended(session.services.length - 1, credited.segment, null)
+    const service = this.#ended(session.services.length - 1, credited.segment, null)
     service.endedMicros -= credited.segment.charged
     return given(wanted, wanted.requested, service)
   }
 
   /** Refunds one service of an event, or a part of it. */
-  private part(wanted: ServiceRequest): ServiceOutcome {
-    const index = this.indexOf(wanted)
+  #part(wanted: ServiceRequest): ServiceOutcome {
+    const index = this.#indexOf(wanted)
     const segment = this.session.services[index]?.segment ?? null
     const { requested } = wanted
     if (segment === null) {
       return wanted.usaget === MONEY_USAGE && requested > 0
-        ? this.money(wanted)
+        ? this.#money(wanted)
         : denied(wanted, 'nothingToRefund')
     }
     if (requested === 0) return denied(wanted, 'nothingToRefund')
     if (requested > segment.used) return denied(wanted, 'refundLimit')
-    if (requested < 0 || requested === segment.used) return this.whole(index, segment)
+    if (requested < 0 || requested === segment.used) return this.#whole(index, segment)
     const { back, rest } = splitUnits(segment, requested)
-    this.giveBack(back)
-    const service = this.ended(index, back, rest)
+    this.#giveBack(back)
+    const service = this.#ended(index, back, rest)
     service.usedTotal -= back.used
     return given(wanted, requested, service)
   }
 
   /** Refunds an amount of money of an event, from the last of its services backwards. */
-  private money(wanted: ServiceRequest): ServiceOutcome {
+  #money(wanted: ServiceRequest): ServiceOutcome {
     const { services } = this.session
     const charged = services.map((service) =>
       service.segment !== null && isNamed(service, wanted) ? service.segment.charged : 0,
@@ -176,7 +181,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
       const micros = Math.min(left, charged[index] as number)
       if (micros === 0) continue
       left -= micros
-      cost = costOf(this.moneyOf(index, micros))
+      cost = costOf(this.#moneyOf(index, micros))
     }
     const outcome = settledOnly(wanted)
     outcome.granted = wanted.requested
@@ -185,12 +190,12 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   }
 
   /** The line is of usage type money; the units of the service stay used. */
-  private moneyOf(index: number, micros: number): ServiceSession {
+  #moneyOf(index: number, micros: number): ServiceSession {
     const { session } = this
     const { services } = session
     const service = services[index] as ServiceSession
     const { back, rest } = splitMoney(service.segment as Segment, micros)
-    this.giveBack(back)
+    this.#giveBack(back)
     const left = withSegment(service, rest)
     services[index] = left
     const { ratingGroup, calledNumber, serviceIdentifier } = service
@@ -198,20 +203,22 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     if (known === undefined) {
       services.push(emptyService(ratingGroup, MONEY_USAGE, calledNumber, serviceIdentifier))
     }
-    this.ended(known === undefined ? services.length - 1 : services.indexOf(known), back, null)
+    this.#ended(known === undefined ? services.length - 1 : services.indexOf(known), back, null)
     return left
   }
 
-  private whole(index: number, segment: Segment): ServiceOutcome {
-    this.giveBack(segment)
-    const service = this.ended(index, explained(segment), null)
+  #whole(index: number, segment: Segment): ServiceOutcome {
+    this.#giveBack(segment)
+    const service = this.#ended(index, explained(segment), null)
     service.usedTotal -= segment.used
     return given(service, segment.used, service)
   }
 
   /** Records the line of the refunded part, and leaves the rest to the service. */
-  private ended(index: number, back: Segment, rest: Segment | null): ServiceSession {
-    const { session, request, sessionKey } = this
+  #ended(index: number, back: Segment, rest: Segment | null): ServiceSession {
+    const { session } = this
+    const request = this.#request
+    const sessionKey = this.#sessionKey
     const left = withSegment(session.services[index] as ServiceSession, rest)
     left.segmentsEnded += 1
     session.services[index] = left
@@ -222,7 +229,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   }
 
   /** Index of the service of the event to refund; -1 if no refundable service matches. */
-  private indexOf(wanted: ServiceName): number {
+  #indexOf(wanted: ServiceName): number {
     const { services } = this.session
     const exact = services.findIndex((one) => one.segment !== null && isSameService(one, wanted))
     if (exact >= 0) return exact
@@ -233,7 +240,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     return one !== undefined && more.length === 0 ? one : -1
   }
 
-  private giveBack({ payments }: Segment): void {
+  #giveBack({ payments }: Segment): void {
     this.subscriber = copyOwner(this.subscriber)
     this.account = this.account === null ? null : copyOwner(this.account)
     for (const { owner, bucketId, amount } of payments) {

@@ -4,7 +4,7 @@ import { type Calculators, compileCalculators } from './match/calculators.ts'
 import { compileTaxMapping } from './tax-mapping.ts'
 
 /** As the configuration has them. */
-export interface RuleSettings {
+export interface RatingRuleSettings {
   readonly rateCalculators: unknown
   readonly customerIdentification: unknown
   readonly countryPrefix: string
@@ -19,7 +19,7 @@ export interface Rules {
 }
 
 /** Throws `RuleError` with the path of what cannot be used. */
-export function compileRules(settings: RuleSettings): Rules {
+export function compileRules(settings: RatingRuleSettings): Rules {
   const calculators = compileCalculators(settings.rateCalculators)
   const { customerIdentification, countryPrefix } = settings
   const identification = compileIdentification(customerIdentification, countryPrefix)

@@ -7,22 +7,23 @@ import type { ChargeContext } from './decision.ts'
 import { type RatedService, rateService } from './program.ts'
 
 export class ServiceRates {
-  private readonly request: ChargeRequest
-  private readonly context: ChargeContext
+  readonly #request: ChargeRequest
+  readonly #context: ChargeContext
 
   constructor(request: ChargeRequest, context: ChargeContext) {
-    this.request = request
-    this.context = context
+    this.#request = request
+    this.#context = context
   }
 
   /** The profile for rating. Throws `InvariantError` if no profile is loaded. */
   get profile(): SubscriberProfile {
-    return present(this.context.profile, 'profile that it was rated with')
+    return present(this.#context.profile, 'profile that it was rated with')
   }
 
   /** Rates the service at an instant. Returns the reason if it cannot be rated. */
   at(service: ServiceRequest, atMs: number): RatedService | Reason {
-    const { context, request } = this
+    const context = this.#context
+    const request = this.#request
     if (context.profile === null) return 'unknownSubscriber'
     const usage = { service, fields: request.fields, atMs, nowMs: context.nowMs }
     return rateService(context, context.profile, usage)
@@ -35,7 +36,7 @@ export class ServiceRates {
   }
 
   hasPrice(service: ServiceRequest): boolean {
-    if (this.context.profile === null) return false
-    return this.at(service, this.request.eventTimeMs) !== 'noRate'
+    if (this.#context.profile === null) return false
+    return this.at(service, this.#request.eventTimeMs) !== 'noRate'
   }
 }

@@ -37,7 +37,7 @@ import { PriceRangeError } from '../domain/tariff.ts'
 import { balanceReports, denied, detailOf, leavesTrace, overallOf, settledOnly } from './answers.ts'
 import { askedOf } from './asked.ts'
 import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } from './boundaries.ts'
-import type { ChargeContext, ChargeView, Decision, IdentifiedRequest } from './decision.ts'
+import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { finalCharge } from './line-tax.ts'
 import { openPayers, wantsNone } from './payers.ts'
@@ -57,17 +57,17 @@ const UNRATED: Rated = { start: null, untilMs: 0 }
 type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after' | 'isUnused'>>
 
 export class SessionWork implements UnitWork<WorkState> {
-  private subscriber: OwnerState
-  private account: OwnerState | null
+  #subscriber: OwnerState
+  #account: OwnerState | null
   /** A copy, whose list of services is replaced and never changed in place. */
   readonly session: Session
-  private lines: Line[] = []
-  private readonly request: ChargeRequest
-  private readonly identified: IdentifiedRequest
-  private readonly context: ChargeContext
-  private readonly rates: ServiceRates
+  #lines: Line[] = []
+  readonly #request: ChargeRequest
+  readonly #identified: IdentifiedRequest
+  readonly #context: ChargeContext
+  readonly #rates: ServiceRates
   /** The session has expired: what is reported is settled, and nothing is granted. */
-  private readonly isLate: boolean
+  readonly #isLate: boolean
 
   constructor(
     view: ChargeView,
@@ -75,58 +75,63 @@ export class SessionWork implements UnitWork<WorkState> {
     identified: IdentifiedRequest,
     context: ChargeContext,
   ) {
-    this.subscriber = view.subscriber
-    this.account = view.account
+    this.#subscriber = view.subscriber
+    this.#account = view.account
     this.session = withServices(session, session.services)
-    this.identified = identified
-    this.request = identified.request
-    this.context = context
-    this.rates = new ServiceRates(identified.request, context)
-    this.isLate = session.state === 'expired'
+    this.#identified = identified
+    this.#request = identified.request
+    this.#context = context
+    this.#rates = new ServiceRates(identified.request, context)
+    this.#isLate = session.state === 'expired'
   }
 
-  run(): Decision {
-    const { request, session, identified } = this
+  run(): ChargeDecision {
+    const { session } = this
+    const request = this.#request
+    const identified = this.#identified
     const services = request.refund
-      ? this.refund()
-      : request.services.map((service) => this.service(service))
-    if (request.kind === 'release' && !this.isLate) this.closeOthers()
+      ? this.#refund()
+      : request.services.map((service) => this.#service(service))
+    if (request.kind === 'release' && !this.#isLate) this.#closeOthers()
     const reason = overallOf(request, services)
     const refused = opens(request.kind) && reason !== 'granted'
     let cost = 0
     for (const service of session.services) cost += costOf(service)
     const outcome: ChargeOutcome = {
       reason,
-      detail: detailOf(reason, services, request, this.context.profile, this.isLate),
+      detail: detailOf(reason, services, request, this.#context.profile, this.#isLate),
       aid: session.aid,
       sid: session.sid,
       transactionId: request.pretend ? '' : transactionIdOf(identified.sessionKey, session),
       services,
       cost,
-      balances: request.wantBalances ? balanceReports(this.owners(), request) : null,
+      balances: request.wantBalances ? balanceReports(this.#owners(), request) : null,
     }
-    if (request.pretend || !this.hasTrace(services)) return { outcome, commit: null }
-    finishSession(session, identified, outcome, refused, this.context)
-    const { subscriber, account, lines } = this
+    if (request.pretend || !this.#hasTrace(services)) return { outcome, commit: null }
+    finishSession(session, identified, outcome, refused, this.#context)
+    const subscriber = this.#subscriber
+    const account = this.#account
+    const lines = this.#lines
     return { outcome, commit: { subscriber, account, session, lines } }
   }
 
   /** A start that names no service opens the session all the same: its updates will. */
-  private hasTrace(services: readonly ServiceOutcome[]): boolean {
-    const { kind, refund } = this.request
+  #hasTrace(services: readonly ServiceOutcome[]): boolean {
+    const { kind, refund } = this.#request
     if (refund) return services.some(({ reason }) => reason === 'granted')
     if (!opens(kind) || (kind === 'start' && services.length === 0)) return true
     return services.some(leavesTrace)
   }
 
-  private owners() {
-    const { subscriber, account } = this
+  #owners() {
+    const subscriber = this.#subscriber
+    const account = this.#account
     return { subscriber, account }
   }
 
   /** Settles one service and grants anew; a service that cannot be priced is left as it was. */
-  private service(wanted: ServiceRequest): ServiceOutcome {
-    if (wanted.parts !== null) return settleUnits(this, wanted, this.request.kind === 'event')
+  #service(wanted: ServiceRequest): ServiceOutcome {
+    if (wanted.parts !== null) return settleUnits(this, wanted, this.#request.kind === 'event')
     return this.settle(wanted)
   }
 
@@ -137,23 +142,23 @@ export class SessionWork implements UnitWork<WorkState> {
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
-        : this.reported(askedOf(this.request, wanted, used, kept, this.isLate), kept)
+        : this.#reported(askedOf(this.#request, wanted, used, kept, this.#isLate), kept)
     // A service that was never granted or used does not become part of the session.
     if (outcome.reason !== 'granted' && used === 0 && !services.includes(kept)) {
       this.session.services = services
     }
-    if (wanted.checksCredit && wanted.requested === 0) this.checkCredit(wanted, outcome)
+    if (wanted.checksCredit && wanted.requested === 0) this.#checkCredit(wanted, outcome)
     const left = findService(this.session, wanted)
     outcome.cost = left === undefined ? 0 : costOf(left)
     return outcome
   }
 
   /** Whether a unit could be granted, for who asks for none. */
-  private checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
-    if (outcome.reason !== 'granted' || this.isLate) return
+  #checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
+    if (outcome.reason !== 'granted' || this.#isLate) return
     const before = this.state()
     const asked = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
-    const { reason, validityMs, finalUnit } = this.reported(asked, serviceOf(this.session, wanted))
+    const { reason, validityMs, finalUnit } = this.#reported(asked, serviceOf(this.session, wanted))
     this.restore(before)
     outcome.reason = reason
     outcome.validityMs = validityMs
@@ -161,26 +166,29 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   hasPrice(service: ServiceRequest): boolean {
-    return this.rates.hasPrice(service)
+    return this.#rates.hasPrice(service)
   }
 
   state(): WorkState {
-    const { subscriber, account, lines, session } = this
+    const { session } = this
+    const subscriber = this.#subscriber
+    const account = this.#account
+    const lines = this.#lines
     return { subscriber, account, services: session.services, lines }
   }
 
   restore({ subscriber, account, services, lines }: WorkState): void {
-    this.subscriber = subscriber
-    this.account = account
+    this.#subscriber = subscriber
+    this.#account = account
     this.session.services = services
-    this.lines = lines
+    this.#lines = lines
   }
 
-  private reported(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
-    if (this.isLate && asked.used === 0) return this.settledOnly(asked)
+  #reported(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
+    if (this.#isLate && asked.used === 0) return this.#settledOnly(asked)
     const before = this.state()
     try {
-      return this.settleService(asked, kept)
+      return this.#settleService(asked, kept)
     } catch (error) {
       if (!(error instanceof PriceRangeError)) throw error
       this.restore(before)
@@ -188,31 +196,32 @@ export class SessionWork implements UnitWork<WorkState> {
     }
   }
 
-  private settleService(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
-    const { subscriber, account } = this
-    const { service, asked: left, held } = this.settleEarlier(asked, kept)
-    const rated = this.rate(left, service)
-    if (typeof rated !== 'string') return this.settleRated(service, left, rated, held)
+  #settleService(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
+    const subscriber = this.#subscriber
+    const account = this.#account
+    const { service, asked: left, held } = this.#settleEarlier(asked, kept)
+    const rated = this.#rate(left, service)
+    if (typeof rated !== 'string') return this.#settleRated(service, left, rated, held)
     // Without a price only what was granted before can be settled.
     if (asked.used > 0 && service.segment === null && kept.segment === null) {
-      this.subscriber = subscriber
-      this.account = account
+      this.#subscriber = subscriber
+      this.#account = account
       return denied(asked, rated)
     }
-    this.settleOne(service, left.used, 0, null, 'none', { held })
-    const isSettled = asked.requested === 0 && this.request.kind !== 'event'
-    return isSettled ? this.settledOnly(asked) : denied(asked, rated)
+    this.#settleOne(service, left.used, 0, null, 'none', { held })
+    const isSettled = asked.requested === 0 && this.#request.kind !== 'event'
+    return isSettled ? this.#settledOnly(asked) : denied(asked, rated)
   }
 
   /**
    * Splits usage at the time boundaries that it passes, and settles the part before the last one.
    * The rest remains to be settled.
    */
-  private settleEarlier(asked: ServiceRequest, kept: ServiceSession): SettledUse {
+  #settleEarlier(asked: ServiceRequest, kept: ServiceSession): SettledUse {
     const { segment } = kept
-    const { eventTimeMs } = this.request
-    if (segment === null || asked.used <= 0 || this.isLate) return unsettled(kept, asked)
-    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) => this.rates.find(asked, atMs))
+    const { eventTimeMs } = this.#request
+    if (segment === null || asked.used <= 0 || this.#isLate) return unsettled(kept, asked)
+    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) => this.#rates.find(asked, atMs))
     if (boundaries.length === 0) return unsettled(kept, asked)
     const shares = sharesOf(asked, kept, segment, boundaries, eventTimeMs)
     const split = unsettled(kept, asked)
@@ -220,42 +229,42 @@ export class SessionWork implements UnitWork<WorkState> {
       const share = shares[index] as number
       const { requested, used, calledNumber } = split.asked
       const more = { atMs: fromMs, held: split.held, keeps: used > share }
-      const settled = this.settleOne(split.service, share, 0, null, 'ended', more)
-      const start = this.opened(next)
+      const settled = this.#settleOne(split.service, share, 0, null, 'ended', more)
+      const start = this.#opened(next)
       split.service = startedService(settled.service, start, fromMs, settled.ended)
-      this.keep(split.service)
+      this.#keep(split.service)
       split.asked = withVolumes(split.asked, requested, used - share, -1, calledNumber)
       split.held = settled.kept
     }
     return split
   }
 
-  private settleRated(
+  #settleRated(
     service: ServiceSession,
     asked: ServiceRequest,
     rated: Rated,
     held: Reservation,
   ): ServiceOutcome {
-    const { kind, pretend } = this.request
+    const { kind, pretend } = this.#request
     const { used, requested } = asked
-    const isUnused = !this.isLate && endsUnused(kind, requested, used, service)
+    const isUnused = !this.#isLate && endsUnused(kind, requested, used, service)
     const ends = kind === 'release' || isUnused
-    const end = this.isLate ? 'expired' : ends ? 'closed' : 'none'
-    const after = requested === 0 ? null : this.after(asked, rated.start)
+    const end = this.#isLate ? 'expired' : ends ? 'closed' : 'none'
+    const after = requested === 0 ? null : this.#after(asked, rated.start)
     const more = { held, after, isUnused }
-    const settled = this.settleOne(service, used, requested, rated.start, end, more)
-    if (isUnused && kind === 'event') this.keep(reopened(settled))
-    if (asked.requested === 0) return this.settledOnly(asked)
+    const settled = this.#settleOne(service, used, requested, rated.start, end, more)
+    if (isUnused && kind === 'event') this.#keep(reopened(settled))
+    if (asked.requested === 0) return this.#settledOnly(asked)
     if (settled.granted === 0) {
       const nothing = denied(asked, 'noCredit')
       nothing.finalUnit = true
       return nothing
     }
-    const quote = pretend ? this.quoteOf(settled, rated.start) : null
+    const quote = pretend ? this.#quoteOf(settled, rated.start) : null
     if (kind === 'event') {
-      const closed = this.useUp(settled, rated.start)
+      const closed = this.#useUp(settled, rated.start)
       // A refund will ask what the event took.
-      this.keep(reopened(closed))
+      this.#keep(reopened(closed))
     }
     const untilMs = Math.min(rated.untilMs, settled.bucketsEndMs)
     return {
@@ -265,9 +274,9 @@ export class SessionWork implements UnitWork<WorkState> {
       reason: 'granted',
       granted: settled.granted,
       parts: null,
-      validityMs: kind === 'event' ? 0 : validityOf(untilMs, this.request, this.context),
+      validityMs: kind === 'event' ? 0 : validityOf(untilMs, this.#request, this.#context),
       tariffChangeMs:
-        kind === 'event' ? 0 : tariffChangeOf(rated.start, this.request, this.context),
+        kind === 'event' ? 0 : tariffChangeOf(rated.start, this.#request, this.#context),
       finalUnit: settled.finalUnit,
       cost: 0,
       quote,
@@ -275,53 +284,53 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   /** Terms of a grant past the next boundary; null for an event, which is used at once. */
-  private after(asked: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
-    const { kind, eventTimeMs } = this.request
+  #after(asked: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
+    const { kind, eventTimeMs } = this.#request
     if (kind === 'event' || granting === null) return null
-    const rateAt = (atMs: number) => this.rates.find(asked, atMs)
-    return afterBoundary(this.context, this.owners(), granting, eventTimeMs, rateAt)
+    const rateAt = (atMs: number) => this.#rates.find(asked, atMs)
+    return afterBoundary(this.#context, this.#owners(), granting, eventTimeMs, rateAt)
   }
 
-  private useUp({ service, granted }: Settlement, next: SegmentStart | null): Settlement {
-    return this.settleOne(service, granted, 0, next, 'closed')
+  #useUp({ service, granted }: Settlement, next: SegmentStart | null): Settlement {
+    return this.#settleOne(service, granted, 0, next, 'closed')
   }
 
   /** The line that the grant becomes if it is used up; the states stay as they are. */
-  private quoteOf(granted: Settlement, next: SegmentStart | null): Quote | null {
+  #quoteOf(granted: Settlement, next: SegmentStart | null): Quote | null {
     const before = this.state()
-    this.useUp(granted, next)
-    const line = this.lines.length > before.lines.length ? this.lines.at(-1) : undefined
+    this.#useUp(granted, next)
+    const line = this.#lines.length > before.lines.length ? this.#lines.at(-1) : undefined
     this.restore(before)
     if (line === undefined) return null
     return { line, charge: finalCharge(line.charged, line.taxes, line.rounding) }
   }
 
   /** Who reports late and means to go on is told that there is no more. */
-  private settledOnly(wanted: ServiceRequest): ServiceOutcome {
+  #settledOnly(wanted: ServiceRequest): ServiceOutcome {
     const outcome = settledOnly(wanted)
-    outcome.finalUnit = this.isLate && this.request.kind === 'update'
+    outcome.finalUnit = this.#isLate && this.#request.kind === 'update'
     return outcome
   }
 
-  private rate(asked: ServiceRequest, kept: ServiceSession): Rated | Reason {
-    const { eventTimeMs } = this.request
+  #rate(asked: ServiceRequest, kept: ServiceSession): Rated | Reason {
+    const { eventTimeMs } = this.#request
     const { requested, used } = asked
-    const { kind } = this.request
-    if (!needsRating(kind, requested, used, kept, this.isLate, eventTimeMs)) return UNRATED
-    const rated = this.rates.at(asked, eventTimeMs)
+    const { kind } = this.#request
+    if (!needsRating(kind, requested, used, kept, this.#isLate, eventTimeMs)) return UNRATED
+    const rated = this.#rates.at(asked, eventTimeMs)
     if (typeof rated === 'string' || wantsNone(rated.wanted)) return rated
-    return { start: this.opened(rated), untilMs: rated.untilMs }
+    return { start: this.#opened(rated), untilMs: rated.untilMs }
   }
 
   /** The start of a segment, with the counters that pay for it open. */
-  private opened(rated: RatedService): SegmentStart {
-    const { owners, start } = openPayers(this.owners(), rated, this.rates.profile)
-    this.subscriber = owners.subscriber
-    this.account = owners.account
+  #opened(rated: RatedService): SegmentStart {
+    const { owners, start } = openPayers(this.#owners(), rated, this.#rates.profile)
+    this.#subscriber = owners.subscriber
+    this.#account = owners.account
     return start
   }
 
-  private settleOne(
+  #settleOne(
     service: ServiceSession,
     used: number,
     requested: number,
@@ -329,28 +338,29 @@ export class SessionWork implements UnitWork<WorkState> {
     end: ChargeProgram['end'],
     more: SettleMore = {},
   ): Settlement {
-    const { subscriber, account } = this
+    const subscriber = this.#subscriber
+    const account = this.#account
     const state = { subscriber, account, service }
     const { usaget, segment, reservation } = service
-    const { atMs = this.request.eventTimeMs, held, keeps, after, isUnused } = more
-    const exact = this.request.kind === 'event'
+    const { atMs = this.#request.eventTimeMs, held, keeps, after, isUnused } = more
+    const exact = this.#request.kind === 'event'
     const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
-    const program = buildProgram(this.context.catalogue, state, segment, next, wanted)
+    const program = buildProgram(this.#context.catalogue, state, segment, next, wanted)
     if (held !== undefined && held !== NOTHING_HELD) program.held = held
     if (keeps === true) program.keeps = true
     if (after) program.after = after
     if (isUnused) program.isUnused = true
     const settled = settle(state, program)
-    this.subscriber = settled.subscriber
-    this.account = settled.account
-    this.keep(settled.service)
+    this.#subscriber = settled.subscriber
+    this.#account = settled.account
+    this.#keep(settled.service)
     for (const change of settled.changes) {
-      if (change.state !== 'open') this.line(settled.service, change)
+      if (change.state !== 'open') this.#line(settled.service, change)
     }
     return settled
   }
 
-  private keep(service: ServiceSession): void {
+  #keep(service: ServiceSession): void {
     const { session } = this
     const { services } = session
     const known = findService(session, service)
@@ -363,37 +373,43 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   /** A release ends every service of the session, also those it does not name. */
-  private closeOthers(): void {
+  #closeOthers(): void {
     for (const service of this.session.services) {
-      if (service.segment !== null) this.settleOne(service, 0, 0, null, 'closed')
-      else if (isUntouched(service)) this.closeUntouched(service)
+      if (service.segment !== null) this.#settleOne(service, 0, 0, null, 'closed')
+      else if (isUntouched(service)) this.#closeUntouched(service)
     }
   }
 
   /** Closes a service without usage with a line; without one if it cannot be rated. */
-  private closeUntouched(service: ServiceSession): void {
+  #closeUntouched(service: ServiceSession): void {
     const { ratingGroup, serviceIdentifier, usaget, calledNumber } = service
     const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }
     const asked = serviceRequest({ ...named, requested: 0 })
-    const rated = this.rate(asked, service)
-    if (typeof rated !== 'string') this.settleRated(service, asked, rated, NOTHING_HELD)
+    const rated = this.#rate(asked, service)
+    if (typeof rated !== 'string') this.#settleRated(service, asked, rated, NOTHING_HELD)
   }
 
-  private refund(): ServiceOutcome[] {
-    const { subscriber, account, session } = this
+  #refund(): ServiceOutcome[] {
+    const { session } = this
+    const subscriber = this.#subscriber
+    const account = this.#account
     session.services = session.services.slice()
     const state = { subscriber, account, session }
     const hasPrice = (service: ServiceRequest) => this.hasPrice(service)
-    const refunded = refundSession(state, this.identified, this.context, hasPrice)
-    this.subscriber = refunded.subscriber
-    this.account = refunded.account
-    this.lines = refunded.lines
+    const refunded = refundSession(state, this.#identified, this.#context, hasPrice)
+    this.#subscriber = refunded.subscriber
+    this.#account = refunded.account
+    this.#lines = refunded.lines
     return refunded.services
   }
 
-  private line(service: ServiceSession, change: SegmentChange): void {
+  #line(service: ServiceSession, change: SegmentChange): void {
     const { session } = this
-    const tag = serviceTagOf(this.identified.sessionKey, session, session.services.indexOf(service))
-    this.lines = appended(this.lines, lineOf(session, service, change, tag))
+    const tag = serviceTagOf(
+      this.#identified.sessionKey,
+      session,
+      session.services.indexOf(service),
+    )
+    this.#lines = appended(this.#lines, lineOf(session, service, change, tag))
   }
 }

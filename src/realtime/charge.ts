@@ -1,11 +1,11 @@
 import { type ChargeOutcome, plainOutcome, type Reason, reasons } from '../domain/charge-outcome.ts'
-import type { Client as Sender } from '../domain/charge-request.ts'
+import type { CreditControlClient as Sender } from '../domain/charge-request.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Admission } from './admission.ts'
 import type { DecodeContext, Decoded, MessageCodec } from './codecs/codec.ts'
-import type { Client, TakeOutcome } from './lane.ts'
+import type { RequestSender, TakeOutcome } from './lane.ts'
 import { isReport, loadClassOf } from './load-class.ts'
 import type { Pool } from './pool.ts'
 
@@ -30,7 +30,7 @@ export interface Arrival<Out> {
   /** Its name if it has authenticated, else ''. */
   readonly peer: string
   /** Who waits for the answer. */
-  readonly client: Client
+  readonly client: RequestSender
   /** What the network element that sent it says of its state; nothing if absent or null. */
   readonly sender?: Sender | null
   /**

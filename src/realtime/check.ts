@@ -88,8 +88,14 @@ function grantedOutcome(
 ): ChargeOutcome {
   const services = (request?.services ?? []).map((service) => grantedService(service, validityMs))
   const balance: BalanceReport = {
-    ...{ prepaidIncludeId: 1, kind: 'money', usaget: '', counter: '' },
-    ...{ free: 5_000_000, reserved: 0, toMs: nowMs + validityMs, debt: 0 },
+    prepaidIncludeId: 1,
+    kind: 'money',
+    usaget: '',
+    counter: '',
+    free: 5_000_000,
+    reserved: 0,
+    toMs: nowMs + validityMs,
+    debt: 0,
   }
   const balances = request?.wantBalances ? [balance] : null
   return { ...plainOutcome('granted'), ...SAMPLE, services, balances }
@@ -99,9 +105,16 @@ function grantedService(service: ServiceRequest, validityMs: number) {
   const { ratingGroup, serviceIdentifier, usaget, requested } = service
   const granted = Math.max(requested, 0)
   return {
-    ...{ ratingGroup, serviceIdentifier, usaget, reason: 'granted' as const, granted },
+    ratingGroup,
+    serviceIdentifier,
+    usaget,
+    reason: 'granted' as const,
+    granted,
     parts: null,
-    ...{ validityMs: granted > 0 ? validityMs : 0, tariffChangeMs: 0, finalUnit: false },
-    ...{ cost: 0, quote: null },
+    validityMs: granted > 0 ? validityMs : 0,
+    tariffChangeMs: 0,
+    finalUnit: false,
+    cost: 0,
+    quote: null,
   }
 }

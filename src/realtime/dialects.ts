@@ -66,8 +66,11 @@ const NOT_LOADED: MissingDialect = {
 export function createDialects(options: DialectsOptions): LiveDialects {
   const { defaultName, plain: codec, defaults, identity } = options
   const plain: Dialect = {
-    ...{ name: PLAIN_JSON, parser: 'json', codec },
-    ...{ allowsGet: false, wire: null },
+    name: PLAIN_JSON,
+    parser: 'json',
+    codec,
+    allowsGet: false,
+    wire: null,
   }
   let entries: ReadonlyMap<string, Dialect | MissingDialect> = new Map([[PLAIN_JSON, plain]])
   let missing = NOT_LOADED

@@ -4,7 +4,7 @@ import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import type { Deadline } from './deadlines.ts'
 
 /** Who sent a request, and waits for its answer. */
-export interface Client {
+export interface RequestSender {
   /** It does not wait any more: it has gone. */
   readonly isGone: boolean
 }
@@ -15,7 +15,7 @@ export type TakeOutcome = (outcome: ChargeOutcome, isAside: boolean) => void
 /** A request on its way through the pool. */
 export interface Pending extends Deadline {
   readonly request: ChargeRequest
-  readonly client: Client
+  readonly client: RequestSender
   /** Called once; null afterwards. */
   done: TakeOutcome | null
   /** It has been set aside to wait for MongoDB. */

@@ -58,7 +58,9 @@ class Listeners {
     this.#options.metrics.readLoops(() => this.#figures())
     const { port, diameterPort, diameterTlsPort } = this.#first
     return {
-      ...{ port, diameterPort, diameterTlsPort },
+      port,
+      diameterPort,
+      diameterTlsPort,
       close: () => this.#close(),
       abandon: this.#abandon,
     }

@@ -11,7 +11,7 @@ export interface Door {
   readonly sharing: PortSharing | null
 }
 
-export interface Place {
+export interface ThreadContext {
   /** Index of the event loop; 0 is the main thread, which has everything that there is once. */
   readonly loop: number
   /** What peers have sent, over all event loops. */

@@ -69,7 +69,11 @@ class LoopThread {
     const { config, loop, rates, workerFile } = this.#data
     const wiring = await wire(config, this.#log)
     this.#realtime = await startRealtime({
-      ...{ ...wiring, config, log: this.#log, metrics: this.#metrics, clock: systemClock },
+      ...wiring,
+      config,
+      log: this.#log,
+      metrics: this.#metrics,
+      clock: systemClock,
       isLedgerThere: () => this.#state.isReady(),
       place: { loop, rates, mayListen: () => this.#mayListen() },
       ...(workerFile === null ? {} : { workerFile: new URL(workerFile) }),

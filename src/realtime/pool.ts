@@ -5,7 +5,7 @@ import type { WorkerNews, WorkerResult } from '../domain/worker-task.ts'
 import { processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { Deadlines } from './deadlines.ts'
-import { type Client, Lane, type Pending, type TakeOutcome } from './lane.ts'
+import { Lane, type Pending, type RequestSender, type TakeOutcome } from './lane.ts'
 import { createRoutes, type Routes } from './routes.ts'
 import { WorkerThread } from './worker-thread.ts'
 
@@ -37,7 +37,7 @@ export interface Pool {
    * `done` is called exactly once, later: with the worker's outcome, or with `timedOut` if that did
    * not come in time, the client has gone or the worker ended. Not after `close`.
    */
-  submit(request: ChargeRequest, done: TakeOutcome, client: Client, isReport?: boolean): void
+  submit(request: ChargeRequest, done: TakeOutcome, client: RequestSender, isReport?: boolean): void
   /** Ends the threads. What is still under way is answered `timedOut`. */
   close(): Promise<void>
 }
@@ -124,7 +124,7 @@ class PiscinaPool implements Pool {
     this.#timer.unref()
   }
 
-  submit(request: ChargeRequest, done: TakeOutcome, client: Client, isReport = false): void {
+  submit(request: ChargeRequest, done: TakeOutcome, client: RequestSender, isReport = false): void {
     assert(!this.#isClosed, 'the pool is open while requests are admitted')
     const deadlineMs = processMs() + this.#options.requestTimeoutMs
     const pending: Pending = {

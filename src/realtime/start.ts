@@ -24,7 +24,7 @@ import { type CallerStore, type Callers, createCallers } from './http/callers.ts
 import type { HttpServer } from './http/listening.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
-import { type Door, type Place, workersOf } from './loop-place.ts'
+import { type Door, type ThreadContext, workersOf } from './loop-place.ts'
 import { type Pool, startPool } from './pool.ts'
 import { openPorts } from './port-handover.ts'
 
@@ -51,7 +51,7 @@ export interface RealtimeOptions {
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
   /** Which event loop of several it is; without it, the only one. */
-  readonly place?: Place
+  readonly place?: ThreadContext
 }
 
 /** Calls the listeners at once if it can be read, and upon every change. */

@@ -11,7 +11,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { coalesce, keysOf } from './coalesce.ts'
 import { createIncludeNames } from './include-names.ts'
 import { createOutage, type Outage } from './outage.ts'
-import { type Refusal, type Refused, writeRound } from './write.ts'
+import { type RecordRefusal, type RefusedRecords, writeRound } from './write.ts'
 
 export interface DrainOptions {
   /** On a connection of its own: it waits at the streams, `blockMs` at a time. */
@@ -120,12 +120,12 @@ class DrainLoop {
   async #record(reader: StreamReader, { entries, unreadable }: StreamBatch): Promise<void> {
     const left = new LeftParts()
     for (const part of unreadable) this.#leave(left, part, part)
-    const refused: Refused | undefined =
+    const refused: RefusedRecords | undefined =
       entries.length === 0 ? new Map() : await this.#writeUntilDone(entries)
     if (refused === undefined) return
     for (const entry of entries) {
       const key = keysOf(entry).find((candidate) => refused.has(candidate))
-      if (key !== undefined) this.#leave(left, entry, refused.get(key) as Refusal)
+      if (key !== undefined) this.#leave(left, entry, refused.get(key) as RecordRefusal)
     }
     const recorded = new Map(entries.map((entry) => [nameOf(entry), entry]))
     for (const name of left.byEntry.keys()) recorded.delete(name)
@@ -144,7 +144,7 @@ class DrainLoop {
   }
 
   /** Keeps what it has in hand for as long as MongoDB is away. Undefined: told to end. */
-  async #writeUntilDone(entries: readonly StreamEntry[]): Promise<Refused | undefined> {
+  async #writeUntilDone(entries: readonly StreamEntry[]): Promise<RefusedRecords | undefined> {
     const { catalog } = this.#options
     const round = coalesce(entries)
     while (!this.#abort.signal.aborted) {
@@ -161,8 +161,11 @@ class DrainLoop {
   }
 
   /** One of them cannot even be sent. The others must not wait for it. */
-  async #writeApart(entries: readonly StreamEntry[], error: unknown): Promise<Refused | undefined> {
-    const refused: Refused = new Map()
+  async #writeApart(
+    entries: readonly StreamEntry[],
+    error: unknown,
+  ): Promise<RefusedRecords | undefined> {
+    const refused: RefusedRecords = new Map()
     if (entries.length === 1) {
       const reason = `cannot be sent: ${error instanceof Error ? error.name : typeof error}`
       for (const key of entries.flatMap(keysOf)) refused.set(key, { reason, error })
@@ -191,7 +194,7 @@ class DrainLoop {
   }
 }
 
-type Trouble = Omit<Refusal, 'error'> & { error?: unknown }
+type Trouble = Omit<RecordRefusal, 'error'> & { error?: unknown }
 
 /** Parts that cannot be recorded, each once, by the names of their entries. */
 class LeftParts {

@@ -22,13 +22,13 @@ const DUPLICATE_KEY = 11_000
 const OUT_OF_DISK_SPACE = 14_031
 
 /** The reason names nobody; the error may quote what it refuses. */
-export interface Refusal {
+export interface RecordRefusal {
   reason: string
   error: unknown
 }
 
 /** Of the records that MongoDB refuses, by their keys. */
-export type Refused = Map<string, Refusal>
+export type RefusedRecords = Map<string, RecordRefusal>
 
 type AnyDocument = Record<string, unknown>
 
@@ -42,8 +42,12 @@ interface Upsert {
  * there too. Rejects with `CatalogUnavailableError`; then a part may be written, and repeating the
  * round completes it.
  */
-export async function writeRound(catalog: Catalog, round: Round, nameOf: NameOf): Promise<Refused> {
-  const refused: Refused = new Map()
+export async function writeRound(
+  catalog: Catalog,
+  round: Round,
+  nameOf: NameOf,
+): Promise<RefusedRecords> {
+  const refused: RefusedRecords = new Map()
   await writeAll(catalog, 'lines', lineUpserts(round, nameOf), refused)
   await writeAll(catalog, 'balances', balanceUpserts(round, nameOf), refused)
   return refused
@@ -113,7 +117,7 @@ async function writeAll(
   catalog: Catalog,
   name: 'lines' | 'balances',
   upserts: readonly Upsert[],
-  refused: Refused,
+  refused: RefusedRecords,
 ): Promise<void> {
   const collection = catalog[name] as unknown as Collection<AnyDocument>
   const write = async (part: readonly Upsert[]) => {
@@ -148,7 +152,7 @@ interface BulkError extends Error {
 }
 
 /** The operations that failed for another reason than that there is a newer record. */
-function refusals(error: unknown): (Refusal & { index: number })[] {
+function refusals(error: unknown): (RecordRefusal & { index: number })[] {
   if (!isBulkError(error)) throw error
   const notDurable = error.result?.getWriteConcernError()
   if (notDurable) {

@@ -5,7 +5,10 @@ export function createLoopMetrics(registry: Registry, loop: number, answered: ()
   const labels = { loop: String(loop) }
   const counter = (name: string, help: string, read: () => number) =>
     new Counter({
-      ...{ name, help, labelNames: ['loop'], registers: [registry] },
+      name,
+      help,
+      labelNames: ['loop'],
+      registers: [registry],
       collect() {
         this.reset()
         const value = read()

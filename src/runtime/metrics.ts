@@ -276,12 +276,14 @@ function createRetentionMetrics(registers: Registry[]) {
   const removed = new Counter({
     name: 'tollgate_retention_removed_total',
     help: 'Documents removed because they were older than the settings keep them',
-    ...{ labelNames, registers },
+    labelNames,
+    registers,
   })
   const ended = new Gauge({
     name: 'tollgate_retention_ended_seconds',
     help: 'When the last run of retention came to its end, in seconds since 1970',
-    ...{ labelNames, registers },
+    labelNames,
+    registers,
   })
   const sent = new Counter({
     name: 'tollgate_audit_sent_total',

@@ -51,7 +51,10 @@ export function readTlsFiles(section: string, settings: TlsSettings): TlsFiles {
   const caText = clientCaFile === '' ? null : readTlsFile(caName, clientCaFile)
   const ca = caText === null ? undefined : authoritiesIn(caText, `${caName} ${clientCaFile}`)
   return {
-    ...{ cert, key, ca, isKeyExposed: isReadByAll(keyFile) },
+    cert,
+    key,
+    ca,
+    isKeyExposed: isReadByAll(keyFile),
     notAfterMs: Date.parse(new X509Certificate(cert).validTo),
     fingerprint: fingerprintOf(caText === null ? [cert, key] : [cert, key, caText]),
   }

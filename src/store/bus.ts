@@ -43,88 +43,88 @@ export function subscribe(
 }
 
 class Listening implements Subscription {
-  private readonly redis: Pick<RedisConnection, 'nodes'>
-  private readonly channel: string
-  private readonly listener: (payload: string) => void
-  private readonly log: Pick<Logger, 'warn' | 'error'>
-  private client: Redis | null = null
-  private timer: NodeJS.Timeout | undefined
-  private failures = 0
-  private isSubscribed = false
-  private isClosed = false
+  readonly #redis: Pick<RedisConnection, 'nodes'>
+  readonly #channel: string
+  readonly #listener: (payload: string) => void
+  readonly #log: Pick<Logger, 'warn' | 'error'>
+  #client: Redis | null = null
+  #timer: NodeJS.Timeout | undefined
+  #failures = 0
+  #isSubscribed = false
+  #isClosed = false
 
   constructor(...[redis, channel, listener, log]: Parameters<typeof subscribe>) {
-    this.redis = redis
-    this.channel = channel
-    this.listener = listener
-    this.log = log
-    this.connect()
+    this.#redis = redis
+    this.#channel = channel
+    this.#listener = listener
+    this.#log = log
+    this.#connect()
   }
 
   isListening(): boolean {
-    return this.isSubscribed
+    return this.#isSubscribed
   }
 
   close(): void {
-    this.isClosed = true
-    this.isSubscribed = false
-    clearTimeout(this.timer)
-    this.client?.disconnect()
+    this.#isClosed = true
+    this.#isSubscribed = false
+    clearTimeout(this.#timer)
+    this.#client?.disconnect()
   }
 
-  private connect(): void {
-    const nodes = this.redis.nodes()
-    const options = nodes[this.failures % nodes.length] ?? {}
+  #connect(): void {
+    const nodes = this.#redis.nodes()
+    const options = nodes[this.#failures % nodes.length] ?? {}
     // It is made anew and does not connect again: the next one may be to another node.
     const client = new Redis({ ...options, retryStrategy: () => null, autoResubscribe: false })
-    this.client = client
+    this.#client = client
     client.on('error', () => undefined)
-    client.on('message', (_channel: string, payload: string) => this.hand(payload))
-    client.once('ready', () => void this.subscribe(client))
-    client.once('end', () => this.ended())
+    client.on('message', (_channel: string, payload: string) => this.#hand(payload))
+    client.once('ready', () => void this.#subscribe(client))
+    client.once('end', () => this.#ended())
   }
 
-  private async subscribe(client: Redis): Promise<void> {
+  async #subscribe(client: Redis): Promise<void> {
     try {
-      await client.subscribe(this.channel)
+      await client.subscribe(this.#channel)
     } catch (error) {
-      if (this.failures === 0) this.log.warn({ err: error }, 'cannot subscribe to hints in redis')
+      if (this.#failures === 0) this.#log.warn({ err: error }, 'cannot subscribe to hints in redis')
       client.disconnect()
       return
     }
-    this.isSubscribed = !this.isClosed
-    this.failures = 0
-    this.watch(client)
+    this.#isSubscribed = !this.#isClosed
+    this.#failures = 0
+    this.#watch(client)
   }
 
-  private watch(client: Redis): void {
-    if (this.isClosed) return
-    this.timer = setTimeout(() => {
+  #watch(client: Redis): void {
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => {
       client.ping().then(
-        () => this.watch(client),
+        () => this.#watch(client),
         () => client.disconnect(),
       )
     }, PING_MS)
-    this.timer.unref()
+    this.#timer.unref()
   }
 
-  private ended(): void {
-    this.isSubscribed = false
-    clearTimeout(this.timer)
-    if (this.isClosed) return
-    const waitMs = Math.min(RETRY_MS_MIN * 2 ** Math.min(this.failures, 10), RETRY_MS_MAX)
-    this.failures += 1
-    this.timer = setTimeout(() => this.connect(), waitMs)
-    this.timer.unref()
+  #ended(): void {
+    this.#isSubscribed = false
+    clearTimeout(this.#timer)
+    if (this.#isClosed) return
+    const waitMs = Math.min(RETRY_MS_MIN * 2 ** Math.min(this.#failures, 10), RETRY_MS_MAX)
+    this.#failures += 1
+    this.#timer = setTimeout(() => this.#connect(), waitMs)
+    this.#timer.unref()
   }
 
-  private hand(payload: string): void {
+  #hand(payload: string): void {
     // What had arrived before it was closed.
-    if (this.isClosed) return
+    if (this.#isClosed) return
     try {
-      this.listener(payload)
+      this.#listener(payload)
     } catch (error) {
-      this.log.error({ err: error }, 'defect')
+      this.#log.error({ err: error }, 'defect')
     }
   }
 }

@@ -3,26 +3,26 @@
  * more. Bounded: where too many have changed, all that was read before the last one counts as old.
  */
 export class AccountDrops {
-  private readonly droppedAt = new Map<number, number>()
-  private floor = 0
-  private readonly accountsMax: number
+  readonly #droppedAt = new Map<number, number>()
+  #floor = 0
+  readonly #accountsMax: number
 
   constructor(accountsMax = ACCOUNTS_MAX) {
-    this.accountsMax = accountsMax
+    this.#accountsMax = accountsMax
   }
 
   drop(aid: number, at: number): void {
-    if (this.droppedAt.size >= this.accountsMax && !this.droppedAt.has(aid)) {
-      this.floor = at
-      this.droppedAt.clear()
+    if (this.#droppedAt.size >= this.#accountsMax && !this.#droppedAt.has(aid)) {
+      this.#floor = at
+      this.#droppedAt.clear()
     }
-    this.droppedAt.set(aid, at)
+    this.#droppedAt.set(aid, at)
   }
 
   /** Whether something that was begun to be read at this count is older than the last change. */
   isOld(aid: number, begun: number): boolean {
-    if (begun <= this.floor) return true
-    return this.droppedAt.size > 0 && begun <= (this.droppedAt.get(aid) ?? 0)
+    if (begun <= this.#floor) return true
+    return this.#droppedAt.size > 0 && begun <= (this.#droppedAt.get(aid) ?? 0)
   }
 }
 

@@ -9,7 +9,7 @@ import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import type { AccountCommit, ClaimCommit, SessionCommit } from '../ledger/commit-layout.ts'
 import { homeText } from '../ledger/ledger.ts'
-import type { ChargeCommit, ChargeView, Decision } from '../rating/decision.ts'
+import type { ChargeCommit, ChargeDecision, ChargeView } from '../rating/decision.ts'
 import { isClaim } from './claims.ts'
 import { FewMap } from './few-map.ts'
 import type { Item } from './item.ts'
@@ -41,53 +41,53 @@ export class AccountDraft {
   /** Whether a request does not fit its session. */
   hasMisfit = false
   /** Whether a refund has credited buckets, which else only operations do. */
-  private isCredited = false
-  private readonly aid: number
-  private readonly ttl: DirectoryTtl
-  private readonly shared: CachedOwner
-  private sharedState: OwnerState
-  private accountFence = -1
-  private readonly owners = new FewMap<CachedOwner, WorkingOwner>()
+  #isCredited = false
+  readonly #aid: number
+  readonly #ttl: DirectoryTtl
+  readonly #shared: CachedOwner
+  #sharedState: OwnerState
+  #accountFence = -1
+  readonly #owners = new FewMap<CachedOwner, WorkingOwner>()
   /** Of all owners, as the last request that moved each has left it. */
-  private sessions: FewMap<string, SessionCommit> | null = null
-  private lines: FewMap<string, Line> | null = null
-  private claims: FewMap<string, OpenedClaim> | null = null
+  #sessions: FewMap<string, SessionCommit> | null = null
+  #lines: FewMap<string, Line> | null = null
+  #claims: FewMap<string, OpenedClaim> | null = null
 
   constructor(aid: number, shared: CachedOwner, ttl: DirectoryTtl) {
-    this.aid = aid
-    this.ttl = ttl
-    this.shared = shared
-    this.sharedState = shared.state
+    this.#aid = aid
+    this.#ttl = ttl
+    this.#shared = shared
+    this.#sharedState = shared.state
   }
 
   /** What the next request of this subscriber and session finds. */
   view(cached: CachedOwner, { sessionKey, request }: Item): ChargeView {
-    const { state } = this.ownerOf(cached)
-    const drafted = this.sessions?.get(sessionKey)?.session
+    const { state } = this.#ownerOf(cached)
+    const drafted = this.#sessions?.get(sessionKey)?.session
     // Another subscriber's stands in the way of one that opens, and is nothing to go on with.
     const isMet = drafted !== undefined && (drafted.sid === state.sid || isClaim(request))
     const session = isMet ? drafted : (cached.sessions.get(sessionKey) ?? null)
-    return { subscriber: state, account: this.sharedState, session }
+    return { subscriber: state, account: this.#sharedState, session }
   }
 
   /** Takes in a decision. `profile`: what it was rated with, if it was. */
-  add(item: Item, decision: Decision, profile: HeldProfile | null): void {
+  add(item: Item, decision: ChargeDecision, profile: HeldProfile | null): void {
     const { outcome, commit } = decision
     item.drafted = outcome
     this.hasMisfit ||= isMisfit(outcome.reason)
     if (commit === null) return
-    this.isCredited ||= item.request.refund
+    this.#isCredited ||= item.request.refund
     if (!item.request.refund) {
       for (const { granted } of outcome.services) if (granted > 0) this.reservations += 1
     }
-    const owner = this.ownerOf(present(item.owner, 'owner of an item'))
+    const owner = this.#ownerOf(present(item.owner, 'owner of an item'))
     owner.state = commit.subscriber
     if (profile !== null) {
       owner.fence = profile.fence
-      this.accountFence = profile.accountFence
+      this.#accountFence = profile.accountFence
     }
-    if (commit.account !== null) this.sharedState = commit.account
-    this.addSession(item, owner, commit)
+    if (commit.account !== null) this.#sharedState = commit.account
+    this.#addSession(item, owner, commit)
   }
 
   /** The item waits for its profile; what comes after it goes on. */
@@ -95,31 +95,31 @@ export class AccountDraft {
     item.drafted = null
   }
 
-  private ownerOf(cached: CachedOwner): WorkingOwner {
-    let owner = this.owners.get(cached)
+  #ownerOf(cached: CachedOwner): WorkingOwner {
+    let owner = this.#owners.get(cached)
     if (owner === undefined) {
       const { state } = cached
       owner = { cached, state, fence: -1, sessions: null }
-      this.owners.set(cached, owner)
+      this.#owners.set(cached, owner)
     }
     return owner
   }
 
-  private addSession(item: Item, owner: WorkingOwner, { session, lines }: ChargeCommit): void {
+  #addSession(item: Item, owner: WorkingOwner, { session, lines }: ChargeCommit): void {
     const { sessionKey, request } = item
-    const known = this.sessions?.get(sessionKey)
+    const known = this.#sessions?.get(sessionKey)
     const isKnown = known !== undefined && known.session.sid === session.sid
-    const written = isKnown ? known : this.begin(item, owner, session, known !== undefined)
+    const written = isKnown ? known : this.#begin(item, owner, session, known !== undefined)
     written.session = session
-    if (!isKnown && isClaim(request)) this.claim(item, written)
+    if (!isKnown && isClaim(request)) this.#claim(item, written)
     for (const line of lines) {
-      this.lines ??= new FewMap()
-      this.lines.set(line.stamp, line)
+      this.#lines ??= new FewMap()
+      this.#lines.set(line.stamp, line)
     }
   }
 
   /** The first that is written of a session, or the first since another subscriber had it. */
-  private begin(
+  #begin(
     { sessionKey }: Item,
     owner: WorkingOwner,
     session: Session,
@@ -134,65 +134,65 @@ export class AccountDraft {
       if (owner.sessions === null) owner.sessions = [written]
       else owner.sessions.push(written)
     }
-    this.sessions ??= new FewMap()
-    this.sessions.set(sessionKey, written)
+    this.#sessions ??= new FewMap()
+    this.#sessions.set(sessionKey, written)
     return written
   }
 
   /** One claim for each session, whoever has it in the end. */
-  private claim(item: Item, session: SessionCommit): void {
+  #claim(item: Item, session: SessionCommit): void {
     const { sessionKey, expectedHome } = item
     const home = homeText(item)
-    this.claims ??= new FewMap()
-    const earlier = this.claims.get(sessionKey)
+    this.#claims ??= new FewMap()
+    const earlier = this.#claims.get(sessionKey)
     const expected = earlier?.expected ?? (session.before === null ? expectedHome : home)
-    this.claims.set(sessionKey, { sessionKey, home, expected, session })
+    this.#claims.set(sessionKey, { sessionKey, home, expected, session })
   }
 
   /** What has to be written; null if nothing has. */
   commit(wantsTurn: boolean): AccountCommit | null {
     const owners: AccountCommit['owners'] = []
-    for (const { cached, state, fence, sessions } of this.owners.values) {
+    for (const { cached, state, fence, sessions } of this.#owners.values) {
       if (sessions === null) continue
       const next = withVersion(state, cached.state.version + 1)
       owners.push({ state: next, fence, sessions })
     }
     if (owners.length === 0) return null
-    const expectedVersion = this.shared.state.version
-    const state = isUnchanged(this.shared.state, this.sharedState)
+    const expectedVersion = this.#shared.state.version
+    const state = isUnchanged(this.#shared.state, this.#sharedState)
       ? null
-      : withVersion(this.sharedState, expectedVersion + 1)
+      : withVersion(this.#sharedState, expectedVersion + 1)
     return {
-      aid: this.aid,
+      aid: this.#aid,
       owners,
-      shared: { expectedVersion, state, fence: this.accountFence },
+      shared: { expectedVersion, state, fence: this.#accountFence },
       claims:
-        this.claims === null ? NO_CLAIMS : this.claims.values.map((claim) => this.timed(claim)),
+        this.#claims === null ? NO_CLAIMS : this.#claims.values.map((claim) => this.#timed(claim)),
       operation: null,
-      isCredited: this.isCredited,
+      isCredited: this.#isCredited,
       // Of segments that ended: the recorder reads those of open ones off the session itself.
-      lines: this.lines === null ? NO_LINES : this.lines.values,
+      lines: this.#lines === null ? NO_LINES : this.#lines.values,
       wantsTurn,
     }
   }
 
   /** What is closed by now has nothing to be found for but its repetition. */
-  private timed({ sessionKey, home, expected, session: { session } }: OpenedClaim): ClaimCommit {
-    const ttlMs = session.state === 'open' ? this.ttl.openMs : this.ttl.closedMs
+  #timed({ sessionKey, home, expected, session: { session } }: OpenedClaim): ClaimCommit {
+    const ttlMs = session.state === 'open' ? this.#ttl.openMs : this.#ttl.closedMs
     return { sessionKey, home, expected, ttlMs }
   }
 
   /** The commit became true: the cache follows. */
   accept(commit: AccountCommit): void {
     let at = 0
-    for (const { cached, sessions: written } of this.owners.values) {
+    for (const { cached, sessions: written } of this.#owners.values) {
       if (written === null) continue
       const { state, sessions } = present(commit.owners[at], 'owner of a commit')
       at += 1
       cached.state = state
       for (const { sessionKey, session } of sessions) keepSession(cached, sessionKey, session)
     }
-    if (commit.shared.state !== null) this.shared.state = commit.shared.state
+    if (commit.shared.state !== null) this.#shared.state = commit.shared.state
   }
 }
 

@@ -3,37 +3,37 @@
  * up are forgotten. Cheaper per access than an exact order of use.
  */
 export class GenerationCache<Key, Value> {
-  private young = new Map<Key, Value>()
-  private old = new Map<Key, Value>()
-  private readonly generationMax: number
+  #young = new Map<Key, Value>()
+  #old = new Map<Key, Value>()
+  readonly #generationMax: number
 
   constructor(entriesMax: number) {
-    this.generationMax = Math.max(1, Math.ceil(entriesMax / 2))
+    this.#generationMax = Math.max(1, Math.ceil(entriesMax / 2))
   }
 
   get(key: Key): Value | undefined {
-    const value = this.young.get(key)
+    const value = this.#young.get(key)
     if (value !== undefined) return value
-    const kept = this.old.get(key)
+    const kept = this.#old.get(key)
     if (kept !== undefined) this.set(key, kept)
     return kept
   }
 
   set(key: Key, value: Value): void {
-    if (this.young.size >= this.generationMax && !this.young.has(key)) {
-      this.old = this.young
-      this.young = new Map()
+    if (this.#young.size >= this.#generationMax && !this.#young.has(key)) {
+      this.#old = this.#young
+      this.#young = new Map()
     }
-    this.young.set(key, value)
+    this.#young.set(key, value)
   }
 
   delete(key: Key): void {
-    this.young.delete(key)
-    this.old.delete(key)
+    this.#young.delete(key)
+    this.#old.delete(key)
   }
 
   clear(): void {
-    this.young.clear()
-    this.old.clear()
+    this.#young.clear()
+    this.#old.clear()
   }
 }

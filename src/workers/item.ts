@@ -34,7 +34,7 @@ export class Item implements IdentifiedRequest {
   drafted: ChargeOutcome | null = null
   /** Null, when all is done: it needs what only MongoDB has. */
   outcome: ChargeOutcome | null = null
-  private batch: Batch | null = null
+  #batch: Batch | null = null
 
   constructor(
     request: ChargeRequest,
@@ -66,20 +66,20 @@ export class Item implements IdentifiedRequest {
 
   /** It is to be answered, if need be again. Each attempt sets anew what it is decided on. */
   join(batch: Batch): void {
-    this.batch = batch
+    this.#batch = batch
     this.expectedHome = ''
     this.outcome = null
   }
 
   isLate(nowMs: number): boolean {
-    return this.batch !== null && this.batch.deadlineMs <= nowMs
+    return this.#batch !== null && this.#batch.deadlineMs <= nowMs
   }
 
   /** The first outcome counts. */
   resolve(outcome: ChargeOutcome | null): void {
-    const { batch } = this
+    const batch = this.#batch
     if (batch === null) return
-    this.batch = null
+    this.#batch = null
     this.outcome = outcome
     batch.left -= 1
     if (batch.left === 0) batch.done()

@@ -54,7 +54,10 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const finder = new RateFinder(calculators, rateKeys)
   const rules = new RuleBook({ own: { identification, finder }, rateKeys, countryPrefix })
   const feed = createCatalogFeed({
-    ...{ catalog, pollMs: config.catalog.pollMs, log, clock },
+    catalog,
+    pollMs: config.catalog.pollMs,
+    log,
+    clock,
     identifiers: () => rules.targetKeys(),
     onRates: (changed) => rules.update(changed),
   })
@@ -66,7 +69,11 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
   const taxes = createTaxRules(config.rating, log)
   const fileTypes = watchFileTypeRules({
-    ...{ catalog, config, log, rules, taxes },
+    catalog,
+    config,
+    log,
+    rules,
+    taxes,
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
   if (worker === 0) tellOfSessions({ feed, catalog, redis, log })

@@ -29,23 +29,23 @@ export const SESSIONS_MAX = 1000
 const OWNERS_PER_ACCOUNT_MAX = 10_000
 
 export class OwnerCache {
-  private young = new Map<number, CachedAccount>()
-  private old = new Map<number, CachedAccount>()
+  #young = new Map<number, CachedAccount>()
+  #old = new Map<number, CachedAccount>()
   /** Owners of the accounts of the young generation. */
-  private youngOwners = 0
-  private readonly generationMax: number
+  #youngOwners = 0
+  readonly #generationMax: number
 
   constructor(ownersMax: number) {
-    this.generationMax = Math.max(1, Math.ceil(ownersMax / 2))
+    this.#generationMax = Math.max(1, Math.ceil(ownersMax / 2))
   }
 
   account(aid: number): CachedAccount | undefined {
-    const account = this.young.get(aid)
+    const account = this.#young.get(aid)
     if (account !== undefined) return account
-    const kept = this.old.get(aid)
+    const kept = this.#old.get(aid)
     if (kept === undefined) return undefined
-    this.old.delete(aid)
-    this.keep(aid, kept)
+    this.#old.delete(aid)
+    this.#keep(aid, kept)
     return kept
   }
 
@@ -69,7 +69,7 @@ export class OwnerCache {
     for (const [index, sessionKey] of sessionKeys.entries()) {
       owner.sessions.set(sessionKey, loaded.sessions[index] ?? null)
     }
-    if (owner !== known) this.set(aid, sid, owner)
+    if (owner !== known) this.#set(aid, sid, owner)
     return owner
   }
 
@@ -80,16 +80,16 @@ export class OwnerCache {
     if (sid === 0) account.shared = undefined
     else if (account.first?.state.sid === sid) account.first = undefined
     else account.others?.delete(sid)
-    this.youngOwners += sizeOf(account) - before
+    this.#youngOwners += sizeOf(account) - before
   }
 
   clear(): void {
-    this.young.clear()
-    this.old.clear()
-    this.youngOwners = 0
+    this.#young.clear()
+    this.#old.clear()
+    this.#youngOwners = 0
   }
 
-  private set(aid: number, sid: number, owner: CachedOwner): void {
+  #set(aid: number, sid: number, owner: CachedOwner): void {
     const known = this.account(aid)
     const account = known ?? { shared: undefined, first: undefined, others: null }
     const before = sizeOf(account)
@@ -101,19 +101,19 @@ export class OwnerCache {
       if (account.others.size >= OWNERS_PER_ACCOUNT_MAX) account.others.clear()
       account.others.set(sid, owner)
     }
-    if (known === undefined) this.keep(aid, account)
-    else this.youngOwners += sizeOf(account) - before
+    if (known === undefined) this.#keep(aid, account)
+    else this.#youngOwners += sizeOf(account) - before
   }
 
   /** Puts an account that is not there into the young generation. */
-  private keep(aid: number, account: CachedAccount): void {
-    if (this.youngOwners >= this.generationMax) {
-      this.old = this.young
-      this.young = new Map()
-      this.youngOwners = 0
+  #keep(aid: number, account: CachedAccount): void {
+    if (this.#youngOwners >= this.#generationMax) {
+      this.#old = this.#young
+      this.#young = new Map()
+      this.#youngOwners = 0
     }
-    this.youngOwners += sizeOf(account)
-    this.young.set(aid, account)
+    this.#youngOwners += sizeOf(account)
+    this.#young.set(aid, account)
   }
 }
 

@@ -6,28 +6,28 @@ import { CorruptValueError } from '../ledger/owner-packing.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { isTakenForNew } from './claims.ts'
 import { type OwnerCache, ownerIn } from './owner-cache.ts'
-import type { Work } from './work.ts'
+import type { AccountBatch } from './work.ts'
 
 export interface OwnerLoadsOptions {
   ledger: Pick<Ledger, 'loadEach'>
   owners: OwnerCache
   onLoads: (count: number) => void
   /** The part of a cluster that it is in is away. */
-  onDown: (work: Work, error: StoreDownError) => void
+  onDown: (work: AccountBatch, error: StoreDownError) => void
   /** All its items have been answered. */
-  onNothingLeft: (work: Work) => void
+  onNothingLeft: (work: AccountBatch) => void
 }
 
 export class OwnerLoads {
-  private readonly options: OwnerLoadsOptions
+  readonly #options: OwnerLoadsOptions
 
   constructor(options: OwnerLoadsOptions) {
-    this.options = options
+    this.#options = options
   }
 
   /** Whether memory has all that a work is decided on; then its items have it in hand. */
-  holds(work: Work): boolean {
-    const account = this.options.owners.account(work.account.aid)
+  holds(work: AccountBatch): boolean {
+    const account = this.#options.owners.account(work.account.aid)
     if (account === undefined || account.shared === undefined) return false
     work.shared = account.shared
     for (const item of work.items) {
@@ -40,9 +40,9 @@ export class OwnerLoads {
   }
 
   /** Gives the works that can be decided. Those of damaged owners, or of none that is up, end. */
-  async load(works: readonly Work[]): Promise<Work[]> {
-    const asked = works.flatMap((work) => this.missing(work).map((wanted) => ({ work, wanted })))
-    const { ledger, owners, onLoads, onDown } = this.options
+  async load(works: readonly AccountBatch[]): Promise<AccountBatch[]> {
+    const asked = works.flatMap((work) => this.#missing(work).map((wanted) => ({ work, wanted })))
+    const { ledger, owners, onLoads, onDown } = this.#options
     onLoads(asked.length)
     const damaged = new Set<string>()
     const replies = await ledger.loadEach(asked.map(({ wanted }) => wanted))
@@ -59,11 +59,11 @@ export class OwnerLoads {
     }
     const here = works.filter((work) => !work.isEnded)
     if (damaged.size === 0) return here
-    return here.filter((work) => this.keepSound(work, damaged))
+    return here.filter((work) => this.#keepSound(work, damaged))
   }
 
   /** Ends the items of damaged owners; false if none is left. */
-  private keepSound(work: Work, damaged: ReadonlySet<string>): boolean {
+  #keepSound(work: AccountBatch, damaged: ReadonlySet<string>): boolean {
     const { aid } = work.account
     const isDamaged = (sid: number) => damaged.has(`${aid}:${sid}`) || damaged.has(`${aid}:0`)
     for (const item of work.items) {
@@ -71,7 +71,7 @@ export class OwnerLoads {
     }
     work.items = work.items.filter((item) => !isDamaged(item.sid))
     if (work.items.length > 0) return true
-    this.options.onNothingLeft(work)
+    this.#options.onNothingLeft(work)
     return false
   }
 
@@ -79,8 +79,8 @@ export class OwnerLoads {
    * What has to be read. If anything of an owner has, then all that the items need of it: it may
    * have gone on since the rest was read, and what is not there would be taken for absent.
    */
-  private missing(work: Work): OwnerWanted[] {
-    const { owners } = this.options
+  #missing(work: AccountBatch): OwnerWanted[] {
+    const { owners } = this.#options
     const { aid } = work.account
     const needed = new Map<number, Set<string>>([[0, new Set()]])
     for (const item of work.items) {

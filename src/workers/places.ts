@@ -17,33 +17,33 @@ export interface PlaceSources {
 }
 
 export class Places {
-  private readonly homes: Homes
-  private readonly sources: PlaceSources
+  readonly #homes: Homes
+  readonly #sources: PlaceSources
 
   constructor(homes: Homes, sources: PlaceSources) {
-    this.homes = homes
-    this.sources = sources
+    this.#homes = homes
+    this.#sources = sources
   }
 
   /** Whether memory knows its session. */
   isKnown(request: ChargeRequest, nowMs: number): boolean {
-    return this.homes.peek(request, nowMs) !== undefined
+    return this.#homes.peek(request, nowMs) !== undefined
   }
 
   /** With its home as far as memory knows it, or with the outcome that it has nowhere to go. */
   itemOf(request: ChargeRequest, isProfileAway: boolean, nowMs: number): Item {
-    const known = this.homes.peek(request, nowMs)
+    const known = this.#homes.peek(request, nowMs)
     const sessionKey = known?.sessionKey ?? sessionKeyOf(request.origin, request.sessionId)
-    const rules = this.sources.rules.of(request.rules)
+    const rules = this.#sources.rules.of(request.rules)
     // Without its own it is only settled, which no rule has a part in.
     const isAway = isProfileAway || rules === undefined
-    const used = rules ?? (this.sources.rules.of('') as RuleSet)
+    const used = rules ?? (this.#sources.rules.of('') as RuleSet)
     const item = new Item(request, { sessionKey, digest: digestOf(request) }, used, isAway)
     if (!opens(request.kind)) {
       if (known !== undefined) item.place(known)
       return item
     }
-    const home = this.subscriberHome(queriesOf(item), nowMs)
+    const home = this.#subscriberHome(queriesOf(item), nowMs)
     if (home === undefined) return item
     if (isHome(home)) item.place(home)
     else item.outcome = home
@@ -58,7 +58,7 @@ export class Places {
     const asked = [...sessions.values()]
     const found = new Map<string, Home | ChargeOutcome>()
     try {
-      for (const [index, home] of (await this.homes.find(asked)).entries()) {
+      for (const [index, home] of (await this.#homes.find(asked)).entries()) {
         const isDown = home instanceof StoreDownError
         const nowhere = plainOutcome(isDown ? 'storeDown' : 'unknownSession')
         found.set(asked[index]?.sessionKey ?? '', home === null || isDown ? nowhere : home)
@@ -86,10 +86,10 @@ export class Places {
       if (outcome === null) continue
       if (outcome.reason === 'granted') {
         if (request.pretend) continue
-        if (request.kind === 'start') this.homes.remember(request, sessionKey, outcome, nowMs)
-        else if (request.kind === 'release') this.homes.forget(request)
+        if (request.kind === 'start') this.#homes.remember(request, sessionKey, outcome, nowMs)
+        else if (request.kind === 'release') this.#homes.forget(request)
       } else if (outcome.reason === 'unknownSession' && !opens(request.kind) && item.isPlaced) {
-        if (this.homes.peek(request, nowMs) === undefined) continue
+        if (this.#homes.peek(request, nowMs) === undefined) continue
         lost ??= []
         lost.push(item)
       }
@@ -101,7 +101,7 @@ export class Places {
   async seekAgain(lost: readonly Item[]): Promise<void> {
     const before = lost.map(({ aid, sid }) => ({ aid, sid }))
     for (const item of lost) {
-      this.homes.forget(item.request)
+      this.#homes.forget(item.request)
       item.unplace()
     }
     await this.ask(lost)
@@ -117,18 +117,18 @@ export class Places {
   peek(queries: readonly ProfileQuery[], nowMs: number): HeldProfile | undefined {
     let unknown: HeldProfile | undefined
     for (const query of queries) {
-      const held = this.sources.profiles.peek(query, nowMs)
+      const held = this.#sources.profiles.peek(query, nowMs)
       if (held === undefined || held.profile !== null) return held
       unknown ??= held
     }
     return unknown
   }
 
-  private subscriberHome(
+  #subscriberHome(
     queries: readonly ProfileQuery[],
     nowMs: number,
   ): Home | ChargeOutcome | undefined {
-    if (!this.sources.isCatalogueLoaded()) return plainOutcome('storeDown')
+    if (!this.#sources.isCatalogueLoaded()) return plainOutcome('storeDown')
     if (queries.length === 0) return plainOutcome('unknownSubscriber')
     const held = this.peek(queries, nowMs)
     if (held === undefined) return undefined

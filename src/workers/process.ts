@@ -74,35 +74,35 @@ export function createProcessor(options: ProcessorOptions): Processor {
 }
 
 class BatchProcessor implements Processor {
-  private readonly options: ProcessorOptions
-  private readonly owners: OwnerCache
-  private readonly places: Places
-  private readonly rounds: Rounds
-  private counts: Counts = noCounts()
+  readonly #options: ProcessorOptions
+  readonly #owners: OwnerCache
+  readonly #places: Places
+  readonly #rounds: Rounds
+  #counts: Counts = noCounts()
 
   constructor(options: ProcessorOptions) {
     const { ledger, clock, elapsedMs, context, commitAttemptsMax, directoryTtlMs, onDefect } =
       options
-    this.options = options
-    this.owners = new OwnerCache(options.ownersCachedMax)
+    this.#options = options
+    this.#owners = new OwnerCache(options.ownersCachedMax)
     ledger.onDataChanged((isAnother) => {
-      this.owners.clear()
+      this.#owners.clear()
       // The fences of another epoch begin anew, so that an old profile might satisfy them.
       if (isAnother) options.profiles.clear()
     })
     const homes = new Homes(ledger, directoryTtlMs, options.ownersCachedMax)
-    this.places = new Places(homes, options)
-    this.rounds = new Rounds({
+    this.#places = new Places(homes, options)
+    this.#rounds = new Rounds({
       ledger,
-      owners: this.owners,
+      owners: this.#owners,
       clock,
       elapsedMs,
       context,
-      profileOf: (item, owners, nowMs) => this.profileOf(item, owners, nowMs),
+      profileOf: (item, owners, nowMs) => this.#profileOf(item, owners, nowMs),
       commitAttemptsMax,
       directoryTtl: { openMs: directoryTtlMs, closedMs: options.replayMs * 2 },
       count: (name, by) => {
-        this.counts[name] += by
+        this.#counts[name] += by
       },
       onDefect,
     })
@@ -110,35 +110,35 @@ class BatchProcessor implements Processor {
 
   async process(task: WorkerTask): Promise<WorkerResult> {
     const { requests, mayLookUp } = task
-    const refused = this.refuse(requests)
-    let unruled = this.unruled(requests)
+    const refused = this.#refuse(requests)
+    let unruled = this.#unruled(requests)
     if (mayLookUp && unruled !== null) {
-      await this.options.findRules()
-      unruled = this.unruled(requests)
+      await this.#options.findRules()
+      unruled = this.#unruled(requests)
     }
     const outcomes =
       refused === null && unruled === null
-        ? await this.charge(requests, task)
-        : await this.chargeSome(task, refused ?? [], unruled)
-    const stats = this.counts
-    this.counts = noCounts()
+        ? await this.#charge(requests, task)
+        : await this.#chargeSome(task, refused ?? [], unruled)
+    const stats = this.#counts
+    this.#counts = noCounts()
     return { outcomes, stats }
   }
 
   warmUp(options: WarmUpOptions): Promise<number> {
-    const { ledger, profiles, clock } = this.options
-    return warmUp({ ledger, owners: this.owners, profiles, clock }, options)
+    const { ledger, profiles, clock } = this.#options
+    return warmUp({ ledger, owners: this.#owners, profiles, clock }, options)
   }
 
-  private charge(
+  #charge(
     requests: readonly ChargeRequest[],
     { mayLookUp, deadlineMs }: WorkerTask,
   ): Promise<(ChargeOutcome | null)[]> {
-    return mayLookUp ? this.slowly(requests, deadlineMs) : this.fast(requests, deadlineMs)
+    return mayLookUp ? this.#slowly(requests, deadlineMs) : this.#fast(requests, deadlineMs)
   }
 
   /** Those that are not refused; what has no rules is settled at least, once all was looked up. */
-  private async chargeSome(
+  async #chargeSome(
     task: WorkerTask,
     refused: readonly (ChargeOutcome | null)[],
     unruled: ReadonlySet<number> | null,
@@ -146,7 +146,7 @@ class BatchProcessor implements Processor {
     const { requests, mayLookUp, deadlineMs } = task
     const isCharged = (index: number) => !refused[index] && !unruled?.has(index)
     const admitted = requests.filter((_, index) => isCharged(index))
-    const charged = await this.charge(admitted, task)
+    const charged = await this.#charge(admitted, task)
     const outcomes: (ChargeOutcome | null)[] = []
     for (const index of requests.keys()) {
       if (isCharged(index)) outcomes.push(charged.shift() ?? null)
@@ -154,17 +154,17 @@ class BatchProcessor implements Processor {
       else outcomes.push(mayLookUp ? plainOutcome('storeDown', UNRULED) : null)
     }
     if (mayLookUp && unruled !== null) {
-      await this.settleWithout(requests, deadlineMs, outcomes, [...unruled])
+      await this.#settleWithout(requests, deadlineMs, outcomes, [...unruled])
     }
     return outcomes
   }
 
   /** Which requests name rules that are not known; null if none does. */
-  private unruled(requests: readonly ChargeRequest[]): ReadonlySet<number> | null {
+  #unruled(requests: readonly ChargeRequest[]): ReadonlySet<number> | null {
     let unruled: Set<number> | null = null
     for (let index = 0; index < requests.length; index += 1) {
       const { rules } = requests[index] as ChargeRequest
-      if (rules === '' || this.options.rules.of(rules) !== undefined) continue
+      if (rules === '' || this.#options.rules.of(rules) !== undefined) continue
       unruled ??= new Set()
       unruled.add(index)
     }
@@ -175,84 +175,81 @@ class BatchProcessor implements Processor {
    * Null if all are admitted. A start whose session is in memory is a repetition, which has its
    * answer already; whether any other start or event is one, only the store could tell.
    */
-  private refuse(requests: readonly ChargeRequest[]): (ChargeOutcome | null)[] | null {
-    const refusal = this.options.refusal()
+  #refuse(requests: readonly ChargeRequest[]): (ChargeOutcome | null)[] | null {
+    const refusal = this.#options.refusal()
     if (refusal === null) return null
-    const nowMs = this.options.clock.nowMs()
+    const nowMs = this.#options.clock.nowMs()
     return requests.map((request) => {
       if (!opens(request.kind) || request.pretend) return null
-      const isKnown = this.places.isKnown(request, nowMs)
+      const isKnown = this.#places.isKnown(request, nowMs)
       return isKnown ? null : plainOutcome('overloaded', refusal)
     })
   }
 
   /** From memory and Redis alone; null for what needs MongoDB. */
-  private async fast(
+  async #fast(
     requests: readonly ChargeRequest[],
     deadlineMs: number,
     isProfileAway = false,
   ): Promise<(ChargeOutcome | null)[]> {
-    const nowMs = this.options.clock.nowMs()
+    const nowMs = this.#options.clock.nowMs()
     const items: Item[] = []
     let unknown: Item[] | null = null
     for (const request of requests) {
-      const item = this.places.itemOf(request, isProfileAway, nowMs)
+      const item = this.#places.itemOf(request, isProfileAway, nowMs)
       items.push(item)
       if (item.isPlaced || item.outcome !== null || opens(request.kind)) continue
       unknown ??= []
       unknown.push(item)
     }
-    if (unknown !== null) await this.places.ask(unknown)
-    await this.run(items, deadlineMs)
-    const lost = this.places.note(items, nowMs)
-    if (lost !== null) await this.seekAgain(lost, deadlineMs)
+    if (unknown !== null) await this.#places.ask(unknown)
+    await this.#run(items, deadlineMs)
+    const lost = this.#places.note(items, nowMs)
+    if (lost !== null) await this.#seekAgain(lost, deadlineMs)
     return items.map(({ outcome }) => outcome)
   }
 
   /** Resolves when all that have a home have their outcome. */
-  private run(items: readonly Item[], deadlineMs: number): Promise<void> | undefined {
+  #run(items: readonly Item[], deadlineMs: number): Promise<void> | undefined {
     const placed = items.filter(({ isPlaced }) => isPlaced)
     if (placed.length === 0) return undefined
     return new Promise((done) => {
       const batch = { left: placed.length, deadlineMs, done }
       for (const item of placed) item.join(batch)
-      this.rounds.enqueue(placed)
+      this.#rounds.enqueue(placed)
     })
   }
 
-  private async seekAgain(lost: readonly Item[], deadlineMs: number): Promise<void> {
-    await this.places.seekAgain(lost)
-    await this.run(lost, deadlineMs)
+  async #seekAgain(lost: readonly Item[], deadlineMs: number): Promise<void> {
+    await this.#places.seekAgain(lost)
+    await this.#run(lost, deadlineMs)
   }
 
-  private profileOf(
+  #profileOf(
     item: Item,
     { subscriber, account }: FencedOwners,
     nowMs: number,
   ): HeldProfile | undefined {
-    if (!this.options.isCatalogueLoaded()) return undefined
+    if (!this.#options.isCatalogueLoaded()) return undefined
     if (isAbandoned(subscriber, nowMs) || isAbandoned(account, nowMs)) return undefined
     const { request } = item
     const isOpening = opens(request.kind)
     const held = isOpening
-      ? this.places.peek(queriesOf(item), nowMs)
-      : this.options.profiles.peekSid(item.sid, request.eventTimeMs, nowMs)
+      ? this.#places.peek(queriesOf(item), nowMs)
+      : this.#options.profiles.peekSid(item.sid, request.eventTimeMs, nowMs)
     if (held === undefined || !isOf(held, item, isOpening)) return undefined
     const { profile } = held
-    if (profile?.pool === null && this.options.needsPool(profile)) return undefined
+    if (profile?.pool === null && this.#options.needsPool(profile)) return undefined
     return satisfies(held, subscriber.fence, account.fence) ? held : undefined
   }
 
   /** As `fast`, but what is not in memory is read from MongoDB first. */
-  private async slowly(
-    requests: readonly ChargeRequest[],
-    deadlineMs: number,
-  ): Promise<ChargeOutcome[]> {
+  async #slowly(requests: readonly ChargeRequest[], deadlineMs: number): Promise<ChargeOutcome[]> {
     const outcomes: ChargeOutcome[] = new Array(requests.length)
     let left = requests.map((_, index) => index)
     for (let read = 0; read < PROFILE_READS_MAX && left.length > 0; read += 1) {
       const failed = await Promise.all(
-        left.map((index) => this.readProfile(requests[index] as ChargeRequest)),
+        left.map((index) => this.#readProfile(requests[index] as ChargeRequest)),
       )
       const readable = left.filter((index, position) => {
         const failure = failed[position]
@@ -260,8 +257,8 @@ class BatchProcessor implements Processor {
         outcomes[index] = failure
         return false
       })
-      await this.settleWithout(requests, deadlineMs, outcomes, left)
-      const again = await this.fast(
+      await this.#settleWithout(requests, deadlineMs, outcomes, left)
+      const again = await this.#fast(
         readable.map((index) => requests[index] as ChargeRequest),
         deadlineMs,
       )
@@ -278,7 +275,7 @@ class BatchProcessor implements Processor {
    * What was granted is settled, although the profile of its subscriber cannot be read, or the
    * rules by which more would be granted are not known.
    */
-  private async settleWithout(
+  async #settleWithout(
     requests: readonly ChargeRequest[],
     deadlineMs: number,
     outcomes: (ChargeOutcome | null)[],
@@ -289,7 +286,7 @@ class BatchProcessor implements Processor {
       return isDown && !opens((requests[index] as ChargeRequest).kind)
     })
     if (indexes.length === 0) return
-    const settled = await this.fast(
+    const settled = await this.#fast(
       indexes.map((index) => requests[index] as ChargeRequest),
       deadlineMs,
       true,
@@ -300,45 +297,45 @@ class BatchProcessor implements Processor {
   }
 
   /** Brings the profile of a request into memory; an outcome if that is not possible. */
-  private async readProfile(request: ChargeRequest): Promise<ChargeOutcome | null> {
-    const nowMs = this.options.clock.nowMs()
-    if (!this.options.isCatalogueLoaded()) return plainOutcome('storeDown')
+  async #readProfile(request: ChargeRequest): Promise<ChargeOutcome | null> {
+    const nowMs = this.#options.clock.nowMs()
+    if (!this.#options.isCatalogueLoaded()) return plainOutcome('storeDown')
     try {
-      const item = this.places.itemOf(request, false, nowMs)
+      const item = this.#places.itemOf(request, false, nowMs)
       if (item.outcome === null && !item.isPlaced && !opens(request.kind)) {
-        await this.places.ask([item])
+        await this.#places.ask([item])
       }
       if (item.outcome !== null) return item.outcome
       // Fences that were seen before the read began are satisfied by what is read.
-      const seen = item.isPlaced ? await this.fencesAt(item, nowMs) : null
+      const seen = item.isPlaced ? await this.#fencesAt(item, nowMs) : null
       const queries = queriesOf(item)
       for (const query of queries) {
-        const { profile } = await this.options.profiles.lookUp(query, nowMs, seen)
+        const { profile } = await this.#options.profiles.lookUp(query, nowMs, seen)
         if (profile !== null) return null
       }
       // What an open session has used is settled all the same.
       return opens(request.kind) ? plainOutcome('unknownSubscriber') : null
     } catch (error) {
-      if (isDamaged(error)) this.counts.damaged += 1
-      if (!isOutage(error)) this.options.onDefect(error)
+      if (isDamaged(error)) this.#counts.damaged += 1
+      if (!isOutage(error)) this.#options.onDefect(error)
       return plainOutcome('storeDown')
     }
   }
 
   /** The fences to read behind; -1 where memory has none. */
-  private async fencesAt({ aid, sid }: Home, nowMs: number): Promise<SeenFences> {
+  async #fencesAt({ aid, sid }: Home, nowMs: number): Promise<SeenFences> {
     const [subscriber, account] = await Promise.all(
-      [sid, 0].map((owner) => this.repair(this.owners.get(aid, owner), nowMs)),
+      [sid, 0].map((owner) => this.#repair(this.#owners.get(aid, owner), nowMs)),
     )
     return { aid, sid, subscriber: subscriber ?? -1, account: account ?? -1 }
   }
 
   /** One that a dead writer left dirty is raised first. */
-  private async repair(owner: CachedOwner | undefined, nowMs: number): Promise<number> {
+  async #repair(owner: CachedOwner | undefined, nowMs: number): Promise<number> {
     if (owner === undefined) return -1
     const { aid, sid } = owner.state
     if (isAbandoned(owner, nowMs)) {
-      owner.fence = await this.options.ledger.raiseFence(aid, sid, false, nowMs)
+      owner.fence = await this.#options.ledger.raiseFence(aid, sid, false, nowMs)
     }
     return owner.fence.number
   }

@@ -71,54 +71,54 @@ const CLOCK_SKEW_MS = 10_000
 
 export class Profiles {
   /** Of each subscriber the newest; the other identifiers lead to one that may be older. */
-  private readonly bySid: GenerationCache<number, HeldProfile>
-  private readonly byName: GenerationCache<string, HeldProfile>
-  private readonly unknown: GenerationCache<string, HeldProfile>
-  private readonly underWay = new Map<string, Promise<HeldProfile>>()
+  readonly #bySid: GenerationCache<number, HeldProfile>
+  readonly #byName: GenerationCache<string, HeldProfile>
+  readonly #unknown: GenerationCache<string, HeldProfile>
+  readonly #underWay = new Map<string, Promise<HeldProfile>>()
   /** What was dropped while each read is under way: its result may be older than the drop. */
-  private readonly drops = new Set<Set<number | 'all'>>()
-  private readonly accounts = new AccountDrops()
-  private readonly pools = new AccountDrops()
-  private events = 0
-  private readonly read: ProfileReader
-  private readonly settings: ProfileSettings
+  readonly #drops = new Set<Set<number | 'all'>>()
+  readonly #accounts = new AccountDrops()
+  readonly #pools = new AccountDrops()
+  #events = 0
+  readonly #read: ProfileReader
+  readonly #settings: ProfileSettings
 
   constructor(read: ProfileReader, settings: ProfileSettings) {
-    this.read = read
-    this.settings = settings
-    this.bySid = new GenerationCache(settings.entriesMax)
-    this.byName = new GenerationCache(settings.entriesMax)
-    this.unknown = new GenerationCache(settings.entriesMax)
+    this.#read = read
+    this.#settings = settings
+    this.#bySid = new GenerationCache(settings.entriesMax)
+    this.#byName = new GenerationCache(settings.entriesMax)
+    this.#unknown = new GenerationCache(settings.entriesMax)
   }
 
   /** What memory holds for the instant; undefined if it holds nothing. */
   peek(query: ProfileQuery, nowMs: number): HeldProfile | undefined {
-    return this.peekKnown(query) ?? this.peekUnknown(nameOf(query), query.atMs, nowMs)
+    return this.#peekKnown(query) ?? this.#peekUnknown(nameOf(query), query.atMs, nowMs)
   }
 
   /** As `peek` by `sid`: the way of every request of an open session. */
   peekSid(sid: number, atMs: number, nowMs: number): HeldProfile | undefined {
-    const held = this.bySid.get(sid)
-    if (held !== undefined && this.holdsAt(held, atMs)) return held
-    return this.peekUnknown(`sid:${sid}`, atMs, nowMs)
+    const held = this.#bySid.get(sid)
+    if (held !== undefined && this.#holdsAt(held, atMs)) return held
+    return this.#peekUnknown(`sid:${sid}`, atMs, nowMs)
   }
 
-  private peekKnown(query: ProfileQuery): HeldProfile | undefined {
+  #peekKnown(query: ProfileQuery): HeldProfile | undefined {
     const sid = sidOf(query)
-    const held = sid === 0 ? this.byName.get(nameOf(query)) : this.bySid.get(sid)
+    const held = sid === 0 ? this.#byName.get(nameOf(query)) : this.#bySid.get(sid)
     if (held === undefined || held.profile === null) return undefined
     // Another identifier may have gone to somebody else since: its subscriber's entry decides.
-    if (sid === 0 && this.bySid.get(held.profile.sid) !== held) return undefined
-    return this.holdsAt(held, query.atMs) ? held : undefined
+    if (sid === 0 && this.#bySid.get(held.profile.sid) !== held) return undefined
+    return this.#holdsAt(held, query.atMs) ? held : undefined
   }
 
-  private holdsAt({ profile, begun, validUntilMs }: HeldProfile, atMs: number): boolean {
-    if (profile === null || this.isOld(profile, begun)) return false
+  #holdsAt({ profile, begun, validUntilMs }: HeldProfile, atMs: number): boolean {
+    if (profile === null || this.#isOld(profile, begun)) return false
     return atMs >= profile.fromMs && atMs < validUntilMs
   }
 
-  private peekUnknown(name: string, atMs: number, nowMs: number): HeldProfile | undefined {
-    const held = this.unknown.get(name)
+  #peekUnknown(name: string, atMs: number, nowMs: number): HeldProfile | undefined {
+    const held = this.#unknown.get(name)
     if (held === undefined || nowMs >= held.validUntilMs) return undefined
     return Math.abs(atMs - held.atMs) <= held.validUntilMs - held.readMs ? held : undefined
   }
@@ -132,78 +132,78 @@ export class Profiles {
     // A read that began before the fence was seen would not do.
     const fences = `${seen?.sid}@${seen?.subscriber}@${seen?.account}`
     const reading = `${name}@${query.atMs}@${fences}`
-    const known = this.underWay.get(reading)
+    const known = this.#underWay.get(reading)
     if (known !== undefined) return known
-    const started = this.fetch(name, query, nowMs, seen).finally(() => {
-      this.underWay.delete(reading)
+    const started = this.#fetch(name, query, nowMs, seen).finally(() => {
+      this.#underWay.delete(reading)
     })
-    this.underWay.set(reading, started)
+    this.#underWay.set(reading, started)
     return started
   }
 
   /** Forgets a subscriber under all its identifiers, and what is known of the ones named. */
   drop(sid: number, identifiers: readonly string[]): void {
-    for (const dropped of this.drops) dropped.add(sid)
-    this.bySid.delete(sid)
+    for (const dropped of this.#drops) dropped.add(sid)
+    this.#bySid.delete(sid)
     for (const name of [`sid:${sid}`, ...identifiers]) {
-      this.byName.delete(name)
-      this.unknown.delete(name)
+      this.#byName.delete(name)
+      this.#unknown.delete(name)
     }
   }
 
   /** Forgets the profiles of an account: its services, overrides and limits are part of them. */
   dropAccount(aid: number): void {
-    this.events += 1
-    this.accounts.drop(aid, this.events)
+    this.#events += 1
+    this.#accounts.drop(aid, this.#events)
   }
 
   /** Forgets those profiles of an account that hold what its subscribers share. */
   dropPool(aid: number): void {
-    this.events += 1
-    this.pools.drop(aid, this.events)
+    this.#events += 1
+    this.#pools.drop(aid, this.#events)
   }
 
-  private isOld({ aid, pool }: SubscriberProfile, begun: number): boolean {
-    return this.accounts.isOld(aid, begun) || (pool !== null && this.pools.isOld(aid, begun))
+  #isOld({ aid, pool }: SubscriberProfile, begun: number): boolean {
+    return this.#accounts.isOld(aid, begun) || (pool !== null && this.#pools.isOld(aid, begun))
   }
 
   clear(): void {
-    this.bySid.clear()
-    this.byName.clear()
-    this.unknown.clear()
-    for (const dropped of this.drops) dropped.add('all')
+    this.#bySid.clear()
+    this.#byName.clear()
+    this.#unknown.clear()
+    for (const dropped of this.#drops) dropped.add('all')
   }
 
-  private async fetch(
+  async #fetch(
     name: string,
     query: ProfileQuery,
     nowMs: number,
     seen: SeenFences | null,
   ): Promise<HeldProfile> {
     const { atMs } = query
-    this.events += 1
-    const begun = this.events
+    this.#events += 1
+    const begun = this.#events
     const dropped = new Set<number | 'all'>()
-    this.drops.add(dropped)
-    const read = await this.read(query).finally(() => this.drops.delete(dropped))
+    this.#drops.add(dropped)
+    const read = await this.#read(query).finally(() => this.#drops.delete(dropped))
     if (read === null) {
       // What memory has for this instant is not so any more.
-      if (this.peekKnown(query) !== undefined) this.forget(query)
+      if (this.#peekKnown(query) !== undefined) this.#forget(query)
       // Long enough for the request that has asked to find it.
-      const validUntilMs = nowMs + Math.max(this.settings.unknownTtlMs, UNKNOWN_MS_MIN)
+      const validUntilMs = nowMs + Math.max(this.#settings.unknownTtlMs, UNKNOWN_MS_MIN)
       const { subscriber: fence = -1, account: accountFence = -1 } = seen ?? {}
       const read = { readMs: nowMs, begun, fence, accountFence, atMs }
       const unknown: HeldProfile = { profile: null, validUntilMs, ...read }
-      if (dropped.size === 0) this.unknown.set(name, unknown)
+      if (dropped.size === 0) this.#unknown.set(name, unknown)
       return unknown
     }
     const { found: profile, validUntilMs } = read
     const isDropped = dropped.has('all') || dropped.has(profile.sid)
-    if (isDropped || this.isOld(profile, begun)) {
+    if (isDropped || this.#isOld(profile, begun)) {
       const unbound = { fence: -1, accountFence: -1 }
       return { profile, validUntilMs: 0, readMs: nowMs, begun, ...unbound, atMs }
     }
-    const known = this.bySid.get(profile.sid)
+    const known = this.#bySid.get(profile.sid)
     const fences = {
       fence: seen?.sid === profile.sid ? seen.subscriber : -1,
       accountFence: seen?.aid === profile.aid ? seen.account : -1,
@@ -211,15 +211,15 @@ export class Profiles {
     const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, begun, ...fences, atMs }
     // The same revision under one more identifier stays one entry.
     const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
-    if (sidOf(query) === 0) this.byName.set(name, held)
-    this.bySid.set(profile.sid, held)
+    if (sidOf(query) === 0) this.#byName.set(name, held)
+    this.#bySid.set(profile.sid, held)
     return held
   }
 
-  private forget(query: ProfileQuery): void {
+  #forget(query: ProfileQuery): void {
     const sid = sidOf(query)
-    if (sid === 0) this.byName.delete(nameOf(query))
-    else this.bySid.delete(sid)
+    if (sid === 0) this.#byName.delete(nameOf(query))
+    else this.#bySid.delete(sid)
   }
 }
 

@@ -18,7 +18,7 @@ import { hasLate, withoutBroken, withoutLate } from './late.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import { OwnerLoads } from './owner-loads.ts'
 import type { HeldProfile } from './profiles.ts'
-import type { Account, Drafted, Work } from './work.ts'
+import type { Account, AccountBatch, Drafted } from './work.ts'
 
 /**
  * `reservations`: grants that were committed, one per service. `late`: requests that were not
@@ -61,53 +61,53 @@ const BUSY_MAX = 1000
  * and resolved, once: with the draft that the ledger has taken, or with why there is none.
  */
 export class Rounds {
-  private readonly accounts = new Map<number, Account>()
-  private ready: Account[] = []
-  private readonly options: RoundsOptions
-  private readonly claims: ClaimResolver
-  private readonly loads: OwnerLoads
+  readonly #accounts = new Map<number, Account>()
+  #ready: Account[] = []
+  readonly #options: RoundsOptions
+  readonly #claims: ClaimResolver
+  readonly #loads: OwnerLoads
 
   constructor(options: RoundsOptions) {
     const { ledger, owners, count } = options
-    this.options = options
-    this.claims = createClaimResolver(ledger)
-    this.loads = new OwnerLoads({
+    this.#options = options
+    this.#claims = createClaimResolver(ledger)
+    this.#loads = new OwnerLoads({
       ledger,
       owners,
       onLoads: (loads) => count('loads', loads),
-      onDown: (work, error) => this.fail([work], error),
-      onNothingLeft: (work) => this.release(work),
+      onDown: (work, error) => this.#fail([work], error),
+      onNothingLeft: (work) => this.#release(work),
     })
   }
 
   /** Queues items; each is resolved once. Starts one round for all accounts that are free. */
   enqueue(items: readonly Item[]): void {
     for (const item of items) {
-      let account = this.accounts.get(item.aid)
+      let account = this.#accounts.get(item.aid)
       if (account === undefined) {
         account = { aid: item.aid, waiting: [], isBusy: false }
-        this.accounts.set(item.aid, account)
+        this.#accounts.set(item.aid, account)
       }
       account.waiting.push(item)
       if (account.isBusy) continue
       account.isBusy = true
-      this.ready.push(account)
+      this.#ready.push(account)
     }
-    this.startReady()
+    this.#startReady()
   }
 
-  private startReady(): void {
-    const { ready } = this
+  #startReady(): void {
+    const ready = this.#ready
     if (ready.length === 0) return
-    this.ready = []
-    const nowMs = this.options.elapsedMs()
-    const works: Work[] = []
+    this.#ready = []
+    const nowMs = this.#options.elapsedMs()
+    const works: AccountBatch[] = []
     for (const account of ready) {
       const { waiting } = account
       const isAll = waiting.length <= ITEMS_PER_ROUND_MAX
       const items = isAll ? waiting : waiting.splice(0, ITEMS_PER_ROUND_MAX)
       if (isAll) account.waiting = []
-      const work: Work = {
+      const work: AccountBatch = {
         account,
         items,
         attempt: 1,
@@ -115,12 +115,12 @@ export class Rounds {
         isFresh: false,
         shared: null,
       }
-      if (this.dropLate(work, nowMs)) works.push(work)
+      if (this.#dropLate(work, nowMs)) works.push(work)
     }
     if (works.length === 0) return
-    this.run(works).catch((error: unknown) => {
-      this.options.onDefect(error)
-      for (const work of works) this.finish(work, 'corrupt', 'defect')
+    this.#run(works).catch((error: unknown) => {
+      this.#options.onDefect(error)
+      for (const work of works) this.#finish(work, 'corrupt', 'defect')
     })
   }
 
@@ -129,7 +129,7 @@ export class Rounds {
    * behind it in the same session: the network element repeats both in order, while a later number
    * that is settled would make an older one void. False if nothing else is left.
    */
-  private dropLate(work: Work, nowMs: number): boolean {
+  #dropLate(work: AccountBatch, nowMs: number): boolean {
     const { account, items } = work
     if (!hasLate(items, nowMs)) return true
     const { waiting } = account
@@ -138,68 +138,68 @@ export class Rounds {
     // What the round has no room for is behind it, too.
     account.waiting = withoutBroken(waiting, broken)
     const left = work.items.length + account.waiting.length
-    this.options.count('late', items.length + waiting.length - left)
+    this.#options.count('late', items.length + waiting.length - left)
     if (work.items.length > 0) return true
-    this.release(work)
+    this.#release(work)
     return false
   }
 
   /** Runs works to their end: attempts until each is committed, refused or given up. */
-  private async run(works: Work[]): Promise<void> {
+  async #run(works: AccountBatch[]): Promise<void> {
     let left = works
     let busy = 0
     while (left.length > 0) {
-      const { again, isBusy } = await this.attempt(left)
+      const { again, isBusy } = await this.#attempt(left)
       left = again
       if (!isBusy) continue
       busy += 1
-      this.options.count('busy', 1)
-      if (busy >= BUSY_MAX) for (const work of left.splice(0)) this.finish(work, 'contention')
+      this.#options.count('busy', 1)
+      if (busy >= BUSY_MAX) for (const work of left.splice(0)) this.#finish(work, 'contention')
       await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS))
     }
   }
 
-  private async attempt(works: Work[]): Promise<{ again: Work[]; isBusy: boolean }> {
+  async #attempt(works: AccountBatch[]): Promise<{ again: AccountBatch[]; isBusy: boolean }> {
     try {
-      const again: Work[] = []
+      const again: AccountBatch[] = []
       const writing: Drafted[] = []
       const read: Drafted[] = []
-      const loaded = await this.loaded(works)
-      const context = this.options.context(this.options.clock.nowMs())
+      const loaded = await this.#loaded(works)
+      const context = this.#options.context(this.#options.clock.nowMs())
       for (const work of loaded) {
-        const drafted = this.decideAlone(work, context, again)
+        const drafted = this.#decideAlone(work, context, again)
         if (drafted === null) continue
-        if (!work.isFresh && drafted.draft.hasMisfit) again.push(this.refresh(work))
+        if (!work.isFresh && drafted.draft.hasMisfit) again.push(this.#refresh(work))
         else if (drafted.commit === null) read.push(drafted)
         else writing.push(drafted)
       }
-      if (read.length > 0) await this.answer(read)
+      if (read.length > 0) await this.#answer(read)
       if (writing.length === 0) return { again, isBusy: false }
       const commits = writing.map(({ commit }) => commit as AccountCommit)
-      const replies = await this.options.ledger.commit(commits, this.options.clock.nowMs())
-      this.options.count('commits', commits.length)
-      const isBusy = await this.takeReplies(writing, replies, again)
+      const replies = await this.#options.ledger.commit(commits, this.#options.clock.nowMs())
+      this.#options.count('commits', commits.length)
+      const isBusy = await this.#takeReplies(writing, replies, again)
       return { again, isBusy }
     } catch (error) {
-      this.fail(works, error)
+      this.#fail(works, error)
       return { again: [], isBusy: false }
     }
   }
 
   /** Those that can be decided, with what they are decided on. */
-  private loaded(works: Work[]): Work[] | Promise<Work[]> {
-    const lacking = works.filter((work) => !this.loads.holds(work))
+  #loaded(works: AccountBatch[]): AccountBatch[] | Promise<AccountBatch[]> {
+    const lacking = works.filter((work) => !this.#loads.holds(work))
     if (lacking.length === 0) return works
     const held = works.filter((work) => !lacking.includes(work))
-    return this.loads.load(lacking).then((loaded) => [...held, ...loaded])
+    return this.#loads.load(lacking).then((loaded) => [...held, ...loaded])
   }
 
-  private fail(works: readonly Work[], error: unknown): void {
+  #fail(works: readonly AccountBatch[], error: unknown): void {
     const isOutage = error instanceof StoreDownError
-    if (!isOutage) this.options.onDefect(error)
+    if (!isOutage) this.#options.onDefect(error)
     for (const work of works) {
-      this.forget(work)
-      this.finish(work, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
+      this.#forget(work)
+      this.#finish(work, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
     }
   }
 
@@ -207,17 +207,17 @@ export class Rounds {
    * A session that names a bucket which is not there: its owners in memory may be of different
    * times, so they are read together first. If it is a defect of the account, it ends alone.
    */
-  private decideAlone(work: Work, context: ChargeContext, again: Work[]): Drafted | null {
+  #decideAlone(work: AccountBatch, context: ChargeContext, again: AccountBatch[]): Drafted | null {
     try {
-      return this.decide(work, context)
+      return this.#decide(work, context)
     } catch (error) {
       if (!work.isFresh) {
-        again.push(this.refresh(work))
+        again.push(this.#refresh(work))
         return null
       }
-      this.options.onDefect(error)
-      this.forget(work)
-      this.finish(work, 'corrupt')
+      this.#options.onDefect(error)
+      this.#forget(work)
+      this.#finish(work, 'corrupt')
       return null
     }
   }
@@ -226,9 +226,9 @@ export class Rounds {
    * Decides the items of one account on its cached states. All share one context, into which each
    * puts what is its own: nothing is waited for between that and its decision.
    */
-  private decide(work: Work, context: ChargeContext): Drafted {
+  #decide(work: AccountBatch, context: ChargeContext): Drafted {
     const shared = present(work.shared, 'shared owner')
-    const draft = new AccountDraft(work.account.aid, shared, this.options.directoryTtl)
+    const draft = new AccountDraft(work.account.aid, shared, this.#options.directoryTtl)
     for (const item of work.items) {
       const owner = present(item.owner, 'owner')
       const { request, isProfileAway } = item
@@ -236,7 +236,9 @@ export class Rounds {
       let profile: HeldProfile | null = null
       if (needsProfile(request, view.session, isProfileAway)) {
         const owners = { subscriber: owner, account: shared }
-        const held = isProfileAway ? undefined : this.options.profileOf(item, owners, context.nowMs)
+        const held = isProfileAway
+          ? undefined
+          : this.#options.profileOf(item, owners, context.nowMs)
         if (held === undefined) {
           draft.defer(item)
           continue
@@ -250,41 +252,41 @@ export class Rounds {
     return { work, draft, commit: draft.commit(work.attempt >= TURN_FROM_ATTEMPT) }
   }
 
-  private refresh(work: Work): Work {
-    this.forget(work)
+  #refresh(work: AccountBatch): AccountBatch {
+    this.#forget(work)
     work.isFresh = true
     return work
   }
 
   /** What writes nothing is true already, but perhaps not yet on the replicas. */
-  private async answer(read: readonly Drafted[]): Promise<void> {
-    const { confirm } = this.options.ledger
+  async #answer(read: readonly Drafted[]): Promise<void> {
+    const { confirm } = this.#options.ledger
     const confirmed = confirm && (await confirm(read.map(({ work }) => work.account.aid)))
     for (const [index, entry] of read.entries()) {
       const outage = confirmed?.[index] ?? null
-      if (outage === null) this.accept(entry)
-      else this.fail([entry.work], outage)
+      if (outage === null) this.#accept(entry)
+      else this.#fail([entry.work], outage)
     }
   }
 
-  private accept({ work, draft, commit }: Drafted): void {
+  #accept({ work, draft, commit }: Drafted): void {
     if (commit !== null) {
       draft.accept(commit)
-      this.options.count('reservations', draft.reservations)
+      this.#options.count('reservations', draft.reservations)
     }
     for (const item of work.items) item.resolve(item.drafted)
-    this.release(work)
+    this.#release(work)
   }
 
   /** Whether a worker has to wait for the turn of another. */
-  private async takeReplies(
+  async #takeReplies(
     writing: readonly Drafted[],
     replies: readonly CommitReply[],
-    again: Work[],
+    again: AccountBatch[],
   ): Promise<boolean> {
     let refused: number[] | null = null
     for (let index = 0; index < writing.length; index += 1) {
-      if (replies[index]?.kind === 'committed') this.accept(writing[index] as Drafted)
+      if (replies[index]?.kind === 'committed') this.#accept(writing[index] as Drafted)
       else {
         refused ??= []
         refused.push(index)
@@ -296,53 +298,53 @@ export class Rounds {
       const reply = present(replies[index], 'reply')
       isBusy ||= reply.kind === 'busy'
       try {
-        again.push(...(await this.refused(entry, reply)))
+        again.push(...(await this.#refused(entry, reply)))
       } catch (error) {
-        this.fail([entry.work], error)
+        this.#fail([entry.work], error)
       }
     }
     return isBusy
   }
 
   /** What is to be tried again after a commit that wrote nothing. */
-  private async refused({ work, commit }: Drafted, reply: CommitReply): Promise<Work[]> {
+  async #refused({ work, commit }: Drafted, reply: CommitReply): Promise<AccountBatch[]> {
     switch (reply.kind) {
       case 'busy':
-        if (reply.claim !== null) await this.resolveClaim(work, reply.claim)
+        if (reply.claim !== null) await this.#resolveClaim(work, reply.claim)
         return [work]
       case 'conflict':
-        this.options.count('conflicts', 1)
-        this.takeConflict(commit as AccountCommit, reply)
+        this.#options.count('conflicts', 1)
+        this.#takeConflict(commit as AccountCommit, reply)
         work.isFresh = false
         break
       case 'claimed':
-        await this.resolveClaim(work, reply)
+        await this.#resolveClaim(work, reply)
         break
       case 'down':
-        this.fail([work], reply.error)
+        this.#fail([work], reply.error)
         return []
       default:
-        return this.split(work)
+        return this.#split(work)
     }
     work.attempt += 1
-    if (work.attempt <= this.options.commitAttemptsMax) return [work]
-    this.finish(work, 'contention')
+    if (work.attempt <= this.#options.commitAttemptsMax) return [work]
+    this.#finish(work, 'contention')
     return []
   }
 
-  private resolveClaim(work: Work, claim: Claimed): Promise<void> {
-    return this.claims.resolve(work.items, claim, this.options.clock.nowMs())
+  #resolveClaim(work: AccountBatch, claim: Claimed): Promise<void> {
+    return this.#claims.resolve(work.items, claim, this.#options.clock.nowMs())
   }
 
-  private takeConflict(
+  #takeConflict(
     commit: AccountCommit,
     { shared, owners }: Extract<CommitReply, { kind: 'conflict' }>,
   ): void {
-    this.options.owners.take(shared, [])
+    this.#options.owners.take(shared, [])
     for (const [index, loaded] of owners.entries()) {
       const written = commit.owners[index]?.sessions ?? []
       const sessionKeys = written.map((session) => session.sessionKey)
-      this.options.owners.take(loaded, sessionKeys)
+      this.#options.owners.take(loaded, sessionKeys)
     }
   }
 
@@ -350,51 +352,51 @@ export class Rounds {
    * A damaged owner fails alone: reading it again shows which it is. Where it does not, the
    * subscribers of the account are tried one by one.
    */
-  private split(work: Work): Work[] {
-    if (!work.isFresh) return [this.refresh(work)]
+  #split(work: AccountBatch): AccountBatch[] {
+    if (!work.isFresh) return [this.#refresh(work)]
     const sids = new Set(work.items.map((item) => item.sid))
-    this.forget(work)
+    this.#forget(work)
     if (sids.size <= 1) {
-      this.finish(work, 'corrupt')
+      this.#finish(work, 'corrupt')
       return []
     }
-    const parts = [...sids].map((sid): Work => {
+    const parts = [...sids].map((sid): AccountBatch => {
       const items = work.items.filter((item) => item.sid === sid)
       const account = { aid: work.account.aid, waiting: [], isBusy: true }
       const { attempt } = work
       return { account, items, attempt, isEnded: false, isFresh: true, shared: null }
     })
-    this.release(work)
+    this.#release(work)
     return parts
   }
 
-  private forget(work: Work): void {
-    const { owners } = this.options
+  #forget(work: AccountBatch): void {
+    const { owners } = this.#options
     owners.drop(work.account.aid, 0)
     for (const item of work.items) owners.drop(work.account.aid, item.sid)
   }
 
-  private finish(work: Work, reason: Reason, detail = ''): void {
+  #finish(work: AccountBatch, reason: Reason, detail = ''): void {
     if (work.isEnded) return
     for (const item of work.items) {
       item.resolve(plainOutcome(reason, detail, item.aid, item.sid))
     }
-    this.release(work)
+    this.#release(work)
   }
 
   /** The account is free again; what has arrived meanwhile starts the next round. */
-  private release(work: Work): void {
+  #release(work: AccountBatch): void {
     if (work.isEnded) return
     work.isEnded = true
     for (const { owner } of work.items) if (owner !== null) trimSessions(owner)
     const { account } = work
     if (account.waiting.length === 0) {
       account.isBusy = false
-      if (this.accounts.get(account.aid) === account) this.accounts.delete(account.aid)
+      if (this.#accounts.get(account.aid) === account) this.#accounts.delete(account.aid)
       return
     }
-    this.ready.push(account)
+    this.#ready.push(account)
     // Accounts that are released together go into one round together.
-    if (this.ready.length === 1) queueMicrotask(() => this.startReady())
+    if (this.#ready.length === 1) queueMicrotask(() => this.#startReady())
   }
 }

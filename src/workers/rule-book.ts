@@ -4,7 +4,7 @@
  */
 import { compileIdentification, type Identification } from '../rating/identify.ts'
 import { compileCalculators } from '../rating/match/calculators.ts'
-import { type ChangedRate, RateFinder } from '../rating/match/finder.ts'
+import { type ChangedRateRevisions, RateFinder } from '../rating/match/finder.ts'
 
 export interface RuleSet {
   readonly identification: Identification
@@ -32,32 +32,32 @@ const RATES_PER_TURN = 500
 const FORMER_RULES_KEPT = 8
 
 export class RuleBook {
-  private readonly options: RuleBookOptions
-  private sets = new Map<string, RuleSet>()
+  readonly #options: RuleBookOptions
+  #sets = new Map<string, RuleSet>()
   /** All finders that follow the rates, also those that are not complete yet. */
-  private readonly finders = new Set<RateFinder>()
-  private former: string[] = []
-  private following: Promise<void> = Promise.resolve()
+  readonly #finders = new Set<RateFinder>()
+  #former: string[] = []
+  #following: Promise<void> = Promise.resolve()
 
   constructor(options: RuleBookOptions) {
-    this.options = options
-    this.finders.add(options.own.finder)
+    this.#options = options
+    this.#finders.add(options.own.finder)
   }
 
   /** The rules of a request; undefined if they are not known, or not ready yet. */
   of(key: string): RuleSet | undefined {
-    return key === '' ? this.options.own : this.sets.get(key)
+    return key === '' ? this.#options.own : this.#sets.get(key)
   }
 
   /** Fields of subscribers, beside those of all installations, that any of the rules looks in. */
   targetKeys(): readonly string[] {
-    const sets = [this.options.own, ...this.sets.values()]
+    const sets = [this.#options.own, ...this.#sets.values()]
     return [...new Set(sets.flatMap(({ identification }) => identification.targetKeys()))]
   }
 
   /** Takes over changed rates, as `RateFinder.update`. */
-  update(changed: readonly ChangedRate[]): void {
-    for (const finder of this.finders) finder.update(changed)
+  update(changed: readonly ChangedRateRevisions[]): void {
+    for (const finder of this.#finders) finder.update(changed)
   }
 
   /**
@@ -65,27 +65,27 @@ export class RuleBook {
    * Rejects with `RuleError` for rules that cannot be used; the others are taken all the same.
    */
   follow(named: readonly NamedRules[]): Promise<void> {
-    const next = this.following.then(() => this.take(named))
-    this.following = next.catch(() => undefined)
+    const next = this.#following.then(() => this.#take(named))
+    this.#following = next.catch(() => undefined)
     return next
   }
 
-  private async take(named: readonly NamedRules[]): Promise<void> {
+  async #take(named: readonly NamedRules[]): Promise<void> {
     const failures: unknown[] = []
     for (const rules of named) {
-      if (this.sets.has(rules.key)) continue
+      if (this.#sets.has(rules.key)) continue
       try {
-        await this.add(rules)
+        await this.#add(rules)
       } catch (error) {
         failures.push(error)
       }
     }
-    this.dropUnused(new Set(named.map(({ key }) => key)))
+    this.#dropUnused(new Set(named.map(({ key }) => key)))
     if (failures.length > 0) throw failures[0]
   }
 
-  private async add({ key, rateCalculators, customerIdentification }: NamedRules): Promise<void> {
-    const { own, rateKeys, countryPrefix } = this.options
+  async #add({ key, rateCalculators, customerIdentification }: NamedRules): Promise<void> {
+    const { own, rateKeys, countryPrefix } = this.#options
     const identification =
       customerIdentification === undefined
         ? own.identification
@@ -93,16 +93,16 @@ export class RuleBook {
     let { finder } = own
     if (rateCalculators !== undefined) {
       finder = new RateFinder(compileCalculators(rateCalculators), rateKeys)
-      this.finders.add(finder)
-      await this.fill(finder)
+      this.#finders.add(finder)
+      await this.#fill(finder)
     }
-    this.sets.set(key, { identification, finder })
+    this.#sets.set(key, { identification, finder })
   }
 
   /** What changes meanwhile reaches the new finder by `update`. */
-  private async fill(finder: RateFinder): Promise<void> {
-    let page: ChangedRate[] = []
-    for (const rate of this.options.own.finder.all()) {
+  async #fill(finder: RateFinder): Promise<void> {
+    let page: ChangedRateRevisions[] = []
+    for (const rate of this.#options.own.finder.all()) {
       page.push(rate)
       if (page.length < RATES_PER_TURN) continue
       finder.update(page)
@@ -112,14 +112,17 @@ export class RuleBook {
     finder.update(page)
   }
 
-  private dropUnused(used: ReadonlySet<string>): void {
-    const gone = [...this.sets.keys()].filter((key) => !used.has(key))
-    this.former = [...this.former.filter((key) => gone.includes(key))]
-    this.former.push(...gone.filter((key) => !this.former.includes(key)))
-    for (const key of this.former.splice(0, Math.max(0, this.former.length - FORMER_RULES_KEPT))) {
-      const finder = this.sets.get(key)?.finder
-      this.sets.delete(key)
-      if (finder !== undefined && finder !== this.options.own.finder) this.finders.delete(finder)
+  #dropUnused(used: ReadonlySet<string>): void {
+    const gone = [...this.#sets.keys()].filter((key) => !used.has(key))
+    this.#former = [...this.#former.filter((key) => gone.includes(key))]
+    this.#former.push(...gone.filter((key) => !this.#former.includes(key)))
+    for (const key of this.#former.splice(
+      0,
+      Math.max(0, this.#former.length - FORMER_RULES_KEPT),
+    )) {
+      const finder = this.#sets.get(key)?.finder
+      this.#sets.delete(key)
+      if (finder !== undefined && finder !== this.#options.own.finder) this.#finders.delete(finder)
     }
   }
 }

@@ -74,39 +74,39 @@ function newsOf(hint: Hint): SessionNews {
 
 /** Whose document holds is there. Of all others MongoDB tells, one after the other. */
 class Departures {
-  private readonly options: SessionNewsOptions
+  readonly #options: SessionNewsOptions
   /** Accounts of those who wait, by subscriber. */
-  private readonly waiting = new Map<number, number>()
-  private isLooking = false
+  readonly #waiting = new Map<number, number>()
+  #isLooking = false
 
   constructor(options: SessionNewsOptions) {
-    this.options = options
+    this.#options = options
   }
 
   take({ aid, sid, holds }: ChangedOwner): void {
-    const { tell, lookUpsMax = LOOK_UPS_MAX } = this.options
-    const isFull = this.waiting.size >= lookUpsMax && !this.waiting.has(sid)
+    const { tell, lookUpsMax = LOOK_UPS_MAX } = this.#options
+    const isFull = this.#waiting.size >= lookUpsMax && !this.#waiting.has(sid)
     if (sid === 0 || holds || isFull) {
       tell({ kind: 'reauthorize', aid, sid })
       return
     }
-    this.waiting.set(sid, aid)
-    if (!this.isLooking) void this.lookUp()
+    this.#waiting.set(sid, aid)
+    if (!this.#isLooking) void this.#lookUp()
   }
 
-  private async lookUp(): Promise<void> {
-    this.isLooking = true
-    for (const [sid, aid] of this.waiting) {
-      this.waiting.delete(sid)
-      const isThere = await this.isThere(sid)
-      this.options.tell({ kind: isThere ? 'reauthorize' : 'abort', aid, sid })
+  async #lookUp(): Promise<void> {
+    this.#isLooking = true
+    for (const [sid, aid] of this.#waiting) {
+      this.#waiting.delete(sid)
+      const isThere = await this.#isThere(sid)
+      this.#options.tell({ kind: isThere ? 'reauthorize' : 'abort', aid, sid })
     }
-    this.isLooking = false
+    this.#isLooking = false
   }
 
   /** Nobody is cut off because MongoDB is away, or has a document that cannot be read. */
-  private isThere(sid: number): Promise<boolean> {
-    const { isThere, clock } = this.options
+  #isThere(sid: number): Promise<boolean> {
+    const { isThere, clock } = this.#options
     return isThere(sid, clock.nowMs()).catch(() => true)
   }
 }

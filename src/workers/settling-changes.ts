@@ -32,31 +32,31 @@ interface Waiting {
 }
 
 export class SettlingChanges {
-  private catalogue: Waiting | null = null
-  private readonly owners = new Map<string, Waiting & ChangedOwner>()
+  #catalogue: Waiting | null = null
+  readonly #owners = new Map<string, Waiting & ChangedOwner>()
 
   addCatalogue(): void {
-    this.catalogue = renewed(this.catalogue)
+    this.#catalogue = renewed(this.#catalogue)
   }
 
   addOwner({ aid, sid, fromMs, toMs }: ChangedSubscriber, nowMs: number): void {
     const key = keyOf(aid, sid)
-    const known = this.owners.get(key)
+    const known = this.#owners.get(key)
     const holds = known?.holds === true || (fromMs <= nowMs && nowMs < toMs)
-    this.owners.set(key, { aid, sid, holds, ...renewed(known ?? null) })
+    this.#owners.set(key, { aid, sid, holds, ...renewed(known ?? null) })
   }
 
   /** Whether news of this owner, or of its whole account, is to follow. */
   isPending(aid: number, sid: number): boolean {
-    return this.owners.has(keyOf(aid, sid)) || this.owners.has(keyOf(aid, 0))
+    return this.#owners.has(keyOf(aid, sid)) || this.#owners.has(keyOf(aid, 0))
   }
 
   /** To be called after each poll. Gives what is complete, each once, and forgets it. */
   settled(): SettledChanges {
-    const isCatalogue = this.catalogue !== null && isOver(this.catalogue)
-    if (isCatalogue) this.catalogue = null
-    const complete = [...this.owners].filter(([, owner]) => isOver(owner))
-    for (const [key] of complete) this.owners.delete(key)
+    const isCatalogue = this.#catalogue !== null && isOver(this.#catalogue)
+    if (isCatalogue) this.#catalogue = null
+    const complete = [...this.#owners].filter(([, owner]) => isOver(owner))
+    for (const [key] of complete) this.#owners.delete(key)
     const accounts = new Set(complete.flatMap(([, { aid, sid }]) => (sid === 0 ? [aid] : [])))
     const owners = complete.flatMap(([, { aid, sid, holds }]) => {
       const isToldWithAccount = sid !== 0 && holds && accounts.has(aid)
@@ -66,8 +66,8 @@ export class SettlingChanges {
   }
 
   clear(): void {
-    this.catalogue = null
-    this.owners.clear()
+    this.#catalogue = null
+    this.#owners.clear()
   }
 }
 

@@ -12,7 +12,7 @@ export interface Account {
 }
 
 /** One account in a round. */
-export interface Work {
+export interface AccountBatch {
   account: Account
   items: Item[]
   attempt: number
@@ -24,7 +24,7 @@ export interface Work {
 }
 
 export interface Drafted {
-  work: Work
+  work: AccountBatch
   draft: AccountDraft
   commit: AccountCommit | null
 }

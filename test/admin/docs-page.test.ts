@@ -54,9 +54,17 @@ async function shownAt(url: string): Promise<string> {
   const { stdout } = await promisify(execFile)(
     CHROMIUM ?? 'chromium',
     [
-      ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-      ...[`--user-data-dir=${folder}`, '--dump-dom', url],
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      `--user-data-dir=${folder}`,
+      '--dump-dom',
+      url,
     ],
     { maxBuffer: 64 * 1024 * 1024 },
   )

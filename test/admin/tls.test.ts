@@ -81,8 +81,13 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
   it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)('of versions: %s', async (version) => {
     const { port } = await secure()
     const socket = connect({
-      ...{ port, host: '127.0.0.1', ca, servername: 'localhost', ciphers: 'ALL:@SECLEVEL=0' },
-      ...{ minVersion: version, maxVersion: version },
+      port,
+      host: '127.0.0.1',
+      ca,
+      servername: 'localhost',
+      ciphers: 'ALL:@SECLEVEL=0',
+      minVersion: version,
+      maxVersion: version,
     })
     const spoken = await new Promise((resolve) => {
       socket.on('secureConnect', () => resolve(socket.getProtocol()))

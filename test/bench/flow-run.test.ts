@@ -22,8 +22,16 @@ function oneSlot(phases: Flow['phases']) {
     close: () => undefined,
   }
   const flow: Flow = {
-    ...{ name: 'test', protocol: 'json', port: 0, connections: 1, outstanding: 1 },
-    ...{ firstSubscriber: 0, subscribers: 9, sessions: 9, gaps: 'even', phases },
+    name: 'test',
+    protocol: 'json',
+    port: 0,
+    connections: 1,
+    outstanding: 1,
+    firstSubscriber: 0,
+    subscribers: 9,
+    sessions: 9,
+    gaps: 'even',
+    phases,
   }
   const run = new FlowRun(flow, new SessionRing({ sessions: 9, subscribers: 9 }), link)
   return { run, sent }

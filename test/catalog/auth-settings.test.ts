@@ -13,13 +13,22 @@ const [RSA, EC] = ['rsa', 'ec'].map((type) =>
 )
 const roles = { map: [{ value: 'cn=ops,dc=example,dc=net', roles: ['admin'] }] }
 const ldap = (more: Fields = {}): Fields => ({
-  ...{ type: 'ldap', name: 'corp', url: 'ldaps://ldap.example.net', base_dn: 'dc=example,dc=net' },
-  ...{ roles, ...more },
+  type: 'ldap',
+  name: 'corp',
+  url: 'ldaps://ldap.example.net',
+  base_dn: 'dc=example,dc=net',
+  roles,
+  ...more,
 })
 const saml = (more: Fields = {}): Fields => ({
-  ...{ type: 'saml', name: 'sso', entry_point: 'https://idp.example.net/sso', issuer: 'tollgate' },
-  ...{ callback_url: 'https://tollgate.example.net/auth/saml/sso/acs', idp_certs: [RSA] },
-  ...{ roles, ...more },
+  type: 'saml',
+  name: 'sso',
+  entry_point: 'https://idp.example.net/sso',
+  issuer: 'tollgate',
+  callback_url: 'https://tollgate.example.net/auth/saml/sso/acs',
+  idp_certs: [RSA],
+  roles,
+  ...more,
 })
 const check = (...protocols: unknown[]) => checkAuthSettings({ protocols })
 const sealer = { seal: (text: string) => `sealed:${[...text].reverse().join('')}` }
@@ -28,12 +37,20 @@ describe('what may be stored of directories and identity providers', () => {
   it('has defaults that are safe', () => {
     expect(check(ldap(), saml()).protocols).toMatchObject([
       {
-        ...{ start_tls: false, allow_plaintext: false, user_filter: '(uid={username})' },
-        ...{ id_attribute: 'uid', timeout_ms: 5000, roles: { attribute: 'memberOf', default: [] } },
+        start_tls: false,
+        allow_plaintext: false,
+        user_filter: '(uid={username})',
+        id_attribute: 'uid',
+        timeout_ms: 5000,
+        roles: { attribute: 'memberOf', default: [] },
       },
       {
-        ...{ username_attribute: 'nameID', want_assertions_signed: true, return_url: '/' },
-        ...{ allow_unsolicited: false, clock_skew_ms: 60_000, roles: { attribute: 'Role' } },
+        username_attribute: 'nameID',
+        want_assertions_signed: true,
+        return_url: '/',
+        allow_unsolicited: false,
+        clock_skew_ms: 60_000,
+        roles: { attribute: 'Role' },
       },
     ])
   })
@@ -123,7 +140,8 @@ describe('secrets of the settings', () => {
     expect(mergedAuth(stored, shown, sealer)).toEqual(stored)
     const changed = { protocols: [ldap({ ...service, bind_password: 'new', label: 'New' })] }
     expect(mergedAuth(stored, changed, sealer).protocols[0]).toMatchObject({
-      ...{ bind_password: 'sealed:wen', label: 'New' },
+      bind_password: 'sealed:wen',
+      label: 'New',
     })
     // What is stored is of no use as what is sent.
     const replayed = mergedAuth(stored, stored, sealer)

@@ -82,17 +82,31 @@ describe('balance', () => {
 
 const counter: Bucket = {
   ...bucket,
-  ...{ prepaidIncludeId: 0, usaget: '', priority: 0, counter: 'group/GOLD/0/CALLS' },
-  ...{ credited: 0, spent: 300, reserved: 200, free: -500, limit: 6000 },
+  prepaidIncludeId: 0,
+  usaget: '',
+  priority: 0,
+  counter: 'group/GOLD/0/CALLS',
+  credited: 0,
+  spent: 300,
+  reserved: 200,
+  free: -500,
+  limit: 6000,
 }
 
 describe('counter', () => {
   it('of a group counts up what was used, and tells what is left', () => {
     expect(balanceDocument(owner, counter, '')).toMatchObject({
-      ...{ connection_type: 'postpaid', counter: 'group/GOLD/0/CALLS' },
-      ...{ group_name: 'CALLS', holder: 'GOLD', charging_by: 'usagev' },
+      connection_type: 'postpaid',
+      counter: 'group/GOLD/0/CALLS',
+      group_name: 'CALLS',
+      holder: 'GOLD',
+      charging_by: 'usagev',
       balance: { groups: { CALLS: { usagev: 300, left: 5700, total: 6000 } } },
-      ...{ credited: 0, spent: 300, reserved: 200, free: -500, limit: 6000 },
+      credited: 0,
+      spent: 300,
+      reserved: 200,
+      free: -500,
+      limit: 6000,
     })
     expect(balanceDocument(owner, counter, '')).not.toHaveProperty('service_name')
   })
@@ -100,7 +114,9 @@ describe('counter', () => {
   it('of a service that was held by an id names both', () => {
     const held = { ...counter, counter: 'group/TV/1700000000000002/TV/HD' }
     expect(balanceDocument(owner, held, '')).toMatchObject({
-      ...{ group_name: 'TV/HD', service_name: 'TV', service_id: 1_700_000_000_000_002 },
+      group_name: 'TV/HD',
+      service_name: 'TV',
+      service_id: 1_700_000_000_000_002,
     })
     const unnamed = { ...counter, counter: 'group/TV/-1/HD' }
     expect(balanceDocument(owner, unnamed, '')).not.toHaveProperty('service_id')
@@ -131,11 +147,16 @@ describe('what is shown of a balance', () => {
     const shown = shownBalance(owner, bucket, 'DATA_PACK', toMs)
     expect(shown).toEqual({
       ...balanceDocument(owner, bucket, 'DATA_PACK'),
-      ...{ balance: { totals: { data: { usagev: 0 } } }, free: 0, lapsed: 500 },
+      balance: { totals: { data: { usagev: 0 } } },
+      free: 0,
+      lapsed: 500,
     })
     const money: Bucket = { ...bucket, kind: 'totalCost', usaget: '', free: 2_500_000 }
     expect(shownBalance(owner, money, '', toMs + 1)).toMatchObject({
-      ...{ balance: { cost: 0 }, free: 0, lapsed: 2_500_000, reserved: 200 },
+      balance: { cost: 0 },
+      free: 0,
+      lapsed: 2_500_000,
+      reserved: 200,
     })
   })
 
@@ -148,9 +169,20 @@ describe('what is shown of a balance', () => {
 
   it('of an owner without any is its debt', () => {
     expect(balanceDocument({ ...owner, sid: 0 }, debtBucket(owner), '')).toMatchObject({
-      ...{ aid: 17, sid: 0, bucket_id: 0, v: 9, counter: 'debt', shared: true, unlimited: true },
-      ...{ balance: { cost: 0.000005 }, credited: 0, spent: 5, reserved: 0, free: -5 },
-      ...{ debt: 0.000005, owner: { owed_micros: 20, repaid_micros: 15 } },
+      aid: 17,
+      sid: 0,
+      bucket_id: 0,
+      v: 9,
+      counter: 'debt',
+      shared: true,
+      unlimited: true,
+      balance: { cost: 0.000005 },
+      credited: 0,
+      spent: 5,
+      reserved: 0,
+      free: -5,
+      debt: 0.000005,
+      owner: { owed_micros: 20, repaid_micros: 15 },
     })
   })
 })

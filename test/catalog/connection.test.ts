@@ -144,8 +144,16 @@ describe('ensureIndexes', () => {
     const indexes = await catalog.subscribers.indexes()
     const keys = indexes.map(({ key }) => Object.keys(key).join('+'))
     expect(keys.sort()).toEqual([
-      ...['_id', 'aid+from', 'aid+type+from', 'allowances.sid', 'imsi', 'msisdn', 'plan', 'rev'],
-      ...['services.name', 'sid+from'],
+      '_id',
+      'aid+from',
+      'aid+type+from',
+      'allowances.sid',
+      'imsi',
+      'msisdn',
+      'plan',
+      'rev',
+      'services.name',
+      'sid+from',
     ])
   })
 

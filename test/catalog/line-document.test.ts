@@ -6,8 +6,14 @@ import type { Payment } from '../../src/domain/session.ts'
 import { UNLIMITED } from '../../src/domain/tariff.ts'
 
 const paid = (more: Partial<Payment>): Payment => ({
-  ...{ owner: 0, bucketId: 1, prepaidIncludeId: 0, kind: 'units', amount: 1 },
-  ...{ counter: '', left: 0, total: 0 },
+  owner: 0,
+  bucketId: 1,
+  prepaidIncludeId: 0,
+  kind: 'units',
+  amount: 1,
+  counter: '',
+  left: 0,
+  total: 0,
   ...more,
 })
 
@@ -30,11 +36,21 @@ const line: Line = {
   charged: 1_234_567,
   debt: 34_567,
   accountDebt: 4_567,
-  ...{ grouped: 0, covered: 0, coveredMicros: 0, hasGroups: false, access: true },
-  ...{ priceOf: 'plan GOLD', band: 'night', others: [], taxes: [], rounding: null },
+  grouped: 0,
+  covered: 0,
+  coveredMicros: 0,
+  hasGroups: false,
+  access: true,
+  priceOf: 'plan GOLD',
+  band: 'night',
+  others: [],
+  taxes: [],
+  rounding: null,
   tariff: {
     tiers: [{ units: UNLIMITED, interval: 1_000_000, price: 600_000, ceil: true }],
-    ...{ access: 34_567, extraDigits: 0, terms: null },
+    access: 34_567,
+    extraDigits: 0,
+    terms: null,
   },
   carried: null,
   lapsedUnits: 4,
@@ -70,11 +86,16 @@ describe('line', () => {
       plan: 'GOLD',
       billrun: '202604',
       usagev: 3_000_000,
-      ...{ in_group: 0, over_group: 0, out_group: 3_000_000, arategroups: [] },
+      in_group: 0,
+      over_group: 0,
+      out_group: 3_000_000,
+      arategroups: [],
       priced_usagev: 2_000_000,
       rates: [
         {
-          ...{ tariff_category: 'retail', key: 'DATA_10', add_to_retail: true },
+          tariff_category: 'retail',
+          key: 'DATA_10',
+          add_to_retail: true,
           pricing: { charge: 1.234567 },
         },
       ],
@@ -89,13 +110,24 @@ describe('line', () => {
       exact: { aprice: '1.234567', tax: '0', final_charge: '1.234567' },
       rating: [
         {
-          ...{ step: 'price', category: 'retail', rate: 'DATA_10', source: 'plan GOLD' },
-          ...{ band: 'night', method: 'tiered', units: 2_000_000, amount: '1.234567' },
+          step: 'price',
+          category: 'retail',
+          rate: 'DATA_10',
+          source: 'plan GOLD',
+          band: 'night',
+          method: 'tiered',
+          units: 2_000_000,
+          amount: '1.234567',
           part: 'charge',
         },
         {
-          ...{ step: 'tier', tier: 1, units: 2_000_000, interval: 1_000_000, intervals: '2' },
-          ...{ price: '0.6', amount: '1.2' },
+          step: 'tier',
+          tier: 1,
+          units: 2_000_000,
+          interval: 1_000_000,
+          intervals: '2',
+          price: '0.6',
+          amount: '1.2',
         },
         { step: 'access', amount: '0.034567' },
         { step: 'bucket', owner: 'account', bucket: 2, include: 3, units: 1_000_000 },
@@ -103,7 +135,9 @@ describe('line', () => {
         { step: 'debt', money: '0.03' },
         { step: 'debt', owner: 'account', money: '0.004567' },
       ],
-      ...{ debt: 0.034567, debt_micros: 34_567, account_debt_micros: 4_567 },
+      debt: 0.034567,
+      debt_micros: 34_567,
+      account_debt_micros: 4_567,
       lapsed_usagev: 4,
       lapsed_micros: 5,
       payments: [
@@ -138,8 +172,13 @@ describe('line', () => {
     const grouped = { ...line, ...used, hasGroups: true, coveredMicros: 250_000, payments }
     const document = lineDocument(grouped)
     expect(document).toMatchObject({
-      ...{ usagev: 100, in_group: 86, over_group: 14, out_group: 0, priced_usagev: 14 },
-      ...{ group_cost: 0.25, group_cost_micros: 250_000 },
+      usagev: 100,
+      in_group: 86,
+      over_group: 14,
+      out_group: 0,
+      priced_usagev: 14,
+      group_cost: 0.25,
+      group_cost_micros: 250_000,
     })
     const balance_ref = { sid: 18, bucket_id: 1 }
     expect(document.arategroups).toEqual([
@@ -149,12 +188,20 @@ describe('line', () => {
     ])
     expect(document.payments.slice(3)).toEqual([
       {
-        ...{ owner: 'subscriber', bucket_id: 1, pp_includes_external_id: 0, counter: 'credit' },
-        ...{ cost: 0.1, cost_micros: 100_000 },
+        owner: 'subscriber',
+        bucket_id: 1,
+        pp_includes_external_id: 0,
+        counter: 'credit',
+        cost: 0.1,
+        cost_micros: 100_000,
       },
       {
-        ...{ owner: 'account', bucket_id: 8, pp_includes_external_id: 0, counter: 'credit' },
-        ...{ limit: 0.1, limit_micros: 100_000 },
+        owner: 'account',
+        bucket_id: 8,
+        pp_includes_external_id: 0,
+        counter: 'credit',
+        limit: 0.1,
+        limit_micros: 100_000,
       },
     ])
   })
@@ -180,7 +227,9 @@ describe('line', () => {
     const rounding = { mode: 'up', decimals: 0 } as const
     const document = lineDocument({ ...line, charged: 1_500_000, taxes, rounding })
     expect(document).toMatchObject({
-      ...{ aprice: 1.7094017094, aprice_micros: 1_500_000, final_charge: 2 },
+      aprice: 1.7094017094,
+      aprice_micros: 1_500_000,
+      final_charge: 2,
       tax_data: { total_amount: 0.2905982906, taxes: [{ key: 'DEFAULT_VAT' }] },
       before_rounding: { final_charge: 1.755, aprice: 1.5 },
     })
@@ -190,7 +239,10 @@ describe('line', () => {
     const payments = [paid({ amount: 50, counter: 'group/G/0/N', left: 25, total: 75 })]
     const fields = pricingFields({ ...line, used: 250, grouped: 50, priced: 200, payments }, 2)
     expect(fields).toMatchObject({
-      ...{ usagev: 2.5, in_group: 0.5, out_group: 2, priced_usagev: 2 },
+      usagev: 2.5,
+      in_group: 0.5,
+      out_group: 2,
+      priced_usagev: 2,
       arategroups: [{ usagev: 0.5, left: 0.25, total: 0.75 }],
     })
   })

@@ -65,7 +65,9 @@ describe('the names of a certificate', () => {
     ])
     const found = (...names: string[]) => peers.byCertificate(names)?.name
     expect([found('a.example.net'), found('x', 'b'), found('host.example.net')]).toEqual([
-      ...['own', 'own', 'host'],
+      'own',
+      'own',
+      'host',
     ])
     expect(found('own.net')).toBeUndefined()
     expect(found()).toBeUndefined()

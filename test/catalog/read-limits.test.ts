@@ -28,7 +28,10 @@ beforeAll(async () => {
   }
   server = await startMongoServer({ dataDir: join(folder, 'd'), socketPath, clock })
   catalog = await openCatalog({
-    ...{ url: server.url, database: 'test', timeoutMs: 20_000, appName: 'test' },
+    url: server.url,
+    database: 'test',
+    timeoutMs: 20_000,
+    appName: 'test',
     readTimeoutMs: 15_000,
   })
   const plans = Array.from({ length: 20_000 }, (_, n) => ({ name: `P${n}` }))

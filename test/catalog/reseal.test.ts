@@ -32,8 +32,12 @@ async function fill(catalog: Catalog, seal: (text: string) => string): Promise<v
   const auth = { protocols: [{ ...DIRECTORY, bind_password: seal('pw') }, { type: 'saml' }] }
   await writeStoredConfig(catalog, 'auth', () => auth, by)
   await catalog.secondfactors.insertOne({
-    ...{ _id: 'u1', username: 'ops', secret: seal('S1'), pending: seal('S2') },
-    ...{ enrolled_at: null, recovery: [] },
+    _id: 'u1',
+    username: 'ops',
+    secret: seal('S1'),
+    pending: seal('S2'),
+    enrolled_at: null,
+    recovery: [],
   })
 }
 
@@ -61,7 +65,8 @@ describe('stored secrets', () => {
     expect(value).toMatchObject([{ hash: expect.stringMatching(/^[0-9a-f]{64}$/) }, {}])
     expect(JSON.stringify([value, await catalog.audit.find().toArray()])).not.toMatch(/plain:|kkk/)
     expect(await resealAll(catalog, sealer, { nowMs: NOW_MS, actor: node })).toEqual({
-      ...{ sealed: 0, lost: [] },
+      sealed: 0,
+      lost: [],
     })
     expect(await catalog.audit.countDocuments({ type: 'reseal' })).toBe(2)
   })

@@ -19,14 +19,27 @@ import type { Payment, Session } from '../../src/domain/session.ts'
 import { lineOf } from '../recorder/accounts.ts'
 
 const bucketOf = (more: Partial<Bucket> = {}): Bucket => ({
-  ...{ id: 1, prepaidIncludeId: 1, kind: 'totalCost', usaget: '', priority: 1 },
-  ...{ fromMs: 0, toMs: 1, credited: 100, spent: 60, reserved: 10, free: 30, limit: 0 },
+  id: 1,
+  prepaidIncludeId: 1,
+  kind: 'totalCost',
+  usaget: '',
+  priority: 1,
+  fromMs: 0,
+  toMs: 1,
+  credited: 100,
+  spent: 60,
+  reserved: 10,
+  free: 30,
+  limit: 0,
   counter: '',
   ...more,
 })
 const ownerOf = (bucket: Partial<Bucket> = {}, more: Partial<OwnerState> = {}): OwnerState => ({
   ...emptyOwner(1, 11),
-  ...{ version: 5, owed: 20, repaid: 15, buckets: [bucketOf(bucket)] },
+  version: 5,
+  owed: 20,
+  repaid: 15,
+  buckets: [bucketOf(bucket)],
   ...more,
 })
 const texts = (differences: ReturnType<typeof checkConserved>) => differences.map(differenceText)
@@ -100,14 +113,34 @@ describe('within the ledger', () => {
 
 describe('what is recorded', () => {
   const operation: OperationLine = {
-    ...{ stamp: 'op', aid: 1, sid: 11, operationId: 'a', operation: 'inc', bucketId: 1 },
-    ...{ prepaidIncludeId: 1, kind: 'money', usaget: '', atMs: 0 },
-    ...{ amount: 100, before: 0, after: 85, repaid: 15 },
-    ...{ version: 1, priority: 0, fromMs: 0, toMs: 1 },
+    stamp: 'op',
+    aid: 1,
+    sid: 11,
+    operationId: 'a',
+    operation: 'inc',
+    bucketId: 1,
+    prepaidIncludeId: 1,
+    kind: 'money',
+    usaget: '',
+    atMs: 0,
+    amount: 100,
+    before: 0,
+    after: 85,
+    repaid: 15,
+    version: 1,
+    priority: 0,
+    fromMs: 0,
+    toMs: 1,
   }
   const payment = (owner: 0 | 1, bucketId: number, amount: number): Payment => ({
-    ...{ owner, bucketId, prepaidIncludeId: 1, kind: 'money', amount },
-    ...{ counter: '', left: 0, total: 0 },
+    owner,
+    bucketId,
+    prepaidIncludeId: 1,
+    kind: 'money',
+    amount,
+    counter: '',
+    left: 0,
+    total: 0,
   })
   const line: Line = {
     ...lineOf(1, 11, 'one'),
@@ -152,8 +185,14 @@ describe('what is recorded', () => {
       owner = result.owner
       const { bucket, amount, before, after, repaid, counted } = result
       const line: OperationLine = {
-        ...{ ...operation, version: owner.version, amount, before, after, repaid },
-        ...{ bucketId: bucket?.id ?? 0, usaget: bucket?.usaget ?? '' },
+        ...operation,
+        version: owner.version,
+        amount,
+        before,
+        after,
+        repaid,
+        bucketId: bucket?.id ?? 0,
+        usaget: bucket?.usaget ?? '',
         ...(bucket?.counter ? { counter: bucket.counter, limit: bucket.limit, counted } : {}),
       }
       addLine(balanceLineDocument(line, ''), own, own)

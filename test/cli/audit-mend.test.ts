@@ -11,14 +11,17 @@ import { lineOf } from '../recorder/accounts.ts'
 
 const owing = (sid: number, owed: number): OwnerState => ({
   ...emptyOwner(1, sid),
-  ...{ version: 4, owed },
+  version: 4,
+  owed,
 })
 
 /** Both owners as the ledger has them, and a line that the ledger has too little of. */
 function evidenceOf(account: OwnerState, subscriber: OwnerState, standing: Line, recorded: Line) {
   const line = lineDocument(recorded)
   const owners = [account, subscriber].map((state) => ({
-    ...{ state, sessions: [], sums: emptySums() },
+    state,
+    sessions: [],
+    sums: emptySums(),
     projected: state.owed === 0 ? [] : [balanceDocument(state, debtBucket(state), '')],
   }))
   const [shared, own] = owners.map(({ sums }) => sums)

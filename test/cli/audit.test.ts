@@ -29,8 +29,11 @@ const startTestDrain = async (): Promise<Drain> =>
     catalog: stores.catalog,
     log: silent,
     metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-    ...{ consumer: 'test', batchEntriesMax: 100, blockMs: 20 },
-    ...{ claimIdleMs: 1_000, claimEveryMs: 500 },
+    consumer: 'test',
+    batchEntriesMax: 100,
+    blockMs: 20,
+    claimIdleMs: 1_000,
+    claimEveryMs: 500,
   })
 
 beforeAll(async () => {
@@ -82,8 +85,16 @@ it('finds all accounts once, in one pass or in several', async () => {
 it('says so when every unit is accounted for', async () => {
   const report = await audit()
   expect(report).toMatchObject({
-    ...{ ok: true, accounts: 3, owners: 6, buckets: 3, sessions: 6, lines: 6 },
-    ...{ differences: [], moving: [], notRecorded: [], damaged: [] },
+    ok: true,
+    accounts: 3,
+    owners: 6,
+    buckets: 3,
+    sessions: 6,
+    lines: 6,
+    differences: [],
+    moving: [],
+    notRecorded: [],
+    damaged: [],
   })
   expect(reportLines(report)).toEqual([
     'accounts 3, owners 6, buckets 3, open sessions 6, lines 6',

@@ -63,7 +63,11 @@ async function check(document: unknown, message: unknown) {
   const text = typeof message === 'string' ? message : JSON.stringify(message)
   const sample = ['--sample', tollgate.file('sample', text)]
   const { code, stdout, stderr } = await tollgate.run(
-    ...['filetype', 'check', file, ...sample, '--json'],
+    'filetype',
+    'check',
+    file,
+    ...sample,
+    '--json',
   )
   expect(stderr).toBe('')
   const report = JSON.parse(stdout) as CheckReport
@@ -77,9 +81,19 @@ describe('tollgate filetype check', () => {
     const { code, ok, of, steps } = await check(GY, START)
     expect([code, ok]).toEqual([0, true])
     expect(steps).toEqual([
-      ...['document', 'message', 'request type', 'session', 'request number', 'event time'],
-      ...['services.0', 'services.1', 'subscriber', 'rating', 'request'],
-      ...['answer if granted', 'answer if denied'],
+      'document',
+      'message',
+      'request type',
+      'session',
+      'request number',
+      'event time',
+      'services.0',
+      'services.1',
+      'subscriber',
+      'rating',
+      'request',
+      'answer if granted',
+      'answer if denied',
     ])
     expect(of('message')?.result).toEqual(START)
     expect(of('request type')?.result).toEqual({
@@ -164,12 +178,11 @@ describe('tollgate filetype check', () => {
 
   it('warns of values that unescaping changes', async () => {
     const pairs = {
-      ...{
-        file_type: 'KV',
-        processor: { usaget_mapping: [{ usaget: 'data', volume_src: 'want' }] },
-      },
+      file_type: 'KV',
+      processor: { usaget_mapping: [{ usaget: 'data', volume_src: 'want' }] },
       realtime: {
-        ...{ request_type_field: 'type', session_id_fields: 'call' },
+        request_type_field: 'type',
+        session_id_fields: 'call',
         used_usagev_field: 'used',
       },
       customer_identification_fields: { '*': [{ src_key: 'line', target_key: 'msisdn' }] },
@@ -204,7 +217,11 @@ describe('tollgate filetype check', () => {
     const message = { ...START, '\u001b[2J': '\u001b[2J', units: [] }
     const ended = await tollgate.pipe(
       JSON.stringify(message),
-      ...['filetype', 'check', file, '--sample', '-'],
+      'filetype',
+      'check',
+      file,
+      '--sample',
+      '-',
     )
     expect(ended.code).toBe(1)
     expect(ended.stdout).toContain('document\n  file_type: "GY"\n')

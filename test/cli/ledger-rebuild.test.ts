@@ -64,7 +64,14 @@ async function run(settings: Partial<typeof SETTINGS> = {}): Promise<RestoredAcc
 }
 
 const owner = (sid: number, version: number, buckets: Bucket[], more = {}): OwnerState => ({
-  ...{ aid: 1, sid, version, nextBucketId: 9, owed: 0, repaid: 0, buckets, ...more },
+  aid: 1,
+  sid,
+  version,
+  nextBucketId: 9,
+  owed: 0,
+  repaid: 0,
+  buckets,
+  ...more,
 })
 
 async function project(state: OwnerState): Promise<void> {
@@ -80,8 +87,15 @@ const operation = (version: number, amount: number, more: Partial<OperationLine>
 }
 
 const paid = (amount: number, more: Partial<Payment> = {}): Payment => ({
-  ...{ owner: 0, bucketId: 1, prepaidIncludeId: 1, kind: 'money', amount },
-  ...{ counter: '', left: 0, total: 0, ...more },
+  owner: 0,
+  bucketId: 1,
+  prepaidIncludeId: 1,
+  kind: 'money',
+  amount,
+  counter: '',
+  left: 0,
+  total: 0,
+  ...more,
 })
 
 const usage = (stamp: string, payments: Payment[], debt = 0, sid = 1) =>
@@ -149,8 +163,14 @@ describe('gives back', () => {
     expect(await restored()).toMatchObject({ version: 2 + VERSIONS_SKIPPED, nextBucketId: 4 })
     expect((await restored()).buckets).toEqual([
       bucketOf(120, {
-        ...{ id: 3, kind: 'units', usaget: 'data', priority: 7, fromMs: 5, toMs: 77 },
-        ...{ spent: 30, free: 90 },
+        id: 3,
+        kind: 'units',
+        usaget: 'data',
+        priority: 7,
+        fromMs: 5,
+        toMs: 77,
+        spent: 30,
+        free: 90,
       }),
     ])
     expect(accountJson(account!).balances).toMatchObject([
@@ -317,7 +337,10 @@ it('a dry run reports the same, and writes nothing', async () => {
   const before = await contents(stores.ledger)
   const [account] = await run({ isDryRun: true })
   expect(accountJson(account!)).toMatchObject({
-    ...{ aid: 1, owners: 1, buckets: 1, losses: 0 },
+    aid: 1,
+    owners: 1,
+    buckets: 1,
+    losses: 0,
     money: { credited: 0.0001, voided: 0.00001, free: 0.0001 },
   })
   expect(await contents(stores.ledger)).toEqual(before)
@@ -374,10 +397,15 @@ describe('with the recorder', () => {
     const { ledger, catalog } = stores
     await run()
     drain = startDrain({
-      ...{ ledger: await stores.connect(), catalog, log: silent },
+      ledger: await stores.connect(),
+      catalog,
+      log: silent,
       metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-      ...{ consumer: 'test', batchEntriesMax: 100, blockMs: 20 },
-      ...{ claimIdleMs: 300, claimEveryMs: 100 },
+      consumer: 'test',
+      batchEntriesMax: 100,
+      blockMs: 20,
+      claimIdleMs: 300,
+      claimEveryMs: 100,
     })
     const audit = () => auditStores({ ledger, catalog, recording: watchRecording(ledger) })
     for (const aid of [1, 2, 3, 4, 5]) {

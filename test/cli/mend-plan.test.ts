@@ -8,9 +8,19 @@ import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucke
 import { FOREVER_MS } from '../../src/domain/time.ts'
 
 const UNITS: Bucket = {
-  ...{ id: 1, prepaidIncludeId: 2, kind: 'units', usaget: 'data', priority: 50 },
-  ...{ fromMs: 0, toMs: FOREVER_MS, limit: 0, counter: '' },
-  ...{ credited: 1_000, spent: 100, reserved: 50, free: 850 },
+  id: 1,
+  prepaidIncludeId: 2,
+  kind: 'units',
+  usaget: 'data',
+  priority: 50,
+  fromMs: 0,
+  toMs: FOREVER_MS,
+  limit: 0,
+  counter: '',
+  credited: 1_000,
+  spent: 100,
+  reserved: 50,
+  free: 850,
 }
 const MONEY: Bucket = { ...UNITS, id: 2, prepaidIncludeId: 1, kind: 'totalCost', usaget: '' }
 
@@ -30,7 +40,9 @@ function evidenceOf(
     ([id, said]) => [Number(id), { isCounter: false, ...said }] as const,
   )
   const owner: OwnerEvidence = {
-    ...{ state, sessions: [], sums: { ...emptySums(), ...sums, buckets: new Map(lines) } },
+    state,
+    sessions: [],
+    sums: { ...emptySums(), ...sums, buckets: new Map(lines) },
     projected: recorded.buckets.map((bucket) =>
       balanceDocument({ ...recorded, version: recordedVersion }, bucket, ''),
     ),

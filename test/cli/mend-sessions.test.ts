@@ -16,7 +16,9 @@ function openSession() {
   const grants = { requested: 50 }
   scene.send({ kind: 'start', sessionId: 's', services: [serviceRequest(grants)] })
   scene.send({
-    ...{ kind: 'update', sessionId: 's', requestNumber: 2 },
+    kind: 'update',
+    sessionId: 's',
+    requestNumber: 2,
     services: [serviceRequest({ ...grants, used: 30 })],
   })
   const session = scene.sessions.get('s') as Session
@@ -47,7 +49,10 @@ describe('an open session that lacks what is on record', () => {
     const { owner, session, standing } = openSession()
     const line = { ...standing, stamp: standing.stamp.replace(/-\d+$/, '-2'), used: 20, charged: 4 }
     const later: LaterLine = {
-      ...{ sessionKey: KEY, session, service: 1, segment: 2 },
+      sessionKey: KEY,
+      session,
+      service: 1,
+      segment: 2,
       recorded: lineDocument(line),
     }
     const first = { ...later, segment: 1 }

@@ -74,7 +74,8 @@ describe('tollgate peer add', () => {
     const names = ['--certificate', 'PGW1.example.net,pgw1']
     const { code, stdout } = await tollgate.run('peer', 'add', 'pgw-1', ...names)
     expect([code, stdout]).toEqual([
-      ...[0, 'pgw-1 may charge over HTTP by a certificate for pgw1.example.net or pgw1\n'],
+      0,
+      'pgw-1 may charge over HTTP by a certificate for pgw1.example.net or pgw1\n',
     ])
     const peers = await stored()
     expect(peers).toMatchObject([{ keys: [], certificate_names: ['pgw1.example.net', 'pgw1'] }])
@@ -127,7 +128,9 @@ describe('tollgate peer rotate', () => {
     const third = keyIn(await tollgate.run('peer', 'rotate', 'pgw-1', '--drop-old'))
     const last = compilePeers(await stored())
     expect([first, second, third].map((key) => last.byKey(key)?.name)).toEqual([
-      ...[undefined, undefined, 'pgw-1'],
+      undefined,
+      undefined,
+      'pgw-1',
     ])
   })
 })

@@ -50,7 +50,8 @@ it('erase a subscriber, who must have left, and show what was done', async () =>
   expect(refused.stderr).toContain('subscriber 71 is in force until')
   expect(await run('erase')).toMatchObject({ code: 2 })
   expect(await run('erase', '--sid', '5')).toMatchObject({
-    ...{ code: 1, stderr: 'tollgate: there is no subscriber 5\n' },
+    code: 1,
+    stderr: 'tollgate: there is no subscriber 5\n',
   })
   const done = await run('erase', '--sid', '70')
   expect(done).toMatchObject({ code: 0, stderr: '' })

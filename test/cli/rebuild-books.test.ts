@@ -22,17 +22,31 @@ const COUNTER = 'group/GOLD/0/CALLS'
 
 const group = (more: Partial<Bucket> = {}): Bucket => ({
   ...bucketOf(0, { kind: 'units', counter: COUNTER, limit: 100, toMs: NOW_MS + DAY_MS }),
-  ...{ spent: 40, reserved: 10, free: -50 },
+  spent: 40,
+  reserved: 10,
+  free: -50,
   ...more,
 })
 
 const owner = (sid: number, buckets: Bucket[]): OwnerState => ({
-  ...{ aid: 1, sid, version: 5, nextBucketId: 9, owed: 0, repaid: 0, buckets },
+  aid: 1,
+  sid,
+  version: 5,
+  nextBucketId: 9,
+  owed: 0,
+  repaid: 0,
+  buckets,
 })
 
 const paid = (more: Partial<Payment>): Payment => ({
-  ...{ owner: 0, bucketId: 1, prepaidIncludeId: 0, kind: 'units', amount: 1 },
-  ...{ counter: COUNTER, left: 0, total: 0 },
+  owner: 0,
+  bucketId: 1,
+  prepaidIncludeId: 0,
+  kind: 'units',
+  amount: 1,
+  counter: COUNTER,
+  left: 0,
+  total: 0,
   ...more,
 })
 
@@ -57,7 +71,10 @@ describe('counters', () => {
       '  subscriber 1, bucket 1: lines are ahead of its projection: credited 0, spent 5 more',
     ])
     expect(accountJson(account)).toMatchObject({
-      ...{ buckets: 0, counters: 1, money: { free: 0 }, units: { free: 0 } },
+      buckets: 0,
+      counters: 1,
+      money: { free: 0 },
+      units: { free: 0 },
       balances: [{ counter: COUNTER, spent: 45, free: -45 }],
     })
   })
@@ -97,7 +114,10 @@ describe('counters', () => {
 describe('what refunds of no event have credited', () => {
   const money = (credited: number) => ({
     ...bucketOf(credited, { toMs: NOW_MS + DAY_MS }),
-    ...{ credited, spent: 0, reserved: 0, free: credited },
+    credited,
+    spent: 0,
+    reserved: 0,
+    free: credited,
   })
   const refunded = (projected: number, topUp: number, amount: number) => {
     const books = new AccountBooks(1, { operationsMs: -1, countersMs: 0 })
@@ -105,7 +125,11 @@ describe('what refunds of no event have credited', () => {
     books.addProjection(balanceDocument(owner(1, [money(projected)]), money(projected), ''))
     const include = { externalId: 1, kind: 'totalCost', usaget: '', priority: 0, unlimited: false }
     const operation = {
-      ...{ include, amount: topUp, fromMs: 0, toMs: NOW_MS + DAY_MS, mode: 'inc' },
+      include,
+      amount: topUp,
+      fromMs: 0,
+      toMs: NOW_MS + DAY_MS,
+      mode: 'inc',
     } as BalanceOperation
     const done = operate({ ...owner(1, []), version: 0, nextBucketId: id }, operation, NOW_MS)
     books.addLine(balanceLineDocument(lineOfOperation(done, operation, 'o'), ''))
@@ -149,14 +173,30 @@ function lineOfOperation(
   const { bucket, amount, before, after, repaid, counted } = done
   const { id: bucketId = 0, prepaidIncludeId = 0, usaget = '', priority = 0 } = bucket ?? {}
   return {
-    ...{ stamp: operationId, aid: 1, sid: 1, operationId, operation, bucketId, prepaidIncludeId },
-    ...{ kind: bucket?.kind === 'units' ? 'units' : 'money', usaget, priority, atMs: NOW_MS },
-    ...{ amount, before, after, repaid, version: done.owner.version },
-    ...{ fromMs: bucket?.fromMs ?? NOW_MS, toMs: bucket?.toMs ?? NOW_MS },
+    stamp: operationId,
+    aid: 1,
+    sid: 1,
+    operationId,
+    operation,
+    bucketId,
+    prepaidIncludeId,
+    kind: bucket?.kind === 'units' ? 'units' : 'money',
+    usaget,
+    priority,
+    atMs: NOW_MS,
+    amount,
+    before,
+    after,
+    repaid,
+    version: done.owner.version,
+    fromMs: bucket?.fromMs ?? NOW_MS,
+    toMs: bucket?.toMs ?? NOW_MS,
     ...(bucket?.counter ? { counter: bucket.counter, limit: bucket.limit, counted } : {}),
     ...(operation === 'set' ? { asked: 30 } : {}),
     ...(operation === 'inc' ? { normalized: 5, asked: amount + 5 } : {}),
-    ...{ chargingType: 'Chargingplan', sourceRef: 'PLAN', additional: { a: 1 } },
+    chargingType: 'Chargingplan',
+    sourceRef: 'PLAN',
+    additional: { a: 1 },
   }
 }
 

@@ -15,8 +15,11 @@ beforeAll(async () => {
     catalog: stores.catalog,
     log: silent,
     metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-    ...{ consumer: 'test', batchEntriesMax: 100, blockMs: 20 },
-    ...{ claimIdleMs: 1_000, claimEveryMs: 500 },
+    consumer: 'test',
+    batchEntriesMax: 100,
+    blockMs: 20,
+    claimIdleMs: 1_000,
+    claimEveryMs: 500,
   })
   await topUp(stores.ledger, 1, 10, 1_000, 'first')
   await watchRecording(stores.ledger).reached(1)

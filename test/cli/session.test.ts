@@ -100,12 +100,21 @@ describe('tollgate session list', () => {
       0,
       [
         {
-          ...{ origin: GY, session_id: 'one', aid: 7, sid: 70, request_num: 0 },
-          ...{ opened: '2026-11-21T00:00:00.000Z', expires: '2100-01-01T00:00:00.000Z' },
+          origin: GY,
+          session_id: 'one',
+          aid: 7,
+          sid: 70,
+          request_num: 0,
+          opened: '2026-11-21T00:00:00.000Z',
+          expires: '2100-01-01T00:00:00.000Z',
           services: [
             {
-              ...{ rating_group: 10, service_identifier: null, usaget: 'data' },
-              ...{ reserved: 100, reserved_money: 0, used: 0 },
+              rating_group: 10,
+              service_identifier: null,
+              usaget: 'data',
+              reserved: 100,
+              reserved_money: 0,
+              used: 0,
             },
           ],
         },

@@ -105,7 +105,8 @@ describe('a newcomer', () => {
     const { code, stdout, stderr } = await product.run('audit', '--json')
     const report = JSON.parse(stdout)
     expect({ code, stderr, report }).toMatchObject({
-      ...{ code: 0, stderr: '' },
+      code: 0,
+      stderr: '',
       report: { ok: true, accounts: 1, owners: 5, sessions: 0, differences: [] },
     })
     expect(report.lines).toBeGreaterThan(6)

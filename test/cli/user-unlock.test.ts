@@ -39,7 +39,10 @@ describe('tollgate user unlock', () => {
     const [record, ...others] = await stores.catalog.audit.find().toArray()
     expect(others).toEqual([])
     expect(record).toMatchObject({
-      ...{ collection: 'users', type: 'unlock', key: USER, user: { by: 'cli' } },
+      collection: 'users',
+      type: 'unlock',
+      key: USER,
+      user: { by: 'cli' },
       new: { protocol: 'internal' },
     })
   })

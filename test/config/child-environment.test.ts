@@ -4,14 +4,26 @@ import { childEnvironment } from '../../src/config/child-environment.ts'
 import { nodeEnvironment, systemEnvironment } from '../../src/config/environment.ts'
 
 const system = {
-  ...{ PATH: '/bin', HOME: '/root', TZ: 'UTC', LANG: 'C.UTF-8', LC_ALL: 'C', TMPDIR: '/var/tmp' },
-  ...{ LD_LIBRARY_PATH: '/opt/lib', MALLOC_ARENA_MAX: '2' },
+  PATH: '/bin',
+  HOME: '/root',
+  TZ: 'UTC',
+  LANG: 'C.UTF-8',
+  LC_ALL: 'C',
+  TMPDIR: '/var/tmp',
+  LD_LIBRARY_PATH: '/opt/lib',
+  MALLOC_ARENA_MAX: '2',
 }
 const node = { NODE_ENV: 'production', NODE_OPTIONS: '--x', UV_THREADPOOL_SIZE: '8' }
 const settings = { TOLLGATE_SECRETS_KEY: 'k', TOLLGATE_CONFIG: 'a.yaml', TOLLGATE_MONGO_URL: 'm' }
 const others = {
-  ...{ AWS_SECRET_ACCESS_KEY: 's', GITHUB_TOKEN: 't', SSH_AUTH_SOCK: '/s', MYPATH: '/x' },
-  ...{ NPM_TOKEN: 'n', DATABASE_URL: 'd', NODE: '/bin/node', npm_config_registry: 'r' },
+  AWS_SECRET_ACCESS_KEY: 's',
+  GITHUB_TOKEN: 't',
+  SSH_AUTH_SOCK: '/s',
+  MYPATH: '/x',
+  NPM_TOKEN: 'n',
+  DATABASE_URL: 'd',
+  NODE: '/bin/node',
+  npm_config_registry: 'r',
 }
 const env = { ...system, ...node, ...settings, ...others }
 
@@ -27,7 +39,9 @@ describe('the environment of a process that this one starts', () => {
   it('has the settings, and those that are given in their place', () => {
     const given = { 'mongo.url': 'unix', 'realtime.port': 8181 }
     expect(childEnvironment(given, 'b.yaml', env)).toEqual({
-      ...{ ...system, ...node, ...settings },
+      ...system,
+      ...node,
+      ...settings,
       TOLLGATE_CONFIG: resolve('b.yaml'),
       TOLLGATE_MONGO_URL: 'unix',
       TOLLGATE_REALTIME_PORT: '8181',

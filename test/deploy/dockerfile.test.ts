@@ -64,7 +64,12 @@ describe('the image', () => {
     }
     const targets = copiesOf(final).map(({ target }) => target)
     expect(targets.sort()).toEqual([
-      ...['LICENSE', 'bin', 'dist/config', 'dist/src', 'node_modules', 'package.json'],
+      'LICENSE',
+      'bin',
+      'dist/config',
+      'dist/src',
+      'node_modules',
+      'package.json',
     ])
     expect(textsOf(build, 'RUN').at(-1)).toMatch(/^npm prune --omit=dev/)
   })

@@ -15,8 +15,14 @@ const close = { mode: 'close', bucketId: 1 } as const
 const out = { mode: 'transfer_out', bucketId: 1 } as const
 const counter = (more: Partial<Bucket> = {}) =>
   bucketOf({
-    ...{ prepaidIncludeId: 0, usaget: '', counter: 'group/GOLD/0/CALLS', limit: 100 },
-    ...{ credited: 0, spent: 40, reserved: 10, free: -50 },
+    prepaidIncludeId: 0,
+    usaget: '',
+    counter: 'group/GOLD/0/CALLS',
+    limit: 100,
+    credited: 0,
+    spent: 40,
+    reserved: 10,
+    free: -50,
     ...more,
   })
 const into = (bucket: Bucket, amount: number, counted = 0) =>

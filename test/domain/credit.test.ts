@@ -57,17 +57,19 @@ describe('crediting a bucket', () => {
   it('opens a bucket as its definition says, with the next id', () => {
     const result = credit(ownerOf([], { nextBucketId: 7 }), creditOf(25), 20)
     expect(result.bucket).toEqual({
-      ...{ id: 7, prepaidIncludeId: 1, kind: 'units', usaget: 'data', priority: 5 },
-      ...{
-        fromMs: 10,
-        toMs: 500,
-        credited: 25,
-        spent: 0,
-        reserved: 0,
-        counter: '',
-        free: 25,
-        limit: 0,
-      },
+      id: 7,
+      prepaidIncludeId: 1,
+      kind: 'units',
+      usaget: 'data',
+      priority: 5,
+      fromMs: 10,
+      toMs: 500,
+      credited: 25,
+      spent: 0,
+      reserved: 0,
+      counter: '',
+      free: 25,
+      limit: 0,
     })
     expect(result.owner.nextBucketId).toBe(8)
     expect(result.owner.buckets).toEqual([result.bucket])
@@ -122,7 +124,10 @@ describe('debt', () => {
     const number = (name: string) => Number(row[name])
     const free = number('free')
     const money = moneyOf(100, {
-      ...{ prepaidIncludeId: 2, spent: 100 - free, free, limit: number('limit') },
+      prepaidIncludeId: 2,
+      spent: 100 - free,
+      free,
+      limit: number('limit'),
     })
     const owner = ownerOf([money], { owed: number('debt') + 2, repaid: 2 })
     const result = credit(owner, creditOf(number('amount'), { include: MONEY }), 20)
@@ -162,7 +167,9 @@ describe('setting a bucket', () => {
 
   it('opens one where none is valid, and never goes below nothing', () => {
     expect(credit(ownerOf([]), creditOf(50, { mode: 'set' }), 20).bucket).toMatchObject({
-      ...{ id: 1, credited: 50, free: 50 },
+      id: 1,
+      credited: 50,
+      free: 50,
     })
     expect(() => credit(ownerOf([]), creditOf(-1, { mode: 'set' }), 20)).toThrow(
       InsufficientBalanceError,
@@ -212,7 +219,9 @@ describe('a limit of what may be free', () => {
     const more = { include: MONEY, mode, freeMax: number('most') }
     const result = credit(owner, creditOf(number('asked'), more), 20)
     expect(result).toMatchObject({
-      ...{ after: number('free after'), amount: number('amount'), normalized: number('cut') },
+      after: number('free after'),
+      amount: number('amount'),
+      normalized: number('cut'),
     })
     assertConserved(result.owner)
   })

@@ -37,7 +37,9 @@ function ownersFrom(text: string): { subscriber: OwnerState; account: OwnerState
 
 const PLAIN: Tariff = {
   tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }],
-  ...{ access: 0, extraDigits: 0, terms: null },
+  access: 0,
+  extraDigits: 0,
+  terms: null,
 }
 
 class Scene {
@@ -55,8 +57,14 @@ class Scene {
     const { subscriber, account, service } = this
     const order = bucketOrder(subscriber, account, paysFor('data'), atMs)
     const settled = settle(frozen({ subscriber, account, service }), {
-      ...{ used, requested: 0, exact: false, next: startOf(tariff), atMs, end: 'none' },
-      ...{ order, nextOrder: order },
+      used,
+      requested: 0,
+      exact: false,
+      next: startOf(tariff),
+      atMs,
+      end: 'none',
+      order,
+      nextOrder: order,
       ended: endedOrder(subscriber, account, paysFor('data'), atMs),
     })
     this.subscriber = settled.subscriber
@@ -151,7 +159,9 @@ describe('debt that a falling price takes back', () => {
       { ...tier, units: 10, price: 10 },
       { ...tier, units: UNLIMITED, price: 1 },
     ],
-    ...{ access: 0, extraDigits: 0, terms: { ...terms, minimum: 0, rounding: null } },
+    access: 0,
+    extraDigits: 0,
+    terms: { ...terms, minimum: 0, rounding: null },
   }
 
   it('is forgiven to the account that owes it', () => {

@@ -73,7 +73,10 @@ describe('the digest of a request', () => {
         services: [
           serviceRequest({ used: 9007199254740991, usedBefore: 9007199254740990 }),
           serviceRequest({
-            ...{ usaget: 'call', usedBefore: 0, calledNumber: '+44é𝄞', rateKey: 'CALL_1' },
+            usaget: 'call',
+            usedBefore: 0,
+            calledNumber: '+44é𝄞',
+            rateKey: 'CALL_1',
           }),
         ],
       },

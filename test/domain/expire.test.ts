@@ -68,7 +68,11 @@ describe('an abandoned session', () => {
   it('ends the line of each service that was used, and says what lapsed', () => {
     expect(
       expired.lines.map(({ stamp, version, state, used, lapsedUnits }) => ({
-        ...{ stamp, version, state, used, lapsedUnits },
+        stamp,
+        version,
+        state,
+        used,
+        lapsedUnits,
       })),
     ).toEqual([
       { stamp: 'k-0-1-1', version: 2, state: 'expired', used: 3, lapsedUnits: 7 },
@@ -80,7 +84,8 @@ describe('an abandoned session', () => {
     const { services, ...rest } = expired.session
     expect({ ...rest, services: session.services }).toEqual({
       ...session,
-      ...{ state: 'expired', expiresMs: 10_600 },
+      state: 'expired',
+      expiresMs: 10_600,
     })
     const nothing = { units: 0, slices: [], money: [] }
     expect(services.map(({ reservation }) => reservation)).toEqual([nothing, nothing, nothing])

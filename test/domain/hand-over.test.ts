@@ -155,10 +155,21 @@ it('brings any outcomes over as they are, their fields in their order', () => {
 })
 
 const update: ChargeRequest = {
-  ...{ kind: 'update', origin: 'pgw', sessionId: 'session-1', requestNumber: 1, stamp: '' },
-  ...{ rules: '', subscriberKey: 'sid', subscriberValue: '100001', eventTimeMs: 0 },
-  ...{ eventTimeGiven: false, services: [serviceRequest({ usaget: 'data' })], fields: null },
-  ...{ wantBalances: false, pretend: false, refund: false },
+  kind: 'update',
+  origin: 'pgw',
+  sessionId: 'session-1',
+  requestNumber: 1,
+  stamp: '',
+  rules: '',
+  subscriberKey: 'sid',
+  subscriberValue: '100001',
+  eventTimeMs: 0,
+  eventTimeGiven: false,
+  services: [serviceRequest({ usaget: 'data' })],
+  fields: null,
+  wantBalances: false,
+  pretend: false,
+  refund: false,
 }
 
 it('hands over a batch that is larger than any before', () => {

@@ -113,14 +113,14 @@ export class ModelAccount {
     }
     if (step.used > 0) service.wasUsed = true
     if (service.segment === null && step.used > 0) begin(service, step)
-    if (service.segment !== null) this.use(service, service.segment, step)
+    if (service.segment !== null) this.#use(service, service.segment, step)
     if (step.used > 0) grow(service.segment!, 'open', answer)
     if (step.asked > 0) {
       if (service.segment !== null && service.segment.key !== step.key) {
         finish(service, 'ended', answer)
       }
       if (service.segment === null) begin(service, step)
-      this.grant(service, service.segment!, step, answer)
+      this.#grant(service, service.segment!, step, answer)
     }
     const last = service.segment
     if (last !== null && step.end === 'closed') finish(service, 'closed', answer)
@@ -153,7 +153,7 @@ export class ModelAccount {
   }
 
   /** Everything held goes back; then the units used are taken for good, one after the other. */
-  private use(service: ModelService, segment: ModelSegment, step: ModelStep): void {
+  #use(service: ModelService, segment: ModelSegment, step: ModelStep): void {
     const { units, money } = service
     service.units = []
     service.money = []
@@ -164,7 +164,7 @@ export class ModelAccount {
       if (payer === 'money') segment.priced += 1n
       else spend(segment, payer, 1n)
     }
-    let cost = this.chargeUpTo(segment)
+    let cost = this.#chargeUpTo(segment)
     for (const { bucket, micros } of money) {
       const part = least(cost, micros)
       cost -= part
@@ -174,18 +174,18 @@ export class ModelAccount {
     for (const payer of units.slice(step.used)) {
       if (payer !== 'money' && payer.to <= step.at) segment.lapsedUnits += 1n
     }
-    this.overUse(service, segment, step, step.used - within.length)
+    this.#overUse(service, segment, step, step.used - within.length)
     segment.used += BigInt(step.used)
   }
 
-  private overUse(service: ModelService, segment: ModelSegment, step: ModelStep, units: number) {
+  #overUse(service: ModelService, segment: ModelSegment, step: ModelStep, units: number) {
     if (units === 0) return
     const order = this.order(service.usaget, step.at)
-    const payers = this.payers(segment, order, units)
+    const payers = this.#payers(segment, order, units)
     for (const payer of payers) if (payer !== 'money') spend(segment, payer, 1n)
     const bought = payers.filter((payer) => payer === 'money').length
     segment.priced += BigInt(bought + units - payers.length)
-    let cost = this.chargeUpTo(segment)
+    let cost = this.#chargeUpTo(segment)
     const purses = order.filter(({ kind }) => kind !== 'units')
     for (const purse of purses) {
       const part = least(cost, most(0n, purse.free + purse.limit))
@@ -197,14 +197,14 @@ export class ModelAccount {
       spend(segment, onCredit, cost)
     } else {
       segment.debt += cost
-      const slot = this.debtor(service.usaget, order, step.at)
+      const slot = this.#debtor(service.usaget, order, step.at)
       if (slot === 1) segment.accountDebt += cost
       this.owed[slot] += cost
     }
   }
 
   /** Whose is the last source, by how good it is: money or units, valid or not any more. */
-  private debtor(usaget: string, order: readonly ModelBucket[], at: number): 0 | 1 {
+  #debtor(usaget: string, order: readonly ModelBucket[], at: number): 0 | 1 {
     const past = this.buckets
       .filter((bucket) => bucket.kind === 'totalCost' || bucket.usaget === usaget)
       .filter(({ to }) => to <= at)
@@ -214,9 +214,9 @@ export class ModelAccount {
     return sources?.at(-1)?.slot ?? 0
   }
 
-  private grant(service: ModelService, segment: ModelSegment, step: ModelStep, into: ModelAnswer) {
+  #grant(service: ModelService, segment: ModelSegment, step: ModelStep, into: ModelAnswer) {
     const order = this.order(service.usaget, step.at)
-    const payers = this.payers(segment, order, step.asked)
+    const payers = this.#payers(segment, order, step.asked)
     if (step.exact && payers.length < step.asked) {
       into.finalUnit = true
       return
@@ -242,12 +242,12 @@ export class ModelAccount {
     service.units = payers
     into.granted = payers.length
     into.endsAt = Math.min(...[...held].map(({ to }) => to))
-    const further = this.payers({ ...segment, priced, charged }, order, 1)
+    const further = this.#payers({ ...segment, priced, charged }, order, 1)
     into.finalUnit = payers.length < step.asked || further.length === 0
   }
 
   /** For each unit the first in order that can pay it; ends where nobody can. */
-  private payers(segment: ModelSegment, order: readonly ModelBucket[], units: number): Payer[] {
+  #payers(segment: ModelSegment, order: readonly ModelBucket[], units: number): Payer[] {
     const payers: Payer[] = []
     const taken = new Map<ModelBucket, bigint>()
     let priced = segment.priced
@@ -262,7 +262,7 @@ export class ModelAccount {
     return payers
   }
 
-  private chargeUpTo(segment: ModelSegment): bigint {
+  #chargeUpTo(segment: ModelSegment): bigint {
     const charged = priceOf(segment.tariff, segment.priced, segment.access)
     const cost = charged - segment.charged
     segment.charged = charged

@@ -107,7 +107,9 @@ describe('what is remembered', () => {
     for (const [index, number] of numbers.entries()) {
       const requestNumber = typeof number === 'number' ? number : -1
       answered = remember(answered, {
-        ...{ requestNumber, digest: index, outcome: outcomeOf(String(number)) },
+        requestNumber,
+        digest: index,
+        outcome: outcomeOf(String(number)),
       })
     }
     return answered.map(({ outcome }) => outcome.detail)

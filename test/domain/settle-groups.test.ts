@@ -67,8 +67,10 @@ const drawn: fc.Arbitrary<Drawn> = fc.record({
 })
 
 const PLAIN: Tariff = {
-  ...{ tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }] },
-  ...{ access: 0, extraDigits: 0, terms: null },
+  tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }],
+  access: 0,
+  extraDigits: 0,
+  terms: null,
 }
 const PERIOD = { fromMs: 0, toMs: 1000 }
 
@@ -78,16 +80,20 @@ class Trial {
   readonly services: ServiceSession[] = [0, 1].map((group) => emptyService(group, 'data', ''))
   readonly used = [0, 0]
   readonly ended: Segment[] = []
-  private readonly drawn: Drawn
-  private readonly payers: Payer[]
-  private hasOverUse = false
+  readonly #drawn: Drawn
+  readonly #payers: Payer[]
+  #hasOverUse = false
 
   constructor(story: Drawn) {
-    this.drawn = story
+    this.#drawn = story
     const { groups, credit, units, money } = story
     const own = [bucketOf({ credited: units, priority: 2 }), moneyOf(money, { id: 2 })]
     const counters = groups.map(({ kind, owner, total }, index) => ({
-      ...{ owner, counter: `group/PLAN/0/G${index}`, kind, ...PERIOD, total },
+      owner,
+      counter: `group/PLAN/0/G${index}`,
+      kind,
+      ...PERIOD,
+      total,
     }))
     const credits = credit === null ? [] : creditsOf(credit)
     const opened = openCounters(
@@ -97,30 +103,39 @@ class Trial {
     )
     this.subscriber = opened.owners.subscriber
     this.account = opened.owners.account!
-    this.payers = counters.map(({ owner }, index) => ({
-      ...{ owner, id: opened.ids[index]!, isGroup: true, alsoIn: null },
+    this.#payers = counters.map(({ owner }, index) => ({
+      owner,
+      id: opened.ids[index]!,
+      isGroup: true,
+      alsoIn: null,
     }))
     const [ownId, accountId] = opened.ids.slice(counters.length)
     if (ownId === undefined) return
     const alsoIn = accountId === undefined ? null : ({ owner: 1, id: accountId } as const)
-    this.payers.push({ owner: 0, id: ownId, isGroup: false, alsoIn })
+    this.#payers.push({ owner: 0, id: ownId, isGroup: false, alsoIn })
   }
 
   step(index: 0 | 1, used: number, asked: number, end: 'none' | 'closed'): Settlement {
-    const { tariff, wholesale, credit } = this.drawn
+    const { tariff, wholesale, credit } = this.#drawn
     const others: CategoryPrice[] =
       wholesale === null
         ? []
         : [{ category: 'wholesale', rateKey: 'W', tariff: wholesale, isAdded: true }]
-    const more = { payers: this.payers, others, isPrepaid: credit === null, hasGroups: true }
+    const more = { payers: this.#payers, others, isPrepaid: credit === null, hasGroups: true }
     const next = startOf(tariff, more)
     const { subscriber, account } = this
     const order = credit === null ? bucketOrder(subscriber, account, paysFor('data'), 0) : []
     const service = this.services[index]!
-    this.hasOverUse ||= used > service.reservation.units
+    this.#hasOverUse ||= used > service.reservation.units
     const settled = settle(frozen({ subscriber, account, service }), {
-      ...{ used, requested: asked, exact: false, next, atMs: 0, end },
-      ...{ order, nextOrder: order },
+      used,
+      requested: asked,
+      exact: false,
+      next,
+      atMs: 0,
+      end,
+      order,
+      nextOrder: order,
     })
     this.subscriber = settled.subscriber
     this.account = settled.account!
@@ -128,19 +143,19 @@ class Trial {
     this.used[index] = this.used[index]! + used
     for (const { segment, state } of settled.changes)
       if (state === 'closed') this.ended.push(segment)
-    this.judge()
+    this.#judge()
     return settled
   }
 
   /** Conservation at every step; no group overdrawn, and without over-use no credit. */
-  private judge(): void {
+  #judge(): void {
     assertConserved(this.subscriber)
     assertConserved(this.account)
     for (const bucket of [...this.subscriber.buckets, ...this.account.buckets]) {
       const held = bucket.spent + bucket.reserved
       const isCredit = bucket.counter === 'credit'
       if (bucket.counter === '') expect(bucket.free).toBeGreaterThanOrEqual(0)
-      else if (!isCredit || !this.hasOverUse) expect(held).toBeLessThanOrEqual(totalOf(bucket))
+      else if (!isCredit || !this.#hasOverUse) expect(held).toBeLessThanOrEqual(totalOf(bucket))
     }
   }
 }
@@ -213,7 +228,12 @@ describe('groups, limits and prices with terms', () => {
         atOnce.step(0, total, 0, 'closed')
         const told = ({ ended }: Trial) =>
           ended.map(({ used, grouped, covered, priced, charged, coveredMicros }) => ({
-            ...{ used, grouped, covered, priced, charged, coveredMicros },
+            used,
+            grouped,
+            covered,
+            priced,
+            charged,
+            coveredMicros,
           }))
         // Money of a group buys whole intervals: what one report begins, another goes on with.
         expect(told(inParts)).toEqual(told(atOnce))

@@ -111,41 +111,41 @@ interface Story {
 
 /** The same story told to the code and to the judge, step by step. */
 class Trial {
-  private owners: { subscriber: OwnerState; account: OwnerState }
-  private readonly services: ServiceSession[] = SERVICES.map((usaget, index) =>
+  #owners: { subscriber: OwnerState; account: OwnerState }
+  readonly #services: ServiceSession[] = SERVICES.map((usaget, index) =>
     emptyService(index, usaget, ''),
   )
-  private readonly model: ModelAccount
-  private readonly modelServices: ModelService[] = SERVICES.map((usaget) => modelService(usaget))
-  private readonly tariffs: readonly Tariff[]
-  private now = 0
+  readonly #model: ModelAccount
+  readonly #modelServices: ModelService[] = SERVICES.map((usaget) => modelService(usaget))
+  readonly #tariffs: readonly Tariff[]
+  #now = 0
 
   constructor({ buckets, tariffs }: Story) {
-    this.tariffs = tariffs
+    this.#tariffs = tariffs
     const modelBuckets: ModelBucket[] = []
     for (const [index, drawn] of buckets.entries()) {
       const id = modelBuckets.filter(({ slot }) => slot === drawn.slot).length + 1
       modelBuckets.push(modelBucket(drawn, id, index))
     }
-    this.model = new ModelAccount(modelBuckets)
-    this.owners = { subscriber: owner(modelBuckets, 0), account: owner(modelBuckets, 1) }
+    this.#model = new ModelAccount(modelBuckets)
+    this.#owners = { subscriber: owner(modelBuckets, 0), account: owner(modelBuckets, 1) }
   }
 
   step(drawn: DrawnStep): void {
-    this.now += drawn.later
-    if (drawn.topUp !== null) this.topUp(drawn.topUp)
-    const service = this.services[drawn.service]!
+    this.#now += drawn.later
+    if (drawn.topUp !== null) this.#topUp(drawn.topUp)
+    const service = this.#services[drawn.service]!
     const granted = service.reservation.units
     const used = Math.floor((granted * drawn.usedEighths) / 8) + drawn.overUse
     // A service that ends asks for nothing, as a release does.
     const asked = drawn.end === 'none' ? drawn.asked : 0
-    this.settle(drawn.service, { ...drawn, used, asked })
+    this.#settle(drawn.service, { ...drawn, used, asked })
   }
 
   close(end: 'closed' | 'expired'): void {
     const silent = { used: 0, asked: 0, exact: false, rate: 0 }
-    for (const index of SERVICES.keys()) this.settle(index, { ...silent, end })
-    const { subscriber, account } = this.owners
+    for (const index of SERVICES.keys()) this.#settle(index, { ...silent, end })
+    const { subscriber, account } = this.#owners
     for (const bucket of [...subscriber.buckets, ...account.buckets]) {
       expect(bucket.reserved).toBe(0)
     }
@@ -153,39 +153,45 @@ class Trial {
 
   /** It goes on with the segment that the service had, at its price; else it begins one. */
   late({ service: index, later, used, rate }: DrawnLate): void {
-    this.now += later
-    const kept = this.services[index]!.segment?.key
+    this.#now += later
+    const kept = this.#services[index]!.segment?.key
     const known = [0, 1, 2].find((candidate) => `rate ${candidate}` === kept)
     const step = { used, asked: 0, exact: false, end: 'expired' as const }
-    this.settle(index, { ...step, rate: known ?? rate }, known !== undefined)
+    this.#settle(index, { ...step, rate: known ?? rate }, known !== undefined)
   }
 
-  private settle(index: number, step: SettleStep, isKept = false): void {
+  #settle(index: number, step: SettleStep, isKept = false): void {
     const { used, asked, exact, end } = step
     const usaget = SERVICES[index]!
-    const tariff = this.tariffs[step.rate]!
-    const before = this.services[index]!
+    const tariff = this.#tariffs[step.rate]!
+    const before = this.#services[index]!
     const key = `rate ${step.rate}`
     const order = bucketOrder(
-      this.owners.subscriber,
-      this.owners.account,
+      this.#owners.subscriber,
+      this.#owners.account,
       paysFor(usaget),
-      this.now,
+      this.#now,
     )
-    const wantedOrder = this.model.order(usaget, this.now)
+    const wantedOrder = this.#model.order(usaget, this.#now)
     expect(order.map(({ owner, id }) => ({ owner, id }))).toEqual(
       wantedOrder.map(({ slot, id }) => ({ owner: slot, id })),
     )
     const next = startOf(tariff, { key, rateKey: key })
-    const { now: atMs } = this
-    const settled = settle(frozen({ ...this.owners, service: before }), {
-      ...{ used, requested: asked, exact, order, nextOrder: order, atMs, end },
-      ended: endedOrder(this.owners.subscriber, this.owners.account, paysFor(usaget), atMs),
+    const atMs = this.#now
+    const settled = settle(frozen({ ...this.#owners, service: before }), {
+      used,
+      requested: asked,
+      exact,
+      order,
+      nextOrder: order,
+      atMs,
+      end,
+      ended: endedOrder(this.#owners.subscriber, this.#owners.account, paysFor(usaget), atMs),
       next: isKept ? null : next,
     })
-    const judged = this.modelServices[index]!
+    const judged = this.#modelServices[index]!
     const modelStep = { used, asked, exact, key, tariff: modelTariff(tariff), at: atMs, end }
-    const answer = this.model.settle(judged, modelStep)
+    const answer = this.#model.settle(judged, modelStep)
     expect({
       granted: settled.granted,
       finalUnit: settled.finalUnit,
@@ -195,22 +201,22 @@ class Trial {
         return { number: segment.number, version: segment.version, state }
       }),
     }).toEqual(answer)
-    this.owners = { subscriber: settled.subscriber, account: settled.account! }
-    this.services[index] = settled.service
+    this.#owners = { subscriber: settled.subscriber, account: settled.account! }
+    this.#services[index] = settled.service
     judgeService(settled.service, judged)
-    this.judgeOwners()
-    if (asked > settled.granted && !exact) this.judgeMaximal(settled.service, usaget)
+    this.#judgeOwners()
+    if (asked > settled.granted && !exact) this.#judgeMaximal(settled.service, usaget)
   }
 
   /** After a grant cut short no units are left, and all money together buys not one unit more. */
-  private judgeMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
+  #judgeMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
     const { tariff, access, priced } = segment!
     const held = reservation.slices
       .filter(({ bucket }) => bucket === null)
       .reduce((sum, { units }) => sum + units, 0)
     const price = (units: number) => priceOf(modelTariff(tariff), BigInt(units), access)
     let pool = 0n
-    for (const { kind, free, limit } of this.model.order(usaget, this.now)) {
+    for (const { kind, free, limit } of this.#model.order(usaget, this.#now)) {
       const available = free + limit > 0n ? free + limit : 0n
       if (kind === 'units') expect(available).toBe(0n)
       else pool += available
@@ -218,32 +224,32 @@ class Trial {
     expect(price(priced + held + 1) - price(priced + held) > pool).toBe(true)
   }
 
-  private topUp({ bucket: index, amount }: { bucket: number; amount: number }): void {
-    const known = this.model.buckets.find(({ include }) => include === index)
+  #topUp({ bucket: index, amount }: { bucket: number; amount: number }): void {
+    const known = this.#model.buckets.find(({ include }) => include === index)
     if (known === undefined) return
     const { slot, kind, usaget, priority } = known
-    const toMs = this.now + 60
+    const toMs = this.#now + 60
     const fresh = { ...known, limit: 0n, credited: 0n, spent: 0n, reserved: 0n, free: 0n }
-    this.model.topUp({ ...fresh, from: this.now, to: toMs }, BigInt(amount), this.now)
+    this.#model.topUp({ ...fresh, from: this.#now, to: toMs }, BigInt(amount), this.#now)
     const include = { externalId: index, kind, usaget, priority } as PrepaidInclude
     const name = slot === 0 ? 'subscriber' : 'account'
-    const operation = { include, amount, fromMs: this.now, toMs, mode: 'inc' as const }
-    this.owners = {
-      ...this.owners,
-      [name]: credit(this.owners[name], operation, this.now).owner,
+    const operation = { include, amount, fromMs: this.#now, toMs, mode: 'inc' as const }
+    this.#owners = {
+      ...this.#owners,
+      [name]: credit(this.#owners[name], operation, this.#now).owner,
     }
-    this.judgeOwners()
+    this.#judgeOwners()
   }
 
-  private judgeOwners(): void {
-    const { subscriber, account } = this.owners
+  #judgeOwners(): void {
+    const { subscriber, account } = this.#owners
     for (const [slot, state] of [subscriber, account].entries()) {
       assertConserved(state)
-      const wanted = this.model.buckets.filter((bucket) => bucket.slot === slot)
+      const wanted = this.#model.buckets.filter((bucket) => bucket.slot === slot)
       expect(state.buckets.map(amounts)).toEqual(wanted.map(amounts))
       for (const { limit, free } of state.buckets) if (limit === 0) expect(free >= 0).toBe(true)
     }
-    const { owed, repaid } = this.model
+    const { owed, repaid } = this.#model
     expect([subscriber.owed, account.owed]).toEqual(owed.map(Number))
     expect([subscriber.repaid, account.repaid]).toEqual(repaid.map(Number))
   }
@@ -305,7 +311,12 @@ function modelTotals(segment: ModelSegment): ReturnType<typeof totals> {
     [...segment.paid].map(([bucket, amount]) => [`${bucket.slot}:${bucket.id}`, Number(amount)]),
   )
   return {
-    ...{ key, number, version, access, paid, late },
+    key,
+    number,
+    version,
+    access,
+    paid,
+    late,
     used: Number(segment.used),
     priced: Number(segment.priced),
     charged: Number(segment.charged),
@@ -332,8 +343,19 @@ function modelBucket(drawn: DrawnBucket, id: number, include: number): ModelBuck
   const usaget = kind === 'totalCost' ? '' : drawn.usaget
   const credited = BigInt(amount)
   return {
-    ...{ slot, id, include, kind, usaget, priority, from, to: from + days },
-    ...{ limit: BigInt(drawn.limit), credited, spent: 0n, reserved: 0n, free: credited },
+    slot,
+    id,
+    include,
+    kind,
+    usaget,
+    priority,
+    from,
+    to: from + days,
+    limit: BigInt(drawn.limit),
+    credited,
+    spent: 0n,
+    reserved: 0n,
+    free: credited,
   }
 }
 
@@ -343,10 +365,17 @@ function owner(buckets: readonly ModelBucket[], slot: 0 | 1): OwnerState {
     ...emptyOwner(1, slot === 0 ? 7 : 0),
     nextBucketId: own.length + 1,
     buckets: own.map((bucket) => ({
-      ...{ id: bucket.id, prepaidIncludeId: bucket.include, kind: bucket.kind },
-      ...{ usaget: bucket.usaget, priority: bucket.priority },
-      ...{ fromMs: bucket.from, toMs: bucket.to },
-      ...{ credited: Number(bucket.credited), spent: 0, reserved: 0, free: Number(bucket.free) },
+      id: bucket.id,
+      prepaidIncludeId: bucket.include,
+      kind: bucket.kind,
+      usaget: bucket.usaget,
+      priority: bucket.priority,
+      fromMs: bucket.from,
+      toMs: bucket.to,
+      credited: Number(bucket.credited),
+      spent: 0,
+      reserved: 0,
+      free: Number(bucket.free),
       limit: Number(bucket.limit),
       counter: '',
     })),

@@ -45,22 +45,28 @@ interface Step {
 class Scene {
   subscriber: OwnerState
   service = emptyService(-1, 'data', '')
-  private readonly tariff: Tariff
+  readonly #tariff: Tariff
 
   constructor(tariff: string, buckets: string | Bucket[]) {
-    this.tariff = tariffFrom(tariff)
+    this.#tariff = tariffFrom(tariff)
     this.subscriber = ownerOf(typeof buckets === 'string' ? bucketsFrom(buckets) : buckets)
   }
 
   step({ used = 0, requested = 0, key = 'a', tariff, atMs = 0, end, exact }: Step): Settlement {
     const { subscriber, service } = this
-    const start = startOf(tariff ?? this.tariff, { key })
+    const start = startOf(tariff ?? this.#tariff, { key })
     const order = bucketOrder(subscriber, null, paysFor('data'), atMs)
     const settled = settle(
       { subscriber, account: null, service },
       {
-        ...{ used, requested, exact: exact ?? false, next: start, atMs, end: end ?? 'none' },
-        ...{ order, nextOrder: order },
+        used,
+        requested,
+        exact: exact ?? false,
+        next: start,
+        atMs,
+        end: end ?? 'none',
+        order,
+        nextOrder: order,
       },
     )
     this.subscriber = settled.subscriber
@@ -243,8 +249,11 @@ describe('a segment', () => {
     const scene = new Scene('1/1', 'units 100')
     const versions: [number, string][] = []
     const steps: Step[] = [
-      ...[{ requested: 10 }, { used: 3, requested: 10 }, { requested: 10 }],
-      ...[{ used: 4 }, { end: 'closed' as const }],
+      { requested: 10 },
+      { used: 3, requested: 10 },
+      { requested: 10 },
+      { used: 4 },
+      { end: 'closed' as const },
     ]
     for (const step of steps) {
       for (const { segment, state } of scene.step(step).changes) {
@@ -305,7 +314,9 @@ describe('settlement', () => {
         { ...tier, units: 10, price: 10 },
         { ...tier, units: UNLIMITED, price: 1 },
       ],
-      ...{ access: 0, extraDigits: 0, terms: { ...terms, minimum: 0, rounding: null } },
+      access: 0,
+      extraDigits: 0,
+      terms: { ...terms, minimum: 0, rounding: null },
     }
     const scene = new Scene('1/1', 'money 60')
     expect(scene.step({ used: 10, tariff }).changes[0]?.segment).toMatchObject({ debt: 40 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { BSON, type Document } from 'bson'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseSort } from '../../src/embedded/mongo/query/sort.ts'
-import { Catalog, type IndexSpec } from '../../src/embedded/mongo/store/catalog.ts'
+import { CollectionCatalog, type IndexSpec } from '../../src/embedded/mongo/store/catalog.ts'
 import { type Plan, planQuery } from '../../src/embedded/mongo/store/plan.ts'
 import { Records } from '../../src/embedded/mongo/store/records.ts'
 import { Storage, StorageLostError } from '../../src/embedded/mongo/store/storage.ts'
@@ -12,7 +12,7 @@ import { type Doc, decode } from '../../src/embedded/mongo/values/document.ts'
 
 let folder: string
 let storage: Storage
-let catalog: Catalog
+let catalog: CollectionCatalog
 let records: Records
 const NS = 'db.c'
 
@@ -21,7 +21,7 @@ const typed = (doc: Document): Doc => decode(BSON.serialize(doc))
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tg-plan-'))
   storage = new Storage(folder, () => catalog.reload())
-  catalog = new Catalog(storage)
+  catalog = new CollectionCatalog(storage)
   records = new Records(storage, catalog)
   await catalog.open()
 })
@@ -142,7 +142,7 @@ describe('storage', () => {
 
   it('writes nothing after another server has opened the folder', async () => {
     const other = new Storage(folder, () => {})
-    await new Catalog(other).open()
+    await new CollectionCatalog(other).open()
     await other.close()
     const insert = storage.write(() => records.insert(NS, typed({ a: 1 })))
     await expect(insert).rejects.toBeInstanceOf(StorageLostError)

@@ -72,7 +72,10 @@ export const tariff: fc.Arbitrary<Tariff> = fc.record({
   terms: fc.option(
     fc.record({
       method: fc.constantFrom('tiered' as const, 'volume' as const),
-      ...{ unitScale: amount, factor: amount, factorDigits: amount, minimum: amount },
+      unitScale: amount,
+      factor: amount,
+      factorDigits: amount,
+      minimum: amount,
       rounding: fc.option(fc.record({ mode, step: amount })),
     }),
   ),
@@ -82,20 +85,33 @@ export const tariff: fc.Arbitrary<Tariff> = fc.record({
 const rarely = <T>(usual: T, rare: fc.Arbitrary<T>) => fc.oneof(fc.constant(usual), rare)
 
 const course: fc.Arbitrary<Course> = fc.record({
-  ...{ at: amount, ahead: amount, before: amount, access: fc.boolean(), credit: amount },
+  at: amount,
+  ahead: amount,
+  before: amount,
+  access: fc.boolean(),
+  credit: amount,
 })
 
 const carried: fc.Arbitrary<Carried | null> = fc.option(
   fc.record({
-    ...{ priced: course, covered: course, others: fc.array(course, { maxLength: 2 }) },
-    ...{ pricedSold: amount, coveredSold: amount, debt: amount, accountDebt: amount },
+    priced: course,
+    covered: course,
+    others: fc.array(course, { maxLength: 2 }),
+    pricedSold: amount,
+    coveredSold: amount,
+    debt: amount,
+    accountDebt: amount,
     payments: fc.array(payment, { maxLength: 2 }),
   }),
 )
 
 /** Of a segment and its line. */
 const priced = {
-  ...{ rateKey: text, plan: text, cycle: text, version: amount, tariff },
+  rateKey: text,
+  plan: text,
+  cycle: text,
+  version: amount,
+  tariff,
   priceOf: rarely('BASE', text),
   band: rarely('', text),
   others: rarely(
@@ -110,12 +126,19 @@ const priced = {
   ),
   rounding: fc.option(fc.record({ mode, decimals: fc.integer({ min: 0, max: 10 }) })),
   hasGroups: fc.boolean(),
-  ...{ access: fc.boolean(), used: amount, priced: amount, charged: amount, debt: amount },
+  access: fc.boolean(),
+  used: amount,
+  priced: amount,
+  charged: amount,
+  debt: amount,
   grouped: rarely(0, amount),
   covered: rarely(0, amount),
   coveredMicros: rarely(0, amount),
   accountDebt: rarely(0, amount),
-  ...{ lapsedUnits: amount, lapsedMicros: amount, firstMs: instant, lastMs: instant },
+  lapsedUnits: amount,
+  lapsedMicros: amount,
+  firstMs: instant,
+  lastMs: instant,
   payments: fc.array(payment, { maxLength: 3 }),
   late: fc.boolean(),
   carried,
@@ -123,7 +146,10 @@ const priced = {
 
 export const segment: fc.Arbitrary<Segment> = fc.record({
   ...priced,
-  ...{ key: text, number: amount, endMs: instant, isPrepaid: fc.boolean() },
+  key: text,
+  number: amount,
+  endMs: instant,
+  isPrepaid: fc.boolean(),
   payers: rarely([], fc.array(payer, { maxLength: 3 })),
 })
 
@@ -136,15 +162,15 @@ const identifier = rarely('', fc.constantFrom('7', '7,4294967295'))
 
 const service = fc.record({
   serviceIdentifier: identifier,
-  ...{ ratingGroup: fc.integer({ min: -1, max: 2 ** 32 }), usaget: text, calledNumber: text },
-  ...{
-    accessBorne: fc.boolean(),
-    othersBorne: fc.boolean(),
-    reportedMs: amount,
-    usedTotal: amount,
-    endedMicros: amount,
-    segmentsEnded: amount,
-  },
+  ratingGroup: fc.integer({ min: -1, max: 2 ** 32 }),
+  usaget: text,
+  calledNumber: text,
+  accessBorne: fc.boolean(),
+  othersBorne: fc.boolean(),
+  reportedMs: amount,
+  usedTotal: amount,
+  endedMicros: amount,
+  segmentsEnded: amount,
   segment: fc.option(segment),
   reservation: fc.oneof(
     fc.constant<Reservation>({ units: 0, slices: [], money: [] }),
@@ -158,12 +184,19 @@ const service = fc.record({
 
 const outcome = fc.record({
   reason: fc.constantFrom('granted' as const, 'noCredit' as const, 'barred' as const),
-  ...{ detail: text, aid: amount, sid: amount, transactionId: text },
+  detail: text,
+  aid: amount,
+  sid: amount,
+  transactionId: text,
   services: fc.array(
     fc.record({
-      ...{ ratingGroup: fc.integer({ min: -1 }), usaget: text },
+      ratingGroup: fc.integer({ min: -1 }),
+      usaget: text,
       reason: fc.constantFrom('granted' as const, 'noRate' as const, 'blocked' as const),
-      ...{ granted: amount, validityMs: amount, finalUnit: fc.boolean(), cost: amount },
+      granted: amount,
+      validityMs: amount,
+      finalUnit: fc.boolean(),
+      cost: amount,
       tariffChangeMs: rarely(0, instant),
       serviceIdentifier: identifier,
       parts: rarely(
@@ -180,7 +213,10 @@ const outcome = fc.record({
       fc.record({
         prepaidIncludeId: amount,
         kind: fc.constantFrom('units' as const, 'money' as const),
-        ...{ usaget: text, free: amount, reserved: amount, toMs: instant },
+        usaget: text,
+        free: amount,
+        reserved: amount,
+        toMs: instant,
         counter: rarely('', counter),
         debt: rarely(0, amount),
       }),
@@ -190,9 +226,14 @@ const outcome = fc.record({
 })
 
 export const session: fc.Arbitrary<Session> = fc.record({
-  ...{ aid: amount, sid: amount, origin: text, sessionId: text },
+  aid: amount,
+  sid: amount,
+  origin: text,
+  sessionId: text,
   state: fc.constantFrom('open' as const, 'closed' as const, 'expired' as const, 'denied' as const),
-  ...{ openedMs: instant, expiresMs: instant, processed: amount },
+  openedMs: instant,
+  expiresMs: instant,
+  processed: amount,
   client: fc.option(fc.record({ name: fc.string(), stateId: fc.nat() })),
   lastNumber: fc.integer({ min: -1, max: 2 ** 50 }),
   answered: fc.array(
@@ -204,8 +245,14 @@ export const session: fc.Arbitrary<Session> = fc.record({
 
 export const line: fc.Arbitrary<Line> = fc.record({
   ...priced,
-  ...{ stamp: text, aid: amount, sid: amount, origin: text, sessionId: text },
-  ...{ ratingGroup: fc.integer({ min: -1 }), usaget: text, calledNumber: text },
+  stamp: text,
+  aid: amount,
+  sid: amount,
+  origin: text,
+  sessionId: text,
+  ratingGroup: fc.integer({ min: -1 }),
+  usaget: text,
+  calledNumber: text,
   serviceIdentifier: identifier,
   state: fc.constantFrom('open' as const, 'ended' as const, 'closed' as const, 'expired' as const),
 })
@@ -221,10 +268,17 @@ export const likely: fc.Arbitrary<{ session: Session; sessionKey: string }> = fc
   .map(({ session: one, sessionKey: key, counts }) => {
     const answered = one.answered.map((answer, index) => {
       const services = one.services.map((service) => ({
-        ...{ ratingGroup: service.ratingGroup, usaget: service.usaget, reason: 'granted' as const },
-        ...{ granted: service.reservation.units, validityMs: 3_600_000, tariffChangeMs: 0 },
-        ...{ finalUnit: false, cost: service.endedMicros + (service.segment?.charged ?? 0) },
-        ...{ serviceIdentifier: service.serviceIdentifier, parts: null, quote: null },
+        ratingGroup: service.ratingGroup,
+        usaget: service.usaget,
+        reason: 'granted' as const,
+        granted: service.reservation.units,
+        validityMs: 3_600_000,
+        tariffChangeMs: 0,
+        finalUnit: false,
+        cost: service.endedMicros + (service.segment?.charged ?? 0),
+        serviceIdentifier: service.serviceIdentifier,
+        parts: null,
+        quote: null,
       }))
       const transactionId = `${key}-${one.openedMs.toString(36)}-${counts[index]}`
       const { aid, sid } = one

@@ -62,8 +62,16 @@ describe('a threshold', () => {
       return `${threshold.isExceeded ? 'over' : 'under'}${hasChanged ? ', changed' : ''}`
     })
     expect(verdicts).toEqual([
-      ...['under', 'under', 'over, changed', 'over', 'over', 'under, changed'],
-      ...['under', 'over, changed', 'over', 'under, changed'],
+      'under',
+      'under',
+      'over, changed',
+      'over',
+      'over',
+      'under, changed',
+      'under',
+      'over, changed',
+      'over',
+      'under, changed',
     ])
   })
 })

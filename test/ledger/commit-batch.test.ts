@@ -135,7 +135,9 @@ describe('what one account of a call is refused', () => {
     await seedAll(aids)
     const before = await contents(ledger)
     expect(await kinds([spending(1), odd, spending(3)])).toEqual([
-      ...['committed', 'corrupt', 'committed'],
+      'committed',
+      'corrupt',
+      'committed',
     ])
     expect((await entries()).flatMap(names)).toEqual(['1:1', '3:1'])
     const after = await contents(ledger)
@@ -158,7 +160,11 @@ describe('what one account of a call is refused', () => {
     }
     const before = await contents(ledger)
     expect(await kinds(aids.map(opening))).toEqual([
-      ...['committed', 'corrupt', 'conflict', 'claimed', 'committed'],
+      'committed',
+      'corrupt',
+      'conflict',
+      'claimed',
+      'committed',
     ])
     expect((await entries()).flatMap(names)).toEqual(['1:1', '5:1'])
     const after = await contents(ledger)
@@ -167,14 +173,19 @@ describe('what one account of a call is refused', () => {
       expect(after.get(key)).toBe(before.get(key))
     }
     expect(await ledger.findHomes(aids.map((aid) => keyOf(String(aid))))).toEqual([
-      ...[{ aid: 1, sid: 1 }, null, null, { aid: 9, sid: 9 }, { aid: 5, sid: 1 }],
+      { aid: 1, sid: 1 },
+      null,
+      null,
+      { aid: 9, sid: 9 },
+      { aid: 5, sid: 1 },
     ])
     const { client } = ledger.redis
     const places = PARTITIONS.map((partition) =>
       client.zrange(ledger.keys.expiry(partition), '0', '-1'),
     )
     expect((await Promise.all(places)).flat().sort()).toEqual([
-      ...[`1:1:${keyOf('1')}`, `5:1:${keyOf('5')}`],
+      `1:1:${keyOf('1')}`,
+      `5:1:${keyOf('5')}`,
     ])
   })
 

@@ -86,7 +86,10 @@ export function operationOf(operationId: string, amount: number): OperationLine 
     after: amount,
     repaid: 0,
     atMs: NOW_MS,
-    ...{ version: 1, priority: 0, fromMs: 0, toMs: FOREVER_MS },
+    version: 1,
+    priority: 0,
+    fromMs: 0,
+    toMs: FOREVER_MS,
   }
 }
 

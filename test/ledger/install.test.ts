@@ -107,7 +107,11 @@ it('denies nothing and writes nothing where the data is lost, or another than it
   const ledger = createLedger(redis, SETTINGS, 1)
   const wanted = [{ aid: 4, sid: 1, sessionKeys: [] }]
   const commit = {
-    ...{ aid: 4, claims: [], operation: null, lines: [], wantsTurn: false },
+    aid: 4,
+    claims: [],
+    operation: null,
+    lines: [],
+    wantsTurn: false,
     owners: [{ state: ownerOf(1, 1, [], 4), fence: -1, sessions: [] }],
     shared: { expectedVersion: -1, state: null },
   }

@@ -104,8 +104,13 @@ describe('declared keys and arguments', () => {
   const declared = new Map(allScripts.map((script) => [script.name, script]))
   const inputs: Record<string, unknown> = {
     expired: {
-      ...{ expiry: 'x', tombstones: 't', lease: 's' },
-      ...{ nowMs: 1, leaseMs: 2, limit: 3, token: 'a' },
+      expiry: 'x',
+      tombstones: 't',
+      lease: 's',
+      nowMs: 1,
+      leaseMs: 2,
+      limit: 3,
+      token: 'a',
     },
     reindex: { index: 'x', lease: 's', nowMs: 1, token: 'a', members: [] },
     fence: { owner: 'o', dirty: true, nowMs: 1 },
@@ -135,7 +140,7 @@ describe('declared keys and arguments', () => {
     const forget = { tombstones: 't', nowMs: 9, members } as never
     expect(declared.get('forget')?.keys(forget)).toEqual(['t', 'o'])
     expect(declared.get('forget')?.args(forget)).toEqual([9, 'm', 'f'])
-    const moving = { ...{ index: 'x', lease: 's', nowMs: 9, token: 'a' } }
+    const moving = { index: 'x', lease: 's', nowMs: 9, token: 'a' }
     const reindex = { ...moving, members: [{ member: 'm', score: 7 }] } as never
     expect(declared.get('reindex')?.keys(reindex)).toEqual(['x', 's'])
     expect(declared.get('reindex')?.args(reindex)).toEqual([9, 'a', 7, 'm'])

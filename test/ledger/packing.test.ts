@@ -67,7 +67,10 @@ describe(`packed values (seed ${SEED})`, () => {
       fc.property(line, (one) => {
         const payments = kinds.map((kind, bucketId) => ({
           ...payment,
-          ...{ kind, bucketId, amount: -bucketId - 1, owner: bucketId % 2 === 0 ? 0 : 1 },
+          kind,
+          bucketId,
+          amount: -bucketId - 1,
+          owner: bucketId % 2 === 0 ? 0 : 1,
         })) as Payment[]
         const record = { lines: [{ ...one, payments }], operations: [] }
         expect(unpackRecord(packRecord(record))).toEqual(record)
@@ -162,8 +165,16 @@ const KEY = 'FTKzLYViJvRYw8tEVjnfTG'
 
 const SERVICE = {
   serviceIdentifier: '',
-  ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false, othersBorne: false },
-  ...{ reportedMs: 0, usedTotal: 0, endedMicros: 0, segmentsEnded: 0, segment: null },
+  ratingGroup: 10,
+  usaget: 'data',
+  calledNumber: '',
+  accessBorne: false,
+  othersBorne: false,
+  reportedMs: 0,
+  usedTotal: 0,
+  endedMicros: 0,
+  segmentsEnded: 0,
+  segment: null,
   reservation: { units: 0, slices: [], money: [] },
 }
 

@@ -1,6 +1,6 @@
 /** Sessions that a restarted client has lost end; all others go on. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Client } from '../../src/domain/charge-request.ts'
+import type { CreditControlClient } from '../../src/domain/charge-request.ts'
 import { findSession } from '../../src/ledger/open-sessions.ts'
 import { endLostSessions } from '../../src/ledger/restarts.ts'
 import { openClientStates, pendingRestarts } from '../../src/store/client-states.ts'
@@ -30,14 +30,14 @@ beforeEach(async () => {
 })
 
 const GATEWAY = 'gw@r'
-const of = (stateId: number, name = GATEWAY): Client => ({ name, stateId })
+const of = (stateId: number, name = GATEWAY): CreditControlClient => ({ name, stateId })
 const MIB = 1_000_000
 
 async function send(
   kind: 'start' | 'update' | 'release',
   sid: number,
   number: number,
-  client: Client | null,
+  client: CreditControlClient | null,
   used = 0,
 ) {
   const services = [service(kind === 'release' ? -1 : MIB, used, { ratingGroup: 10 })]
@@ -46,7 +46,7 @@ async function send(
   return outcome
 }
 
-async function start(sid: number, client: Client | null): Promise<void> {
+async function start(sid: number, client: CreditControlClient | null): Promise<void> {
   await scene.credit(sid, MONEY, 1_000_000)
   expect(await send('start', sid, 0, client)).toMatchObject({ reason: 'granted' })
 }

@@ -217,7 +217,7 @@ describe('accounts that cannot be recorded', () => {
 
   it('get entries of their own, once, however many recorders do it', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
-    await scene.redis.client.xadd(stream(), '*', ...['1:1', '', 'r', 'damage', '2:2', 'a b'])
+    await scene.redis.client.xadd(stream(), '*', '1:1', '', 'r', 'damage', '2:2', 'a b')
     const { entries, unreadable } = await reader.read(100, 1)
     expect(unreadable).toMatchObject([{ aid: 1, isShared: true }])
     expect(entries).toMatchObject([
@@ -241,7 +241,7 @@ describe('accounts that cannot be recorded', () => {
 
   it('stay where they are if Redis is full', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
-    await scene.redis.client.xadd(stream(), '*', ...['1:1', '', '2:2', ''])
+    await scene.redis.client.xadd(stream(), '*', '1:1', '', '2:2', '')
     const { entries } = await reader.read(100, 1)
     await scene.redis.client.config('SET', 'maxmemory', '1')
     await expect(reader.keepApart(entries.slice(1))).rejects.toBeInstanceOf(StoreDownError)

@@ -134,7 +134,10 @@ describe('usage that is reported after the sweep', () => {
     const reader = await openStreamReader(scene.ledger, 'test')
     const { lines } = coalesce((await reader.read(1000, 1)).entries)
     return [...lines.values()].map(({ version, state, used, late: isLate }) => ({
-      ...{ version, state, used, late: isLate },
+      version,
+      state,
+      used,
+      late: isLate,
     }))
   }
 

@@ -9,7 +9,11 @@ const HOUR = 3600
 
 function band(name: string, more: Partial<TimeBand>): TimeBand {
   return {
-    ...{ name, days: new Set(), dates: new Set(), fromSecond: 0, toSecond: 24 * HOUR },
+    name,
+    days: new Set(),
+    dates: new Set(),
+    fromSecond: 0,
+    toSecond: 24 * HOUR,
     tariff: tariffFrom('1/1'),
     ...more,
   }

@@ -23,8 +23,11 @@ const DAY = 1440 * MINUTE
 function bandsOf(tariff: Tariff, other: Tariff): PriceSet {
   const always = { days: new Set<number>(), dates: new Set<string>() }
   const bands = Array.from({ length: 24 }, (_, hour) => ({
-    ...{ ...always, name: `late${hour}`, tariff: other },
-    ...{ fromSecond: hour * 3600 + 3000, toSecond: (hour + 1) * 3600 },
+    ...always,
+    name: `late${hour}`,
+    tariff: other,
+    fromSecond: hour * 3600 + 3000,
+    toSecond: (hour + 1) * 3600,
   }))
   return { tariff, bands }
 }

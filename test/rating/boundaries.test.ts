@@ -30,7 +30,7 @@ interface SetUp {
 
 class Call {
   readonly scene: Scene
-  private number = 0
+  #number = 0
 
   constructor({ price = MINUTES, night, buckets = [rich()], plan = {}, atMs }: SetUp) {
     const named = buckets.map((bucket) => [`${bucket.id}`, { slot: 0 as const, bucket }])
@@ -49,8 +49,8 @@ class Call {
   send(kind: RequestKind, seconds: number, more: Partial<ServiceRequest>) {
     this.scene.nowMs += seconds * SECOND
     const services = [serviceRequest({ usaget: 'call', ...more })]
-    this.number += 1
-    const outcome = this.scene.send({ kind, requestNumber: this.number, services })
+    this.#number += 1
+    const outcome = this.scene.send({ kind, requestNumber: this.#number, services })
     return outcome.services[0]
   }
 
@@ -206,8 +206,12 @@ describe('over the end of a billing cycle', () => {
 })
 
 const VOLUME = {
-  ...{ method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0 },
-  ...{ minimum: 0, rounding: null },
+  method: 'volume' as const,
+  unitScale: 1,
+  factor: 1,
+  factorDigits: 0,
+  minimum: 0,
+  rounding: null,
 }
 
 describe('over the edge of a time band', () => {

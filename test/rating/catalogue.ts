@@ -43,29 +43,58 @@ export function rateOf(
   )
   const usages = new Map([[usaget, { base: base === null ? null : priceFrom(base), plans }]])
   return {
-    ...{ id: `${key}@0`, key, fromMs: 0, toMs: 1e12, usages },
-    ...{ category: 'retail', addToRetail: true, play: '', params: {} },
-    ...{ taxHints: [], method: 'tiered', rounding: null },
+    id: `${key}@0`,
+    key,
+    fromMs: 0,
+    toMs: 1e12,
+    usages,
+    category: 'retail',
+    addToRetail: true,
+    play: '',
+    params: {},
+    taxHints: [],
+    method: 'tiered',
+    rounding: null,
     ...rest,
   }
 }
 
 export function planOf(name: string, more: Partial<PlanRevision> = {}): PlanRevision {
   return {
-    ...{ id: `${name}@0`, name, fromMs: 0, toMs: 1e12 },
-    ...{ connectionType: 'prepaid', disallowedRates: new Set<string>() },
-    ...{ services: [], facts: {}, prices: new Map(), groups: [] },
+    id: `${name}@0`,
+    name,
+    fromMs: 0,
+    toMs: 1e12,
+    connectionType: 'prepaid',
+    disallowedRates: new Set<string>(),
+    services: [],
+    facts: {},
+    prices: new Map(),
+    groups: [],
     ...more,
   }
 }
 
 export function profileOf(more: Partial<SubscriberProfile> = {}): SubscriberProfile {
   return {
-    ...{ id: 'profile', fromMs: 0, toMs: 1e12, aid: 1, sid: 7, plan: 'PREPAID', barred: false },
-    ...{ activeFromMs: 0, activeToMs: FOREVER_MS, planFromMs: 0 },
-    ...{ services: [], accountServices: [] },
-    ...{ overrides: [], creditLimit: null, accountCreditLimit: null },
-    ...{ timeZone: '', play: '', pool: null },
+    id: 'profile',
+    fromMs: 0,
+    toMs: 1e12,
+    aid: 1,
+    sid: 7,
+    plan: 'PREPAID',
+    barred: false,
+    activeFromMs: 0,
+    activeToMs: FOREVER_MS,
+    planFromMs: 0,
+    services: [],
+    accountServices: [],
+    overrides: [],
+    creditLimit: null,
+    accountCreditLimit: null,
+    timeZone: '',
+    play: '',
+    pool: null,
     ...more,
   }
 }
@@ -100,7 +129,10 @@ export function contextOf(catalogue: Catalogue, calculators: object = {}): Ratin
   const finder = new RateFinder(compileCalculators(calculators), ['{USAGET}'])
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   return {
-    ...{ catalogue, finder, calendar: { zone: 'UTC', cycleDay: 1 }, defaultTax: null },
+    catalogue,
+    finder,
+    calendar: { zone: 'UTC', cycleDay: 1 },
+    defaultTax: null,
     cycleAt: createCycleFinder('UTC', 1),
     mapTax: () => null,
     isFreeNumber: () => false,

@@ -32,7 +32,10 @@ describe('a retransmission', () => {
     expect(reasonOf(1, 1)).toBe('unknownSession')
     scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
     expect([reasonOf(3, 1), reasonOf(3, 1), reasonOf(3, 2), reasonOf(2, 1)]).toEqual([
-      ...['granted', 'granted', 'numberReused', 'outOfOrder'],
+      'granted',
+      'granted',
+      'numberReused',
+      'outOfOrder',
     ])
     scene.send({ kind: 'release', requestNumber: 4, services: [] })
     expect(reasonOf(5, 1)).toBe('sessionClosed')
@@ -139,7 +142,10 @@ describe('the report of balances', () => {
       scene.send({ kind: 'start', requestNumber: 0, services: [] })
       const services = [data(-1, 500)]
       const { balances } = scene.send({
-        ...{ kind: 'update', requestNumber: 1, services, wantBalances: true },
+        kind: 'update',
+        requestNumber: 1,
+        services,
+        wantBalances: true,
       })
       expect(balances).toMatchObject(wanted)
       expect(balances).toHaveLength(wanted.length)

@@ -53,7 +53,9 @@ function use(scene: Scene, asked: number, more: Partial<ChargeRequest> = {}) {
   const inGroup = sum(({ grouped, covered }) => grouped + covered)
   const [line] = lines
   return {
-    ...{ granted, inGroup, charged: sum(({ charged }) => charged) },
+    granted,
+    inGroup,
+    charged: sum(({ charged }) => charged),
     beyond: granted - inGroup === 0 ? 'none' : line?.hasGroups ? 'over' : 'out',
     priceOf: line?.priceOf,
     reason: first.services[0]?.reason ?? first.reason,
@@ -118,8 +120,13 @@ describe('the price', () => {
   const own = { plansPrices: { PREPAID: '3/1' }, ...FAR }
   const service = serviceOf('CHEAP', { prices: pricesOf('CALL', 'call', '5/1') })
   const override = (more: Partial<Override>): Override => ({
-    ...{ type: 'service', key: 'CHEAP', serviceId: 0, conditions: [] },
-    ...{ prices: pricesOf('CALL', 'call', '6/1'), groups: null, disallowedRates: null },
+    type: 'service',
+    key: 'CHEAP',
+    serviceId: 0,
+    conditions: [],
+    prices: pricesOf('CALL', 'call', '6/1'),
+    groups: null,
+    disallowedRates: null,
     ...more,
   })
   const held = { services: [heldOf('CHEAP', { serviceId: 4, quantity: 3 })] }
@@ -131,7 +138,8 @@ describe('the price', () => {
     [
       'a service, before the plan',
       {
-        ...{ services: [service], profile: held },
+        services: [service],
+        profile: held,
         plan: { prices: pricesOf('CALL', 'call', '4/1') },
       },
       ...([5, 'service CHEAP'] as const),
@@ -224,8 +232,12 @@ describe('a boundary of time', () => {
     tariff: tariffFrom('2/1'),
     bands: [
       {
-        ...{ name: 'night', days: new Set(), dates: new Set() },
-        ...{ fromSecond: 22 * 3600, toSecond: 6 * 3600, tariff: tariffFrom('1/1') },
+        name: 'night',
+        days: new Set(),
+        dates: new Set(),
+        fromSecond: 22 * 3600,
+        toSecond: 6 * 3600,
+        tariff: tariffFrom('1/1'),
       },
     ],
   }

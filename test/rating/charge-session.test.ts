@@ -29,7 +29,12 @@ describe('a data session', () => {
       | release 2 | data    | 1    |      | granted | 0     | 0     | 0     | 94     |
     `)
     expect(scene.lines.at(-1)).toMatchObject({
-      ...{ used: 456, priced: 250, charged: 50, debt: 0, state: 'closed', version: 2 },
+      used: 456,
+      priced: 250,
+      charged: 50,
+      debt: 0,
+      state: 'closed',
+      version: 2,
       payments: [
         { owner: 0, bucketId: 1, kind: 'units', amount: 200 },
         { owner: 1, bucketId: 1, kind: 'units', amount: 6 },
@@ -158,8 +163,10 @@ describe('a change of rate or cycle', () => {
     )
     // Thirty of the thirty-one days, and so four of the five units, were in the first cycle.
     expect(told).toEqual([
-      ...['1 1 ended 202608 15 4', '2 1 ended 202608 4 0'],
-      ...['3 1 open 202609 1 0', '3 2 closed 202609 2 7'],
+      '1 1 ended 202608 15 4',
+      '2 1 ended 202608 4 0',
+      '3 1 open 202609 1 0',
+      '3 2 closed 202609 2 7',
     ])
   })
 
@@ -180,8 +187,8 @@ describe('a change of rate or cycle', () => {
   it('is not the only bound: a bucket that holds the grant may end before', () => {
     const toMs = START_MS + 600_000
     const scene = new Scene({
-      ...{ SHORT: { slot: 0, bucket: bucketOf({ credited: 20, priority: 9, toMs }) } },
-      ...{ MONEY: { slot: 0, bucket: moneyOf(100, { id: 2 }) } },
+      SHORT: { slot: 0, bucket: bucketOf({ credited: 20, priority: 9, toMs }) },
+      MONEY: { slot: 0, bucket: moneyOf(100, { id: 2 }) },
     })
     const grant = (requestNumber: number, used: number) => {
       const kind = requestNumber === 0 ? 'start' : 'update'
@@ -204,7 +211,9 @@ describe('an event', () => {
     const scene = new Scene()
     const event = (sessionId: string, requested: number) =>
       scene.send({
-        ...{ kind: 'event', sessionId, requestNumber: 0 },
+        kind: 'event',
+        sessionId,
+        requestNumber: 0,
         services: [serviceRequest({ usaget: 'sms', requested })],
       })
     expect(event('a', 16).services).toMatchObject([{ reason: 'granted', granted: 16 }])

@@ -31,6 +31,8 @@ it.each([
 it('all must be met', () => {
   const [one, other] = [2, 3].map((value) => ({ op: 'eq' as const, field: 'quantity', value }))
   expect([meets([], FACTS), meets([one!], FACTS), meets([one!, other!], FACTS)]).toEqual([
-    ...[true, true, false],
+    true,
+    true,
+    false,
   ])
 })

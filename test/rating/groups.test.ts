@@ -101,7 +101,9 @@ describe('what is included', () => {
     ]
     const held = { services: ['A', 'B', 'C'].map((name) => heldOf(name, { quantity: 2 })) }
     expect(included({}, services, held)).toEqual([
-      ...['A/0/G 100 @0', 'B/0/G 50 @0', `C/0/G ${UNLIMITED_TOTAL} @0`],
+      'A/0/G 100 @0',
+      'B/0/G 50 @0',
+      `C/0/G ${UNLIMITED_TOTAL} @0`,
     ])
   })
 
@@ -109,7 +111,10 @@ describe('what is included', () => {
     const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
     const held = { services: [7, 8, 0, 0].map((serviceId) => heldOf('A', { serviceId })) }
     expect(included({}, services, held)).toEqual([
-      ...['A/7/G 1 @0', 'A/8/G 1 @0', 'A/0/G 1 @0', 'A/-1/G 1 @0'],
+      'A/7/G 1 @0',
+      'A/8/G 1 @0',
+      'A/0/G 1 @0',
+      'A/-1/G 1 @0',
     ])
   })
 
@@ -121,7 +126,9 @@ describe('what is included', () => {
       accountServices: [heldOf('B', { serviceId: 3 })],
     }
     expect(included({ groups }, services, held)).toEqual([
-      ...['PREPAID/0/G 10 @1', 'A/0/G 10 @1', 'B/3/G 2 @1'],
+      'PREPAID/0/G 10 @1',
+      'A/0/G 10 @1',
+      'B/3/G 2 @1',
     ])
   })
 
@@ -129,11 +136,15 @@ describe('what is included', () => {
     const pooled = [groupOf('G', 100, { sharing: 'pool' })]
     const services = [serviceOf('A', { groups: pooled })]
     const member = (plan: string, quantity: number, more = {}) => ({
-      ...{ plan, planFromMs: 0, timeZone: '' },
+      plan,
+      planFromMs: 0,
+      timeZone: '',
       services: [heldOf('A', { quantity, ...more })],
     })
     const pool = [
-      ...[member('PREPAID', 1), member('OTHER', 2), member('OTHER', 5, { toMs: AT })],
+      member('PREPAID', 1),
+      member('OTHER', 2),
+      member('OTHER', 5, { toMs: AT }),
       { plan: 'PREPAID', planFromMs: 0, timeZone: '', services: [] },
     ]
     const held = { services: [heldOf('A', { serviceId: 4 })], pool }
@@ -146,7 +157,10 @@ describe('what is included', () => {
       serviceOf(name, { groups: [groupOf('G', 100, { sharing: 'pool' })] }),
     )
     const pool = ['PREPAID', 'OTHER', 'OTHER'].map((plan) => ({
-      ...{ plan, planFromMs: 0, timeZone: '', services: [] },
+      plan,
+      planFromMs: 0,
+      timeZone: '',
+      services: [],
     }))
     const own = { services: [heldOf('WITH_OTHER')], accountServices: [heldOf('A')], pool }
     expect(included({}, services, own)).toEqual(['WITH_OTHER/0/G 200 @1', 'A/0/G 300 @1'])
@@ -163,7 +177,8 @@ describe('what is included', () => {
     const accountServices = [heldOf('A')]
     expect(included({}, services, { accountServices })).toEqual(['A/0/G 1 @1'])
     expect(included({}, services, { accountServices, services: [heldOf('A')] })).toEqual([
-      ...['A/0/G 1 @0', 'A/0/G 1 @1'],
+      'A/0/G 1 @0',
+      'A/0/G 1 @1',
     ])
   })
 

@@ -34,8 +34,13 @@ describe('what is held', () => {
   it('is told apart by its instance, where each has a price of its own', () => {
     const overrides = [1, 2].map(
       (serviceId): Override => ({
-        ...{ type: 'service', key: 'S', serviceId, conditions: [], prices: new Map() },
-        ...{ groups: null, disallowedRates: null },
+        type: 'service',
+        key: 'S',
+        serviceId,
+        conditions: [],
+        prices: new Map(),
+        groups: null,
+        disallowedRates: null,
       }),
     )
     const services = [1, 2].map((serviceId) => heldOf('S', { serviceId }))

@@ -33,12 +33,21 @@ function tax(id: string, fromMs: number, toMs: number): TaxRevision {
 }
 
 const NIGHT: TimeBand = {
-  ...{ name: 'night', days: new Set<number>(), dates: new Set<string>() },
-  ...{ fromSecond: 22 * 3600, toSecond: 6 * 3600, tariff: tariffFrom('1/1') },
+  name: 'night',
+  days: new Set<number>(),
+  dates: new Set<string>(),
+  fromSecond: 22 * 3600,
+  toSecond: 6 * 3600,
+  tariff: tariffFrom('1/1'),
 }
 const GROUP: IncludedGroup = {
-  ...{ name: 'G', kind: 'units', total: 100, usagets: new Set(['data']), rates: 'all' },
-  ...{ sharing: 'none', isPerQuantity: false },
+  name: 'G',
+  kind: 'units',
+  total: 100,
+  usagets: new Set(['data']),
+  rates: 'all',
+  sharing: 'none',
+  isPerQuantity: false,
 }
 
 /** Resolves when nothing keeps it in memory any more. */
@@ -103,7 +112,8 @@ describe('what was rated before', () => {
   it('is the answer for all limits of postpaid credit, of which each holds its own', () => {
     const context = newContext()
     const limits = [1, 2, 3, 4, 5, 6, 7].map((creditLimit) => ({
-      ...{ creditLimit, accountCreditLimit: creditLimit * 10 },
+      creditLimit,
+      accountCreditLimit: creditLimit * 10,
     }))
     const starts = [...limits, ...limits].map((limit) => {
       const profile = profileOf({ ...limit, plan: 'POSTPAID', toMs: FAR })
@@ -129,8 +139,13 @@ describe('what was rated before', () => {
     const first = newContext()
     const profiles = ['PREPAID', 'GOLD'].map((plan) => profileOf({ plan, toMs: FAR }))
     const override: Override = {
-      ...{ type: 'plan', key: 'GOLD', serviceId: 0, conditions: [] },
-      ...{ prices: null, groups: null, disallowedRates: null },
+      type: 'plan',
+      key: 'GOLD',
+      serviceId: 0,
+      conditions: [],
+      prices: null,
+      groups: null,
+      disallowedRates: null,
     }
     profiles.push(profileOf({ plan: 'GOLD', overrides: [override], toMs: FAR }))
     const rateAll = (context: RatingContext) =>

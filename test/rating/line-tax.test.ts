@@ -7,7 +7,11 @@ import { propertyRuns } from '../domain/property-runs.ts'
 import { readTable } from '../domain/table.ts'
 
 const ruleOf = (key: string, rate: string, isEmbedded = false): TaxRule => ({
-  ...{ key, description: key === 'DEFAULT_VAT' ? 'VAT' : key, type: 'vat', rate, isEmbedded },
+  key,
+  description: key === 'DEFAULT_VAT' ? 'VAT' : key,
+  type: 'vat',
+  rate,
+  isEmbedded,
 })
 const VAT = ruleOf('DEFAULT_VAT', '0.17')
 
@@ -76,8 +80,12 @@ describe('of a line', () => {
         total_tax: 0.17,
         taxes: [
           {
-            ...{ tax: 0.17, amount: 0.255, description: 'VAT', key: 'DEFAULT_VAT' },
-            ...{ type: 'vat', pass_to_customer: 1 },
+            tax: 0.17,
+            amount: 0.255,
+            description: 'VAT',
+            key: 'DEFAULT_VAT',
+            type: 'vat',
+            pass_to_customer: 1,
           },
         ],
       },
@@ -97,7 +105,8 @@ describe('of a line', () => {
   it('has an embedded tax in the price: its amount is kept, and 0 is due', () => {
     const { tax_data } = finalCharge(1_500_000, [ruleOf('IN', '0.17', true)], null)
     expect(tax_data).toMatchObject({
-      ...{ total_amount: 0, total_tax: 0.17 },
+      total_amount: 0,
+      total_tax: 0.17,
       taxes: [{ key: 'IN', amount: 0, embedded_amount: 0.255 }],
     })
   })

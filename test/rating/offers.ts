@@ -9,8 +9,13 @@ import { priceFrom } from './catalogue.ts'
 
 export function groupOf(name: string, total: number, more: Partial<IncludedGroup> = {}) {
   const group: IncludedGroup = {
-    ...{ name, kind: 'units', total, usagets: new Set<string>(), rates: 'all' },
-    ...{ sharing: 'none', isPerQuantity: true },
+    name,
+    kind: 'units',
+    total,
+    usagets: new Set<string>(),
+    rates: 'all',
+    sharing: 'none',
+    isPerQuantity: true,
     ...more,
   }
   return group
@@ -18,8 +23,15 @@ export function groupOf(name: string, total: number, more: Partial<IncludedGroup
 
 export function serviceOf(name: string, more: Partial<ServiceRevision> = {}): ServiceRevision {
   return {
-    ...{ id: `${name}@0`, name, fromMs: 0, toMs: 1e15, prices: new Map(), groups: [] },
-    ...{ period: null, limitMonths: null, facts: { name } },
+    id: `${name}@0`,
+    name,
+    fromMs: 0,
+    toMs: 1e15,
+    prices: new Map(),
+    groups: [],
+    period: null,
+    limitMonths: null,
+    facts: { name },
     ...more,
   }
 }

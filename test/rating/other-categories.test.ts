@@ -47,8 +47,12 @@ function chargedFor(scene: Scene, requested: number, used: number, atMs = START_
 describe('an added category', () => {
   it('has bands of its own, at which usage is split', () => {
     const late: TimeBand = {
-      ...{ name: 'late', days: new Set(), dates: new Set() },
-      ...{ fromSecond: 3600, toSecond: 86_400, tariff: tariffFrom('5/1') },
+      name: 'late',
+      days: new Set(),
+      dates: new Set(),
+      fromSecond: 3600,
+      toSecond: 86_400,
+      tariff: tariffFrom('5/1'),
     }
     const scene = sceneOf(wholesaleOf('1/1', [late]), {}, 100_000)
     expect(chargedFor(scene, 100, 100, START_MS + 2 * HOUR)).toEqual([50 * 11, 50 * 15])

@@ -45,7 +45,10 @@ describe('rating a service', () => {
   it('names all that pricing depends on', () => {
     expect(rate(contextUntil(), FREE_PROFILE, DATA, JULY)).toEqual({
       start: startOf(tariffFrom('1/1'), {
-        ...{ key: 'DATA@0|PREPAID|202608|||', rateKey: 'DATA', plan: 'PREPAID', cycle: '202608' },
+        key: 'DATA@0|PREPAID|202608|||',
+        rateKey: 'DATA',
+        plan: 'PREPAID',
+        cycle: '202608',
         endMs: AUGUST,
       }),
       wanted: { groups: [], credit: null, oldestMs: Date.UTC(2026, 5, 1) },
@@ -129,7 +132,13 @@ describe('a charge program', () => {
       buildProgram(catalogue, owners, null, next, { ...request, atMs })
     const payer = (owner: 0 | 1, id: number) => ({ owner, id, isGroup: false, alsoIn: null })
     expect(program(99)).toEqual({
-      ...{ used: 3, requested: 7, exact: true, next, atMs: 99, end: 'closed', order: [] },
+      used: 3,
+      requested: 7,
+      exact: true,
+      next,
+      atMs: 99,
+      end: 'closed',
+      order: [],
       nextOrder: [payer(0, 2), payer(1, 3), payer(0, 1)],
     })
     expect(program(100).nextOrder).toEqual([payer(1, 3), payer(0, 1)])

@@ -68,7 +68,8 @@ describe('a part of an event', () => {
     take('sms', 10)
     expect(free()).toBe(70)
     expect(back('sms', 3)).toMatchObject({
-      ...{ reason: 'granted', cost: 21 },
+      reason: 'granted',
+      cost: 21,
       services: [{ usaget: 'sms', granted: 3, cost: 21 }],
     })
     expect(scene.bucket('MONEY')).toMatchObject({ free: 79, spent: 21, credited: 100 })
@@ -103,7 +104,8 @@ describe('a part of an event', () => {
     const { scene, take, back, free } = sceneOf()
     take('sms', 10)
     expect(back('money', 12)).toMatchObject({
-      ...{ reason: 'granted', cost: 18 },
+      reason: 'granted',
+      cost: 18,
       services: [{ usaget: 'money', granted: 12, cost: 18 }],
     })
     expect(free()).toBe(82)
@@ -168,7 +170,8 @@ describe('a refund of no event', () => {
     const { scene, back, free } = sceneOf()
     const given = back('money', 250)
     expect(given).toMatchObject({
-      ...{ reason: 'granted', cost: -250 },
+      reason: 'granted',
+      cost: -250,
       services: [{ usaget: 'money', granted: 250 }],
     })
     expect(scene.bucket('MONEY')).toMatchObject({ free: 350, spent: 0, credited: 350 })

@@ -18,7 +18,9 @@ describe('an expression of a rule', () => {
   ])('%s on %s', (text, value, isMatch, rest) => {
     const regex = compileRegex(text, 'p')
     expect([regex.test(value), regex.test(value), regex.clear(value)]).toEqual([
-      ...[isMatch, isMatch, rest],
+      isMatch,
+      isMatch,
+      rest,
     ])
   })
 

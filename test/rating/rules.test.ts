@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { compileRules } from '../../src/rating/rules.ts'
 
 const none = {
-  ...{ rateCalculators: {}, customerIdentification: {}, countryPrefix: '', taxMapping: {} },
+  rateCalculators: {},
+  customerIdentification: {},
+  countryPrefix: '',
+  taxMapping: {},
 }
 const filter = (line_key: string) => ({
   call: { priorities: [{ filters: [{ type: 'match', rate_key: 'params.x', line_key }] }] },

@@ -11,7 +11,7 @@ import type { Line } from '../../src/domain/line.ts'
 import { lineOf, serviceTagOf } from '../../src/domain/lines.ts'
 import type { Session } from '../../src/domain/session.ts'
 import { chargeSession } from '../../src/rating/charge-session.ts'
-import type { Decision } from '../../src/rating/decision.ts'
+import type { ChargeDecision } from '../../src/rating/decision.ts'
 import { frozen } from '../domain/frozen.ts'
 import { bucketOf, moneyOf, ownerOf } from '../domain/owners.ts'
 import { requestOf, serviceRequest } from '../domain/requests.ts'
@@ -24,8 +24,11 @@ const DAY_MS = 86_400_000
 const ALWAYS = { fromMs: 0, toMs: START_MS + 1000 * DAY_MS }
 
 export const SETTINGS = {
-  ...{ validityMs: 3_600_000, graceMs: 60_000, replayMs: 600_000 },
-  ...{ refundMicrosMax: 1000, refundUnitsMax: 500 },
+  validityMs: 3_600_000,
+  graceMs: 60_000,
+  replayMs: 600_000,
+  refundMicrosMax: 1000,
+  refundUnitsMax: 500,
 }
 
 /** Prices in micros: data 2 per 10, a call 10 per begun minute and 5 once, an SMS 3. */
@@ -60,10 +63,10 @@ export class Scene {
   readonly sessions = new Map<string, Session>()
   /** Every line that was committed, in order. */
   readonly lines: Line[] = []
-  private readonly names: Named
+  readonly #names: Named
 
   constructor(names: Named = usualBuckets()) {
-    this.names = names
+    this.#names = names
     const of = (slot: 0 | 1) =>
       Object.values(names).flatMap((named) => (named.slot === slot ? [{ ...named.bucket }] : []))
     this.subscriber = ownerOf(of(0))
@@ -71,7 +74,7 @@ export class Scene {
   }
 
   /** Decides without committing. */
-  decide(more: Partial<ChargeRequest>): Decision {
+  decide(more: Partial<ChargeRequest>): ChargeDecision {
     const request = requestOf({ eventTimeMs: this.nowMs, ...more })
     const { subscriber, account, catalogue, profile, nowMs } = this
     const session = this.sessions.get(request.sessionId) ?? null
@@ -79,8 +82,11 @@ export class Scene {
       frozen({ subscriber, account, session }),
       { request, sessionKey: request.sessionId, digest: digestOf(request) },
       {
-        ...{ ...contextOf(catalogue, this.calculators), isFreeNumber: this.isFreeNumber },
-        ...{ profile, nowMs, settings: SETTINGS },
+        ...contextOf(catalogue, this.calculators),
+        isFreeNumber: this.isFreeNumber,
+        profile,
+        nowMs,
+        settings: SETTINGS,
       },
     )
   }
@@ -112,7 +118,7 @@ export class Scene {
   }
 
   topUp(name: string, amount: number): void {
-    const { slot, bucket } = this.names[name]!
+    const { slot, bucket } = this.#names[name]!
     const { prepaidIncludeId: externalId, kind, usaget, priority } = bucket
     const include = { externalId, kind, usaget, priority } as PrepaidInclude
     const { fromMs, toMs } = ALWAYS
@@ -122,7 +128,7 @@ export class Scene {
   }
 
   bucket(name: string): Bucket {
-    const { slot, bucket } = this.names[name]!
+    const { slot, bucket } = this.#names[name]!
     const owner = slot === 0 ? this.subscriber : this.account
     return owner.buckets.find(({ id }) => id === bucket.id)!
   }
@@ -138,10 +144,10 @@ export class Scene {
       if (row['request'] === '') groups.at(-1)!.push(row)
       else groups.push([row])
     }
-    for (const rows of groups) this.act(rows)
+    for (const rows of groups) this.#act(rows)
   }
 
-  private act(rows: Record<string, string>[]): void {
+  #act(rows: Record<string, string>[]): void {
     const action = rows[0]!['request']!
     const [verb = '', what = '', amount] = action.split(' ')
     if (verb === 'top-up') this.topUp(what, Number(amount))
@@ -161,11 +167,11 @@ export class Scene {
       const wanted = named.map(({ answer, units }) => ({ answer, units }))
       expect(answers, action).toEqual(wanted)
     }
-    this.check(action, rows.at(-1)!)
+    this.#check(action, rows.at(-1)!)
   }
 
-  private check(action: string, row: Record<string, string>): void {
-    const columns = Object.keys(row).filter((name) => name in this.names)
+  #check(action: string, row: Record<string, string>): void {
+    const columns = Object.keys(row).filter((name) => name in this.#names)
     const amounts = (name: string) => {
       const { free, reserved } = this.bucket(name)
       return reserved === 0 ? `${free}` : `${free}+${reserved}`

@@ -17,8 +17,12 @@ const prices: PriceSet = {
   tariff: tariffFrom('2/1'),
   bands: [
     {
-      ...{ name: 'night', days: new Set(), dates: new Set() },
-      ...{ fromSecond: 22 * 3600, toSecond: 6 * 3600, tariff: tariffFrom('1/1') },
+      name: 'night',
+      days: new Set(),
+      dates: new Set(),
+      fromSecond: 22 * 3600,
+      toSecond: 6 * 3600,
+      tariff: tariffFrom('1/1'),
     },
   ],
 }
@@ -60,7 +64,9 @@ describe('a grant', () => {
     const rate = rateOf('CALL', 'call', '1/1', { fromMs: 0, toMs })
     ending.catalogue = catalogueOf([rate], [planOf('PREPAID', FAR)])
     expect(send(ending, 'start', 0, { requested: 5 })).toMatchObject({
-      ...{ granted: 5, validityMs: 600_000, tariffChangeMs: 0 },
+      granted: 5,
+      validityMs: 600_000,
+      tariffChangeMs: 0,
     })
   })
 
@@ -146,7 +152,9 @@ describe('usage over a tariff change', () => {
     send(scene, 'start', 0, { requested: 600 })
     const report = (usedBefore: number) =>
       scene.send({
-        ...{ kind: 'update', requestNumber: 1, eventTimeMs: later },
+        kind: 'update',
+        requestNumber: 1,
+        eventTimeMs: later,
         services: [serviceRequest({ usaget: 'call', used: 9, usedBefore })],
       })
     expect(report(4).reason).toBe('granted')

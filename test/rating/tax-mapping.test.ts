@@ -5,7 +5,13 @@ import { catalogueOf, rateOf } from './catalogue.ts'
 
 function tax(key: string, params: Record<string, unknown>): TaxRevision {
   return {
-    ...{ id: key, key, description: key, rate: '0.1', isEmbedded: false, fromMs: 0, toMs: 1e12 },
+    id: key,
+    key,
+    description: key,
+    rate: '0.1',
+    isEmbedded: false,
+    fromMs: 0,
+    toMs: 1e12,
     params,
   }
 }

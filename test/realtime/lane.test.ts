@@ -41,14 +41,14 @@ function laneOf() {
   const push = (id: string, deadlineMs = 1_000): Pending => {
     const done = () => {}
     const pending: Pending = {
-      ...{
-        request: requestOf(id),
-        client: { isGone: false },
-        done,
-        isAside: false,
-        isReport: false,
-      },
-      ...{ deadlineMs, earlier: null, later: null },
+      request: requestOf(id),
+      client: { isGone: false },
+      done,
+      isAside: false,
+      isReport: false,
+      deadlineMs,
+      earlier: null,
+      later: null,
     }
     lane.push(pending)
     return pending
@@ -134,8 +134,14 @@ it('does not send what nobody waits for, and tells so', async () => {
 it('sends what reports usage also if its client has gone', async () => {
   const { lane, calls, events } = laneOf()
   lane.push({
-    ...{ request: requestOf('report'), client: { isGone: true }, done: () => {}, isAside: false },
-    ...{ isReport: true, deadlineMs: 1_000, earlier: null, later: null },
+    request: requestOf('report'),
+    client: { isGone: true },
+    done: () => {},
+    isAside: false,
+    isReport: true,
+    deadlineMs: 1_000,
+    earlier: null,
+    later: null,
   })
   await turn()
   expect(calls.map(({ ids }) => ids)).toEqual([['report']])

@@ -17,14 +17,12 @@ afterEach(async () => {
 })
 
 const slow = {
-  ...{
-    name: 'SLOW',
-    requestsPerSecond: 0.001,
-    burst: 10,
-    fileTypes: null,
-    diameter: null,
-    certificateNames: [],
-  },
+  name: 'SLOW',
+  requestsPerSecond: 0.001,
+  burst: 10,
+  fileTypes: null,
+  diameter: null,
+  certificateNames: [],
   allows: () => true,
 }
 

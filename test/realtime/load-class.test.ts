@@ -12,8 +12,11 @@ const of = (kind: ChargeRequest['kind'], service?: Partial<Parameters<typeof ser
   )
 
 const part = (requested: number, used: number) => ({
-  ...{ usaget: 'call', role: 'beside' as const, usedBefore: -1 },
-  ...{ requested, used },
+  usaget: 'call',
+  role: 'beside' as const,
+  usedBefore: -1,
+  requested,
+  used,
 })
 
 it('what ends a session is a termination, whatever it reports', () => {
@@ -51,6 +54,9 @@ it('what only pretends moves nothing, and is none of the two that wait', () => {
   const pretended = (kind: ChargeRequest['kind']) =>
     loadClassOf(requestOf('s', { kind, services, pretend: true }))
   expect((['start', 'event', 'update', 'release'] as const).map(pretended)).toEqual([
-    ...['opening', 'opening', 'asking', 'asking'],
+    'opening',
+    'opening',
+    'asking',
+    'asking',
   ])
 })

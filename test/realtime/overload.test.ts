@@ -33,8 +33,11 @@ let metrics: ReturnType<typeof createMetrics>
 
 /** Eight requests may always be under way: two and a half batches of one worker. */
 const SETTINGS = {
-  ...{ TOLLGATE_REALTIME_PORT: '0', TOLLGATE_DIAMETER_PORT: '0', ...NODE_SETTINGS },
-  ...{ TOLLGATE_REALTIME_WORKERS: '1', TOLLGATE_REALTIME_BATCHES_IN_FLIGHT_MAX: '1' },
+  TOLLGATE_REALTIME_PORT: '0',
+  TOLLGATE_DIAMETER_PORT: '0',
+  ...NODE_SETTINGS,
+  TOLLGATE_REALTIME_WORKERS: '1',
+  TOLLGATE_REALTIME_BATCHES_IN_FLIGHT_MAX: '1',
   TOLLGATE_REALTIME_BATCH_SIZE_MAX: '3',
   TOLLGATE_REALTIME_IN_FLIGHT_MAX: '100',
   TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '30000',
@@ -56,7 +59,10 @@ async function start(
     },
   })
   room = await startRealtime({
-    ...{ config, metrics, clock: systemClock, defaults: fileTypeDefaultsOf(config) },
+    config,
+    metrics,
+    clock: systemClock,
+    defaults: fileTypeDefaultsOf(config),
     log: createLogger({ name: 'test', level: 'silent' }),
     follow: async (listener) => {
       listener({ fileTypes: [], peers: compilePeers([]) })
@@ -93,8 +99,13 @@ async function charge(kind: Kind, session: string, fileType = 'json') {
   const socket = openSocket(room.port)
   open.push(socket)
   const fields = {
-    ...{ record_type: `${kind}_request`, session_id: session, request_num: 3 },
-    ...{ sid: 1, usaget: 'data', usagev: 5, event: kind === 'event' },
+    record_type: `${kind}_request`,
+    session_id: session,
+    request_num: 3,
+    sid: 1,
+    usaget: 'data',
+    usagev: 5,
+    event: kind === 'event',
   }
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${value}`)
   const isJson = fileType === 'json'
@@ -125,7 +136,9 @@ describe('while open sessions are served', () => {
     }
     const initial = await link.ask(command.creditControl, dataSession('gw;1', 0).initial(5))
     expect(initial.named).toMatchObject({
-      ...{ 'Result-Code': 3004, 'Session-Id': 'gw;1', 'CC-Request-Number': 0 },
+      'Result-Code': 3004,
+      'Session-Id': 'gw;1',
+      'CC-Request-Number': 0,
     })
     expect(initial.flags & (flags.error | flags.request)).toBe(flags.error)
     expect([await refused('new'), await refused('queue')]).toEqual([3, 0])

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
-import type { Client } from '../../src/realtime/lane.ts'
+import type { RequestSender } from '../../src/realtime/lane.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -30,7 +30,7 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
     ...options,
   })
   open.push(pool)
-  const ask = (request: ChargeRequest | string, client: Client = WAITING) =>
+  const ask = (request: ChargeRequest | string, client: RequestSender = WAITING) =>
     new Promise<ChargeOutcome>((resolve) => {
       pool.submit(typeof request === 'string' ? requestOf(request) : request, resolve, client)
     })

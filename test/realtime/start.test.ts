@@ -107,19 +107,20 @@ it('listens on the network without being opened, and then everybody authenticate
   const destination = { write: (line: string) => lines.push(line) }
   const log = createLogger({ name: 'test', level: 'warn', destination })
   const peer = {
-    ...{
-      name: 'PGW',
-      requestsPerSecond: 0,
-      burst: 0,
-      fileTypes: null,
-      diameter: null,
-      certificateNames: [],
-    },
+    name: 'PGW',
+    requestsPerSecond: 0,
+    burst: 0,
+    fileTypes: null,
+    diameter: null,
+    certificateNames: [],
     allows: () => true,
   }
   const peers = {
     byKey: (key: string) => (key === 'key-1' ? peer : null),
-    ...{ byOriginHost: () => null, byCertificate: () => null, all: [peer], skipped: [] },
+    byOriginHost: () => null,
+    byCertificate: () => null,
+    all: [peer],
+    skipped: [],
   }
   for (const openTo of ['loopback', 'nobody']) {
     const host = openTo === 'nobody' ? '127.0.0.1' : '0.0.0.0'

@@ -96,19 +96,48 @@ export function topUp(ledger: Ledger, aid: number, sid: number, amount: number, 
 /** What pricing depends on: nothing costs anything. */
 const FREE = {
   tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
-  ...{ access: false, priceOf: 'BASE', band: '', others: [], taxes: [], rounding: null },
-  ...{ carried: null, hasGroups: false, grouped: 0, covered: 0, coveredMicros: 0 },
+  access: false,
+  priceOf: 'BASE',
+  band: '',
+  others: [],
+  taxes: [],
+  rounding: null,
+  carried: null,
+  hasGroups: false,
+  grouped: 0,
+  covered: 0,
+  coveredMicros: 0,
 }
 
 /** A line that has used nothing yet. */
 export function lineOf(aid: number, sid: number, stamp: string): Line {
   return {
-    ...{ stamp, version: 0, aid, sid, origin: 'http', sessionId: stamp, ratingGroup: 10 },
+    stamp,
+    version: 0,
+    aid,
+    sid,
+    origin: 'http',
+    sessionId: stamp,
+    ratingGroup: 10,
     serviceIdentifier: '',
-    ...{ usaget: 'data', calledNumber: '', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
-    ...{ ...FREE, used: 0, priced: 0, charged: 0, debt: 0, accountDebt: 0, lapsedUnits: 0 },
+    usaget: 'data',
+    calledNumber: '',
+    rateKey: 'DATA',
+    plan: 'DEMO',
+    cycle: '202612',
+    ...FREE,
+    used: 0,
+    priced: 0,
+    charged: 0,
+    debt: 0,
+    accountDebt: 0,
+    lapsedUnits: 0,
     lapsedMicros: 0,
-    ...{ payments: [], firstMs: NOW_MS, lastMs: NOW_MS, state: 'open', late: false },
+    payments: [],
+    firstMs: NOW_MS,
+    lastMs: NOW_MS,
+    state: 'open',
+    late: false,
   }
 }
 
@@ -130,7 +159,9 @@ export async function use(ledger: Ledger, line: Line, units: number): Promise<Li
   const version = line.version + 1
   const segment = { ...newSegment(), version, used, payments: [{ ...paid, amount: used }] }
   const session = sessionOf({ aid, sid, origin, sessionId }, segment, NOW_MS + 3_600_000, {
-    ...{ units: 0, slices: [], money: [] },
+    units: 0,
+    slices: [],
+    money: [],
   })
   const sessionKey = sessionKeyOf(origin, sessionId)
   await commitOwner(ledger, state, [], [{ sessionKey, session, before: null }])
@@ -142,10 +173,26 @@ export async function use(ledger: Ledger, line: Line, units: number): Promise<Li
 
 function newSegment(): Segment {
   return {
-    ...{ key: 'DATA', rateKey: 'DATA', plan: 'DEMO', cycle: '202612' },
-    ...{ ...FREE, payers: [], isPrepaid: true, endMs: FOREVER_MS },
-    ...{ number: 1, version: 0, used: 0, priced: 0, charged: 0, debt: 0, accountDebt: 0 },
-    ...{ lapsedUnits: 0, lapsedMicros: 0, payments: [], firstMs: NOW_MS, lastMs: NOW_MS },
+    key: 'DATA',
+    rateKey: 'DATA',
+    plan: 'DEMO',
+    cycle: '202612',
+    ...FREE,
+    payers: [],
+    isPrepaid: true,
+    endMs: FOREVER_MS,
+    number: 1,
+    version: 0,
+    used: 0,
+    priced: 0,
+    charged: 0,
+    debt: 0,
+    accountDebt: 0,
+    lapsedUnits: 0,
+    lapsedMicros: 0,
+    payments: [],
+    firstMs: NOW_MS,
+    lastMs: NOW_MS,
     late: false,
   }
 }
@@ -157,20 +204,28 @@ function sessionOf(
   reservation: Reservation,
 ): Session {
   return {
-    ...{ ...identity, state: 'open', openedMs: NOW_MS, client: null, expiresMs },
-    ...{ lastNumber: 0, processed: 1, answered: [] },
+    ...identity,
+    state: 'open',
+    openedMs: NOW_MS,
+    client: null,
+    expiresMs,
+    lastNumber: 0,
+    processed: 1,
+    answered: [],
     services: [
       {
-        ...{ ratingGroup: 10, usaget: 'data', calledNumber: '', accessBorne: false },
+        ratingGroup: 10,
+        usaget: 'data',
+        calledNumber: '',
+        accessBorne: false,
         serviceIdentifier: '',
-        ...{
-          othersBorne: false,
-          reportedMs: 0,
-          ...{ usedTotal: 0, endedMicros: 0 },
-          segmentsEnded: 0,
-          segment,
-          reservation,
-        },
+        othersBorne: false,
+        reportedMs: 0,
+        usedTotal: 0,
+        endedMicros: 0,
+        segmentsEnded: 0,
+        segment,
+        reservation,
       },
     ],
   }
@@ -185,9 +240,13 @@ export async function commitOwner(
   const [reply] = await ledger.commit(
     [
       {
-        ...{ aid: state.aid, owners: [{ state, fence: -1, sessions }] },
-        ...{ shared: { expectedVersion: -1, state: null }, claims: [] },
-        ...{ operation: null, lines, wantsTurn: false },
+        aid: state.aid,
+        owners: [{ state, fence: -1, sessions }],
+        shared: { expectedVersion: -1, state: null },
+        claims: [],
+        operation: null,
+        lines,
+        wantsTurn: false,
       },
     ],
     NOW_MS,

@@ -15,7 +15,10 @@ beforeAll(async () => {
 afterAll(() => stores.close())
 
 const owing = (sid: number, version: number, owed: number, repaid = 0): OwnerState => ({
-  ...{ ...emptyOwner(1, sid), version, owed, repaid },
+  ...emptyOwner(1, sid),
+  version,
+  owed,
+  repaid,
   buckets: sid === 0 ? [] : [bucketOf(7)],
 })
 

@@ -209,11 +209,9 @@ describe('the recorder', () => {
       streams.map((stream) => stores.ledger.redis.client.xrange(stream, '-', '+')),
     )
     expect(left.flat().map(([, fields]) => fields)).toEqual([
-      ...[
-        ['84:84', ''],
-        ['86:86', ''],
-        ['87:87', ''],
-      ],
+      ['84:84', ''],
+      ['86:86', ''],
+      ['87:87', ''],
     ])
     expect(
       left

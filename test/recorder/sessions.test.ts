@@ -37,8 +37,15 @@ async function startTestDrain(consumer: string, batchEntriesMax: number): Promis
   const ledger = await connect()
   const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
   const drain = startDrain({
-    ...{ ledger, catalog: stores.catalog, log: silent, metrics, consumer, batchEntriesMax },
-    ...{ blockMs: 5, claimIdleMs: 100, claimEveryMs: 50 },
+    ledger,
+    catalog: stores.catalog,
+    log: silent,
+    metrics,
+    consumer,
+    batchEntriesMax,
+    blockMs: 5,
+    claimIdleMs: 100,
+    claimEveryMs: 50,
   })
   return {
     async stop(drainMs) {

@@ -44,9 +44,14 @@ async function openMany(aid: number, sid: number, count: number): Promise<void> 
 
 function sweeperOf(intervalMs: number, expired: number[]) {
   return startSweeper({
-    ...{ ledger, log, clock: { nowMs: () => NOW_MS + 2000 }, token: 'one' },
+    ledger,
+    log,
+    clock: { nowMs: () => NOW_MS + 2000 },
+    token: 'one',
     metrics: { sessionsExpired: (count) => expired.push(count) },
-    ...{ intervalMs, batchMax: 20, replayMs: REPLAY_MS },
+    intervalMs,
+    batchMax: 20,
+    replayMs: REPLAY_MS,
   })
 }
 

@@ -44,7 +44,8 @@ describe('log', () => {
     (name) => {
       const { log, text } = capture('info')
       const error = Object.assign(new Error(`dup key: { ${name}: 51, "${name}": "51" }`), {
-        ...{ aid: 51, sid: 51 },
+        aid: 51,
+        sid: 51,
         stack: '',
       })
       log.info({ [name]: 51, deep: [{ [name]: '51' }] })

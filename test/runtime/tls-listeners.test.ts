@@ -103,7 +103,9 @@ const starts: Record<string, (files: Files, limits: Limits) => Promise<World>> =
 }
 
 const sections: Record<string, string> = {
-  ...{ admin: 'admin.tls', native: 'realtime.tls', javascript: 'realtime.tls' },
+  admin: 'admin.tls',
+  native: 'realtime.tls',
+  javascript: 'realtime.tls',
   diameter: 'diameter.tls',
 }
 
@@ -139,7 +141,8 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
     return socket === null ? null : `${socket.getProtocol()} ${socket.getCipher().name}`
   }
   const only = (version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3', ciphers?: string) => ({
-    ...{ minVersion: version, maxVersion: version },
+    minVersion: version,
+    maxVersion: version,
     ...(ciphers === undefined ? {} : { ciphers: `${ciphers}:@SECLEVEL=0` }),
   })
   const subjectOf = async (port: number) => {

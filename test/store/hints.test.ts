@@ -36,9 +36,16 @@ it('brings hints as they were told, and passes over what is none', async () => {
 })
 
 it.each([
-  ...['', 'null', '7', '[]', '{}', '{"cause":"other","aid":1,"sid":1}'],
-  ...['{"cause":"credit","aid":"1","sid":1}', '{"cause":"credit","aid":1,"sid":-1}'],
-  ...['{"cause":"release","origin":"a"}', '{"cause":"release","origin":"a","sessionId":1}'],
+  '',
+  'null',
+  '7',
+  '[]',
+  '{}',
+  '{"cause":"other","aid":1,"sid":1}',
+  '{"cause":"credit","aid":"1","sid":1}',
+  '{"cause":"credit","aid":1,"sid":-1}',
+  '{"cause":"release","origin":"a"}',
+  '{"cause":"release","origin":"a","sessionId":1}',
 ])('%j is no hint', (payload) => {
   expect(readHint(payload)).toBeNull()
 })

@@ -23,8 +23,13 @@ afterAll(async () => {
 
 const MINUTE_MS = 60_000
 const HOLDER: TokenHolder = {
-  ...{ client: 'crm', fingerprint: 'f', user: null, grant: 'client_credentials' },
-  ...{ scope: null, family: null, expiresMs: 5 },
+  client: 'crm',
+  fingerprint: 'f',
+  user: null,
+  grant: 'client_credentials',
+  scope: null,
+  family: null,
+  expiresMs: 5,
 }
 const ofUser = (id: string, family: string): TokenHolder => {
   return { ...HOLDER, user: { id, name: 'ops', passwordMark: 'm' }, family }

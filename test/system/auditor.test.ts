@@ -24,7 +24,10 @@ afterAll(() => product?.stop())
 describe(`the auditor, seed ${seed}`, () => {
   it(`agrees with the books after ${SESSIONS} sessions`, async () => {
     const truths = await runWorkload({
-      ...{ seed, port: product.realtimePort, sessions: SESSIONS, clients: 40 },
+      seed,
+      port: product.realtimePort,
+      sessions: SESSIONS,
+      clients: 40,
       ...AUDITED,
       patienceMs: 30_000,
     })

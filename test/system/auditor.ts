@@ -28,21 +28,21 @@ export function audit(
 const REALTIME = { type: 'realtime' }
 
 export class Auditor {
-  private readonly product: Product
-  private readonly population: AuditedPopulation
-  private readonly sums = new Sums()
-  private readonly topUps = new TopUps()
+  readonly #product: Product
+  readonly #population: AuditedPopulation
+  readonly #sums = new Sums()
+  readonly #topUps = new TopUps()
   /** Begin of the events that were not audited yet. */
-  private sinceMs = 0
+  #sinceMs = 0
 
   constructor(product: Product, population: AuditedPopulation) {
-    this.product = product
-    this.population = population
+    this.#product = product
+    this.#population = population
   }
 
   /** Takes note of top-ups that were acknowledged. */
   credited(operations: readonly OperationLine[]): void {
-    for (const operation of operations) this.topUps.add(operation)
+    for (const operation of operations) this.#topUps.add(operation)
   }
 
   /**
@@ -50,13 +50,15 @@ export class Auditor {
    * sessions since then, none of which goes on. Waits until the recorder has caught up.
    */
   async audit(truths: readonly SessionTruth[]): Promise<string[]> {
-    const { sums, topUps, population } = this
-    return this.withStores(async (ledger, db) => {
+    const sums = this.#sums
+    const topUps = this.#topUps
+    const population = this.#population
+    return this.#withStores(async (ledger, db) => {
       await waitUntil('abandoned sessions expire', async () => (await openSessions(ledger)) === 0)
       await waitUntil('the recorder catches up', async () => (await streamBacklog(ledger)) === 0)
-      const books = new Books(await this.newLines(db), population, sums, topUps)
+      const books = new Books(await this.#newLines(db), population, sums, topUps)
       // All sessions have ended: what is begun from now on is for the next audit.
-      this.sinceMs = Date.now()
+      this.#sinceMs = Date.now()
       books.sessions(truths)
       for (const owner of ownersOf(population)) {
         const [loaded] = await ledger.load([{ ...owner, sessionKeys: [] }])
@@ -72,25 +74,25 @@ export class Auditor {
 
   /** Names of the counters that have counted anything so far. */
   counted(): ReadonlySet<string> {
-    return this.sums.counted
+    return this.#sums.counted
   }
 
   /** Whether all lines there are, of whomever, still sum up to what the audits have seen. */
   auditWhole(): Promise<string[]> {
-    return this.withStores(async (_, db) => {
+    return this.#withStores(async (_, db) => {
       const whole = new Sums()
       for await (const line of db.collection('lines').find(REALTIME)) {
         whole.line(line as unknown as LineView)
       }
-      return whole.differencesTo(this.sums)
+      return whole.differencesTo(this.#sums)
     })
   }
 
   /** By an index, so that the lines of all audits before cost nothing. */
-  private async newLines(db: Db): Promise<LineView[]> {
+  async #newLines(db: Db): Promise<LineView[]> {
     const lines: LineView[] = []
-    const urt = { $gte: new Date(this.sinceMs) }
-    for (const { sid } of ownersOf(this.population)) {
+    const urt = { $gte: new Date(this.#sinceMs) }
+    for (const { sid } of ownersOf(this.#population)) {
       const found = await db
         .collection('lines')
         .find({ sid, urt, ...REALTIME })
@@ -100,15 +102,15 @@ export class Auditor {
     return lines
   }
 
-  private async withStores<T>(work: (ledger: Ledger, db: Db) => Promise<T>): Promise<T> {
+  async #withStores<T>(work: (ledger: Ledger, db: Db) => Promise<T>): Promise<T> {
     const log = createLogger({ name: 'auditor', level: 'silent' })
     const limits = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
-    const redis = openRedis({ url: this.product.redisUrl, ...limits }, log)
-    const mongo = new MongoClient(this.product.mongoUrl)
+    const redis = openRedis({ url: this.#product.redisUrl, ...limits }, log)
+    const mongo = new MongoClient(this.#product.mongoUrl)
     try {
       await waitForRedis(redis, 20_000)
       const settings = { partitions: 64, directoryTtlMs: 1, operationKeepMs: 1 }
-      return await work(createLedger(redis, settings, 1), mongo.db(this.product.database))
+      return await work(createLedger(redis, settings, 1), mongo.db(this.#product.database))
     } finally {
       await mongo.close()
       await redis.close()

@@ -100,7 +100,10 @@ type Row = readonly [
 
 const data = (usagev: unknown) => start(SID, { usagev })
 const later = (kind: 'update' | 'release', session_id: string, request_num: number) => ({
-  ...{ record_type: `${kind}_request`, session_id, request_num, usaget: 'data' },
+  record_type: `${kind}_request`,
+  session_id,
+  request_num,
+  usaget: 'data',
   ...(kind === 'update' ? { usagev: MIB } : { used_usagev: MIB }),
 })
 const NOT_WHOLE = 'must be a whole number from 0 to 2^53 - 1'
@@ -210,7 +213,10 @@ describe('a bad request among good ones', () => {
     expect(outcomes(replies)).toEqual([
       ...granted(10),
       ...malformed.map(([, , status, returnCode]) => `${status} ${returnCode}`),
-      ...['200 -2', '200 -2', '200 -3', '200 -1'],
+      '200 -2',
+      '200 -2',
+      '200 -3',
+      '200 -1',
       ...granted(good.length - 10),
     ])
     const after = await states()

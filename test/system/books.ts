@@ -95,12 +95,12 @@ function mapDifferences(
 /** One audit: lines and sessions since the last one, states as they are now. */
 export class Books {
   readonly differences: string[] = []
-  private readonly bySession = new Map<string, LineView[]>()
-  private readonly states: { owner: LoadedOwner; bucket: Bucket }[] = []
-  private readonly found = new Set<string>()
-  private readonly sums: Sums
-  private readonly topUps: TopUps
-  private readonly population: AuditedPopulation
+  readonly #bySession = new Map<string, LineView[]>()
+  readonly #states: { owner: LoadedOwner; bucket: Bucket }[] = []
+  readonly #found = new Set<string>()
+  readonly #sums: Sums
+  readonly #topUps: TopUps
+  readonly #population: AuditedPopulation
 
   /** Adds the lines to `sums`, which knows those before. */
   constructor(
@@ -109,47 +109,47 @@ export class Books {
     sums: Sums,
     topUps: TopUps,
   ) {
-    this.population = population
-    this.sums = sums
-    this.topUps = topUps
+    this.#population = population
+    this.#sums = sums
+    this.#topUps = topUps
     for (const line of lines) {
-      const known = this.bySession.get(line.session_id)
-      if (known === undefined) this.bySession.set(line.session_id, [line])
+      const known = this.#bySession.get(line.session_id)
+      if (known === undefined) this.#bySession.set(line.session_id, [line])
       else known.push(line)
       sums.line(line)
-      this.differences.push(...lineDifferences(line, this.kindOf(line.sid), this.mix))
+      this.differences.push(...lineDifferences(line, this.#kindOf(line.sid), this.#mix))
     }
   }
 
-  private get mix(): Mix {
-    return this.population.mix ?? UNMIXED
+  get #mix(): Mix {
+    return this.#population.mix ?? UNMIXED
   }
 
-  private kindOf(sid: number): Kind {
-    return this.population.mix === undefined ? 'plain' : kindOf(sid)
+  #kindOf(sid: number): Kind {
+    return this.#population.mix === undefined ? 'plain' : kindOf(sid)
   }
 
   differ(text: string): void {
     this.differences.push(text)
   }
 
-  private equal(what: string, found: number, expected: number): void {
+  #equal(what: string, found: number, expected: number): void {
     if (found !== expected) this.differ(`${what}: ${found}, expected ${expected}`)
   }
 
   /** Every acknowledged unit is on the lines of its session, and every line is of a session. */
   sessions(truths: readonly SessionTruth[]): void {
-    for (const truth of truths) this.session(truth)
+    for (const truth of truths) this.#session(truth)
     const known = new Set(truths.map((truth) => truth.lineSessionId))
-    for (const sessionId of this.bySession.keys()) {
+    for (const sessionId of this.#bySession.keys()) {
       if (!known.has(sessionId))
         this.differ(`session ${sessionId} has lines, and was audited before`)
     }
   }
 
-  private session(truth: SessionTruth): void {
+  #session(truth: SessionTruth): void {
     this.differences.push(...truth.complaints)
-    const lines = this.bySession.get(truth.lineSessionId) ?? []
+    const lines = this.#bySession.get(truth.lineSessionId) ?? []
     for (const service of truth.services) {
       const own = lines.filter(
         (line) =>
@@ -162,7 +162,7 @@ export class Books {
       if (!expected.used.includes(used)) {
         this.differ(`${name} used: ${used}, expected ${expected.used}`)
       }
-      this.mayExceed(truth, service, own[0])
+      this.#mayExceed(truth, service, own[0])
       // Each report is one version of the line; an end without usage may add one more.
       const versions = own.reduce((sum, line) => sum + line.v, 0)
       const { moved, mayHaveMoved } = expected
@@ -173,11 +173,11 @@ export class Books {
   }
 
   /** A limit of credit holds for what is granted; what is used beyond it has its price. */
-  private mayExceed({ aid, sid }: SessionTruth, service: ServiceTruth, line?: LineView): void {
+  #mayExceed({ aid, sid }: SessionTruth, service: ServiceTruth, line?: LineView): void {
     if (line === undefined) return
     for (const units of service.ungranted) {
       const micros = priceAt(line.arate_key, units, true) ?? 0
-      add(this.sums.mayExceed, `${aid}:${sid}`, micros)
+      add(this.#sums.mayExceed, `${aid}:${sid}`, micros)
     }
   }
 
@@ -187,47 +187,49 @@ export class Books {
    */
   owner(owner: LoadedOwner): void {
     const { aid, sid, buckets, owed, repaid } = owner.state
-    const { topUps, sums, population } = this
+    const topUps = this.#topUps
+    const sums = this.#sums
+    const population = this.#population
     const credits = sid === 0 ? population.shared : population.own
-    const counters = sid === 0 ? this.mix.shared : this.mix.own[this.kindOf(sid)]
-    this.differences.push(...counterDifferences(owner.state, counters, this.creditOf(aid, sid)))
+    const counters = sid === 0 ? this.#mix.shared : this.#mix.own[this.#kindOf(sid)]
+    this.differences.push(...counterDifferences(owner.state, counters, this.#creditOf(aid, sid)))
     for (const bucket of buckets) {
       const name = `${aid}:${sid}:${bucket.id}`
       const what = `bucket ${name}`
       const topUp = topUps.credited.get(`${aid}:${sid}:${bucket.prepaidIncludeId}`) ?? 0
       const spent = (sums.paid.get(name) ?? 0) + (topUps.repaidOf.get(name) ?? 0)
       const credited = (credits[bucket.prepaidIncludeId] ?? 0) + topUp
-      this.equal(`${what} credited`, bucket.credited, credited)
-      this.equal(`${what} reserved`, bucket.reserved, 0)
-      this.equal(`${what} spent`, bucket.spent, spent)
-      this.equal(`${what} free`, bucket.free, bucket.credited - bucket.spent)
+      this.#equal(`${what} credited`, bucket.credited, credited)
+      this.#equal(`${what} reserved`, bucket.reserved, 0)
+      this.#equal(`${what} spent`, bucket.spent, spent)
+      this.#equal(`${what} free`, bucket.free, bucket.credited - bucket.spent)
       if (bucket.counter === '' && bucket.free < 0) this.differ(`${what} is below zero`)
-      this.found.add(name)
-      this.states.push({ owner, bucket })
+      this.#found.add(name)
+      this.#states.push({ owner, bucket })
     }
     const who = `${aid}:${sid}`
-    this.equal(`${who} owed`, owed, sums.owed.get(who) ?? 0)
-    this.equal(`${who} repaid`, repaid, topUps.repaid.get(who) ?? 0)
+    this.#equal(`${who} owed`, owed, sums.owed.get(who) ?? 0)
+    this.#equal(`${who} repaid`, repaid, topUps.repaid.get(who) ?? 0)
   }
 
   /** What lines say of the credit of a postpaid subscriber, or of all those of an account. */
-  private creditOf(aid: number, sid: number): CreditTruth {
+  #creditOf(aid: number, sid: number): CreditTruth {
     const byCycle = new Map<string, number>()
     let mayExceed = 0
-    for (const [name, prices] of this.sums.prices) {
+    for (const [name, prices] of this.#sums.prices) {
       const [account, subscriber] = name.split(':').map(Number) as [number, number]
-      if (account !== aid || this.kindOf(subscriber) !== 'postpaid') continue
+      if (account !== aid || this.#kindOf(subscriber) !== 'postpaid') continue
       if (sid !== 0 && subscriber !== sid) continue
       for (const [cycle, micros] of prices) add(byCycle, cycle, micros)
-      mayExceed += this.sums.mayExceed.get(name) ?? 0
+      mayExceed += this.#sums.mayExceed.get(name) ?? 0
     }
     return { byCycle, mayExceed }
   }
 
   /** Once all owners are known: nobody else has paid. */
   payers(): void {
-    for (const [name, amount] of this.sums.paid) {
-      if (!this.found.has(name)) this.differ(`bucket ${name} is not there, and paid ${amount}`)
+    for (const [name, amount] of this.#sums.paid) {
+      if (!this.#found.has(name)) this.differ(`bucket ${name} is not there, and paid ${amount}`)
     }
   }
 
@@ -236,7 +238,7 @@ export class Books {
     const known = new Map(
       documents.map((one) => [`${one['aid']}:${one['sid']}:${one['bucket_id']}`, one]),
     )
-    for (const { owner, bucket } of this.states) {
+    for (const { owner, bucket } of this.#states) {
       const { aid, sid, version } = owner.state
       const name = `${aid}:${sid}:${bucket.id}`
       const document = known.get(name)
@@ -244,9 +246,9 @@ export class Books {
         this.differ(`bucket ${name} has no projection`)
         continue
       }
-      this.equal(`projection ${name} version`, Number(document['v']), version)
-      this.equal(`projection ${name} free`, Number(document['free']), bucket.free)
-      this.equal(`projection ${name} spent`, Number(document['spent']), bucket.spent)
+      this.#equal(`projection ${name} version`, Number(document['v']), version)
+      this.#equal(`projection ${name} free`, Number(document['free']), bucket.free)
+      this.#equal(`projection ${name} spent`, Number(document['spent']), bucket.spent)
     }
   }
 }

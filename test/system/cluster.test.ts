@@ -79,7 +79,10 @@ describe(`a Redis Cluster, seed ${seed}`, () => {
 function workload(round: number) {
   return {
     ...AUDITED,
-    ...{ seed: seed + round, port: product.realtimePort, sessions: SESSIONS, clients: 24 },
+    seed: seed + round,
+    port: product.realtimePort,
+    sessions: SESSIONS,
+    clients: 24,
     patienceMs: 60_000,
   }
 }

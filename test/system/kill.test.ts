@@ -56,7 +56,10 @@ describe(`kill -9 under load, seed ${seed}`, () => {
       let isKilling = true
       finished = 0
       const workload = runWorkload({
-        ...{ seed: seed + round, port: product.realtimePort, sessions: SESSIONS, clients: 24 },
+        seed: seed + round,
+        port: product.realtimePort,
+        sessions: SESSIONS,
+        clients: 24,
         ...AUDITED,
         dialect: inTurn,
         patienceMs: 60_000,

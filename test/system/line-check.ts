@@ -70,8 +70,12 @@ interface Paid {
 
 function paidOf({ payments }: LineView): Paid {
   const paid = {
-    ...{ groupUnits: 0, groupMicros: 0, bucketUnits: 0, bucketMicros: 0 },
-    ...{ creditMicros: 0, limitMicros: 0 },
+    groupUnits: 0,
+    groupMicros: 0,
+    bucketUnits: 0,
+    bucketMicros: 0,
+    creditMicros: 0,
+    limitMicros: 0,
   }
   for (const { counter = '', usagev = 0, cost_micros = 0, limit_micros = 0 } of payments) {
     paid.limitMicros += limit_micros

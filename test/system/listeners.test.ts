@@ -43,9 +43,14 @@ afterAll(() => product?.stop())
 
 const work = (round: number, goesOn: () => boolean, onSession: (count: number) => void) =>
   runWorkload({
-    ...{ seed: seed + round, port: product.realtimePort, sessions: SESSIONS, clients: 24 },
+    seed: seed + round,
+    port: product.realtimePort,
+    sessions: SESSIONS,
+    clients: 24,
     ...AUDITED,
-    ...{ patienceMs: 60_000, goesOn, onSession },
+    patienceMs: 60_000,
+    goesOn,
+    onSession,
   })
 
 /** The lines of a metric of the realtime process. */

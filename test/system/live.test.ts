@@ -39,7 +39,9 @@ const USED = { usaget: 'data', used_usagev: MIB }
 /** The requests of one session. */
 function session(session_id: string, sid: number) {
   const later = (kind: string, request_num: number, more: Fields) => ({
-    ...{ record_type: `${kind}_request`, session_id, request_num },
+    record_type: `${kind}_request`,
+    session_id,
+    request_num,
     ...more,
   })
   return {
@@ -246,7 +248,10 @@ describe('a change under the running product', () => {
     await change('rates', { key: 'CALL' }, { to: at })
     const tier = { from: 0, to: 'UNLIMITED', interval: 60, price: 0.2 }
     const revision = {
-      ...{ key: 'CALL', from: at, tariff_category: 'retail', pricing_method: 'tiered' },
+      key: 'CALL',
+      from: at,
+      tariff_category: 'retail',
+      pricing_method: 'tiered',
       rates: { call: { BASE: { access: 0.05, rate: [tier] } } },
     }
     await write('rates', revision, 'insert')

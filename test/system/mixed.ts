@@ -108,7 +108,8 @@ function offers(bytes: number, seconds: number, cost: number): Entity[] {
     {
       collection: 'plans',
       document: {
-        ...{ name: PLANS.included, connection_type: 'prepaid' },
+        name: PLANS.included,
+        connection_type: 'prepaid',
         include: { groups: { DATA: data } },
       },
     },

@@ -81,14 +81,25 @@ describe('a family', () => {
     await call('minutes-2', 180, { ...second, called_number: NATIONAL })
     const [one] = await linesOf('minutes-1')
     expect(one).toMatchObject({
-      ...{ arate_key: 'NATIONAL', plan: 'FAMILY', usagev: 200, aprice: 0, final_charge: 0 },
-      ...{ in_group: 200, over_group: 0, out_group: 0 },
+      arate_key: 'NATIONAL',
+      plan: 'FAMILY',
+      usagev: 200,
+      aprice: 0,
+      final_charge: 0,
+      in_group: 200,
+      over_group: 0,
+      out_group: 0,
       arategroups: [{ name: 'MINUTES', usagev: 200, left: 100, total: 300 }],
     })
     const [two] = await linesOf('minutes-2')
     expect(two).toMatchObject({
-      ...{ usagev: 180, in_group: 100, over_group: 80, out_group: 0 },
-      ...{ aprice: 0.2, aprice_micros: 200_000, final_charge: 0.234 },
+      usagev: 180,
+      in_group: 100,
+      over_group: 80,
+      out_group: 0,
+      aprice: 0.2,
+      aprice_micros: 200_000,
+      final_charge: 0.234,
       tax_data: { total_amount: 0.034, taxes: [{ key: 'DEFAULT_VAT', tax: 0.17, amount: 0.034 }] },
       arategroups: [{ name: 'MINUTES', usagev: 100, left: 0, balance_ref: { sid: 0 } }],
       rating: [
@@ -106,7 +117,11 @@ describe('a family', () => {
     expect(await ask('event', 'messages', 0, event)).toMatchObject({ grantedVolume: 7 })
     expect(await linesOf('messages')).toMatchObject([
       {
-        ...{ arate_key: 'SMS', in_group: 6, over_group: 1, aprice: 0.04, final_charge: 0.04 },
+        arate_key: 'SMS',
+        in_group: 6,
+        over_group: 1,
+        aprice: 0.04,
+        final_charge: 0.04,
         arategroups: [{ name: 'MESSAGES', left: 0, total: 6 }],
       },
     ])
@@ -116,7 +131,11 @@ describe('a family', () => {
     await call('override', 60, { ...second, called_number: MOBILE })
     expect(await linesOf('override')).toMatchObject([
       {
-        ...{ arate_key: 'MOBILE', aprice: 0.125, in_group: 0, over_group: 0, out_group: 60 },
+        arate_key: 'MOBILE',
+        aprice: 0.125,
+        in_group: 0,
+        over_group: 0,
+        out_group: 60,
         price_of: 'plan FAMILY',
       },
     ])
@@ -140,7 +159,9 @@ describe('a family', () => {
     }
     const { buckets } = await books.ownerOf(FAMILY.aid, 0)
     expect(buckets.find(({ counter }) => counter === 'credit')).toMatchObject({
-      ...{ spent: 365_000, reserved: 0, limit: 1_000_000 },
+      spent: 365_000,
+      reserved: 0,
+      limit: 1_000_000,
     })
   })
 })

@@ -39,11 +39,20 @@ const tollgate = (...args: string[]) => tollgateOn(product, args)
 
 const data = { sid: FIRST_SID, usaget: 'data', rating_group: 10 }
 const starting = (session_id: string): Fields => ({
-  ...{ record_type: 'start_request', session_id, request_num: 0, ...data, usagev: 1 },
+  record_type: 'start_request',
+  session_id,
+  request_num: 0,
+  ...data,
+  usagev: 1,
 })
 const updating = (session_id: string): Fields => ({
-  ...{ record_type: 'update_request', session_id, request_num: 1, usaget: 'data' },
-  ...{ rating_group: 10, used_usagev: 1, usagev: 1 },
+  record_type: 'update_request',
+  session_id,
+  request_num: 1,
+  usaget: 'data',
+  rating_group: 10,
+  used_usagev: 1,
+  usagev: 1,
 })
 
 async function workload(more: number): Promise<void> {
@@ -162,7 +171,8 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     const accounts = AUDITED.subscribers / AUDITED.subscribersPerAccount
     expect(reports).toHaveLength(accounts + 1)
     expect(reports.at(-1)).toMatchObject({
-      ...{ partitions: 64, epoch: expect.stringMatching(/^2-/) },
+      partitions: 64,
+      epoch: expect.stringMatching(/^2-/),
       totals: { accounts, losses: 0, debt_ahead: 0, units: { voided: MIB } },
     })
   })
@@ -189,7 +199,8 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     expect(await audit(product, AUDITED, truths)).toEqual([])
     expect(await tollgate('audit')).toMatchObject({ code: 0, stderr: '' })
     expect(await tollgate('ledger', 'rebuild')).toMatchObject({
-      ...{ code: 1, stdout: '' },
+      code: 1,
+      stdout: '',
       stderr: 'tollgate: the ledger is there: nothing to rebuild\n',
     })
   })

@@ -26,16 +26,16 @@ export function openFiles(pid: number): number {
 
 export class Sampler {
   readonly samples: Sample[] = []
-  private readonly product: Product
-  private readonly parts: readonly Part[]
-  private readonly redis: RedisConnection
-  private readonly ledger: Ledger
+  readonly #product: Product
+  readonly #parts: readonly Part[]
+  readonly #redis: RedisConnection
+  readonly #ledger: Ledger
 
   private constructor(product: Product, parts: readonly Part[], redis: RedisConnection) {
-    this.product = product
-    this.parts = parts
-    this.redis = redis
-    this.ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 1)
+    this.#product = product
+    this.#parts = parts
+    this.#redis = redis
+    this.#ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 1)
   }
 
   /** `parts` run from now to the end. */
@@ -49,33 +49,33 @@ export class Sampler {
 
   async sample(): Promise<void> {
     const sample: Record<string, number> = {}
-    for (const part of this.parts) {
-      sample[`${part} anon MiB`] = anonymousMib(this.product.pid(part))
+    for (const part of this.#parts) {
+      sample[`${part} anon MiB`] = anonymousMib(this.#product.pid(part))
     }
-    for (const [role, bytes] of await this.heaps()) sample[`${role} heap MiB`] = bytes / MIB
-    for (const part of this.parts) sample[`${part} files`] = openFiles(this.product.pid(part))
-    const memory = await this.redis.client.info('memory')
+    for (const [role, bytes] of await this.#heaps()) sample[`${role} heap MiB`] = bytes / MIB
+    for (const part of this.#parts) sample[`${part} files`] = openFiles(this.#product.pid(part))
+    const memory = await this.#redis.client.info('memory')
     sample['redis used MiB'] = Number(/^used_memory:(\d+)/m.exec(memory)?.[1]) / MIB
-    sample['redis keys'] = await this.redis.client.dbsize()
-    sample['stream entries'] = await streamBacklog(this.ledger)
-    sample['open sessions'] = await openSessions(this.ledger)
+    sample['redis keys'] = await this.#redis.client.dbsize()
+    sample['stream entries'] = await streamBacklog(this.#ledger)
+    sample['open sessions'] = await openSessions(this.#ledger)
     this.samples.push(sample)
   }
 
   /** Descriptors now, by part. */
   files(): Record<string, number> {
     return Object.fromEntries(
-      this.parts.map((part) => [part, openFiles(this.product.pid(part))] as const),
+      this.#parts.map((part) => [part, openFiles(this.#product.pid(part))] as const),
     )
   }
 
   close(): Promise<void> {
-    return this.redis.close()
+    return this.#redis.close()
   }
 
   /** Used JavaScript heap of the main thread of each role, bytes, as the product itself tells. */
-  private async heaps(): Promise<[string, number][]> {
-    const text = await (await fetch(`${this.product.adminUrl}/metrics`)).text()
+  async #heaps(): Promise<[string, number][]> {
+    const text = await (await fetch(`${this.#product.adminUrl}/metrics`)).text()
     const found = text.matchAll(/^nodejs_heap_size_used_bytes\{([^}]*)\} (\S+)$/gm)
     return [...found].map(([, labels = '', value]) => [
       /role="([^"]*)"/.exec(labels)?.[1] ?? labels,

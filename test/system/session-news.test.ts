@@ -34,8 +34,13 @@ beforeAll(async () => {
   pool = await startPool({
     workerFile: new URL('./outages/faulty-worker.mjs', import.meta.url),
     workerData: (worker) => ({ config, worker }),
-    ...{ workers: 2, batchSizeMax: 1, batchesInFlightMax: 1, requestTimeoutMs: 5_000 },
-    ...{ log, onBatch: () => undefined, onStats: () => undefined },
+    workers: 2,
+    batchSizeMax: 1,
+    batchesInFlightMax: 1,
+    requestTimeoutMs: 5_000,
+    log,
+    onBatch: () => undefined,
+    onStats: () => undefined,
     onNews: (told) => news.push(told),
   })
 })

@@ -66,7 +66,10 @@ afterAll(async () => {
 async function runWindow(number: number): Promise<number> {
   const untilMs = performance.now() + WINDOW_MS
   const workload = runWorkload({
-    ...{ seed: seed + number, port: product.realtimePort, sessions: 1, clients: CLIENTS },
+    seed: seed + number,
+    port: product.realtimePort,
+    sessions: 1,
+    clients: CLIENTS,
     ...AUDITED,
     patienceMs: 30_000,
     pauseMsMax: PAUSE_MS_MAX,

@@ -103,7 +103,10 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
   it('are swept by two processes, and charging goes on', async () => {
     let isSweeping = true
     const workload = runWorkload({
-      ...{ seed, port: product.realtimePort, sessions: 100, clients: 3 },
+      seed,
+      port: product.realtimePort,
+      sessions: 100,
+      clients: 3,
       ...AUDITED,
       patienceMs: 60_000,
       goesOn: () => isSweeping,
@@ -162,8 +165,13 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
   it('take late reports, on the line that they had', async () => {
     const session_id = sessionIdOf(0)
     const report = {
-      ...{ record_type: 'update_request', session_id, request_num: 2 },
-      ...{ rating_group: 10, usaget: 'data', used_usagev: USED, usagev: USED },
+      record_type: 'update_request',
+      session_id,
+      request_num: 2,
+      rating_group: 10,
+      usaget: 'data',
+      used_usagev: USED,
+      usagev: USED,
     }
     const answer = await post(product.realtimePort, report)
     const nothing = { grantedVolume: 0, finalUnit: true }

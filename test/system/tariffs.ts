@@ -35,11 +35,17 @@ export const RULES = {
 const flat = (interval: number, price: number) => [{ from: 0, to: 'UNLIMITED', interval, price }]
 
 const calls = (key: string, prefix: string[], price: object) => ({
-  ...{ key, params: { prefix }, rates: { call: { BASE: price } } },
+  key,
+  params: { prefix },
+  rates: { call: { BASE: price } },
 })
 
 export const subscriber = (sid: number, aid: number, plan: string, more: object = {}) => ({
-  ...{ type: 'subscriber', sid, aid, plan, ...more },
+  type: 'subscriber',
+  sid,
+  aid,
+  plan,
+  ...more,
 })
 
 const ENTITIES: readonly (readonly [EntityCollection, Record<string, unknown>])[] = [
@@ -63,11 +69,14 @@ const ENTITIES: readonly (readonly [EntityCollection, Record<string, unknown>])[
   [
     'plans',
     {
-      ...{ name: 'FAMILY', connection_type: 'postpaid' },
+      name: 'FAMILY',
+      connection_type: 'postpaid',
       include: {
         groups: {
           MINUTES: {
-            ...{ value: 300, usage_types: { call: {} }, rates: ['NATIONAL'] },
+            value: 300,
+            usage_types: { call: {} },
+            rates: ['NATIONAL'],
             account_shared: true,
           },
         },
@@ -78,7 +87,8 @@ const ENTITIES: readonly (readonly [EntityCollection, Record<string, unknown>])[
   [
     'plans',
     {
-      ...{ name: 'TEAM', connection_type: 'postpaid' },
+      name: 'TEAM',
+      connection_type: 'postpaid',
       include: { groups: { TRAFFIC: { traffic: 1_000, account_pool: true } } },
     },
   ],
@@ -98,7 +108,8 @@ const ENTITIES: readonly (readonly [EntityCollection, Record<string, unknown>])[
     subscriber(FAMILY.second, FAMILY.aid, 'FAMILY', {
       overrides: [
         {
-          ...{ type: 'plan', key: 'FAMILY' },
+          type: 'plan',
+          key: 'FAMILY',
           value: { rates: { MOBILE: { call: { percentage: 0.5 } } } },
         },
       ],
@@ -109,7 +120,10 @@ const ENTITIES: readonly (readonly [EntityCollection, Record<string, unknown>])[
 
 /** A rate that somebody stored past all checks: it can be used for nothing. */
 const BROKEN = {
-  ...{ key: 'BROKEN', rev: 0, from: new Date(0), to: new Date(Date.UTC(2170, 0, 1)) },
+  key: 'BROKEN',
+  rev: 0,
+  from: new Date(0),
+  to: new Date(Date.UTC(2170, 0, 1)),
   rates: { call: { BASE: { rate: flat(0, 0.1) } } },
 }
 

@@ -77,32 +77,34 @@ export async function runWorkload(options: WorkloadOptions): Promise<SessionTrut
 class NetworkElement {
   readonly random: Random
   /** Connections that carry no request now. */
-  private readonly idle: Connection[] = []
-  private readonly options: WorkloadOptions
-  private readonly dialect: DialectAdapter
+  readonly #idle: Connection[] = []
+  readonly #options: WorkloadOptions
+  readonly #dialect: DialectAdapter
 
   constructor(options: WorkloadOptions, index: number) {
-    this.options = options
-    this.dialect = options.dialect?.(index) ?? plainJson
+    this.#options = options
+    this.#dialect = options.dialect?.(index) ?? plainJson
     this.random = new Random(options.seed * 7919 + index)
   }
 
   close(): void {
-    for (const client of this.idle) client.close()
+    for (const client of this.#idle) client.close()
   }
 
   async session(number: number): Promise<SessionTruth> {
-    const { random, options } = this
+    const { random } = this
+    const options = this.#options
     const subscriber = random.below(options.subscribers)
     const services = SERVICES.filter(() => random.chance(50))
     if (services.length === 0) services.push(random.pick(SERVICES))
     const sessionId = `audit-${options.seed}-${number}`
-    const { name, lineSessionId, countsTotals = false } = this.dialect
+    const { name, lineSessionId, countsTotals = false } = this.#dialect
     const aid = aidOf(subscriber, options.subscribersPerAccount)
     const truth: SessionTruth = {
       ...sessionTruth({ sessionId, aid, sid: FIRST_SID + subscriber }),
       lineSessionId: lineSessionId?.(sessionId) ?? sessionId,
-      ...{ dialect: name, countsTotals },
+      dialect: name,
+      countsTotals,
       services: services.map(({ rating_group, usaget }) => ({
         ratingGroup: rating_group ?? null,
         usaget,
@@ -110,17 +112,17 @@ class NetworkElement {
         ungranted: [],
       })),
     }
-    const wanted = services.map((one): Wanted => ({ ...one, usagev: this.volume(one.typical) }))
-    const opening = this.body('start_request', truth, 0, wanted)
-    const reply = await this.exchange(opening, truth)
+    const wanted = services.map((one): Wanted => ({ ...one, usagev: this.#volume(one.typical) }))
+    const opening = this.#body('start_request', truth, 0, wanted)
+    const reply = await this.#exchange(opening, truth)
     if (reply.returnCode !== 1) return truth
     truth.opened = true
-    await this.use(truth, services, reply)
+    await this.#use(truth, services, reply)
     return truth
   }
 
   /** Updates, then a release, unless the session is abandoned. */
-  private async use(
+  async #use(
     truth: SessionTruth,
     services: readonly (typeof SERVICES)[number][],
     opened: Reply,
@@ -130,27 +132,30 @@ class NetworkElement {
     const updates = random.below(8)
     let number = 1
     for (let update = 0; update < updates; update += 1) {
-      const wanted = this.report(truth, services, last, true)
+      const wanted = this.#report(truth, services, last, true)
       if (random.chance(4)) {
-        await this.reordered(truth, services, number, wanted)
+        await this.#reordered(truth, services, number, wanted)
         number += 2
         last = { ...last, isNewest: false }
         continue
       }
-      const reply = await this.exchange(this.body('update_request', truth, number, wanted), truth)
-      this.account(truth, wanted, reply)
+      const reply = await this.#exchange(this.#body('update_request', truth, number, wanted), truth)
+      this.#account(truth, wanted, reply)
       number += 1
       if (reply.returnCode < -1) return
       last = { reply, isNewest: true }
     }
     if (random.chance(5)) return
-    const wanted = this.report(truth, services, last, false)
-    const released = await this.exchange(this.body('release_request', truth, number, wanted), truth)
-    this.account(truth, wanted, released)
+    const wanted = this.#report(truth, services, last, false)
+    const released = await this.#exchange(
+      this.#body('release_request', truth, number, wanted),
+      truth,
+    )
+    this.#account(truth, wanted, released)
   }
 
   /** Two updates at once on two connections: either order is possible, each has its own outcome. */
-  private async reordered(
+  async #reordered(
     truth: SessionTruth,
     services: readonly (typeof SERVICES)[number][],
     number: number,
@@ -159,23 +164,23 @@ class NetworkElement {
     const later = services.map((one): Wanted => {
       const { rating_group, usaget } = one
       const group = rating_group === undefined ? {} : { rating_group }
-      return { ...group, usaget, usagev: this.volume(one.typical), used_usagev: 1 }
+      return { ...group, usaget, usagev: this.#volume(one.typical), used_usagev: 1 }
     })
     for (const service of truth.services) service.ungranted.push(1)
     const bodies = [
-      this.body('update_request', truth, number, wanted),
-      this.body('update_request', truth, number + 1, later),
+      this.#body('update_request', truth, number, wanted),
+      this.#body('update_request', truth, number + 1, later),
     ]
     // As often as not the later one is sent first.
     const isSwapped = number % 2 === 0
     if (isSwapped) bodies.reverse()
-    const replies = await Promise.all(bodies.map((body) => this.exchange(body, truth)))
+    const replies = await Promise.all(bodies.map((body) => this.#exchange(body, truth)))
     const [first, second] = (isSwapped ? replies.reverse() : replies) as [Reply, Reply]
-    this.account(truth, wanted, first)
-    this.account(truth, later, second)
+    this.#account(truth, wanted, first)
+    this.#account(truth, later, second)
   }
 
-  private report(
+  #report(
     truth: SessionTruth,
     services: readonly (typeof SERVICES)[number][],
     { reply, isNewest }: { reply: Reply; isNewest: boolean },
@@ -189,15 +194,15 @@ class NetworkElement {
       const ungranted = isNewest ? used - granted : used
       if (ungranted > 0) truth.services[index]?.ungranted.push(ungranted)
       const group = rating_group === undefined ? {} : { rating_group }
-      return { ...group, usaget, usagev: more ? this.volume(typical) : 0, used_usagev: used }
+      return { ...group, usaget, usagev: more ? this.#volume(typical) : 0, used_usagev: used }
     })
   }
 
-  private volume(typical: number): number {
+  #volume(typical: number): number {
     return this.random.between(1, typical * 2)
   }
 
-  private body(type: string, truth: SessionTruth, number: number, services: Wanted[]): string {
+  #body(type: string, truth: SessionTruth, number: number, services: Wanted[]): string {
     const { sid, sessionId: session_id } = truth
     const plain = services.map(({ rating_group, usaget, usagev, used_usagev }) => ({
       rating_group,
@@ -205,18 +210,21 @@ class NetworkElement {
       usagev,
       used_usagev,
     }))
-    return this.dialect.write({
-      ...{ record_type: type, session_id, request_num: number, sid },
+    return this.#dialect.write({
+      record_type: type,
+      session_id,
+      request_num: number,
+      sid,
       services: plain,
     })
   }
 
   /** Sends until the outcome is known, and sometimes once more: the answer must be the same. */
-  private async exchange(body: string, truth: SessionTruth): Promise<Reply> {
-    const twin = this.random.chance(3) ? this.ask(body) : null
+  async #exchange(body: string, truth: SessionTruth): Promise<Reply> {
+    const twin = this.random.chance(3) ? this.#ask(body) : null
     const again = this.random.chance(3)
-    const first = await this.ask(body)
-    const other = await (twin ?? (again ? this.ask(body) : null))
+    const first = await this.#ask(body)
+    const other = await (twin ?? (again ? this.#ask(body) : null))
     if (other !== null) truth.repeated += 1
     // Of two that were sent at once either may be the one that a later request has overtaken.
     const isSecond = other !== null && twin !== null && isOvertaken(first.reply)
@@ -230,13 +238,13 @@ class NetworkElement {
   }
 
   /** Repeats the request, on whatever connection is free, until its outcome is known. */
-  private async ask(body: string): Promise<Heard & { wasLost: boolean }> {
+  async #ask(body: string): Promise<Heard & { wasLost: boolean }> {
     let wasLost = false
-    const until = performance.now() + this.options.patienceMs
+    const until = performance.now() + this.#options.patienceMs
     for (;;) {
-      const client = this.idle.pop() ?? this.connection()
-      const { text, reply } = await this.sendOnce(client, body)
-      this.idle.push(client)
+      const client = this.#idle.pop() ?? this.#connection()
+      const { text, reply } = await this.#sendOnce(client, body)
+      this.#idle.push(client)
       if (reply !== null) return { text, reply, wasLost }
       wasLost = true
       if (performance.now() > until) throw new Error(`no answer to ${body} but ${text}`)
@@ -244,20 +252,20 @@ class NetworkElement {
     }
   }
 
-  private connection(): Connection {
-    const { path, contentType, open } = this.dialect
-    return open?.() ?? new Client(this.options.port, path, contentType)
+  #connection(): Connection {
+    const { path, contentType, open } = this.#dialect
+    return open?.() ?? new Client(this.#options.port, path, contentType)
   }
 
   /** `reply` null: the outcome stays unknown. */
-  private async sendOnce(
+  async #sendOnce(
     client: Connection,
     body: string,
   ): Promise<{ text: string; reply: Known | null }> {
     try {
       const { status, body: text } = await client.post(body)
       if (status === UNKNOWN) return { text, reply: null }
-      return { text, reply: this.dialect.read(text) as unknown as Known }
+      return { text, reply: this.#dialect.read(text) as unknown as Known }
     } catch (error) {
       if (error instanceof ConnectionLostError) return { text: error.message, reply: null }
       throw error
@@ -265,7 +273,7 @@ class NetworkElement {
   }
 
   /** Takes down what the answer says of each report. */
-  private account(truth: SessionTruth, wanted: Wanted[], reply: Reply): void {
+  #account(truth: SessionTruth, wanted: Wanted[], reply: Reply): void {
     const isAnswer = SETTLED.includes(reply.returnCode)
     for (const [index, { used_usagev: units = 0, usagev }] of wanted.entries()) {
       const service = isAnswer ? reply.services?.[index] : undefined

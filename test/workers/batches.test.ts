@@ -158,7 +158,9 @@ describe('memory that is behind', () => {
     // It keeps none rather than all: the next request has to read its session.
     const one = request('update', 1, 3, [service(100, 10)], { sessionId: 's0' })
     const { stats } = await scene.processor.process({
-      ...{ requests: [one], mayLookUp: true, deadlineMs: Number.POSITIVE_INFINITY },
+      requests: [one],
+      mayLookUp: true,
+      deadlineMs: Number.POSITIVE_INFINITY,
     })
     expect(stats).toMatchObject({ loads: 1 })
     await all(other, 'release', 4, 10)

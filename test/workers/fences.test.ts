@@ -58,7 +58,9 @@ const raise = (dirty: boolean, nowMs = NOW_MS) => scene.ledger.raiseFence(aidOf(
 
 async function fast(...requests: ChargeRequest[]) {
   const { outcomes } = await scene.processor.process({
-    ...{ requests, mayLookUp: false, deadlineMs: Number.POSITIVE_INFINITY },
+    requests,
+    mayLookUp: false,
+    deadlineMs: Number.POSITIVE_INFINITY,
   })
   return outcomes
 }

@@ -28,7 +28,9 @@ const event = (sessionId: string, units: number) =>
 
 async function askedUntil(deadlineMs: number, ...requests: ChargeRequest[]) {
   const { outcomes, stats } = await scene.processor.process({
-    ...{ requests, mayLookUp: false, deadlineMs },
+    requests,
+    mayLookUp: false,
+    deadlineMs,
   })
   return { reasons: outcomes.map((outcome) => outcome?.reason), late: stats['late'] }
 }
@@ -38,7 +40,8 @@ const spent = async () => (await scene.owner(1)).state.buckets[0]?.spent
 it('does not charge what nobody waits for any more; repeated, it is', async () => {
   const late = event('late', 50)
   expect(await askedUntil(NOW_MS, late, event('later', 50))).toEqual({
-    ...{ reasons: ['timedOut', 'timedOut'], late: 2 },
+    reasons: ['timedOut', 'timedOut'],
+    late: 2,
   })
   expect(await spent()).toBe(100)
   expect(await askedUntil(NOW_MS + 1, late)).toEqual({ reasons: ['granted'], late: 0 })

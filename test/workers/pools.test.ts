@@ -11,14 +11,22 @@ import { createPoolCheck } from '../../src/workers/pools.ts'
 import { catalogueOf, plan, profileOf } from './scene.ts'
 
 const group: IncludedGroup = {
-  ...{ name: 'G', kind: 'units', total: 100, usagets: new Set(), rates: 'all' },
-  ...{ sharing: 'pool', isPerQuantity: true },
+  name: 'G',
+  kind: 'units',
+  total: 100,
+  usagets: new Set(),
+  rates: 'all',
+  sharing: 'pool',
+  isPerQuantity: true,
 }
 const offer = { id: 'x', fromMs: 0, toMs: FOREVER_MS, prices: new Map(), facts: {} }
 const terms = { period: null, limitMonths: null }
 const pooled: ServiceRevision = { ...offer, name: 'POOLED', groups: [group], ...terms }
 const shared: ServiceRevision = {
-  ...{ ...offer, name: 'SHARED', groups: [{ ...group, sharing: 'shared' }], ...terms },
+  ...offer,
+  name: 'SHARED',
+  groups: [{ ...group, sharing: 'shared' }],
+  ...terms,
 }
 const catalogue: Catalogue = {
   ...catalogueOf({}),
@@ -32,8 +40,13 @@ const catalogue: Catalogue = {
 
 const held = (name: string) => ({ name, serviceId: 1, fromMs: 0, toMs: FOREVER_MS, quantity: 1 })
 const override: Override = {
-  ...{ type: 'plan', key: 'PLAIN', serviceId: 0, conditions: [], prices: null },
-  ...{ groups: [group], disallowedRates: null },
+  type: 'plan',
+  key: 'PLAIN',
+  serviceId: 0,
+  conditions: [],
+  prices: null,
+  groups: [group],
+  disallowedRates: null,
 }
 
 describe('the whole account is needed', () => {

@@ -172,7 +172,10 @@ describe('the fence of a profile', () => {
   const fence = (number: number, changedMs: number) => ({ number, dirty: false, changedMs })
   const NONE = fence(0, 0)
   const seenOf = (sid: number, subscriber: number, account = 0) => ({
-    ...{ aid: aidOf(sid), sid, subscriber, account },
+    aid: aidOf(sid),
+    sid,
+    subscriber,
+    account,
   })
 
   it('of the account counts as that of the subscriber', async () => {

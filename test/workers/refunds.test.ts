@@ -72,7 +72,8 @@ describe('a refund', () => {
   ]
   const standalone = (sid: number, requestNumber = 0, micros = 250_000) =>
     request('event', sid, requestNumber, asked('money', micros), {
-      ...{ refund: true, sessionId: 'alone' },
+      refund: true,
+      sessionId: 'alone',
     })
 
   it('of no event credits the bucket, once, at any node', async () => {
@@ -101,7 +102,8 @@ describe('a refund', () => {
     }
     await scene.charge(event)
     const others = request('event', 2, 1, asked('data', 5), {
-      ...{ refund: true, sessionId: event.sessionId },
+      refund: true,
+      sessionId: event.sessionId,
     })
     for (const node of [scene, other]) {
       expect((await node.charge(others))[0]?.reason).toBe('unknownSession')

@@ -19,7 +19,7 @@ import { FOREVER_MS } from '../../src/domain/time.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { creditBucket } from '../../src/ledger/operations.ts'
 import { RateFinder } from '../../src/rating/match/finder.ts'
-import { compileRules, type RuleSettings } from '../../src/rating/rules.ts'
+import { compileRules, type RatingRuleSettings } from '../../src/rating/rules.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
 import { createPoolCheck } from '../../src/workers/pools.ts'
@@ -77,14 +77,25 @@ export function flat(interval: number, priceMicros: number, accessMicros = 0): T
 
 const plainRate: Omit<RateRevision, 'id' | 'key' | 'usages'> = {
   ...forever,
-  ...{ category: 'retail', addToRetail: false, play: '', method: 'tiered' },
-  ...{ params: {}, taxHints: [], rounding: null },
+  category: 'retail',
+  addToRetail: false,
+  play: '',
+  method: 'tiered',
+  params: {},
+  taxHints: [],
+  rounding: null,
 }
 
 export const plan: PlanRevision = {
   ...forever,
-  ...{ id: 'PLAN', name: 'PLAN', connectionType: 'prepaid', disallowedRates: new Set() },
-  ...{ services: [], prices: new Map(), groups: [], facts: {} },
+  id: 'PLAN',
+  name: 'PLAN',
+  connectionType: 'prepaid',
+  disallowedRates: new Set(),
+  services: [],
+  prices: new Map(),
+  groups: [],
+  facts: {},
 }
 
 export function catalogueOf(tariffs: Record<string, Record<string, Tariff>>): Catalogue {
@@ -108,10 +119,22 @@ export function catalogueOf(tariffs: Record<string, Record<string, Tariff>>): Ca
 export function profileOf(sid: number): SubscriberProfile | null {
   if (!(sid >= 1 && sid < 10_000)) return null
   return {
-    ...{ ...forever, id: `s${sid}`, aid: aidOf(sid), sid, plan: 'PLAN', barred: false },
-    ...{ activeFromMs: 0, activeToMs: FOREVER_MS, planFromMs: 0 },
-    ...{ services: [], accountServices: [] },
-    ...{ overrides: [], creditLimit: null, accountCreditLimit: null, timeZone: '', play: '' },
+    ...forever,
+    id: `s${sid}`,
+    aid: aidOf(sid),
+    sid,
+    plan: 'PLAN',
+    barred: false,
+    activeFromMs: 0,
+    activeToMs: FOREVER_MS,
+    planFromMs: 0,
+    services: [],
+    accountServices: [],
+    overrides: [],
+    creditLimit: null,
+    accountCreditLimit: null,
+    timeZone: '',
+    play: '',
     pool: null,
   }
 }
@@ -152,7 +175,7 @@ export interface SceneOptions {
   tariffs?: Record<string, Record<string, Tariff>>
   /** Instead of one of tariffs. */
   catalogue?: Catalogue
-  rules?: Partial<RuleSettings>
+  rules?: Partial<RatingRuleSettings>
   ownersCachedMax?: number
   profilesCachedMax?: number
   unknownTtlMs?: number
@@ -173,8 +196,11 @@ const readProfile: ProfileReader = async ({ value }) => {
 }
 
 const CHARGE_SETTINGS = {
-  ...{ validityMs: VALIDITY_MS, graceMs: GRACE_MS, replayMs: REPLAY_MS },
-  ...{ refundMicrosMax: 1_000_000, refundUnitsMax: 10_000_000 },
+  validityMs: VALIDITY_MS,
+  graceMs: GRACE_MS,
+  replayMs: REPLAY_MS,
+  refundMicrosMax: 1_000_000,
+  refundUnitsMax: 10_000_000,
 }
 
 /** On the slow lane, for as long as it takes. */
@@ -196,7 +222,10 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
   const catalogue = options.catalogue ?? catalogueOf(tariffs)
   const { rules = {} } = options
   const none = {
-    ...{ rateCalculators: {}, customerIdentification: {}, countryPrefix: '', taxMapping: {} },
+    rateCalculators: {},
+    customerIdentification: {},
+    countryPrefix: '',
+    taxMapping: {},
   }
   const { calculators, identification } = compileRules({ ...none, ...rules })
   const finder = new RateFinder(calculators, RATE_KEYS)
@@ -213,12 +242,15 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
     rules: book,
     findRules: options.findRules ?? (async () => undefined),
     needsPool: createPoolCheck(() => catalogue),
-    ...{ clock, elapsedMs: clock.nowMs },
+    clock,
+    elapsedMs: clock.nowMs,
     context: (nowMs) => ({
       catalogue,
       cycleAt: createCycleFinder('UTC', 1),
       calendar: { zone: 'UTC', cycleDay: 1 },
-      ...{ defaultTax: null, mapTax: () => null, isFreeNumber: () => false },
+      defaultTax: null,
+      mapTax: () => null,
+      isFreeNumber: () => false,
       finder,
       profile: null,
       settings: CHARGE_SETTINGS,
@@ -233,7 +265,12 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
     onDefect: (error) => defects.push(error),
   })
   return {
-    ...{ ledger, redis, processor, profiles, clock, defects },
+    ledger,
+    redis,
+    processor,
+    profiles,
+    clock,
+    defects,
     async charge(...requests) {
       const { outcomes } = await processor.process({ requests, ...PATIENT })
       return outcomes.map((outcome) => {
@@ -294,7 +331,8 @@ export function request(
     origin: 'test',
     sessionId: `session-${sid}`,
     requestNumber,
-    ...{ stamp: '', rules: '' },
+    stamp: '',
+    rules: '',
     subscriberKey: 'sid',
     subscriberValue: String(sid),
     eventTimeMs: NOW_MS,

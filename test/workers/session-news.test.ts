@@ -34,7 +34,10 @@ async function listen(more: Partial<SessionNewsOptions> = {}) {
   const feed = createCatalogFeed({ catalog, pollMs: POLL_MS, log: silent, clock })
   const told: SessionNews[] = []
   const watch = watchSessionNews({
-    ...{ feed, redis: ledger.redis, clock, log: silent },
+    feed,
+    redis: ledger.redis,
+    clock,
+    log: silent,
     isThere: (sid, atMs) => isThere(catalog, sid, atMs),
     tell: (news) => told.push(news),
     ...more,

@@ -58,52 +58,54 @@ afterAll(async () => {
 })
 
 class Simulation {
-  private readonly random: Random
-  private nowMs = NOW_MS
-  private opened = 0
-  private sessions: ModelSession[] = []
+  readonly #random: Random
+  #nowMs = NOW_MS
+  #opened = 0
+  #sessions: ModelSession[] = []
   /** What the network elements know: used in acknowledged reports, and credited. */
   used = 0
   credited = new Map<string, number>()
   readonly reasons = new Map<string, number>()
 
   constructor(seed: number) {
-    this.random = createRandom(seed)
+    this.#random = createRandom(seed)
   }
 
   async step(): Promise<void> {
-    this.pass(this.random.chance(0.1) ? this.random.below(VALIDITY_MS) : this.random.below(5000))
-    const free = [...this.sessions]
-    const batches = nodes.map((node) => this.batch(node, free))
-    if (this.random.chance(0.3)) batches.push(this.sweep(this.random.pick(nodes)))
-    if (this.random.chance(0.2)) batches.push(this.credit(this.random.pick(SIDS)))
+    this.#pass(
+      this.#random.chance(0.1) ? this.#random.below(VALIDITY_MS) : this.#random.below(5000),
+    )
+    const free = [...this.#sessions]
+    const batches = nodes.map((node) => this.#batch(node, free))
+    if (this.#random.chance(0.3)) batches.push(this.#sweep(this.#random.pick(nodes)))
+    if (this.#random.chance(0.2)) batches.push(this.#credit(this.#random.pick(SIDS)))
     await Promise.all(batches)
   }
 
   /** Everything ends: what is open is abandoned. */
   async end(): Promise<void> {
-    this.pass(VALIDITY_MS + GRACE_MS)
-    for (const node of nodes) await this.sweep(node)
-    this.pass(SWEEP.leaseMs)
-    await this.sweep(nodes[0])
+    this.#pass(VALIDITY_MS + GRACE_MS)
+    for (const node of nodes) await this.#sweep(node)
+    this.#pass(SWEEP.leaseMs)
+    await this.#sweep(nodes[0])
   }
 
-  private pass(ms: number): void {
-    this.nowMs += ms
-    for (const node of nodes) node.clock.set(this.nowMs)
+  #pass(ms: number): void {
+    this.#nowMs += ms
+    for (const node of nodes) node.clock.set(this.#nowMs)
   }
 
   /** Requests of sessions that no other request of this step is about. */
-  private async batch(node: Scene, free: ModelSession[]): Promise<void> {
+  async #batch(node: Scene, free: ModelSession[]): Promise<void> {
     const chosen: { session: ModelSession; request: ChargeRequest; isRepeated: boolean }[] = []
-    for (let count = this.random.below(6); count > 0; count -= 1) {
-      const session = this.choose(free)
+    for (let count = this.#random.below(6); count > 0; count -= 1) {
+      const session = this.#choose(free)
       const { last } = session
       const isRepeated =
-        last !== null && this.nowMs - last.atMs < REPLAY_MS && this.random.chance(0.2)
+        last !== null && this.#nowMs - last.atMs < REPLAY_MS && this.#random.chance(0.2)
       chosen.push({
         session,
-        request: isRepeated ? last.request : this.nextRequest(session),
+        request: isRepeated ? last.request : this.#nextRequest(session),
         isRepeated,
       })
     }
@@ -111,47 +113,54 @@ class Simulation {
     for (const [index, { session, request: sent, isRepeated }] of chosen.entries()) {
       const outcome = outcomes[index] as ChargeOutcome
       if (isRepeated) expect(outcome).toEqual(session.last?.outcome)
-      else this.book(session, sent, outcome)
+      else this.#book(session, sent, outcome)
     }
   }
 
-  private choose(free: ModelSession[]): ModelSession {
-    if (free.length > 0 && !this.random.chance(0.25)) {
-      return free.splice(this.random.below(free.length), 1)[0] as ModelSession
+  #choose(free: ModelSession[]): ModelSession {
+    if (free.length > 0 && !this.#random.chance(0.25)) {
+      return free.splice(this.#random.below(free.length), 1)[0] as ModelSession
     }
-    this.opened += 1
-    const sid = this.random.pick(SIDS)
-    const sessionId = `session-${this.opened}`
+    this.#opened += 1
+    const sid = this.#random.pick(SIDS)
+    const sessionId = `session-${this.#opened}`
     const fresh: ModelSession = {
-      ...{ sid, sessionId, isOpen: false, granted: 0, number: 0, used: 0, last: null },
-      ...{ isNumbered: this.random.chance(0.7), reportsTotal: this.random.chance(0.4) },
+      sid,
+      sessionId,
+      isOpen: false,
+      granted: 0,
+      number: 0,
+      used: 0,
+      last: null,
+      isNumbered: this.#random.chance(0.7),
+      reportsTotal: this.#random.chance(0.4),
     }
-    this.sessions.push(fresh)
+    this.#sessions.push(fresh)
     return fresh
   }
 
-  private nextRequest(session: ModelSession): ChargeRequest {
+  #nextRequest(session: ModelSession): ChargeRequest {
     const { sid, sessionId, isNumbered, reportsTotal: isTotal } = session
     const number = isNumbered ? session.number : -1
-    const requested = this.random.below(4_000_000)
+    const requested = this.#random.below(4_000_000)
     const stamp = isNumbered ? '' : `stamp-${session.number}`
-    const more = { sessionId, stamp, eventTimeMs: this.nowMs }
+    const more = { sessionId, stamp, eventTimeMs: this.#nowMs }
     if (!session.isOpen) return request('start', sid, number, [service(requested + 1)], more)
-    const used = this.random.chance(0.8)
-      ? this.random.below(session.granted + 1)
-      : this.random.below(session.granted + 2_000_000)
+    const used = this.#random.chance(0.8)
+      ? this.#random.below(session.granted + 1)
+      : this.#random.below(session.granted + 2_000_000)
     const report = isTotal ? session.used + used : used
-    if (this.random.chance(0.25)) {
+    if (this.#random.chance(0.25)) {
       return request('release', sid, number, [service(-1, report, { isTotal })], more)
     }
     return request('update', sid, number, [service(requested, report, { isTotal })], more)
   }
 
-  private book(session: ModelSession, sent: ChargeRequest, outcome: ChargeOutcome): void {
+  #book(session: ModelSession, sent: ChargeRequest, outcome: ChargeOutcome): void {
     const { reason } = outcome
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
     session.number += 1
-    session.last = { request: sent, outcome, atMs: this.nowMs }
+    session.last = { request: sent, outcome, atMs: this.#nowMs }
     const isSettled = reason === 'granted' || reason === 'noCredit'
     expect(['granted', 'noCredit', 'sessionClosed', 'unknownSession']).toContain(reason)
     if (isSettled && sent.kind !== 'start') {
@@ -164,25 +173,25 @@ class Simulation {
     session.isOpen =
       isSettled && sent.kind !== 'release' && (session.isOpen || reason === 'granted')
     const isOver = !session.isOpen && (sent.kind !== 'start' || reason !== 'noCredit')
-    if (isOver) this.sessions.splice(this.sessions.indexOf(session), 1)
+    if (isOver) this.#sessions.splice(this.#sessions.indexOf(session), 1)
   }
 
-  private async sweep(node: Scene): Promise<void> {
+  async #sweep(node: Scene): Promise<void> {
     for (const aid of new Set(SIDS.map(aidOf))) {
       const partition = node.ledger.keys.partitionOf(aid)
-      const { corrupt } = await sweepPartition(node.ledger, partition, SWEEP, this.nowMs)
+      const { corrupt } = await sweepPartition(node.ledger, partition, SWEEP, this.#nowMs)
       expect(corrupt).toBe(0)
     }
   }
 
-  private async credit(sid: number): Promise<void> {
-    const includeId = this.random.pick([MONEY, DATA_UNITS, SHARED_DATA])
-    const amount = this.random.below(includeId === MONEY ? 40_000 : 3_000_000) + 1
+  async #credit(sid: number): Promise<void> {
+    const includeId = this.#random.pick([MONEY, DATA_UNITS, SHARED_DATA])
+    const amount = this.#random.below(includeId === MONEY ? 40_000 : 3_000_000) + 1
     const name = includeId === SHARED_DATA ? `${aidOf(sid)}:0` : `${aidOf(sid)}:${sid}`
     const key = `${name}:${includeId}`
     this.credited.set(key, (this.credited.get(key) ?? 0) + amount)
-    const id = `credit-${this.nowMs}-${sid}-${includeId}-${amount}`
-    const node = this.random.pick(nodes)
+    const id = `credit-${this.#nowMs}-${sid}-${includeId}-${amount}`
+    const node = this.#random.pick(nodes)
     await Promise.all([1, 2].map(() => node.credit(sid, includeId, amount, id)))
   }
 }

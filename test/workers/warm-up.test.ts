@@ -46,7 +46,8 @@ const msisdnOf = (sid: number) => `49${String(sid).padStart(4, '0')}`
 
 async function warmUp(ownersMax = 1_000, timeMs = 60_000) {
   return second.processor.warmUp({
-    ...{ ownersMax, timeMs },
+    ownersMax,
+    timeMs,
     queriesOf: async (wanted, atMs) =>
       wanted.map((sid) => ({ sid, query: { key: 'msisdn', value: msisdnOf(sid), atMs } })),
   })
@@ -58,7 +59,8 @@ async function fast(kind: 'start' | 'update', sid: number, number: number, sessi
   const named = { subscriberKey: 'msisdn', subscriberValue: msisdnOf(sid), sessionId } as const
   return second.processor.process({
     requests: [request(kind, sid, number, services, kind === 'start' ? named : { sessionId })],
-    ...{ mayLookUp: false, deadlineMs: Number.POSITIVE_INFINITY },
+    mayLookUp: false,
+    deadlineMs: Number.POSITIVE_INFINITY,
   })
 }
 

@@ -4,11 +4,11 @@
  * `public`: nothing. `user`: to have authenticated. A list: one of these roles (`admin` always
  * may). `asked`: the route itself asks, because it depends on the parameters: `Gate.admit`.
  */
-export type Access = 'public' | 'user' | 'asked' | readonly string[]
+export type RouteAccess = 'public' | 'user' | 'asked' | readonly string[]
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Every route has it; one without cannot be registered. */
-    access?: Access
+    access?: RouteAccess
   }
 }

@@ -23,7 +23,7 @@ export interface Source {
   readonly device: string | null
 }
 
-export interface Refused {
+export interface RefusedAttempt {
   /**
    * `address`: too many logins of it; `locked`: too many wrong ones of this source; `slowed` and
    * `account`: many, or too many, wrong ones from all addresses.
@@ -33,11 +33,11 @@ export interface Refused {
 }
 
 /** Each rejects with `StoreDownError`: without a count nobody gets in. */
-export interface Attempts {
+export interface LoginAttempts {
   /** Counts a login of a source; null: it may go on. */
-  admit(source: Source): Promise<Refused | null>
+  admit(source: Source): Promise<RefusedAttempt | null>
   /** After `admit`: one try of an account's password. */
-  begin(account: string, source: Source): Promise<Attempt | { readonly refused: Refused }>
+  begin(account: string, source: Source): Promise<Attempt | { readonly refused: RefusedAttempt }>
 }
 
 const MINUTE_MS = 60_000
@@ -51,7 +51,10 @@ const SLOWED_TIMES = 4
 /** Then one try of a source in so long. */
 const SLOWED_MS = 2000
 
-export function createAttempts({ keys, settings }: Pick<AuthDeps, 'keys' | 'settings'>): Attempts {
+export function createAttempts({
+  keys,
+  settings,
+}: Pick<AuthDeps, 'keys' | 'settings'>): LoginAttempts {
   return {
     async admit(source) {
       const { rate_limits: limits } = await settings.of(SECURITY)
@@ -132,7 +135,7 @@ async function takePlace(
   place: Place,
   [smallest]: readonly Tries[],
   lockout: SecuritySettings['lockout'],
-): Promise<Refused | null> {
+): Promise<RefusedAttempt | null> {
   const terms = { id: place.id, max: lockout.failures_per_hour, windowMs: HOUR_MS }
   const found = await keys.takePlace(place.key, terms)
   if ('leftMs' in found) return { reason: 'account', retryAfterMs: found.leftMs }
@@ -147,7 +150,7 @@ async function countTries(
   keys: ExpiringKeys,
   tries: readonly Tries[],
   lockout: SecuritySettings['lockout'],
-): Promise<{ readonly locks: readonly string[] } | { readonly refused: Refused }> {
+): Promise<{ readonly locks: readonly string[] } | { readonly refused: RefusedAttempt }> {
   const keptMs = Math.max(KEPT_MIN_MS, 2000 * lockout.seconds_max)
   const locks: string[] = []
   for (const { tries: key, lock, times } of tries) {
@@ -186,7 +189,10 @@ function attemptOf(keys: ExpiringKeys, { tries, place, locks }: Begun): Attempt 
   }
 }
 
-async function lockedFor(keys: ExpiringKeys, tries: readonly Tries[]): Promise<Refused | null> {
+async function lockedFor(
+  keys: ExpiringKeys,
+  tries: readonly Tries[],
+): Promise<RefusedAttempt | null> {
   const left = await Promise.all(tries.map(({ lock }) => keys.leftMs(lock)))
   const retryAfterMs = Math.max(0, ...left)
   return retryAfterMs > 0 ? { reason: 'locked', retryAfterMs } : null

@@ -5,7 +5,7 @@ import { clientsSetting } from '../../catalog/clients/clients.ts'
 import { sealerOf } from '../../catalog/secret-keys.ts'
 import { createTokens } from '../../store/tokens.ts'
 import { PERMISSIONS, rolesFor } from '../permissions/rules.ts'
-import type { Access } from './access.ts'
+import type { RouteAccess } from './access.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { Caller } from './caller.ts'
 import { setSessionCookie } from './cookies.ts'
@@ -30,7 +30,7 @@ export interface Auth {
   admitAction(
     request: FastifyRequest,
     sent: Parameters<Gate['admit']>[1],
-    action: { readonly collection: string; readonly name: string; readonly usual: Access },
+    action: { readonly collection: string; readonly name: string; readonly usual: RouteAccess },
   ): Promise<Caller>
   /** Whether the head of a request names somebody; for routes that are open to all. */
   isKnown(request: FastifyRequest, reply: FastifyReply): Promise<boolean>

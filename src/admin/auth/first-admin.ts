@@ -62,9 +62,15 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin
 async function created({ catalog, clock }: FirstAdminDeps, hash: string) {
   const now = new Date(clock.nowMs())
   const user = {
-    ...{ username: USERNAME, roles: ROLES, password: hash },
-    ...{ password_generated: true, must_change_password: true, password_changed_at: now },
-    ...{ from: now, to: new Date(FOREVER_MS), creation_time: now },
+    username: USERNAME,
+    roles: ROLES,
+    password: hash,
+    password_generated: true,
+    must_change_password: true,
+    password_changed_at: now,
+    from: now,
+    to: new Date(FOREVER_MS),
+    creation_time: now,
   }
   try {
     const options = { mode: 'insert', timeZone: 'UTC' } as const

@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts'
 import { NotAllowedError, NotLoggedInError } from '../entities/errors.ts'
 import { queryParameters } from '../entities/request/body.ts'
 import type { SentParameters } from '../entities/request/raw-parameters.ts'
-import type { Access } from './access.ts'
+import type { RouteAccess } from './access.ts'
 import { ADMIN, type Caller, mayDo, openActor } from './caller.ts'
 import type { ClientIdentity, SignatureCheck, TokenCheck } from './checks.ts'
 import { sessionCookieOf, setSessionCookie } from './cookies.ts'
@@ -37,7 +37,7 @@ export interface Gate {
    * The caller, if it may. `sent`: the parameters, in which a token or a signature may be. Throws
    * `NotLoggedInError`, `InvalidTokenError` or `NotAllowedError`, or what the stores throw.
    */
-  admit(request: FastifyRequest, sent: SentParameters, needed: Access): Promise<Caller>
+  admit(request: FastifyRequest, sent: SentParameters, needed: RouteAccess): Promise<Caller>
 }
 
 const TWICE = 'No user is logged in: the access token is in more than one place'
@@ -197,7 +197,7 @@ function statusOr(others: 401 | 403, request: FastifyRequest): number {
   return INTERFACE.test(request.routeOptions.url ?? '') ? 200 : others
 }
 
-function checkRoles(request: FastifyRequest, caller: Caller, needed: Access): void {
+function checkRoles(request: FastifyRequest, caller: Caller, needed: RouteAccess): void {
   const status = statusOr(403, request)
   if (caller.mustChangePassword) {
     const how = 'POST /auth/password with password and new_password'

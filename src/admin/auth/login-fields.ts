@@ -68,9 +68,7 @@ export function shownProtocol(protocol: string): string {
   return protocol.charAt(0).toUpperCase() + protocol.slice(1)
 }
 
-const CREDENTIALS: ReadonlySet<string> = new Set([
-  ...['username', 'password', 'new_password', 'totp'],
-])
+const CREDENTIALS: ReadonlySet<string> = new Set(['username', 'password', 'new_password', 'totp'])
 
 /** The first credential in an address, where logs and histories keep it; null: none. */
 export function credentialIn(url: string): string | null {

@@ -1,7 +1,7 @@
 /** Logging in by a user name and a password. */
 import type { Actor } from '../../catalog/actor.ts'
 import { ObjectId } from '../../catalog/collections.ts'
-import type { Attempt, Attempts, Refused, Source } from './attempts.ts'
+import type { Attempt, LoginAttempts, RefusedAttempt, Source } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { Devices } from './devices.ts'
 import type { KnownNames } from './known-names.ts'
@@ -11,17 +11,17 @@ import { internalLogin } from './protocols/internal.ts'
 import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
 import type { RefusalTrail } from './refusal-trail.ts'
-import type { Sessions, SessionUser } from './sessions.ts'
+import type { LoginSessions, SessionUser } from './sessions.ts'
 import type { SecondFactors } from './totp/factors.ts'
 import { hasSecondFactor, WRONG_CODE } from './totp/second-step.ts'
 import type { Users } from './users.ts'
 
 export interface LoginDeps extends AuthDeps {
-  readonly sessions: Sessions
+  readonly sessions: LoginSessions
   readonly users: Users
   readonly factors: SecondFactors
   readonly passwords: Passwords
-  readonly attempts: Attempts
+  readonly attempts: LoginAttempts
   readonly devices: Devices
   readonly names: KnownNames
   readonly refusals: RefusalTrail
@@ -223,7 +223,7 @@ async function noteRefused(
 }
 
 const WRONG_TRIES = 'too many wrong tries: wait before the next one'
-const TOO_MANY: Readonly<Record<Refused['reason'], string>> = {
+const TOO_MANY: Readonly<Record<RefusedAttempt['reason'], string>> = {
   address: 'too many logins from this address: wait before the next one',
   locked: WRONG_TRIES,
   slowed: WRONG_TRIES,
@@ -232,7 +232,7 @@ const TOO_MANY: Readonly<Record<Refused['reason'], string>> = {
     'or ask an operator (tollgate user unlock)',
 }
 
-export function tooMany({ reason, retryAfterMs }: Refused): AuthRefusal {
+export function tooMany({ reason, retryAfterMs }: RefusedAttempt): AuthRefusal {
   return new AuthRefusal(TOO_MANY[reason], { httpStatus: 429, retryAfterMs })
 }
 

@@ -1,6 +1,6 @@
 /** A user changes the own password. */
 import { SECURITY } from '../../catalog/security-settings.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 import type { Source } from './attempts.ts'
 import { accountOf, actorOf, type LoginDeps, record, tried } from './login.ts'
 import { removePasswordFile } from './password-file.ts'
@@ -56,7 +56,7 @@ async function usable(deps: LoginDeps, username: string, password: string): Prom
   try {
     return await checkedPassword(password, { username, charactersMin: terms.characters_min })
   } catch (error) {
-    if (!(error instanceof RuleError)) throw error
+    if (!(error instanceof EntityRuleError)) throw error
     throw new AuthRefusal(`new_${error.message}`)
   }
 }

@@ -1,5 +1,5 @@
 /** What a password must be (NIST SP 800-63B: long, not common; nothing about kinds of letters). */
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 import { isCommon } from './common-passwords.ts'
 
 /** Longer ones would only cost time. */
@@ -27,12 +27,12 @@ export async function checkedPassword(password: unknown, terms: PasswordTerms): 
   const normal = isShown ? normalPassword(text) : ''
   const length = [...normal].length
   if (length < charactersMin || length > PASSWORD_CHARACTERS_MAX) {
-    throw new RuleError(
+    throw new EntityRuleError(
       `password must have ${charactersMin} to ${PASSWORD_CHARACTERS_MAX} characters`,
     )
   }
   const reason = badText(normal) ?? (await guessable(normal, username))
-  if (reason !== null) throw new RuleError(`password ${reason}`)
+  if (reason !== null) throw new EntityRuleError(`password ${reason}`)
   return normal
 }
 

@@ -1,10 +1,10 @@
 /** Who a session belongs to, as of now. */
 import type { UserNow } from './checks.ts'
-import type { Session, Sessions, SessionUser } from './sessions.ts'
+import type { LoginSession, LoginSessions, SessionUser } from './sessions.ts'
 import type { Users } from './users.ts'
 
 export interface LoggedIn {
-  readonly session: Session
+  readonly session: LoginSession
   readonly user: UserNow
   /** The value that the cookie must have from now on; null: it stays. */
   readonly renewed: string | null
@@ -17,7 +17,7 @@ export type SessionCheck = (cookie: string | null) => Promise<LoggedIn | null>
  * A session ends with its user, and with the password that it was opened with. The password is
  * compared by its mark, so that no clock and no order of requests matters.
  */
-export function createSessionCheck(deps: { sessions: Sessions; users: Users }): SessionCheck {
+export function createSessionCheck(deps: { sessions: LoginSessions; users: Users }): SessionCheck {
   return async (cookie) => {
     const found = cookie === null ? null : await deps.sessions.find(cookie)
     if (found === null || cookie === null) return null
@@ -29,7 +29,7 @@ export function createSessionCheck(deps: { sessions: Sessions; users: Users }): 
   }
 }
 
-async function userOf(users: Users, { user: of, protocol }: Session): Promise<UserNow | null> {
+async function userOf(users: Users, { user: of, protocol }: LoginSession): Promise<UserNow | null> {
   if (of.roles !== null) return directoryUser(users, protocol, of, of.roles)
   const { passwordMark } = of
   const user = await users.check(of.id)

@@ -4,7 +4,7 @@ import { errorHandler } from '../entities/answer.ts'
 import { registerBodies } from '../entities/request/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../entities/request/json-limits.ts'
 import { dateText } from '../entities/shown.ts'
-import type { Access } from './access.ts'
+import type { RouteAccess } from './access.ts'
 import { createAttempts, type Source } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import {
@@ -43,13 +43,13 @@ import { AuthRefusal } from './refusal.ts'
 import { createRefusalTrail } from './refusal-trail.ts'
 import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
 import { createSessionCheck, type SessionCheck } from './session-check.ts'
-import type { Sessions } from './sessions.ts'
+import type { LoginSessions } from './sessions.ts'
 import type { SecondFactors } from './totp/factors.ts'
 import { TOTP_ROUTES } from './totp/routes.ts'
 import type { Users } from './users.ts'
 
 export interface SessionRouteDeps extends AuthDeps {
-  readonly sessions: Sessions
+  readonly sessions: LoginSessions
   readonly users: Users
   readonly factors: SecondFactors
   readonly protocols: LoginProtocols
@@ -76,7 +76,7 @@ export interface Route {
   readonly method: 'GET' | 'POST'
   readonly name: string
   /** `public` if not given: the route itself looks who asks. */
-  readonly access?: Access
+  readonly access?: RouteAccess
   readonly answer: Answer
 }
 
@@ -93,7 +93,8 @@ const ROUTES: readonly Route[] = [
 export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDeps): void {
   const defaults = { passwords: PASSWORDS, addressOf: (request: FastifyRequest) => request.ip }
   const deps: RouteDeps = {
-    ...{ ...defaults, ...given },
+    ...defaults,
+    ...given,
     ...countersOf(given),
     loggedIn: createSessionCheck(given),
   }
@@ -108,7 +109,9 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
     for (const { method, name, access = 'public', answer } of ROUTES) {
       for (const url of spellingsOf(name)) {
         routes.route({
-          ...{ method, url, config: { access } },
+          method,
+          url,
+          config: { access },
           handler: (request, reply) => {
             reply.header('cache-control', 'no-store')
             return answer(deps, request, reply)

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { SECURITY, type SecuritySettings } from '../../catalog/security-settings.ts'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import type { AuthDeps } from './auth-deps.ts'
-import type { FoundSession, Session, Sessions } from './sessions.ts'
+import type { FoundLoginSession, LoginSession, LoginSessions } from './sessions.ts'
 
 /** What an id of a cookie stands for. */
 interface CookieRecord {
@@ -17,7 +17,7 @@ interface CookieRecord {
   readonly replacedMs: number | null
 }
 
-interface SessionRecord extends Session {
+interface SessionRecord extends LoginSession {
   /** Which `endAll` of the user it came after; empty: none. */
   readonly generation: string
 }
@@ -40,7 +40,7 @@ const MINUTE_MS = 60_000
 const COOKIE_BYTES = 32
 const COOKIE = /^[A-Za-z0-9_-]{43}$/
 
-export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>): Sessions {
+export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>): LoginSessions {
   const { keys, clock } = deps
   const terms = async () => termsOf(await deps.settings.of(SECURITY))
   return {
@@ -70,7 +70,7 @@ export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock
       if (!isOld) return { session, renewed: null }
       const leftMs = createdMs + limits.absoluteMs - nowMs
       const renewed = await replace(keys, cookie, known, { nowMs, leftMs })
-      return { session, renewed } satisfies FoundSession
+      return { session, renewed } satisfies FoundLoginSession
     },
 
     async end(cookie) {

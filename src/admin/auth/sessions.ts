@@ -11,25 +11,25 @@ export interface SessionUser {
   readonly passwordMark?: string
 }
 
-export interface Session {
+export interface LoginSession {
   readonly user: SessionUser
   /** Of login: `internal`, `ldap`, `saml`. */
   readonly protocol: string
   readonly createdMs: number
 }
 
-export interface FoundSession {
-  readonly session: Session
+export interface FoundLoginSession {
+  readonly session: LoginSession
   /** The value that the cookie must have from now on; null: it stays. */
   readonly renewed: string | null
 }
 
 /** Each call rejects with `StoreDownError` where Redis is away. */
-export interface Sessions {
+export interface LoginSessions {
   /** Gives the value of the cookie. */
   open(user: SessionUser, protocol: string): Promise<string>
   /** Null: none that is still good. Prolongs it. */
-  find(cookie: string): Promise<FoundSession | null>
+  find(cookie: string): Promise<FoundLoginSession | null>
   end(cookie: string): Promise<void>
   /** Ends all of a user, such as after a change of the password; but for one. */
   endAll(userId: string, exceptCookie?: string): Promise<void>

@@ -63,7 +63,10 @@ async function recorded<T extends { operations: readonly OperationLine[] }>(
   const cards = isNamed(secret) ? await cardOperationIds(deps, secret) : []
   const trail: OperationTrail = {
     actor: plainActor(actor),
-    ...{ type: action, operationIds: [operationId, ...cards], aid, sid },
+    type: action,
+    operationIds: [operationId, ...cards],
+    aid,
+    sid,
   }
   const isLoad = action !== 'delete' && sid !== null && sid !== 0
   const chain = isLoad ? chainOf({ name: 'subscribers' }, sid) : `balances/${operationId}`

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { WithId } from '../../catalog/collections.ts'
 import type { CardDocument } from '../../catalog/entities/card.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 import type { BalanceDeps, Whom } from './loads.ts'
 
 /** What a claim leaves on a card. */
@@ -41,19 +41,20 @@ export async function findCard(
   const active = found.find(({ status }) => statusOf(status) === 'active')
   if (active !== undefined) {
     if (active.to instanceof Date && active.to.getTime() <= nowMs) {
-      throw new RuleError(`the card has expired on ${active.to.toISOString()}`)
+      throw new EntityRuleError(`the card has expired on ${active.to.toISOString()}`)
     }
     return { document: active, isClaimed: false, operationId: idOf(active) }
   }
   const mine = found.find((one) => isSameOwner(claimOf(one), whom))
   const claim = mine === undefined ? null : claimOf(mine)
-  if (mine === undefined || claim === null) throw new RuleError(NO_CARD)
-  if (claim.credited === true && claim.operation_id !== operationId) throw new RuleError(NO_CARD)
+  if (mine === undefined || claim === null) throw new EntityRuleError(NO_CARD)
+  if (claim.credited === true && claim.operation_id !== operationId)
+    throw new EntityRuleError(NO_CARD)
   // Results of operations are forgotten some day: then a repetition would credit again.
   if (nowMs - claim.at.getTime() > config.ledger.operationKeepMs / 2) {
-    if (claim.credited === true) throw new RuleError(NO_CARD)
+    if (claim.credited === true) throw new EntityRuleError(NO_CARD)
     const since = claim.at.toISOString()
-    throw new RuleError(`the card was claimed on ${since}: its lines tell what was credited`)
+    throw new EntityRuleError(`the card was claimed on ${since}: its lines tell what was credited`)
   }
   return { document: mine, isClaimed: true, operationId: idOf(mine) }
 }
@@ -67,7 +68,9 @@ export async function claimCard(
   nowMs: number,
 ): Promise<boolean> {
   const claim: Claim = {
-    ...{ aid: whom.account ?? 0, sid: whom.sid ?? 0, operation_id: operationId },
+    aid: whom.account ?? 0,
+    sid: whom.sid ?? 0,
+    operation_id: operationId,
     at: new Date(nowMs),
   }
   const { _id, status } = document

@@ -2,7 +2,7 @@
 import { ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { PrepaidGroupDocument } from '../../catalog/entities/prepaid-group.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 import { expiryOf } from './expiry.ts'
 import {
   type BalanceDeps,
@@ -39,7 +39,7 @@ export async function findChargingPlan(
     catalog.prepaidgroups.find(filter).sort({ from: 1 }).toArray(),
   )
   const current = found.findLast(({ from, to }) => from.getTime() <= nowMs && nowMs < to.getTime())
-  if (current === undefined) throw new RuleError(`there is no charging plan ${text} now`)
+  if (current === undefined) throw new EntityRuleError(`there is no charging plan ${text} now`)
   return current
 }
 
@@ -51,7 +51,7 @@ export async function loadsOfPlan(
   nowMs: number,
 ): Promise<Load[]> {
   const entries = Array.isArray(plan.include) ? (plan.include as Fields[]) : []
-  if (entries.length === 0) throw new RuleError(`charging plan ${plan.name} has no bucket`)
+  if (entries.length === 0) throw new EntityRuleError(`charging plan ${plan.name} has no bucket`)
   const loads: Load[] = []
   for (const [index, entry] of entries.entries()) {
     const { pp_includes_external_id: externalId, pp_includes_name: name } = entry

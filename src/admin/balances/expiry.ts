@@ -3,7 +3,7 @@ import { periodAt } from '../../catalog/compile/period.ts'
 import { CompileError } from '../../catalog/errors.ts'
 import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 import { endOf } from '../../rating/periods.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 
 export interface ExpiryAsked {
   /** Of the definition of the bucket. */
@@ -36,15 +36,15 @@ export function expiryOf(
   } catch (error) {
     if (!(error instanceof CompileError)) throw error
   }
-  throw new RuleError(`a period of ${length} is not one that is known`)
+  throw new EntityRuleError(`a period of ${length} is not one that is known`)
 }
 
 function askedEnd(asked: unknown, nowMs: number, zone: string): number {
   const endMs = instantOf(asked, zone)
   if (endMs === null || !Number.isSafeInteger(endMs)) {
-    throw new RuleError('expiration_date must be a date, or seconds since 1970')
+    throw new EntityRuleError('expiration_date must be a date, or seconds since 1970')
   }
-  if (endMs <= nowMs) throw new RuleError('expiration_date must lie in the future')
+  if (endMs <= nowMs) throw new EntityRuleError('expiration_date must lie in the future')
   return endMs
 }
 

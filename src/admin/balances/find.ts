@@ -1,9 +1,9 @@
 /** Finds balances by a filter: whose they may be, what these have now, and what of it fits. */
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
 import { type Home, homeText } from '../../ledger/ledger.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 import { type BalanceStores, type LiveBalance, liveBalances, placeOf } from './live.ts'
-import { compareValues, compileMatcher, type Fields, type Matcher } from './matcher.ts'
+import { type BalanceFilter, compareValues, compileMatcher, type Fields } from './matcher.ts'
 
 export interface BalancePage {
   /** 1 ascending, -1 descending; ties by owner and bucket. */
@@ -115,7 +115,8 @@ async function homesOf(catalog: Catalog, targets: readonly Target[]): Promise<Ho
   for (const target of targets) {
     for (const { aid, sid } of await homesOfTarget(catalog, target)) {
       homes.set(homeText({ aid, sid }), { aid, sid })
-      if (homes.size > OWNERS_MAX) throw new RuleError(`query finds more than ${OWNERS_MAX} owners`)
+      if (homes.size > OWNERS_MAX)
+        throw new EntityRuleError(`query finds more than ${OWNERS_MAX} owners`)
     }
   }
   return [...homes.values()]
@@ -128,7 +129,7 @@ async function homesOfTarget(catalog: Catalog, { ids, aids, sids }: Target): Pro
   }
   if (aids !== null && sids !== null) {
     if (aids.length * sids.length > OWNERS_MAX) {
-      throw new RuleError(`query finds more than ${OWNERS_MAX} owners`)
+      throw new EntityRuleError(`query finds more than ${OWNERS_MAX} owners`)
     }
     return aids.flatMap((aid) => sids.map((sid) => ({ aid, sid })))
   }
@@ -160,7 +161,7 @@ async function subscribersWhere(catalog: Catalog, filter: object): Promise<Home[
 async function findByProjection(
   stores: BalanceStores,
   filter: Fields,
-  matches: Matcher,
+  matches: BalanceFilter,
   { sort, skip, limit, signal }: BalancePage,
 ): Promise<FoundBalances> {
   const { catalog } = stores
@@ -196,7 +197,7 @@ async function findByProjection(
     }
     await take(rows)
     if (looked < ROWS_MAX || found.hasMore) return found
-    throw new RuleError('query must name aid or sid: there are too many balances to look at')
+    throw new EntityRuleError('query must name aid or sid: there are too many balances to look at')
   }
   return catalog.read('page over balances', read, { signal })
 }

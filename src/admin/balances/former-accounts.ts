@@ -3,7 +3,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { CreditOperation } from '../../ledger/operations.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 
 interface Stores {
   ledger: Ledger
@@ -25,7 +25,7 @@ export async function doneElsewhere(
     const done = other === aid ? null : await ledger.findOperation(other, operationId)
     if (done === null || done.sid !== sid) continue
     if (done.operation === mode) return done
-    throw new RuleError(`operation id ${operationId} was used for another operation`)
+    throw new EntityRuleError(`operation id ${operationId} was used for another operation`)
   }
   return null
 }

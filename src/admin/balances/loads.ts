@@ -19,7 +19,7 @@ import {
 import { MICROS_DIGITS, toScale } from '../../domain/money.ts'
 import type { Home, Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 import { ownersOf } from './live.ts'
 
 /** What loading works with. */
@@ -61,10 +61,10 @@ export async function whomOf(
   const sid = ownerAt(asked.sid, 'sid')
   if (sid === null) return { sid, aid, account: aid, plan: '' }
   const found = await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs: nowMs })
-  if (found === null) throw new RuleError(`there is no subscriber ${sid} now`)
+  if (found === null) throw new EntityRuleError(`there is no subscriber ${sid} now`)
   const { aid: account, plan } = found.found
   if (aid !== null && aid !== account) {
-    throw new RuleError(`subscriber ${sid} belongs to account ${account}, not ${aid}`)
+    throw new EntityRuleError(`subscriber ${sid} belongs to account ${account}, not ${aid}`)
   }
   return { sid, aid, account, plan }
 }
@@ -74,17 +74,17 @@ function ownerAt(value: unknown, field: string): number | null {
   if (value === undefined || value === null || value === '' || Number(value) === 0) return null
   const number = typeof value === 'string' ? Number(value) : value
   if (Number.isSafeInteger(number) && (number as number) > 0) return number as number
-  throw new RuleError(`${field} must be a positive integer`)
+  throw new EntityRuleError(`${field} must be a positive integer`)
 }
 
 /** Who gets a bucket of this definition. Throws `RuleError`. */
 export function homeOf({ name, shared }: PrepaidInclude, { sid, aid, account }: Whom): Home {
   if (shared) {
-    if (aid === null) throw new RuleError(`${name} is shared by an account: aid is missing`)
+    if (aid === null) throw new EntityRuleError(`${name} is shared by an account: aid is missing`)
     return { aid, sid: 0 }
   }
   if (sid === null || account === null) {
-    throw new RuleError(`${name} belongs to a subscriber: sid is missing`)
+    throw new EntityRuleError(`${name} belongs to a subscriber: sid is missing`)
   }
   return { aid: account, sid }
 }
@@ -107,9 +107,9 @@ export async function includeOf(
     nowMs,
   )
   const wanted = String(byId?.external_id ?? byName?.name)
-  if (include === null) throw new RuleError(`there is no prepaid include ${wanted} now`)
+  if (include === null) throw new EntityRuleError(`there is no prepaid include ${wanted} now`)
   if (byName !== null && include.name !== byName.name) {
-    throw new RuleError(`prepaid include ${wanted} is ${include.name}, not ${byName.name}`)
+    throw new EntityRuleError(`prepaid include ${wanted} is ${include.name}, not ${byName.name}`)
   }
   return include
 }
@@ -130,7 +130,7 @@ export function creditOf(value: unknown, kind: BucketKind, field: string): numbe
   if (amount !== null) return flipCreditSign(amount)
   const wanted = kind === 'units' ? 'an integer' : 'a decimal with at most 6 digits after the point'
   const shown = shortened(value)
-  throw new RuleError(`${field} must be ${wanted}, is ${shown}`)
+  throw new EntityRuleError(`${field} must be ${wanted}, is ${shown}`)
 }
 
 /**
@@ -188,6 +188,7 @@ export async function isRefused(
 
 /** What the ledger refuses, as the caller is told it; any other error as it is. */
 export function inWords(error: unknown): unknown {
-  if (error instanceof BalanceRangeError) return new RuleError('value is more than can be counted')
-  return error instanceof BalanceRefusal ? new RuleError(error.message) : error
+  if (error instanceof BalanceRangeError)
+    return new EntityRuleError('value is more than can be counted')
+  return error instanceof BalanceRefusal ? new EntityRuleError(error.message) : error
 }

@@ -4,30 +4,31 @@
  */
 import { RuleError as RatingRuleError } from '../../rating/rule-error.ts'
 import { compileRegex } from '../../rating/rule-regex.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
-export type Matcher = (document: Fields) => boolean
+export type BalanceFilter = (document: Fields) => boolean
 type Test = (value: unknown) => boolean
 
 /** Throws `RuleError` with the path of an operator or value that is of no use. */
-export function compileMatcher(filter: Fields, path = 'query'): Matcher {
+export function compileMatcher(filter: Fields, path = 'query'): BalanceFilter {
   const parts = Object.entries(filter).map(([key, condition]) => {
     const at = `${path}.${key}`
     if (key === '$and' || key === '$or') return combined(key, condition, at)
-    if (key.startsWith('$')) throw new RuleError(`${at} is not an operator that is known here`)
+    if (key.startsWith('$'))
+      throw new EntityRuleError(`${at} is not an operator that is known here`)
     const test = compileCondition(condition, at)
     return (document: Fields) => test(document[key])
   })
   return (document) => parts.every((part) => part(document))
 }
 
-function combined(key: '$and' | '$or', clauses: unknown, path: string): Matcher {
+function combined(key: '$and' | '$or', clauses: unknown, path: string): BalanceFilter {
   if (!Array.isArray(clauses) || clauses.length === 0) {
-    throw new RuleError(`${path} must be a list of filters`)
+    throw new EntityRuleError(`${path} must be a list of filters`)
   }
   const parts = clauses.map((clause: unknown, index) => {
-    if (!isFields(clause)) throw new RuleError(`${path}.${index} must be a filter`)
+    if (!isFields(clause)) throw new EntityRuleError(`${path}.${index} must be a filter`)
     return compileMatcher(clause, `${path}.${index}`)
   })
   if (key === '$and') return (document) => parts.every((part) => part(document))
@@ -43,7 +44,8 @@ function compileCondition(condition: unknown, path: string): Test {
       const at = `${path}.${name}`
       if (name === '$regex') return regex(operand, condition['$options'], at)
       const operator = Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined
-      if (operator === undefined) throw new RuleError(`${at} is not an operator that is known here`)
+      if (operator === undefined)
+        throw new EntityRuleError(`${at} is not an operator that is known here`)
       return operator(operand, at)
     })
   return (value) => tests.every((test) => test(value))
@@ -66,7 +68,7 @@ const OPERATORS: Readonly<Record<string, (operand: unknown, path: string) => Tes
   },
   $size: (operand) => (value) => Array.isArray(value) && value.length === operand,
   $elemMatch: (operand, path) => {
-    if (!isFields(operand)) throw new RuleError(`${path} must be a filter`)
+    if (!isFields(operand)) throw new EntityRuleError(`${path} must be a filter`)
     const test = isOperators(operand) ? compileCondition(operand, path) : null
     const matches = test === null ? compileMatcher(operand, path) : null
     const one = (member: unknown) =>
@@ -102,20 +104,20 @@ function ordered(operand: unknown, fits: (order: number) => boolean): Test {
 
 function regex(source: unknown, flags: unknown, path: string): Test {
   if (source instanceof RegExp) return regex(source.source, flags ?? source.flags, path)
-  if (typeof source !== 'string') throw new RuleError(`${path} must be a regular expression`)
+  if (typeof source !== 'string') throw new EntityRuleError(`${path} must be a regular expression`)
   const options = typeof flags === 'string' ? flags : ''
   try {
     const pattern = compileRegex(`/${source}/${options}`, path)
     return (value) => membersOf(value).some((one) => typeof one === 'string' && pattern.test(one))
   } catch (error) {
-    if (error instanceof RatingRuleError) throw new RuleError(error.message)
+    if (error instanceof RatingRuleError) throw new EntityRuleError(error.message)
     throw error
   }
 }
 
 function listAt(operand: unknown, path: string): readonly unknown[] {
   if (Array.isArray(operand)) return operand
-  throw new RuleError(`${path} must be a list`)
+  throw new EntityRuleError(`${path} must be a list`)
 }
 
 /** A list matches as a whole, or by one of its members. */

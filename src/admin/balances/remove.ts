@@ -9,7 +9,7 @@ import { openSessionsOf } from '../../ledger/open-sessions.ts'
 import { creditBucket, OperationReusedError } from '../../ledger/operations.ts'
 import { releaseSession } from '../../ledger/release.ts'
 import { publishHint } from '../../store/hints.ts'
-import { RuleError, TargetError } from '../entities/errors.ts'
+import { EntityRuleError, TargetError } from '../entities/errors.ts'
 import { heldAt, includeNames, placeOf } from './live.ts'
 import { type BalanceDeps, inWords } from './loads.ts'
 
@@ -54,7 +54,7 @@ export async function deleteBalance(
     return isSame && done.sid === place.sid ? deleted(deps, done) : NONE
   }
   if (held.bucket.counter !== '') {
-    throw new RuleError(`balance ${String(id)} counts usage: it ends with its period`)
+    throw new EntityRuleError(`balance ${String(id)} counts usage: it ends with its period`)
   }
   const { aid, sid, bucketId } = place
   const operation = { mode: 'close', aid, sid, bucketId, operationId } as const
@@ -66,7 +66,7 @@ export async function deleteBalance(
       const closing = { ...operation, note }
       return await deleted(deps, await creditBucket(ledger, closing, settings, nowMs))
     } catch (error) {
-      if (error instanceof OperationReusedError) throw new RuleError(error.message)
+      if (error instanceof OperationReusedError) throw new EntityRuleError(error.message)
       if (!(error instanceof BucketReservedError)) throw inWords(error)
     }
     await releaseHolders(deps, place, bucketId)

@@ -49,7 +49,9 @@ function entryOf(type: string, line: OperationLine): AuditEntry {
   const done = { operation, charging_type, source_ref, additional, from, to }
   const isGone = line.operation === 'close'
   return {
-    ...{ collection: 'balances', type, key: `${aid}_${sid}` },
+    collection: 'balances',
+    type,
+    key: `${aid}_${sid}`,
     old: { ...balance, balance: shown.balance_before },
     new: isGone ? null : { ...balance, balance: shown.balance_after, ...done },
     operationId: line.operationId,

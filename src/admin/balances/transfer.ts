@@ -118,7 +118,11 @@ function putIn(step: Step, amount: number, counted = 0): Promise<OperationLine> 
   const { sid, toAid, operationId } = plan
   const into = {
     mode: 'transfer_in',
-    ...{ terms, amount, counted, aid: toAid, sid },
+    terms,
+    amount,
+    counted,
+    aid: toAid,
+    sid,
     operationId: `${operationId}.in.${terms.bucketId}`,
   } as const
   return creditBucket(ledger, into, settings, nowMs)

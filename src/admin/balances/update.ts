@@ -12,7 +12,7 @@ import {
   OperationReusedError,
   operationStamp,
 } from '../../ledger/operations.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 import { claimCard, type FoundCard, findCard, finishCard } from './card.ts'
 import { findChargingPlan, loadsOfPlan } from './charging-plan.ts'
 import { expiryOf } from './expiry.ts'
@@ -87,7 +87,7 @@ export async function updateBalance(
   }
   if (isNamed(secret)) return loadCard(deps, call, secret)
   if (isNamed(name)) return loadOne(deps, call, await loadOfInclude(deps, call, { name }))
-  throw new RuleError(
+  throw new EntityRuleError(
     'query must name a balance (_id), a prepaid include, a charging plan or the secret of a card',
   )
 }
@@ -100,10 +100,12 @@ interface Call extends BalanceUpdate {
 function additionalOf({ additional, update }: BalanceUpdate): Call['additional'] {
   const wanted = isNamed(additional) ? additional : update['additional']
   if (!isNamed(wanted)) return undefined
-  if (typeof wanted !== 'object') throw new RuleError('additional must be an object')
+  if (typeof wanted !== 'object') throw new EntityRuleError('additional must be an object')
   const text = JSON.stringify(wanted)
   if (text.length > ADDITIONAL_CHARACTERS_MAX) {
-    throw new RuleError(`additional must have at most ${ADDITIONAL_CHARACTERS_MAX} characters`)
+    throw new EntityRuleError(
+      `additional must have at most ${ADDITIONAL_CHARACTERS_MAX} characters`,
+    )
   }
   // As it will come back from the record, so that a repetition has the same answer.
   const plain = JSON.parse(text) as Record<string, unknown>
@@ -114,7 +116,7 @@ function operationAt({ update }: Call): LoadOperation {
   const { operation = 'inc' } = update
   if (!isNamed(operation) || operation === 'inc') return 'inc'
   if (MODES.includes(operation)) return operation as LoadOperation
-  throw new RuleError('operation must be inc, set or new')
+  throw new EntityRuleError('operation must be inc, set or new')
 }
 
 function expirationAt({ query, update }: Call): unknown {
@@ -123,7 +125,7 @@ function expirationAt({ query, update }: Call): unknown {
 }
 
 function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number {
-  if (!isNamed(update['value'])) throw new RuleError('value is missing')
+  if (!isNamed(update['value'])) throw new EntityRuleError('value is missing')
   return creditOf(update['value'], kind, 'value')
 }
 
@@ -132,12 +134,13 @@ async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
   const { query, nowMs } = call
   const id = String(query['_id'])
   const held = await findHeld(deps, id)
-  if (held === null) throw new RuleError(`there is no balance ${id}`)
+  if (held === null) throw new EntityRuleError(`there is no balance ${id}`)
   const { owner, bucket } = held
-  if (bucket.counter !== '') throw new RuleError(`balance ${id} counts usage: it has no credit`)
+  if (bucket.counter !== '')
+    throw new EntityRuleError(`balance ${id} counts usage: it has no credit`)
   for (const field of ['aid', 'sid'] as const) {
     if (!isNamed(query[field]) || Number(query[field]) === owner[field]) continue
-    throw new RuleError(`balance ${id} is not one of ${field} ${String(query[field])}`)
+    throw new EntityRuleError(`balance ${id} is not one of ${field} ${String(query[field])}`)
   }
   const { prepaidIncludeId: externalId, kind, usaget, priority } = bucket
   const [document] = await documentsOf(deps, [held])
@@ -153,7 +156,7 @@ async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
 
 /** Whose subscriber is gone has no plan that could limit it. */
 function leftItsAccount(error: unknown): { plan: string } {
-  if (error instanceof RuleError) return { plan: '' }
+  if (error instanceof EntityRuleError) return { plan: '' }
   throw error
 }
 
@@ -179,7 +182,10 @@ async function creditFor(
   const asked = { unlimited: include.unlimited, expirationDate: expirationAt(call), period: null }
   const freeMax = await thresholdOf(catalog, plan, include, nowMs)
   return {
-    ...{ include, amount: valueAt(call, include.kind), mode: operationAt(call), fromMs: nowMs },
+    include,
+    amount: valueAt(call, include.kind),
+    mode: operationAt(call),
+    fromMs: nowMs,
     toMs: expiryOf(asked, nowMs, config.rating.timeZone),
     ...(freeMax === undefined ? {} : { freeMax }),
   }
@@ -227,7 +233,7 @@ async function commit(
     return await creditBucket(ledger, operation, settings, nowMs)
   } catch (error) {
     if (error instanceof InsufficientBalanceError) return null
-    if (error instanceof OperationReusedError) throw new RuleError(error.message)
+    if (error instanceof OperationReusedError) throw new EntityRuleError(error.message)
     throw inWords(error)
   }
 }
@@ -288,7 +294,7 @@ async function loadAll(
     const line = await commit(deps, operationOf(load, id, { ...note, parentRef }), nowMs)
     if (line === null) {
       const done = `${lines.length} of ${loads.length} buckets were loaded`
-      throw new RuleError(`${done}: of ${load.name} less is free now than is taken away`)
+      throw new EntityRuleError(`${done}: of ${load.name} less is free now than is taken away`)
     }
     lines.push(line)
   }

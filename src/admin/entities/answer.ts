@@ -10,7 +10,7 @@ import {
 } from '../../catalog/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
-import { ApiError, DISPLAY, RequestError, RuleError } from './errors.ts'
+import { ApiError, DISPLAY, EntityRuleError, RequestError } from './errors.ts'
 import { requestErrorOf } from './request/body.ts'
 
 const SORT = DISPLAY.sort
@@ -18,12 +18,12 @@ const SORT = DISPLAY.sort
 /** Null: an error that is nobody's business but ours. */
 export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error
-  if (error instanceof CompileError) return new RuleError(error.message)
+  if (error instanceof CompileError) return new EntityRuleError(error.message)
   if (error instanceof DuplicateEntityError || error instanceof EntityConflictError) {
-    return new RuleError(error.message)
+    return new EntityRuleError(error.message)
   }
   if (error instanceof SlowReadError) {
-    return new RuleError(
+    return new EntityRuleError(
       `the query was stopped after ${error.limitMs} ms: ask by the key or a field that has an ` +
         'index, or sort by the key',
       DISPLAY.request,
@@ -38,11 +38,14 @@ export function apiErrorOf(error: unknown): ApiError | null {
     return new RequestError(503, 'Redis is unavailable: a write may have been done all the same')
   }
   if (error instanceof Error && /Sort exceeded memory limit/.test(error.message)) {
-    return new RuleError('sort: there is too much to sort: ask for less, or sort by the key', SORT)
+    return new EntityRuleError(
+      'sort: there is too much to sort: ask for less, or sort by the key',
+      SORT,
+    )
   }
   // MongoDB finds out only when it meets a document that has both lists.
   if (error instanceof Error && /parallel arrays/.test(error.message)) {
-    return new RuleError('sort: two of the fields are lists, there is no order of both', SORT)
+    return new EntityRuleError('sort: two of the fields are lists, there is no order of both', SORT)
   }
   if (isRefusedRegex(error)) {
     return new RequestError(400, 'query: the store cannot run one of the regular expressions')

@@ -35,7 +35,7 @@ export abstract class ApiError extends Error {
 }
 
 /** A rule is violated (shape A). The text names the field or date. */
-export class RuleError extends ApiError {
+export class EntityRuleError extends ApiError {
   override name = 'RuleError'
   readonly displayCode: DisplayCode
 
@@ -51,7 +51,7 @@ export class RuleError extends ApiError {
 }
 
 /** An entity that is to go, or to hold for less time, is needed by others. */
-export class InUseError extends RuleError {
+export class InUseError extends EntityRuleError {
   override name = 'InUseError'
   /** Such as `plan GOLD`. */
   readonly what: string

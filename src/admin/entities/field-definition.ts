@@ -4,8 +4,18 @@
  */
 
 export const FIELD_TYPES = [
-  ...['text', 'textarea', 'integer', 'decimal', 'boolean', 'date', 'datetime', 'daterange'],
-  ...['select', 'email', 'percentage', 'json'],
+  'text',
+  'textarea',
+  'integer',
+  'decimal',
+  'boolean',
+  'date',
+  'datetime',
+  'daterange',
+  'select',
+  'email',
+  'percentage',
+  'json',
 ] as const
 
 export interface FieldDefinition {

@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts'
 import type { ActionDefinition, ActionName, CollectionDefinition, Params } from './definition.ts'
 import { dottedParam } from './definitions/collections.ts'
 import type { ReadRequest, WriteRequest } from './entity-request.ts'
-import { DISPLAY, RuleError } from './errors.ts'
+import { DISPLAY, EntityRuleError } from './errors.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import { castField, missingFields } from './fields/check.ts'
 import { castUpdate } from './request/cast.ts'
@@ -41,14 +41,19 @@ export function readRequestOf(raw: RawParameters, context: RequestContext): Read
   return {
     definition,
     filter: withAlternatives(filter, options.orFields),
-    ...{ page, size, sort: sort ?? {}, project: projection, states },
+    page,
+    size,
+    sort: sort ?? {},
+    project: projection,
+    states,
   }
 }
 
 /** What is not shown is not told by the order of rows either. */
 function refuseHiddenSort({ hidden }: CollectionDefinition, sort: object): void {
   const name = Object.keys(sort).find((path) => hidden.includes(path.split('.', 1)[0] ?? ''))
-  if (name !== undefined) throw new RuleError(`sort: ${name} cannot be sorted by`, DISPLAY.sort)
+  if (name !== undefined)
+    throw new EntityRuleError(`sort: ${name} cannot be sorted by`, DISPLAY.sort)
 }
 
 export interface ReadWrite {
@@ -74,7 +79,7 @@ export function writeRequestOf(
   )
   // Mandatory as others are, but clients know it by a code of its own (R17).
   if (action === 'reopen' && isUnset(update['from'])) {
-    throw new RuleError('reopen: update.from is missing', DISPLAY.refused)
+    throw new EntityRuleError('reopen: update.from is missing', DISPLAY.refused)
   }
   const demanded = missingFields(fields, update, { definition, action })
   const params = updateParams(context, update)
@@ -103,7 +108,7 @@ function isForce({ field_name: name }: FieldDefinition): boolean {
 function forcedBy(given: unknown): boolean {
   if (isUnset(given) || given === '') return false
   const read = booleanOf(given)
-  if (read === null) throw new RuleError('force must be true or false', DISPLAY.request)
+  if (read === null) throw new EntityRuleError('force must be true or false', DISPLAY.request)
   return read
 }
 
@@ -173,24 +178,36 @@ function listChange(
   const field = context.fields.find(({ field_name: known }) => known === name)
   if (field?.multiple !== true || field.editable === false) {
     const text = `options: cannot ${kind} ${name}: it is no list that may be changed`
-    throw new RuleError(text, DISPLAY.request)
+    throw new EntityRuleError(text, DISPLAY.request)
   }
   if (!actionOf(context).customFields) {
-    throw new RuleError(`options: cannot ${kind} ${name} here`, DISPLAY.request)
+    throw new EntityRuleError(`options: cannot ${kind} ${name} here`, DISPLAY.request)
   }
   if (byKey !== null) return { field: name, values, by: byKey }
   const cast = castField(field, values, context)
   if ('reason' in cast) {
-    throw new RuleError(`options: ${kind} of ${name}: ${cast.reason}`, DISPLAY.request)
+    throw new EntityRuleError(`options: ${kind} of ${name}: ${cast.reason}`, DISPLAY.request)
   }
   return { field: name, values: cast.value as unknown[] }
 }
 
 /** What clients send back because they have read it. */
 const SENT_BACK: ReadonlySet<string> = new Set([
-  ...['_id', 'revision_info', 'from', 'to', 'creation_time', 'type', 'aid', 'sid', 'former_plan'],
-  ...['plan_activation', 'plan_deactivation', 'activation_date', 'deactivation_date'],
-  ...['last_login', 'password_changed_at'],
+  '_id',
+  'revision_info',
+  'from',
+  'to',
+  'creation_time',
+  'type',
+  'aid',
+  'sid',
+  'former_plan',
+  'plan_activation',
+  'plan_deactivation',
+  'activation_date',
+  'deactivation_date',
+  'last_login',
+  'password_changed_at',
 ])
 
 function isKnown(

@@ -6,7 +6,7 @@ import type { Logger } from '../../runtime/log.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
 import { errorHandler } from './answer.ts'
 import { answerCall, calledAction, type EntityApi, type EntityCall, isRead } from './api.ts'
-import { NotLoggedInError, RequestError, RuleError } from './errors.ts'
+import { EntityRuleError, NotLoggedInError, RequestError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
 import { queryParameters, readParameters, registerBodies } from './request/body.ts'
@@ -40,7 +40,9 @@ export function addEntityApi(
       const config = { access: 'asked', bodies: 'large' } as const
       routes.route<Called>({ method: ['GET', 'POST'], url, config, handler: handle })
       routes.route({
-        ...{ method: OTHER_METHODS, url, handler: refuseMethod },
+        method: OTHER_METHODS,
+        url,
+        handler: refuseMethod,
         config: { access: 'public' },
       })
     }
@@ -110,7 +112,7 @@ function operationIdOf({ headers }: FastifyRequest<Called>): string | null {
   if (given === undefined) return null
   const text = String(given)
   if (/^[\x21-\x7e]+$/.test(text) && text.length <= OPERATION_ID_LENGTH_MAX) return text
-  throw new RuleError(
+  throw new EntityRuleError(
     `Idempotency-Key must have 1 to ${OPERATION_ID_LENGTH_MAX} visible characters of ASCII`,
   )
 }

@@ -36,9 +36,23 @@ export async function beginJob({ catalog, clock }: JobStores, job: NewJob): Prom
   const now = new Date(clock.nowMs())
   const active = `${job.kind}/${job.subject}`
   const document: JobDocument = {
-    ...{ _id: new ObjectId(), kind: job.kind, subject: job.subject, active, state: 'queued' },
-    ...{ step: '', counts: {}, options: job.options, actor: plainActor(job.actor), error: '' },
-    ...{ due: now, token: '', holder: null, expires: now, created: now, changed: now, ended: null },
+    _id: new ObjectId(),
+    kind: job.kind,
+    subject: job.subject,
+    active,
+    state: 'queued',
+    step: '',
+    counts: {},
+    options: job.options,
+    actor: plainActor(job.actor),
+    error: '',
+    due: now,
+    token: '',
+    holder: null,
+    expires: now,
+    created: now,
+    changed: now,
+    ended: null,
   }
   for (;;) {
     const isNew = await catalog.run('begin a job', async () => {
@@ -96,8 +110,11 @@ export async function claimJob(stores: JobStores, job: JobDocument): Promise<Hel
   const nowMs = clock.nowMs()
   const token = randomUUID()
   const mine: Partial<JobDocument> = {
-    ...{ state: 'running', token, holder: processIdentity() },
-    ...{ expires: new Date(nowMs + LEASE_MS), changed: new Date(nowMs) },
+    state: 'running',
+    token,
+    holder: processIdentity(),
+    expires: new Date(nowMs + LEASE_MS),
+    changed: new Date(nowMs),
   }
   const claimed = await catalog.run('claim a job', () =>
     catalog.jobs.findOneAndUpdate(

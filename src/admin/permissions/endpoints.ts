@@ -2,12 +2,12 @@
  * Every endpoint of the interface, and who may use it (interface 4; spec/entity-api.md 5.2). The
  * routes take their access from here; the pages that tell of it are made from it.
  */
-import type { Access } from '../auth/access.ts'
+import type { RouteAccess } from '../auth/access.ts'
 
 export interface Endpoint {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  readonly access: Access
+  readonly access: RouteAccess
   readonly about: string
   /** Part of the interface that a later version serves; until then it answers with 404. */
   readonly isPlanned?: true
@@ -20,7 +20,7 @@ const ADMINS = ['admin'] as const
 const planned = (
   method: Endpoint['method'],
   path: string,
-  access: Access,
+  access: RouteAccess,
   about: string,
 ): Endpoint => ({ method, path, access, about, isPlanned: true })
 

@@ -1,12 +1,12 @@
 /** Rules of the operator: other roles for actions of a collection, in place of the usual ones. */
 import { Value } from '@sinclair/typebox/value'
-import type { Setting } from '../../catalog/current-settings.ts'
+import type { StoredSetting } from '../../catalog/current-settings.ts'
 import { type PermissionSettings, PermissionsSchema } from '../../catalog/permission-settings.ts'
 
 type PermissionRules = NonNullable<PermissionSettings['rules']>
 
 /** Stored rules that cannot be used might have closed something: then only admins may. */
-export const PERMISSIONS: Setting<PermissionRules> = {
+export const PERMISSIONS: StoredSetting<PermissionRules> = {
   category: 'permissions',
   read(value) {
     if (value === undefined) return []

@@ -166,7 +166,10 @@ async function recordEnd(
   const { _id, actor, counts } = job
   const operationId = _id.toHexString()
   const entry = {
-    ...{ collection, type: 'erased', key: String(key), operationId },
+    collection,
+    type: 'erased',
+    key: String(key),
+    operationId,
     new: { job: operationId, ...counts },
   }
   const document = auditDocument(actor, clock.nowMs(), entry, `erased/${operationId}`)

@@ -9,24 +9,48 @@ type Fields = Readonly<Record<string, unknown>>
  * a field. Fields that are configured say so themselves (`personal`).
  */
 const ENTITY_NAMES: readonly string[] = [
-  ...[
-    'company_name',
-    'contact_name',
-    'phone',
-    'mobile',
-    'fax',
-    'street',
-    'city',
-    'account_import_id',
-  ],
+  'company_name',
+  'contact_name',
+  'phone',
+  'mobile',
+  'fax',
+  'street',
+  'city',
+  'account_import_id',
 ]
 
 /** Names under which records have personal data, wherever they stand in them. */
 const RECORD_NAMES: readonly string[] = [
-  ...['firstname', 'lastname', 'fullname', 'payer_name', 'email', 'phone', 'address', 'zip_code'],
-  ...['street', 'city', 'aaddress', 'azip', 'acity', 'personal_id', 'salutation', 'company_name'],
-  ...['msisdn', 'imsi', 'called_number', 'calling_number', 'session_id', 'additional', 'uf'],
-  ...['payment_details', 'payment_gateway', 'gateway_details', 'bank_name', 'BIC', 'IBAN', 'RUM'],
+  'firstname',
+  'lastname',
+  'fullname',
+  'payer_name',
+  'email',
+  'phone',
+  'address',
+  'zip_code',
+  'street',
+  'city',
+  'aaddress',
+  'azip',
+  'acity',
+  'personal_id',
+  'salutation',
+  'company_name',
+  'msisdn',
+  'imsi',
+  'called_number',
+  'calling_number',
+  'session_id',
+  'additional',
+  'uf',
+  'payment_details',
+  'payment_gateway',
+  'gateway_details',
+  'bank_name',
+  'BIC',
+  'IBAN',
+  'RUM',
 ]
 
 /**

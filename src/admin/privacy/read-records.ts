@@ -38,7 +38,9 @@ export async function recordRead(
   if (!config.audit.reads.some((each) => each === name)) return
   const keys = [...new Set((rows ?? []).map((row) => keyOf(definition, row)))]
   const entry = {
-    ...{ collection: name, type: action, key: keys.length === 1 ? (keys[0] ?? '') : '' },
+    collection: name,
+    type: action,
+    key: keys.length === 1 ? (keys[0] ?? '') : '',
     new: {
       queried: namesIn(filter),
       ...(rows !== null && { rows: rows.length, keys: keys.slice(0, KEYS_MAX) }),

@@ -7,7 +7,7 @@ import { debtOf } from '../../domain/bucket.ts'
 import { decimalText } from '../../domain/money.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
 import type { EntityStores } from '../entities/entity-request.ts'
-import { DISPLAY, RuleError, TargetError } from '../entities/errors.ts'
+import { DISPLAY, EntityRuleError, TargetError } from '../entities/errors.ts'
 import { dateText } from '../entities/shown.ts'
 import { toOf } from '../entities/timeline/draft.ts'
 import { beginJob } from '../jobs/jobs.ts'
@@ -50,7 +50,10 @@ export async function recordBegin(
   const operationId = _id.toHexString()
   const { collection, key, force } = options
   const entry = {
-    ...{ collection: String(collection), type: 'erase', key: String(key), operationId },
+    collection: String(collection),
+    type: 'erase',
+    key: String(key),
+    operationId,
     new: { force: force === true, job: operationId },
   }
   const seed = `erase/${operationId}`
@@ -83,6 +86,6 @@ async function refuseIfNeeded(
   }
 }
 
-function refusal(reason: string): RuleError {
-  return new RuleError(`erase: ${reason}, or give force`, DISPLAY.refused)
+function refusal(reason: string): EntityRuleError {
+  return new EntityRuleError(`erase: ${reason}, or give force`, DISPLAY.refused)
 }

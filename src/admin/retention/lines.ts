@@ -141,8 +141,12 @@ async function carry(
   for (const line of lines) addLine(line, own, sid === 0 ? own : shared)
   const rev = found?.rev ?? 0
   const carried: Omit<CarriedDocument, '_id'> = {
-    ...{ aid, sid, rev: rev + 1, lines: (found?.lines ?? 0) + lines.length },
-    ...{ own: carriedSums(own), shared: carriedSums(shared) },
+    aid,
+    sid,
+    rev: rev + 1,
+    lines: (found?.lines ?? 0) + lines.length,
+    own: carriedSums(own),
+    shared: carriedSums(shared),
     pending: lines.map(({ stamp }) => stamp),
   }
   const isCarried = await catalog.run('carry sums of lines', async () => {

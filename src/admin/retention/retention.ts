@@ -60,7 +60,8 @@ export function retentionHandler(parts: RetentionParts): JobHandler {
     let beganMs = monotonicMs()
     await REMOVALS[collection]({
       ...parts,
-      ...{ beforeMs: clock.nowMs() - days * DAY_MS, signal },
+      beforeMs: clock.nowMs() - days * DAY_MS,
+      signal,
       async onBatch(removed) {
         held.count('removed', removed)
         metrics.retentionRemoved(collection, removed)

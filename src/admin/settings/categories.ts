@@ -19,8 +19,14 @@ import { secretCategories } from './secret-categories.ts'
 /** `more`: those whose secrets need keys of the installation, such as `auth`. */
 export function createCategories(config: Config, more: readonly Category[] = []): Categories {
   const own = [
-    ...[fileTypesCategory(config), PEERS, ...fieldCategories()],
-    ...[PLAYS, taxationCategory(config), SECURITY_CATEGORY, PERMISSIONS, EVENTS],
+    fileTypesCategory(config),
+    PEERS,
+    ...fieldCategories(),
+    PLAYS,
+    taxationCategory(config),
+    SECURITY_CATEGORY,
+    PERMISSIONS,
+    EVENTS,
     ...secretCategories(sealerOf(config), config.rating.timeZone),
   ]
   return {

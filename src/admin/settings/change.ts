@@ -6,7 +6,7 @@ import { CompileError, ConfigConflictError } from '../../catalog/errors.ts'
 import { changeStoredConfig, readCategory } from '../../catalog/stored-config.ts'
 import { RuleError as RatingRuleError } from '../../rating/rule-error.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 import type { Categories, Category } from './category.ts'
 import type { Edit, Edited } from './edits.ts'
 import { valueAt } from './paths.ts'
@@ -67,8 +67,11 @@ export async function writeChange(
   )
   const [before, after] = [shown(written.former), shown(written.value)]
   await audit.record(actor, nowMs, {
-    ...{ collection: 'settings', type, key: name },
-    ...{ old: before, new: after },
+    collection: 'settings',
+    type,
+    key: name,
+    old: before,
+    new: after,
   })
   const told = edited?.told ?? { path: [] }
   const details = 'once' in told ? told.once : (valueAt(after, told.path)?.value ?? null)
@@ -82,14 +85,14 @@ function nameOf({ by, name }: Actor): string {
 function refuseOther(name: string, rev: number, expected: number | null): void {
   if (expected === null || expected === rev) return
   const is = rev === 0 ? 'has never been stored' : `is at rev ${rev}`
-  throw new RuleError(`${name} was changed by others: it ${is}, not at rev ${expected}`)
+  throw new EntityRuleError(`${name} was changed by others: it ${is}, not at rev ${expected}`)
 }
 
 function checkWhole(category: Category, value: unknown, stored: unknown): void {
   const { name } = category
   const bytes = Buffer.byteLength(JSON.stringify(value) ?? '')
   if (bytes > BYTES_MAX) {
-    throw new RuleError(`${name} would have ${bytes} bytes: at most ${BYTES_MAX} are kept`)
+    throw new EntityRuleError(`${name} would have ${bytes} bytes: at most ${BYTES_MAX} are kept`)
   }
   inWords(() => category.check(value, stored))
 }
@@ -108,7 +111,7 @@ async function inTheEnd<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (error) {
-    if (error instanceof ConfigConflictError) throw new RuleError(error.message)
+    if (error instanceof ConfigConflictError) throw new EntityRuleError(error.message)
     throw error
   }
 }

@@ -1,7 +1,7 @@
 /** What a call makes of the stored value of a category: pure, and called again if others write. */
 import { isEmpty } from '../../catalog/field.ts'
 import { isObject } from '../../rating/rule-fields.ts'
-import { RuleError, TargetError } from '../entities/errors.ts'
+import { EntityRuleError, TargetError } from '../entities/errors.ts'
 import { refusedValue } from '../entities/request/json-limits.ts'
 import type { Category } from './category.ts'
 import { valueAt, withoutValueAt, withValueAt } from './paths.ts'
@@ -22,9 +22,9 @@ export function editOf(
   steps: readonly string[],
   data: unknown,
 ): Edit {
-  if (type === 'set' && data === undefined) throw new RuleError('data is missing')
+  if (type === 'set' && data === undefined) throw new EntityRuleError('data is missing')
   const refused = refusedValue(data, 'data')
-  if (refused !== null) throw new RuleError(refused)
+  if (refused !== null) throw new EntityRuleError(refused)
   if (category.special !== undefined) return specialEdit(category, type, steps, data)
   return type === 'set' ? setEdit(category, steps, data) : unsetEdit(category, steps)
 }
@@ -66,10 +66,10 @@ function specialEdit(
   data: unknown,
 ): Edit {
   if (type === 'set' && steps.length > 0) {
-    throw new RuleError(`${name} is not set by a path: send data of one of them`)
+    throw new EntityRuleError(`${name} is not set by a path: send data of one of them`)
   }
   const meant = data ?? (steps.length === 0 ? undefined : { name: steps.join('.') })
-  if (meant === undefined) throw new RuleError('data is missing: which one is meant')
+  if (meant === undefined) throw new EntityRuleError('data is missing: which one is meant')
   return (stored, nowMs) => {
     const change =
       type === 'set' ? special?.set(stored, meant, nowMs) : special?.unset(stored, meant)
@@ -82,19 +82,19 @@ export function nameInData({ memberName }: Category, data: unknown): readonly st
   if (data === undefined) return []
   if (memberName === undefined) {
     if (isEmpty(data)) return []
-    throw new RuleError('data is not for this category: what is unset is named by its path')
+    throw new EntityRuleError('data is not for this category: what is unset is named by its path')
   }
   const name = isObject(data) ? data[memberName] : undefined
   if (typeof name === 'string' && name !== '') return [name]
-  throw new RuleError(`data.${memberName} is missing: it names what is unset`)
+  throw new EntityRuleError(`data.${memberName} is missing: it names what is unset`)
 }
 
 /** `version`: a value as history has it. Throws `RuleError` where that has none. */
 export function restored(category: Category, version: unknown): Edit {
   const { name, special } = category
-  if (special !== undefined) throw new RuleError(`versions of ${name} cannot be restored`)
+  if (special !== undefined) throw new EntityRuleError(`versions of ${name} cannot be restored`)
   if (version === null) {
-    throw new RuleError(`the value of this version of ${name} was not kept: it has secrets`)
+    throw new EntityRuleError(`the value of this version of ${name} was not kept: it has secrets`)
   }
   return (stored) => {
     const value = mergedOf(category, shownOf(category, version), stored)

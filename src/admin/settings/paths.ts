@@ -3,7 +3,7 @@
  * Nothing that is given is changed.
  */
 import { isObject } from '../../rating/rule-fields.ts'
-import { RuleError } from '../entities/errors.ts'
+import { EntityRuleError } from '../entities/errors.ts'
 import { badFieldName } from '../entities/request/names.ts'
 import { toldName } from '../entities/request/problems.ts'
 
@@ -15,10 +15,10 @@ const STEPS_MAX = 32
 export function stepsOf(path: string): readonly string[] {
   if (path === '') return []
   const reason = badFieldName(path)
-  if (reason !== null) throw new RuleError(`path ${toldName(path)} ${reason}`)
+  if (reason !== null) throw new EntityRuleError(`path ${toldName(path)} ${reason}`)
   const steps = path.split('.')
   if (steps.length <= STEPS_MAX) return steps
-  throw new RuleError(`path ${toldName(path)} has more than ${STEPS_MAX} steps`)
+  throw new EntityRuleError(`path ${toldName(path)} has more than ${STEPS_MAX} steps`)
 }
 
 /** Null: nothing is there. */
@@ -54,10 +54,10 @@ export function withValueAt(
     if (step === String(value.length)) {
       return [...value, withValueAt(undefined, rest, set, `${at}.${step}`)]
     }
-    throw new RuleError(`${at} has no member ${toldName(step)}`)
+    throw new EntityRuleError(`${at} has no member ${toldName(step)}`)
   }
   if (value !== undefined && value !== null && !isObject(value)) {
-    throw new RuleError(`${at} has no parts: it is neither an object nor a list`)
+    throw new EntityRuleError(`${at} has no parts: it is neither an object nor a list`)
   }
   const own = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
   return { ...value, [step]: withValueAt(own, rest, set, `${at}.${step}`) }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../runtime/log.ts'
 import { ADMIN, actorOf, type Caller } from '../auth/caller.ts'
 import { errorHandler } from '../entities/answer.ts'
-import { RequestError, RuleError } from '../entities/errors.ts'
+import { EntityRuleError, RequestError } from '../entities/errors.ts'
 import { readParameters, registerBodies } from '../entities/request/body.ts'
 import type { SentParameters } from '../entities/request/raw-parameters.ts'
 import type { Categories } from './category.ts'
@@ -37,11 +37,15 @@ export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes)
     routes.setErrorHandler(errorHandler(deps.log))
     const access = { config: { access: 'asked', bodies: 'large' } } as const
     routes.route({
-      ...{ method: ['GET', 'POST'], url: URL, ...access },
+      method: ['GET', 'POST'],
+      url: URL,
+      ...access,
       handler: (request, reply) => answer(settings, deps, request, reply),
     })
     routes.route({
-      ...{ method: ['PUT', 'PATCH', 'DELETE'], url: URL, ...access },
+      method: ['PUT', 'PATCH', 'DELETE'],
+      url: URL,
+      ...access,
       handler: async ({ method }, reply) => {
         reply.header('allow', 'GET, POST')
         throw new RequestError(
@@ -98,7 +102,7 @@ async function act(
       return settings.unset(address, data, actor)
     case 'restore': {
       const { rev } = address
-      if (rev === null) throw new RuleError('rev is missing: which version is to hold again')
+      if (rev === null) throw new EntityRuleError('rev is missing: which version is to hold again')
       return settings.restore({ ...address, rev: null }, rev, actor)
     }
   }

@@ -1,5 +1,5 @@
 /** What a call of `/api/settings` asks for, from its parameters. */
-import { RequestError, RuleError } from '../entities/errors.ts'
+import { EntityRuleError, RequestError } from '../entities/errors.ts'
 import { parseJson } from '../entities/request/json-text.ts'
 import { toldName } from '../entities/request/problems.ts'
 import type { RawParameters } from '../entities/request/raw-parameters.ts'
@@ -31,7 +31,9 @@ export function settingsRequestOf(sent: RawParameters, isJson: boolean): Setting
   const actions = [...READS, ...WRITES]
   const known = actions.find((each) => each === action)
   if (known === undefined) {
-    throw new RuleError(`action must be one of ${actions.join(', ')}, is '${toldName(action)}'`)
+    throw new EntityRuleError(
+      `action must be one of ${actions.join(', ')}, is '${toldName(action)}'`,
+    )
   }
   const address = {
     category: textOf(sent, 'category'),
@@ -45,14 +47,14 @@ export function settingsRequestOf(sent: RawParameters, isJson: boolean): Setting
 function textOf(sent: RawParameters, name: string): string {
   const value = sent.get(name) ?? ''
   if (typeof value === 'string') return value
-  throw new RuleError(`${name} must be a text`)
+  throw new EntityRuleError(`${name} must be a text`)
 }
 
 function revOf(sent: unknown): number | null {
   if (sent === undefined || sent === null || sent === '') return null
   const rev = typeof sent === 'string' && /^\d{1,16}$/.test(sent) ? Number(sent) : sent
   if (typeof rev === 'number' && Number.isSafeInteger(rev) && rev >= 0) return rev
-  throw new RuleError('rev must be an integer from 0 to 2^53')
+  throw new EntityRuleError('rev must be an integer from 0 to 2^53')
 }
 
 function dataOf(sent: unknown, isJson: boolean): unknown {

@@ -9,7 +9,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import { CompileError } from '../../catalog/errors.ts'
 import { readCategory } from '../../catalog/stored-config.ts'
 import { nearest } from '../../config/nearest.ts'
-import { RuleError, TargetError } from '../entities/errors.ts'
+import { EntityRuleError, TargetError } from '../entities/errors.ts'
 import type { Categories, Category, FixedCategory } from './category.ts'
 import { inWords, type ReadSetting, type SettingsDeps, writeChange } from './change.ts'
 import { editOf, nameInData, restored } from './edits.ts'
@@ -98,7 +98,7 @@ function stepsIn({ category, path }: SettingAddress): readonly string[] {
 
 function refusePath(address: SettingAddress): void {
   if (stepsIn(address).length === 0) return
-  throw new RuleError('versions are of a whole category: the path must be empty')
+  throw new EntityRuleError('versions are of a whole category: the path must be empty')
 }
 
 function listOf({ stored, fixed }: Categories): ListedCategory[] {
@@ -118,13 +118,13 @@ function changeable({ stored, fixed }: Categories, address: SettingAddress): Cat
   if (category !== undefined) return category
   const { instead } = fixed.get(name) ?? {}
   if (instead !== undefined) {
-    throw new RuleError(`${name} cannot be changed while the node runs: ${instead}`)
+    throw new EntityRuleError(`${name} cannot be changed while the node runs: ${instead}`)
   }
   const known = [...stored.keys(), ...fixed.keys()].sort()
-  if (name === '') throw new RuleError(`category is missing: one of ${known.join(', ')}`)
+  if (name === '') throw new EntityRuleError(`category is missing: one of ${known.join(', ')}`)
   const meant = name.length > NAME_LENGTH_MAX ? undefined : nearest(name, known)
   const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean '${meant}'?`
-  throw new RuleError(`there is no category '${name.slice(0, NAME_LENGTH_MAX)}': ${hint}`)
+  throw new EntityRuleError(`there is no category '${name.slice(0, NAME_LENGTH_MAX)}': ${hint}`)
 }
 
 function read({ value }: FixedCategory, address: SettingAddress): ReadSetting {

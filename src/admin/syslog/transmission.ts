@@ -75,7 +75,10 @@ async function writeAll(
 function tlsOptions({ host, port, caFile, certFile, keyFile }: SyslogSettings) {
   const read = (name: string, file: string) => readTlsFile(`audit.syslog.${name}`, file)
   return {
-    ...{ host, port, minVersion: 'TLSv1.2' as const, rejectUnauthorized: true },
+    host,
+    port,
+    minVersion: 'TLSv1.2' as const,
+    rejectUnauthorized: true,
     ...(IP_ADDRESS.test(host) ? {} : { servername: host }),
     ...(caFile === '' ? {} : { ca: read('caFile', caFile) }),
     ...(certFile === '' ? {} : { cert: read('certFile', certFile) }),

@@ -79,8 +79,12 @@ export function auditDocument(
   const stamp = createHash('sha256').update(seed).digest('hex').slice(0, 32)
   return {
     source: 'audit',
-    ...{ collection: shortened(collection), type: shortened(type), key: shortened(key) },
-    ...{ urt: new Date(nowMs), user, ip: shortened(address) },
+    collection: shortened(collection),
+    type: shortened(type),
+    key: shortened(key),
+    urt: new Date(nowMs),
+    user,
+    ip: shortened(address),
     old: recorded(collection, entry.old),
     new: recorded(collection, entry.new, entry.old),
     ...(operationId !== undefined && { operation_id: shortened(operationId) }),

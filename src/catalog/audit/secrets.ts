@@ -8,10 +8,34 @@ export const CHANGED_SECRET = '(secret, changed)'
 
 /** Whole names, in small letters without `_` and `-`: `card_token` is `cardtoken`. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
-  ...['apikey', 'accesskey', 'clientkey', 'privatekey', 'signingkey', 'encryptionkey', 'sharedkey'],
-  ...['pin', 'puk', 'cvv', 'cvc', 'pan', 'cardnumber', 'creditcard', 'iban', 'authnumber'],
-  ...['authorization', 'cookie', 'setcookie', 'assertion', 'samlresponse', 'signature', 'sig'],
-  ...['salt', 'hash', 'sha256', 'sha512', 'bindpw'],
+  'apikey',
+  'accesskey',
+  'clientkey',
+  'privatekey',
+  'signingkey',
+  'encryptionkey',
+  'sharedkey',
+  'pin',
+  'puk',
+  'cvv',
+  'cvc',
+  'pan',
+  'cardnumber',
+  'creditcard',
+  'iban',
+  'authnumber',
+  'authorization',
+  'cookie',
+  'setcookie',
+  'assertion',
+  'samlresponse',
+  'signature',
+  'sig',
+  'salt',
+  'hash',
+  'sha256',
+  'sha512',
+  'bindpw',
 ])
 
 /** Parts of such names. */
@@ -37,7 +61,11 @@ const SECRET_TEXT = new RegExp(
  */
 const PAYMENT = 'paymentgateway'
 const PAYMENT_NAMES: ReadonlySet<string> = new Set([
-  ...['active', 'former', 'name', 'generatetokentime', 'transactionexhausted'],
+  'active',
+  'former',
+  'name',
+  'generatetokentime',
+  'transactionexhausted',
 ])
 
 /** By collection of the API: further fields that are never shown, as dotted paths. */
@@ -54,7 +82,7 @@ const SECRET_PATHS: Readonly<Record<string, ReadonlySet<string>>> = {
  */
 export function withoutSecrets(collection: string, document: Fields, before?: unknown): Fields {
   const paths = SECRET_PATHS[collection] ?? new Set()
-  return membersWithout(document, { ...{ paths, path: '' }, kind: 'plain' }, before)
+  return membersWithout(document, { paths, path: '', kind: 'plain' }, before)
 }
 
 /** Where a value stands: below a secret name, below ways to pay, or anywhere else. */

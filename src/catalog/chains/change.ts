@@ -6,7 +6,7 @@ import { auditNote, type ChangeAudit, recordsOf } from '../audit/change-audit.ts
 import type { Collection, EntityCollection, ObjectId } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import { CatalogUnavailableError, DuplicateEntityError, EntityConflictError } from '../errors.ts'
-import { STEPS_MAX, type Step, type Stored, storeSteps } from '../store-steps.ts'
+import { type RevisionWrite, STEPS_MAX, type StoredRevision, storeSteps } from '../store-steps.ts'
 import { ownerOf, type ProfileFence, type ProfileOwner } from '../write.ts'
 import {
   dropNote,
@@ -32,10 +32,10 @@ export interface ChangeStores extends Pick<LockOptions, 'catalog' | 'clock'> {
 }
 
 /** What a look at the chains has led to. */
-export interface Decision<T> {
+export interface ChangeDecision<T> {
   collection: EntityCollection
   /** At most one insert, unless each stands for itself (`isMany`). Checked documents only. */
-  steps: readonly Step[]
+  steps: readonly RevisionWrite[]
   /** Documents as they were before, where these have other owners. */
   before?: readonly Readonly<Record<string, unknown>>[]
   sequel?: unknown
@@ -67,7 +67,7 @@ const ATTEMPTS_MAX = 4
 export async function changeChains<T>(
   stores: ChangeStores,
   chains: readonly string[],
-  decide: () => Promise<Decision<T>>,
+  decide: () => Promise<ChangeDecision<T>>,
 ): Promise<Changed<T>> {
   let wanted = chains
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -154,7 +154,7 @@ function lockOptionsOf(stores: ChangeStores): LockOptions {
 async function perform<T>(
   stores: ChangeStores,
   held: HeldLocks,
-  decision: Decision<T>,
+  decision: ChangeDecision<T>,
 ): Promise<RawDocument[] | null> {
   const { steps, sequel, isMany = false } = decision
   if (steps.length === 0 && sequel === undefined) return []
@@ -233,7 +233,7 @@ async function performMany(
  * One replacement in the same period. It does nothing if anybody has changed the revision since it
  * was read, and can contradict no other one: only for its record it is noted.
  */
-function isGuarded<T>({ steps, before = [], sequel }: Decision<T>): boolean {
+function isGuarded<T>({ steps, before = [], sequel }: ChangeDecision<T>): boolean {
   const [step] = steps
   if (step?.mode !== 'replace' || steps.length > 1 || sequel !== undefined) return false
   const { document } = step
@@ -246,7 +246,7 @@ function isOutage(error: unknown): boolean {
   return error instanceof CatalogUnavailableError || error instanceof StoreDownError
 }
 
-function noted<T>({ clock }: ChangeStores, decision: Decision<T>): NotedChange {
+function noted<T>({ clock }: ChangeStores, decision: ChangeDecision<T>): NotedChange {
   const { collection, steps, before = [], sequel, isNew = false, audit } = decision
   const inserts = steps.filter(({ mode }) => mode === 'insert')
   const ordered = [...inserts, ...steps.filter(({ mode }) => mode !== 'insert')]
@@ -256,7 +256,10 @@ function noted<T>({ clock }: ChangeStores, decision: Decision<T>): NotedChange {
     if (owner !== null && !isNew) owners.set(`${owner.aid} ${owner.sid}`, owner)
   }
   return {
-    ...{ collection, steps: ordered, owners: [...owners.values()], sequel: sequel ?? null },
+    collection,
+    steps: ordered,
+    owners: [...owners.values()],
+    sequel: sequel ?? null,
     ...(audit && { audit: auditNote(audit, clock.nowMs()) }),
   }
 }
@@ -274,11 +277,11 @@ async function apply(
   stores: ChangeStores,
   change: NotedChange,
   { isGuard = false, isOurs, before = async () => {} }: Applying,
-): Promise<Stored[]> {
+): Promise<StoredRevision[]> {
   const { catalog, fence } = stores
   const { collection, steps, owners, sequel } = change
   const begun: ProfileOwner[] = []
-  const after = async (written: readonly Stored[]) => {
+  const after = async (written: readonly StoredRevision[]) => {
     if (!isGuard || !written.includes(false)) await record(stores, change)
   }
   try {
@@ -286,7 +289,7 @@ async function apply(
       begun.push(owner)
       await fence.begin(owner)
     }
-    const stored: Stored[] = []
+    const stored: StoredRevision[] = []
     for (let from = 0; from < steps.length; from += STEPS_MAX) {
       const part = steps.slice(from, from + STEPS_MAX)
       const isLast = from + STEPS_MAX >= steps.length

@@ -9,13 +9,13 @@ import type { EntityCollection } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
 import { EntityConflictError } from '../errors.ts'
 import { isDuplicate } from '../revisions.ts'
-import type { Step } from '../store-steps.ts'
+import type { RevisionWrite } from '../store-steps.ts'
 import type { ProfileOwner } from '../write.ts'
 
 /** What is to happen, whoever does it. */
 export interface NotedChange {
   collection: EntityCollection
-  steps: Step[]
+  steps: RevisionWrite[]
   /** Whose profiles it changes. */
   owners: ProfileOwner[]
   /** What follows from it elsewhere; the catalogue only keeps it. */
@@ -289,8 +289,11 @@ export async function keepNote(
   const lock = { group: randomUUID(), first: name, token: randomUUID() }
   await catalog.run('note a change', () =>
     catalog.entitylocks.insertOne({
-      ...{ _id: name, ...lock },
-      ...{ holder: processIdentity(), expires, change },
+      _id: name,
+      ...lock,
+      holder: processIdentity(),
+      expires,
+      change,
     }),
   )
   return lock

@@ -3,14 +3,14 @@ import type { Collection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import { EntityConflictError } from '../errors.ts'
-import type { Step } from '../store-steps.ts'
+import type { RevisionWrite } from '../store-steps.ts'
 import type { NotedChange } from './locks.ts'
 
 /** Without what was inserted; replacements find out by themselves. */
 export async function missingSteps(
   catalog: Catalog,
   { collection, steps: all }: NotedChange,
-): Promise<Step[]> {
+): Promise<RevisionWrite[]> {
   const ids = all.flatMap(({ mode, document }) => (mode === 'insert' ? document._id : []))
   if (ids.length === 0) return all
   const documents = catalog[collection] as unknown as Collection<RawDocument>
@@ -34,7 +34,7 @@ export async function isUntouched(
     documents.find({ _id: { $in: ids } }, { projection: { rev: 1 } }).toArray(),
   )
   const revs = new Map(found.map(({ _id, rev }) => [_id.toHexString(), rev]))
-  const isAsBefore = (step: Step) => {
+  const isAsBefore = (step: RevisionWrite) => {
     const rev = revs.get(step.document._id.toHexString())
     return step.mode === 'insert' ? rev === undefined : rev === step.expectedRev
   }

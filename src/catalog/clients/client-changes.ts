@@ -137,11 +137,14 @@ function merged(
   const maySign = asked.signature ?? (old === null || old.key !== undefined)
   const keys = secret === null ? keptKey(old, maySign, sealer) : storedKey(secret, maySign, sealer)
   return {
-    ...{ name, ...keys, roles },
+    name,
+    ...keys,
+    roles,
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
     ...(grants === undefined ? {} : { grants }),
-    ...{ created_at: made.created_at, created_by: made.created_by },
+    created_at: made.created_at,
+    created_by: made.created_by,
     ...(disabled ? { disabled } : {}),
   }
 }

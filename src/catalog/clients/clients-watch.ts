@@ -5,10 +5,10 @@ import { createPoller, type Poller } from '../poller.ts'
 import type { Sealer } from '../sealing.ts'
 import { SECURITY } from '../security-settings.ts'
 import { CLIENTS_CATEGORY } from './client-settings.ts'
-import { type Clients, compileClients } from './clients.ts'
+import { type ApiClients, compileClients } from './clients.ts'
 
 export interface ClientsNow {
-  readonly clients: Pick<Clients, 'byName' | 'signers'>
+  readonly clients: Pick<ApiClients, 'byName' | 'signers'>
   readonly signature: { readonly enabled: boolean; readonly windowMs: number }
 }
 

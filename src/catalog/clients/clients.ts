@@ -1,6 +1,6 @@
 /** The clients that may use the control plane, ready for use at every request. */
 import { createHash } from 'node:crypto'
-import type { Setting } from '../current-settings.ts'
+import type { StoredSetting } from '../current-settings.ts'
 import { CompileError } from '../errors.ts'
 import { type Sealer, sealedWith } from '../sealing.ts'
 import {
@@ -11,7 +11,7 @@ import {
   storedClient,
 } from './client-settings.ts'
 
-export interface Client {
+export interface ApiClient {
   /** Its id in OAuth 2.0. */
   readonly name: string
   /** Of its key: what is presented is compared with it. */
@@ -23,7 +23,7 @@ export interface Client {
 }
 
 /** Whose signatures are good. */
-export interface Signer {
+export interface SigningClient {
   readonly name: string
   readonly key: string
   readonly roles: readonly string[]
@@ -39,28 +39,28 @@ export interface SkippedClient {
   reason: string
 }
 
-export interface Clients {
+export interface ApiClients {
   /** Null: there is none, it is disabled, or it does not hold then. */
-  byName(name: string, nowMs: number): Client | null
+  byName(name: string, nowMs: number): ApiClient | null
   /** Those that hold then, in the order of the configuration. */
-  signers(nowMs: number): readonly Signer[]
+  signers(nowMs: number): readonly SigningClient[]
   readonly skipped: readonly SkippedClient[]
 }
 
-interface Held extends Client {
+interface Held extends ApiClient {
   /** Null: it does not sign. */
-  readonly signer: Signer | null
+  readonly signer: SigningClient | null
   readonly fromMs: number
   readonly toMs: number
 }
 
 /** For `CurrentSettings`: make it once, what it reads is kept by it. */
-export function clientsSetting(sealer: Sealer): Setting<Clients> {
+export function clientsSetting(sealer: Sealer): StoredSetting<ApiClients> {
   return { category: CLIENTS_CATEGORY, read: (value) => compileClients(value ?? [], sealer) }
 }
 
 /** Never throws: a stored client that cannot be used is left out, and listed. */
-export function compileClients(value: unknown, sealer: Sealer): Clients {
+export function compileClients(value: unknown, sealer: Sealer): ApiClients {
   const held = new Map<string, Held>()
   const skipped: SkippedClient[] = []
   const { used, skipped: unusable } = usableClients(value)
@@ -150,7 +150,9 @@ function heldClient(settings: StoredClient, hash: string, key: string | null): H
   const { name, roles, grants = DEFAULT_GRANTS, created_at: createdAt, from, to } = settings
   const identity = JSON.stringify([name, createdAt, hash])
   return {
-    ...{ name, roles, grants },
+    name,
+    roles,
+    grants,
     keySha256: Buffer.from(hash, 'hex'),
     fingerprint: hashOfKey(identity).slice(0, 32),
     signer: key === null ? null : { name, key, roles },

@@ -39,9 +39,7 @@ export function checkUsageType(usaget: string, path: string): void {
 }
 
 /** Fields of the store, and times: nothing that a rule would compare. */
-const NO_FACTS = new Set([
-  ...['_id', 'rev', 'deleted', 'deleted_at', 'from', 'to', 'creation_time'],
-])
+const NO_FACTS = new Set(['_id', 'rev', 'deleted', 'deleted_at', 'from', 'to', 'creation_time'])
 
 /** The plain fields of a document. */
 export function factsOf(document: RawDocument): Facts {

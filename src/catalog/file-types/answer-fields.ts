@@ -16,9 +16,9 @@ import { decimalText } from '../../domain/money.ts'
 import { identifierValue } from '../../domain/reported.ts'
 import { balanceValues, remainingMicros } from './balance-values.ts'
 import {
-  type Answer,
   type AnswerReader,
   type AnswerSettings,
+  type AnswerSource,
   type AnswerTest,
   type AnswerValue,
   NumberText,
@@ -241,40 +241,43 @@ export const answerMethods: Readonly<Record<string, AnswerReader>> = {
   getErrorCode: (answer, service) => errorCodes[reasonOf(answer, service)],
 }
 
-function reasonOf({ outcome }: Answer, service: ServiceOutcome | null): Reason {
+function reasonOf({ outcome }: AnswerSource, service: ServiceOutcome | null): Reason {
   return service === null ? outcome.reason : service.reason
 }
 
-function returnCode(answer: Answer, service: ServiceOutcome | null): AnswerValue {
+function returnCode(answer: AnswerSource, service: ServiceOutcome | null): AnswerValue {
   return settingsOf(answer, service).returnCodes[reasonOf(answer, service)]
 }
 
-function desc({ outcome }: Answer, service: ServiceOutcome | null): AnswerValue {
+function desc({ outcome }: AnswerSource, service: ServiceOutcome | null): AnswerValue {
   if (service !== null) return reasons[service.reason].text
   const { text } = reasons[outcome.reason]
   return outcome.detail === '' ? text : `${text}: ${outcome.detail}`
 }
 
-function status(answer: Answer, service: ServiceOutcome | null): AnswerValue {
+function status(answer: AnswerSource, service: ServiceOutcome | null): AnswerValue {
   return reasons[reasonOf(answer, service)].status === 'granted' ? 1 : 0
 }
 
-function grantedVolume(answer: Answer, service: ServiceOutcome | null): AnswerValue | undefined {
+function grantedVolume(
+  answer: AnswerSource,
+  service: ServiceOutcome | null,
+): AnswerValue | undefined {
   return grantOf(answer, service)?.granted
 }
 
 /** Only a grant has a validity: where no units were asked for it is a grant of 0 units. */
-function hasGrant(answer: Answer, service: ServiceOutcome | null): boolean {
+function hasGrant(answer: AnswerSource, service: ServiceOutcome | null): boolean {
   const grant = grantOf(answer, service)
   if (grant === undefined || grant.reason !== 'granted') return false
   return grant.granted > 0 || (grant.parts === null && grant.validityMs > 0)
 }
 
-function transactionId({ outcome }: Answer): AnswerValue | undefined {
+function transactionId({ outcome }: AnswerSource): AnswerValue | undefined {
   return outcome.transactionId === '' ? undefined : outcome.transactionId
 }
 
-function settingsOf(answer: Answer, service: ServiceOutcome | null): AnswerSettings {
+function settingsOf(answer: AnswerSource, service: ServiceOutcome | null): AnswerSettings {
   return answer.settings((service ?? answer.outcome.services[0] ?? NO_SERVICE).usaget)
 }
 
@@ -292,54 +295,60 @@ function isFailed(reason: Reason): boolean {
 }
 
 /** Undefined of a failure. */
-function grantOf({ outcome }: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
+function grantOf(
+  { outcome }: AnswerSource,
+  service: ServiceOutcome | null,
+): ServiceOutcome | undefined {
   if (isFailed(outcome.reason)) return undefined
   return service ?? outcome.services[0] ?? NO_SERVICE
 }
 
 /** A grant that is held: an event is over as soon as it is granted. */
-function heldOf(answer: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
+function heldOf(answer: AnswerSource, service: ServiceOutcome | null): ServiceOutcome | undefined {
   const grant = grantOf(answer, service)
   if (grant === undefined || grant.validityMs === 0) return undefined
   return grant.granted > 0 || grant.parts !== null ? grant : undefined
 }
 
 /** A grant that another tariff begins to hold for. */
-function changingOf(answer: Answer, service: ServiceOutcome | null): ServiceOutcome | undefined {
+function changingOf(
+  answer: AnswerSource,
+  service: ServiceOutcome | null,
+): ServiceOutcome | undefined {
   const grant = grantOf(answer, service)
   return grant !== undefined && grant.tariffChangeMs > 0 ? grant : undefined
 }
 
-function isHeld(answer: Answer, service: ServiceOutcome | null): boolean {
+function isHeld(answer: AnswerSource, service: ServiceOutcome | null): boolean {
   return heldOf(answer, service) !== undefined
 }
 
-function isEnding(answer: Answer, service: ServiceOutcome | null): boolean {
+function isEnding(answer: AnswerSource, service: ServiceOutcome | null): boolean {
   return grantOf(answer, service)?.finalUnit === true
 }
 
-function hasQuote(answer: Answer, service: ServiceOutcome | null): boolean {
+function hasQuote(answer: AnswerSource, service: ServiceOutcome | null): boolean {
   return quoteOf(answer, service) !== null
 }
 
 /** What happens at the end of the last grant; undefined while there may be another. */
-function actionOf(answer: Answer, service: ServiceOutcome | null) {
+function actionOf(answer: AnswerSource, service: ServiceOutcome | null) {
   const grant = grantOf(answer, service)
   return grant?.finalUnit === true ? answer.settings(grant.usaget).finalUnit : undefined
 }
 
-function quoteOf(answer: Answer, service: ServiceOutcome | null) {
+function quoteOf(answer: AnswerSource, service: ServiceOutcome | null) {
   return grantOf(answer, service)?.quote ?? null
 }
 
-function groupsOf(answer: Answer, service: ServiceOutcome | null) {
+function groupsOf(answer: AnswerSource, service: ServiceOutcome | null) {
   const quote = quoteOf(answer, service)
   return quote === null ? undefined : groupUnits(quote.line)
 }
 
 /** The service as if it had nothing but the part of this usage type; null without one. */
 export function partOf(
-  { outcome }: Answer,
+  { outcome }: AnswerSource,
   service: ServiceOutcome | null,
   usaget: string,
 ): ServiceOutcome | null {
@@ -349,7 +358,7 @@ export function partOf(
   return { ...whole, usaget, granted: part.granted, parts: null }
 }
 
-export function hasParts({ outcome }: Answer, service: ServiceOutcome | null): boolean {
+export function hasParts({ outcome }: AnswerSource, service: ServiceOutcome | null): boolean {
   const { parts = null } = service ?? outcome.services[0] ?? NO_SERVICE
   return parts !== null
 }

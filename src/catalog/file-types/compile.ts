@@ -39,9 +39,22 @@ import type { VolumeTerm } from './volume-terms.ts'
 import { wordsOf } from './words.ts'
 
 export const FILE_TYPE_KEYS = [
-  ...['file_type', 'type', 'enabled', 'parser', 'processor', 'customer_identification_fields'],
-  ...['rate_calculators', 'pricing', 'realtime', 'response', 'unify', 'filters', 'drop_lines'],
-  ...['_id', 'rev', 'description'],
+  'file_type',
+  'type',
+  'enabled',
+  'parser',
+  'processor',
+  'customer_identification_fields',
+  'rate_calculators',
+  'pricing',
+  'realtime',
+  'response',
+  'unify',
+  'filters',
+  'drop_lines',
+  '_id',
+  'rev',
+  'description',
 ]
 const NAME = /^[A-Za-z0-9_]{1,64}$/
 const RESERVED = ['service', 'flat', 'credit', 'conditional_discount', 'discount', 'all']

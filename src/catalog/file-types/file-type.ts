@@ -119,7 +119,7 @@ export interface AnswerSettings {
 }
 
 /** What a response field is read from. */
-export interface Answer {
+export interface AnswerSource {
   fileType: string
   echo: Echo
   /** With what was skipped put back in its place: one service for each of `echo.entries`. */
@@ -147,14 +147,14 @@ export type AnswerValue =
 
 /** A value of the answer; undefined: the field is left out. `service` null outside of a list. */
 export type AnswerReader = (
-  answer: Answer,
+  answer: AnswerSource,
   service: ServiceOutcome | null,
   /** The message's entry of that service. */
   entry: Message,
 ) => AnswerValue | undefined
 
 /** Whether an answer, or a service of it, has something that several fields tell of. */
-export type AnswerTest = (answer: Answer, service: ServiceOutcome | null) => boolean
+export type AnswerTest = (answer: AnswerSource, service: ServiceOutcome | null) => boolean
 
 /**
  * The answer's structure, the same for each answer; encoders walk it. Where `needs` does not hold

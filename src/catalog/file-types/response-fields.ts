@@ -15,8 +15,8 @@ import {
 } from './answer-fields.ts'
 import { compileConditions } from './conditions.ts'
 import {
-  type Answer,
   type AnswerReader,
+  type AnswerSource,
   type AnswerTest,
   type AnswerValue,
   type Message,
@@ -213,7 +213,7 @@ function scalarAt(value: unknown, path: string): AnswerValue {
 }
 
 interface AnswerScope {
-  answer: Answer
+  answer: AnswerSource
   service: ServiceOutcome | null
   entry: Message
 }

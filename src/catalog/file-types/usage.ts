@@ -64,18 +64,28 @@ interface Part extends Pick<PartRule, 'usaget' | 'role' | 'requested'> {
 }
 
 const FIELD_KEYS = [
-  ...['called_number_field', 'called_number_format', 'rating_group_field', 'stamp_fields'],
+  'called_number_field',
+  'called_number_format',
+  'rating_group_field',
+  'stamp_fields',
   'service_identifier_field',
 ]
 export const MAPPING_KEYS = [
-  ...['src_field', 'pattern', 'conditions', 'usaget', 'unit', 'volume_type', 'volume_src', 'parts'],
+  'src_field',
+  'pattern',
+  'conditions',
+  'usaget',
+  'unit',
+  'volume_type',
+  'volume_src',
+  'parts',
   ...FIELD_KEYS,
 ]
-const DEFAULT_TERMS = [
-  ...['default_unit', 'default_volume_type', 'default_volume_src', 'default_parts'],
-]
+const DEFAULT_TERMS = ['default_unit', 'default_volume_type', 'default_volume_src', 'default_parts']
 export const USAGE_KEYS = [
-  ...['usaget_mapping', 'usaget_field', 'default_usaget'],
+  'usaget_mapping',
+  'usaget_field',
+  'default_usaget',
   ...DEFAULT_TERMS,
   ...FIELD_KEYS,
 ]

@@ -18,14 +18,14 @@ import { standingLines } from '../../ledger/stream-entries.ts'
 import type { AuditStores } from './account.ts'
 import type { FoundAccount } from './accounts.ts'
 
-export interface KnownSession {
+export interface LedgerSession {
   sessionKey: string
   session: Session
 }
 
 export interface OwnerEvidence {
   state: OwnerState
-  sessions: KnownSession[]
+  sessions: LedgerSession[]
   projected: BalanceDocument[]
   /** What the lines on record say. */
   sums: OwnerSums
@@ -39,7 +39,7 @@ export interface StandingLine {
 }
 
 /** A line on record of a segment that has not begun in the ledger, or of which nothing is used. */
-export interface LaterLine extends KnownSession {
+export interface LaterLine extends LedgerSession {
   /** Position of its service in the session; the service may not be there. */
   service: number
   /** Number of its segment within the service. */
@@ -79,7 +79,9 @@ export async function gatherEvidence(
     catalog.balances.find({ aid }).toArray(),
   )
   const owners = loaded.map(({ state, sessions }) => ({
-    ...{ state, sessions, sums: emptySums() },
+    state,
+    sessions,
+    sums: emptySums(),
     projected: projected.filter(({ sid }) => sid === state.sid),
   }))
   const carried = await catalog.run('read carried sums', () =>
@@ -105,7 +107,7 @@ function lacksCredit(owners: readonly OwnerEvidence[], line: BalanceLineDocument
 
 interface LoadedSessions {
   state: OwnerState
-  sessions: KnownSession[]
+  sessions: LedgerSession[]
 }
 
 async function loadAll(
@@ -138,7 +140,7 @@ class LineBook {
   readonly #owners: ReadonlyMap<number, OwnerEvidence>
   readonly #standing = new Map<string, StandingLine>()
   /** Sessions that the ledger knows, by their openings: the beginnings of stamps. */
-  readonly #known = new Map<string, KnownSession>()
+  readonly #known = new Map<string, LedgerSession>()
   #unknown: RealtimeLineDocument[] = []
   /** Lines that are carried already. */
   readonly #removed = new Set<string>()

@@ -15,7 +15,7 @@ import type { BucketSums } from '../../catalog/line-sums.ts'
 import { bucketOf } from '../../catalog/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { MendedSums } from '../../domain/line.ts'
-import type { AccountEvidence, KnownSession, OwnerEvidence, StandingLine } from './evidence.ts'
+import type { AccountEvidence, LedgerSession, OwnerEvidence, StandingLine } from './evidence.ts'
 import { followingSessions } from './mend-sessions.ts'
 
 /** What becomes of one bucket; amounts are units or micros. */
@@ -39,7 +39,7 @@ export interface OwnerPlan {
   /** Corrections of debt, which belong to no bucket. */
   debt: MendedSums
   /** Sessions whose lines are recorded again. */
-  sessions: KnownSession[]
+  sessions: LedgerSession[]
 }
 
 export interface AccountPlan {
@@ -136,7 +136,8 @@ function planBucket(before: Bucket, sums: BucketSums, deltas: Deltas): BucketPla
   const mended = {
     credited: after.credited - onLines.credited,
     spent: after.spent - onLines.spent,
-    ...{ owed: isUnits ? 0 : unpaid, repaid: 0 },
+    owed: isUnits ? 0 : unpaid,
+    repaid: 0,
   }
   const isSame = after.spent === before.spent && after.credited === before.credited
   if (isSame && isZero(mended)) return null
@@ -157,7 +158,8 @@ function planDebt(
   after.repaid = Math.max(state.repaid, sums.repaid)
   after.owed = Math.max(owed + unpaid, after.repaid)
   return {
-    ...{ credited: 0, spent: 0 },
+    credited: 0,
+    spent: 0,
     owed: after.owed - unpaid - onLines,
     repaid: after.repaid - sums.repaid,
   }

@@ -5,14 +5,14 @@
 import { sessionTagOf } from '../../domain/lines.ts'
 import { emptyService } from '../../domain/segment.ts'
 import type { ServiceSession } from '../../domain/session.ts'
-import type { KnownSession, LaterLine, OwnerEvidence, StandingLine } from './evidence.ts'
+import type { LaterLine, LedgerSession, OwnerEvidence, StandingLine } from './evidence.ts'
 
 /** Those that change. */
 export function followingSessions(
   { sessions }: OwnerEvidence,
   different: readonly StandingLine[],
   later: readonly LaterLine[],
-): KnownSession[] {
+): LedgerSession[] {
   const recorded = new Map(different.map((one) => [one.standing.stamp, one]))
   return sessions.flatMap(({ sessionKey, session }) => {
     const tag = sessionTagOf(sessionKey, session)

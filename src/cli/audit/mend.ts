@@ -81,7 +81,9 @@ function mendOf(
     aid,
     operationId,
     owners: plan.owners.map(({ owner, after, sessions }) => ({
-      ...{ before: owner.version, state: after, sessions },
+      before: owner.version,
+      state: after,
+      sessions,
     })),
     lines: plan.owners.flatMap((owner) => linesOf(owner, operationId, additional, nowMs)),
     kept: lost.flatMap((document) => {
@@ -102,8 +104,16 @@ function linesOf(
   const common = (bucketId: number) => {
     const id = `${operationId}/${sid}/${bucketId}`
     return {
-      ...{ stamp: operationStamp(aid, id), aid, sid, operationId: id, operation: 'mend' },
-      ...{ bucketId, version, atMs: nowMs, repaid: 0, additional },
+      stamp: operationStamp(aid, id),
+      aid,
+      sid,
+      operationId: id,
+      operation: 'mend',
+      bucketId,
+      version,
+      atMs: nowMs,
+      repaid: 0,
+      additional,
     }
   }
   const lines = buckets.map((bucket) => ({ ...common(bucket.before.id), ...bucketFields(bucket) }))
@@ -117,9 +127,16 @@ function linesOf(
 function bucketFields({ before, after, mended }: BucketPlan) {
   const { prepaidIncludeId, usaget, priority, fromMs, toMs, counter, limit } = after
   return {
-    ...{ prepaidIncludeId, usaget, priority, fromMs, toMs, mended },
+    prepaidIncludeId,
+    usaget,
+    priority,
+    fromMs,
+    toMs,
+    mended,
     kind: after.kind === 'units' ? ('units' as const) : ('money' as const),
-    ...{ amount: after.free - before.free, before: before.free, after: after.free },
+    amount: after.free - before.free,
+    before: before.free,
+    after: after.free,
     ...(counter === '' ? {} : { counter, limit, counted: 0 }),
   }
 }

@@ -74,13 +74,29 @@ export interface CaseEvent {
 
 const CATALOGUE_KEYS = ['rates', 'plans', 'services', 'prepaidincludes', 'taxes'] as const
 const CASE_KEYS = [
-  ...['name', 'catalogue', 'account', 'subscriber', 'subscribers'],
-  ...['config', 'events', 'expect'],
+  'name',
+  'catalogue',
+  'account',
+  'subscriber',
+  'subscribers',
+  'config',
+  'events',
+  'expect',
 ]
 const BUCKET_KEYS = ['pp_includes_external_id', 'value', 'from', 'to']
 const EVENT_KEYS = [
-  ...['sid', 'usaget', 'usagev', 'rate', 'called_number', 'rating_group', 'urt', 'eurt'],
-  ...['record_type', 'refund', 'session_id', 'uf'],
+  'sid',
+  'usaget',
+  'usagev',
+  'rate',
+  'called_number',
+  'rating_group',
+  'urt',
+  'eurt',
+  'record_type',
+  'refund',
+  'session_id',
+  'uf',
 ]
 
 /** The name of a case, or the other one if it has none that could be shown. */

@@ -85,9 +85,17 @@ export function emptyResult({ rateKey }: SegmentStart): EventResult {
 
 function nothing(rateKey: string) {
   return {
-    ...{ aprice: 0, in_group: 0, over_group: 0, out_group: 0 },
-    ...{ arate_key: rateKey, granted: 0, final_charge: 0 },
-    ...{ tax_data: NO_TAX, arategroups: [], rates: [], rating: [] },
+    aprice: 0,
+    in_group: 0,
+    over_group: 0,
+    out_group: 0,
+    arate_key: rateKey,
+    granted: 0,
+    final_charge: 0,
+    tax_data: NO_TAX,
+    arategroups: [],
+    rates: [],
+    rating: [],
   }
 }
 

@@ -74,15 +74,21 @@ function quoteUsage(
   const finder = new RateFinder(settings.calculators, settings.rateKeys)
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   const context: ChargeContext = {
-    ...{ catalogue, profile, finder, nowMs },
+    catalogue,
+    profile,
+    finder,
+    nowMs,
     calendar: { zone: settings.timeZone, cycleDay: settings.cycleDay },
     cycleAt: settings.cycleAt,
     defaultTax: taxation.defaultTax,
     mapTax: createTaxMapping(taxation.taxPriorities, catalogue.taxes),
     isFreeNumber: settings.isFreeNumber,
     settings: {
-      ...{ validityMs: 1000, graceMs: 0, replayMs: 0 },
-      ...{ refundMicrosMax: 0, refundUnitsMax: 0 },
+      validityMs: 1000,
+      graceMs: 0,
+      replayMs: 0,
+      refundMicrosMax: 0,
+      refundUnitsMax: 0,
     },
   }
   const request = requestOf(usage)
@@ -96,11 +102,20 @@ function quoteUsage(
 function requestOf({ sid, usaget, usagev, calledNumber, rateKey, atMs }: LiveUsage): ChargeRequest {
   return {
     kind: 'start',
-    ...{ origin: 'quote', sessionId: 'quote', requestNumber: -1, stamp: '', rules: '' },
-    ...{ subscriberKey: 'sid', subscriberValue: String(sid) },
-    ...{ eventTimeMs: atMs, eventTimeGiven: true },
+    origin: 'quote',
+    sessionId: 'quote',
+    requestNumber: -1,
+    stamp: '',
+    rules: '',
+    subscriberKey: 'sid',
+    subscriberValue: String(sid),
+    eventTimeMs: atMs,
+    eventTimeGiven: true,
     services: [serviceRequest({ usaget, requested: usagev, calledNumber, rateKey })],
-    ...{ wantBalances: false, pretend: true, refund: false, fields: null },
+    wantBalances: false,
+    pretend: true,
+    refund: false,
+    fields: null,
   }
 }
 
@@ -115,7 +130,9 @@ function usageAsked(options: OptionValues, timeZone: string, nowMs: number): Liv
   const atMs = urt === undefined ? nowMs : parseInstant(urt, timeZone)
   if (atMs === null) throw new UsageError(`--urt must be a date, not '${urt}'`)
   return {
-    ...{ sid, usagev, atMs },
+    sid,
+    usagev,
+    atMs,
     usaget: requiredText(options, 'usaget'),
     calledNumber: optionalText(options, 'called-number') ?? '',
     rateKey: optionalText(options, 'rate') ?? '',

@@ -38,7 +38,9 @@ export interface RatingConfig {
 export function settingsOf(rating: RatingConfig): QuoteSettings {
   const { timeZone, cycleDay, defaultTax, rateKeys } = rating
   return {
-    ...{ timeZone, cycleDay, rateKeys },
+    timeZone,
+    cycleDay,
+    rateKeys,
     defaultTax: defaultTax || null,
     cycleAt: createCycleFinder(timeZone, cycleDay),
     calculators: compileCalculators(rating.rateCalculators),
@@ -49,14 +51,22 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
 
 /** The settings of an installation that changes no default. */
 export const STANDARD: QuoteSettings = settingsOf({
-  ...{ timeZone: 'UTC', cycleDay: 1, defaultTax: '' },
+  timeZone: 'UTC',
+  cycleDay: 1,
+  defaultTax: '',
   rateKeys: ['{USAGET}_{rating_group}', '{called_number}', '{USAGET}'],
-  ...{ rateCalculators: {}, taxMapping: {}, freeNumbers: [] },
+  rateCalculators: {},
+  taxMapping: {},
+  freeNumbers: [],
 })
 
 const CONFIG_KEYS = [
-  ...['rate_calculators', 'tax_mapping', 'default_tax', 'free_numbers'],
-  ...['cycle_day', 'time_zone'],
+  'rate_calculators',
+  'tax_mapping',
+  'default_tax',
+  'free_numbers',
+  'cycle_day',
+  'time_zone',
 ]
 
 /** The defaults, with what a case has otherwise. Throws `CompileError` with the path. */
@@ -72,7 +82,8 @@ export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettin
   const isSame = timeZone === defaults.timeZone && cycleDay === defaults.cycleDay
   return {
     ...defaults,
-    ...{ timeZone, cycleDay },
+    timeZone,
+    cycleDay,
     cycleAt: isSame ? defaults.cycleAt : createCycleFinder(timeZone, cycleDay),
     ...(tax !== undefined && { defaultTax: textAt(tax, 'config.default_tax') }),
     ...rulesAt(config),

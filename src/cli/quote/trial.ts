@@ -34,8 +34,11 @@ import { unitDigitsOf } from './unit-digits.ts'
 const DEFAULT_URT = '2026-01-01T00:00:00Z'
 /** A case has no network element that could be late. */
 const SETTINGS = {
-  ...{ validityMs: 3_600_000, graceMs: 0, replayMs: FOREVER_MS },
-  ...{ refundMicrosMax: 0, refundUnitsMax: 0 },
+  validityMs: 3_600_000,
+  graceMs: 0,
+  replayMs: FOREVER_MS,
+  refundMicrosMax: 0,
+  refundUnitsMax: 0,
 }
 
 /** Owners and a session that one request finds, and leaves. */
@@ -46,102 +49,104 @@ interface Place {
 }
 
 export class Trial {
-  private readonly unitDigits: number
-  private readonly catalogue: Catalogue
-  private readonly profiles: readonly SubscriberProfile[]
-  private readonly base: Omit<ChargeContext, 'profile' | 'nowMs'>
+  readonly #unitDigits: number
+  readonly #catalogue: Catalogue
+  readonly #profiles: readonly SubscriberProfile[]
+  readonly #base: Omit<ChargeContext, 'profile' | 'nowMs'>
   /** By account and subscriber; sid 0 is the account. */
-  private readonly owners: Map<string, OwnerState>
+  readonly #owners: Map<string, OwnerState>
   /** Those that have a name, which a refund may use. */
-  private readonly sessions = new Map<string, Session>()
+  readonly #sessions = new Map<string, Session>()
   /** The latest time of an event so far: what the clock of a node would show. */
-  private nowMs = Number.NEGATIVE_INFINITY
+  #nowMs = Number.NEGATIVE_INFINITY
   /** Counts requests: none is the repetition of another one. */
-  private requests = 0
+  #requests = 0
 
   /** Throws `CompileError` with the path in the case. */
   constructor(quote: QuoteCase) {
-    this.unitDigits = unitDigitsOf(quote)
-    const options: CompileOptions = { isStrict: false, unitDigits: this.unitDigits }
+    this.#unitDigits = unitDigitsOf(quote)
+    const options: CompileOptions = { isStrict: false, unitDigits: this.#unitDigits }
     const { settings } = quote
-    this.catalogue = compileCatalogue(quote, options)
-    this.profiles = compileProfiles(quote, this.catalogue, options)
-    this.owners = openBuckets(quote, this.catalogue, this.profiles, this.unitDigits)
+    this.#catalogue = compileCatalogue(quote, options)
+    this.#profiles = compileProfiles(quote, this.#catalogue, options)
+    this.#owners = openBuckets(quote, this.#catalogue, this.#profiles, this.#unitDigits)
     const finder = new RateFinder(settings.calculators, settings.rateKeys)
-    const { rates } = this.catalogue
+    const { rates } = this.#catalogue
     finder.update([...rates].map(([key, revisions]) => ({ key, revisions })))
-    this.base = {
-      ...{ catalogue: this.catalogue, finder, settings: SETTINGS },
+    this.#base = {
+      catalogue: this.#catalogue,
+      finder,
+      settings: SETTINGS,
       calendar: { zone: settings.timeZone, cycleDay: settings.cycleDay },
       cycleAt: settings.cycleAt,
-      defaultTax: settings.defaultTax ?? usualTax(this.catalogue),
-      mapTax: createTaxMapping(settings.taxPriorities, this.catalogue.taxes),
+      defaultTax: settings.defaultTax ?? usualTax(this.#catalogue),
+      mapTax: createTaxMapping(settings.taxPriorities, this.#catalogue.taxes),
       isFreeNumber: settings.isFreeNumber,
     }
   }
 
   /** Throws `CompileError` with the path in the case. */
   play(event: CaseEvent): EventResult {
-    const beginMs = this.instantAt(event.urt ?? DEFAULT_URT, `${event.path}.urt`)
+    const beginMs = this.#instantAt(event.urt ?? DEFAULT_URT, `${event.path}.urt`)
     const endMs =
-      event.eurt === undefined ? beginMs : this.instantAt(event.eurt, `${event.path}.eurt`)
+      event.eurt === undefined ? beginMs : this.#instantAt(event.eurt, `${event.path}.eurt`)
     if (endMs < beginMs) throw new CompileError(`${event.path}.eurt`, 'must not be before urt')
-    this.nowMs = Math.max(this.nowMs, beginMs)
-    const units = toScale(event.usagev, this.unitDigits)
+    this.#nowMs = Math.max(this.#nowMs, beginMs)
+    const units = toScale(event.usagev, this.#unitDigits)
     if (units === null) throw new CompileError(`${event.path}.usagev`, 'is too large: 2^53 or more')
-    const profile = this.profileAt(event.sid, beginMs)
-    if (units < 0) return this.takeBack(event, -units, beginMs, profile)
-    if (units === 0 && !event.isRefund) return this.useNothing(event, beginMs, profile)
-    this.checkSession(event)
-    const place = this.placeOf(event, profile)
-    return this.use(event, { units, beginMs, endMs }, place, profile)
+    const profile = this.#profileAt(event.sid, beginMs)
+    if (units < 0) return this.#takeBack(event, -units, beginMs, profile)
+    if (units === 0 && !event.isRefund) return this.#useNothing(event, beginMs, profile)
+    this.#checkSession(event)
+    const place = this.#placeOf(event, profile)
+    return this.#use(event, { units, beginMs, endMs }, place, profile)
   }
 
-  private instantAt(value: unknown, path: string): number {
+  #instantAt(value: unknown, path: string): number {
     const isPlain = typeof value === 'string' || typeof value === 'number'
-    const atMs = isPlain ? instantFrom(String(value), this.base.calendar.zone) : null
+    const atMs = isPlain ? instantFrom(String(value), this.#base.calendar.zone) : null
     if (atMs !== null) return atMs
     const shown = typeof value === 'string' ? `, is '${value}'` : ''
     throw new CompileError(path, `must be a date or unix seconds${shown}`)
   }
 
   /** Null: there is no such subscriber then. */
-  private profileAt(sid: number | null, atMs: number): SubscriberProfile | null {
-    const wanted = sid ?? this.profiles[0]?.sid
-    const found = this.profiles.find(
+  #profileAt(sid: number | null, atMs: number): SubscriberProfile | null {
+    const wanted = sid ?? this.#profiles[0]?.sid
+    const found = this.#profiles.find(
       (profile) => profile.sid === wanted && atMs >= profile.fromMs && atMs < profile.toMs,
     )
     if (found === undefined) return null
-    const members = this.profiles.filter(
+    const members = this.#profiles.filter(
       ({ aid, fromMs, toMs }) => aid === found.aid && atMs >= fromMs && atMs < toMs,
     )
     return { ...found, pool: members }
   }
 
-  private checkSession({ sessionId, isRefund, path }: CaseEvent): void {
-    if (isRefund || sessionId === '' || !this.sessions.has(sessionId)) return
+  #checkSession({ sessionId, isRefund, path }: CaseEvent): void {
+    if (isRefund || sessionId === '' || !this.#sessions.has(sessionId)) return
     throw new CompileError(`${path}.session_id`, 'is that of an earlier event')
   }
 
-  private placeOf({ sessionId }: CaseEvent, profile: SubscriberProfile | null): Place {
+  #placeOf({ sessionId }: CaseEvent, profile: SubscriberProfile | null): Place {
     const { aid, sid } = profile ?? { aid: 0, sid: 0 }
-    const ownerOf = (id: number) => this.owners.get(`${aid}:${id}`) ?? emptyOwner(aid, id)
+    const ownerOf = (id: number) => this.#owners.get(`${aid}:${id}`) ?? emptyOwner(aid, id)
     return {
       subscriber: ownerOf(sid),
       account: ownerOf(0),
-      session: this.sessions.get(sessionId) ?? null,
+      session: this.#sessions.get(sessionId) ?? null,
     }
   }
 
-  private keep(sessionId: string, { subscriber, account, session }: Place): void {
+  #keep(sessionId: string, { subscriber, account, session }: Place): void {
     const { aid, sid } = subscriber
-    this.owners.set(`${aid}:${sid}`, subscriber)
-    this.owners.set(`${aid}:0`, account)
-    if (sessionId !== '' && session !== null) this.sessions.set(sessionId, session)
+    this.#owners.set(`${aid}:${sid}`, subscriber)
+    this.#owners.set(`${aid}:0`, account)
+    if (sessionId !== '' && session !== null) this.#sessions.set(sessionId, session)
   }
 
   /** Asks for all, uses what is granted, and releases; or all of it at once. */
-  private use(
+  #use(
     event: CaseEvent,
     { units, beginMs, endMs }: { units: number; beginMs: number; endMs: number },
     place: Place,
@@ -149,34 +154,34 @@ export class Trial {
   ): EventResult {
     const lines: Line[] = []
     const kind = event.isOneShot ? 'event' : 'start'
-    const context = this.contextOf(profile)
+    const context = this.#contextOf(profile)
     const asked = { ...requestOf(event, kind, units), eventTimeMs: beginMs }
-    const outcome = this.send(asked, place, context, lines)
+    const outcome = this.#send(asked, place, context, lines)
     const granted = outcome.services[0]?.granted ?? 0
     if (kind === 'start' && granted > 0) {
-      this.nowMs = Math.max(this.nowMs, endMs)
+      this.#nowMs = Math.max(this.#nowMs, endMs)
       const released = { ...requestOf(event, 'release', 0), eventTimeMs: endMs }
       const [service] = released.services as [ServiceRequest]
       service.used = granted
-      this.send(released, place, this.contextOf(profile), lines)
+      this.#send(released, place, this.#contextOf(profile), lines)
     }
-    this.keep(event.sessionId, place)
-    return resultOf(outcome, lines, this.unitDigits)
+    this.#keep(event.sessionId, place)
+    return resultOf(outcome, lines, this.#unitDigits)
   }
 
-  private contextOf(profile: SubscriberProfile | null): ChargeContext {
-    return { ...this.base, profile, nowMs: this.nowMs }
+  #contextOf(profile: SubscriberProfile | null): ChargeContext {
+    return { ...this.#base, profile, nowMs: this.#nowMs }
   }
 
   /** Decides, and takes over what would be committed. */
-  private send(
+  #send(
     request: ChargeRequest,
     place: Place,
     context: ChargeContext,
     lines: Line[],
   ): ChargeOutcome {
-    this.requests += 1
-    const numbered = { ...request, requestNumber: this.requests }
+    this.#requests += 1
+    const numbered = { ...request, requestNumber: this.#requests }
     const sessionKey = request.sessionId
     const identified = { request: numbered, sessionKey, digest: digestOf(numbered) }
     const { outcome, commit } = chargeSession(place, identified, context)
@@ -189,20 +194,16 @@ export class Trial {
   }
 
   /** No units cost nothing, also of those who may not use any: but the rate is told. */
-  private useNothing(
-    event: CaseEvent,
-    atMs: number,
-    profile: SubscriberProfile | null,
-  ): EventResult {
+  #useNothing(event: CaseEvent, atMs: number, profile: SubscriberProfile | null): EventResult {
     if (profile === null) return deniedResult('unknownSubscriber')
     const [service] = requestOf(event, 'start', 0).services as [ServiceRequest]
-    const usage = { service, fields: event.fields, atMs, nowMs: this.nowMs }
-    const rated = rateService(this.contextOf(profile), profile, usage)
+    const usage = { service, fields: event.fields, atMs, nowMs: this.#nowMs }
+    const rated = rateService(this.#contextOf(profile), profile, usage)
     return typeof rated === 'string' ? deniedResult(rated) : emptyResult(rated.start)
   }
 
   /** The price of the size, taken back: without what is included, and nothing moves. */
-  private takeBack(
+  #takeBack(
     event: CaseEvent,
     units: number,
     atMs: number,
@@ -213,12 +214,12 @@ export class Trial {
     const lines: Line[] = []
     const request = { ...requestOf(event, 'event', units), eventTimeMs: atMs }
     const context = {
-      ...this.contextOf(profile && bareProfile(profile)),
-      catalogue: bareCatalogue(this.catalogue),
+      ...this.#contextOf(profile && bareProfile(profile)),
+      catalogue: bareCatalogue(this.#catalogue),
     }
-    const outcome = this.send(request, place, context, lines)
+    const outcome = this.#send(request, place, context, lines)
     for (const service of outcome.services) service.granted = 0 - service.granted
-    return resultOf(outcome, lines.map(negated), this.unitDigits)
+    return resultOf(outcome, lines.map(negated), this.#unitDigits)
   }
 }
 

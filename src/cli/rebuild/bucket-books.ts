@@ -160,8 +160,18 @@ function newBucket(line: OperationLine): Bucket {
   const { bucketId: id, prepaidIncludeId, kind, usaget, priority, fromMs, toMs } = line
   const { counter = '', limit = 0 } = line
   return {
-    ...{ id, prepaidIncludeId, usaget, priority, fromMs, toMs },
+    id,
+    prepaidIncludeId,
+    usaget,
+    priority,
+    fromMs,
+    toMs,
     kind: kind === 'units' ? 'units' : usaget === '' ? 'totalCost' : 'cost',
-    ...{ credited: 0, spent: 0, reserved: 0, free: 0, limit, counter },
+    credited: 0,
+    spent: 0,
+    reserved: 0,
+    free: 0,
+    limit,
+    counter,
   }
 }

@@ -35,8 +35,17 @@ export interface Totals {
 
 export function emptyTotals(): Totals {
   return {
-    ...{ accounts: 0, owners: 0, buckets: 0, counters: 0, lines: 0, operations: 0 },
-    ...{ money: noAmounts(), units: noAmounts(), debt: 0, debtAhead: 0, losses: 0 },
+    accounts: 0,
+    owners: 0,
+    buckets: 0,
+    counters: 0,
+    lines: 0,
+    operations: 0,
+    money: noAmounts(),
+    units: noAmounts(),
+    debt: 0,
+    debtAhead: 0,
+    losses: 0,
   }
 }
 
@@ -140,7 +149,10 @@ export function accountJson(account: RestoredAccount) {
     ...sums,
     lost: account.owners.flatMap(({ losses }) =>
       losses.map(({ sid, bucket, what, amount, isMoney }) => ({
-        ...{ sid, bucket, what, amount: isMoney ? decimalOf(amount) : amount },
+        sid,
+        bucket,
+        what,
+        amount: isMoney ? decimalOf(amount) : amount,
         kind: isMoney ? 'money' : 'units',
       })),
     ),
@@ -155,27 +167,41 @@ function bucketJson(sid: number, { bucket, voided, ahead, isNew }: RestoredBucke
   const isMoney = kind !== 'units'
   const shown = (amount: number) => (isMoney ? decimalOf(amount) : amount)
   return {
-    ...{ sid, bucket: id, include, kind: isMoney ? 'money' : 'units', usaget },
+    sid,
+    bucket: id,
+    include,
+    kind: isMoney ? 'money' : 'units',
+    usaget,
     ...(counter === '' ? {} : { counter }),
-    ...{ credited: shown(bucket.credited), spent: shown(bucket.spent) },
-    ...{ voided: shown(voided), free: shown(bucket.free) },
-    ...{ credited_ahead: shown(ahead.credited), spent_ahead: shown(ahead.spent), anew: isNew },
+    credited: shown(bucket.credited),
+    spent: shown(bucket.spent),
+    voided: shown(voided),
+    free: shown(bucket.free),
+    credited_ahead: shown(ahead.credited),
+    spent_ahead: shown(ahead.spent),
+    anew: isNew,
   }
 }
 
 export function totalsJson({ accounts, money, units, debt, debtAhead, ...rest }: Totals) {
   return {
-    ...{ accounts, ...rest },
-    ...{ money: amountsJson(money, decimalOf), units: amountsJson(units, (amount) => amount) },
-    ...{ debt: decimalOf(debt), debt_ahead: decimalOf(debtAhead) },
+    accounts,
+    ...rest,
+    money: amountsJson(money, decimalOf),
+    units: amountsJson(units, (amount) => amount),
+    debt: decimalOf(debt),
+    debt_ahead: decimalOf(debtAhead),
   }
 }
 
 function amountsJson(amounts: Amounts, shown: (amount: number) => number) {
   return {
-    ...{ credited: shown(amounts.credited), spent: shown(amounts.spent) },
-    ...{ voided: shown(amounts.voided), free: shown(amounts.free) },
-    ...{ credited_ahead: shown(amounts.creditedAhead), spent_ahead: shown(amounts.spentAhead) },
+    credited: shown(amounts.credited),
+    spent: shown(amounts.spent),
+    voided: shown(amounts.voided),
+    free: shown(amounts.free),
+    credited_ahead: shown(amounts.creditedAhead),
+    spent_ahead: shown(amounts.spentAhead),
   }
 }
 

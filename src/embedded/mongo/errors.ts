@@ -100,7 +100,7 @@ const CODES = {
 export type ErrorCodeName = keyof typeof CODES
 
 /** A refusal that the client receives as the server's own error: code, name, message. */
-export class CommandError extends Error {
+export class MongoCommandError extends Error {
   override readonly name = 'CommandError'
   readonly code: number
   readonly codeName: ErrorCodeName
@@ -120,8 +120,8 @@ export class CommandError extends Error {
 }
 
 /** What a real server can do and this one cannot: refused, never answered wrongly. */
-export function notImplemented(what: string): CommandError {
-  return new CommandError(
+export function notImplemented(what: string): MongoCommandError {
+  return new MongoCommandError(
     'NotImplemented',
     `${what} is not supported by the embedded server: use a MongoDB server`,
   )

@@ -7,7 +7,7 @@ import { closedFolder, runDirFor } from '../run-dir.ts'
 import type { Context } from './commands/command.ts'
 import { Cursors } from './commands/cursors.ts'
 import { dispatch } from './commands/dispatch.ts'
-import { Catalog } from './store/catalog.ts'
+import { CollectionCatalog } from './store/catalog.ts'
 import { Records } from './store/records.ts'
 import { Storage } from './store/storage.ts'
 import { Connection } from './wire/connection.ts'
@@ -81,7 +81,7 @@ type Store = Pick<Context, 'storage' | 'catalog' | 'records'>
 
 async function openStore(dataDir: string): Promise<Store> {
   const storage = new Storage(dataDir, () => catalog.reload())
-  const catalog = new Catalog(storage)
+  const catalog = new CollectionCatalog(storage)
   try {
     await catalog.open()
   } catch (error) {

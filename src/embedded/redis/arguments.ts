@@ -3,7 +3,7 @@ import type { RedisProgram } from './find.ts'
 /** When the append-only file is forced to disk. */
 export type AppendFsync = 'everysec' | 'always'
 
-export type RedisSettings = {
+export type RedisServerSettings = {
   /** Folder of the append-only files and of redis.log. */
   readonly dataDir: string
   readonly socketPath: string
@@ -22,7 +22,7 @@ const PACKED_ENTRIES_MAX = 128
 const PACKED_VALUE_BYTES_MAX = 1024
 
 /** Command line of a redis-server that only this user reaches and that loses nothing by design. */
-export function redisArguments(program: RedisProgram, settings: RedisSettings): string[] {
+export function redisArguments(program: RedisProgram, settings: RedisServerSettings): string[] {
   // Before version 7 the same limits were named after the older packed format.
   const packed = program.version.startsWith('6.') ? 'ziplist' : 'listpack'
   const options: Record<string, string | number> = {
@@ -49,6 +49,6 @@ export function redisArguments(program: RedisProgram, settings: RedisSettings): 
 export function liveSettings({
   appendfsync,
   maxmemoryBytes = 0,
-}: Pick<RedisSettings, 'appendfsync' | 'maxmemoryBytes'>): Record<string, string | number> {
+}: Pick<RedisServerSettings, 'appendfsync' | 'maxmemoryBytes'>): Record<string, string | number> {
   return { appendfsync, maxmemory: maxmemoryBytes }
 }

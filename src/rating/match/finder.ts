@@ -11,7 +11,7 @@ import type { UsageFields } from './usage-fields.ts'
 export type { UsageFields }
 
 /** Revisions of one rate, sorted by `fromMs`; none if the rate is gone. */
-export interface ChangedRate {
+export interface ChangedRateRevisions {
   key: string
   revisions: readonly RateRevision[]
 }
@@ -36,29 +36,29 @@ function called(step: Step): Step {
 }
 
 export class RateFinder {
-  private readonly rates = new Map<string, readonly RateRevision[]>()
-  private readonly indexes: RateIndex[] = []
+  readonly #rates = new Map<string, readonly RateRevision[]>()
+  readonly #indexes: RateIndex[] = []
   /** Category → usage type, or `*` → what is tried in order. */
-  private readonly configured = new Map<string, ReadonlyMap<string, readonly Step[]>>()
+  readonly #configured = new Map<string, ReadonlyMap<string, readonly Step[]>>()
   /** The configured categories but retail. */
-  private readonly others: readonly string[]
+  readonly #others: readonly string[]
   /** Retail where nothing is configured for the usage type. */
-  private readonly unconfigured: readonly Step[]
+  readonly #unconfigured: readonly Step[]
 
   /** `rateKeys`: the templates of `rating.rateKeys`. Throws for a placeholder that is not known. */
   constructor(calculators: Calculators, rateKeys: readonly string[]) {
     for (const [category, usagets] of calculators.categories) {
       const steps = [...usagets].map(([usaget, priorities]): [string, readonly Step[]] => [
         usaget,
-        priorities.map((priority) => this.indexed(category, usaget, priority)),
+        priorities.map((priority) => this.#indexed(category, usaget, priority)),
       ])
-      this.configured.set(category, new Map(steps))
+      this.#configured.set(category, new Map(steps))
     }
-    this.others = [...this.configured.keys()].filter((category) => category !== RETAIL)
-    this.unconfigured = rateKeys.map((template) =>
+    this.#others = [...this.#configured.keys()].filter((category) => category !== RETAIL)
+    this.#unconfigured = rateKeys.map((template) =>
       template === CALLED_NUMBER
-        ? called(this.indexed(RETAIL, ANY_USAGET, BY_CALLED_NUMBER))
-        : this.byKey(compileRateKey(template)),
+        ? called(this.#indexed(RETAIL, ANY_USAGET, BY_CALLED_NUMBER))
+        : this.#byKey(compileRateKey(template)),
     )
   }
 
@@ -66,57 +66,57 @@ export class RateFinder {
    * Takes over changed rates. Costs a few µs for each value that rules compare, so a large
    * catalogue is handed over in pages; until the last one only the rates handed over are found.
    */
-  update(changed: Iterable<ChangedRate>): void {
+  update(changed: Iterable<ChangedRateRevisions>): void {
     for (const { key, revisions } of changed) {
-      const before = this.rates.get(key) ?? []
-      for (const index of this.indexes) {
+      const before = this.#rates.get(key) ?? []
+      for (const index of this.#indexes) {
         for (const rate of before) index.remove(rate)
         for (const rate of revisions) index.add(rate)
       }
-      if (revisions.length === 0) this.rates.delete(key)
-      else this.rates.set(key, revisions)
+      if (revisions.length === 0) this.#rates.delete(key)
+      else this.#rates.set(key, revisions)
     }
   }
 
   /** All rates that it was handed, as they are now; may be read while it is updated. */
-  *all(): Generator<ChangedRate> {
-    for (const [key, revisions] of this.rates) yield { key, revisions }
+  *all(): Generator<ChangedRateRevisions> {
+    for (const [key, revisions] of this.#rates) yield { key, revisions }
   }
 
   /** The categories beside retail that a usage type must have a rate of, too. */
   otherCategories(usaget: string): readonly string[] {
-    if (this.others.length === 0) return this.others
-    return this.others.filter((category) => {
-      const usagets = this.configured.get(category)
+    if (this.#others.length === 0) return this.#others
+    return this.#others.filter((category) => {
+      const usagets = this.#configured.get(category)
       return usagets?.has(usaget) === true || usagets?.has(ANY_USAGET) === true
     })
   }
 
   /** The rate of a category that is valid at the instant; null if no priority finds one. */
   find(category: string, usage: UsageFields, atMs: number): RateRevision | null {
-    for (const step of this.stepsOf(category, usage.usaget)) {
+    for (const step of this.#stepsOf(category, usage.usaget)) {
       const rate = step(usage, atMs)
       if (rate !== null) return rate
     }
     return null
   }
 
-  private stepsOf(category: string, usaget: string): readonly Step[] {
-    const usagets = this.configured.get(category)
+  #stepsOf(category: string, usaget: string): readonly Step[] {
+    const usagets = this.#configured.get(category)
     const steps = usagets?.get(usaget) ?? usagets?.get(ANY_USAGET)
-    return steps ?? (category === RETAIL ? this.unconfigured : [])
+    return steps ?? (category === RETAIL ? this.#unconfigured : [])
   }
 
-  private indexed(category: string, usaget: string, priority: Priority): Step {
+  #indexed(category: string, usaget: string, priority: Priority): Step {
     const index = new RateIndex(category, usaget, priority)
-    this.indexes.push(index)
+    this.#indexes.push(index)
     return (usage, atMs) => index.find(usage, atMs)
   }
 
-  private byKey(template: RateKeyTemplate): Step {
+  #byKey(template: RateKeyTemplate): Step {
     return (usage, atMs) => {
       const key = template(usage)
-      const rate = key === null ? null : revisionAt(this.rates.get(key), atMs)
+      const rate = key === null ? null : revisionAt(this.#rates.get(key), atMs)
       if (rate === null || rate.category !== RETAIL || !rate.usages.has(usage.usaget)) return null
       return rate.play === '' || rate.play === usage.play ? rate : null
     }

@@ -21,26 +21,26 @@ let scanned = 0
 let isSettled = false
 
 export class PrefixTable {
-  private readonly shards: (Shard | undefined)[] = new Array(1 << SHARD_BITS)
+  readonly #shards: (Shard | undefined)[] = new Array(1 << SHARD_BITS)
   /** Prefixes of anything but digits, or too long; by group and text. */
-  private readonly others = new Map<string, Held>()
+  readonly #others = new Map<string, Held>()
   /** Longest prefix that was ever added, in characters. */
-  private lengthMax = 0
-  private otherLengthMax = 0
+  #lengthMax = 0
+  #otherLengthMax = 0
 
   add(group: number, prefix: string, rate: RateRevision): void {
     const { length } = prefix
     if (length === 0) return
     if (scan(group, prefix, length) === length) {
       const hash = hashes[length] as number
-      const shard = this.shards[hash >>> (32 - SHARD_BITS)] ?? this.addShard(hash)
+      const shard = this.#shards[hash >>> (32 - SHARD_BITS)] ?? this.#addShard(hash)
       shard.add(keys[length] as number, group, hash, rate)
-      this.lengthMax = Math.max(this.lengthMax, length)
+      this.#lengthMax = Math.max(this.#lengthMax, length)
       return
     }
     const key = otherKey(group, prefix)
-    this.others.set(key, withRate(this.others.get(key), rate))
-    this.otherLengthMax = Math.max(this.otherLengthMax, length)
+    this.#others.set(key, withRate(this.#others.get(key), rate))
+    this.#otherLengthMax = Math.max(this.#otherLengthMax, length)
   }
 
   remove(group: number, prefix: string, rate: RateRevision): void {
@@ -48,14 +48,14 @@ export class PrefixTable {
     if (length === 0) return
     if (scan(group, prefix, length) === length) {
       const hash = hashes[length] as number
-      const shard = this.shards[hash >>> (32 - SHARD_BITS)]
+      const shard = this.#shards[hash >>> (32 - SHARD_BITS)]
       shard?.remove(keys[length] as number, group, hash, rate)
       return
     }
     const key = otherKey(group, prefix)
-    const held = withoutRate(this.others.get(key), rate)
-    if (held === undefined) this.others.delete(key)
-    else this.others.set(key, held)
+    const held = withoutRate(this.#others.get(key), rate)
+    if (held === undefined) this.#others.delete(key)
+    else this.#others.set(key, held)
   }
 
   /**
@@ -63,17 +63,17 @@ export class PrefixTable {
    * all tables: it is kept where no memory need be taken for it.
    */
   begin(group: number, value: string): number {
-    const digits = scan(group, value, Math.min(value.length, this.lengthMax))
+    const digits = scan(group, value, Math.min(value.length, this.#lengthMax))
     scanned = digits
-    return Math.max(digits, Math.min(value.length, this.otherLengthMax))
+    return Math.max(digits, Math.min(value.length, this.#otherLengthMax))
   }
 
   /** The rates of the value's prefix of this length. */
   at(group: number, value: string, length: number, atMs: number): Held | undefined {
     isSettled = false
-    const rates = length <= scanned ? this.listOf(group, length, atMs) : undefined
-    if (rates !== undefined || length > this.otherLengthMax) return rates
-    return this.others.get(otherKey(group, value.slice(0, length)))
+    const rates = length <= scanned ? this.#listOf(group, length, atMs) : undefined
+    if (rates !== undefined || length > this.#otherLengthMax) return rates
+    return this.#others.get(otherKey(group, value.slice(0, length)))
   }
 
   /** Whether the last `at` found one rate that holds: then nothing more need be looked at. */
@@ -82,15 +82,15 @@ export class PrefixTable {
   }
 
   /** Of the prefix of this length of the text that was scanned last. */
-  private listOf(group: number, length: number, atMs: number): Held | undefined {
+  #listOf(group: number, length: number, atMs: number): Held | undefined {
     const hash = hashes[length] as number
-    const shard = this.shards[hash >>> (32 - SHARD_BITS)]
+    const shard = this.#shards[hash >>> (32 - SHARD_BITS)]
     return shard?.find(keys[length] as number, group, hash, atMs)
   }
 
-  private addShard(hash: number): Shard {
+  #addShard(hash: number): Shard {
     const shard = new Shard()
-    this.shards[hash >>> (32 - SHARD_BITS)] = shard
+    this.#shards[hash >>> (32 - SHARD_BITS)] = shard
     return shard
   }
 }
@@ -128,57 +128,58 @@ function mix(hash: number): number {
  */
 class Shard {
   /** 0: free. */
-  private tags = new Uint8Array(16)
+  #tags = new Uint8Array(16)
   /**
    * Of each slot the key, the group, and when its rate begins and ends to be valid, side by side:
    * one line of the cache. What has to be looked at itself is never valid here.
    */
-  private owners = new Float64Array(16 * OWNER_FIELDS)
-  private held: (Held | undefined)[] = new Array(16)
-  private used = 0
+  #owners = new Float64Array(16 * OWNER_FIELDS)
+  #held: (Held | undefined)[] = new Array(16)
+  #used = 0
 
   find(key: number, group: number, hash: number, atMs: number): Held | undefined {
-    const slot = this.slotOf(key, group, hash)
-    if (this.tags[slot] === 0) return undefined
+    const slot = this.#slotOf(key, group, hash)
+    if (this.#tags[slot] === 0) return undefined
     const at = OWNER_FIELDS * slot
-    isSettled = atMs >= (this.owners[at + 2] as number) && atMs < (this.owners[at + 3] as number)
-    return this.held[slot]
+    isSettled = atMs >= (this.#owners[at + 2] as number) && atMs < (this.#owners[at + 3] as number)
+    return this.#held[slot]
   }
 
   add(key: number, group: number, hash: number, rate: RateRevision): void {
-    const slot = this.slotOf(key, group, hash)
-    if (this.tags[slot] !== 0) {
-      this.hold(slot, withRate(this.held[slot], rate))
+    const slot = this.#slotOf(key, group, hash)
+    if (this.#tags[slot] !== 0) {
+      this.#hold(slot, withRate(this.#held[slot], rate))
       return
     }
-    if ((this.used + 1) * 2 > this.tags.length) this.renew()
-    this.put(key, group, hash, rate)
+    if ((this.#used + 1) * 2 > this.#tags.length) this.#renew()
+    this.#put(key, group, hash, rate)
   }
 
   remove(key: number, group: number, hash: number, rate: RateRevision): void {
-    const slot = this.slotOf(key, group, hash)
-    if (this.tags[slot] !== 0) this.hold(slot, withoutRate(this.held[slot], rate))
+    const slot = this.#slotOf(key, group, hash)
+    if (this.#tags[slot] !== 0) this.#hold(slot, withoutRate(this.#held[slot], rate))
   }
 
-  private put(key: number, group: number, hash: number, held: Held): void {
-    const slot = this.slotOf(key, group, hash)
-    this.tags[slot] = tagOf(hash)
-    this.owners[OWNER_FIELDS * slot] = key
-    this.owners[OWNER_FIELDS * slot + 1] = group
-    this.hold(slot, held)
-    this.used += 1
+  #put(key: number, group: number, hash: number, held: Held): void {
+    const slot = this.#slotOf(key, group, hash)
+    this.#tags[slot] = tagOf(hash)
+    this.#owners[OWNER_FIELDS * slot] = key
+    this.#owners[OWNER_FIELDS * slot + 1] = group
+    this.#hold(slot, held)
+    this.#used += 1
   }
 
-  private hold(slot: number, held: Held | undefined): void {
-    this.held[slot] = held
+  #hold(slot: number, held: Held | undefined): void {
+    this.#held[slot] = held
     const isOne = held !== undefined && !Array.isArray(held) && held.play === ''
-    this.owners[OWNER_FIELDS * slot + 2] = isOne ? held.fromMs : Number.POSITIVE_INFINITY
-    this.owners[OWNER_FIELDS * slot + 3] = isOne ? held.toMs : Number.NEGATIVE_INFINITY
+    this.#owners[OWNER_FIELDS * slot + 2] = isOne ? held.fromMs : Number.POSITIVE_INFINITY
+    this.#owners[OWNER_FIELDS * slot + 3] = isOne ? held.toMs : Number.NEGATIVE_INFINITY
   }
 
   /** Where the key is, or the free slot where it belongs. */
-  private slotOf(key: number, group: number, hash: number): number {
-    const { tags, owners } = this
+  #slotOf(key: number, group: number, hash: number): number {
+    const tags = this.#tags
+    const owners = this.#owners
     const tag = tagOf(hash)
     const mask = tags.length - 1
     let slot = hash & mask
@@ -193,22 +194,23 @@ class Shard {
   }
 
   /** With room for twice of what is in use. */
-  private renew(): void {
-    const { owners, held: oldHeld } = this
+  #renew(): void {
+    const owners = this.#owners
+    const oldHeld = this.#held
     const inUse = oldHeld.reduce<number>((sum, held) => (held === undefined ? sum : sum + 1), 0)
     let capacity = 16
     while (capacity < (inUse + 1) * 3) capacity *= 2
-    this.tags = new Uint8Array(capacity)
-    this.owners = new Float64Array(OWNER_FIELDS * capacity)
-    this.held = new Array(capacity)
-    this.used = 0
+    this.#tags = new Uint8Array(capacity)
+    this.#owners = new Float64Array(OWNER_FIELDS * capacity)
+    this.#held = new Array(capacity)
+    this.#used = 0
     for (const [at, held] of oldHeld.entries()) {
       if (held === undefined) continue
       const [key, group] = [owners[OWNER_FIELDS * at], owners[OWNER_FIELDS * at + 1]] as [
         number,
         number,
       ]
-      this.put(key, group, hashOf(key, group), held)
+      this.#put(key, group, hashOf(key, group), held)
     }
   }
 }

@@ -30,57 +30,57 @@ const FAILS = -1
 const NO_RANKS: readonly number[] = []
 
 export class RateIndex {
-  private readonly category: string
-  private readonly usaget: string
-  private readonly filters: Priority
-  private readonly exact: readonly CompiledFilter[]
-  private readonly prefix: CompiledFilter | null
+  readonly #category: string
+  readonly #usaget: string
+  readonly #filters: Priority
+  readonly #exact: readonly CompiledFilter[]
+  readonly #prefix: CompiledFilter | null
   /** By position in `filters`; null where the index itself has compared. */
-  private readonly ranks: readonly (Rank | null)[]
-  private readonly isDirect: boolean
-  private readonly groups = new Map<string, Group>()
-  private readonly prefixes = new PrefixTable()
-  private groupsMade = 0
+  readonly #ranks: readonly (Rank | null)[]
+  readonly #isDirect: boolean
+  readonly #groups = new Map<string, Group>()
+  readonly #prefixes = new PrefixTable()
+  #groupsMade = 0
 
   /** For rates of a category with a usage type, or with any (`*`). */
   constructor(category: string, usaget: string, filters: Priority) {
-    this.category = category
-    this.usaget = usaget
-    this.filters = filters
-    this.exact = filters.filter(({ type }) => type === 'match')
-    this.prefix = filters.find(({ type }) => type === 'longestPrefix') ?? null
-    this.ranks = filters.map((filter) => (filter === this.prefix ? null : rankOf(filter)))
-    this.isDirect = this.ranks.every((rank) => rank === null)
+    this.#category = category
+    this.#usaget = usaget
+    this.#filters = filters
+    this.#exact = filters.filter(({ type }) => type === 'match')
+    this.#prefix = filters.find(({ type }) => type === 'longestPrefix') ?? null
+    this.#ranks = filters.map((filter) => (filter === this.#prefix ? null : rankOf(filter)))
+    this.#isDirect = this.#ranks.every((rank) => rank === null)
   }
 
   add(rate: RateRevision): void {
-    for (const head of this.headsOf(rate)) {
-      let group = this.groups.get(head)
+    for (const head of this.#headsOf(rate)) {
+      let group = this.#groups.get(head)
       if (group === undefined) {
-        group = { id: this.groupsMade, rates: [], size: 0 }
-        this.groupsMade += 1
-        this.groups.set(head, group)
+        group = { id: this.#groupsMade, rates: [], size: 0 }
+        this.#groupsMade += 1
+        this.#groups.set(head, group)
       }
       group.size += 1
-      if (this.prefix === null) addSorted(group.rates, rate)
-      else for (const text of this.prefixesOf(rate)) this.prefixes.add(group.id, text, rate)
+      if (this.#prefix === null) addSorted(group.rates, rate)
+      else for (const text of this.#prefixesOf(rate)) this.#prefixes.add(group.id, text, rate)
     }
   }
 
   /** Takes out what `add` put in; the rate must be the same object. */
   remove(rate: RateRevision): void {
-    for (const head of this.headsOf(rate)) {
-      const group = this.groups.get(head)
+    for (const head of this.#headsOf(rate)) {
+      const group = this.#groups.get(head)
       if (group === undefined) continue
       group.size -= 1
-      if (this.prefix === null) removeSorted(group.rates, rate)
-      else for (const text of this.prefixesOf(rate)) this.prefixes.remove(group.id, text, rate)
-      if (group.size === 0) this.groups.delete(head)
+      if (this.#prefix === null) removeSorted(group.rates, rate)
+      else for (const text of this.#prefixesOf(rate)) this.#prefixes.remove(group.id, text, rate)
+      if (group.size === 0) this.#groups.delete(head)
     }
   }
 
-  private prefixesOf(rate: RateRevision): readonly string[] {
-    return this.prefix === null ? [] : rateTexts(rate, this.prefix.rateKey)
+  #prefixesOf(rate: RateRevision): readonly string[] {
+    return this.#prefix === null ? [] : rateTexts(rate, this.#prefix.rateKey)
   }
 
   /** The best rate at the instant; of equal ones that with the lowest key. Null if none fits. */
@@ -88,41 +88,36 @@ export class RateIndex {
     const values: string[] = []
     let head = usage.usaget
     let number = ''
-    for (const filter of this.filters) {
+    for (const filter of this.#filters) {
       const value = filter.value(usage, atMs)
       if (value === null) return null
       if (filter.type === 'match') head += part(value)
-      if (filter === this.prefix) number = value
+      if (filter === this.#prefix) number = value
       values.push(value)
     }
-    const group = this.groups.get(head)
+    const group = this.#groups.get(head)
     if (group === undefined) return null
-    if (this.prefix === null) return this.choose(group.rates, values, usage.play, atMs)
-    for (let length = this.prefixes.begin(group.id, number); length > 0; length -= 1) {
-      const rates = this.prefixes.at(group.id, number, length, atMs)
+    if (this.#prefix === null) return this.#choose(group.rates, values, usage.play, atMs)
+    for (let length = this.#prefixes.begin(group.id, number); length > 0; length -= 1) {
+      const rates = this.#prefixes.at(group.id, number, length, atMs)
       if (rates === undefined) continue
-      if (this.isDirect && this.prefixes.isSettled()) return rates as RateRevision
-      const rate = this.choose(rates, values, usage.play, atMs)
+      if (this.#isDirect && this.#prefixes.isSettled()) return rates as RateRevision
+      const rate = this.#choose(rates, values, usage.play, atMs)
       if (rate !== null) return rate
     }
     return null
   }
 
-  private choose(
-    held: Held,
-    values: readonly string[],
-    play: string,
-    atMs: number,
-  ): RateRevision | null {
-    if (this.isDirect && !Array.isArray(held)) return holds(held, play, atMs) ? held : null
+  #choose(held: Held, values: readonly string[], play: string, atMs: number): RateRevision | null {
+    if (this.#isDirect && !Array.isArray(held)) return holds(held, play, atMs) ? held : null
     const rates = Array.isArray(held) ? held : [held]
     let best: RateRevision | null = null
     let bestRanks: readonly number[] = NO_RANKS
     for (let at = 0; at < rates.length; at += 1) {
       const rate = rates[at] as RateRevision
       if (!holds(rate, play, atMs)) continue
-      if (this.isDirect) return rate
-      const ranks = this.ranksOf(rate, values)
+      if (this.#isDirect) return rate
+      const ranks = this.#ranksOf(rate, values)
       if (ranks === null || (best !== null && !isAbove(ranks, bestRanks))) continue
       // Only a further prefix can be better than a rate that comes first.
       if (ranks.length === 0) return rate
@@ -133,9 +128,9 @@ export class RateIndex {
   }
 
   /** Lengths of the further prefixes, in order of the filters; null if a filter fails. */
-  private ranksOf(rate: RateRevision, values: readonly string[]): readonly number[] | null {
+  #ranksOf(rate: RateRevision, values: readonly string[]): readonly number[] | null {
     const lengths: number[] = []
-    for (const [index, rank] of this.ranks.entries()) {
+    for (const [index, rank] of this.#ranks.entries()) {
       if (rank === null) continue
       const length = rank(rate, values[index] as string)
       if (length === FAILS) return null
@@ -145,11 +140,11 @@ export class RateIndex {
   }
 
   /** The keys of the groups that a rate belongs to: several where it has lists of values. */
-  private headsOf(rate: RateRevision): readonly string[] {
-    if (rate.category !== this.category) return []
-    const usagets = this.usaget === ANY_USAGET ? [...rate.usages.keys()] : [this.usaget]
+  #headsOf(rate: RateRevision): readonly string[] {
+    if (rate.category !== this.#category) return []
+    const usagets = this.#usaget === ANY_USAGET ? [...rate.usages.keys()] : [this.#usaget]
     let heads = usagets.filter((usaget) => rate.usages.has(usaget))
-    for (const { rateKey } of this.exact) {
+    for (const { rateKey } of this.#exact) {
       const texts = rateTexts(rate, rateKey)
       heads = heads.flatMap((head) => texts.map((text) => head + part(text)))
     }

@@ -19,9 +19,9 @@ export interface UsageFields {
 }
 
 /** Reads a field of a usage; undefined if it is absent. */
-export type FieldReader = (usage: UsageFields) => string | undefined
+export type UsageFieldReader = (usage: UsageFields) => string | undefined
 
-const OWN: Readonly<Record<string, FieldReader>> = {
+const OWN: Readonly<Record<string, UsageFieldReader>> = {
   usaget: ({ usaget }) => usaget,
   plan: ({ plan }) => plan,
   play: ({ play }) => play || undefined,
@@ -37,7 +37,7 @@ export const EVENT_TIME = 'urt'
  * The reader of a `line_key` (spec/realtime.md 4.3). `uf.` and `cf.` mean the request's own field
  * first; without them a field that every usage has means that one.
  */
-export function readerOf(name: string): FieldReader {
+export function readerOf(name: string): UsageFieldReader {
   const bare = requestField(name)
   const own = Object.hasOwn(OWN, bare) ? OWN[bare] : undefined
   if (own === undefined) return (usage) => usage.field(bare)

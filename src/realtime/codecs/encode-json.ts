@@ -1,6 +1,6 @@
 import type {
-  Answer,
   AnswerReader,
+  AnswerSource,
   AnswerTest,
   AnswerValue,
   Message,
@@ -12,7 +12,7 @@ import { quote } from './json-text.ts'
 import { encodeValue } from './json-value.ts'
 
 /** The JSON value of a node; empty where the node is left out. */
-type Writer = (answer: Answer, service: ServiceOutcome | null, entry: Message) => string
+type Writer = (answer: AnswerSource, service: ServiceOutcome | null, entry: Message) => string
 
 /** Members that follow each other and are absent together. */
 interface Run {

@@ -1,6 +1,6 @@
 import type {
-  Answer,
   AnswerReader,
+  AnswerSource,
   AnswerTest,
   AnswerValue,
   KeyValueSyntax,
@@ -34,7 +34,7 @@ export function createKeyValueEncoder(
 }
 
 /** Pairs of some nodes, a separator before each. */
-type Write = (answer: Answer, service: ServiceOutcome | null, entry: Message) => string
+type Write = (answer: AnswerSource, service: ServiceOutcome | null, entry: Message) => string
 
 /** Nodes that follow each other and are absent together. */
 interface Run {

@@ -1,5 +1,5 @@
 import {
-  type Answer,
+  type AnswerSource,
   type AnswerValue,
   type Message,
   NumberText,
@@ -27,7 +27,7 @@ export function createXmlEncoder(nodes: readonly ResponseNode[], root: string): 
 }
 
 /** Elements of some nodes, one after the other. */
-type Write = (answer: Answer, service: ServiceOutcome | null, entry: Message) => string
+type Write = (answer: AnswerSource, service: ServiceOutcome | null, entry: Message) => string
 
 function writerOf(nodes: readonly ResponseNode[]): Write {
   const writers = nodes.map(nodeWriter)

@@ -1,4 +1,4 @@
-import type { Answer, Message } from '../../catalog/file-types/file-type.ts'
+import type { AnswerSource, Message } from '../../catalog/file-types/file-type.ts'
 import type { DecodeError } from './codec.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { DecodeError } from './codec.ts'
 export interface AnswerEncoder {
   /** Media type, as in `application/json`. */
   readonly contentType: string
-  encode(answer: Answer, form: unknown): string
+  encode(answer: AnswerSource, form: unknown): string
   /** Says status 0, the return code given, and as `desc` what is wrong. */
   encodeError(error: DecodeError, code: number, form: unknown): string
 }

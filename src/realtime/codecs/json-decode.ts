@@ -9,8 +9,8 @@ import {
 } from '../../domain/charge-request.ts'
 import type { DecodeContext, Decoded, DecodeError } from './codec.ts'
 import {
-  FieldReader,
   isGiven,
+  JsonFieldReader,
   type JsonObject,
   SUBSCRIBER_CHARS_MAX,
   UNUSABLE,
@@ -62,7 +62,7 @@ export function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelo
   const kind = kinds.get(recordType)
   if (kind === undefined) return { ok: false, error: recordTypeError(recordType) }
 
-  const reader = new FieldReader()
+  const reader = new JsonFieldReader()
   const sessionId = reader.text(object['session_id'], 'session_id', SESSION_ID_CHARS_MAX)
   if (sessionId === '') reader.fail('session_id', 'is required')
   const requestNumber = reader.integer(object['request_num'], 'request_num', -1)
@@ -119,7 +119,7 @@ function recordTypeError(value: unknown): DecodeError {
  * neither text nor number is no field to them.
  */
 function readFields(
-  reader: FieldReader,
+  reader: JsonFieldReader,
   object: JsonObject,
   names: readonly string[],
 ): ChargeRequest['fields'] {
@@ -152,19 +152,23 @@ function isIdentified(
   return identifyingFields.some((name) => fields[name] !== undefined)
 }
 
-function readSubscriberKey(reader: FieldReader, object: JsonObject): SubscriberKey {
+function readSubscriberKey(reader: JsonFieldReader, object: JsonObject): SubscriberKey {
   let found: SubscriberKey = isGiven(object['sid']) ? 'sid' : 'none'
   if (isGiven(object['msisdn'])) found = onlyKey(reader, found, 'msisdn')
   if (isGiven(object['imsi'])) found = onlyKey(reader, found, 'imsi')
   return found
 }
 
-function onlyKey(reader: FieldReader, found: SubscriberKey, key: SubscriberKey): SubscriberKey {
+function onlyKey(reader: JsonFieldReader, found: SubscriberKey, key: SubscriberKey): SubscriberKey {
   if (found !== 'none') reader.fail(key, `cannot be given together with ${found}`)
   return key
 }
 
-function readSubscriberValue(reader: FieldReader, object: JsonObject, key: SubscriberKey): string {
+function readSubscriberValue(
+  reader: JsonFieldReader,
+  object: JsonObject,
+  key: SubscriberKey,
+): string {
   if (key === 'none') return ''
   if (key !== 'sid') return reader.text(object[key], key, SUBSCRIBER_CHARS_MAX)
   const sid = reader.integer(object['sid'], key, 0)

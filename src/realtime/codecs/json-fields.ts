@@ -13,7 +13,7 @@ const DIGITS = /^\d{1,16}$/
  * one check at its end. After a problem the values returned are placeholders. `null` counts as
  * absent. Values are handed over, not looked up here: a look-up that each field shares is slow.
  */
-export class FieldReader {
+export class JsonFieldReader {
   error: DecodeError | null = null
   /** Index of the service that is read, for the path in errors; -1 outside the list. */
   service = -1

@@ -7,9 +7,9 @@ import {
 } from '../../domain/charge-request.ts'
 import { isSameService } from '../../domain/reported.ts'
 import {
-  type FieldReader,
   isGiven,
   isObject,
+  type JsonFieldReader,
   type JsonObject,
   SUBSCRIBER_CHARS_MAX,
 } from './json-fields.ts'
@@ -25,7 +25,7 @@ const USAGET_CHARS_MAX = 64
 
 /** The services of the request; an empty list where it names none, and need not. */
 export function readServices(
-  reader: FieldReader,
+  reader: JsonFieldReader,
   object: JsonObject,
   form: RequestForm,
   servicesMax: number,
@@ -53,7 +53,7 @@ function singleField(object: JsonObject): string | null {
 }
 
 function readServiceList(
-  reader: FieldReader,
+  reader: JsonFieldReader,
   list: unknown,
   form: RequestForm,
   servicesMax: number,
@@ -82,7 +82,7 @@ function readServiceList(
 }
 
 function readService(
-  reader: FieldReader,
+  reader: JsonFieldReader,
   object: JsonObject,
   { kind, refund }: RequestForm,
 ): ServiceRequest {
@@ -116,7 +116,7 @@ function readService(
 }
 
 /** A number, or a list of numbers. */
-function readServiceIdentifier(reader: FieldReader, value: unknown): string {
+function readServiceIdentifier(reader: JsonFieldReader, value: unknown): string {
   const name = 'service_identifier'
   if (!isGiven(value)) return ''
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]

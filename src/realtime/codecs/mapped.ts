@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
 import { COST_UNKNOWN } from '../../catalog/file-types/answer-fields.ts'
-import type { Answer, Echo, FileType, SkippedService } from '../../catalog/file-types/file-type.ts'
+import type {
+  AnswerSource,
+  Echo,
+  FileType,
+  SkippedService,
+} from '../../catalog/file-types/file-type.ts'
 import {
   type ChargeOutcome,
   plainOutcome,
@@ -58,7 +63,7 @@ export function createMappedCodec(
     },
     encode(envelope, outcome) {
       const whole = withAllServices(envelope, outcome)
-      const answer: Answer = { fileType: name, echo: envelope.echo, outcome: whole, settings }
+      const answer: AnswerSource = { fileType: name, echo: envelope.echo, outcome: whole, settings }
       return encoder.encode(answer, envelope.form)
     },
     encodeError(error) {

@@ -4,7 +4,7 @@ import type { Problem } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 
 /** Those of now; null as long as they were never read. */
-export type PeersNow = () => Pick<Peers, 'byOriginHost'> | null
+export type CurrentPeersByHost = () => Pick<Peers, 'byOriginHost'> | null
 
 /** What is known of who has sent a CER. */
 export interface Applicant {
@@ -18,7 +18,7 @@ export interface Applicant {
 /** Why it may not connect, as metrics and logs name it. */
 export type AccessCause = 'unknown' | 'address' | 'realm' | 'certificate' | 'unavailable'
 
-export type Verdict =
+export type PeerAccessResult =
   /** Null for somebody who need not be listed, and is not. */
   | { readonly isAdmitted: true; readonly peer: Peer | null }
   | {
@@ -28,14 +28,14 @@ export type Verdict =
       readonly problem: Problem
     }
 
-export interface Access {
-  admit(applicant: Applicant): Verdict
+export interface PeerAccess {
+  admit(applicant: Applicant): PeerAccessResult
   /** Changes whenever the list does: verdicts of before have to be asked for again. */
   version(): unknown
 }
 
 /** `mustBeListed`: nobody gets in who is not in the list. */
-export function createAccess(peersNow: PeersNow, mustBeListed: boolean): Access {
+export function createPeerAccess(peersNow: CurrentPeersByHost, mustBeListed: boolean): PeerAccess {
   return {
     version: peersNow,
     admit(applicant) {
@@ -61,15 +61,15 @@ export function createAccess(peersNow: PeersNow, mustBeListed: boolean): Access 
   }
 }
 
-const ANYBODY: Verdict = { isAdmitted: true, peer: null }
+const ANYBODY: PeerAccessResult = { isAdmitted: true, peer: null }
 
-const UNAVAILABLE: Verdict = {
+const UNAVAILABLE: PeerAccessResult = {
   isAdmitted: false,
   cause: 'unavailable',
   peer: null,
   problem: { resultCode: resultCode.tooBusy, why: 'peers were not read yet' },
 }
 
-function refusal(cause: AccessCause, why: string, peer: Peer | null = null): Verdict {
+function refusal(cause: AccessCause, why: string, peer: Peer | null = null): PeerAccessResult {
   return { isAdmitted: false, cause, peer, problem: { resultCode: resultCode.unknownPeer, why } }
 }

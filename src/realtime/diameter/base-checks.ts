@@ -2,7 +2,12 @@
 import { type AvpRule, kinds, ruleOf } from '../codecs/diameter-wire/avp-rules.ts'
 import type { Problem } from '../codecs/diameter-wire/base-answer.ts'
 import { exampleAt, missingAvp } from '../codecs/diameter-wire/failed-avp.ts'
-import { padded, readAvps, type WireAvp, WireError } from '../codecs/diameter-wire/message.ts'
+import {
+  DiameterWireError,
+  padded,
+  readAvps,
+  type WireAvp,
+} from '../codecs/diameter-wire/message.ts'
 import { avpCode, avpFlags, HEADER_BYTES, resultCode } from '../codecs/diameter-wire/protocol.ts'
 
 /** At most once; Host-IP-Address and what tells of applications may be repeated. */
@@ -27,7 +32,7 @@ export function checkedAvps(
     const problem = unknownIn(avps) ?? sizeIn(avps) ?? missingIn(avps, required) ?? repeatedIn(avps)
     return problem === null ? { avps, problem } : { problem }
   } catch (error) {
-    if (!(error instanceof WireError)) throw error
+    if (!(error instanceof DiameterWireError)) throw error
     return { problem: invalidLength(body, error.message) }
   }
 }

@@ -4,6 +4,7 @@ import { ruleOf } from '../codecs/diameter-wire/avp-rules.ts'
 import { baseAnswer, type Problem, problemAvps } from '../codecs/diameter-wire/base-answer.ts'
 import {
   avp,
+  DiameterWireError,
   find,
   groupAvp,
   readAvps,
@@ -12,7 +13,6 @@ import {
   uint32Avp,
   uint32Of,
   type WireAvp,
-  WireError,
 } from '../codecs/diameter-wire/message.ts'
 import { application, avpCode, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
@@ -142,7 +142,7 @@ function membersOf(group: WireAvp): readonly WireAvp[] | null {
   try {
     return readAvps(group.data)
   } catch (error) {
-    if (error instanceof WireError) return null
+    if (error instanceof DiameterWireError) return null
     throw error
   }
 }

@@ -2,7 +2,7 @@
  * Which network elements have restarted: one whose Origin-State-Id grows has lost the sessions that
  * it had (RFC 6733 section 8.16). Counts for whom a message comes from, not for relays on its way.
  */
-import type { Client } from '../../domain/charge-request.ts'
+import type { CreditControlClient } from '../../domain/charge-request.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { ClientStates } from '../../store/client-states.ts'
 
@@ -14,9 +14,9 @@ export interface ClientsOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
-export interface Clients {
+export interface OriginStates {
   /** Null where it tells nothing: 0 is no state. */
-  note(originHost: string, originRealm: string, stateId: number): Client | null
+  note(originHost: string, originRealm: string, stateId: number): CreditControlClient | null
 }
 
 /** Clients whose states are kept in memory; of further ones Redis is asked again. */
@@ -26,7 +26,7 @@ const NAME_CHARS_MAX = 511
 const NOT_NOTED = 'a restart of a Diameter client could not be noted; its next message will tell'
 const RESTARTED = 'a Diameter client has restarted: its sessions are ended'
 
-export function createClients({ open, onRestart, log }: ClientsOptions): Clients {
+export function createClients({ open, onRestart, log }: ClientsOptions): OriginStates {
   const known = new Map<string, number>()
   let states: Promise<ClientStates> | null = null
   let isFailing = false

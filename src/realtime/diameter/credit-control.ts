@@ -10,7 +10,7 @@ import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 import { type Route, routeOf } from '../codecs/diameter-wire/route.ts'
 import type { WireCodec, WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import { type Dialects, isDialect } from '../dialects.ts'
-import type { Clients } from './clients.ts'
+import type { OriginStates } from './clients.ts'
 import type { SessionRegistry } from './sessions.ts'
 import type { DiameterConnection, OnRequest } from './surroundings.ts'
 
@@ -23,7 +23,7 @@ export interface CreditControlOptions {
   /** File type of peers that are not given another one. */
   readonly fileType: string
   readonly registry: SessionRegistry<DiameterConnection>
-  readonly clients: Clients
+  readonly clients: OriginStates
 }
 
 /** Where a request is charged. */
@@ -85,7 +85,11 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
 }
 
 /** A request without Origin-State-Id that is of the peer itself has that of its CER. */
-function senderOf(clients: Clients, { originHost, stateId }: DiameterConnection, route: Route) {
+function senderOf(
+  clients: OriginStates,
+  { originHost, stateId }: DiameterConnection,
+  route: Route,
+) {
   const isOwn = route.originHost.toLowerCase() === originHost.toLowerCase()
   const ownId = isOwn ? stateId : 0
   return clients.note(route.originHost, route.originRealm, route.originStateId || ownId)

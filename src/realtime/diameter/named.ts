@@ -7,10 +7,10 @@ import { isIPv4, isIPv6 } from 'node:net'
 import { type Avp, avpByCode, avpByKey } from '../codecs/diameter/dictionary.ts'
 import {
   avp as avpOf,
+  DiameterWireError,
   groupAvp,
   readAvps,
   type WireAvp,
-  WireError,
 } from '../codecs/diameter-wire/message.ts'
 import { avpFlags, NTP_UNIX_SECONDS } from '../codecs/diameter-wire/protocol.ts'
 
@@ -68,7 +68,7 @@ function groupOf(data: Buffer): NamedValue {
   try {
     return namedAvps(readAvps(data))
   } catch (error) {
-    if (error instanceof WireError) return hex(data)
+    if (error instanceof DiameterWireError) return hex(data)
     throw error
   }
 }
@@ -107,7 +107,7 @@ export function wireAvps(named: NamedAvps, path = ''): WireAvp[] {
   return Object.entries(named).flatMap(([name, value]) => {
     const known = avpByKey(name)
     const here = `${path}${name}`
-    if (known === undefined) throw new WireError(`${here} is no AVP that is known`)
+    if (known === undefined) throw new DiameterWireError(`${here} is no AVP that is known`)
     const values: readonly NamedValue[] = isList(value) ? value : [value]
     return values.map((one) => wireAvp(known, one, here))
   })
@@ -124,14 +124,14 @@ function wireAvp(known: Avp, value: NamedValue, path: string): WireAvp {
   }
   if (known.type === 'Grouped') {
     if (typeof value !== 'object' || value === null || isList(value)) {
-      throw new WireError(`${path} must have AVPs`)
+      throw new DiameterWireError(`${path} must have AVPs`)
     }
     const group = groupAvp(code, wireAvps(value, `${path}.`), vendor)
     return isMandatory ? group : { ...group, flags: group.flags & ~avpFlags.mandatory }
   }
   const data = dataOf(known, value)
   if (data !== undefined) return avpOf(code, data, vendor, isMandatory)
-  throw new WireError(`${path} cannot be ${JSON.stringify(value)}: it is ${known.type}`)
+  throw new DiameterWireError(`${path} cannot be ${JSON.stringify(value)}: it is ${known.type}`)
 }
 
 /** Undefined if the value has not the form of the type. */

@@ -3,7 +3,7 @@
  * that is lost is no loss: the validity of what was granted ends by itself.
  */
 import type { SessionNews } from '../../domain/worker-task.ts'
-import type { KnownSession, SessionRegistry, SessionRoute } from './sessions.ts'
+import type { PeerSession, SessionRegistry, SessionRoute } from './sessions.ts'
 
 export type ServerRequest = 'reauthorize' | 'abort'
 
@@ -35,7 +35,7 @@ export interface ReauthorizationCounts {
 
 /** What is to be asked of one session: it has one at a time. */
 interface Job {
-  readonly session: KnownSession
+  readonly session: PeerSession
   kind: ServerRequest
   /** What the session should have learned of. */
   moment: number
@@ -64,7 +64,7 @@ const LOST: ReadonlySet<number> = new Set([0, 3002, 3004])
 export class ReauthorizationQueue<Connection extends object> {
   readonly #options: ReauthorizationOptions<Connection>
   readonly #onAnswer: () => void
-  readonly #jobs = new Map<KnownSession, Job>()
+  readonly #jobs = new Map<PeerSession, Job>()
   readonly #waiting: Record<ServerRequest, Set<Job>> = { abort: new Set(), reauthorize: new Set() }
   /** In the order in which they come due. */
   readonly #later = new Set<Job>()
@@ -141,7 +141,7 @@ export class ReauthorizationQueue<Connection extends object> {
     return null
   }
 
-  #ask(session: KnownSession, kind: ServerRequest, moment: number): void {
+  #ask(session: PeerSession, kind: ServerRequest, moment: number): void {
     const job = this.#jobs.get(session)
     if (job === undefined) {
       if (kind === 'reauthorize' && this.#jobs.size >= (this.#options.waitingMax ?? WAITING_MAX)) {
@@ -163,7 +163,7 @@ export class ReauthorizationQueue<Connection extends object> {
     }
   }
 
-  #begin(session: KnownSession, kind: ServerRequest, moment: number): Job {
+  #begin(session: PeerSession, kind: ServerRequest, moment: number): Job {
     const state = { attempts: 0, isUnderWay: false, follow: null, dueMs: 0 }
     const job: Job = { session, kind, moment, ...state }
     this.#jobs.set(session, job)

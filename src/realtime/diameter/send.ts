@@ -2,11 +2,11 @@
 import { hostname } from 'node:os'
 import type { ConnectionOptions } from 'node:tls'
 import {
+  DiameterWireError,
   find,
   readHeader,
   readMessage,
   uint32Of,
-  WireError,
   writeMessage,
 } from '../codecs/diameter-wire/message.ts'
 import {
@@ -85,7 +85,8 @@ function requestOf(message: Sendable, index: number, options: SendOptions): Buff
     flags: flags.request | flags.proxiable,
     command: command.creditControl,
     application: application.creditControl,
-    ...{ hopByHopId: 0, endToEndId },
+    hopByHopId: 0,
+    endToEndId,
     avps: wireAvps({
       'Session-Id': sessionId,
       'Origin-Host': options.originHost,
@@ -101,10 +102,10 @@ function requestOf(message: Sendable, index: number, options: SendOptions): Buff
 function checked(bytes: Buffer, index: number): Buffer {
   const { avps } = readMessage(bytes)
   if ((readHeader(bytes).flags & flags.request) === 0) {
-    throw new WireError(`message ${index + 1} is no request`)
+    throw new DiameterWireError(`message ${index + 1} is no request`)
   }
   if (bytes.length === HEADER_BYTES || find(avps, avpCode.originHost) === undefined) {
-    throw new WireError(`message ${index + 1} has no Origin-Host`)
+    throw new DiameterWireError(`message ${index + 1} has no Origin-Host`)
   }
   return Buffer.from(bytes)
 }

@@ -1,10 +1,10 @@
 /** Requests that the node itself sends, and their answers (RFC 6733 sections 3, 8.3 and 8.5). */
 import { randomInt } from 'node:crypto'
 import {
+  DiameterWireError,
   readMessage,
   textAvp,
   uint32Avp,
-  WireError,
   type WireMessage,
 } from '../codecs/diameter-wire/message.ts'
 import { application, avpCode, command, flags } from '../codecs/diameter-wire/protocol.ts'
@@ -88,7 +88,7 @@ function readAnswer(bytes: Buffer): WireMessage | null {
   try {
     return readMessage(Buffer.from(bytes))
   } catch (error) {
-    if (error instanceof WireError) return null
+    if (error instanceof DiameterWireError) return null
     throw error
   }
 }

@@ -11,7 +11,7 @@ import { avpCode } from '../codecs/diameter-wire/protocol.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import type { Dialects } from '../dialects.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
-import type { PeersNow } from './access.ts'
+import type { CurrentPeersByHost } from './access.ts'
 import { createClients } from './clients.ts'
 import { createCreditControl } from './credit-control.ts'
 import { identityOf } from './identity.ts'
@@ -27,7 +27,7 @@ export interface DiameterServiceOptions {
   readonly log: Logger
   readonly metrics: Pick<Metrics, 'diameter' | 'refused' | 'tls'>
   readonly clock: Clock
-  readonly peers: PeersNow
+  readonly peers: CurrentPeersByHost
   readonly dialects: Dialects
   readonly charge: Charge
   readonly rateLimits: RateLimits
@@ -68,7 +68,14 @@ export async function startDiameterService(
   const clients = createClients({ open, onRestart, log })
   const own = { charge, dialects, identity, realms, fileType, registry, clients }
   const peersServed = await startDiameter({
-    ...{ config, log, metrics, clock, identity, peers, rateLimits, intake },
+    config,
+    log,
+    metrics,
+    clock,
+    identity,
+    peers,
+    rateLimits,
+    intake,
     onRequest: createCreditControl(own),
     onState: ({ originHost, originRealm, stateId }) =>
       clients.note(originHost, originRealm, stateId),

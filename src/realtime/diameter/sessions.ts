@@ -14,7 +14,7 @@ export interface SessionRoute<Connection> {
 }
 
 /** What the registry remembers; the same object from its first answer to its end. */
-export interface KnownSession {
+export interface PeerSession {
   readonly sessionId: string
   readonly origin: string
   readonly aid: number
@@ -38,7 +38,7 @@ interface Client<Connection> {
   latest: Link<Connection>
 }
 
-class Entry<Connection> implements KnownSession {
+class Entry<Connection> implements PeerSession {
   readonly sessionId: string
   readonly origin: string
   readonly aid: number
@@ -150,12 +150,12 @@ export class SessionRegistry<Connection extends object> {
     }
   }
 
-  find(origin: string, sessionId: string): KnownSession | undefined {
+  find(origin: string, sessionId: string): PeerSession | undefined {
     return this.#origins.get(origin)?.get(sessionId)
   }
 
   /** Where a session that is known is reached now; undefined: over no connection. */
-  routeTo({ origin, sessionId }: KnownSession): SessionRoute<Connection> | undefined {
+  routeTo({ origin, sessionId }: PeerSession): SessionRoute<Connection> | undefined {
     const known = this.#origins.get(origin)?.get(sessionId)
     const connection = known?.link.connection ?? known?.client.latest.connection ?? null
     if (known === undefined || connection === null) return undefined
@@ -165,7 +165,7 @@ export class SessionRegistry<Connection extends object> {
   }
 
   /** Sid 0: of all subscribers of the account. Nothing may be learned or forgotten meanwhile. */
-  *ofSubscriber(aid: number, sid: number): Iterable<KnownSession> {
+  *ofSubscriber(aid: number, sid: number): Iterable<PeerSession> {
     if (sid === 0) {
       let entry = this.#accounts.get(aid) ?? null
       for (; entry !== null; entry = entry.laterOfAccount) yield entry
@@ -181,7 +181,7 @@ export class SessionRegistry<Connection extends object> {
   }
 
   /** The next one of the way, whatever was learned and forgotten since; undefined: that is all. */
-  nextInWalk(): KnownSession | undefined {
+  nextInWalk(): PeerSession | undefined {
     const entry = this.#walking
     if (entry === null) return undefined
     this.#walking = entry.newer

@@ -6,7 +6,7 @@ import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import { createRateLimits, type RateLimits } from '../http/rate-limits.ts'
-import { createAccess, type PeersNow } from './access.ts'
+import { type CurrentPeersByHost, createPeerAccess } from './access.ts'
 import type { OwnCapabilities } from './capabilities.ts'
 import { type Listener, PortTakenError, startListener } from './listener.ts'
 import { createFlusher } from './output.ts'
@@ -20,7 +20,7 @@ export interface DiameterOptions {
   readonly metrics: Pick<Metrics, 'diameter' | 'refused' | 'tls'>
   readonly clock: Clock
   readonly identity: WireIdentity
-  readonly peers: PeersNow
+  readonly peers: CurrentPeersByHost
   readonly onRequest: OnRequest
   /** Told of a peer that says its Origin-State-Id. */
   readonly onState?: (connection: DiameterConnection) => void
@@ -62,7 +62,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
   const around: Surroundings = {
     settings,
     own,
-    access: createAccess(options.peers, mustBeListed),
+    access: createPeerAccess(options.peers, mustBeListed),
     rateLimits: options.rateLimits ?? createRateLimits(monotonicMs),
     metrics: metrics.diameter,
     onRateExceeded: (peerName) => metrics.refused(peerName, 'rate'),

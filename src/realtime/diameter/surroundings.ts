@@ -5,7 +5,7 @@ import type { DiameterMetrics } from '../../runtime/diameter-metrics.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { WireMessage } from '../codecs/diameter-wire/message.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
-import type { Access } from './access.ts'
+import type { PeerAccess } from './access.ts'
 import type { OwnCapabilities } from './capabilities.ts'
 import type { Flusher } from './output.ts'
 import type { PeerState } from './peer-machine.ts'
@@ -53,7 +53,7 @@ export type ConnectionSettings = Pick<
 export interface Surroundings {
   readonly settings: ConnectionSettings
   readonly own: OwnCapabilities
-  readonly access: Access
+  readonly access: PeerAccess
   readonly rateLimits: RateLimits
   readonly metrics: DiameterMetrics
   /** Told of each request that is refused for the rate of its peer. */

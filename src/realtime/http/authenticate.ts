@@ -9,10 +9,10 @@ import {
 } from './client-credentials.ts'
 import type { Exchange, Head } from './exchange.ts'
 import type { RateLimits } from './rate-limits.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { type RequestRefusal, refusal } from './refusal.ts'
 
 /** Those of now; null as long as they were never read: nobody can be refused then, nor let in. */
-export type PeersNow = () => Pick<Peers, 'byKey'> | null
+export type CurrentPeersByKey = () => Pick<Peers, 'byKey'> | null
 
 /** Likewise, of certificates. */
 export type CertificatesNow = () => Pick<Peers, 'byCertificate'> | null
@@ -35,10 +35,10 @@ export interface Admitted {
   readonly refused: 0
   readonly peer: Peer | null
   /** What a request beyond the rate of its peer is refused with; null within it. */
-  readonly overRate: Refusal | null
+  readonly overRate: RequestRefusal | null
 }
 
-export type Verdict = Admitted | Refusal
+export type AuthenticationResult = Admitted | RequestRefusal
 
 /** A request with a token or a signature, or with a body that may have one: `decide` tells. */
 export interface Undecided {
@@ -46,13 +46,13 @@ export interface Undecided {
   /** Whether the body has to be known for it. */
   readonly needsBody: boolean
   /** What becomes of it if there is neither. */
-  readonly otherwise: Refusal
+  readonly otherwise: RequestRefusal
 }
 
 export interface Authenticator {
-  authenticate(head: Head, exchange: Connection): Verdict | Undecided
+  authenticate(head: Head, exchange: Connection): AuthenticationResult | Undecided
   /** `body`: null unless it is needed. Never rejects. */
-  decide(head: Head, body: Buffer | null, undecided: Undecided): Promise<Verdict>
+  decide(head: Head, body: Buffer | null, undecided: Undecided): Promise<AuthenticationResult>
 }
 
 export interface AuthenticatorOptions {
@@ -73,7 +73,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { checks, mustAuthenticate, isForThisMachine, rateLimits, callers } = options
   const holderOf = createHolderOf(options.certificates)
 
-  const admit = (peer: Peer, exchange: Connection): Verdict => {
+  const admit = (peer: Peer, exchange: Connection): AuthenticationResult => {
     const { name, requestsPerSecond } = peer
     if (!peer.allows(exchange.remoteAddress())) return { ...BAD_ADDRESS, peer: name }
     const retryAfterS = rateLimits.take(peer)
@@ -84,7 +84,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   /** Who has neither a key nor a token nor a signature. */
-  const admitHolder = (head: Head, exchange: Connection): Verdict | null => {
+  const admitHolder = (head: Head, exchange: Connection): AuthenticationResult | null => {
     const holder = holderOf(exchange.certificateNames())
     if (holder === 'none' || holder === 'nobody') return null
     // A browser shows a certificate for any page that sends something here.
@@ -168,7 +168,7 @@ function tokenOf({ authorization }: Credentials): string | null {
 }
 
 /** The check of keys, which come as `X-Api-Key: KEY` or `Authorization: Bearer KEY`. */
-export function createKeyCheck(peersNow: PeersNow): CredentialCheck {
+export function createKeyCheck(peersNow: CurrentPeersByKey): CredentialCheck {
   return (credentials) => {
     const key = keyOf(credentials)
     if (key === null) return 'none'
@@ -228,9 +228,13 @@ const BAD_CERTIFICATE = refusal(403, 'certificate', 'certificate', 'is not that 
 const BAD_ADDRESS = refusal(403, 'address', 'address', 'is not one that may use this key')
 
 const HAS_TOKEN: Undecided = {
-  ...{ refused: 'undecided', needsBody: false, otherwise: BAD_AUTHORIZATION },
+  refused: 'undecided',
+  needsBody: false,
+  otherwise: BAD_AUTHORIZATION,
 }
 /** Also of somebody unknown, whose body is read only where it may say who that is. */
 const MAY_BE_SIGNED: Undecided = {
-  ...{ refused: 'undecided', needsBody: true, otherwise: NOT_AUTHENTICATED },
+  refused: 'undecided',
+  needsBody: true,
+  otherwise: NOT_AUTHENTICATED,
 }

@@ -1,6 +1,6 @@
 /** Clients of machines that charge with a token or a signature, as peers. */
 import { hash } from 'node:crypto'
-import type { Client } from '../../catalog/clients/clients.ts'
+import type { ApiClient } from '../../catalog/clients/clients.ts'
 import type { ClientsNow } from '../../catalog/clients/clients-watch.ts'
 import type { Peer } from '../../catalog/peers.ts'
 import { checkSignature } from '../../catalog/signature/check-signature.ts'
@@ -10,7 +10,7 @@ import type { Logger } from '../../runtime/log.ts'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import type { TokenKind } from '../../store/tokens.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { type RequestRefusal, refusal } from './refusal.ts'
 
 /** What a client must be allowed to charge; `admin` always is. */
 export const CHARGE_ROLES: readonly string[] = ['charge', 'admin']
@@ -40,9 +40,9 @@ export interface Callers {
   /** Whose token it is as far as that is known here; null: it has to be asked for. */
   known(token: string): Peer | null
   /** Never rejects. `field`: where the token came from, for the refusal. */
-  ofToken(token: string, field: string): Promise<Peer | Refusal>
+  ofToken(token: string, field: string): Promise<Peer | RequestRefusal>
   /** Never rejects. `bytes`: size of what was signed. */
-  ofSignature(sent: SentParameters, bytes: number): Promise<Peer | Refusal>
+  ofSignature(sent: SentParameters, bytes: number): Promise<Peer | RequestRefusal>
   /** When nobody is asked any more. */
   idle(): Promise<void>
   close(): Promise<void>
@@ -76,7 +76,7 @@ class StoredCallers implements Callers {
   readonly #options: CallersOptions
   /** By the digest of the token: how long it takes tells nothing of tokens. Oldest first. */
   readonly #known = new Map<string, Known>()
-  readonly #asked = new Map<string, Promise<Peer | Refusal>>()
+  readonly #asked = new Map<string, Promise<Peer | RequestRefusal>>()
   readonly #underWay = new Set<Promise<unknown>>()
   #store: Promise<CallerStore> | null = null
   /** When what was hashed would be paid for, by `elapsedMs`. */
@@ -95,7 +95,7 @@ class StoredCallers implements Callers {
     return client !== null && mayCharge(client) ? known.peer : null
   }
 
-  ofToken(token: string, field: string): Promise<Peer | Refusal> {
+  ofToken(token: string, field: string): Promise<Peer | RequestRefusal> {
     const digest = digestOf(token)
     const asked = this.#asked.get(digest)
     if (asked !== undefined) return asked
@@ -107,7 +107,7 @@ class StoredCallers implements Callers {
     return asking
   }
 
-  ofSignature(sent: SentParameters, bytes: number): Promise<Peer | Refusal> {
+  ofSignature(sent: SentParameters, bytes: number): Promise<Peer | RequestRefusal> {
     if (this.#underWay.size >= ASKED_MAX) return Promise.resolve(BUSY)
     return this.#told(() => this.#checkSignature(sent, bytes))
   }
@@ -120,7 +120,7 @@ class StoredCallers implements Callers {
     await (await this.#store)?.close()
   }
 
-  async #findToken(token: string, digest: string, field: string): Promise<Peer | Refusal> {
+  async #findToken(token: string, digest: string, field: string): Promise<Peer | RequestRefusal> {
     const { now, clock, elapsedMs } = this.#options
     if (now() === null) return NOT_READ
     const askedMs = elapsedMs()
@@ -141,12 +141,12 @@ class StoredCallers implements Callers {
     return peer
   }
 
-  #forget(digest: string, why: Refusal): Refusal {
+  #forget(digest: string, why: RequestRefusal): RequestRefusal {
     this.#known.delete(digest)
     return why
   }
 
-  async #checkSignature(sent: SentParameters, bytes: number): Promise<Peer | Refusal> {
+  async #checkSignature(sent: SentParameters, bytes: number): Promise<Peer | RequestRefusal> {
     const { now, clock } = this.#options
     const stored = now()
     if (stored === null) return NOT_READ
@@ -171,7 +171,7 @@ class StoredCallers implements Callers {
     return true
   }
 
-  #clientOf(name: string, fingerprint: string): Client | null {
+  #clientOf(name: string, fingerprint: string): ApiClient | null {
     const { now, clock } = this.#options
     const client = now()?.clients.byName(name, clock.nowMs()) ?? null
     return client !== null && client.fingerprint === fingerprint ? client : null
@@ -182,7 +182,7 @@ class StoredCallers implements Callers {
     return this.#store
   }
 
-  #told(ask: () => Promise<Peer | Refusal>): Promise<Peer | Refusal> {
+  #told(ask: () => Promise<Peer | RequestRefusal>): Promise<Peer | RequestRefusal> {
     const asking = ask()
       .catch((error: unknown) => {
         if (!(error instanceof StoreDownError)) {
@@ -200,7 +200,7 @@ function digestOf(token: string): string {
   return hash('sha256', token)
 }
 
-function mayCharge({ roles }: Pick<Client, 'roles'>): boolean {
+function mayCharge({ roles }: Pick<ApiClient, 'roles'>): boolean {
   return roles.some((role) => CHARGE_ROLES.includes(role))
 }
 
@@ -218,7 +218,7 @@ function peerOf(client: string): Peer {
 
 const badSignature = (why: string) => refusal(401, 'credentials', 'signature', why)
 
-function noRole(client: string): Refusal {
+function noRole(client: string): RequestRefusal {
   const why = `must have the role ${CHARGE_ROLES.join(' or ')}`
   return { ...refusal(403, 'role', 'client', why), peer: CLIENT_PREFIX + client }
 }

@@ -7,14 +7,14 @@ import type { ChargeOf } from '../charge.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import { httpStatus } from '../codecs/result-codes.ts'
 import { type Dialect, type Dialects, isDialect } from '../dialects.ts'
-import type { Admitted, Authenticator, Undecided, Verdict } from './authenticate.ts'
+import type { Admitted, AuthenticationResult, Authenticator, Undecided } from './authenticate.ts'
 import { withoutCredentials } from './client-credentials.ts'
 import { accepts, mediaKind, mustBe } from './content-types.ts'
 import type { Exchange, Head } from './exchange.ts'
 import { HeldExchange } from './held-exchange.ts'
-import type { Refusal } from './refusal.ts'
+import type { RequestRefusal } from './refusal.ts'
 import { createRefusalLog, type RefusalLog } from './refusal-log.ts'
-import { type Answer, createRefusals, type EncodeRefusal, type Refusals } from './refusals.ts'
+import { createRefusals, type EncodeRefusal, type Refusals, type SendAnswer } from './refusals.ts'
 import { sourceClassOf } from './source-class.ts'
 import {
   decodeValue,
@@ -42,12 +42,12 @@ const FILE_TYPE_CHARS_MAX = 64
 
 export class Charging {
   readonly #options: ChargingOptions
-  readonly #answer: Answer
+  readonly #answer: SendAnswer
   readonly #refusals: Refusals
   readonly #refusalLog: RefusalLog
   readonly #tooLarge: DecodeError
 
-  constructor(options: ChargingOptions, answer: Answer) {
+  constructor(options: ChargingOptions, answer: SendAnswer) {
     this.#options = options
     this.#answer = answer
     this.#refusals = createRefusals(options.encodeRefusal, answer)
@@ -63,11 +63,11 @@ export class Charging {
     else this.#refuse(exchange, verdict)
   }
 
-  #refuser(exchange: Exchange, refusal: Refusal): () => void {
+  #refuser(exchange: Exchange, refusal: RequestRefusal): () => void {
     return () => this.#refuse(exchange, refusal)
   }
 
-  #refuse(exchange: Exchange, refusal: Refusal): void {
+  #refuse(exchange: Exchange, refusal: RequestRefusal): void {
     this.#tell(exchange, refusal)
     this.#refusals.refusePeer(exchange, refusal)
   }
@@ -75,7 +75,7 @@ export class Charging {
   /** Counts and logs who was refused, and why, without what was sent. */
   #tell(
     exchange: Exchange,
-    { peer, cause, field, why }: Pick<Refusal, 'peer' | 'cause' | 'field' | 'why'>,
+    { peer, cause, field, why }: Pick<RequestRefusal, 'peer' | 'cause' | 'field' | 'why'>,
   ): void {
     const address = exchange.remoteAddress()
     this.#options.metrics.refused(peer, cause, sourceClassOf(address))
@@ -87,7 +87,7 @@ export class Charging {
     const { authenticator, bodyBytesMax } = this.#options
     const hasBody = head.method === 'POST'
     const held = new HeldExchange(exchange, hasBody ? bodyBytesMax : null)
-    const take = (verdict: Verdict) => {
+    const take = (verdict: AuthenticationResult) => {
       if (held.isGone) return
       if (verdict.refused !== 0) this.#refuse(held, verdict)
       else {

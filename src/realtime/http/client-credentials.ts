@@ -4,14 +4,14 @@ import { parseOrdered } from '../../catalog/signature/ordered-json.ts'
 import { type SentParameters, signatureNameOf } from '../../catalog/signature/signed-text.ts'
 import { mediaKind } from './content-types.ts'
 import type { Head } from './exchange.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { type RequestRefusal, refusal } from './refusal.ts'
 import { isDocument, withoutParameters } from './urlencoded.ts'
 
 /** What a request proves itself with; a refusal if that cannot be told; null: with nothing. */
 export type ClientCredentials =
   | { readonly token: string; readonly field: 'authorization' | 'access_token' }
   | { readonly sent: SentParameters }
-  | Refusal
+  | RequestRefusal
   | null
 
 /** Parameters that only say who sends a request. */
@@ -116,7 +116,7 @@ function told(name: string): string {
   return name.length <= NAME_CHARS_MAX ? name : `${name.slice(0, NAME_CHARS_MAX)}...`
 }
 
-function refused(field: string, why: string): Refusal {
+function refused(field: string, why: string): RequestRefusal {
   return refusal(401, 'credentials', field, why)
 }
 

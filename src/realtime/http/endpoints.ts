@@ -1,7 +1,7 @@
 import { framingError, NEEDS_LENGTH } from '../../runtime/http-framing.ts'
 import { Charging, type ChargingOptions, isFileTypeName } from './charging.ts'
 import type { AnswerOptions, Exchange, Head } from './exchange.ts'
-import { type Answer, JSON_TYPE } from './refusals.ts'
+import { JSON_TYPE, type SendAnswer } from './refusals.ts'
 
 export interface EndpointsOptions extends ChargingOptions {
   readonly isReady: () => boolean
@@ -27,7 +27,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
   const { encodeRefusal, isReady } = options
   let isStopping = false
 
-  const answer: Answer = (exchange, status, contentType, text, more) => {
+  const answer: SendAnswer = (exchange, status, contentType, text, more) => {
     const plain = status === 503 ? RETRY : more
     const ending = isStopping ? { ...plain, closeConnection: true } : plain
     exchange.answer(status, contentType, text, ending)

@@ -70,7 +70,9 @@ function createPlainOrTls(options: ListenOptions): Server {
   const listener = tlsListener(tls, options)
   const files = startTls(listener)
   const server = createTlsServer({
-    ...{ ...limits, ...secureContext(files, tls), handshakeTimeout: RECEIVE_MS },
+    ...limits,
+    ...secureContext(files, tls),
+    handshakeTimeout: RECEIVE_MS,
     requestCert: files.ca !== undefined,
     rejectUnauthorized: files.ca !== undefined && tls.clientCertificates === 'required',
   })

@@ -2,7 +2,7 @@
 import type { RefusalCause } from '../../runtime/request-metrics.ts'
 
 /** In the plain dialect; `peer` is '' if it is not known. */
-export interface Refusal {
+export interface RequestRefusal {
   readonly refused: 401 | 403 | 429 | 503
   readonly cause: RefusalCause
   readonly peer: string
@@ -13,10 +13,10 @@ export interface Refusal {
 
 /** Of somebody who is not known. */
 export function refusal(
-  refused: Refusal['refused'],
+  refused: RequestRefusal['refused'],
   cause: RefusalCause,
   field: string,
   why: string,
-): Refusal {
+): RequestRefusal {
   return { refused, cause, peer: '', field, why, retryAfterS: 1 }
 }

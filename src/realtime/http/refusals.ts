@@ -3,10 +3,10 @@ import type { Reason } from '../../domain/charge-outcome.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import type { Dialect, MissingDialect } from '../dialects.ts'
 import type { AnswerOptions, Exchange, HttpStatus } from './exchange.ts'
-import type { Refusal } from './refusal.ts'
+import type { RequestRefusal } from './refusal.ts'
 
 /** Answers an exchange, with what the state of the server adds. */
-export type Answer = (
+export type SendAnswer = (
   exchange: Exchange,
   status: HttpStatus,
   contentType: string,
@@ -23,7 +23,7 @@ export const JSON_TYPE = 'application/json'
 
 const CHALLENGE: AnswerOptions = { header: ['WWW-Authenticate', 'Bearer'] }
 
-export function createRefusals(encodeRefusal: EncodeRefusal, answer: Answer) {
+export function createRefusals(encodeRefusal: EncodeRefusal, answer: SendAnswer) {
   const refuse = (
     exchange: Exchange,
     status: HttpStatus,
@@ -55,7 +55,7 @@ export function createRefusals(encodeRefusal: EncodeRefusal, answer: Answer) {
       else refuse(exchange, 404, { field, why })
     },
     /** Somebody who may not send this, or not now. */
-    refusePeer(exchange: Exchange, refusal: Refusal) {
+    refusePeer(exchange: Exchange, refusal: RequestRefusal) {
       const { refused, field, why, retryAfterS } = refusal
       if (refused === 503) storeDown(exchange, refusal)
       else if (refused === 429) {

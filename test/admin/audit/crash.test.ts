@@ -151,7 +151,9 @@ describe('a death leaves one record of what was written', () => {
       return {
         act: async ({ stores }) =>
           billActions(stores).write?.('update', {
-            ...{ ...write, query: { _id }, update: { due_date } },
+            ...write,
+            query: { _id },
+            update: { due_date },
           }),
         isDone: async () =>
           (await open.catalog.bills.findOne({ _id }))?.due_date?.getTime() === due_date.getTime(),
@@ -206,7 +208,10 @@ describe('a death while a balance is loaded', () => {
       const operationId = `${what.replaceAll(' ', '-')}-${index}`
       const load = (api: EntityApi) =>
         api.own['balances']?.write?.('update', {
-          ...{ actor: ACTOR, query: { sid, ...named }, additional: {}, operationId },
+          actor: ACTOR,
+          query: { sid, ...named },
+          additional: {},
+          operationId,
           update: { value: -10 },
         }) ?? Promise.reject(new Error('no write'))
       return {
@@ -254,7 +259,8 @@ describe('an import that is cut off', () => {
     expect(created[0]).toMatchObject({ user: { by: 'cli', name: 'importer' }, old: null })
     expect(records.filter(({ type }) => type === 'import')).toMatchObject([
       {
-        ...{ collection: 'accounts', key: 'cut' },
+        collection: 'accounts',
+        key: 'cut',
         new: { file_name: 'rows.csv', operation: 'create', total: 20, succeeded: 20, failed: 0 },
       },
     ])

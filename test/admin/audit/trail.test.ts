@@ -39,8 +39,12 @@ function period(document: Fields | null): string {
 
 const COLLECTIONS = ['accounts', 'subscribers', 'plans', 'services', 'rates', 'taxes'] as const
 const KEYS: Record<string, string> = {
-  ...{ accounts: 'aid', subscribers: 'sid', plans: 'name', services: 'name' },
-  ...{ rates: 'key', taxes: 'key' },
+  accounts: 'aid',
+  subscribers: 'sid',
+  plans: 'name',
+  services: 'name',
+  rates: 'key',
+  taxes: 'key',
 }
 const FIELD: Record<string, string> = { accounts: 'lastname', subscribers: 'lastname' }
 
@@ -68,8 +72,12 @@ describe.each(COLLECTIONS)('%s', (collection) => {
     })
     const [record] = created.filter((one) => one.collection === collection)
     expect(record).toMatchObject({
-      ...{ type: 'create', key, old: null, new: { _id: new ObjectId(id) } },
-      ...{ user: { name: '', by: 'open', api: false }, ip: '127.0.0.1' },
+      type: 'create',
+      key,
+      old: null,
+      new: { _id: new ObjectId(id) },
+      user: { name: '', by: 'open', api: false },
+      ip: '127.0.0.1',
     })
     const { changed, field } = await subjectOf(collection)
     const updated = await recordsOf(() =>
@@ -135,7 +143,9 @@ describe('several revisions', () => {
       return [type, period(old).slice(0, 21), period(after).slice(0, 21)]
     })
     expect(begins.find(([type]) => type === 'update')).toEqual([
-      ...['update', '2026-01-01 2026-03-01', '2026-01-01 2026-04-01'],
+      'update',
+      '2026-01-01 2026-03-01',
+      '2026-01-01 2026-04-01',
     ])
     expect(begins.find(([type]) => type === 'move')?.slice(1)).toEqual([
       expect.stringMatching(/^2026-03-01/),
@@ -161,9 +171,7 @@ describe('several revisions', () => {
     const after = changed.map(
       (one) => `${period(one.new).slice(0, 10)} ${one.new?.['description']}`,
     )
-    expect(after.sort()).toEqual([
-      ...['2026-01-01 A plan', '2026-02-01 changed', '2026-03-01 changed'],
-    ])
+    expect(after.sort()).toEqual(['2026-01-01 A plan', '2026-02-01 changed', '2026-03-01 changed'])
     expect(changed.every(({ old }) => old?.['description'] === 'A plan')).toBe(true)
   })
 
@@ -190,8 +198,11 @@ describe('secrets', () => {
       world.ok('users', 'update', { query, update: { password: more } }),
     )
     expect(records[0]).toMatchObject({
-      ...{ collection: 'users', type: 'update', key: entity['username'] },
-      ...{ old: { password: '(secret)' }, new: { password: '(secret, changed)' } },
+      collection: 'users',
+      type: 'update',
+      key: entity['username'],
+      old: { password: '(secret)' },
+      new: { password: '(secret, changed)' },
     })
     const account = await make(world, 'accounts', {
       payment_gateway: { active: { name: 'Gate', card_token: PLANTED, personal_id: PLANTED } },
@@ -232,7 +243,8 @@ describe('balances', () => {
     expect(told(records)).toEqual([`balances update ${aid}_${sid}`])
     const balance = { aid, sid, pp_includes_external_id: id }
     expect(records[0]).toMatchObject({
-      ...{ operation_id: `op-${sid}`, old: { ...balance, balance: 0 } },
+      operation_id: `op-${sid}`,
+      old: { ...balance, balance: 0 },
       new: { ...balance, balance: -10, operation: 'inc' },
     })
     const _id = String(records[0]?.new?.['_id'])
@@ -262,8 +274,13 @@ describe('balances', () => {
     const secret = '123456789012'
     const digest = createHash('sha512').update(secret).digest('hex')
     await world.stores().catalog.cards.insertOne({
-      ...{ secret: digest, batch_number: 1, serial_number: 1, status: 'Active' as const },
-      ...{ charging_plan_name: String(name), service_provider: 'x', to: new Date('2030-01-01') },
+      secret: digest,
+      batch_number: 1,
+      serial_number: 1,
+      status: 'Active' as const,
+      charging_plan_name: String(name),
+      service_provider: 'x',
+      to: new Date('2030-01-01'),
       creation_time: new Date(0),
     })
     const byCard = { query: { sid, secret }, update: {} }
@@ -290,12 +307,15 @@ describe('bills and lines', () => {
       await world.ok('lines', 'delete', { query: { _id: String(line) } })
     })
     expect(told(records)).toEqual([
-      ...[`bills update ${bill}`, `bills delete ${bill}`, 'lines delete st'],
+      `bills update ${bill}`,
+      `bills delete ${bill}`,
+      'lines delete st',
     ])
     expect(records[0]?.old).not.toHaveProperty('due_date')
     const day = (text: string) => new Date(`${text}T00:00:00Z`)
     expect(records[0]?.new).toMatchObject({
-      ...{ due_date: day('2026-07-01'), charge: { not_before: day('2026-07-02') } },
+      due_date: day('2026-07-01'),
+      charge: { not_before: day('2026-07-02') },
     })
     expect(records[1]).toMatchObject({ old: { due: 10 }, new: null })
   })
@@ -337,7 +357,8 @@ describe('the collection audit', () => {
       const [row] = await world.rows('audit', { size: 1 })
       const { _id } = row as { _id: { $id: string } }
       const body = await world.refused('audit', action, {
-        ...{ query: { _id: _id.$id }, update: { key: 'x' } },
+        query: { _id: _id.$id },
+        update: { key: 'x' },
       })
       expect(body.code).toBe(17_575)
     },

@@ -8,7 +8,7 @@ import { createPasswords, type Passwords } from '../../../src/admin/auth/passwor
 import type { LoginProtocols } from '../../../src/admin/auth/protocols/login-protocols.ts'
 import { addSessionRoutes } from '../../../src/admin/auth/session-routes.ts'
 import { createSessions } from '../../../src/admin/auth/session-store.ts'
-import type { Sessions } from '../../../src/admin/auth/sessions.ts'
+import type { LoginSessions } from '../../../src/admin/auth/sessions.ts'
 import { createSecondFactors, type SecondFactors } from '../../../src/admin/auth/totp/factors.ts'
 import { createUsers, type Users } from '../../../src/admin/auth/users.ts'
 import { createServer } from '../../../src/admin/server.ts'
@@ -36,7 +36,7 @@ const CONFIG = loadConfig({ env: {} })
 export interface AuthWorld {
   readonly deps: AuthDeps
   readonly redis: RedisConnection
-  readonly sessions: Sessions
+  readonly sessions: LoginSessions
   readonly users: Users
   readonly factors: SecondFactors
   readonly server: FastifyInstance
@@ -108,7 +108,10 @@ function worldOn(catalog: Catalog, redis: RedisConnection, parts: WorldParts = {
   const { log, records } = recordingLog()
   const { passwords: given = createPasswords(), protocols, dataDir = '/nowhere' } = parts
   const deps: AuthDeps = {
-    ...{ catalog, clock, log, keys: openExpiringKeys(redis, 'auth') },
+    catalog,
+    clock,
+    log,
+    keys: openExpiringKeys(redis, 'auth'),
     settings: createCurrentSettings(catalog, clock, 0),
     audit: createAudit(catalog),
     config: CONFIG,
@@ -133,7 +136,13 @@ function worldOn(catalog: Catalog, redis: RedisConnection, parts: WorldParts = {
   const own = { sessions, users, factors, passwords, protocols: others, dataDir }
   addSessionRoutes(server, { ...deps, ...own, ...(addressOf && { addressOf }) })
   return {
-    ...{ deps, redis, sessions, users, factors, server, compared },
+    deps,
+    redis,
+    sessions,
+    users,
+    factors,
+    server,
+    compared,
     logged: () => JSON.stringify(records),
     now: () => nowMs,
     pass(ms) {
@@ -192,7 +201,8 @@ export async function send(
   const isText = typeof payload === 'string' || payload === undefined
   const type: Record<string, string> = isText ? {} : { 'content-type': 'application/json' }
   const response = await fetch(`http://127.0.0.1:${portOf(server)}${url}`, {
-    ...{ method, headers: { ...type, ...headers } },
+    method,
+    headers: { ...type, ...headers },
     ...(payload !== undefined && { body: isText ? payload : JSON.stringify(payload) }),
   })
   const setCookie = response.headers.getSetCookie().join(', ')

@@ -58,7 +58,9 @@ export async function startClosedAdmin(
   const admin: Admin = await startAdmin({ config, log, metrics, clock })
   const url = `http://127.0.0.1:${admin.port}`
   return {
-    ...{ url, port: admin.port, stores },
+    url,
+    port: admin.port,
+    stores,
     now: () => nowMs,
     pass(ms) {
       nowMs += ms

@@ -24,7 +24,9 @@ const get = async (path: string, cookie: string) => {
 /** What each of the routes behind the gate says to a session. */
 async function refusals(cookie: string): Promise<Record<string, string>> {
   const paths = [
-    ...['/billapi/plans/get', '/billapi/users/get', '/api/settings?category=security'],
+    '/billapi/plans/get',
+    '/billapi/users/get',
+    '/api/settings?category=security',
     ...Object.values(NODE_ENDPOINTS).map(({ path }) => path),
   ]
   const told: Record<string, string> = {}

@@ -22,8 +22,13 @@ describe('what is written down of refusals', () => {
     await logIn(world, USER, 'wrong one')
     expect(await failed()).toMatchObject([
       {
-        ...{ key: `login_${USER}`, ip: '10.0.0.1', user: { name: USER }, new: { reason: 'wrong' } },
-        ...{ count: 8, reasons: { wrong: 3, locked: 5 }, last: new Date(world.now()) },
+        key: `login_${USER}`,
+        ip: '10.0.0.1',
+        user: { name: USER },
+        new: { reason: 'wrong' },
+        count: 8,
+        reasons: { wrong: 3, locked: 5 },
+        last: new Date(world.now()),
       },
       { ip: '10.0.0.2', count: 1, reasons: { wrong: 1 } },
     ])

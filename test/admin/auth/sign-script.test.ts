@@ -53,7 +53,8 @@ async function sign(key: string, ...parameters: string[]): Promise<unknown> {
 it('gets in, with the quotes and slashes that values have', async () => {
   const update = String.raw`update={"url":"http://x/y?a=b&c=d","path":"\\ and more"}`
   expect(await sign(KEY, 'query={"aid":17}', update, 'size=10', 'empty=')).toEqual({
-    ...{ name: 'crm', roles: [] },
+    name: 'crm',
+    roles: [],
   })
   expect(await sign(KEY, 'b=2', 'a=1')).toEqual({ name: 'crm', roles: [] })
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { updateBalance } from '../../../src/admin/balances/update.ts'
-import { RuleError } from '../../../src/admin/entities/errors.ts'
+import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
 import {
   dyingAfter,
   NOW_MS,
@@ -32,9 +32,14 @@ beforeEach(async () => {
 
 async function seedCard(more: Record<string, unknown> = {}): Promise<void> {
   await scene.catalog.cards.insertOne({
-    ...{ secret: createHash('sha512').update(SECRET).digest('hex'), status: 'Active' },
-    ...{ batch_number: 1, serial_number: 1, charging_plan_name: 'TOPUP', service_provider: 'US' },
-    ...{ to: new Date(NOW_MS + 1), creation_time: new Date(0) },
+    secret: createHash('sha512').update(SECRET).digest('hex'),
+    status: 'Active',
+    batch_number: 1,
+    serial_number: 1,
+    charging_plan_name: 'TOPUP',
+    service_provider: 'US',
+    to: new Date(NOW_MS + 1),
+    creation_time: new Date(0),
     ...more,
   })
 }
@@ -52,7 +57,8 @@ it('loads what its plan says, once', async () => {
   expect(entity).toMatchObject([{ balance: { cost: -10 } }, { pp_includes_name: 'DATA_PACK' }])
   expect(line).toMatchObject({ charging_type: 'Secret', source_ref: id, bucket_id: 0 })
   expect(await card()).toMatchObject({
-    ...{ status: 'Used', used_by: { sid: SID, operation_id: 'a', credited: true } },
+    status: 'Used',
+    used_by: { sid: SID, operation_id: 'a', credited: true },
   })
   await expect(load('b')).rejects.toThrow(NO_CARD)
   await expect(load('b', 19)).rejects.toThrow(NO_CARD)
@@ -99,7 +105,7 @@ it.each([
   ['has no plan', { charging_plan_name: 'NONE' }, 'there is no charging plan NONE now'],
 ])('is refused if it %s', async (_why, more, text) => {
   await seedCard(more)
-  await expect(load('a')).rejects.toThrow(RuleError)
+  await expect(load('a')).rejects.toThrow(EntityRuleError)
   await expect(load('a')).rejects.toThrow(text)
   expect(await free()).toEqual([])
 })

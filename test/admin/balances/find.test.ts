@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type BalancePage, findBalances } from '../../../src/admin/balances/find.ts'
-import { RuleError } from '../../../src/admin/entities/errors.ts'
+import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
 import { balanceIdOf, balanceObjectId } from '../../../src/catalog/balance-id.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { debtWhere } from '../../../src/recorder/gauges.ts'
@@ -107,7 +107,7 @@ describe('debt', () => {
     await owe(20, 5)
     await scene.project([AID, 20])
     const place = { aid: AID, sid: 20, bucketId: 0 }
-    const shown = { ...{ sid: 20, bucket_id: 0, counter: 'debt' }, debt: 0.000005 }
+    const shown = { sid: 20, bucket_id: 0, counter: 'debt', debt: 0.000005 }
     for (const filter of [{ aid: AID, sid: 20 }, { _id: balanceObjectId(place) }, { sid: 20 }]) {
       const { balances } = await findBalances(scene, filter, PAGE)
       if ('sid' in filter && !('aid' in filter)) expect(balances).toEqual([])
@@ -160,6 +160,6 @@ describe('of anybody', () => {
 
   it('an expression that might take for ever is refused', async () => {
     const filter = { pp_includes_name: { $regex: '(a+)+(?=b)' } }
-    await expect(found(filter)).rejects.toThrow(RuleError)
+    await expect(found(filter)).rejects.toThrow(EntityRuleError)
   })
 })

@@ -25,7 +25,8 @@ beforeEach(async () => {
 
 const load = (operationId: string, query: Record<string, unknown>): Promise<BalanceUpdated> =>
   updateBalance(scene, {
-    ...{ query: { sid: SID, ...query }, operationId },
+    query: { sid: SID, ...query },
+    operationId,
     update: 'charging_plan_name' in query ? {} : { value: -30 },
   })
 

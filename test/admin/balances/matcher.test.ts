@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { compareValues, compileMatcher } from '../../../src/admin/balances/matcher.ts'
-import { RuleError } from '../../../src/admin/entities/errors.ts'
+import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
 import { balanceObjectId } from '../../../src/catalog/balance-id.ts'
 
 const id = balanceObjectId({ aid: 1, sid: 2, bucketId: 3 })
 const other = balanceObjectId({ aid: 1, sid: 2, bucketId: 4 })
 const DOCUMENT = {
-  ...{ _id: id, aid: 1, name: 'GOLD', from: new Date(1000), shared: false, none: null },
+  _id: id,
+  aid: 1,
+  name: 'GOLD',
+  from: new Date(1000),
+  shared: false,
+  none: null,
   tags: ['a', 'b'],
   parts: [{ n: 1 }, { n: 2 }],
 }
@@ -83,7 +88,7 @@ it.each([
     expect(matches(filter)).toBe(false)
     return
   }
-  expect(() => compileMatcher(filter)).toThrow(RuleError)
+  expect(() => compileMatcher(filter)).toThrow(EntityRuleError)
   expect(() => compileMatcher(filter)).toThrow(text)
 })
 

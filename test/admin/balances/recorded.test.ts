@@ -35,8 +35,11 @@ beforeAll(async () => {
     catalog: scene.catalog,
     log: silent,
     metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-    ...{ consumer: 'test', batchEntriesMax: 100, blockMs: 20 },
-    ...{ claimIdleMs: 1_000, claimEveryMs: 500 },
+    consumer: 'test',
+    batchEntriesMax: 100,
+    blockMs: 20,
+    claimIdleMs: 1_000,
+    claimEveryMs: 500,
   })
 })
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { findBalances } from '../../../src/admin/balances/find.ts'
 import { deleteBalance } from '../../../src/admin/balances/remove.ts'
-import { RuleError, TargetError } from '../../../src/admin/entities/errors.ts'
+import { EntityRuleError, TargetError } from '../../../src/admin/entities/errors.ts'
 import { balanceIdOf } from '../../../src/catalog/balance-id.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { bucketOf } from '../../ledger/fixture.ts'
@@ -28,8 +28,12 @@ it('takes away what is free, and is not found any more', async () => {
   const { details, line } = await remove('x')
   expect(details).toBe(true)
   expect(line).toMatchObject({
-    ...{ operation: 'close', usagev: 100, balance_after: 0, balance_ref: id },
-    ...{ charging_type: 'Id', pp_includes_name: 'DATA_PACK' },
+    operation: 'close',
+    usagev: 100,
+    balance_after: 0,
+    balance_ref: id,
+    charging_type: 'Id',
+    pp_includes_name: 'DATA_PACK',
   })
   const page = { sort: {}, skip: 0, limit: 10 }
   expect((await findBalances(scene, { sid: SID }, page)).balances).toEqual([])
@@ -78,5 +82,5 @@ it('leaves counters, which end with their period', async () => {
   const counter = { mode: 'transfer_in', terms, amount: 0, counted: 4 } as const
   const identity = { aid: AID, sid: SID, operationId: 'c' }
   await creditBucket(scene.ledger, { ...counter, ...identity }, { attemptsMax: 8 }, NOW_MS)
-  await expect(remove('x')).rejects.toThrow(RuleError)
+  await expect(remove('x')).rejects.toThrow(EntityRuleError)
 })

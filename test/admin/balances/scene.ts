@@ -34,7 +34,9 @@ export async function openScene(): Promise<Scene> {
   let nowMs = NOW_MS
   const { rating, ledger: settings } = loadConfig({ env: {} })
   return {
-    ...{ stores, ledger, catalog },
+    stores,
+    ledger,
+    catalog,
     config: { rating: { ...rating, timeZone: 'UTC' }, ledger: settings },
     clock: {
       nowMs: () => nowMs,

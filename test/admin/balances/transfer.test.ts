@@ -34,8 +34,12 @@ const run = (operationId: string, operation: Record<string, unknown>) =>
   )
 const into = { mode: 'transfer_in', counted: 0 }
 const COUNTER = bucketOf(0, {
-  ...{ prepaidIncludeId: 0, kind: 'units', counter: 'group/GOLD/0/CALLS', limit: 600 },
-  ...{ fromMs: NOW_MS - DAY_MS, toMs: NOW_MS + DAY_MS },
+  prepaidIncludeId: 0,
+  kind: 'units',
+  counter: 'group/GOLD/0/CALLS',
+  limit: 600,
+  fromMs: NOW_MS - DAY_MS,
+  toMs: NOW_MS + DAY_MS,
 })
 
 /** A pack with something reserved, money, one that has ended, one that was used up, a counter. */

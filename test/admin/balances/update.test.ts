@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { LiveBalance } from '../../../src/admin/balances/live.ts'
 import { type BalanceUpdate, updateBalance } from '../../../src/admin/balances/update.ts'
-import { RuleError } from '../../../src/admin/entities/errors.ts'
+import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
 import { balanceIdOf } from '../../../src/catalog/balance-id.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { insertEntity } from '../../catalog/store.ts'
@@ -47,14 +47,25 @@ describe('loading a prepaid include', () => {
     const id = balanceIdOf({ aid: AID, sid: SID, bucketId: 1 })
     expect(details).toBe(true)
     expect(entity).toMatchObject({
-      ...{ aid: AID, sid: SID, pp_includes_name: 'MONEY', balance: { cost: -12.5 } },
+      aid: AID,
+      sid: SID,
+      pp_includes_name: 'MONEY',
+      balance: { cost: -12.5 },
       to: new Date('2026-12-21T23:59:59Z'),
     })
     expect(String((entity as LiveBalance)._id)).toBe(id)
     expect(line).toMatchObject({
-      ...{ type: 'balance', source: 'billapi', usaget: 'balance', operation: 'inc' },
-      ...{ charging_type: 'Prepaidinclude', balance_ref: id, pp_includes_name: 'MONEY' },
-      ...{ balance_before: 0, balance_after: -12.5, balance_normalized: 0, aprice: -12.5 },
+      type: 'balance',
+      source: 'billapi',
+      usaget: 'balance',
+      operation: 'inc',
+      charging_type: 'Prepaidinclude',
+      balance_ref: id,
+      pp_includes_name: 'MONEY',
+      balance_before: 0,
+      balance_after: -12.5,
+      balance_normalized: 0,
+      aprice: -12.5,
       additional: { by: 'shop' },
     })
   })
@@ -77,7 +88,7 @@ describe('loading a prepaid include', () => {
     const second = await update(query, { value: -30 }, once)
     expect(second.line).toEqual(first.line)
     expect(await free()).toEqual([45_000_000])
-    await expect(update(query, { value: -31 }, once)).rejects.toThrow(RuleError)
+    await expect(update(query, { value: -31 }, once)).rejects.toThrow(EntityRuleError)
   })
 
   it('sets, and opens new ones', async () => {
@@ -213,7 +224,7 @@ describe('what is refused with a reason', () => {
     ],
   ])('%j %j', async (query, change, text) => {
     const refused = update(query, change)
-    await expect(refused).rejects.toThrow(RuleError)
+    await expect(refused).rejects.toThrow(EntityRuleError)
     await expect(refused).rejects.toThrow(text)
     expect((await scene.owner(SID)).buckets).toEqual([])
   })
@@ -221,7 +232,9 @@ describe('what is refused with a reason', () => {
 
 describe('a charging plan', () => {
   const entry = (id: number, amount: Record<string, unknown>, more = {}) => ({
-    ...{ pp_includes_external_id: id, operation: 'default', ...amount },
+    pp_includes_external_id: id,
+    operation: 'default',
+    ...amount,
     ...more,
   })
 
@@ -243,7 +256,10 @@ describe('a charging plan', () => {
       { pp_includes_name: 'FAMILY_DATA', sid: 0, balance: { totals: { data: { usagev: -7 } } } },
     ])
     expect(line).toMatchObject({
-      ...{ charging_type: 'Chargingplan', source_ref: 'TOPUP', bucket_id: 0, aprice: 0 },
+      charging_type: 'Chargingplan',
+      source_ref: 'TOPUP',
+      bucket_id: 0,
+      aprice: 0,
       stamp: 'op-17-top',
     })
     expect(line).not.toHaveProperty('balance_ref')

@@ -1,7 +1,7 @@
 /** Every endpoint with every level, and with none. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Access } from '../../../src/admin/auth/access.ts'
+import type { RouteAccess } from '../../../src/admin/auth/access.ts'
 import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
 import {
   AUTH_ENDPOINTS,
@@ -31,7 +31,7 @@ afterAll(() => closed?.close())
 interface Case {
   method: 'GET' | 'POST'
   path: string
-  access: Access
+  access: RouteAccess
 }
 
 /** What an answer says of who asked. */
@@ -46,7 +46,7 @@ async function ask({ method, path }: Case, headers: Record<string, string>): Pro
   return code === '17575' ? 'refused' : 'in'
 }
 
-function expected(access: Access, role: string | null): Verdict {
+function expected(access: RouteAccess, role: string | null): Verdict {
   if (access === 'public') return 'in'
   if (role === null) return 'nobody'
   if (typeof access === 'string' || role === 'admin') return 'in'

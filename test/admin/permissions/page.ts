@@ -1,5 +1,5 @@
 /** docs/PERMISSIONS.md: who may do what, from the tables that the routes are guarded by. */
-import type { Access } from '../../../src/admin/auth/access.ts'
+import type { RouteAccess } from '../../../src/admin/auth/access.ts'
 import { ADMIN } from '../../../src/admin/auth/caller.ts'
 import type { ActionName, CollectionDefinition } from '../../../src/admin/entities/definition.ts'
 import {
@@ -84,7 +84,7 @@ function byRoles(actions: CollectionDefinition['actions']): [string, ActionName[
   return [...found]
 }
 
-function who(access: Access): string {
+function who(access: RouteAccess): string {
   if (access === 'public') return '*anybody*'
   if (typeof access === 'string') return '*who has logged in*'
   return [...new Set([...access, ADMIN])].map((role) => `\`${role}\``).join(', ')

@@ -43,11 +43,17 @@ async function person({ hasLeft = true } = {}): Promise<Person> {
   last += 1
   const plan = String((await make(world, 'plans')).entity['name'])
   const account = await make(world, 'accounts', {
-    ...{ ...ANN, email: `annabel@example${last}.org`, zip_code: 'ZZ9' },
+    ...ANN,
+    email: `annabel@example${last}.org`,
+    zip_code: 'ZZ9',
   })
   const aid = Number(account.entity['aid'])
   const subscriber = await make(world, 'subscribers', {
-    ...{ ...ANN, aid, plan, msisdn: `4917000${last}`, imsi: [`26201000${last}`] },
+    ...ANN,
+    aid,
+    plan,
+    msisdn: `4917000${last}`,
+    imsi: [`26201000${last}`],
   })
   const sid = Number(subscriber.entity['sid'])
   const by = (one: typeof account) => ({ query: { _id: one.entity._id.$id } })
@@ -70,12 +76,30 @@ async function books(aid: number, sid: number): Promise<void> {
   const urt = new Date('2026-04-01')
   await catalog.lines.insertMany([
     {
-      ...{ stamp: `r-${sid}`, v: 1, type: 'realtime', aid, sid, usagev: 60, aprice_micros: 5 },
-      ...{ session_id: 'pgw;1;4917000', called_number: '4930555', payments: [], urt },
+      stamp: `r-${sid}`,
+      v: 1,
+      type: 'realtime',
+      aid,
+      sid,
+      usagev: 60,
+      aprice_micros: 5,
+      session_id: 'pgw;1;4917000',
+      called_number: '4930555',
+      payments: [],
+      urt,
     },
     {
-      ...{ stamp: `b-${sid}`, v: 1, type: 'balance', aid, sid, bucket_id: 1, repaid_micros: 0 },
-      ...{ operation_id: 'top-1', additional: { note: 'for Annabel' }, usagev: -5, urt },
+      stamp: `b-${sid}`,
+      v: 1,
+      type: 'balance',
+      aid,
+      sid,
+      bucket_id: 1,
+      repaid_micros: 0,
+      operation_id: 'top-1',
+      additional: { note: 'for Annabel' },
+      usagev: -5,
+      urt,
     },
   ] as never[])
   const bill = { type: 'inv', aid, due: 5, amount: 5, urt, invoice_id: sid } as const
@@ -84,7 +108,9 @@ async function books(aid: number, sid: number): Promise<void> {
   await catalog.billrun.insertOne({ aid, billrun_key: '202604', attributes, totals: 5 })
   const text = `msisdn must be unique: 4917000${last} belongs to sid ${sid}`
   await catalog.imports.insertOne({
-    ...{ _id: `import-${sid}/0`, kind: 'failures', failures: [{ row: '2', text }] },
+    _id: `import-${sid}/0`,
+    kind: 'failures',
+    failures: [{ row: '2', text }],
   })
 }
 
@@ -304,7 +330,12 @@ it('takes configured fields that are marked personal, and leaves those that are 
   const account = await make(world, 'accounts')
   const aid = Number(account.entity['aid'])
   const made = await make(world, 'subscribers', {
-    ...{ ...ANN, aid, plan, nick: 'Bel', colour: 'red', params: { shoe: 42 } },
+    ...ANN,
+    aid,
+    plan,
+    nick: 'Bel',
+    colour: 'red',
+    params: { shoe: 42 },
   })
   const sid = Number(made.entity['sid'])
   await erase('subscribers', { sid }, { force: true })

@@ -46,7 +46,10 @@ function runnerOn(catalog: Catalog, keepDays: number): JobRunner {
   }
   const parts = { catalog, ledger: open.ledger, clock, config, metrics }
   return startJobRunner({
-    ...{ catalog, clock, log: silent, everyMs: 5 },
+    catalog,
+    clock,
+    log: silent,
+    everyMs: 5,
     handlers: { retention: retentionHandler(parts) },
   })
 }

@@ -32,8 +32,11 @@ beforeAll(async () => {
     catalog: stores.catalog,
     log: silent,
     metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-    ...{ consumer: 'test', batchEntriesMax: 100, blockMs: 20 },
-    ...{ claimIdleMs: 1_000, claimEveryMs: 500 },
+    consumer: 'test',
+    batchEntriesMax: 100,
+    blockMs: 20,
+    claimIdleMs: 1_000,
+    claimEveryMs: 500,
   })
   for (const aid of [1, 2, 3]) {
     await topUp(stores.ledger, aid, aid * 10, 1_000, `op-${aid}`)
@@ -75,10 +78,13 @@ const count = () => stores.catalog.lines.countDocuments()
 function remove(catalog: Catalog, days: number, aheadDays = 400): Promise<void> {
   const nowMs = NOW_MS + aheadDays * DAY_MS
   const removal: Removal = {
-    ...{ catalog, ledger: stores.ledger, clock: { nowMs: () => nowMs } },
+    catalog,
+    ledger: stores.ledger,
+    clock: { nowMs: () => nowMs },
     config: loadConfig({ env: {} }),
     metrics: { retentionRemoved: () => undefined, retentionEnded: () => undefined },
-    ...{ beforeMs: nowMs - days * DAY_MS, signal: new AbortController().signal },
+    beforeMs: nowMs - days * DAY_MS,
+    signal: new AbortController().signal,
     onBatch: async () => undefined,
   }
   return removeLines(removal)

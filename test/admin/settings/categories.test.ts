@@ -10,7 +10,9 @@ import { type Fields, useOffice } from './office.ts'
 
 /** As one whose values have secrets: `password` is never told, and stays unless it is sent. */
 const SECRETIVE: Category = {
-  ...{ name: 'auth', about: 'Secrets.', readRole: 'admin' },
+  name: 'auth',
+  about: 'Secrets.',
+  readRole: 'admin',
   check(value) {
     if (!isObject(value)) throw new RuleError('auth', 'must be an object')
   },
@@ -26,7 +28,10 @@ const SECRETIVE: Category = {
 
 /** As one whose members are made and ended. */
 const MAKING: Category = {
-  ...{ name: 'shared_secret', about: 'Made.', readRole: 'admin', check: () => undefined },
+  name: 'shared_secret',
+  about: 'Made.',
+  readRole: 'admin',
+  check: () => undefined,
   shown: (stored) => Object.keys(stored as object),
   special: {
     set(stored, data) {

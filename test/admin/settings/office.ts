@@ -47,8 +47,13 @@ const admit: Admit = async ({ headers }, _sent, needed) => {
   const role = String(headers['x-role'] ?? 'admin')
   if (role === '-') throw new NotLoggedInError('not logged in')
   const caller: Caller = {
-    ...{ by: 'session', id: 'u1', name: 'ada', address: '192.0.2.1' },
-    ...{ roles: role.split(','), mustChangePassword: false, mustEnrolTotp: false },
+    by: 'session',
+    id: 'u1',
+    name: 'ada',
+    address: '192.0.2.1',
+    roles: role.split(','),
+    mustChangePassword: false,
+    mustEnrolTotp: false,
   }
   if (!mayDo(caller, needed)) throw new NotAllowedError(`needs ${needed.join(', ')}`)
   return caller

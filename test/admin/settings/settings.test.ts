@@ -81,13 +81,31 @@ describe('a setting', () => {
   it('is one of a list', async () => {
     const { details } = await office.ok({ action: 'list' })
     expect(details).toContainEqual({
-      ...{ category: 'currency', settable: false },
+      category: 'currency',
+      settable: false,
       about: expect.stringContaining('ISO 4217'),
     })
     expect((details as Fields[]).map(({ category }) => category)).toEqual([
-      ...['auth', 'billrun', 'charges', 'currency', 'discounts', 'events', 'file_types', 'peers'],
-      ...['permissions', 'plans', 'plays', 'prepaidgroups', 'rates', 'security', 'services'],
-      ...['shared_secret', 'subscribers', 'taxation', 'taxes', 'timezone'],
+      'auth',
+      'billrun',
+      'charges',
+      'currency',
+      'discounts',
+      'events',
+      'file_types',
+      'peers',
+      'permissions',
+      'plans',
+      'plays',
+      'prepaidgroups',
+      'rates',
+      'security',
+      'services',
+      'shared_secret',
+      'subscribers',
+      'taxation',
+      'taxes',
+      'timezone',
     ])
   })
 })
@@ -216,7 +234,8 @@ describe('two who change the same', () => {
     const parts = ['session.idle_minutes', 'lockout.attempts', 'password.characters_min']
     await Promise.all(parts.map((part) => set(`security.${part}`, 9)))
     expect((await office.get('security')).details).toEqual({
-      ...{ session: { idle_minutes: 9 }, lockout: { attempts: 9 } },
+      session: { idle_minutes: 9 },
+      lockout: { attempts: 9 },
       password: { characters_min: 9 },
     })
   })
@@ -244,7 +263,10 @@ describe('versions', () => {
   it('that could not be used are not restored', async () => {
     const broken = { _id: 'rates', value: { fields: [{ field_name: 'a b' }] } }
     await office.catalog().config.insertOne({
-      ...{ ...broken, rev: 1, changed: new Date(0), changed_by: 'hand' },
+      ...broken,
+      rev: 1,
+      changed: new Date(0),
+      changed_by: 'hand',
     })
     const message = await office.refused({ action: 'restore', category: 'rates', rev: 1 })
     expect(message).toContain('rates.fields.0.field_name must be letters')

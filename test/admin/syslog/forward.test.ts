@@ -97,7 +97,11 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
 
   const write = (key: string, fields: object = { name: 'Zoë' }) =>
     createAudit(open.catalog).record(ACTOR, nowMs, {
-      ...{ collection: 'plans', type: 'update', key, old: null, new: fields },
+      collection: 'plans',
+      type: 'update',
+      key,
+      old: null,
+      new: fields,
     })
   const jsonOf = (message: string) => JSON.parse(message.slice(message.indexOf('] ') + 2))
   const keysOf = (messages: readonly string[]) => messages.map((one) => jsonOf(one).key)

@@ -21,8 +21,12 @@ it('are written as they are, whatever their fields are called', async () => {
   const found = await catalog.audit.findOne({ key: 'odd' })
   expect(JSON.stringify(found?.new)).toBe(JSON.stringify(document))
   expect(found).toMatchObject({
-    ...{ source: 'audit', collection: 'settings', type: 'set', urt: new Date(5) },
-    ...{ user: { _id: 'c1', name: 'crm', api: true, by: 'token' }, ip: '192.0.2.1' },
+    source: 'audit',
+    collection: 'settings',
+    type: 'set',
+    urt: new Date(5),
+    user: { _id: 'c1', name: 'crm', api: true, by: 'token' },
+    ip: '192.0.2.1',
   })
 })
 

@@ -65,7 +65,10 @@ it('by several processes at once, without a fork or a gap', async () => {
   const processes = Array.from({ length: 5 }, () => ({ ...open.catalog }))
   const writes = Array.from({ length: 60 }, (_, index) =>
     createAudit(processes[index % 5] as Catalog).record(ACTOR, index, {
-      ...{ collection: 'plans', type: 'update', key: String(index), new: { index } },
+      collection: 'plans',
+      type: 'update',
+      key: String(index),
+      new: { index },
     }),
   )
   await Promise.all(writes)

@@ -44,10 +44,17 @@ describe('secrets', () => {
 
   it('leave all else as it is', () => {
     const document = {
-      ...{ _id: new ObjectId(), key: 'CALL', arate_key: 'A', urt: new Date(5), none: null },
-      ...{ list: [1, { name: 'x' }], password: { characters_min: 8 }, oauth: { on: true } },
+      _id: new ObjectId(),
+      key: 'CALL',
+      arate_key: 'A',
+      urt: new Date(5),
+      none: null,
+      list: [1, { name: 'x' }],
+      password: { characters_min: 8 },
+      oauth: { on: true },
       payment_gateway: { active: { name: 'X', generate_token_time: new Date(7) } },
-      ...{ access_token_seconds: 3600, secret: '' },
+      access_token_seconds: 3600,
+      secret: '',
     }
     expect(withoutSecrets('rates', document)).toEqual(document)
   })

@@ -214,8 +214,14 @@ describe('clients in use', () => {
     const other = withClient([], { name: 'other' }, { ...change, sealer: createSealer('x') }).list
     const [{ hash: _, ...old }] = other as [{ hash: string }]
     const list = [
-      ...[null, { ...old, key: 5 }, ...good, ...good, ...other, { ...old, name: 'old' }],
-      ...[{ ...old, key: undefined, name: 'none' }, ...listWith({ name: 'off', disabled: true })],
+      null,
+      { ...old, key: 5 },
+      ...good,
+      ...good,
+      ...other,
+      { ...old, name: 'old' },
+      { ...old, key: undefined, name: 'none' },
+      ...listWith({ name: 'off', disabled: true }),
     ]
     const clients = compiled(list)
     const client = (name: string) => ({ what: 'client', name })
@@ -224,7 +230,8 @@ describe('clients in use', () => {
     expect(clients.skipped).toEqual([
       { ...client(''), path: 'shared_secret.0', reason: 'has a value that cannot be used' },
       {
-        ...{ ...client('other'), path: 'shared_secret.1.key' },
+        ...client('other'),
+        path: 'shared_secret.1.key',
         reason: 'must be 32 to 256 letters, digits, _, - and .',
       },
       { ...client('good'), path: 'shared_secret.3.name', reason: "'good' is there twice" },

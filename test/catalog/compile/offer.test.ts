@@ -15,7 +15,10 @@ describe('plan', () => {
         disallowed_rates: ['PREMIUM'],
         include: { services: ['TV'] },
         rates: { CALL: { call: { rate: [tier()] } } },
-        ...{ description: 'Gold', upfront: true, level: 3, play: ['A'] },
+        description: 'Gold',
+        upfront: true,
+        level: 3,
+        play: ['A'],
         rounding_rules: { rounding_type: 'up' },
       }),
     )

@@ -4,8 +4,11 @@ import { REVISION, refusal, stored } from './stored.ts'
 
 const include = (fields: object = {}) =>
   stored({
-    ...{ name: 'PACK', external_id: 7, priority: 50 },
-    ...{ charging_by: 'usagev', charging_by_usaget: 'data' },
+    name: 'PACK',
+    external_id: 7,
+    priority: 50,
+    charging_by: 'usagev',
+    charging_by_usaget: 'data',
     ...fields,
   })
 
@@ -17,8 +20,15 @@ describe('prepaid include', () => {
   ])('charges by %s of %s', (charging_by, charging_by_usaget, kind, usaget) => {
     expect(compilePrepaidInclude(include({ charging_by, charging_by_usaget }))).toEqual({
       ...REVISION,
-      ...{ externalId: 7, name: 'PACK', kind, usaget, priority: 50 },
-      ...{ shared: false, unlimited: false, allowedIn: null, moreUsagets: [] },
+      externalId: 7,
+      name: 'PACK',
+      kind,
+      usaget,
+      priority: 50,
+      shared: false,
+      unlimited: false,
+      allowedIn: null,
+      moreUsagets: [],
     })
   })
 

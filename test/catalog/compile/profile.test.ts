@@ -18,16 +18,29 @@ describe('subscriber and account', () => {
   it('give the profile', () => {
     expect(subscriber({ imsi: ['1'] })).toEqual({
       ...REVISION,
-      ...{ aid: 17, sid: 18, plan: 'GOLD', barred: false },
-      ...{ activeFromMs: 0, activeToMs: FOREVER_MS, planFromMs: +FROM },
-      ...{ services: [], accountServices: [] },
-      ...{ overrides: [], creditLimit: null, accountCreditLimit: null },
-      ...{ timeZone: '', play: '', pool: null },
+      aid: 17,
+      sid: 18,
+      plan: 'GOLD',
+      barred: false,
+      activeFromMs: 0,
+      activeToMs: FOREVER_MS,
+      planFromMs: +FROM,
+      services: [],
+      accountServices: [],
+      overrides: [],
+      creditLimit: null,
+      accountCreditLimit: null,
+      timeZone: '',
+      play: '',
+      pool: null,
     })
     const services = [{ name: 'TV' }]
     expect(account({ services, credit_limit: 0, overrides: [override()] })).toMatchObject({
       ...REVISION,
-      ...{ aid: 17, services, creditLimit: 0, overrides: [{ key: 'GOLD' }] },
+      aid: 17,
+      services,
+      creditLimit: 0,
+      overrides: [{ key: 'GOLD' }],
     })
   })
 

@@ -9,7 +9,10 @@ describe('tax', () => {
     const params = { country: 'X', rates: ['A'] }
     expect(compileTax(tax({ description: 'Tax', embed_tax: true, params, zone: 2 }))).toEqual({
       ...REVISION,
-      ...{ key: 'VAT_17', description: 'Tax', rate: '0.17', isEmbedded: true },
+      key: 'VAT_17',
+      description: 'Tax',
+      rate: '0.17',
+      isEmbedded: true,
       params: { key: 'VAT_17', ...params, zone: 2 },
     })
     expect(compileTax(tax())).toMatchObject({ description: 'VAT', isEmbedded: false })

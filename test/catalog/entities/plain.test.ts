@@ -103,7 +103,13 @@ describe('the price of a plan or service itself', () => {
 
 describe('dates of a deleted revision', () => {
   const UNIQUE: readonly EntityCollection[] = [
-    ...['rates', 'services', 'taxes', 'prepaidincludes', 'charges', 'discounts', 'users'],
+    'rates',
+    'services',
+    'taxes',
+    'prepaidincludes',
+    'charges',
+    'discounts',
+    'users',
   ] as const as EntityCollection[]
 
   it.each(UNIQUE)('may be used again: %s', async (collection) => {

@@ -6,7 +6,7 @@ import {
   fieldNeeds,
 } from '../../../src/catalog/file-types/answer-fields.ts'
 import {
-  type Answer,
+  type AnswerSource,
   type FinalUnitAction,
   NumberText,
 } from '../../../src/catalog/file-types/file-type.ts'
@@ -14,15 +14,32 @@ import { plainOutcome, type ServiceOutcome } from '../../../src/domain/charge-ou
 import { wireExamples } from '../../realtime/wire-examples.ts'
 import { answerOf, echoOf, granted, service } from './answers.ts'
 
-const read = (name: AnswerFieldName, answer: Answer, of: ServiceOutcome | null = null) =>
+const read = (name: AnswerFieldName, answer: AnswerSource, of: ServiceOutcome | null = null) =>
   answerFields[name](answer, of, answer.echo.message)
 
 /** Fields that say something about a grant, or what comes of it. */
 const ofGrants = [
-  ...['granted_volume', 'usagev', 'validity_time', 'quota_holding_time', 'threshold'],
-  ...['final_unit', 'final_unit_action', 'redirect_address', 'redirect_address_type'],
-  ...['restriction_filters', 'cost', 'aprice', 'final_charge', 'tax_data', 'rating', 'arate_key'],
-  ...['in_group', 'over_group', 'out_group', 'granted_money', 'tariff_change'],
+  'granted_volume',
+  'usagev',
+  'validity_time',
+  'quota_holding_time',
+  'threshold',
+  'final_unit',
+  'final_unit_action',
+  'redirect_address',
+  'redirect_address_type',
+  'restriction_filters',
+  'cost',
+  'aprice',
+  'final_charge',
+  'tax_data',
+  'rating',
+  'arate_key',
+  'in_group',
+  'over_group',
+  'out_group',
+  'granted_money',
+  'tariff_change',
 ] as AnswerFieldName[]
 
 const redirect = { action: 'redirect', addressType: 'url', address: 'http://a' } as const
@@ -43,7 +60,7 @@ describe('what a field needs', () => {
   })
 
   it('is not there in most answers', () => {
-    const [first, failed] = answers as [Answer, Answer]
+    const [first, failed] = answers as [AnswerSource, AnswerSource]
     for (const needs of Object.values(fieldNeeds)) {
       expect(needs(first, null)).toBe(false)
       expect(needs(failed, null)).toBe(false)
@@ -241,7 +258,7 @@ describe('of a request that pretends', () => {
 })
 
 describe('methods', () => {
-  const call = (name: string, answer: Answer) => answerMethods[name]?.(answer, null, {})
+  const call = (name: string, answer: AnswerSource) => answerMethods[name]?.(answer, null, {})
 
   it('say the same as their fields', () => {
     expect(call('getStatus', answerOf(granted([])))).toBe(1)

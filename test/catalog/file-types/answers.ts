@@ -1,6 +1,6 @@
 import type {
-  Answer,
   AnswerSettings,
+  AnswerSource,
   Echo,
   Message,
 } from '../../../src/catalog/file-types/file-type.ts'
@@ -57,7 +57,7 @@ export function answerOf(
   outcome: ChargeOutcome,
   echo: Partial<Echo> = {},
   given: Partial<AnswerSettings> = {},
-): Answer {
+): AnswerSource {
   return {
     fileType: 'GY',
     echo: { ...echoOf({}), ...echo },

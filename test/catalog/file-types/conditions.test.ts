@@ -71,8 +71,23 @@ describe('a condition', () => {
 
   it('tells numbers of a list apart as it does single ones', () => {
     const numbers = fc.constantFrom(
-      ...['1', '01', '1.0', '-0', '0', '9007199254740993', '9007199254740992', '1e3', '1000'],
-      ...['9007199254740993.0', '0x10', '16', '', ' ', 'NaN', 'Infinity', '9'.repeat(401)],
+      '1',
+      '01',
+      '1.0',
+      '-0',
+      '0',
+      '9007199254740993',
+      '9007199254740992',
+      '1e3',
+      '1000',
+      '9007199254740993.0',
+      '0x10',
+      '16',
+      '',
+      ' ',
+      'NaN',
+      'Infinity',
+      '9'.repeat(401),
     )
     fc.assert(
       fc.property(fc.array(numbers), numbers, (pattern, value) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type {
-  Answer,
+  AnswerSource,
   ParserSettings,
   ResponseNode,
 } from '../../../src/catalog/file-types/file-type.ts'
@@ -10,12 +10,12 @@ import { answerOf, echoOf, granted, service, settings } from './answers.ts'
 import { compile, constant, field, type Given, json, lines } from './responses.ts'
 
 /** The answer as JSON. */
-function written(section: unknown, answer: Answer, given: Given = {}): string {
+function written(section: unknown, answer: AnswerSource, given: Given = {}): string {
   return createJsonEncoder(compile(section, given).nodes).encode(answer, null)
 }
 
 /** The same with nothing but fields. */
-const fieldsAs = (fields: unknown[], answer: Answer) => written({ fields }, answer)
+const fieldsAs = (fields: unknown[], answer: AnswerSource) => written({ fields }, answer)
 
 const outcome = granted([service({ usaget: 'data', granted: 1536, ratingGroup: 7 })])
 describe('fields of a response', () => {
@@ -187,7 +187,9 @@ describe('settings of answers', () => {
 
   it('are of the usage type, then of all', () => {
     const all = {
-      ...{ quotaHoldingMs: 60_000, thresholdPercent: 20, finalUnit: { action: 'terminate' } },
+      quotaHoldingMs: 60_000,
+      thresholdPercent: 20,
+      finalUnit: { action: 'terminate' },
       currencyCode: 999,
       returnCodes: settings.returnCodes,
     }
@@ -212,7 +214,9 @@ describe('settings of answers', () => {
   ])('redirect to %s', (address_type, address) => {
     const final_unit = { action: 'redirect', address_type, address }
     expect(compile(undefined, { realtime: { final_unit } }).settings('').finalUnit).toEqual({
-      ...{ action: 'redirect', addressType: address_type, address },
+      action: 'redirect',
+      addressType: address_type,
+      address,
     })
   })
 })

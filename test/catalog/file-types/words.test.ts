@@ -10,10 +10,26 @@ it('words are all that a field could be called, of keys and texts, and money', (
   document['self'] = document
   expect([...wordsOf([document, ['other']])].sort()).toEqual(
     [
-      ...['a', 'key', 'list', 'kind', 'x', '0', 'last', 'deep', 'uf', 'Two-Parts', 'and'],
-      ...['10415:1016', 'number', 'none', 'self', 'other'],
+      'a',
+      'key',
+      'list',
+      'kind',
+      'x',
+      '0',
+      'last',
+      'deep',
+      'uf',
+      'Two-Parts',
+      'and',
+      '10415:1016',
+      'number',
+      'none',
+      'self',
+      'other',
       // What amounts of money consist of.
-      ...['Unit-Value', 'Value-Digits', 'Exponent'],
+      'Unit-Value',
+      'Value-Digits',
+      'Exponent',
     ].sort(),
   )
 })

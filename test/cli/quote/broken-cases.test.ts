@@ -136,21 +136,27 @@ describe('a broken case', () => {
 
   it.each([null, 1, 'text', []])('may be something else: %j', (value) => {
     expect(quoteCase(value, STANDARD, 'line 3')).toEqual({
-      ...{ name: 'line 3', results: [], ok: false },
+      name: 'line 3',
+      results: [],
+      ok: false,
       error: { field: '', why: 'must be an object' },
     })
   })
 
   it('is called by its line if it is no JSON or has no name', () => {
     expect(quoteText('{"name":', 4, STANDARD)).toEqual({
-      ...{ name: 'line 4', results: [], ok: false },
+      name: 'line 4',
+      results: [],
+      ok: false,
       error: { field: '', why: expect.stringMatching(/^is no JSON: /) },
     })
     expect(quoteText(null, 4, STANDARD)).toMatchObject({
-      ...{ name: 'line 4', error: { field: '', why: 'is not UTF-8' } },
+      name: 'line 4',
+      error: { field: '', why: 'is not UTF-8' },
     })
     expect(quoteText('{}', 5, STANDARD)).toMatchObject({
-      ...{ name: 'line 5', error: { field: 'catalogue', why: 'is missing' } },
+      name: 'line 5',
+      error: { field: 'catalogue', why: 'is missing' },
     })
   })
 })

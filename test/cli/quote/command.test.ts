@@ -118,14 +118,21 @@ describe('tollgate quote --sid', () => {
     expect(told).toMatchObject({ granted: 10_485_760, returnCode: 1, rating: expect.anything() })
     expect(await balances()).toEqual(before)
     const body = JSON.stringify({
-      ...{ record_type: 'start_request', session_id: 'quote-1', sid: 1001, usaget: 'data' },
-      ...{ request_num: 0, usagev: 10_485_760, pretend: true },
+      record_type: 'start_request',
+      session_id: 'quote-1',
+      sid: 1001,
+      usaget: 'data',
+      request_num: 0,
+      usagev: 10_485_760,
+      pretend: true,
     })
     const url = `${tollgate.realtime}/realtime`
     const headers = { 'content-type': 'application/json' }
     const answer = await fetch(url, { method: 'POST', headers, body })
     expect(await answer.json()).toMatchObject({
-      ...{ grantedVolume: told.granted, aprice: told.aprice, rateKey: told.arate_key },
+      grantedVolume: told.granted,
+      aprice: told.aprice,
+      rateKey: told.arate_key,
       rating: told.rating,
     })
   })

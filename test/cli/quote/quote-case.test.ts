@@ -9,7 +9,10 @@ describe('a case of the tariff bench', () => {
     const value = prepaid(10, {
       catalogue: { services: [{ name: 'S1' }] },
       subscriber: {
-        ...{ sid: 1, aid: 1, plan: 'P', buckets: [wallet(10)] },
+        sid: 1,
+        aid: 1,
+        plan: 'P',
+        buckets: [wallet(10)],
         services: [{ name: 'S1', from: '2026-01-01 00:00:00' }],
       },
       expect: [{ aprice: 0.61 }],
@@ -18,28 +21,48 @@ describe('a case of the tariff bench', () => {
       name: 'a story',
       results: [
         {
-          ...{ aprice: 0.61, in_group: 0, over_group: 0, out_group: 61 },
-          ...{ arate_key: 'T01', granted: 61, final_charge: 0.61 },
+          aprice: 0.61,
+          in_group: 0,
+          over_group: 0,
+          out_group: 61,
+          arate_key: 'T01',
+          granted: 61,
+          final_charge: 0.61,
           tax_data: { total_amount: 0, total_tax: 0, taxes: [] },
           arategroups: [],
           rates: [
             {
-              ...{ tariff_category: 'retail', key: 'T01', add_to_retail: true },
+              tariff_category: 'retail',
+              key: 'T01',
+              add_to_retail: true,
               pricing: { charge: 0.61 },
             },
           ],
           rating: [
             {
-              ...{ step: 'price', category: 'retail', rate: 'T01', source: 'BASE', band: '' },
-              ...{ part: 'charge', method: 'tiered', units: 61, amount: '0.61' },
+              step: 'price',
+              category: 'retail',
+              rate: 'T01',
+              source: 'BASE',
+              band: '',
+              part: 'charge',
+              method: 'tiered',
+              units: 61,
+              amount: '0.61',
             },
             {
-              ...{ step: 'tier', tier: 1, units: 61, interval: 1, intervals: '61' },
-              ...{ price: '0.01', amount: '0.61' },
+              step: 'tier',
+              tier: 1,
+              units: 61,
+              interval: 1,
+              intervals: '61',
+              price: '0.01',
+              amount: '0.61',
             },
             { step: 'bucket', owner: 'subscriber', bucket: 1, include: 7, money: '0.61' },
           ],
-          ...{ returnCode: 1, desc: 'Success' },
+          returnCode: 1,
+          desc: 'Success',
         },
       ],
       ok: true,
@@ -186,7 +209,7 @@ describe('a case of the tariff bench', () => {
     const read = {
       revision_info: { status: 'active' },
       creation_time: '2026-01-01T00:00:00+0000',
-      ...{ activation_date: { sec: 1767225600, usec: 0 } },
+      activation_date: { sec: 1767225600, usec: 0 },
     }
     const account = { ...read, aid: 1, tenant_return_url: 'https://ui.example.org/' }
     const subscriber = { ...read, aid: 1, plan: 'P' }

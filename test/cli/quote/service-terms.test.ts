@@ -36,7 +36,10 @@ describe('a service that its plan includes ends', () => {
     expect(includedAt(held({ plan: INCLUDED }), dates)).toEqual([true, true, false, false])
     const activated = { plan_activation: '2026-01-20', from: '2026-01-01' }
     expect(includedAt(held({ plan: INCLUDED, subscriber: activated }), dates)).toEqual([
-      ...[false, true, true, false],
+      false,
+      true,
+      true,
+      false,
     ])
   })
 
@@ -57,7 +60,11 @@ describe('a service that its plan includes ends', () => {
 
   it('by the plan, which goes on through revisions of the subscriber', () => {
     const revision = (from: string, to: string, plan = 'P') => ({
-      ...{ sid: 1, aid: 1, plan, from, to },
+      sid: 1,
+      aid: 1,
+      plan,
+      from,
+      to,
     })
     const subscribers = [
       revision('2026-01-10', '2026-01-25'),
@@ -68,7 +75,11 @@ describe('a service that its plan includes ends', () => {
     const { subscriber: _, ...rest } = held({ plan: INCLUDED })
     expect(
       includedAt({ ...rest, subscribers }, [
-        ...['2026-01-26', '2026-02-09', '2026-02-10', '2026-04-30', '2026-05-01'],
+        '2026-01-26',
+        '2026-02-09',
+        '2026-02-10',
+        '2026-04-30',
+        '2026-05-01',
       ]),
     ).toEqual([true, true, false, true, false])
   })
@@ -132,7 +143,10 @@ describe('a service of an account ends', () => {
     expect(includedAt(held({ more: { account } }), dates)).toEqual([true, false, false, false])
     const config = { cycle_day: 5 }
     expect(includedAt(held({ more: { account, config } }), dates)).toEqual([
-      ...[true, true, false, false],
+      true,
+      true,
+      false,
+      false,
     ])
   })
 
@@ -156,7 +170,10 @@ describe('what is pooled', () => {
   it('has the shares of those who hold it still', () => {
     const pooled = { groups: { G: { value: 100, usage_types: ['call'], account_pool: true } } }
     const subscribers = [1, 2].map((sid) => ({
-      ...{ sid, aid: 1, plan: 'P', from: sid === 1 ? '2026-01-10' : '2026-01-25' },
+      sid,
+      aid: 1,
+      plan: 'P',
+      from: sid === 1 ? '2026-01-10' : '2026-01-25',
     }))
     const { subscriber: _, ...rest } = held({ plan: INCLUDED, service: { include: pooled } })
     const events = ['2026-02-05', '2026-02-12'].map((date) => ({

@@ -93,7 +93,9 @@ describe('the fields that rules read', () => {
     const filters = [BY_KEY, { ...BY_KEY, line_key: 'computed', computed }]
     const more = [{ ...BY_KEY, line_key: 'urt', preFunction: 'hour_of_day' }]
     expect(compileCalculators(retailCalls(filters, more)).fieldsNeeded()).toEqual([
-      ...['a.b', 'c', 'rate'],
+      'a.b',
+      'c',
+      'rate',
     ])
   })
 

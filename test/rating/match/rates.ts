@@ -12,17 +12,18 @@ export function rateWith(
 ): RateRevision {
   const { usagets = ['call'], ...rest } = more
   return {
-    ...{ id: `${key}@${more.fromMs ?? 0}`, key, fromMs: 0, toMs: 1e15 },
-    ...{ usages: new Map(usagets.map((usaget) => [usaget, NO_PRICE])) },
-    ...{
-      category: 'retail',
-      addToRetail: false,
-      play: '',
-      params,
-      taxHints: [],
-      rounding: null,
-      method: 'tiered',
-    },
+    id: `${key}@${more.fromMs ?? 0}`,
+    key,
+    fromMs: 0,
+    toMs: 1e15,
+    usages: new Map(usagets.map((usaget) => [usaget, NO_PRICE])),
+    category: 'retail',
+    addToRetail: false,
+    play: '',
+    params,
+    taxHints: [],
+    rounding: null,
+    method: 'tiered',
     ...rest,
   }
 }
@@ -33,8 +34,14 @@ export function usageWith(
   more: Partial<UsageFields> = {},
 ): UsageFields {
   return {
-    ...{ usaget: 'call', ratingGroup: -1, calledNumber: '', plan: 'PLAN', play: '' },
-    ...{ serviceIdentifier: '', timeZone: 'UTC', field: (name) => fields[name] },
+    usaget: 'call',
+    ratingGroup: -1,
+    calledNumber: '',
+    plan: 'PLAN',
+    play: '',
+    serviceIdentifier: '',
+    timeZone: 'UTC',
+    field: (name) => fields[name],
     ...more,
   }
 }

@@ -38,52 +38,54 @@ export function modelCase(story: QuoteCase): ModelResult[] {
 }
 
 class Trial {
-  private readonly story: QuoteCase
-  private readonly subscribers: SubscriberDocument[]
-  private readonly stepsPerUnit: bigint
-  private readonly zone: string
-  private readonly buckets: ModelBucket[]
+  readonly #story: QuoteCase
+  readonly #subscribers: SubscriberDocument[]
+  readonly #stepsPerUnit: bigint
+  readonly #zone: string
+  readonly #buckets: ModelBucket[]
   /** Of groups: steps or micros used. */
-  private readonly counters: Counters = new Map()
+  readonly #counters: Counters = new Map()
   /** Of postpaid credit: micros used in a cycle. */
-  private readonly credit: Counters = new Map()
-  private nowMs = Number.NEGATIVE_INFINITY
+  readonly #credit: Counters = new Map()
+  #nowMs = Number.NEGATIVE_INFINITY
 
   constructor(story: QuoteCase) {
     const subscribers = story.subscribers ?? (story.subscriber ? [story.subscriber] : [])
-    this.story = story
-    this.subscribers = subscribers.map((one) => ({ ...one, sid: one.sid ?? 1 }))
-    this.zone = zoneOf(story)
-    this.stepsPerUnit = stepsPerUnitOf(story)
-    this.buckets = modelBuckets(story, this.zone, this.stepsPerUnit)
+    this.#story = story
+    this.#subscribers = subscribers.map((one) => ({ ...one, sid: one.sid ?? 1 }))
+    this.#zone = zoneOf(story)
+    this.#stepsPerUnit = stepsPerUnitOf(story)
+    this.#buckets = modelBuckets(story, this.#zone, this.#stepsPerUnit)
   }
 
   session(event: QuoteEvent): ModelResult {
-    const { story, zone, stepsPerUnit } = this
+    const story = this.#story
+    const zone = this.#zone
+    const stepsPerUnit = this.#stepsPerUnit
     const atMs = instantOf(event.urt, zone)
-    this.nowMs = Math.max(this.nowMs, atMs)
-    const subscriber = this.subscribers.find(({ sid }) => (event.sid ?? sid) === sid)
+    this.#nowMs = Math.max(this.#nowMs, atMs)
+    const subscriber = this.#subscribers.find(({ sid }) => (event.sid ?? sid) === sid)
     const offer = subscriber === undefined ? null : offerOf(story, subscriber, atMs)
     if (subscriber === undefined || offer === null) return denied(-2)
-    if (!this.isActive(subscriber, atMs)) return denied(-11)
+    if (!this.#isActive(subscriber, atMs)) return denied(-11)
     const rate = validAt(story.catalogue.rates, atMs, zone).find(({ key }) => key === event.rate)
     const price = rate === undefined ? null : chosenPrice(offer, rate, event.usaget)
     if (rate === undefined || price === null) return denied(-3)
     const tax = taxOf(story, rate, atMs)
     if (tax === 'missing') return denied(-5)
     const tariff = tariffOf(rate, price.base, price.override, stepsPerUnit)
-    const cycle = countingCycle(atMs, this.nowMs, zone, story.config?.cycle_day ?? 1)
+    const cycle = countingCycle(atMs, this.#nowMs, zone, story.config?.cycle_day ?? 1)
     const { usaget } = event
     const usage = { story, subscriber, offer, rateKey: rate.key, usaget, atMs, cycle, stepsPerUnit }
-    const amounts = this.charge(usage, tariff, event)
+    const amounts = this.#charge(usage, tariff, event)
     if (amounts === null) return denied(-1)
     const { granted, inGroup, chargedMicros } = amounts
-    const rest = this.units(granted - inGroup)
+    const rest = this.#units(granted - inGroup)
     const isOver = isGrouped(usage)
     return {
       returnCode: 1,
-      granted: this.units(granted),
-      in_group: this.units(inGroup),
+      granted: this.#units(granted),
+      in_group: this.#units(inGroup),
       over_group: isOver ? rest : 0,
       out_group: isOver ? 0 : rest,
       arate_key: rate.key,
@@ -92,56 +94,56 @@ class Trial {
   }
 
   /** Null: nothing of it, or of an `event_request` not all, can be paid; then nothing moves. */
-  private charge(usage: Usage, tariff: ModelTariff, { usagev, record_type }: QuoteEvent) {
-    const { over, under } = product(exact(usagev), fraction(this.stepsPerUnit))
+  #charge(usage: Usage, tariff: ModelTariff, { usagev, record_type }: QuoteEvent) {
+    const { over, under } = product(exact(usagev), fraction(this.#stepsPerUnit))
     const asked = over / under
-    const coverage = covered(groupsInOrder(usage, this.counters), tariff, asked)
-    const payment = this.pay(usage, tariff, asked - coverage.covered)
+    const coverage = covered(groupsInOrder(usage, this.#counters), tariff, asked)
+    const payment = this.#pay(usage, tariff, asked - coverage.covered)
     const granted = coverage.covered + payment.steps
     const least = record_type === 'event_request' ? asked : leastOf(asked, 1n)
     if (granted < least) return null
     const chargedMicros = priceOf(tariff, payment.priced, true)
-    for (const { counter, amount } of coverage.taken) count(this.counters, counter, amount)
+    for (const { counter, amount } of coverage.taken) count(this.#counters, counter, amount)
     for (const { bucket, amount } of payment.taken) bucket.free -= amount
     if (isPostpaid(usage.offer)) {
-      for (const { counter } of this.limits(usage)) count(this.credit, counter, chargedMicros)
+      for (const { counter } of this.#limits(usage)) count(this.#credit, counter, chargedMicros)
     }
     return { granted, inGroup: coverage.covered, chargedMicros }
   }
 
-  private pay(usage: Usage, tariff: ModelTariff, asked: bigint): Payment {
+  #pay(usage: Usage, tariff: ModelTariff, asked: bigint): Payment {
     const { offer, rateKey, usaget, atMs } = usage
     if (isPostpaid(offer)) {
-      const limits = this.limits(usage).map(({ left }) => left)
+      const limits = this.#limits(usage).map(({ left }) => left)
       return paidByCredit(limits, tariff, asked)
     }
     const sid = usage.subscriber.sid!
     const purchase = { sid, plan: offer.plan.name, rateKey, usaget, atMs }
-    return paidByBuckets(bucketsInOrder(this.buckets, purchase), tariff, asked)
+    return paidByBuckets(bucketsInOrder(this.#buckets, purchase), tariff, asked)
   }
 
   /** The subscriber's credit and, if that has a limit, the account's. */
-  private limits({ subscriber, cycle }: Usage): { counter: string; left: bigint | null }[] {
+  #limits({ subscriber, cycle }: Usage): { counter: string; left: bigint | null }[] {
     const limits = [
       { owner: `sid ${subscriber.sid}`, limit: subscriber.credit_limit },
-      { owner: 'account', limit: this.story.account?.credit_limit },
+      { owner: 'account', limit: this.#story.account?.credit_limit },
     ]
     return limits.map(({ owner, limit }) => {
       const counter = `${owner} ${cycle.fromMs}`
       if (limit === undefined) return { counter, left: null }
       const { over, under } = product(exact(limit), fraction(MICROS))
-      return { counter, left: over / under - (this.credit.get(counter) ?? 0n) }
+      return { counter, left: over / under - (this.#credit.get(counter) ?? 0n) }
     })
   }
 
-  private isActive({ activation_date, deactivation_date }: SubscriberDocument, atMs: number) {
-    const { zone } = this
+  #isActive({ activation_date, deactivation_date }: SubscriberDocument, atMs: number) {
+    const zone = this.#zone
     if (activation_date !== undefined && instantOf(activation_date, zone) > atMs) return false
     return deactivation_date === undefined || atMs < instantOf(deactivation_date, zone)
   }
 
-  private units(steps: bigint): number {
-    return shown(fraction(steps, this.stepsPerUnit))
+  #units(steps: bigint): number {
+    return shown(fraction(steps, this.#stepsPerUnit))
   }
 }
 

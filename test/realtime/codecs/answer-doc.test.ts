@@ -10,9 +10,15 @@ import { settings } from '../../catalog/file-types/answers.ts'
 import { wireExamples } from '../wire-examples.ts'
 
 const context: DecodeContext = {
-  ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
-  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
-  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+  origin: 'test',
+  nowMs: Date.UTC(2026, 10, 21, 10, 10),
+  servicesMax: 32,
+  zone: 'UTC',
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 300_000,
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
 }
 
 const FILE = 'FILE-TYPES.md'
@@ -72,7 +78,8 @@ describe('README.md', () => {
 
 describe('balances', () => {
   const document = {
-    ...{ file_type: 'B', parser: { type: 'json' } },
+    file_type: 'B',
+    parser: { type: 'json' },
     processor: { date_field: 't', usaget_mapping: [{ usaget: 'data', volume_src: ['v'] }] },
   }
   const realtime = { used_usagev_field: 'used', default_values: { default: 1 } }

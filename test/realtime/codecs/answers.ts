@@ -1,5 +1,5 @@
 import {
-  type Answer,
+  type AnswerSource,
   type AnswerValue,
   NumberText,
   type ResponseNode,
@@ -7,20 +7,33 @@ import {
 import { plainOutcome, type ServiceOutcome } from '../../../src/domain/charge-outcome.ts'
 
 const service: ServiceOutcome = {
-  ...{ ratingGroup: 10, usaget: 'data', reason: 'granted', granted: 5, validityMs: 1500 },
-  ...{ tariffChangeMs: 0, finalUnit: false, cost: 0, quote: null },
-  ...{ serviceIdentifier: '', parts: null },
+  ratingGroup: 10,
+  usaget: 'data',
+  reason: 'granted',
+  granted: 5,
+  validityMs: 1500,
+  tariffChangeMs: 0,
+  finalUnit: false,
+  cost: 0,
+  quote: null,
+  serviceIdentifier: '',
+  parts: null,
 }
 
 /** An answer with so many services, the first granted 5, and each other one more. */
-export function answerWith(services: number): Answer {
+export function answerWith(services: number): AnswerSource {
   const entries = Array.from({ length: services }, (_, index) => ({ id: `e${index}` }))
   const message = { id: 'm' }
   return {
     fileType: 'test',
     echo: {
-      ...{ message, entries, requestType: 1, recordType: 'update_request', sessionId: 's' },
-      ...{ requestNumber: 1, pretend: false },
+      message,
+      entries,
+      requestType: 1,
+      recordType: 'update_request',
+      sessionId: 's',
+      requestNumber: 1,
+      pretend: false,
     },
     outcome: {
       ...plainOutcome('granted'),
@@ -44,11 +57,13 @@ export const allKinds: readonly ResponseNode[] = [
   valueNode('finalUnit', false),
   valueNode('aprice', new NumberText('0.10')),
   {
-    ...{ kind: 'group', name: 'granted' },
+    kind: 'group',
+    name: 'granted',
     children: [valueNode('volume', 10), { kind: 'group', name: 'unit', children: [] }],
   },
   {
-    ...{ kind: 'services', name: 'services' },
+    kind: 'services',
+    name: 'services',
     children: [
       { kind: 'value', name: 'grantedVolume', read: (_answer, own) => own?.granted },
       { kind: 'value', name: 'id', read: (_answer, _own, { id }) => String(id) },

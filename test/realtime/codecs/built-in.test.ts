@@ -9,9 +9,15 @@ import { examplesOf, wireExamples } from '../wire-examples.ts'
 import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
-  ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
-  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
-  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+  origin: 'test',
+  nowMs: Date.UTC(2026, 10, 21, 10, 10),
+  servicesMax: 32,
+  zone: 'UTC',
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 300_000,
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
 }
 
 /** The dialect of a file type that comes with the product. */

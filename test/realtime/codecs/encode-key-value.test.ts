@@ -11,7 +11,10 @@ import { encodePercent, percentCodes } from '../../../src/realtime/codecs/percen
 import { allKinds, answerWith, valueNode } from './answers.ts'
 
 const form: KeyValueSyntax = {
-  ...{ pairSeparator: '&', valueSeparator: '=', quoting: 'percent', repeated: 'last' },
+  pairSeparator: '&',
+  valueSeparator: '=',
+  quoting: 'percent',
+  repeated: 'last',
 }
 const quotes: KeyValueSyntax = { ...form, pairSeparator: ',', quoting: 'quotes' }
 const lines: KeyValueSyntax = { ...form, pairSeparator: '\n', quoting: 'none' }
@@ -23,11 +26,22 @@ function encode(nodes: Parameters<typeof createKeyValueEncoder>[0], syntax = for
 describe('answers as key-value text', () => {
   it('have dots in the keys of what is nested', () => {
     expect(encode(allKinds, form, 2).split('&')).toEqual([
-      ...['status=1', 'desc=Success', 'finalUnit=false', 'aprice=0.10', 'granted.volume=10'],
-      ...['services.0.grantedVolume=5', 'services.0.id=e0', 'services.0.more.x=y'],
-      ...['services.1.grantedVolume=6', 'services.1.id=e1', 'services.1.more.x=y'],
-      ...['filters.0=a', 'filters.1=b'],
-      ...['balances.0.group=g', 'balances.0.balance=1', 'balances.1.group=h'],
+      'status=1',
+      'desc=Success',
+      'finalUnit=false',
+      'aprice=0.10',
+      'granted.volume=10',
+      'services.0.grantedVolume=5',
+      'services.0.id=e0',
+      'services.0.more.x=y',
+      'services.1.grantedVolume=6',
+      'services.1.id=e1',
+      'services.1.more.x=y',
+      'filters.0=a',
+      'filters.1=b',
+      'balances.0.group=g',
+      'balances.0.balance=1',
+      'balances.1.group=h',
     ])
     expect(encode(allKinds)).not.toContain('services')
     expect(encode([])).toBe('')

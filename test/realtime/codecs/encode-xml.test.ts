@@ -23,7 +23,8 @@ describe('answers as XML', () => {
       [
         '<response><status>1</status><desc>Success</desc><finalUnit>false</finalUnit>',
         '<aprice>0.10</aprice><granted><volume>10</volume></granted>',
-        ...[service(5, 'e0'), service(6, 'e1')],
+        service(5, 'e0'),
+        service(6, 'e1'),
         '<filters>a</filters><filters>b</filters>',
         '<balances><group>g</group><balance>1</balance></balances>',
         '<balances><group>h</group></balances></response>',

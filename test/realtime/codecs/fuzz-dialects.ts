@@ -16,9 +16,15 @@ export interface FuzzDialect {
 }
 
 export const context: DecodeContext = {
-  ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
-  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
-  ...{ keptFields: ['apn', 'a.b', 'nai'], identifyingFields: ['nai'], identifies: () => true },
+  origin: 'test',
+  nowMs: Date.UTC(2026, 10, 21, 10, 10),
+  servicesMax: 32,
+  zone: 'UTC',
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 300_000,
+  keptFields: ['apn', 'a.b', 'nai'],
+  identifyingFields: ['nai'],
+  identifies: () => true,
 }
 
 const identification = [{ src_key: 'who.number', target_key: 'msisdn', clear_regex: '/^(\\+|00)/' }]
@@ -113,9 +119,19 @@ export function dialectsOf(document: unknown): () => Codec<unknown> {
 }
 
 const wide = {
-  ...{ op: 'I', session: 's;1', constructor: 'c', number: 3, at: '2026-11-21T10:00:00Z', id: 'x7' },
-  ...{ zone: 'Europe/Berlin', sid: 5, who: { number: '+4930123' }, said: { a: [1, { b: null }] } },
-  ...{ hidden: 'h', pretend: false, balances: 'yes' },
+  op: 'I',
+  session: 's;1',
+  constructor: 'c',
+  number: 3,
+  at: '2026-11-21T10:00:00Z',
+  id: 'x7',
+  zone: 'Europe/Berlin',
+  sid: 5,
+  who: { number: '+4930123' },
+  said: { a: [1, { b: null }] },
+  hidden: 'h',
+  pretend: false,
+  balances: 'yes',
   list: [
     { kind: 'x', to: 'sip:4930@h', group: 1, want: 5, spent: 0, type: 'data', secret: 's' },
     { kind: 'z', to: '112', group: 2, want: 6, more: '7.5', type: 'call' },
@@ -178,7 +194,9 @@ export function fuzzDialects(): FuzzDialect[] {
     dialect('mapped JSON', wideDocument({ type: 'json' }), json),
     dialect('mapped XML', wideDocument({ type: 'xml' }), xml),
     dialect('mapped Diameter', wideDocument({ type: 'diameter' }), json),
-    ...[builtIn('xml'), builtIn('diameter'), builtIn('keyvalue')],
+    builtIn('xml'),
+    builtIn('diameter'),
+    builtIn('keyvalue'),
     pairDialect('pairs, percent, lists', { repeated: 'list' }),
     pairDialect('pairs, percent, first', { repeated: 'first' }),
     pairDialect('pairs, quotes', { quoting: 'quotes', pair_separator: ',', repeated: 'error' }),

@@ -4,9 +4,15 @@ import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
-  ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10), servicesMax: 3, zone: 'UTC' },
-  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
-  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+  origin: 'test',
+  nowMs: Date.UTC(2026, 10, 21, 10),
+  servicesMax: 3,
+  zone: 'UTC',
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 300_000,
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
 }
 const start = { record_type: 'start_request', session_id: 's', sid: 7, usaget: 'data', usagev: 10 }
 const update = { record_type: 'update_request', session_id: 's' }
@@ -60,7 +66,9 @@ describe('fields that rules read', () => {
 
   it('are kept as texts', () => {
     expect(fieldsOf({ apn: 'net', caller: { number: 4930 }, other: 'x' })).toEqual({
-      ...{ apn: 'net', 'caller.number': '4930', sid: '7' },
+      apn: 'net',
+      'caller.number': '4930',
+      sid: '7',
     })
     expect(fieldsOf({ apn: '', caller: [], sid: '07' })).toEqual({ apn: '', sid: '07' })
     expect(fieldsOf({ apn: true, caller: { number: null } })).toEqual({ sid: '7' })

@@ -3,9 +3,15 @@ import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { jsonCodec } from './settings.ts'
 
 const context: DecodeContext = {
-  ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10), servicesMax: 3, zone: 'UTC' },
-  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
-  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+  origin: 'test',
+  nowMs: Date.UTC(2026, 10, 21, 10),
+  servicesMax: 3,
+  zone: 'UTC',
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 300_000,
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
 }
 const update = { record_type: 'update_request', session_id: 's' }
 const data = { usaget: 'data', rating_group: 1 }

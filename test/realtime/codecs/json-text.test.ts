@@ -33,7 +33,10 @@ describe('a text', () => {
       ),
     )
     expect(['😀😀', '😀\ud83d', '\ude00😀', 'é\u00a0'].map(isUnusable)).toEqual([
-      ...[false, true, true, false],
+      false,
+      true,
+      true,
+      false,
     ])
   })
 })
@@ -42,8 +45,12 @@ describe('an instant in the usual form', () => {
   const digits = (length: number, max: number) =>
     fc.integer({ min: 0, max }).map((number) => String(number).padStart(length, '0'))
   const parts = fc.tuple(
-    ...[digits(4, 2100), digits(2, 13), digits(2, 32)],
-    ...[digits(2, 25), digits(2, 61), digits(2, 61)],
+    digits(4, 2100),
+    digits(2, 13),
+    digits(2, 32),
+    digits(2, 25),
+    digits(2, 61),
+    digits(2, 61),
   )
 
   it('is what the general way makes of it, or null with it', () => {

@@ -6,7 +6,10 @@ import { createKeyValueParser } from '../../../src/realtime/codecs/key-value.ts'
 import { KnownKeys } from '../../../src/realtime/codecs/key-value-known.ts'
 
 const form: KeyValueSyntax = {
-  ...{ pairSeparator: '&', valueSeparator: '=', quoting: 'percent', repeated: 'last' },
+  pairSeparator: '&',
+  valueSeparator: '=',
+  quoting: 'percent',
+  repeated: 'last',
 }
 
 function read(parser: MessageParser, body: string): unknown {
@@ -112,8 +115,8 @@ describe('a parser that knows the keys', () => {
   const repeats = ['last', 'first', 'list', 'error'] as const
   const syntaxes: readonly KeyValueSyntax[] = [
     ...repeats.map((repeated) => ({ ...form, repeated })),
-    ...[{ ...form, pairSeparator: '\n', quoting: 'none' as const }],
-    ...[{ ...form, pairSeparator: ',', quoting: 'quotes' as const }],
+    { ...form, pairSeparator: '\n', quoting: 'none' as const },
+    { ...form, pairSeparator: ',', quoting: 'quotes' as const },
     { ...form, pairSeparator: ';', valueSeparator: '+' },
     { ...form, pairSeparator: '&', valueSeparator: '\n' },
   ]

@@ -4,7 +4,10 @@ import type { KeyValueSyntax } from '../../../src/catalog/file-types/file-type.t
 import { createKeyValueParser } from '../../../src/realtime/codecs/key-value.ts'
 
 const form: KeyValueSyntax = {
-  ...{ pairSeparator: '&', valueSeparator: '=', quoting: 'percent', repeated: 'last' },
+  pairSeparator: '&',
+  valueSeparator: '=',
+  quoting: 'percent',
+  repeated: 'last',
 }
 const lines: KeyValueSyntax = { ...form, pairSeparator: '\n', quoting: 'none' }
 const quotes: KeyValueSyntax = { ...form, pairSeparator: ',', quoting: 'quotes' }
@@ -261,8 +264,11 @@ describe('names of JavaScript', () => {
 
 describe('whatever the bytes', () => {
   const syntaxes: readonly KeyValueSyntax[] = [
-    ...[form, lines, quotes, { ...form, repeated: 'list' as const }],
-    ...[{ ...quotes, pairSeparator: '\n', valueSeparator: ': ' }],
+    form,
+    lines,
+    quotes,
+    { ...form, repeated: 'list' as const },
+    { ...quotes, pairSeparator: '\n', valueSeparator: ': ' },
     { ...form, pairSeparator: '&&', valueSeparator: '==', quoting: 'none', repeated: 'error' },
   ]
 

@@ -24,9 +24,15 @@ import { examplesOf } from '../wire-examples.ts'
 import { ANSWERS } from './settings.ts'
 
 const context: DecodeContext = {
-  ...{ origin: 'test', nowMs: Date.UTC(2026, 10, 21, 10, 10), servicesMax: 32, zone: 'UTC' },
-  ...{ eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000 },
-  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+  origin: 'test',
+  nowMs: Date.UTC(2026, 10, 21, 10, 10),
+  servicesMax: 32,
+  zone: 'UTC',
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 300_000,
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
 }
 
 type Map = (message: Message, context: MapContext) => MappedRequest | { field: string; why: string }
@@ -37,23 +43,36 @@ function fileType(map: Map, section?: unknown, hasServices = false, defaults = s
   const options = { path: 'response', parser, hasServices, defaults, realtime: {} }
   const { encoder, nodes, settings: settingsOf } = compileResponse(section, options)
   return {
-    ...{ name: 'GY', isEnabled: true, parser, encoder, allowsGet: false },
-    ...{
-      rulesKey: '',
-      rules: null,
-      words: new Set<string>(),
-      map,
-      response: nodes,
-      settings: settingsOf,
-    },
+    name: 'GY',
+    isEnabled: true,
+    parser,
+    encoder,
+    allowsGet: false,
+    rulesKey: '',
+    rules: null,
+    words: new Set<string>(),
+    map,
+    response: nodes,
+    settings: settingsOf,
   }
 }
 
 function request(services: ServiceRequest[]): ChargeRequest {
   return {
-    ...{ kind: 'update', origin: 'test/GY', sessionId: 's1', requestNumber: 3, stamp: '' },
-    ...{ rules: '', subscriberKey: 'none', subscriberValue: '', eventTimeMs: 0 },
-    ...{ eventTimeGiven: false, services, wantBalances: false, pretend: false, refund: false },
+    kind: 'update',
+    origin: 'test/GY',
+    sessionId: 's1',
+    requestNumber: 3,
+    stamp: '',
+    rules: '',
+    subscriberKey: 'none',
+    subscriberValue: '',
+    eventTimeMs: 0,
+    eventTimeGiven: false,
+    services,
+    wantBalances: false,
+    pretend: false,
+    refund: false,
     fields: null,
   }
 }
@@ -99,7 +118,11 @@ function answered(
 }
 
 const skip = (index: number, units: number): SkippedService => ({
-  ...{ index, ratingGroup: index, serviceIdentifier: '', usaget: 'free', granted: units },
+  index,
+  ratingGroup: index,
+  serviceIdentifier: '',
+  usaget: 'free',
+  granted: units,
   problem: null,
 })
 
@@ -256,7 +279,9 @@ describe('what mapping is given', () => {
 
 describe('without a response in its document', () => {
   const redirect: AnswerSettings = {
-    ...{ ...ANSWERS, quotaHoldingMs: 600_000, thresholdPercent: 20 },
+    ...ANSWERS,
+    quotaHoldingMs: 600_000,
+    thresholdPercent: 20,
     finalUnit: {
       action: 'redirect',
       addressType: 'url',

@@ -14,13 +14,36 @@ export interface Bounds {
 type Fields = Record<string, unknown>
 
 const KEYS = [
-  ...['eventTimeGiven', 'eventTimeMs', 'fields', 'kind', 'origin', 'pretend'],
-  ...['refund', 'requestNumber', 'rules', 'services', 'sessionId', 'stamp', 'subscriberKey'],
-  ...['subscriberValue', 'wantBalances'],
+  'eventTimeGiven',
+  'eventTimeMs',
+  'fields',
+  'kind',
+  'origin',
+  'pretend',
+  'refund',
+  'requestNumber',
+  'rules',
+  'services',
+  'sessionId',
+  'stamp',
+  'subscriberKey',
+  'subscriberValue',
+  'wantBalances',
 ]
 const SERVICE_KEYS = [
-  ...['calledNumber', 'checksCredit', 'fields', 'isTotal', 'parts', 'rateKey', 'ratingGroup'],
-  ...['requested', 'serviceIdentifier', 'untaxed', 'usaget', 'used', 'usedBefore'],
+  'calledNumber',
+  'checksCredit',
+  'fields',
+  'isTotal',
+  'parts',
+  'rateKey',
+  'ratingGroup',
+  'requested',
+  'serviceIdentifier',
+  'untaxed',
+  'usaget',
+  'used',
+  'usedBefore',
 ]
 const STAMP_CHARS_MAX = 3 * 65_536
 

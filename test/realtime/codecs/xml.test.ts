@@ -92,9 +92,12 @@ describe('names of JavaScript', () => {
 
   it.each(names)('%s is plain data', (name) => {
     const bodies = [
-      ...[`<r><${name}>1</${name}></r>`, `<r ${name}="1"/>`, `<r><a ${name}="1"/></r>`],
-      ...[`<r><${name}><y>1</y></${name}></r>`, `<r>${`<${name} y="1"/>`.repeat(2)}</r>`],
-      ...[`<${name}><${name}/></${name}>`],
+      `<r><${name}>1</${name}></r>`,
+      `<r ${name}="1"/>`,
+      `<r><a ${name}="1"/></r>`,
+      `<r><${name}><y>1</y></${name}></r>`,
+      `<r>${`<${name} y="1"/>`.repeat(2)}</r>`,
+      `<${name}><${name}/></${name}>`,
     ]
     for (const body of bodies) {
       const parsed = xmlParser.parse(Buffer.from(body))

@@ -23,8 +23,17 @@ export function createAuthority(): Authority {
   const caFile = file('ca.pem')
   const caKey = file('ca.key')
   openssl(
-    ...['req', '-x509', ...newKey, '-keyout', caKey, '-out', caFile],
-    ...['-days', '3650', '-subj', '/CN=test authority'],
+    'req',
+    '-x509',
+    ...newKey,
+    '-keyout',
+    caKey,
+    '-out',
+    caFile,
+    '-days',
+    '3650',
+    '-subj',
+    '/CN=test authority',
   )
   const issueWith = (newKey: string[], name: string, dnsNames: string[]) => {
     const [keyFile, request, certFile] = ['key', 'csr', 'pem'].map((end) =>
@@ -33,13 +42,23 @@ export function createAuthority(): Authority {
     const extensions = file(`${name}.ext`)
     const names = dnsNames.map((each) => `DNS:${each}`)
     writeFileSync(extensions, names.length === 0 ? '' : `subjectAltName=${names.join(',')}\n`)
+    openssl('req', '-new', ...newKey, '-keyout', keyFile, '-out', request, '-subj', `/CN=${name}`)
     openssl(
-      ...['req', '-new', ...newKey, '-keyout', keyFile, '-out', request],
-      ...['-subj', `/CN=${name}`],
-    )
-    openssl(
-      ...['x509', '-req', '-in', request, '-CA', caFile, '-CAkey', caKey, '-CAcreateserial'],
-      ...['-days', '3650', '-extfile', extensions, '-out', certFile],
+      'x509',
+      '-req',
+      '-in',
+      request,
+      '-CA',
+      caFile,
+      '-CAkey',
+      caKey,
+      '-CAcreateserial',
+      '-days',
+      '3650',
+      '-extfile',
+      extensions,
+      '-out',
+      certFile,
     )
     return { certFile, keyFile }
   }

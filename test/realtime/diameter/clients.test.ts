@@ -131,7 +131,9 @@ it('the sessions of a client that has restarted are asked nothing', () => {
   registry.forgetClient('gw1', 'r')
   registry.forgetClient('gw3', 'r')
   expect(['a', 'b', 'c'].map((id) => registry.find('o', id) !== undefined)).toEqual([
-    ...[false, true, false],
+    false,
+    true,
+    false,
   ])
   expect(registry.size).toBe(1)
 })

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { compilePeers } from '../../../src/catalog/peers.ts'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
-import type { Client } from '../../../src/domain/charge-request.ts'
+import type { CreditControlClient } from '../../../src/domain/charge-request.ts'
 import type { Arrival, Charge, TakeAnswer } from '../../../src/realtime/charge.ts'
 import {
   readMessage,
@@ -19,7 +19,11 @@ import type { DiameterConnection } from '../../../src/realtime/diameter/surround
 
 const identity = { originHost: 'Node1.charging.test', originRealm: 'charging.test' }
 const ANSWER = writeMessage({
-  ...{ flags: 0x40, command: 272, application: 4, hopByHopId: 1, endToEndId: 2 },
+  flags: 0x40,
+  command: 272,
+  application: 4,
+  hopByHopId: 1,
+  endToEndId: 2,
   avps: wireAvps({ 'Result-Code': 2001 }),
 })
 const wire = {} as WireCodec
@@ -28,7 +32,7 @@ const json = { name: 'json', parser: 'json', wire: null } as Dialect
 const unread: MissingDialect = { missing: 'notLoaded', why: 'is not known' }
 
 let arrivals: Omit<Arrival<unknown>, 'body' | 'codec' | 'client' | 'sender'>[]
-let senders: (Client | null)[]
+let senders: (CreditControlClient | null)[]
 let sent: NamedAvps[]
 let outcome: ChargeOutcome | undefined
 let answer: Buffer | null
@@ -59,7 +63,12 @@ function nodeOf(
   const onRestart = () => undefined
   const clients = createClients({ open: async () => states, onRestart, log })
   const onRequest = createCreditControl({
-    ...{ charge, identity, realms, fileType: 'GY', registry, clients },
+    charge,
+    identity,
+    realms,
+    fileType: 'GY',
+    registry,
+    clients,
     dialects: {
       defaultName: 'json',
       find: (name) => found[name] ?? { missing: 'unknown', why: 'is unknown' },
@@ -72,9 +81,14 @@ function connectionOf(settings?: object, stateId = 0): DiameterConnection {
   const listed = { name: 'pgw', keys: [], diameter: { origin_host: 'pgw.a.test' }, ...settings }
   const [peer = null] = settings === undefined ? [] : compilePeers([listed]).all
   return {
-    ...{ isGone: false, stateId },
-    ...{ state: 'open', originHost: 'pgw.a.test', originRealm: 'A.test', remoteAddress: '' },
-    ...{ peer, peerName: peer?.name ?? '' },
+    isGone: false,
+    stateId,
+    state: 'open',
+    originHost: 'pgw.a.test',
+    originRealm: 'A.test',
+    remoteAddress: '',
+    peer,
+    peerName: peer?.name ?? '',
     send: (bytes) => sent.push(namedAvps(readMessage(bytes).avps)),
     request: () => Promise.resolve(null),
   }
@@ -82,7 +96,11 @@ function connectionOf(settings?: object, stateId = 0): DiameterConnection {
 
 function ccr(avps: NamedAvps = {}, type = 1): Buffer {
   return writeMessage({
-    ...{ flags: 0xc0, command: 272, application: 4, hopByHopId: 1, endToEndId: 2 },
+    flags: 0xc0,
+    command: 272,
+    application: 4,
+    hopByHopId: 1,
+    endToEndId: 2,
     avps: wireAvps({
       'Session-Id': 's1',
       'Origin-Host': 'gw1.a.test',
@@ -166,7 +184,9 @@ describe('a session', () => {
     const found = registry.find(known, 's1')
     expect(found).toMatchObject({ aid: 7, sid: 8 })
     expect(found && registry.routeTo(found)).toMatchObject({
-      ...{ originHost: 'gw1.a.test', originRealm: 'a.TEST', connection },
+      originHost: 'gw1.a.test',
+      originRealm: 'a.TEST',
+      connection,
     })
     onRequest(connection, ccr({}, 3))
     expect(registry.size).toBe(0)
@@ -198,7 +218,7 @@ it('is known on although an update or its end failed', () => {
 })
 
 describe('the state of a client', () => {
-  it.each<[string, NamedAvps, number, Client | null]>([
+  it.each<[string, NamedAvps, number, CreditControlClient | null]>([
     ['as the request says', { 'Origin-State-Id': 7 }, 5, { name: 'gw1.a.test@a.test', stateId: 7 }],
     ['not that of a relay', {}, 5, null],
     ['not 0', { 'Origin-State-Id': 0 }, 0, null],
@@ -218,9 +238,12 @@ it('answers with the codes of its own', () => {
   nodeOf().onRequest(connectionOf(), ccr({ 'Destination-Host': 'x' }))
   expect(sent).toEqual([
     {
-      ...{ 'Session-Id': 's1', 'Result-Code': 3002 },
-      ...{ 'Origin-Host': identity.originHost, 'Origin-Realm': identity.originRealm },
-      ...{ 'Auth-Application-Id': 4, 'CC-Request-Type': 1 },
+      'Session-Id': 's1',
+      'Result-Code': 3002,
+      'Origin-Host': identity.originHost,
+      'Origin-Realm': identity.originRealm,
+      'Auth-Application-Id': 4,
+      'CC-Request-Type': 1,
       'Error-Message': 'Destination-Host is not this node',
     },
   ])

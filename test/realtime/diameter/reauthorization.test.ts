@@ -38,8 +38,13 @@ function queueOf(more: Partial<ReauthorizationOptions<Wire>> = {}) {
   const learn = (sessionId: string, sid = 10, moment = registry.moment) =>
     registry.learn(
       {
-        ...{ sessionId, origin: ORIGIN, originHost: 'pgw.net', originRealm: 'net' },
-        ...{ aid: 1, sid, connection: WIRE },
+        sessionId,
+        origin: ORIGIN,
+        originHost: 'pgw.net',
+        originRealm: 'net',
+        aid: 1,
+        sid,
+        connection: WIRE,
       },
       moment,
     )
@@ -49,7 +54,12 @@ function queueOf(more: Partial<ReauthorizationOptions<Wire>> = {}) {
     return sent.splice(0)
   }
   return {
-    ...{ registry, queue, time, sent, learn, step },
+    registry,
+    queue,
+    time,
+    sent,
+    learn,
+    step,
     tell(news: SessionNews) {
       queue.take(news)
       return names(step())

@@ -9,8 +9,14 @@ const B: Wire = { name: 'b' }
 
 function route(sessionId: string, more: Partial<SessionRoute<Wire>> = {}): SessionRoute<Wire> {
   return {
-    ...{ sessionId, origin: 'diameter:net/gy', originHost: 'pgw1.net', originRealm: 'net' },
-    ...{ aid: 1, sid: 10, connection: A, ...more },
+    sessionId,
+    origin: 'diameter:net/gy',
+    originHost: 'pgw1.net',
+    originRealm: 'net',
+    aid: 1,
+    sid: 10,
+    connection: A,
+    ...more,
   }
 }
 

@@ -83,7 +83,8 @@ describe.each(KINDS)('a key: %s', (kind) => {
   it('that is refused is logged with its address, without the key, and counted', async () => {
     const lines: string[] = []
     const log = createLogger({
-      ...{ name: 'test', level: 'warn' },
+      name: 'test',
+      level: 'warn',
       destination: { write: (line) => lines.push(line) },
     })
     const counted: unknown[][] = []

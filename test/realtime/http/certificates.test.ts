@@ -58,12 +58,18 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
     const lines: { fields: Record<string, unknown>; text: string }[] = []
     const line = (fields: Record<string, unknown>, text: string) => lines.push({ fields, text })
     const authenticator = createAuthenticator({
-      ...{ checks: [createKeyCheck(peers)], certificates: peers, mustAuthenticate },
-      ...{ isForThisMachine: false, rateLimits: createRateLimits(() => 0), callers: NO_CALLERS },
+      checks: [createKeyCheck(peers)],
+      certificates: peers,
+      mustAuthenticate,
+      isForThisMachine: false,
+      rateLimits: createRateLimits(() => 0),
+      callers: NO_CALLERS,
     })
     const tls = tlsOf(server, { clientCaFile: authority.caFile, clientCertificates: how })
     const { port, arrivals } = await serverOf('native', {
-      ...{ httpServer: 'auto', tls, authenticator },
+      httpServer: 'auto',
+      tls,
+      authenticator,
       metrics: { tls: UNCOUNTED, refused: (...what) => refused.push(what) },
       log: { info: line, warn: line, error: line } as never,
       ...more,
@@ -168,7 +174,9 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
       expect(await send(name, key)).toBe(403)
     }
     expect(refused.map(([peer, cause]) => `${peer} ${cause}`)).toEqual([
-      ...['pgw certificate', 'pgw certificate', 'smsc certificate'],
+      'pgw certificate',
+      'pgw certificate',
+      'smsc certificate',
     ])
     expect(await send('pgw', 'wrong')).toBe(401)
   })

@@ -157,9 +157,13 @@ describe.each(KINDS)('a token: %s', (kind) => {
     const callers = createCallers({
       now: () => ({ clients: clientsNow(), signature: { enabled: true, windowMs: 300_000 } }),
       open: async () => ({
-        ...{ tokens: createTokens(gone).access, used: gone, close: () => away.close() },
+        tokens: createTokens(gone).access,
+        used: gone,
+        close: () => away.close(),
       }),
-      ...{ clock: { nowMs: () => NOW_MS }, elapsedMs: () => 0, log: silent },
+      clock: { nowMs: () => NOW_MS },
+      elapsedMs: () => 0,
+      log: silent,
     })
     const { ask, bodies, refused } = await world(kind, { callers })
     const down = await ask('', bearer(token))

@@ -1,7 +1,7 @@
 /** Servers for clients that come with tokens and signatures, on a Redis of their own. */
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { withClient } from '../../../src/catalog/clients/client-changes.ts'
-import { type Clients, compileClients } from '../../../src/catalog/clients/clients.ts'
+import { type ApiClients, compileClients } from '../../../src/catalog/clients/clients.ts'
 import { createSealer } from '../../../src/catalog/sealing.ts'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
 import {
@@ -79,7 +79,7 @@ export function store(client: object): void {
   scene.list = withClient(scene.list, client, change).list
 }
 
-export function clientsNow(): Clients {
+export function clientsNow(): ApiClients {
   return compileClients(scene.list, sealer)
 }
 
@@ -122,7 +122,10 @@ export async function world(
   const server = await serverOf(kind, { authenticator: accessOf({ callers, mustAuthenticate }) })
   const ask = async (path: string, init: RequestInit = {}) => {
     const answer = await fetch(`${server.url}/realtime${path}`, {
-      ...{ method: 'POST', body: '{}', headers: JSON_TYPE, ...init },
+      method: 'POST',
+      body: '{}',
+      headers: JSON_TYPE,
+      ...init,
     })
     return { status: answer.status, text: await answer.text(), headers: answer.headers }
   }

@@ -12,8 +12,23 @@ import { operationsOf } from '../../support/operations.ts'
 const BYTES = 65_536
 
 it.each([
-  ...['&', '=', '%', '+', '%41', 'a=1&', 'request=&', 'request', 'xrequest=&', 'file_type=&'],
-  ...['&file_type=a', 'file_type=file_type=', 'request=x', ' ', '\n', '{', '&&request=%zz'],
+  '&',
+  '=',
+  '%',
+  '+',
+  '%41',
+  'a=1&',
+  'request=&',
+  'request',
+  'xrequest=&',
+  'file_type=&',
+  '&file_type=a',
+  'file_type=file_type=',
+  'request=x',
+  ' ',
+  '\n',
+  '{',
+  '&&request=%zz',
 ])('nothing but %j', (part) => {
   const work = (bytes: number) => {
     const text = part.repeat(bytes / part.length)

@@ -120,7 +120,10 @@ export function tlsOf(
   more: Partial<HttpTls> = {},
 ): HttpTls {
   return {
-    ...{ minVersion: 'TLSv1.2', ciphers: [], clientCaFile: '', clientCertificates: 'required' },
+    minVersion: 'TLSv1.2',
+    ciphers: [],
+    clientCaFile: '',
+    clientCertificates: 'required',
     ...files,
     ...more,
   }

@@ -24,8 +24,13 @@ dialects.take([JSON.parse(mapped?.document ?? '')])
 
 const nowMs = Date.UTC(2026, 10, 21, 10, 10)
 const limits = {
-  ...{ servicesMax: 32, eventAgeMsMax: 90 * 86_400_000, eventFutureMsMax: 300_000, zone: 'UTC' },
-  ...{ keptFields: [], identifyingFields: [], identifies: () => false },
+  servicesMax: 32,
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 300_000,
+  zone: 'UTC',
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
 }
 
 /** Grants what is asked. */
@@ -80,11 +85,9 @@ function answerTo({ fileType, type, body }: Message): string {
 
 async function chargingServer(kind: Kind) {
   const charge = createCharge({
-    ...{
-      limits,
-      admission: createAdmission({ inFlightMax: 100, reportsBytesMax: 1e6, waitMsMax: 500 }),
-      clock: { nowMs: () => nowMs },
-    },
+    limits,
+    admission: createAdmission({ inFlightMax: 100, reportsBytesMax: 1e6, waitMsMax: 500 }),
+    clock: { nowMs: () => nowMs },
     pool: { submit: (request, done) => void setImmediate(() => done(outcomeOf(request), false)) },
     metrics: { request: () => undefined },
     log: createLogger({ name: 'test', level: 'silent' }),

@@ -27,7 +27,11 @@ afterAll(() => product?.stop())
 describe(`the auditor with every dialect at once, seed ${seed}`, () => {
   it(`agrees with the books after ${SESSIONS} sessions`, async () => {
     const truths = await runWorkload({
-      ...{ seed, port: product.realtimePort, sessions: SESSIONS, clients: 42, dialect: inTurn },
+      seed,
+      port: product.realtimePort,
+      sessions: SESSIONS,
+      clients: 42,
+      dialect: inTurn,
       ...AUDITED,
       patienceMs: 30_000,
     })

@@ -55,39 +55,39 @@ interface Answer {
 class Session {
   number = 0
   last = ''
-  private readonly client: Client
-  private readonly id: string
-  private readonly head: object
+  readonly #client: Client
+  readonly #id: string
+  readonly #head: object
 
   constructor(id: string, head: object, fileType = 'GATEWAY') {
-    this.client = new Client(product.realtimePort, `/realtime/${fileType}`)
-    this.id = id
-    this.head = head
+    this.#client = new Client(product.realtimePort, `/realtime/${fileType}`)
+    this.#id = id
+    this.#head = head
   }
 
   open(): Promise<Answer> {
-    return this.say('OPEN', { ask: MIB })
+    return this.#say('OPEN', { ask: MIB })
   }
 
   more(): Promise<Answer> {
-    return this.say('MORE', { ask: MIB, done: MIB })
+    return this.#say('MORE', { ask: MIB, done: MIB })
   }
 
   async end(done = MIB): Promise<Answer> {
-    const answer = await this.say('END', { done })
-    this.client.close()
+    const answer = await this.#say('END', { done })
+    this.#client.close()
     return answer
   }
 
   /** Once more what was sent last. */
   async again(): Promise<Answer> {
-    const { status, body: text } = await this.client.post(this.last)
+    const { status, body: text } = await this.#client.post(this.last)
     const { head = {}, ...error } = JSON.parse(text)
     return { status, text, code: head.code ?? error.returnCode, form: head.form ?? 0 }
   }
 
-  private say(phase: string, amounts: object): Promise<Answer> {
-    const head = { session: this.id, node: 'n', number: this.number, phase, ...this.head }
+  #say(phase: string, amounts: object): Promise<Answer> {
+    const head = { session: this.#id, node: 'n', number: this.number, phase, ...this.#head }
     this.number += 1
     this.last = JSON.stringify({ head, usage: [{ kind: 'web', ...amounts }] })
     return this.again()

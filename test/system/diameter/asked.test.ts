@@ -72,7 +72,8 @@ async function opened(name: string, index: number, asks = 5, over = link) {
   const say = async (avps: ReturnType<typeof one.initial>, by = over) =>
     (await by.ask(command.creditControl, avps)).named
   return {
-    ...{ answer: answer.named, sid: one.sid },
+    answer: answer.named,
+    sid: one.sid,
     update: (number: number, mib = 5, by = over) =>
       say(one.update(number, { asked: mib, used: 0 }), by),
     end: (number: number, used = 0) => say(one.termination(number, used)),
@@ -116,10 +117,12 @@ describe('a session that is asked to authorize anew', () => {
     await topUp(0)
     const request = await asked('asked;topped')
     expect(request.named).toEqual({
-      ...{ 'Session-Id': 'asked;topped', ...NODE },
-      ...{ 'Destination-Host': GATEWAY['Origin-Host'] },
-      ...{ 'Destination-Realm': GATEWAY['Origin-Realm'] },
-      ...{ 'Auth-Application-Id': 4, 'Re-Auth-Request-Type': 0 },
+      'Session-Id': 'asked;topped',
+      ...NODE,
+      'Destination-Host': GATEWAY['Origin-Host'],
+      'Destination-Realm': GATEWAY['Origin-Realm'],
+      'Auth-Application-Id': 4,
+      'Re-Auth-Request-Type': 0,
       'Origin-State-Id': expect.any(Number),
     })
     expect(await session.update(1, 2 * ALL)).toMatchObject(granted(ALL + PER_UNIT))
@@ -194,7 +197,8 @@ describe('a session that is to end', () => {
     const request = await asked('asked;released')
     expect(request.command).toBe(command.abortSession)
     expect(request.named).toMatchObject({
-      ...{ ...NODE, 'Auth-Application-Id': 4 },
+      ...NODE,
+      'Auth-Application-Id': 4,
       'Destination-Host': GATEWAY['Origin-Host'],
     })
     expect(await session.end(1, 2)).toMatchObject({ 'Result-Code': 2001 })

@@ -102,7 +102,8 @@ describe('a session without services', () => {
 
 describe('services of one rating group', () => {
   const of = (identifier: number, more: NamedAvps): NamedAvps => ({
-    ...{ 'Rating-Group': 20, 'Service-Identifier': identifier },
+    'Rating-Group': 20,
+    'Service-Identifier': identifier,
     ...more,
   })
   const octets = (mib: number) => ({ 'CC-Total-Octets': mib * MIB })

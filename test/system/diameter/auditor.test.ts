@@ -33,7 +33,10 @@ describe(`the auditor over Diameter, seed ${seed}`, () => {
   it(`agrees with the books after ${SESSIONS} sessions`, async () => {
     const wire = diameterWire(() => product.diameterPort, CUT_PERCENT)
     const truths = await runWorkload({
-      ...{ seed, port: product.realtimePort, sessions: SESSIONS, clients: 32 },
+      seed,
+      port: product.realtimePort,
+      sessions: SESSIONS,
+      clients: 32,
       dialect: (index) => (index % 8 === 7 ? plainJson : wire),
       ...AUDITED,
       patienceMs: 30_000,

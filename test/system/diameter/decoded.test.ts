@@ -31,7 +31,9 @@ const [payer, exhausted, topped, released, ending] = [0, 1, 2, 3, 4].map(
 const first = (name: string, more: NamedAvps) => creditControl(name, 'initial', 0, more)
 const event = (name: string, action: number, number = 0) =>
   creditControl(name, 'event', number, {
-    ...{ 'Service-Context-Id': SMS, 'Requested-Action': action, ...subscription(payer) },
+    'Service-Context-Id': SMS,
+    'Requested-Action': action,
+    ...subscription(payer),
     'Requested-Service-Unit': { 'CC-Service-Specific-Units': 2 },
   })
 const without = (name: string, avps: NamedAvps): NamedAvps =>

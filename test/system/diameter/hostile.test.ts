@@ -49,7 +49,8 @@ const port = () => node.product.diameterPort
 
 beforeAll(async () => {
   const environment = {
-    ...{ ...NODE_SETTINGS, ...FAST_EXPIRY },
+    ...NODE_SETTINGS,
+    ...FAST_EXPIRY,
     TOLLGATE_DIAMETER_OUTPUT_BYTES_MAX: '65536',
     TOLLGATE_DIAMETER_WATCHDOG_MS: '1500',
     TOLLGATE_DIAMETER_CAPABILITIES_TIMEOUT_MS: '60000',
@@ -70,7 +71,8 @@ const ccr = (avps: NamedAvps, id: number) => requestBytes(command.creditControl,
 /** An event of its own name. */
 function event(name: string, index: number, action = 0): NamedAvps {
   return creditControl(name, 'event', 0, {
-    ...{ 'Service-Context-Id': '32274@3gpp.org', 'Requested-Action': action },
+    'Service-Context-Id': '32274@3gpp.org',
+    'Requested-Action': action,
     ...subscription(FIRST_SID + index),
     'Requested-Service-Unit': { 'CC-Service-Specific-Units': 1 },
   })

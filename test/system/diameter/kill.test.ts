@@ -43,7 +43,10 @@ describe(`kill -9 under a load of Diameter, seed ${seed}`, () => {
       let isKilling = true
       let finished = 0
       const workload = runWorkload({
-        ...{ seed: seed + round, port: product.realtimePort, sessions: SESSIONS, clients: 24 },
+        seed: seed + round,
+        port: product.realtimePort,
+        sessions: SESSIONS,
+        clients: 24,
         ...AUDITED,
         dialect: (index) => (index % 8 === 7 ? plainJson : wire),
         patienceMs: 60_000,

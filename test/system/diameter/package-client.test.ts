@@ -72,10 +72,15 @@ describe('the package diameter as a client', () => {
       ...service(5, 0),
     ])
     expect(opened).toMatchObject({
-      ...{ ...NODE, 'Session-Id': 'package;1', 'Result-Code': SUCCESS, isError: false },
-      ...{ 'CC-Request-Type': 'INITIAL_REQUEST', 'CC-Request-Number': 0 },
+      ...NODE,
+      'Session-Id': 'package;1',
+      'Result-Code': SUCCESS,
+      isError: false,
+      'CC-Request-Type': 'INITIAL_REQUEST',
+      'CC-Request-Number': 0,
       'Multiple-Services-Credit-Control': {
-        ...{ 'Result-Code': SUCCESS, 'Rating-Group': 20 },
+        'Result-Code': SUCCESS,
+        'Rating-Group': 20,
         'Granted-Service-Unit': { 'CC-Total-Octets': 5 * MIB },
       },
     })
@@ -98,7 +103,8 @@ describe('the package diameter as a client', () => {
     const sid = FIRST_SID + 1
     const debited = await event('package;e1', 0, 'DIRECT_DEBITING', 3)
     expect(debited).toMatchObject({
-      ...{ 'Result-Code': SUCCESS, 'CC-Request-Type': 'EVENT_REQUEST' },
+      'Result-Code': SUCCESS,
+      'CC-Request-Type': 'EVENT_REQUEST',
       'Granted-Service-Unit': { 'CC-Service-Specific-Units': 3 },
     })
     expect(await node.moneyOf(sid)).toEqual(paid(3 * SMS_PRICE))
@@ -142,7 +148,9 @@ describe('the package diameter as a client', () => {
     expect(await tollgate(node.product, add)).toMatchObject({ code: 0 })
     await waitUntil('a request of the node', () => client.asked.length > 0)
     expect(client.asked[0]).toMatchObject({
-      ...{ command: 'Re-Auth', 'Session-Id': 'package;4', ...NODE },
+      command: 'Re-Auth',
+      'Session-Id': 'package;4',
+      ...NODE,
       'Re-Auth-Request-Type': 'AUTHORIZE_ONLY',
     })
     await ask('package;4', 'TERMINATION_REQUEST', 1, service(0, 0))

@@ -44,7 +44,9 @@ export async function openRaw(port: number): Promise<RawLink> {
   })
   await once(socket, 'connect')
   return {
-    ...{ socket, messages, closed },
+    socket,
+    messages,
+    closed,
     received: (count) =>
       new Promise((resolve) => {
         waiting.push({ count, resolve })
@@ -56,7 +58,11 @@ export async function openRaw(port: number): Promise<RawLink> {
 /** CER, with a hop-by-hop identifier of 1. */
 export function capabilities(identity: Identity): Buffer {
   return writeMessage({
-    ...{ flags: flags.request, command: command.capabilitiesExchange, application: 0 },
-    ...{ hopByHopId: 1, endToEndId: 1, avps: wireAvps(capabilitiesOf(identity)) },
+    flags: flags.request,
+    command: command.capabilitiesExchange,
+    application: 0,
+    hopByHopId: 1,
+    endToEndId: 1,
+    avps: wireAvps(capabilitiesOf(identity)),
   })
 }

@@ -42,7 +42,8 @@ async function event(
 ) {
   const avps = creditControl(sessionId, 'event', number, {
     ...subscription(FIRST_SID + index),
-    ...{ 'Requested-Action': action, 'Service-Context-Id': context },
+    'Requested-Action': action,
+    'Service-Context-Id': context,
     ...more,
   })
   return (await link.ask(command.creditControl, avps)).named
@@ -56,7 +57,9 @@ const euros = (digits: number, exponent: number) => ({
 
 const moneyOf = (index: number) => node.moneyOf(FIRST_SID + index)
 const has = (credited: number, spent: number) => ({
-  ...{ credited: MONEY + credited, spent, reserved: 0 },
+  credited: MONEY + credited,
+  spent,
+  reserved: 0,
   free: MONEY + credited - spent,
 })
 
@@ -79,7 +82,8 @@ describe('REFUND_ACCOUNT', () => {
   it('credits money and units that no event took, once, at whatever time', async () => {
     const money = await event(0, 'refund;money', 0, REFUND, units(euros(25, -1)))
     expect(money).toMatchObject({
-      ...{ 'Result-Code': 2001, 'CC-Request-Type': 4 },
+      'Result-Code': 2001,
+      'CC-Request-Type': 4,
       'Granted-Service-Unit': {
         'CC-Money': { 'Unit-Value': { 'Value-Digits': 25, Exponent: -1 } },
       },
@@ -89,7 +93,9 @@ describe('REFUND_ACCOUNT', () => {
     expect(await moneyOf(0)).toEqual(has(2_500_000, 0))
     expect(await linesOf('refund;money', 1)).toMatchObject([
       {
-        ...{ usaget: 'money', usagev: -2_500_000, aprice: -2.5 },
+        usaget: 'money',
+        usagev: -2_500_000,
+        aprice: -2.5,
         payments: [{ cost: -2.5, cost_micros: -2_500_000, credited: true }],
       },
     ])
@@ -109,7 +115,8 @@ describe('REFUND_ACCOUNT', () => {
     expect(data).toMatchObject({
       'Result-Code': 2001,
       'Multiple-Services-Credit-Control': {
-        ...{ 'Rating-Group': 20, 'Result-Code': 2001 },
+        'Rating-Group': 20,
+        'Result-Code': 2001,
         'Granted-Service-Unit': { 'CC-Total-Octets': 5 * MIB },
       },
     })
@@ -151,7 +158,8 @@ describe('REFUND_ACCOUNT', () => {
   it('is denied beyond the limit, and where nothing is left', async () => {
     const most = await event(5, 'refund;most', 0, REFUND, units(euros(1001, -1)))
     expect(most).toMatchObject({
-      ...{ 'Result-Code': 5003, 'CC-Request-Number': 0 },
+      'Result-Code': 5003,
+      'CC-Request-Number': 0,
       'Error-Message': 'Refund is more than may be refunded',
     })
     expect(await event(5, 'refund;all', 0, REFUND, units(euros(100, 0)))).toMatchObject({
@@ -164,7 +172,8 @@ describe('REFUND_ACCOUNT', () => {
     })
     await event(6, 'refund;left', 2, REFUND, messages(2))
     expect(await event(6, 'refund;left', 3, REFUND, messages(1))).toMatchObject({
-      ...{ 'Result-Code': 5012, 'Error-Message': 'Nothing to refund' },
+      'Result-Code': 5012,
+      'Error-Message': 'Nothing to refund',
     })
     expect(await event(6, 'refund;none', 0, REFUND, {})).toMatchObject({ 'Result-Code': 5002 })
     expect(await moneyOf(6)).toEqual(has(0, 0))

@@ -53,7 +53,9 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     expect(asked.named).toMatchObject(RELAY)
     const answer = await arrived(fromNode, command.capabilitiesExchange, 'answer')
     expect(answer.named).toMatchObject({
-      ...{ ...NODE, 'Result-Code': 2001, 'Auth-Application-Id': 4 },
+      ...NODE,
+      'Result-Code': 2001,
+      'Auth-Application-Id': 4,
       'Host-IP-Address': '127.0.0.1',
     })
   })
@@ -62,8 +64,13 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     const session = dataSession('gateway;relay;1', 0)
     const opened = await ask(session.initial(5))
     expect(opened.named).toMatchObject({
-      ...{ 'Session-Id': 'gateway;relay;1', 'Result-Code': 2001, ...NODE, ...granted(5) },
-      ...{ 'Auth-Application-Id': 4, 'CC-Request-Type': 1, 'CC-Request-Number': 0 },
+      'Session-Id': 'gateway;relay;1',
+      'Result-Code': 2001,
+      ...NODE,
+      ...granted(5),
+      'Auth-Application-Id': 4,
+      'CC-Request-Type': 1,
+      'CC-Request-Number': 0,
     })
     expect(opened.flags).toBe(flags.proxiable)
     expect(await node.moneyOf(session.sid)).toEqual(money(0, 5))
@@ -131,9 +138,13 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     expect(await tollgate(node.product, [...add, '--amount', '1'])).toMatchObject({ code: 0 })
     const asked = await gateway.receives(command.reAuth, 'request')
     expect(asked.named).toMatchObject({
-      ...{ 'Session-Id': 'gateway;relay;4', ...NODE, 'Route-Record': NODE['Origin-Host'] },
-      ...{ 'Destination-Realm': CLIENT_REALM, 'Destination-Host': GATEWAY['Origin-Host'] },
-      ...{ 'Auth-Application-Id': 4, 'Re-Auth-Request-Type': 0 },
+      'Session-Id': 'gateway;relay;4',
+      ...NODE,
+      'Route-Record': NODE['Origin-Host'],
+      'Destination-Realm': CLIENT_REALM,
+      'Destination-Host': GATEWAY['Origin-Host'],
+      'Auth-Application-Id': 4,
+      'Re-Auth-Request-Type': 0,
     })
     const answer = await arrived(connection(1).fromRelay, command.reAuth, 'answer')
     expect(answer.named).toMatchObject({ 'Session-Id': 'gateway;relay;4', 'Result-Code': 2001 })
@@ -142,7 +153,9 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     await ask(session.termination(2, 0))
     const paid = money(5, 0)
     expect(await node.moneyOf(session.sid)).toEqual({
-      ...{ ...paid, credited: paid.credited + 1_000_000, free: paid.free + 1_000_000 },
+      ...paid,
+      credited: paid.credited + 1_000_000,
+      free: paid.free + 1_000_000,
     })
   })
 

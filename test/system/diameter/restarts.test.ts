@@ -33,7 +33,8 @@ afterAll(async () => {
 type Said = Identity & { 'Origin-State-Id'?: number }
 
 const client = (name: string, stateId?: number): Said => ({
-  ...{ 'Origin-Host': `${name}.${REALM}`, 'Origin-Realm': REALM },
+  'Origin-Host': `${name}.${REALM}`,
+  'Origin-Realm': REALM,
   ...(stateId !== undefined && { 'Origin-State-Id': stateId }),
 })
 

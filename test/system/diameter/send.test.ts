@@ -47,7 +47,9 @@ describe('tollgate diameter send', () => {
     expect(session).toMatchObject({ code: 0, stderr: '' })
     const [opened, ended] = answersIn(session.stdout)
     expect(opened).toMatchObject({
-      ...{ 'Result-Code': 2001, 'CC-Request-Type': 1, 'Origin-Realm': 'localdomain' },
+      'Result-Code': 2001,
+      'CC-Request-Type': 1,
+      'Origin-Realm': 'localdomain',
       'Multiple-Services-Credit-Control': [
         { 'Rating-Group': 10, 'Granted-Service-Unit': { 'CC-Total-Octets': 1_048_576 } },
         { 'Rating-Group': 20, 'Result-Code': 2001 },

@@ -38,7 +38,10 @@ beforeAll(async () => {
   node = await startNode({ subscribers: 8, environment: settings(HOSTS[0]) })
   const { redisUrl, mongoUrl, database } = node.product
   other = await startProduct({
-    ...{ redisUrl, mongoUrl, database, environment: settings(HOSTS[1]) },
+    redisUrl,
+    mongoUrl,
+    database,
+    environment: settings(HOSTS[1]),
   })
   await Promise.all([node.product.start('realtime'), other.start('realtime')])
   const connect = (port: number) => connectLink({ port, identity: GATEWAY })
@@ -130,7 +133,8 @@ describe('a session', () => {
     expect(await tollgate(node.product, add)).toMatchObject({ code: 0 })
     const request = await links[1].receives(command.reAuth, 'request')
     expect(request.named).toMatchObject({
-      ...{ 'Session-Id': 'nodes;moves', 'Origin-Host': HOSTS[1] },
+      'Session-Id': 'nodes;moves',
+      'Origin-Host': HOSTS[1],
       'Origin-Realm': NODE['Origin-Realm'],
     })
     expect((await ask(1, termination(6, 1))).named).toMatchObject({ 'Result-Code': 2001 })
@@ -143,7 +147,9 @@ describe('an event without a number', () => {
     const sid = FIRST_SID + 4
     const eventOf = (name: string) => {
       const { 'CC-Request-Number': _number, ...event } = creditControl(name, 'event', 0, {
-        ...{ 'Service-Context-Id': '32274@3gpp.org', 'Requested-Action': 0, ...subscription(sid) },
+        'Service-Context-Id': '32274@3gpp.org',
+        'Requested-Action': 0,
+        ...subscription(sid),
         'Requested-Service-Unit': { 'CC-Service-Specific-Units': 2 },
       })
       return event

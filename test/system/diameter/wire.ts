@@ -64,23 +64,25 @@ export function answerOf(bytes: Buffer): NamedAvps {
 
 /** One connection of the workload. `cutPercent` of the requests lose theirs before the answer. */
 class WireElement {
-  private readonly client: DiameterClient
-  private readonly cuts: () => boolean
+  readonly #client: DiameterClient
+  readonly #cuts: () => boolean
 
   constructor(port: number, cuts: () => boolean) {
-    this.client = new DiameterClient({ port, ...CLIENT })
-    this.cuts = cuts
+    this.#client = new DiameterClient({ port, ...CLIENT })
+    this.#cuts = cuts
   }
 
   /** As the client for HTTP does it; the text is hexadecimal, without the identifiers. */
   async post(body: string): Promise<{ status: number; body: string }> {
     const message = JSON.parse(body) as NamedAvps
     try {
-      if (this.cuts()) {
-        await this.client.sendAndCut(creditControl(message))
+      if (this.#cuts()) {
+        await this.#client.sendAndCut(creditControl(message))
         throw new ConnectionLostError('connection was cut')
       }
-      const answer = await this.client.send(creditControl(message, { retransmitted: this.cuts() }))
+      const answer = await this.#client.send(
+        creditControl(message, { retransmitted: this.#cuts() }),
+      )
       const status = answerOf(answer)['Result-Code'] === TOO_BUSY ? 503 : 200
       return { status, body: withoutIds(answer).toString('hex') }
     } catch (error) {
@@ -91,7 +93,7 @@ class WireElement {
   }
 
   close(): void {
-    this.client.close()
+    this.#client.close()
   }
 }
 

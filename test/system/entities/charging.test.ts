@@ -70,7 +70,10 @@ async function createCatalogue(): Promise<void> {
   })
   await done('services/create', {
     update: {
-      ...{ ...since, name: 'FILMS', price: PREPAID_PLAN.price, prorated: false },
+      ...since,
+      name: 'FILMS',
+      price: PREPAID_PLAN.price,
+      prorated: false,
       recurrence: PREPAID_PLAN.recurrence,
       include: { groups: { FILMS: { value: 70, usage_types: { film: {} } } } },
     },
@@ -166,7 +169,9 @@ describe('another price', () => {
   it.each([
     { action: 'closeandnew', price: 0.002, gets: 5_000, from: () => ({}) },
     {
-      ...{ action: 'permanentchange', price: 0.004, gets: 2_500 },
+      action: 'permanentchange',
+      price: 0.004,
+      gets: 2_500,
       from: () => ({ from: new Date().toISOString() }),
     },
   ])('by $action is that of new sessions and of open ones', async (one) => {

@@ -61,9 +61,15 @@ async function createAll(): Promise<Truth> {
     sids.push((await createSubscriber(client, accounts[index] as number, fields)).sid)
   }
   return {
-    ...{ own, accounts, sids, topUps: [], unanswered: 0, written: 0 },
-    ...{ shared: new Map(SHARED.map((key) => [key, []])) },
-    ...{ credited: new Map(), created: new Map() },
+    own,
+    accounts,
+    sids,
+    topUps: [],
+    unanswered: 0,
+    written: 0,
+    shared: new Map(SHARED.map((key) => [key, []])),
+    credited: new Map(),
+    created: new Map(),
   }
 }
 
@@ -84,7 +90,9 @@ async function chainOf(
   const found = await documents.find({ ...filter, deleted: { $ne: true } } as object).toArray()
   return found
     .map(({ _id, from, to, ...rest }) => ({
-      ...{ id: _id.toHexString(), fromMs: from.getTime(), toMs: to.getTime() },
+      id: _id.toHexString(),
+      fromMs: from.getTime(),
+      toMs: to.getTime(),
       description: (rest as Fields)['description'],
     }))
     .sort((a, b) => a.fromMs - b.fromMs)

@@ -26,7 +26,7 @@ afterAll(() => product?.stop())
 const GONE = { holder: { host: 'elsewhere', pid: 1, instance: 'gone' }, expires: new Date(0) }
 
 function lockOf(chain: string, change: Fields): Fields {
-  return { ...{ _id: chain, group: chain, first: chain, token: 't' }, ...GONE, change }
+  return { _id: chain, group: chain, first: chain, token: 't', ...GONE, change }
 }
 
 /** Leaves a closeandnew of a rate of which so many of its two writes are done. */
@@ -94,7 +94,9 @@ describe('a change that was cut off', () => {
     }
     await waitUntil('it to live', async () => (await health('live')).includes('live'))
     expect(JSON.parse(await health('ready'))).toMatchObject({
-      ...{ status: 'unavailable', mongo: 'unavailable', changes: 'unfinished' },
+      status: 'unavailable',
+      mongo: 'unavailable',
+      changes: 'unfinished',
     })
     await product.start('mongo')
     await ready

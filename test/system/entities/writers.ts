@@ -74,10 +74,7 @@ export async function writeUntilCut(
   }
 }
 
-const WRITES = [
-  ...[changeOwn, changeOwn, changeShared, create],
-  ...[topUp, topUp, topUp, topUp, move, move],
-]
+const WRITES = [changeOwn, changeOwn, changeShared, create, topUp, topUp, topUp, topUp, move, move]
 
 interface Write {
   client: EntityClient
@@ -149,7 +146,8 @@ export async function repeatTopUp(
   const { sid, key } = one
   const query = { sid, pp_includes_external_id: 1 }
   const { status, details } = await client.call('balances/update', {
-    ...{ query, key },
+    query,
+    key,
     update: { value: -1 },
   })
   if (status !== 1 || details !== true) return false

@@ -36,23 +36,23 @@ afterAll(() => node?.stop())
 class Element {
   readonly truth: SessionTruth
   reports = 0
-  private readonly client: Client
-  private readonly session: ReturnType<typeof session>
+  readonly #client: Client
+  readonly #session: ReturnType<typeof session>
 
   constructor(port: number, sid: number) {
     const sessionId = `backlog-${sid}`
-    this.client = new Client(port)
-    this.session = session(sessionId, sid)
+    this.#client = new Client(port)
+    this.#session = session(sessionId, sid)
     this.truth = { ...sessionTruth({ sessionId, aid: 0, sid }), opened: true }
   }
 
   open(): Promise<Reply> {
-    return node.insist(this.session.start())
+    return node.insist(this.#session.start())
   }
 
   async report(kind: 'update' | 'release'): Promise<void> {
     this.reports += 1
-    const returnCode = await this.ask(this.session[kind](this.reports))
+    const returnCode = await this.#ask(this.#session[kind](this.reports))
     if (returnCode !== 1) this.truth.complaints.push(`${kind} ${this.reports}: ${returnCode}`)
   }
 
@@ -63,12 +63,12 @@ class Element {
   /** Releases, and gives what must be on the lines. */
   async end(): Promise<SessionTruth> {
     await this.report('release')
-    this.client.close()
+    this.#client.close()
     return { ...this.truth, ...used(this.reports) }
   }
 
-  private async ask(body: object): Promise<number> {
-    return JSON.parse((await this.client.post(JSON.stringify(body))).body).returnCode
+  async #ask(body: object): Promise<number> {
+    return JSON.parse((await this.#client.post(JSON.stringify(body))).body).returnCode
   }
 }
 
@@ -125,7 +125,9 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
     expect(refusal.desc).toMatch(/the recorder's backlog takes \d+ % of the memory of Redis/)
     expect(await percentNow()).toBeGreaterThan(60)
     expect(await send(session('refused', late).start())).toMatchObject({
-      ...{ status: 503, returnCode: -90, headers: { 'retry-after': '1' } },
+      status: 503,
+      returnCode: -90,
+      headers: { 'retry-after': '1' },
     })
     expect(await moneyOf(late)).toEqual(money(1, 0))
 

@@ -68,7 +68,11 @@ export async function startFaultyNode(
   }
   const send = (body: Fields) => post(realtime.port, body)
   return {
-    ...{ node, realtime, config, clock, send },
+    node,
+    realtime,
+    config,
+    clock,
+    send,
     insist: (body) => insistOn(() => send(body)),
     arm: (fault) => note('fault.json', fault),
     stepClock(ms) {

@@ -19,7 +19,9 @@ const USED = { usaget: 'data', used_usagev: MIB }
 /** The requests of one session: each reports one MiB and asks for the next. */
 export function session(session_id: string, sid: number) {
   const later = (kind: string, request_num: number, more: Fields) => ({
-    ...{ record_type: `${kind}_request`, session_id, request_num },
+    record_type: `${kind}_request`,
+    session_id,
+    request_num,
     ...more,
   })
   return {

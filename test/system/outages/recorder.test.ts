@@ -100,7 +100,10 @@ describe('a recorder that is 100,000 commits behind', () => {
     expect(found.get('meanwhile')).toMatchObject({ aprice_micros: (updates + 1) * MIB_PRICE })
     for (const sid of sids) {
       expect(found.get(`session-${sid}`)).toMatchObject({
-        ...{ sid, aid: aidOf(sid), v: reports, usagev: reports * MILLION },
+        sid,
+        aid: aidOf(sid),
+        v: reports,
+        usagev: reports * MILLION,
         aprice_micros: reports * PRICE,
       })
       const { state } = await scene.owner(sid)

@@ -21,7 +21,7 @@ export async function countRequest(
 }
 
 /** Wrong secrets under a name from an address, whether there is such a client or not. */
-export interface Attempts {
+export interface ClientAttempts {
   /** Throws `OAuthError` 429 while the name has to wait there, even with the right secret. */
   check(): Promise<void>
   failed(): Promise<void>
@@ -33,7 +33,7 @@ export function attemptsOf(
   { lockout }: SecuritySettings,
   client: string,
   address: string,
-): Attempts {
+): ClientAttempts {
   const who = createHash('sha256')
     .update(JSON.stringify([client, networkOf(address)]))
     .digest('hex')

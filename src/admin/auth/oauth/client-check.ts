@@ -1,6 +1,6 @@
 /** Whether a client is who it says. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Client } from '../../../catalog/clients/clients.ts'
+import type { ApiClient } from '../../../catalog/clients/clients.ts'
 import type { SecuritySettings } from '../../../catalog/security-settings.ts'
 import type { Asked } from './asked.ts'
 import { attemptsOf } from './attempts.ts'
@@ -18,7 +18,7 @@ export async function authenticateClient(
   { keys, settings, clients, clock }: OAuthDeps,
   { clientId, clientSecret, address }: Asked,
   security: SecuritySettings,
-): Promise<Client> {
+): Promise<ApiClient> {
   if (clientId === '' || clientSecret === '') {
     throw new OAuthError('invalid_client', 'The client credentials are missing')
   }

@@ -1,6 +1,6 @@
 /** What OAuth 2.0 works with. */
-import type { Clients } from '../../../catalog/clients/clients.ts'
-import type { Setting } from '../../../catalog/current-settings.ts'
+import type { ApiClients } from '../../../catalog/clients/clients.ts'
+import type { StoredSetting } from '../../../catalog/current-settings.ts'
 import type { Tokens } from '../../../store/tokens.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { UserCheck } from '../checks.ts'
@@ -31,7 +31,7 @@ export type VerifyUser = (
 
 export interface OAuthDeps extends AuthDeps {
   /** Made once by `clientsSetting`. */
-  readonly clients: Setting<Clients>
+  readonly clients: StoredSetting<ApiClients>
   readonly tokens: Tokens
   readonly users: UserCheck
   readonly verifyUser: VerifyUser

@@ -1,5 +1,5 @@
 /** One request for a token. */
-import type { Client } from '../../../catalog/clients/clients.ts'
+import type { ApiClient } from '../../../catalog/clients/clients.ts'
 import type { SecuritySettings } from '../../../catalog/security-settings.ts'
 import type { Asked } from './asked.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
@@ -10,5 +10,5 @@ export interface TokenRequest {
   readonly grant: string
   readonly security: SecuritySettings
   /** Once it is known. */
-  client: Client | null
+  client: ApiClient | null
 }

@@ -1,7 +1,7 @@
 /** What the audit has of tokens: who got them, who was refused; never a token or a secret. */
 import type { Actor } from '../../../catalog/actor.ts'
 import type { AuditEntry } from '../../../catalog/audit/audit.ts'
-import type { Client } from '../../../catalog/clients/clients.ts'
+import type { ApiClient } from '../../../catalog/clients/clients.ts'
 import type { TokenHolder } from '../../../store/tokens.ts'
 import type { OAuthError, OAuthErrorCode } from './errors.ts'
 import type { TokenRequest } from './token-request.ts'
@@ -54,7 +54,7 @@ export async function recordRefused(request: TokenRequest, { error }: OAuthError
 }
 
 /** The client that the request names, without having proved to be it. */
-async function namedClient({ deps, asked }: TokenRequest): Promise<Client | null> {
+async function namedClient({ deps, asked }: TokenRequest): Promise<ApiClient | null> {
   if (asked.clientId === '') return null
   return (await deps.settings.of(deps.clients)).byName(asked.clientId, deps.clock.nowMs())
 }

@@ -38,7 +38,9 @@ export async function withLdap<Result>(
   const { timeout_ms: timeoutMs, url } = settings
   const isTls = url.startsWith('ldaps:')
   const client = new Client({
-    ...{ url, timeout: timeoutMs, connectTimeout: timeoutMs },
+    url,
+    timeout: timeoutMs,
+    connectTimeout: timeoutMs,
     // With these options the client would speak TLS from the start, whatever the URL.
     ...(isTls ? { tlsOptions: tlsOptionsOf(settings) } : {}),
   })

@@ -4,7 +4,7 @@ import { ASSERTION } from './saml-envelope.ts'
 import { SamlRefusedError } from './saml-refused.ts'
 import { childrenOf, type XmlElement } from './xml-tree.ts'
 
-export interface Claims {
+export interface SamlAttributes {
   readonly assertionId: string
   readonly username: string
   /** Of the attribute that gives roles. */
@@ -27,7 +27,7 @@ export function claimsOf(
   inResponseTo: string | null,
   settings: SamlSettings,
   nowMs: number,
-): Claims {
+): SamlAttributes {
   if (assertion.name !== 'Assertion' || assertion.namespace !== ASSERTION) {
     throw new SamlRefusedError('what is signed is no assertion')
   }

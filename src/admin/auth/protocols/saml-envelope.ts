@@ -12,7 +12,7 @@ const DSIG = 'http://www.w3.org/2000/09/xmldsig#'
 const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 
-export interface Envelope {
+export interface SamlEnvelope {
   readonly isResponseSigned: boolean
   readonly isAssertionSigned: boolean
   /** Of the response, which may not be signed; the assertion must say the same. */
@@ -36,7 +36,7 @@ const ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Throws `SamlRefusedError`. */
-export function checkEnvelope(response: XmlElement): Envelope {
+export function checkEnvelope(response: XmlElement): SamlEnvelope {
   const all = [...elementsIn(response)]
   const named = (name: string) => all.filter((element) => element.name === name)
   if (response.name !== 'Response' || response.namespace !== PROTOCOL) refuse('it is no response')
@@ -58,7 +58,8 @@ export function checkEnvelope(response: XmlElement): Envelope {
   const signatures = Number(isResponseSigned) + Number(isAssertionSigned)
   if (named('Signature').length !== signatures) refuse('a signature is where none belongs')
   return {
-    ...{ isResponseSigned, isAssertionSigned },
+    isResponseSigned,
+    isAssertionSigned,
     inResponseTo: response.attributes.get('InResponseTo') ?? null,
     destination: response.attributes.get('Destination') ?? null,
   }

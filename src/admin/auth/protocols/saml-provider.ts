@@ -2,11 +2,11 @@
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml'
 import { pemOf } from '../../../catalog/auth-rules.ts'
 import type { SamlSettings } from '../../../catalog/auth-settings.ts'
-import type { Envelope } from './saml-envelope.ts'
+import type { SamlEnvelope } from './saml-envelope.ts'
 import { SamlRefusedError } from './saml-refused.ts'
 import { readXml, type XmlElement } from './xml-tree.ts'
 
-type Signed = Pick<Envelope, 'isResponseSigned' | 'isAssertionSigned'>
+type Signed = Pick<SamlEnvelope, 'isResponseSigned' | 'isAssertionSigned'>
 
 /** Where the browser goes to log in, with a request of this id. */
 export function requestUrl(settings: SamlSettings, requestId: string): Promise<string> {
@@ -43,7 +43,9 @@ export async function signedAssertion(
 function libraryFor(settings: SamlSettings, requestId?: string, signed?: Signed): SAML {
   const { entry_point: entryPoint, issuer, callback_url: callbackUrl } = settings
   return new SAML({
-    ...{ entryPoint, issuer, callbackUrl },
+    entryPoint,
+    issuer,
+    callbackUrl,
     idpCert: settings.idp_certs.map((cert) => pemOf(cert) ?? ''),
     identifierFormat: settings.name_id_format ?? null,
     // How somebody logs in is the provider's business: many have more than passwords.

@@ -11,7 +11,7 @@ import type { SamlSettings } from '../../../catalog/auth-settings.ts'
 import { errorHandler } from '../../entities/answer.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import { createRefusalTrail } from '../refusal-trail.ts'
-import type { Sessions, SessionUser } from '../sessions.ts'
+import type { LoginSessions, SessionUser } from '../sessions.ts'
 import { createSaml, REQUEST_MS, type Saml, type SamlLogin } from './saml.ts'
 import { metadataOf } from './saml-provider.ts'
 import { SamlRefusedError } from './saml-refused.ts'
@@ -19,7 +19,7 @@ import { SamlRefusedError } from './saml-refused.ts'
 export type SamlDeps = Pick<AuthDeps, 'keys' | 'settings' | 'audit' | 'clock' | 'log'>
 
 export interface SamlSessions {
-  readonly sessions: Pick<Sessions, 'open'>
+  readonly sessions: Pick<LoginSessions, 'open'>
   /** Sets the cookie of a session. */
   setCookie(reply: FastifyReply, request: FastifyRequest, value: string): void
   /** Throws, as an `ApiError`, if the address asks too often. */

@@ -6,7 +6,7 @@ import type { AuthDeps } from '../auth-deps.ts'
 import type { SessionUser } from '../sessions.ts'
 import { rolesOf } from './roles.ts'
 import { claimsOf } from './saml-assertion.ts'
-import { checkEnvelope, type Envelope } from './saml-envelope.ts'
+import { checkEnvelope, type SamlEnvelope } from './saml-envelope.ts'
 import { requestUrl, signedAssertion } from './saml-provider.ts'
 import { SamlRefusedError } from './saml-refused.ts'
 import { readXml } from './xml-tree.ts'
@@ -114,7 +114,7 @@ function notWaiting(): SamlRefusedError {
 function openEnvelope(
   provider: SamlSettings,
   response: string,
-): { text: string; envelope: Envelope } {
+): { text: string; envelope: SamlEnvelope } {
   const text = textOf(response)
   const envelope = checkEnvelope(readXml(text))
   const { destination, inResponseTo } = envelope

@@ -2,7 +2,7 @@
  * An account is there when its first subscriber begins (spec/entity-api.md 3.2): where it is not,
  * its first revision begins with the subscriber.
  */
-import type { Decision } from '../../../catalog/chains/change.ts'
+import type { ChangeDecision } from '../../../catalog/chains/change.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import type { EntityStores } from '../entity-request.ts'
@@ -14,9 +14,9 @@ const ACCOUNT = { name: 'accounts', store: 'subscribers' } as CollectionDefiniti
 
 export async function addAccountBefore<T>(
   { catalog, config }: EntityStores,
-  decision: Decision<T>,
+  decision: ChangeDecision<T>,
   subscriber: RawDocument,
-): Promise<Decision<T>> {
+): Promise<ChangeDecision<T>> {
   const filter = { type: 'account', aid: subscriber['aid'], ...NOT_DELETED }
   const revisions = await findDocuments(catalog, ACCOUNT, filter, 1000)
   const draft = new Draft(revisions)

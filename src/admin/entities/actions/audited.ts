@@ -1,8 +1,8 @@
 /** What is recorded of a write of revisions (spec/entity-api.md 6). */
-import type { Decision } from '../../../catalog/chains/change.ts'
+import type { ChangeDecision } from '../../../catalog/chains/change.ts'
 import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { Step } from '../../../catalog/store-steps.ts'
+import type { RevisionWrite } from '../../../catalog/store-steps.ts'
 import type { ActionName } from '../definition.ts'
 import type { WriteRequest } from '../entity-request.ts'
 
@@ -12,15 +12,15 @@ import type { WriteRequest } from '../entity-request.ts'
  * null: of a `create`), and neighbours as an `update` of theirs.
  */
 export function audited<T>(
-  decision: Decision<T>,
+  decision: ChangeDecision<T>,
   { definition, actor }: Pick<WriteRequest, 'definition' | 'actor'>,
   action: ActionName,
   target: RawDocument | null,
-): Decision<T> {
+): ChangeDecision<T> {
   const before = new Map(
     (decision.before ?? []).map((one) => [idOf(one).toHexString(), one as RawDocument]),
   )
-  const steps = decision.steps.flatMap(({ mode, document }: Step) => {
+  const steps = decision.steps.flatMap(({ mode, document }: RevisionWrite) => {
     const isInsert = mode === 'insert'
     const isTarget = target?._id.equals(document._id) === true
     if (action === 'closeandnew' && isTarget) return []
@@ -32,7 +32,9 @@ export function audited<T>(
     const isItsAccount = definition.name === 'subscribers' && document['type'] === 'account'
     const key = document[isItsAccount ? 'aid' : definition.keyField]
     return {
-      ...{ id: document._id, key: String(key), old },
+      id: document._id,
+      key: String(key),
+      old,
       collection: isItsAccount ? 'accounts' : definition.name,
       type: isAction && !isItsAccount ? action : 'update',
     }

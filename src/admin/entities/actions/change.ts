@@ -1,9 +1,9 @@
 /** The writes of a stored entity (spec/entity-api.md 2.5 to 2.11). */
-import { changeChains, type Decision } from '../../../catalog/chains/change.ts'
+import { type ChangeDecision, changeChains } from '../../../catalog/chains/change.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { ActionName } from '../definition.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../entity-request.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { Draft, type Fields, fromOf, toOf } from '../timeline/draft.ts'
 import * as edits from '../timeline/edits.ts'
@@ -57,7 +57,7 @@ const CHANGES: Readonly<Partial<Record<ActionName, Change>>> = {
   },
   reopen: async (work) => {
     if (work.request.from === null) {
-      throw new RuleError('reopen: from is missing', DISPLAY.refused)
+      throw new EntityRuleError('reopen: from is missing', DISPLAY.refused)
     }
     const next = { fromMs: work.request.from.getTime(), changes: await prepared(work) }
     return { details: true, shown: edits.reopen(work.draft, work.target, next, work.edit) }
@@ -110,7 +110,7 @@ export async function change(
   return { details: isSilent ? null : details, entity, ...told }
 }
 
-async function decided(work: Work, edited: Edited): Promise<Decision<Edited>> {
+async function decided(work: Work, edited: Edited): Promise<ChangeDecision<Edited>> {
   const { stores, request, draft, context, target } = work
   const { definition, isForced = false } = request
   const { action } = context
@@ -158,7 +158,7 @@ function moveEdge({ request, draft, target, edit }: Work): Edited {
   const { from, to, definition } = request
   const edge = from === null ? 'to' : 'from'
   const at = from ?? to
-  if (at === null) throw new RuleError('move: from or to is missing')
+  if (at === null) throw new EntityRuleError('move: from or to is missing')
   const atMs = at.getTime()
   const wasMs = edge === 'from' ? fromOf(target) : toOf(target)
   const isSubscriber = definition.name === 'subscribers'

@@ -1,6 +1,6 @@
 /** From a draft to the store: what all writes have in common. */
 import type { Actor } from '../../../catalog/actor.ts'
-import type { Decision } from '../../../catalog/chains/change.ts'
+import type { ChangeDecision } from '../../../catalog/chains/change.ts'
 import type { EntityCollection } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { checkedEntity } from '../../../catalog/write.ts'
@@ -48,7 +48,7 @@ export async function decisionOf<T>(
   draft: Draft,
   context: RuleContext,
   result: T,
-): Promise<Decision<T>> {
+): Promise<ChangeDecision<T>> {
   if (definition.name === 'subscribers') deriveSubscriber(draft)
   if (definition.name === 'accounts') deriveAccount(draft)
   await checkDraft(stores, definition, fields, draft, context)

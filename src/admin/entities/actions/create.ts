@@ -1,12 +1,12 @@
 /** `create` (spec/entity-api.md 2.4). */
-import { changeChains, type Decision } from '../../../catalog/chains/change.ts'
+import { type ChangeDecision, changeChains } from '../../../catalog/chains/change.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { takeNumbers } from '../../../catalog/sequence.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../entity-request.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
 import { Draft, type Fields, fromOf } from '../timeline/draft.ts'
@@ -44,10 +44,10 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
 function withMore<T>(
   stores: EntityStores,
   { definition: { name }, actor }: WriteRequest,
-  decision: Decision<T>,
+  decision: ChangeDecision<T>,
   added: RawDocument,
   context: RuleContext,
-): Decision<T> | Promise<Decision<T>> {
+): ChangeDecision<T> | Promise<ChangeDecision<T>> {
   if (name === 'autorenew') return withFirstCharge(decision, added, context, actor)
   if (name !== 'subscribers') return { ...decision, isNew: true }
   return addAccountBefore(stores, decision, added)
@@ -64,7 +64,7 @@ export async function newDocument(
   const end = to ?? new Date(FOREVER_MS)
   if (end.getTime() <= begin.getTime()) {
     const text = `create: to must be after ${dateText(begin.getTime(), zone)}, where it begins`
-    throw new RuleError(text, DISPLAY.date)
+    throw new EntityRuleError(text, DISPLAY.date)
   }
   const context = ruleContextOf(stores, 'create', begin.getTime(), request.actor)
   const custom = customChanges(request, context, null)
@@ -104,7 +104,7 @@ async function withFreeNumber(
       await checkDuplicate(catalog, definition, numbered)
       return numbered
     } catch (error) {
-      if (!(error instanceof RuleError) || attempt === NUMBERS_TRIED_MAX) throw error
+      if (!(error instanceof EntityRuleError) || attempt === NUMBERS_TRIED_MAX) throw error
     }
   }
 }

@@ -1,6 +1,6 @@
 /** An auto-renewal that begins at once (spec/entity-api.md 3.16). */
 import { type Actor, plainActor } from '../../../catalog/actor.ts'
-import type { Decision } from '../../../catalog/chains/change.ts'
+import type { ChangeDecision } from '../../../catalog/chains/change.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Sequel } from '../../sequels.ts'
 import { afterCharge } from '../rules/autorenew.ts'
@@ -8,11 +8,11 @@ import type { RuleContext } from '../rules/rule.ts'
 
 /** It is stored as it is after the charge, which follows from storing it. */
 export function withFirstCharge<T>(
-  decision: Decision<T>,
+  decision: ChangeDecision<T>,
   renewal: RawDocument,
   context: RuleContext,
   actor: Actor,
-): Decision<T> {
+): ChangeDecision<T> {
   if (renewal['immediate'] !== true) return { ...decision, isNew: true }
   const sequel: Sequel = {
     kind: 'renewal',

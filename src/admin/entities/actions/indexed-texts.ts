@@ -1,7 +1,7 @@
 /** Texts that the store finds documents by: no index takes one of any length. */
 import { ENTITIES, type EntityCollection } from '../../../catalog/collections.ts'
 import type { CollectionDefinition } from '../definition.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 
 /** With what stands beside it in an index, far below what any store takes. */
@@ -13,7 +13,8 @@ export function checkIndexedTexts({ store }: CollectionDefinition, document: Fie
   const indexes = definitions.flatMap((definition) => definition.indexes)
   for (const field of new Set(indexes.flatMap(({ key }) => Object.keys(key)))) {
     const isTooLong = [document[field]].flat().some(isLong)
-    if (isTooLong) throw new RuleError(`${field} must have at most ${INDEXED_BYTES_MAX} bytes`)
+    if (isTooLong)
+      throw new EntityRuleError(`${field} must have at most ${INDEXED_BYTES_MAX} bytes`)
   }
 }
 

@@ -5,7 +5,7 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import type { ActionName, CollectionDefinition } from '../definition.ts'
-import { DISPLAY, InUseError, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError, InUseError } from '../errors.ts'
 import type { CollectionRules, RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
 import type { Draft } from '../timeline/draft.ts'
@@ -49,7 +49,7 @@ export async function lostTimeWarnings(
       if (!isForced && !ALWAYS_ALLOWED.has(definition.name)) {
         const help = 'change them first, or repeat the call with force'
         const text = `${action}: ${error.what} would not hold ${needed}: ${help}`
-        throw new RuleError(text, DISPLAY.refused)
+        throw new EntityRuleError(text, DISPLAY.refused)
       }
       warnings.push(`${error.what} does not hold ${needed}`)
     }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CollectionDefinition } from '../definition.ts'
 import type { EntityStores } from '../entity-request.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { type Draft, type Fields, toOf } from '../timeline/draft.ts'
 
@@ -22,7 +22,7 @@ export async function sequelOf(
   const toAid = placeOf(draft.revisions(), nowMs)
   const later = draft.revisions().filter((revision) => toOf(revision) > nowMs)
   if (later.some(({ aid }) => aid !== toAid)) {
-    throw new RuleError(
+    throw new EntityRuleError(
       'aid can only change from now on: balances move with the subscriber at once',
     )
   }

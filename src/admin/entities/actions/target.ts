@@ -3,7 +3,7 @@ import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { CollectionDefinition } from '../definition.ts'
-import { DISPLAY, RuleError, TargetError } from '../errors.ts'
+import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
 import type { FieldDefinition } from '../field-definition.ts'
 import { dateText } from '../timeline/dates.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
@@ -35,11 +35,11 @@ export async function findTarget(
   if (id instanceof ObjectId) return byId(catalog, definition, id)
   if (isById) {
     const isEmpty = Object.keys(query).length === 0
-    throw new RuleError('query: _id is missing', isEmpty ? DISPLAY.refused : DISPLAY.request)
+    throw new EntityRuleError('query: _id is missing', isEmpty ? DISPLAY.refused : DISPLAY.request)
   }
   const key = await keyIn(catalog, query, options)
   if (!(effective instanceof Date)) {
-    throw new RuleError(
+    throw new EntityRuleError(
       'query: effective_date is missing: it says which revision of the key is meant',
       DISPLAY.request,
     )
@@ -99,7 +99,7 @@ async function keyIn(
   const used = known.filter((field) => query[field] !== undefined)
   if (used.length === 0) {
     const others = known.map((field) => `, ${field}`).join('')
-    throw new RuleError(
+    throw new EntityRuleError(
       `query: nothing says which of the ${name} is meant: give _id, or ${keyField}${others} ` +
         'with effective_date',
       DISPLAY.refused,

@@ -68,21 +68,21 @@ class Chosen {
   readonly rows: ChosenRow[] = []
   /** How many there have to be until it is known that there are more. */
   readonly wanted: number
-  private readonly skipped: number
-  private count = 0
+  readonly #skipped: number
+  #count = 0
 
   constructor(skipped: number, size: number) {
-    this.skipped = skipped
+    this.#skipped = skipped
     this.wanted = skipped + size + 1
   }
 
   get isFull(): boolean {
-    return this.count >= this.wanted
+    return this.#count >= this.wanted
   }
 
   add(row: Candidate, isWhole: boolean): void {
-    this.count += 1
-    if (this.count > this.skipped && this.count < this.wanted) this.rows.push({ row, isWhole })
+    this.#count += 1
+    if (this.#count > this.#skipped && this.#count < this.wanted) this.rows.push({ row, isWhole })
   }
 }
 
@@ -178,7 +178,11 @@ function walk(
   const rows = documentsOf(catalog, definition).find(filterOf(request, parts) as object, {
     ...limits,
     projection: isWhole ? wholeProjection(request) : chosenBy(request),
-    ...{ sort, skip, limit, batchSize: Math.min(limit, 1000), allowDiskUse: true },
+    sort,
+    skip,
+    limit,
+    batchSize: Math.min(limit, 1000),
+    allowDiskUse: true,
   })
   return { rows: rows as AsyncIterable<Candidate>, isWhole }
 }

@@ -1,7 +1,7 @@
 /** Whether somebody else has what must be one's own (R9, R22). */
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { CollectionDefinition } from '../definition.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import type { FieldDefinition } from '../field-definition.ts'
 import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
@@ -81,7 +81,7 @@ export async function checkDuplicate(
     .map((field) => `${field} ${String(document[field])}`)
   const advice =
     actions.reopen === undefined ? 'choose another one' : 'reopen it, or choose another one'
-  throw new RuleError(`create: ${name} has ${values.join(' and ')} already: ${advice}`)
+  throw new EntityRuleError(`create: ${name} has ${values.join(' and ')} already: ${advice}`)
 }
 
 /**
@@ -118,7 +118,7 @@ export async function checkUniqueFields(
     })
     if (taken === undefined) continue
     const whose = `${keyField} ${String(taken[keyField])}`
-    throw new RuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
+    throw new EntityRuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
   }
 }
 

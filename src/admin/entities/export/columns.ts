@@ -21,20 +21,33 @@ export interface Column {
 const column = (name: string, type: CellType = 'text'): Column => ({ name, type })
 
 const TERMS: readonly Column[] = [
-  ...[column('key'), column('description'), column('from', 'date'), column('to', 'date')],
-  ...[column('creation_time', 'date'), column('limit'), column('type')],
-  ...[column('params.min_subscribers'), column('params.max_subscribers'), column('params.cycles')],
-  ...[column('params.conditions', 'json'), column('proration'), column('excludes', 'list')],
-  ...[column('priority'), column('simultaneous_limit')],
-  ...[column('subject.plan', 'json'), column('subject.service', 'json')],
+  column('key'),
+  column('description'),
+  column('from', 'date'),
+  column('to', 'date'),
+  column('creation_time', 'date'),
+  column('limit'),
+  column('type'),
+  column('params.min_subscribers'),
+  column('params.max_subscribers'),
+  column('params.cycles'),
+  column('params.conditions', 'json'),
+  column('proration'),
+  column('excludes', 'list'),
+  column('priority'),
+  column('simultaneous_limit'),
+  column('subject.plan', 'json'),
+  column('subject.service', 'json'),
 ]
 
 const DECLARED: Readonly<Record<string, readonly Column[]>> = {
   discounts: [
     ...TERMS,
-    ...[column('subject.monthly_fees.value'), column('subject.matched_plans.value')],
-    ...[column('subject.matched_services.value')],
-    ...[column('prorated_start'), column('prorated_end')],
+    column('subject.monthly_fees.value'),
+    column('subject.matched_plans.value'),
+    column('subject.matched_services.value'),
+    column('prorated_start'),
+    column('prorated_end'),
   ],
   charges: [...TERMS, column('cycles'), column('subject.general.value')],
 }

@@ -15,7 +15,11 @@ export function exportRequestOf(sent: RawParameters, context: RequestContext): E
   const { filter, states } = readRequestOf(raw, context)
   const { options } = readOptions(new Map(), compoundParameters(raw), entities)
   return {
-    ...{ definition, fields, timeZone, nowMs, states },
+    definition,
+    fields,
+    timeZone,
+    nowMs,
+    states,
     filter: inPeriod(filter),
     format: formatOf(plainText(raw, 'format')),
     hasHeader: options.headers,

@@ -12,12 +12,22 @@ import { type Column, withConfigured } from './columns.ts'
 const text = (name: string): Column => ({ name, type: 'text' })
 
 const COLUMNS: readonly Column[] = [
-  ...[text('key'), text('description'), text('usaget'), text('plan')],
-  ...[text('price.from'), text('price.to'), text('price.interval'), text('price.price')],
-  ...[text('price.uom_display.range'), text('price.uom_display.interval')],
-  ...[text('tax.0.type'), text('tax.0.custom_tax')],
-  ...[text('tax.0.taxation'), text('tax.0.custom_logic')],
-  ...[text('pricing_method'), { name: 'add_to_retail', type: 'boolean' } as const],
+  text('key'),
+  text('description'),
+  text('usaget'),
+  text('plan'),
+  text('price.from'),
+  text('price.to'),
+  text('price.interval'),
+  text('price.price'),
+  text('price.uom_display.range'),
+  text('price.uom_display.interval'),
+  text('tax.0.type'),
+  text('tax.0.custom_tax'),
+  text('tax.0.taxation'),
+  text('tax.0.custom_logic'),
+  text('pricing_method'),
+  { name: 'add_to_retail', type: 'boolean' } as const,
   ...(['from', 'to'] as const).map((name) => ({ name, type: 'date' }) as const),
 ]
 

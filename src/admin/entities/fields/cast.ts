@@ -3,7 +3,7 @@ import { microsFrom, parseDecimal, toScale } from '../../../domain/money.ts'
 import { parseInstant } from '../../../domain/time.ts'
 import { InvalidFieldsError } from '../errors.ts'
 import { dateOf, shownInstant, type TimeContext } from '../request/instant.ts'
-import { Problems } from '../request/problems.ts'
+import { FieldProblems } from '../request/problems.ts'
 import { storedValue } from '../request/stored-value.ts'
 import { isEmail } from './email.ts'
 
@@ -38,7 +38,7 @@ export function castValue(type: string | undefined, value: unknown, time: TimeCo
 
 /** Anything that a store takes as it is; dates in it are dates. */
 function readJson(value: unknown): Cast {
-  const problems = new Problems()
+  const problems = new FieldProblems()
   const stored = storedValue(value, 'it', problems)
   try {
     problems.throwIfAny()

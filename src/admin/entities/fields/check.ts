@@ -1,6 +1,6 @@
 /** Takes configured fields out of what a client sends: read, checked, and ready to be stored. */
 import type { ActionName, CollectionDefinition } from '../definition.ts'
-import { type InvalidField, InvalidFieldsError, RuleError } from '../errors.ts'
+import { EntityRuleError, type InvalidField, InvalidFieldsError } from '../errors.ts'
 import type { FieldDefinition } from '../field-definition.ts'
 import type { TimeContext } from '../request/instant.ts'
 import { castValue } from './cast.ts'
@@ -95,11 +95,15 @@ export function checkRules(field: FieldDefinition, value: unknown): void {
   const pattern = patternOf(field, name)
   for (const member of Array.isArray(value) ? value : [value]) {
     if (options !== null && !options.has(String(member))) {
-      throw new RuleError(`${name} must be one of ${[...options].join(', ')}, is ${shown(member)}`)
+      throw new EntityRuleError(
+        `${name} must be one of ${[...options].join(', ')}, is ${shown(member)}`,
+      )
     }
     if (pattern === null || typeof member === 'object') continue
     if (!pattern.test(String(member))) {
-      throw new RuleError(`${name} does not have the form that is configured: ${shown(member)}`)
+      throw new EntityRuleError(
+        `${name} does not have the form that is configured: ${shown(member)}`,
+      )
     }
   }
 }
@@ -149,7 +153,7 @@ function mayChange(field: FieldDefinition, value: unknown, check: FieldCheck): b
   const { field_name: name } = field
   const before = check.current === undefined ? undefined : fieldValue(check.current, name)
   if (before !== undefined && JSON.stringify(before) === JSON.stringify(value)) return false
-  throw new RuleError(`${name} can be set on create only`)
+  throw new EntityRuleError(`${name} can be set on create only`)
 }
 
 /** A value that no other entity may have at the same time (R22). */

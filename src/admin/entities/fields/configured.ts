@@ -94,14 +94,30 @@ function checkedFields(
 }
 
 const SWITCHES = [
-  ...['mandatory', 'unique', 'editable', 'multiple', 'searchable', 'generated'],
-  ...['system', 'exportable', 'display', 'show_in_list', 'personal'],
+  'mandatory',
+  'unique',
+  'editable',
+  'multiple',
+  'searchable',
+  'generated',
+  'system',
+  'exportable',
+  'display',
+  'show_in_list',
+  'personal',
 ]
 const KEYS: ReadonlySet<string> = new Set([
   ...SWITCHES,
-  ...['field_name', 'title', 'description', 'type', 'default_value', 'select_options'],
+  'field_name',
+  'title',
+  'description',
+  'type',
+  'default_value',
+  'select_options',
   // The last one is of existing installations: it is kept, and means nothing here.
-  ...['validation', 'plays', 'changeable_props'],
+  'validation',
+  'plays',
+  'changeable_props',
 ])
 
 function checkedField(

@@ -1,6 +1,6 @@
 /** Accounts of the subscribers of a batch: found together, with one query. */
 import { NOT_DELETED } from '../actions/revisions.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
 import { type Fields, fromOf } from '../timeline/draft.ts'
 import { told } from './cells.ts'
@@ -35,11 +35,12 @@ export async function linkedAccounts(
     }
   }
   return ({ linkedBy }) => {
-    if (linkedBy === '') throw new RuleError(`${field}: the row does not say to which account`)
+    if (linkedBy === '')
+      throw new EntityRuleError(`${field}: the row does not say to which account`)
     const [aid, other] = aids.get(linkedBy) ?? []
     const what = `has ${field} ${told(linkedBy)}`
-    if (aid === undefined) throw new RuleError(`no account ${what}`)
-    if (other !== undefined) throw new RuleError(`more than one account ${what}`)
+    if (aid === undefined) throw new EntityRuleError(`no account ${what}`)
+    if (other !== undefined) throw new EntityRuleError(`more than one account ${what}`)
     return aid
   }
 }

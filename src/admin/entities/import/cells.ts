@@ -1,5 +1,5 @@
 /** What the texts of cells mean. */
-import { DISPLAY, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { originalCell } from '../export/formula.ts'
 import { parseJson } from '../request/json-text.ts'
 import { unsafeName } from '../request/names.ts'
@@ -32,7 +32,10 @@ export function rangeIn(text: string, name: string): Fields {
   const parts = spaced.length === 2 ? spaced : atMiddleDash(text)
   const [from, to = from] = parts.map((part) => part.trim())
   if (parts.length <= 2 && from !== undefined && from !== '' && to !== '') return { from, to }
-  throw new RuleError(`${name} must be ranges such as 1-5,10-12: ${told(text)}`, DISPLAY.request)
+  throw new EntityRuleError(
+    `${name} must be ranges such as 1-5,10-12: ${told(text)}`,
+    DISPLAY.request,
+  )
 }
 
 function atMiddleDash(text: string): string[] {
@@ -94,8 +97,8 @@ function childOf(
 
 function checkStep(parent: object, step: string, name: string): void {
   const reason = unsafeName(step)
-  if (reason !== null) throw new RuleError(`${name} ${reason}`)
+  if (reason !== null) throw new EntityRuleError(`${name} ${reason}`)
   if (Array.isArray(parent) && !(/^\d{1,3}$/.test(step) && Number(step) < LIST_MAX)) {
-    throw new RuleError(`${name}: ${step} is no place in a list of at most ${LIST_MAX}`)
+    throw new EntityRuleError(`${name}: ${step} is no place in a list of at most ${LIST_MAX}`)
   }
 }

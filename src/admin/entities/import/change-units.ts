@@ -15,7 +15,7 @@ import { type ImportJob, withCache } from './job.ts'
 import { problemOf } from './problems.ts'
 import { changeRequest, createRequest } from './requests.ts'
 import { taxCheck } from './taxes.ts'
-import type { GoodUnit, PriceOverride, RowResults } from './unit.ts'
+import type { GoodUnit, ImportedPrice, RowResults } from './unit.ts'
 
 /**
  * One permanentchange; null, or why it failed. Doing it again changes nothing, so that an import
@@ -52,7 +52,7 @@ export async function writeOverrides(
 async function overrideProblem(
   job: ImportJob,
   unit: GoodUnit,
-  override: PriceOverride,
+  override: ImportedPrice,
   isThere: boolean,
 ): Promise<string | null> {
   try {
@@ -70,7 +70,7 @@ async function overrideProblem(
 function overrideRequest(
   job: ImportJob,
   unit: GoodUnit,
-  { collection, name, usagets }: PriceOverride,
+  { collection, name, usagets }: ImportedPrice,
 ): WriteRequest {
   const isChange = job.settings.operation === 'permanentchange'
   const rate = isChange ? changeRequest(job, unit) : datedRequest(job, unit)

@@ -6,19 +6,19 @@ export interface Claim extends Span {
   label: string
 }
 
-export class Claims {
-  private readonly byValue = new Map<string, Claim[]>()
+export class UniqueValues {
+  readonly #byValue = new Map<string, Claim[]>()
 
   /** The row that has the value at a time at which `wanted` holds; of `always` at any time. */
   holderOf(field: string, value: unknown, wanted: Claim, isAlways = false): string | undefined {
-    const claims = this.byValue.get(nameOf(field, value)) ?? []
+    const claims = this.#byValue.get(nameOf(field, value)) ?? []
     return claims.find((claim) => isAlways || overlap(claim, wanted))?.label
   }
 
   add(field: string, value: unknown, claim: Claim): void {
     const name = nameOf(field, value)
-    const claims = this.byValue.get(name)
-    if (claims === undefined) this.byValue.set(name, [claim])
+    const claims = this.#byValue.get(name)
+    if (claims === undefined) this.#byValue.set(name, [claim])
     else claims.push(claim)
   }
 }

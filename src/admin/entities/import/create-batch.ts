@@ -3,12 +3,12 @@
  * them, and they are written with one write (spec/entity-api.md 2.4, 2.12).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { changeChains, type Decision } from '../../../catalog/chains/change.ts'
+import { type ChangeDecision, changeChains } from '../../../catalog/chains/change.ts'
 import type { EntityCollection, ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { DuplicateEntityError, EntityConflictError } from '../../../catalog/errors.ts'
 import { readReferences } from '../../../catalog/references.ts'
-import type { Step } from '../../../catalog/store-steps.ts'
+import type { RevisionWrite } from '../../../catalog/store-steps.ts'
 import { checkedEntityAmong } from '../../../catalog/write.ts'
 import { addAccountBefore } from '../actions/account-begin.ts'
 import { audited } from '../actions/audited.ts'
@@ -20,7 +20,7 @@ import { createRuleCache } from '../rules/cache.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { accountBegins, linkedAccounts } from './accounts.ts'
-import { Claims } from './claims.ts'
+import { UniqueValues } from './claims.ts'
 import { documentIdOf, type ImportJob, type NewRow, withCache } from './job.ts'
 import { giveNumbers, hasNumbers } from './numbers.ts'
 import { problemOf } from './problems.ts'
@@ -30,7 +30,7 @@ import { taxCheck } from './taxes.ts'
 import type { GoodUnit } from './unit.ts'
 
 /** By unit: why it was not created; those that were are not in it. */
-export type Problems = Map<GoodUnit, string>
+export type UnitProblems = Map<GoodUnit, string>
 
 /** After so many rows others have their turn: the batch before, and who else asks this process. */
 const TURN = 20
@@ -39,7 +39,7 @@ const TURN = 20
 export interface PreparedUnits {
   rows: readonly NewRow[]
   /** Of those that cannot be created, whatever the store has. */
-  problems: Problems
+  problems: UnitProblems
 }
 
 /**
@@ -50,7 +50,7 @@ export async function prepareUnits(
   job: ImportJob,
   units: readonly GoodUnit[],
 ): Promise<PreparedUnits> {
-  const problems: Problems = new Map()
+  const problems: UnitProblems = new Map()
   const accountOf = await linkedAccounts(job, units)
   const checkTax = await taxCheck(job, units)
   const cached = withCache(job.stores, createRuleCache())
@@ -74,8 +74,8 @@ export async function prepareUnits(
 export async function createUnits(
   job: ImportJob,
   { rows, problems }: PreparedUnits,
-): Promise<Problems> {
-  const all: Problems = new Map(problems)
+): Promise<UnitProblems> {
+  const all: UnitProblems = new Map(problems)
   if (job.claims === null) await write(job, rows, all)
   else await decide(job, rows, all)
   return all
@@ -95,14 +95,14 @@ function derived({ definition: { name } }: ImportJob): (row: NewRow) => NewRow {
 async function write(
   job: ImportJob,
   rows: readonly NewRow[],
-  problems: Problems,
+  problems: UnitProblems,
   attempt = 1,
 ): Promise<void> {
   if (rows.length === 0) return
   try {
     const chains = [...new Set(rows.flatMap((row) => chainsOf(job, row)))]
     const { result } = await changeChains(job.stores, chains, async () => {
-      const found: Problems = new Map()
+      const found: UnitProblems = new Map()
       const decided = await decide(job, rows, found)
       return { ...decided, result: { found, early: decided.early } }
     })
@@ -128,25 +128,25 @@ function chainsOf({ definition, fields }: ImportJob, { document }: NewRow): stri
   ]
 }
 
-type Decided = Omit<Decision<unknown>, 'result'> & { early: NewRow[] }
+type Decided = Omit<ChangeDecision<unknown>, 'result'> & { early: NewRow[] }
 
 /** What of the rows can be written, with everything that the store has to say to it. */
 async function decide(
   job: ImportJob,
   given: readonly NewRow[],
-  problems: Problems,
+  problems: UnitProblems,
 ): Promise<Decided> {
   const { stores, definition, claims } = job
   const collection = definition.store as EntityCollection
   const rows = await withoutWritten(job, given)
   const documents = rows.map(({ document }) => document)
   const begins = definition.name === 'subscribers' ? await accountBegins(job, documents) : new Map()
-  const taken = await takenValues(job, rows, claims ?? new Claims())
+  const taken = await takenValues(job, rows, claims ?? new UniqueValues())
   const known = await readReferences(stores.catalog, collection, documents)
   const cache = createRuleCache()
   // What was just read, as the rules of subscribers ask for it.
   for (const aid of begins.keys()) await cache.of(`accounts/${aid}`, async () => true)
-  const steps: Step[] = []
+  const steps: RevisionWrite[] = []
   const early: NewRow[] = []
   for (const row of rows) {
     try {
@@ -204,14 +204,14 @@ async function writtenIds(
 }
 
 /** A subscriber who begins before the account does: both are written, or neither. */
-async function writeEarly(job: ImportJob, row: NewRow, problems: Problems): Promise<void> {
+async function writeEarly(job: ImportJob, row: NewRow, problems: UnitProblems): Promise<void> {
   try {
     const { result } = await changeChains(job.stores, chainsOf(job, row), async () => {
-      const found: Problems = new Map()
+      const found: UnitProblems = new Map()
       const { early, collection, steps } = await decide(job, [row], found)
       const [document] = [...early.map((one) => one.document), ...documentsOf(steps)]
       if (document === undefined) return { collection, steps: [], result: found }
-      const insert: Step = { mode: 'insert', document }
+      const insert: RevisionWrite = { mode: 'insert', document }
       const decision = { collection, steps: [insert], result: found }
       const whole = await addAccountBefore(job.stores, decision, document)
       return audited(whole, job, 'create', null)
@@ -222,6 +222,6 @@ async function writeEarly(job: ImportJob, row: NewRow, problems: Problems): Prom
   }
 }
 
-function documentsOf(steps: readonly Step[]): RawDocument[] {
+function documentsOf(steps: readonly RevisionWrite[]): RawDocument[] {
   return steps.map(({ document }) => document)
 }

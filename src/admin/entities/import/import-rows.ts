@@ -13,7 +13,7 @@ import type { EntityStores } from '../entity-request.ts'
 import { ExecutionError, RequestError } from '../errors.ts'
 import type { FieldDefinition } from '../field-definition.ts'
 import { changeUnit, writeOverrides } from './change-units.ts'
-import { Claims } from './claims.ts'
+import { UniqueValues } from './claims.ts'
 import { createUnits, type PreparedUnits, prepareUnits } from './create-batch.ts'
 import type { ImportJob } from './job.ts'
 import { isOutage } from './problems.ts'
@@ -61,9 +61,14 @@ export async function importRows(
   const rowsMax = stores.config.entities.importRowsMax
   const found = await survey({ definition, fields, settings, file, rowsMax })
   const { isDryRun } = settings
-  const claims = isDryRun ? new Claims() : null
+  const claims = isDryRun ? new UniqueValues() : null
   const job: ImportJob = {
-    ...{ stores, actor, definition, fields, settings, importId },
+    stores,
+    actor,
+    definition,
+    fields,
+    settings,
+    importId,
     ignored: new Set(),
     claims,
   }
@@ -138,53 +143,56 @@ async function ensureIndexes({ stores, definition, fields, settings }: ImportJob
 }
 
 class ImportRun {
-  private readonly job: ImportJob
-  private readonly found: Survey
+  readonly #job: ImportJob
+  readonly #found: Survey
   /** Null: of a dry run. */
-  private readonly progress: ImportProgress | null
-  private readonly watch: ImportWatch
-  private readonly book: ResultBook
-  private readonly toSkip: number
-  private readonly failedBefore: ReadonlyMap<string, string>
+  readonly #progress: ImportProgress | null
+  readonly #watch: ImportWatch
+  readonly #book: ResultBook
+  readonly #toSkip: number
+  readonly #failedBefore: ReadonlyMap<string, string>
 
   constructor(job: ImportJob, found: Survey, progress: ImportProgress | null, watch: ImportWatch) {
-    this.job = job
-    this.found = found
-    this.progress = progress
-    this.watch = watch
-    this.book = new ResultBook(found.rows)
-    this.toSkip = progress?.unitsDone ?? 0
+    this.#job = job
+    this.#found = found
+    this.#progress = progress
+    this.#watch = watch
+    this.#book = new ResultBook(found.rows)
+    this.#toSkip = progress?.unitsDone ?? 0
     const before = progress?.failures ?? []
-    this.failedBefore = new Map(before.map(({ row, text }) => [row, text]))
+    this.#failedBefore = new Map(before.map(({ row, text }) => [row, text]))
   }
 
   async run(file: ImportFile): Promise<ImportResult> {
-    const { watch, found, progress, job } = this
+    const watch = this.#watch
+    const found = this.#found
+    const progress = this.#progress
+    const job = this.#job
     const importId = progress === null ? null : job.importId
     watch.onBegin?.({ importId, total: found.rows, done: progress?.rowsDone ?? 0 })
     let writing: Promise<void> = Promise.resolve()
     try {
-      for await (const units of this.batches(file)) {
+      for await (const units of this.#batches(file)) {
         const ready = await prepareBatch(job, units)
         await writing
-        writing = this.write(ready)
+        writing = this.#write(ready)
         // Told where it is awaited.
         writing.catch(() => undefined)
       }
     } finally {
       await writing
     }
-    this.countUntold()
-    return this.book.result(importId, [...this.job.ignored])
+    this.#countUntold()
+    return this.#book.result(importId, [...this.#job.ignored])
   }
 
-  private async *batches(file: ImportFile): AsyncGenerator<Unit[]> {
+  async *#batches(file: ImportFile): AsyncGenerator<Unit[]> {
     let skipped = 0
     let batch: Unit[] = []
-    for await (const unit of this.units(file)) {
-      if (skipped < this.toSkip) {
+    for await (const unit of this.#units(file)) {
+      if (skipped < this.#toSkip) {
         skipped += 1
-        this.passOver(unit)
+        this.#passOver(unit)
         continue
       }
       batch.push(unit)
@@ -195,9 +203,9 @@ class ImportRun {
     if (batch.length > 0) yield batch
   }
 
-  private async *units(file: ImportFile): AsyncGenerator<Unit> {
-    const { format, map, lines } = this.found
-    const { delimiter } = this.job.settings
+  async *#units(file: ImportFile): AsyncGenerator<Unit> {
+    const { format, map, lines } = this.#found
+    const { delimiter } = this.#job.settings
     let isHeader = format === 'csv'
     for await (const row of readSource({ path: file.path, format, delimiter })) {
       if (isHeader) {
@@ -211,43 +219,43 @@ class ImportRun {
   }
 
   /** Done before. */
-  private passOver({ labels }: Unit): void {
+  #passOver({ labels }: Unit): void {
     for (const row of labels) {
-      const text = this.failedBefore.get(row)
-      if (text === undefined) this.book.succeed(row)
-      else this.tell({ row, text })
+      const text = this.#failedBefore.get(row)
+      if (text === undefined) this.#book.succeed(row)
+      else this.#tell({ row, text })
     }
   }
 
   /** Failures beyond those that are kept count as such, though nobody knows which they are. */
-  private countUntold(): void {
-    const before = this.progress?.rowsFailed ?? 0
-    const untold = before - this.book.failed
+  #countUntold(): void {
+    const before = this.#progress?.rowsFailed ?? 0
+    const untold = before - this.#book.failed
     if (untold <= 0) return
-    this.book.failUntold(untold)
-    this.book.succeeded -= untold
+    this.#book.failUntold(untold)
+    this.#book.succeeded -= untold
   }
 
-  private tell(failure: Failure): void {
-    this.book.fail(failure)
-    this.watch.onFailure?.(failure)
+  #tell(failure: Failure): void {
+    this.#book.fail(failure)
+    this.#watch.onFailure?.(failure)
   }
 
-  private async write(batch: ReadyBatch): Promise<void> {
+  async #write(batch: ReadyBatch): Promise<void> {
     const { units } = batch
-    const results = await writeBatch(this.job, batch)
+    const results = await writeBatch(this.#job, batch)
     const failures: Failure[] = []
     const labels = units.flatMap((unit) => unit.labels)
     for (const row of labels) {
       const text = results.get(row)
       if (typeof text === 'string') failures.push({ row, text })
     }
-    await this.progress?.note({ units: units.length, rows: labels.length, failures })
+    await this.#progress?.note({ units: units.length, rows: labels.length, failures })
     const failed = new Set(failures.map(({ row }) => row))
-    for (const row of labels) if (!failed.has(row)) this.book.succeed(row)
-    for (const failure of failures) this.tell(failure)
-    const { succeeded, failed: count } = this.book
-    this.watch.onProgress?.({ total: this.found.rows, done: succeeded + count, failed: count })
+    for (const row of labels) if (!failed.has(row)) this.#book.succeed(row)
+    for (const failure of failures) this.#tell(failure)
+    const { succeeded, failed: count } = this.#book
+    this.#watch.onProgress?.({ total: this.#found.rows, done: succeeded + count, failed: count })
   }
 }
 

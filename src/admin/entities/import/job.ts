@@ -8,7 +8,7 @@ import type { EntityStores } from '../entity-request.ts'
 import type { FieldDefinition } from '../field-definition.ts'
 import type { RuleCache } from '../rules/cache.ts'
 import type { CollectionRules } from '../rules/rule.ts'
-import type { Claims } from './claims.ts'
+import type { UniqueValues } from './claims.ts'
 import type { ImportSettings } from './settings.ts'
 import type { GoodUnit } from './unit.ts'
 
@@ -22,7 +22,7 @@ export interface ImportJob {
   /** Fields of rows that the collection does not have. */
   ignored: Set<string>
   /** Of a dry run: what all rows before have taken; nothing of it is in the store. */
-  claims: Claims | null
+  claims: UniqueValues | null
 }
 
 /** A unit on its way to be a document. */

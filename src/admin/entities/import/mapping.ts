@@ -1,6 +1,6 @@
 /** What a row of the file says of an entity (spec/entity-api.md 2.12). */
 import type { CollectionDefinition } from '../definition.ts'
-import { ExecutionError, RuleError } from '../errors.ts'
+import { EntityRuleError, ExecutionError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
 import type { FieldDefinition } from '../field-definition.ts'
 import type { Fields } from '../timeline/draft.ts'
@@ -45,7 +45,7 @@ export function createMapper(context: MappingContext): RowMapper {
     try {
       return { label, ...read(row) }
     } catch (error) {
-      if (!(error instanceof RuleError)) throw error
+      if (!(error instanceof EntityRuleError)) throw error
       return { label, problem: error.message }
     }
   }
@@ -85,7 +85,7 @@ function cellsReader(context: MappingContext, header: readonly string[]): Reader
   return ({ content }) => {
     const cells = 'cells' in content ? content.cells : []
     if (cells.slice(header.length).some((cell) => cell.trim() !== '')) {
-      throw new RuleError(`the row has ${cells.length} cells, the header ${header.length}`)
+      throw new EntityRuleError(`the row has ${cells.length} cells, the header ${header.length}`)
     }
     const update = withGiven(settings, (target) => fill(target, cells))
     return { update, linkedBy: linked(cells, linker), updatedBy: linked(cells, updater) }

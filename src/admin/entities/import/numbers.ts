@@ -2,7 +2,7 @@
 
 import { takeNumbers } from '../../../catalog/sequence.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import type { ImportJob, NewRow } from './job.ts'
 
 /** What a dry run gives: no number that anybody has. */
@@ -44,5 +44,7 @@ async function freeNumbers({ stores, definition }: ImportJob, count: number): Pr
     free.push(...numbers.filter((number) => !taken.has(number)))
   }
   if (free.length === count) return free
-  throw new RuleError(`${name}: the sequence gives numbers that others have: it must be mended`)
+  throw new EntityRuleError(
+    `${name}: the sequence gives numbers that others have: it must be mended`,
+  )
 }

@@ -71,10 +71,20 @@ async function insertNew(
   const now = new Date(clock.nowMs())
   const document: Omit<ImportProgressDocument, '_id'> = {
     kind: 'progress',
-    ...{ collection, operation, checksum, file_name: fileName, rows_total: rowsTotal },
+    collection,
+    operation,
+    checksum,
+    file_name: fileName,
+    rows_total: rowsTotal,
     state: 'running',
-    ...{ units_done: 0, rows_done: 0, rows_failed: 0 },
-    ...{ token, holder: processIdentity(), expires: leaseFrom(clock), started: now, changed: now },
+    units_done: 0,
+    rows_done: 0,
+    rows_failed: 0,
+    token,
+    holder: processIdentity(),
+    expires: leaseFrom(clock),
+    started: now,
+    changed: now,
   }
   await catalog.run('begin an import', () =>
     catalog.imports.updateOne({ _id: importId }, { $setOnInsert: document }, { upsert: true }),
@@ -118,28 +128,28 @@ class StoredProgress implements ImportProgress {
   rowsFailed: number
   readonly isDone: boolean
   readonly failures: readonly Failure[]
-  private readonly stores: Stores
-  private readonly document: ImportProgressDocument
-  private kept: number
+  readonly #stores: Stores
+  readonly #document: ImportProgressDocument
+  #kept: number
 
   constructor(stores: Stores, document: ImportProgressDocument, failures: readonly Failure[]) {
-    this.stores = stores
-    this.document = document
+    this.#stores = stores
+    this.#document = document
     this.unitsDone = document.units_done
     this.rowsDone = document.rows_done
     this.rowsFailed = document.rows_failed
     this.isDone = document.state === 'done'
     this.failures = failures
-    this.kept = failures.length
+    this.#kept = failures.length
   }
 
   async note({ units, rows, failures }: Parameters<ImportProgress['note']>[0]): Promise<void> {
-    await this.keep(failures)
-    await this.set({
+    await this.#keep(failures)
+    await this.#set({
       units_done: this.unitsDone + units,
       rows_done: this.rowsDone + rows,
       rows_failed: this.rowsFailed + failures.length,
-      expires: leaseFrom(this.stores.clock),
+      expires: leaseFrom(this.#stores.clock),
     })
     this.unitsDone += units
     this.rowsDone += rows
@@ -147,25 +157,25 @@ class StoredProgress implements ImportProgress {
   }
 
   end(state: 'done' | 'stopped'): Promise<void> {
-    return this.set({ state })
+    return this.#set({ state })
   }
 
   /** Before the batch is noted: a batch that is done again puts the same ones in their place. */
-  private async keep(failures: readonly Failure[]): Promise<void> {
-    const kept = failures.slice(0, Math.max(0, FAILURES_MAX - this.kept))
+  async #keep(failures: readonly Failure[]): Promise<void> {
+    const kept = failures.slice(0, Math.max(0, FAILURES_MAX - this.#kept))
     if (kept.length === 0) return
-    const { catalog } = this.stores
-    const _id = failuresId(this.document._id, this.unitsDone)
+    const { catalog } = this.#stores
+    const _id = failuresId(this.#document._id, this.unitsDone)
     const document = { kind: 'failures' as const, failures: kept }
     await catalog.run('keep failed rows', () =>
       catalog.imports.replaceOne({ _id }, document, { upsert: true }),
     )
-    this.kept += kept.length
+    this.#kept += kept.length
   }
 
-  private async set(fields: Fields): Promise<void> {
-    const { catalog, clock } = this.stores
-    const { _id, token } = this.document
+  async #set(fields: Fields): Promise<void> {
+    const { catalog, clock } = this.#stores
+    const { _id, token } = this.#document
     const changed = new Date(clock.nowMs())
     const { matchedCount } = await catalog.run('note the progress of an import', () =>
       catalog.imports.updateOne({ _id, token }, { $set: { ...fields, changed } as object }),
@@ -221,9 +231,15 @@ export async function readProgress({ catalog, clock }: Stores, importId: string)
   const failures = await failuresOf(catalog, found)
   return {
     import_id: importId,
-    ...{ collection, operation, file_name: fileName, state: isCutOff ? 'stopped' : state },
-    ...{ total: found.rows_total, done: found.rows_done, failed: found.rows_failed },
+    collection,
+    operation,
+    file_name: fileName,
+    state: isCutOff ? 'stopped' : state,
+    total: found.rows_total,
+    done: found.rows_done,
+    failed: found.rows_failed,
     failures: Object.fromEntries(failures.map(({ row, text }) => [row, text])),
-    ...{ started, changed },
+    started,
+    changed,
   }
 }

@@ -1,7 +1,7 @@
 /** The price that a line of an import of rates has (spec/entity-api.md 2.12). */
 import { isDecimalUnit, toBaseUnits, UNITS } from '../../../catalog/file-types/units.ts'
 import { parseDecimal } from '../../../domain/money.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { exactText } from '../export/cells.ts'
 import { BASE, SERVICE } from '../export/rate-rows.ts'
 import type { Fields } from '../timeline/draft.ts'
@@ -23,8 +23,14 @@ export interface RateLine {
 
 /** Columns of a line that are no fields of a rate: of a map, and of an export. */
 const MANUAL = [
-  ...['price_from', 'price_to', 'price_interval', 'price_value'],
-  ...['usage_type_value', 'usage_type_unit', 'price_plan', 'price_service'],
+  'price_from',
+  'price_to',
+  'price_interval',
+  'price_value',
+  'usage_type_value',
+  'usage_type_unit',
+  'price_plan',
+  'price_service',
 ] as const
 const EXPORTED = ['usaget', 'plan', 'price'] as const
 const TAX = ['tax__taxation', 'tax__custom_tax', 'tax__custom_logic'] as const
@@ -50,8 +56,12 @@ function exportedPrice(value: unknown): [string, string][] {
   const { from, to, interval, price, uom_display: display } = value as Fields
   const { range, interval: step } = (display ?? {}) as Fields
   const cells = {
-    ...{ price_from: from, price_to: to, price_interval: interval, price_value: price },
-    ...{ usage_type_unit: range, interval_unit: step },
+    price_from: from,
+    price_to: to,
+    price_interval: interval,
+    price_value: price,
+    usage_type_unit: range,
+    interval_unit: step,
   }
   return Object.entries(cells).flatMap(([name, cell]): [string, string][] =>
     cell === undefined || cell === null || cell === '' ? [] : [[name, String(cell)]],
@@ -77,10 +87,11 @@ function priceOf(line: ReadonlyMap<string, string>): LinePrice | null {
   const value = line.get('price_value')
   const usaget = line.get('usage_type_value') ?? line.get('usaget')
   if (value === undefined && !line.has('price_interval') && !line.has('price_to')) return null
-  if (value === undefined) throw new RuleError('price_value is missing')
-  if (usaget === undefined) throw new RuleError('usage_type_value is missing: of what the price is')
+  if (value === undefined) throw new EntityRuleError('price_value is missing')
+  if (usaget === undefined)
+    throw new EntityRuleError('usage_type_value is missing: of what the price is')
   if (!USAGET.test(usaget)) {
-    throw new RuleError(`usage_type_value ${told(usaget)} must be letters, digits, _ and -`)
+    throw new EntityRuleError(`usage_type_value ${told(usaget)} must be letters, digits, _ and -`)
   }
   return { usaget, offer: offerOf(line), tiers: tiersOf(line) }
 }
@@ -93,13 +104,13 @@ function offerOf(line: ReadonlyMap<string, string>): LinePrice['offer'] {
   const plan = line.get('price_plan') ?? (isService ? BASE : exported)
   const service = line.get('price_service') ?? (isService ? exported.slice(SERVICE.length) : BASE)
   if (plan !== BASE && service !== BASE) {
-    throw new RuleError('price_plan and price_service are both given: it is one price')
+    throw new EntityRuleError('price_plan and price_service are both given: it is one price')
   }
   const name = plan === BASE ? service : plan
   if (name === BASE) return null
   const column = plan === BASE ? 'price_service' : 'price_plan'
   if (!NAME.test(name)) {
-    throw new RuleError(`${column} ${told(name)} must be capital letters, digits and _`)
+    throw new EntityRuleError(`${column} ${told(name)} must be capital letters, digits and _`)
   }
   return { collection: plan === BASE ? 'services' : 'plans', name }
 }
@@ -141,12 +152,12 @@ function columnOf(line: ReadonlyMap<string, string>, name: string, count: number
   if (values.length === 1 && (isUnit || values[0] === '')) {
     return Array.from({ length: count }, () => values[0] ?? '')
   }
-  throw new RuleError(`${name} has ${values.length} steps, price_value ${count}`)
+  throw new EntityRuleError(`${name} has ${values.length} steps, price_value ${count}`)
 }
 
 function unitOf(unit = ''): string {
   if (unit === '' || UNITS.includes(unit)) return unit
-  throw new RuleError(`usage_type_unit ${told(unit)} must be one of ${UNITS.join(', ')}`)
+  throw new EntityRuleError(`usage_type_unit ${told(unit)} must be one of ${UNITS.join(', ')}`)
 }
 
 const NUMBER_LENGTH_MAX = 40
@@ -154,7 +165,7 @@ const NUMBER_LENGTH_MAX = 40
 /** In base units, exactly: as a number, or as decimal text where that would not be the same. */
 function amountIn(text: string, unit: string, column: string): number | string {
   const decimal = text.length > NUMBER_LENGTH_MAX ? null : parseDecimal(text)
-  if (decimal === null) throw new RuleError(`${column} must be a number, is ${told(text)}`)
+  if (decimal === null) throw new EntityRuleError(`${column} must be a number, is ${told(text)}`)
   if (unit !== '' && !isDecimalUnit(unit)) return clockIn(text, unit, column)
   const factor = unit === '' ? 1 : Number(toBaseUnits(1, unit))
   const exact = exactText({ digits: decimal.digits * BigInt(factor), scale: decimal.scale })
@@ -164,5 +175,5 @@ function amountIn(text: string, unit: string, column: string): number | string {
 function clockIn(text: string, unit: string, column: string): number {
   const units = toBaseUnits(text, unit)
   if (typeof units === 'number') return units
-  throw new RuleError(`${column} ${units}`)
+  throw new EntityRuleError(`${column} ${units}`)
 }

@@ -2,13 +2,13 @@
  * Lines of an import of rates that say the same key and date are one rate. Lines of one rate may
  * stand anywhere in the file: it is given when its last line was read.
  */
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { isEqual } from '../timeline/set-fields.ts'
 import { told } from './cells.ts'
 import type { BadRow, MappedRow } from './mapping.ts'
 import { type LinePrice, rateLineOf } from './rate-line.ts'
-import type { PriceOverride, Unit } from './unit.ts'
+import type { ImportedPrice, Unit } from './unit.ts'
 
 interface Line {
   row: MappedRow
@@ -19,13 +19,13 @@ interface Line {
 type AnyLine = Line | { row: MappedRow; problem: string }
 
 export class RateLines {
-  private readonly counts = new Map<string, number>()
-  private readonly open = new Map<string, AnyLine[]>()
+  readonly #counts = new Map<string, number>()
+  readonly #open = new Map<string, AnyLine[]>()
 
   /** First all rows are counted, ... */
   count(row: MappedRow | BadRow): void {
     const key = 'problem' in row ? null : groupOf(row)
-    if (key !== null) this.counts.set(key, (this.counts.get(key) ?? 0) + 1)
+    if (key !== null) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
   }
 
   /** ... then taken in the same order. Null: further lines of the rate are to come. */
@@ -33,11 +33,11 @@ export class RateLines {
     if ('problem' in row) return { labels: [row.label], problem: row.problem }
     const key = groupOf(row)
     if (key === null) return unitOf([lineOf(row)])
-    const lines = this.open.get(key) ?? []
+    const lines = this.#open.get(key) ?? []
     lines.push(lineOf(row))
-    this.open.set(key, lines)
-    if (lines.length < (this.counts.get(key) ?? 0)) return null
-    this.open.delete(key)
+    this.#open.set(key, lines)
+    if (lines.length < (this.#counts.get(key) ?? 0)) return null
+    this.#open.delete(key)
     return unitOf(lines)
   }
 }
@@ -54,7 +54,7 @@ function lineOf(row: MappedRow): AnyLine {
   try {
     return { row, ...rateLineOf(row.update) }
   } catch (error) {
-    if (!(error instanceof RuleError)) throw error
+    if (!(error instanceof EntityRuleError)) throw error
     return { row, problem: error.message }
   }
 }
@@ -73,7 +73,7 @@ function unitOf(lines: readonly AnyLine[]): Unit {
   try {
     return merged(labels, good)
   } catch (error) {
-    if (!(error instanceof RuleError)) throw error
+    if (!(error instanceof EntityRuleError)) throw error
     return { labels, problem: error.message }
   }
 }
@@ -102,7 +102,7 @@ function mergedFields(lines: readonly Line[]): Record<string, unknown> {
         result[name] = value
         from.set(name, row.label)
       } else if (!isEqual(result[name], value)) {
-        throw new RuleError(
+        throw new EntityRuleError(
           `rows ${from.get(name)} and ${row.label} are one rate, and disagree on ${name}: ` +
             `${shown(result[name])} and ${shown(value)}`,
         )
@@ -130,8 +130,8 @@ function inOrder(tiers: Fields[]): Fields[] {
   return isOrdered ? tiers.toSorted((a, b) => Number(a['from']) - Number(b['from'])) : tiers
 }
 
-function overridesOf(lines: readonly Line[]): PriceOverride[] {
-  const groups = new Map<string, Omit<PriceOverride, 'usagets'> & { prices: LinePrice[] }>()
+function overridesOf(lines: readonly Line[]): ImportedPrice[] {
+  const groups = new Map<string, Omit<ImportedPrice, 'usagets'> & { prices: LinePrice[] }>()
   for (const { price, row } of lines) {
     if (price === null || price.offer === null) continue
     const { collection, name } = price.offer

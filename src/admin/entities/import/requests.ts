@@ -1,7 +1,7 @@
 /** The write that a unit of an import stands for. */
 import { isUnset } from '../../../catalog/field.ts'
 import type { WriteRequest } from '../entity-request.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { type RequestContext, writeRequestOf } from '../requests.ts'
 import type { Fields } from '../timeline/draft.ts'
 import type { ImportJob } from './job.ts'
@@ -53,11 +53,11 @@ function updaterOf({ definition, settings }: ImportJob, unit: GoodUnit): [string
   const { updater } = settings
   if (updater !== null) {
     if (unit.updatedBy !== '') return [updater.field, unit.updatedBy]
-    throw new RuleError(`${updater.field}: the row does not say which one is meant`)
+    throw new EntityRuleError(`${updater.field}: the row does not say which one is meant`)
   }
   const key = unit.update[definition.keyField]
   if (isUnset(key) || key === '') {
-    throw new RuleError(`${definition.keyField} is missing`, DISPLAY.request)
+    throw new EntityRuleError(`${definition.keyField} is missing`, DISPLAY.request)
   }
   return [definition.keyField, key]
 }

@@ -19,25 +19,25 @@ export interface ImportResult {
 
 /** Gathers results; of a large file only what has failed. */
 export class ResultBook {
-  private readonly details: Record<string, true | string> = {}
-  private readonly total: number
-  private told = 0
+  readonly #details: Record<string, true | string> = {}
+  readonly #total: number
+  #told = 0
   succeeded = 0
   failed = 0
 
   constructor(total: number) {
-    this.total = total
+    this.#total = total
   }
 
   succeed(row: string): void {
     this.succeeded += 1
-    if (this.total <= DETAILS_MAX) this.details[row] = true
+    if (this.#total <= DETAILS_MAX) this.#details[row] = true
   }
 
   fail({ row, text }: Failure): void {
     this.failed += 1
-    this.told += 1
-    if (this.told <= FAILURES_MAX) this.details[row] = text
+    this.#told += 1
+    if (this.#told <= FAILURES_MAX) this.#details[row] = text
   }
 
   /** Of rows whose failure is no longer known one by one. */
@@ -46,7 +46,9 @@ export class ResultBook {
   }
 
   result(importId: string | null, ignored: readonly string[]): ImportResult {
-    const { total, succeeded, failed, details } = this
+    const { succeeded, failed } = this
+    const total = this.#total
+    const details = this.#details
     return { importId, total, succeeded, failed, details, isDryRun: importId === null, ignored }
   }
 }
@@ -63,7 +65,9 @@ export function importEnvelope(result: ImportResult): Record<string, unknown> {
     status: failed === 0 ? 1 : 2,
     details,
     ...(warnings.length > 0 && { warnings }),
-    ...{ total, succeeded, failed },
+    total,
+    succeeded,
+    failed,
     ...(isDryRun ? { dry_run: true } : { import_id: importId }),
   }
 }

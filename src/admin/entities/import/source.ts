@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
-import { ExecutionError, RuleError } from '../errors.ts'
+import { EntityRuleError, ExecutionError } from '../errors.ts'
 import { parseJson } from '../request/json-text.ts'
 import type { Fields } from '../timeline/draft.ts'
 
@@ -77,7 +77,7 @@ function objectOf(text: string): SourceRow['content'] {
     const isObject = typeof object === 'object' && object !== null && !Array.isArray(object)
     return isObject ? { object: object as Fields } : { problem: 'the line must be an object' }
   } catch (error) {
-    if (!(error instanceof RuleError)) throw error
+    if (!(error instanceof EntityRuleError)) throw error
     return { problem: error.message }
   }
 }

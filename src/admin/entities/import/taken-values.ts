@@ -2,12 +2,12 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import { formsOf, valueName } from '../actions/uniqueness.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
 import { uniqueValues } from '../fields/check.ts'
 import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
 import { overlap } from '../timeline/spans.ts'
-import type { Claim, Claims } from './claims.ts'
+import type { Claim, UniqueValues } from './claims.ts'
 import type { ImportJob, NewRow } from './job.ts'
 import { hasNumbers } from './numbers.ts'
 import type { GoodUnit } from './unit.ts'
@@ -27,7 +27,7 @@ interface Holder extends Claim {
 export async function takenValues(
   job: ImportJob,
   rows: readonly NewRow[],
-  claims: Claims,
+  claims: UniqueValues,
 ): Promise<TakenValues> {
   const { definition, fields } = job
   const { keyField, name } = definition
@@ -56,9 +56,9 @@ export async function takenValues(
         const others = holders.get(keyField)?.get(valueName(value)) ?? []
         const isTaken = others.some((other) => !isByTime || overlap(other, claim))
         const row = claims.holderOf(keyField, value, claim, !isByTime)
-        if (isTaken) throw new RuleError(`create: ${name} has ${keyField} ${value} already`)
+        if (isTaken) throw new EntityRuleError(`create: ${name} has ${keyField} ${value} already`)
         if (row !== undefined)
-          throw new RuleError(`create: row ${row} has ${keyField} ${value} too`)
+          throw new EntityRuleError(`create: row ${row} has ${keyField} ${value} too`)
       }
       for (const { field, value } of valuesOf(document)) {
         const others = holders.get(field)?.get(valueName(value)) ?? []
@@ -66,7 +66,7 @@ export async function takenValues(
         const row = claims.holderOf(field, value, claim)
         const whose = other === undefined ? `row ${row}` : `${keyField} ${other.key}`
         if (other === undefined && row === undefined) continue
-        throw new RuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
+        throw new EntityRuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
       }
     },
     add(document, unit) {

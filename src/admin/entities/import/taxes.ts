@@ -1,6 +1,6 @@
 /** Taxes that rows of rates name: an unknown one would leave usage without any. */
 import { NOT_DELETED } from '../actions/revisions.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
 import { told } from './cells.ts'
 import type { ImportJob } from './job.ts'
@@ -25,7 +25,8 @@ export async function taxCheck(
   const known = new Set(found.map(({ key }) => key))
   return (unit) => {
     const key = customTax(unit)
-    if (key !== '' && !known.has(key)) throw new RuleError(`tax: there is no tax ${told(key)}`)
+    if (key !== '' && !known.has(key))
+      throw new EntityRuleError(`tax: there is no tax ${told(key)}`)
   }
 }
 

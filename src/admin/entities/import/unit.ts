@@ -2,7 +2,7 @@
 import type { Fields } from '../timeline/draft.ts'
 
 /** The price of a rate in a plan or service. */
-export interface PriceOverride {
+export interface ImportedPrice {
   collection: 'plans' | 'services'
   name: string
   /** Rows that it stands in. */
@@ -19,7 +19,7 @@ export interface GoodUnit {
   updatedBy: string
   /** Of a rate: its own steps by usage type, and those of plans and services. */
   prices: readonly [string, Fields[]][]
-  overrides: readonly PriceOverride[]
+  overrides: readonly ImportedPrice[]
   /** Rows about the rate itself; none: there are only overrides. */
   ownLabels: readonly string[]
 }

@@ -20,7 +20,17 @@ import {
 } from './schema.ts'
 
 const CONDITION_OPERATORS = [
-  ...['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'regex', 'is', 'exists'],
+  'eq',
+  'ne',
+  'in',
+  'nin',
+  'lt',
+  'lte',
+  'gt',
+  'gte',
+  'regex',
+  'is',
+  'exists',
 ] as const
 
 const PLAIN_VALUES: readonly Schema[] = [

@@ -4,12 +4,12 @@ import { AuthRefusal } from '../../auth/refusal.ts'
 import { errorBody } from '../../client-errors.ts'
 import {
   type ApiError,
+  EntityRuleError,
   ExecutionError,
   InvalidFieldsError,
   NotAllowedError,
   NotLoggedInError,
   RequestError,
-  RuleError,
   TargetError,
 } from '../errors.ts'
 import { anyValue, either, integer, object, ref, type Schema, text } from './schema.ts'
@@ -131,7 +131,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
 
 /** An example of each error, by the name of its component. */
 export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
-  ruleError: new RuleError('firstname is mandatory; lastname is mandatory').body(),
+  ruleError: new EntityRuleError('firstname is mandatory; lastname is mandatory').body(),
   fieldsError: body(new InvalidFieldsError([{ path: 'update.aid', reason: 'must be an integer' }])),
   permissionError: body(
     new NotAllowedError('No permission: this takes one of the roles write, admin'),

@@ -196,8 +196,13 @@ const ENTITY_ERRORS = ['ruleError', 'permissionError', 'loginError', 'targetErro
 
 const AUTH = { '400': 'badLogin', '403': 'forbidden', '413': 'tooLarge', '503': 'unavailable' }
 const OAUTH = {
-  ...{ '400': 'badOAuth', '401': 'badClient', '403': 'forbidden', '413': 'badOAuth' },
-  ...{ '429': 'tooManyTokens', '500': 'badOAuth', '503': 'badOAuth' },
+  '400': 'badOAuth',
+  '401': 'badClient',
+  '403': 'forbidden',
+  '413': 'badOAuth',
+  '429': 'tooManyTokens',
+  '500': 'badOAuth',
+  '503': 'badOAuth',
 }
 
 const LOGGED_IN = { refused: ['authError'], others: { ...AUTH, '429': 'tooMany' } } as const
@@ -206,7 +211,10 @@ const CODES: NodeAnswer = {
   description: 'The recovery codes.',
   schema: ref('recoveryCodes'),
   example: {
-    ...{ status: 1, desc: 'success', details: { recovery_codes: ['7k2m-9qxd'] }, input: {} },
+    status: 1,
+    desc: 'success',
+    details: { recovery_codes: ['7k2m-9qxd'] },
+    input: {},
   },
   ...LOGGED_IN,
 }
@@ -223,7 +231,9 @@ const TOTP_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     description: 'The own second factor.',
     schema: ref('totpState'),
     example: {
-      ...{ status: 1, desc: 'success', input: {} },
+      status: 1,
+      desc: 'success',
+      input: {},
       details: { enrolled: false, enrolled_at: null, recovery_codes_left: 0, required: true },
     },
     refused: ['authError'],
@@ -233,7 +243,9 @@ const TOTP_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     description: 'The secret of a second factor.',
     schema: ref('totpSecret'),
     example: {
-      ...{ status: 1, desc: 'success', input: {} },
+      status: 1,
+      desc: 'success',
+      input: {},
       details: {
         secret: 'JBSWY3DPEHPK3PXP',
         uri: 'otpauth://totp/Tollgate:ops?secret=JBSWY3DPEHPK3PXP',
@@ -273,12 +285,20 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     description: 'It is ready.',
     schema: ref('readiness'),
     example: {
-      ...{ status: 'ready', redis: 'ok', mongo: 'ok', ledger: 'ok', changes: 'ok' },
+      status: 'ready',
+      redis: 'ok',
+      mongo: 'ok',
+      ledger: 'ok',
+      changes: 'ok',
       catalogue: 'ok',
     },
     away: {
-      ...{ status: 'unavailable', redis: 'unavailable', mongo: 'ok', ledger: 'unavailable' },
-      ...{ changes: 'ok', catalogue: 'unknown' },
+      status: 'unavailable',
+      redis: 'unavailable',
+      mongo: 'ok',
+      ledger: 'unavailable',
+      changes: 'ok',
+      catalogue: 'unknown',
     },
     others: ADMITTED,
   },
@@ -322,7 +342,10 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     description: 'Who is logged in.',
     schema: ref('loginAnswer'),
     example: {
-      ...{ status: 1, desc: 'success', details: { ...USER, protocol: 'Internal' }, input: {} },
+      status: 1,
+      desc: 'success',
+      details: { ...USER, protocol: 'Internal' },
+      input: {},
     },
     refused: ['authError'],
     others: { '403': 'forbidden', '405': 'badLogin', '503': 'unavailable' },
@@ -337,7 +360,8 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     description: 'Ways to log in.',
     schema: ref('loginOptions'),
     example: {
-      ...{ status: 1, desc: 'success' },
+      status: 1,
+      desc: 'success',
       details: { protocols: [{ type: 'ldap', label: 'Staff', name: 'corp' }] },
     },
     others: { '403': 'forbidden', '503': 'unavailable' },
@@ -354,7 +378,9 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     schema: ref('tokenAnswer'),
     example: {
       access_token: '2YotnFZFEjr1zCsicMWpAA2YotnFZFEjr1zCsicM',
-      ...{ expires_in: 3600, token_type: 'Bearer', scope: null },
+      expires_in: 3600,
+      token_type: 'Bearer',
+      scope: null,
     },
     others: OAUTH,
   },
@@ -368,9 +394,11 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     description: 'A setting.',
     schema: ref('settingsAnswer'),
     example: {
-      ...{ status: 1, desc: 'success' },
+      status: 1,
+      desc: 'success',
       input: { action: 'get', category: 'taxation.default', path: '' },
-      ...{ details: 'REDUCED', rev: 42 },
+      details: 'REDUCED',
+      rev: 42,
     },
     refused: ENTITY_ERRORS,
     others: { ...SETTINGS, '405': 'badMethod', '503': 'unavailable' },
@@ -379,9 +407,11 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     description: 'The setting as it is stored now.',
     schema: ref('settingsAnswer'),
     example: {
-      ...{ status: 1, desc: 'success' },
+      status: 1,
+      desc: 'success',
       input: { action: 'set', category: 'taxation.default', path: '' },
-      ...{ details: 'REDUCED', rev: 42 },
+      details: 'REDUCED',
+      rev: 42,
     },
     refused: ENTITY_ERRORS,
     others: { ...SETTINGS, '413': 'tooLarge', '415': 'badType', '503': 'unavailable' },

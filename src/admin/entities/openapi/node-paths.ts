@@ -1,5 +1,5 @@
 /** What is served beside the entity API: the node, logging in, tokens and settings. */
-import type { Access } from '../../auth/access.ts'
+import type { RouteAccess } from '../../auth/access.ts'
 import { ADMIN } from '../../auth/caller.ts'
 import {
   AUTH_ENDPOINTS,
@@ -171,7 +171,9 @@ function sampleOf({ method, path }: Endpoint, request: NodeRequest, baseUrl: str
   const { example, credentials } = request
   const isSent = Object.keys(example).length > 0
   return {
-    ...{ method, path, baseUrl },
+    method,
+    path,
+    baseUrl,
     ...(isSent && (method === 'GET' ? { query: example } : { json: example })),
     ...(credentials !== undefined && { credentials }),
   }
@@ -202,7 +204,7 @@ function responsesOf(answer: NodeAnswer): Record<string, Schema> {
   }
 }
 
-function needs(access: Access): string {
+function needs(access: RouteAccess): string {
   if (access === 'public') return 'Nobody has to authenticate.'
   if (typeof access === 'string') return 'Takes no role.'
   return `Needs one of the roles ${[...new Set([...access, ADMIN])].join(', ')}.`

@@ -234,8 +234,16 @@ export function storedFields(
 
 /** What follows from other fields, or is written by the node alone. */
 const DERIVED = [
-  ...['type', 'activation_date', 'deactivation_date', 'plan_activation', 'plan_deactivation'],
-  ...['former_plan', 'last_login', 'password_changed_at', 'cycles_remaining', 'last_renew'],
+  'type',
+  'activation_date',
+  'deactivation_date',
+  'plan_activation',
+  'plan_deactivation',
+  'former_plan',
+  'last_login',
+  'password_changed_at',
+  'cycles_remaining',
+  'last_renew',
 ] as const
 
 function keyOf(collection: string, field: string): Schema {

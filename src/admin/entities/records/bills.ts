@@ -4,7 +4,7 @@ import type { Catalog } from '../../../catalog/connection.ts'
 import type { BillDocument } from '../../../catalog/entities/bill.ts'
 import type { OwnActions, OwnWrite } from '../api.ts'
 import type { EntityStores, WriteResult } from '../entity-request.ts'
-import { DISPLAY, RuleError, TargetError } from '../errors.ts'
+import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { recorded } from './trail.ts'
 
@@ -20,7 +20,7 @@ async function updateBill(stores: EntityStores, write: OwnWrite): Promise<WriteR
   const { actor, query, update } = write
   const filter = filterOf(query)
   if (Object.keys(update).length === 0) {
-    throw new RuleError('update: give due_date or charge.not_before', DISPLAY.refused)
+    throw new EntityRuleError('update: give due_date or charge.not_before', DISPLAY.refused)
   }
   const old = await billOf(catalog, query, filter)
   const trail = { ...trailOf(old), actor, type: 'update', set: update }
@@ -38,7 +38,7 @@ async function deleteBill(stores: EntityStores, { actor, query }: OwnWrite): Pro
   const filter = filterOf(query)
   const bill = await billOf(catalog, query, filter)
   const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
-  if (reason !== null) throw new RuleError(`delete: ${reason}`, DISPLAY.refused)
+  if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
   const unlinked = LINKS.map((name) => ({
     $or: [{ [name]: { $exists: false } }, { [name]: { $size: 0 } }],
   }))
@@ -47,7 +47,7 @@ async function deleteBill(stores: EntityStores, { actor, query }: OwnWrite): Pro
       catalog.bills.deleteOne({ $and: [filter, ...unlinked] } as object),
     )
     if (deletedCount === 1) return { details: true, entity: null }
-    throw new RuleError('delete: the bill was changed meanwhile', DISPLAY.refused)
+    throw new EntityRuleError('delete: the bill was changed meanwhile', DISPLAY.refused)
   })
 }
 
@@ -62,7 +62,7 @@ function trailOf(bill: WithId<BillDocument>) {
 }
 
 function filterOf({ _id: id, aid }: Fields): object {
-  if (!(id instanceof ObjectId)) throw new RuleError('query: _id is missing', DISPLAY.request)
+  if (!(id instanceof ObjectId)) throw new EntityRuleError('query: _id is missing', DISPLAY.request)
   return { _id: id, ...(aid === undefined ? {} : { aid }) }
 }
 

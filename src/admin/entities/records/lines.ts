@@ -4,7 +4,7 @@ import { ObjectId } from '../../../catalog/collections.ts'
 import { cycleAt } from '../../../domain/cycle.ts'
 import type { OwnActions } from '../api.ts'
 import type { EntityStores, WriteResult } from '../entity-request.ts'
-import { DISPLAY, RuleError, TargetError } from '../errors.ts'
+import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { recorded } from './trail.ts'
 
@@ -14,14 +14,14 @@ export function lineActions(stores: EntityStores): OwnActions {
 
 async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Promise<WriteResult> {
   const { catalog, clock, config } = stores
-  if (!(id instanceof ObjectId)) throw new RuleError('query: _id is missing', DISPLAY.request)
+  if (!(id instanceof ObjectId)) throw new EntityRuleError('query: _id is missing', DISPLAY.request)
   const { timeZone, cycleDay } = config.rating
   const active = cycleAt(clock.nowMs(), timeZone, cycleDay).key
   const filter = { _id: id } as object
   const found = (await catalog.run('read lines', () => catalog.lines.findOne(filter))) as Fields
   if (found === null) throw new TargetError(`lines: there is none with _id ${id.toHexString()}`)
   const reason = reasonToKeep(found, active)
-  if (reason !== null) throw new RuleError(`delete: ${reason}`, DISPLAY.refused)
+  if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
   // As it was looked at: an invoice may have taken it meanwhile.
   const same = { ...filter, type: 'credit', billrun: found['billrun'] ?? { $exists: false } }
   const trail = { actor, store: 'lines', type: 'delete', id, old: found, set: null } as const
@@ -30,7 +30,7 @@ async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Prom
       catalog.lines.deleteOne({ ...same, in_queue: { $ne: true } } as object),
     )
     if (deletedCount === 1) return { details: true, entity: null }
-    throw new RuleError('delete: the line was changed meanwhile', DISPLAY.refused)
+    throw new EntityRuleError('delete: the line was changed meanwhile', DISPLAY.refused)
   })
 }
 

@@ -6,7 +6,7 @@ import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseOrdered } from '../../../catalog/signature/ordered-json.ts'
 import { signatureNameOf } from '../../../catalog/signature/signed-text.ts'
-import { ApiError, RequestError, RuleError } from '../errors.ts'
+import { ApiError, EntityRuleError, RequestError } from '../errors.ts'
 import { FormParameters } from './form-names.ts'
 import { BODY_BYTES_MAX, DEPTH_MAX } from './json-limits.ts'
 import { parseJson } from './json-text.ts'
@@ -132,7 +132,7 @@ function jsonBody(text: string): Parameters {
   if (text.trim() === '') return NO_PARAMETERS
   const value = parseJson(text, 'body')
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new RuleError('body must be an object with the parameters')
+    throw new EntityRuleError('body must be an object with the parameters')
   }
   return {
     values: new Map(Object.entries(value)),
@@ -145,7 +145,7 @@ function orderedBody(text: string): SentParameters {
   try {
     return parseOrdered(text, DEPTH_MAX) as SentParameters
   } catch {
-    throw new RuleError(`body is nested deeper than ${DEPTH_MAX} levels`)
+    throw new EntityRuleError(`body is nested deeper than ${DEPTH_MAX} levels`)
   }
 }
 

@@ -6,11 +6,11 @@ import type { Param } from '../definition.ts'
 import { DATES, dateOf, type TimeContext } from './instant.ts'
 import { keepsDigits } from './json-limits.ts'
 import { KEY_PATTERN } from './names.ts'
-import type { Problems } from './problems.ts'
+import type { FieldProblems } from './problems.ts'
 
 /** What a cast is done with; what is wrong is added to `problems`. */
 export interface Casting extends TimeContext {
-  readonly problems: Problems
+  readonly problems: FieldProblems
 }
 
 /** Types of one value, not of a list or a whole structure. */
@@ -67,7 +67,12 @@ export function scalarOf(param: Param): ScalarType | null {
 }
 
 /** Looks at the pattern (R3) and the options of a parameter. */
-export function checkText(param: Param, value: unknown, path: string, problems: Problems): void {
+export function checkText(
+  param: Param,
+  value: unknown,
+  path: string,
+  problems: FieldProblems,
+): void {
   if (param.pattern === 'key' && !(typeof value === 'string' && KEY_PATTERN.test(value))) {
     problems.rule(path, 'must be of capital letters, digits and _')
   }

@@ -4,7 +4,7 @@ import type { Param, Params } from '../definition.ts'
 import { type Casting, castScalar, checkText, scalarOf } from './cast-value.ts'
 import { fullTimestamp, type TimeContext } from './instant.ts'
 import { declaredAt, overlapping } from './names.ts'
-import { Problems } from './problems.ts'
+import { FieldProblems } from './problems.ts'
 import { badKey, storedValue } from './stored-value.ts'
 
 export interface CastUpdate {
@@ -25,7 +25,7 @@ export function castUpdate(
   context: TimeContext,
   demanded: readonly string[] = [],
 ): CastUpdate {
-  const casting: Casting = { ...context, problems: new Problems() }
+  const casting: Casting = { ...context, problems: new FieldProblems() }
   const cast: CastUpdate = { fields: {}, dropped: [] }
   for (const [name, value] of Object.entries(raw)) take(params, name, value, casting, cast)
   const declared = missing(params, cast.fields)

@@ -1,6 +1,6 @@
 /** Forms as this API takes them: names within bounds, and safe as those of objects. */
 import { addForm, FormError, FormTree } from '../../../catalog/signature/form-tree.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { DEPTH_MAX, KEYS_MAX } from './json-limits.ts'
 import { unsafeName } from './names.ts'
 import { toldName } from './problems.ts'
@@ -39,7 +39,7 @@ export class FormParameters {
     try {
       add()
     } catch (error) {
-      throw error instanceof FormError ? new RuleError(error.text(toldName)) : error
+      throw error instanceof FormError ? new EntityRuleError(error.text(toldName)) : error
     }
   }
 }

@@ -64,9 +64,15 @@ export function fullTimestamp(text: string): Date | null {
 const DAYS: Readonly<Record<string, number>> = { today: 0, tomorrow: 1, yesterday: -1 }
 const HOURS: Readonly<Record<string, number>> = { midnight: 0, noon: 12 }
 const UNITS: Readonly<Record<string, readonly ['months' | 'days' | 'seconds', number]>> = {
-  ...{ sec: ['seconds', 1], second: ['seconds', 1], min: ['seconds', 60] },
-  ...{ minute: ['seconds', 60], hour: ['seconds', 3600], day: ['days', 1] },
-  ...{ week: ['days', 7], month: ['months', 1], year: ['months', 12] },
+  sec: ['seconds', 1],
+  second: ['seconds', 1],
+  min: ['seconds', 60],
+  minute: ['seconds', 60],
+  hour: ['seconds', 3600],
+  day: ['days', 1],
+  week: ['days', 7],
+  month: ['months', 1],
+  year: ['months', 12],
 }
 const TOKEN = /\s*(?:([+-])?\s*(\d{1,9})\s*([a-z]+)|([a-z]+))/iy
 const RELATIVE_LENGTH_MAX = 100

@@ -1,6 +1,6 @@
 /** Compound parameters: JSON in a text, or a value that is read already (spec/entity-api.md 1.2) */
 import type { Fields } from '../../../catalog/field.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { inexactNumber, refusedText, refusedValue } from './json-limits.ts'
 import type { RawParameters } from './raw-parameters.ts'
 
@@ -17,20 +17,20 @@ export type CompoundParameters = Readonly<
  */
 export function parseJson(text: string, name: string): unknown {
   const tooMuch = refusedText(text, name)
-  if (tooMuch !== null) throw new RuleError(tooMuch)
+  if (tooMuch !== null) throw new EntityRuleError(tooMuch)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
     // Without the part of the text that stands behind it: that may be a password.
     const [reason] = (error instanceof Error ? error.message : String(error)).split(/, (?:"|\.{3})/)
-    throw new RuleError(`${name} is not JSON: ${reason}`)
+    throw new EntityRuleError(`${name} is not JSON: ${reason}`)
   }
   const refused = refusedValue(value, name)
-  if (refused !== null) throw new RuleError(refused)
+  if (refused !== null) throw new EntityRuleError(refused)
   const number = inexactNumber(text)
   if (number === null) return value
-  throw new RuleError(`${name} has the number ${number}, which cannot be kept exactly`)
+  throw new EntityRuleError(`${name} has the number ${number}, which cannot be kept exactly`)
 }
 
 /**
@@ -48,19 +48,19 @@ export function compoundParameters(raw: RawParameters): CompoundParameters {
       if (value === undefined) problems.push(`${name} must be ${expected}`)
       else result[name] = value
     } catch (error) {
-      if (!(error instanceof RuleError)) throw error
+      if (!(error instanceof EntityRuleError)) throw error
       problems.push(error.message)
     }
   }
   for (const name of OBJECTS) read(name, objectFrom, 'an object')
   read('states', (value) => (Array.isArray(value) ? value : undefined), 'a list')
-  if (problems.length > 0) throw new RuleError(problems.join('; '))
+  if (problems.length > 0) throw new EntityRuleError(problems.join('; '))
   return result
 }
 
 function checked(value: unknown, name: string): unknown {
   const refused = refusedValue(value, name)
-  if (refused !== null) throw new RuleError(refused)
+  if (refused !== null) throw new EntityRuleError(refused)
   return value
 }
 

@@ -4,7 +4,10 @@ import type { Param, Params } from '../definition.ts'
 
 /** What a careless assignment takes as a prototype, or the driver as a type of its own. */
 const RESERVED: ReadonlySet<string> = new Set([
-  ...['__proto__', 'constructor', 'prototype', '_bsontype'],
+  '__proto__',
+  'constructor',
+  'prototype',
+  '_bsontype',
 ])
 const NAME_LENGTH_MAX = 256
 /** Comparing letters costs the product of both lengths. */

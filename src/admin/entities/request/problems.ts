@@ -2,9 +2,9 @@
 import {
   DISPLAY,
   type DisplayCode,
+  EntityRuleError,
   type InvalidField,
   InvalidFieldsError,
-  RuleError,
 } from '../errors.ts'
 
 /** More are counted, not told: an answer is not to grow with the nonsense in a request. */
@@ -16,7 +16,7 @@ export function toldName(name: string): string {
   return name.length <= NAME_LENGTH_MAX ? name : `${name.slice(0, NAME_LENGTH_MAX)}...`
 }
 
-export class Problems {
+export class FieldProblems {
   readonly #fields: InvalidField[] = []
   readonly #rules: string[] = []
   readonly #missing: string[] = []
@@ -56,7 +56,7 @@ export class Problems {
     const rules = [...this.#rules, ...this.#missing]
     if (rules.length > 0) {
       const fields = this.#fields.map(({ path, reason }) => `${path} ${reason}`)
-      throw new RuleError([...rules, ...fields, ...more].join('; '), this.#display)
+      throw new EntityRuleError([...rules, ...fields, ...more].join('; '), this.#display)
     }
     const [first, ...rest] = this.#fields
     if (first === undefined) return

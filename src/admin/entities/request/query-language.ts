@@ -15,15 +15,30 @@ import {
 } from './cast-value.ts'
 import type { TimeContext } from './instant.ts'
 import { declaredAt, unknownReason, unsafeName } from './names.ts'
-import { Problems } from './problems.ts'
+import { FieldProblems } from './problems.ts'
 import { sizeReason } from './query-limits.ts'
 import { badExpression } from './query-regex.ts'
 import { badKey } from './stored-value.ts'
 
 /** Every operator that a filter may have. */
 export const OPERATORS = [
-  ...['$and', '$or', '$not', '$in', '$nin', '$eq', '$ne', '$gt', '$gte', '$lt', '$lte'],
-  ...['$exists', '$regex', '$options', '$elemMatch', '$size', '$all'],
+  '$and',
+  '$or',
+  '$not',
+  '$in',
+  '$nin',
+  '$eq',
+  '$ne',
+  '$gt',
+  '$gte',
+  '$lt',
+  '$lte',
+  '$exists',
+  '$regex',
+  '$options',
+  '$elemMatch',
+  '$size',
+  '$all',
 ] as const
 
 /** A filter as the driver takes it. */
@@ -34,7 +49,7 @@ export type Filter = Record<string, unknown>
  * that is wrong: keys that are not declared, operators that are not known, values of a wrong type.
  */
 export function castQuery(params: Params, raw: Fields, context: TimeContext): Filter {
-  const problems = new Problems()
+  const problems = new FieldProblems()
   const reason = sizeReason(raw)
   if (reason !== null) {
     problems.invalid('query', reason)
@@ -132,8 +147,15 @@ const listed: Operator = (_name, param, value, path, querying) => {
 
 /** What may be in an object of operators. */
 const FIELD_OPERATORS: Readonly<Record<string, Operator>> = {
-  ...{ $eq: equal, $ne: equal, $gt: ordered, $gte: ordered, $lt: ordered, $lte: ordered },
-  ...{ $in: listed, $nin: listed, $all: listed },
+  $eq: equal,
+  $ne: equal,
+  $gt: ordered,
+  $gte: ordered,
+  $lt: ordered,
+  $lte: ordered,
+  $in: listed,
+  $nin: listed,
+  $all: listed,
   $exists: (_name, _param, value, path, { problems }) => {
     const result = booleanOf(value)
     if (result === null) problems.invalid(path, 'must be true or false')
@@ -221,7 +243,7 @@ function operandOf(param: Param, value: unknown, path: string, querying: Queryin
 }
 
 /** A whole value as it is stored; no operators are in it. */
-function plainOperand(value: unknown, path: string, problems: Problems): unknown {
+function plainOperand(value: unknown, path: string, problems: FieldProblems): unknown {
   if (Array.isArray(value)) {
     return value.map((member, index) => plainOperand(member, `${path}.${index}`, problems))
   }
@@ -239,7 +261,7 @@ function plainOperand(value: unknown, path: string, problems: Problems): unknown
 /** Not every store looks for longer ones in an index. */
 const TEXT_BYTES_MAX = 1024
 
-function shortOperand(value: unknown, path: string, problems: Problems): unknown {
+function shortOperand(value: unknown, path: string, problems: FieldProblems): unknown {
   if (typeof value === 'string' && Buffer.byteLength(value) > TEXT_BYTES_MAX) {
     problems.invalid(path, `must have at most ${TEXT_BYTES_MAX} bytes`)
   }

@@ -1,11 +1,11 @@
 /** Paging, order, projection, states and `options` of a request (spec/entity-api.md 1.2). */
 import type { Fields } from '../../../catalog/field.ts'
 import { nearest } from '../../../config/nearest.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { booleanOf, integerOf } from './cast-value.ts'
 import type { CompoundParameters } from './json-text.ts'
 import { badFieldName, overlapping } from './names.ts'
-import { Problems, toldName } from './problems.ts'
+import { FieldProblems, toldName } from './problems.ts'
 import type { Filter } from './query-language.ts'
 import type { RawParameters } from './raw-parameters.ts'
 import { storedValue } from './stored-value.ts'
@@ -66,7 +66,7 @@ export function readOptions(
   compound: CompoundParameters,
   limits: PageLimits,
 ): ReadOptions {
-  const problems = new Problems()
+  const problems = new FieldProblems()
   const page = Math.max(0, wholeAt(raw, 'page', problems) ?? 0)
   if (page > PAGE_MAX) problems.invalid('page', `must be at most ${PAGE_MAX}`)
   const size = sizeOf(wholeAt(raw, 'size', problems), limits)
@@ -78,7 +78,7 @@ export function readOptions(
   return { page, size, skip: page * size, sort, projection, states, options }
 }
 
-function wholeAt(raw: RawParameters, name: string, problems: Problems): number | null {
+function wholeAt(raw: RawParameters, name: string, problems: FieldProblems): number | null {
   const value = raw.get(name)
   if (value === undefined || value === null || value === '') return null
   const whole = integerOf(value)
@@ -97,22 +97,26 @@ function sortOf(sort: Fields | undefined): ReadOptions['sort'] {
   const entries = Object.entries(sort ?? {})
   if (entries.length === 0) return null
   if (entries.length > SORT_FIELDS_MAX) {
-    throw new RuleError(`sort must have at most ${SORT_FIELDS_MAX} fields`, DISPLAY.sort)
+    throw new EntityRuleError(`sort must have at most ${SORT_FIELDS_MAX} fields`, DISPLAY.sort)
   }
   const result: Record<string, 1 | -1> = {}
   for (const [name, value] of entries) {
     const reason = badFieldName(name)
     const direction = integerOf(value)
-    if (reason !== null) throw new RuleError(`sort: ${toldName(name)} ${reason}`, DISPLAY.sort)
+    if (reason !== null)
+      throw new EntityRuleError(`sort: ${toldName(name)} ${reason}`, DISPLAY.sort)
     if (direction !== 1 && direction !== -1) {
-      throw new RuleError(`sort: ${toldName(name)} must be 1 or -1`, DISPLAY.sort)
+      throw new EntityRuleError(`sort: ${toldName(name)} must be 1 or -1`, DISPLAY.sort)
     }
     result[name] = direction
   }
   return result
 }
 
-function projectionOf(project: Fields | undefined, problems: Problems): ReadOptions['projection'] {
+function projectionOf(
+  project: Fields | undefined,
+  problems: FieldProblems,
+): ReadOptions['projection'] {
   const entries = Object.entries(project ?? {})
   if (entries.length === 0) return null
   const result: Record<string, 0 | 1> = {}
@@ -129,7 +133,10 @@ function projectionOf(project: Fields | undefined, problems: Problems): ReadOpti
   return result
 }
 
-function statesOf(states: readonly unknown[] | undefined, problems: Problems): readonly State[] {
+function statesOf(
+  states: readonly unknown[] | undefined,
+  problems: FieldProblems,
+): readonly State[] {
   if (states === undefined) return [0, 1]
   if (states.length === 0) problems.invalid('states', 'must have at least one state')
   const read = states.map((value) => integerOf(value))
@@ -142,7 +149,7 @@ function statesOf(states: readonly unknown[] | undefined, problems: Problems): r
 
 const OPTIONS = ['or_fields', 'push_fields', 'pull_fields', 'headers', 'delimiter', 'force']
 
-function requestOptions(options: Fields = {}, problems: Problems): RequestOptions {
+function requestOptions(options: Fields = {}, problems: FieldProblems): RequestOptions {
   for (const name of Object.keys(options).filter((key) => !OPTIONS.includes(key))) {
     if (problems.isFull) break
     const meant = nearest(name.slice(0, 64), OPTIONS)
@@ -167,14 +174,14 @@ function requestOptions(options: Fields = {}, problems: Problems): RequestOption
   }
 }
 
-function delimiterOf(delimiter: unknown, problems: Problems): string | null {
+function delimiterOf(delimiter: unknown, problems: FieldProblems): string | null {
   if (delimiter === undefined || delimiter === null || delimiter === '') return null
   if (typeof delimiter === 'string' && /^[^"\r\n\0]$/u.test(delimiter)) return delimiter
   problems.invalid('options.delimiter', 'must be one character')
   return null
 }
 
-function changesOf(value: unknown, path: string, problems: Problems): readonly FieldChange[] {
+function changesOf(value: unknown, path: string, problems: FieldProblems): readonly FieldChange[] {
   if (value === undefined || value === null || value === '') return []
   if (!Array.isArray(value) || value.length > CHANGES_MAX) {
     problems.invalid(path, `must be a list of at most ${CHANGES_MAX} changes`)
@@ -183,7 +190,7 @@ function changesOf(value: unknown, path: string, problems: Problems): readonly F
   return value.map((change, index) => changeOf(change, `${path}.${index}`, problems))
 }
 
-function changeOf(change: unknown, path: string, problems: Problems): FieldChange {
+function changeOf(change: unknown, path: string, problems: FieldProblems): FieldChange {
   const isObject = typeof change === 'object' && change !== null && !Array.isArray(change)
   const fields = isObject ? (change as Fields) : {}
   const { field_name: field, field_values: values, pull_by_key: byKey = null } = fields

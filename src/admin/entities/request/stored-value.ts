@@ -2,14 +2,19 @@
 import { fullTimestamp, shownInstant } from './instant.ts'
 import { DEPTH_MAX } from './json-limits.ts'
 import { unsafeName } from './names.ts'
-import type { Problems } from './problems.ts'
+import type { FieldProblems } from './problems.ts'
 
 /**
  * A copy in which full ISO timestamps, and dates as answers show them (`{sec, usec}`), are dates.
  * Keys with dots, keys that begin with `$` and names of prototypes are problems: they would be
  * paths or operators of the store.
  */
-export function storedValue(value: unknown, path: string, problems: Problems, depth = 1): unknown {
+export function storedValue(
+  value: unknown,
+  path: string,
+  problems: FieldProblems,
+  depth = 1,
+): unknown {
   if (typeof value === 'string') return fullTimestamp(value) ?? value
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
   if (depth > DEPTH_MAX) {

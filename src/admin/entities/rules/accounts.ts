@@ -1,7 +1,7 @@
 /** Accounts (spec/entity-api.md 3.1). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { arrayAt, isEmpty, objectAt, wholeAt } from '../../../catalog/field.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { during, findAll, holdersOf, refuseUsed } from './lookups.ts'
 import { checkOverrides } from './overrides.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -34,9 +34,9 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
     const allowance = asRule(() => objectAt(entry, path))
     const sid = asRule(() => wholeAt(allowance['sid'], `${path}.sid`, 1))
     if (!isPositive(allowance['allowance'])) {
-      throw new RuleError(`${path}.allowance of sid ${sid} must be a number above 0`)
+      throw new EntityRuleError(`${path}.allowance of sid ${sid} must be a number above 0`)
     }
-    if (sids.has(sid)) throw new RuleError(`${path}.sid is there twice: ${sid}`)
+    if (sids.has(sid)) throw new EntityRuleError(`${path}.sid is there twice: ${sid}`)
     sids.add(sid)
   }
   const wanted = [...sids].flatMap((sid) => [sid, String(sid)])
@@ -47,7 +47,7 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
   if (taken === undefined) return
   const theirs = listOf(taken['allowances']).map((entry) => Number(fieldsOf(entry)['sid']))
   const both = theirs.filter((sid) => sids.has(sid))
-  throw new RuleError(
+  throw new EntityRuleError(
     `allowances: sid ${both.join(', ')} has one of account ${taken['aid']} already`,
   )
 }

@@ -8,7 +8,7 @@ import { isUnset } from '../../../catalog/field.ts'
 import type { ServicePeriod } from '../../../domain/catalogue.ts'
 import { instantOf, localTime } from '../../../domain/time.ts'
 import { endOf } from '../../../rating/periods.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { type Fields, fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
@@ -63,7 +63,7 @@ export function nextRenewMs(
 ): number {
   const period = Object.hasOwn(PERIODS, interval) ? PERIODS[interval] : undefined
   if (period === undefined) {
-    throw new RuleError(`interval must be one of ${Object.keys(PERIODS).join(', ')}`)
+    throw new EntityRuleError(`interval must be one of ${Object.keys(PERIODS).join(', ')}`)
   }
   const nextMs = endOf(period, baseMs, zone)
   if (interval !== 'month' || anchorDay === undefined) return nextMs
@@ -122,7 +122,7 @@ async function checkGroup(document: RawDocument, context: RuleContext): Promise<
   const { nowMs, zone } = context
   if (await exists(context, 'prepaidgroups', { name, ...heldAt(nowMs) })) return
   const date = dateText(nowMs, zone)
-  throw new RuleError(`bucket_group: there is no prepaid group ${name} at ${date}`)
+  throw new EntityRuleError(`bucket_group: there is no prepaid group ${name} at ${date}`)
 }
 
 /** Who is given something at once must be there now. */
@@ -130,7 +130,7 @@ async function checkHolder(document: RawDocument, context: RuleContext): Promise
   const { sid, aid, immediate } = document
   const when = immediate === true ? heldAt(context.nowMs) : {}
   if (await exists(context, 'subscribers', { type: 'subscriber', sid, aid, ...when })) return
-  throw new RuleError(
+  throw new EntityRuleError(
     `sid: there is no subscriber ${sid} of account ${aid}${immediate === true ? ' now' : ''}`,
   )
 }
@@ -141,5 +141,5 @@ function checkNext(document: RawDocument, context: RuleContext): void {
   const nextMs = instantAt(next, 'next_renew', context) ?? fromOf(document)
   if (nextMs >= leastMs) return
   const date = dateText(leastMs, context.zone)
-  throw new RuleError(`next_renew must not be before ${date}, unless immediate is true`)
+  throw new EntityRuleError(`next_renew must not be before ${date}, unless immediate is true`)
 }

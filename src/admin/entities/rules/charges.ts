@@ -1,6 +1,6 @@
 /** Conditional charges and discounts (R32, spec/entity-api.md 3.8, 4.7). */
 import { isUnset, wholeAt } from '../../../catalog/field.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import type { CollectionRules } from './rule.ts'
 import { asRule, fieldsOf, isChanged, isFraction } from './values.ts'
@@ -27,7 +27,17 @@ function checkSimultaneous({ simultaneous_limit: limit }: Fields): void {
 }
 
 const OPERATORS: readonly unknown[] = [
-  ...['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'regex', 'is', 'exists'],
+  'eq',
+  'ne',
+  'in',
+  'nin',
+  'lt',
+  'lte',
+  'gt',
+  'gte',
+  'regex',
+  'is',
+  'exists',
 ]
 /** With these there is something to count cycles from. */
 const PLAN_FIELDS: ReadonlySet<unknown> = new Set(['plan', 'plan_activation', 'plan_deactivation'])
@@ -38,7 +48,7 @@ function checkConditions(document: Fields): void {
   const all = conditionsIn(conditions, 'params.conditions')
   for (const { condition, path } of all) checkCondition(condition, path)
   if (isUnset(cycles) || all.some(isOnPlanOrService)) return
-  throw new RuleError(
+  throw new EntityRuleError(
     'params.cycles needs a condition on the plan of the subscriber (plan, plan_activation or ' +
       'plan_deactivation) or on a service: there is nothing to count cycles from',
     DISPLAY.request,
@@ -63,16 +73,16 @@ function conditionsIn(value: unknown, path: string): PlacedCondition[] {
 
 function checkCondition({ field, op, value }: Fields, path: string): void {
   if (typeof field !== 'string' || field === '') {
-    throw new RuleError(`${path}.field must be the name of a field`, DISPLAY.request)
+    throw new EntityRuleError(`${path}.field must be the name of a field`, DISPLAY.request)
   }
   if (!OPERATORS.includes(op)) {
-    throw new RuleError(`${path}.op must be one of ${OPERATORS.join(', ')}`, DISPLAY.request)
+    throw new EntityRuleError(`${path}.op must be one of ${OPERATORS.join(', ')}`, DISPLAY.request)
   }
   if (value === undefined && op !== 'exists') {
-    throw new RuleError(`${path}.value is missing`, DISPLAY.request)
+    throw new EntityRuleError(`${path}.value is missing`, DISPLAY.request)
   }
   if ((op === 'in' || op === 'nin') && !Array.isArray(value)) {
-    throw new RuleError(`${path}.value must be a list`, DISPLAY.request)
+    throw new EntityRuleError(`${path}.value must be a list`, DISPLAY.request)
   }
 }
 
@@ -92,7 +102,7 @@ function checkFractions({ type, subject }: Fields, usualType: ValueType): void {
     for (const [path, part] of parts) {
       if (isFraction(fieldsOf(part)['value'])) continue
       const text = `subject.${path}.value must be a fraction from 0 to 1: 0.1 is 10 %`
-      throw new RuleError(text, DISPLAY.request)
+      throw new EntityRuleError(text, DISPLAY.request)
     }
   }
 }

@@ -1,6 +1,6 @@
 /** Prices that replace those of a plan or service (R26, spec/entity-api.md 3.1). */
 import { isUnset } from '../../../catalog/field.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
 
@@ -15,7 +15,7 @@ export function checkOverrides(document: Fields, stored: Fields | null): void {
       if (missing === undefined) continue
       const whose = `${String(override['type'])} ${String(override['key'])}`
       const path = `overrides.${index}.value.price.${tier}.${missing}`
-      throw new RuleError(`${path} is missing, in the override of ${whose}`)
+      throw new EntityRuleError(`${path} is missing, in the override of ${whose}`)
     }
   }
 }

@@ -1,6 +1,6 @@
 /** Plays: which plans and services may be sold to whom (R25, spec/entity-api.md 3.2). */
 import { isUnset } from '../../../catalog/field.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { remembered } from './lookups.ts'
 import type { RuleContext } from './rule.ts'
@@ -39,8 +39,8 @@ export function playOf({ play }: Fields, plays: Plays): string {
   const name = isUnset(play) ? plays.default : String(play)
   if (name !== null && plays.names.includes(name)) return name
   const known = plays.names.join(', ')
-  if (name === null) throw new RuleError(`play is missing: one of ${known}`)
-  throw new RuleError(`play must be one of ${known}, is ${name}`)
+  if (name === null) throw new EntityRuleError(`play is missing: one of ${known}`)
+  throw new EntityRuleError(`play must be one of ${known}, is ${name}`)
 }
 
 /** Throws `RuleError` for a plan or service that is for other plays. */
@@ -48,5 +48,5 @@ export function checkOffered(what: string, offer: Fields | undefined, play: stri
   const given = offer?.['play']
   const plays = Array.isArray(given) ? given : isUnset(given) ? [] : [given]
   if (plays.length === 0 || plays.includes(play)) return
-  throw new RuleError(`${what} is not offered for play ${play}, only for ${plays.join(', ')}`)
+  throw new EntityRuleError(`${what} is not offered for play ${play}, only for ${plays.join(', ')}`)
 }

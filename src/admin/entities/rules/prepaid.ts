@@ -1,7 +1,7 @@
 /** Buckets and what is put into them (spec/entity-api.md 3.10, 3.11). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { isUnset } from '../../../catalog/field.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { during, exists, findAll, NOT_DELETED, refuseUsed } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -12,7 +12,9 @@ export const PREPAID_INCLUDE_RULES: CollectionRules = {
   async prepare(changes, target) {
     const { external_id: given } = changes.set
     if (target === null || given === undefined || given === target['external_id']) return changes
-    throw new RuleError(`external_id never changes: it is ${target['external_id']}, not ${given}`)
+    throw new EntityRuleError(
+      `external_id never changes: it is ${target['external_id']}, not ${given}`,
+    )
   },
 
   async checkUnused(document, context) {
@@ -84,7 +86,7 @@ async function checkIncludes(document: RawDocument, context: RuleContext): Promi
     )
     if (isThere && (id !== null || name !== null)) continue
     const asked = [name, id].filter((part) => part !== null).join(' with external_id ')
-    throw new RuleError(`include.${index}: there is no prepaid include ${asked}`.trimEnd())
+    throw new EntityRuleError(`include.${index}: there is no prepaid include ${asked}`.trimEnd())
   }
 }
 

@@ -1,7 +1,7 @@
 /** What plans and services cost by themselves, and how that is rounded (R30, R31). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { isUnset } from '../../../catalog/field.ts'
-import { type DisplayCode, RuleError } from '../errors.ts'
+import { type DisplayCode, EntityRuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { type FieldChanges, withChanges } from '../timeline/set-fields.ts'
 import { fieldsOf, isChanged } from './values.ts'
@@ -25,7 +25,7 @@ export function checkRecurrence({ recurrence }: Fields, code: DisplayCode): void
   if (!isUnset(periodicity)) return
   const missing = isUnset(frequency) ? 'frequency' : 'start'
   if (!isUnset(frequency) && !isUnset(start)) return
-  throw new RuleError(
+  throw new EntityRuleError(
     `recurrence.${missing} is missing: give frequency and start, or periodicity`,
     code,
   )
@@ -41,10 +41,10 @@ export function checkRounding(document: Fields, stored: Fields | null): void {
   const { rounding_stage: stage, rounding_type: type, rounding_decimals: decimals } = rules
   if (isUnset(stage) || stage === 'None') return
   if (!ROUNDING_TYPES.includes(type)) {
-    throw new RuleError('rounding_rules.rounding_type must be up, down or nearest')
+    throw new EntityRuleError('rounding_rules.rounding_type must be up, down or nearest')
   }
   const number = isUnset(decimals) ? Number.NaN : Number(decimals)
   if (Number.isInteger(number) && number >= 0 && number <= DECIMALS_MAX) return
   const text = `rounding_rules.rounding_decimals must be an integer from 0 to ${DECIMALS_MAX}`
-  throw new RuleError(text)
+  throw new EntityRuleError(text)
 }

@@ -12,13 +12,15 @@ import { SUBSCRIBER_RULES } from './subscribers.ts'
 import { taxRules } from './taxes.ts'
 import { USER_RULES } from './users.ts'
 
-export interface RuleSettings {
+export interface EntityRuleSettings {
   /** `rating.defaultTax`. */
   defaultTax: string
 }
 
 /** By the name of the collection in the API. */
-export function createRules(settings: RuleSettings): Readonly<Record<string, CollectionRules>> {
+export function createRules(
+  settings: EntityRuleSettings,
+): Readonly<Record<string, CollectionRules>> {
   return {
     accounts: ACCOUNT_RULES,
     subscribers: SUBSCRIBER_RULES,

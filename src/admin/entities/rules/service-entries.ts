@@ -10,7 +10,7 @@ import { isUnset, objectAt, textAt, wholeAt } from '../../../catalog/field.ts'
 import type { ServiceTerms } from '../../../domain/catalogue.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import { endOfService, type HolderCalendar } from '../../../rating/periods.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import type { Fields } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
@@ -69,7 +69,7 @@ function calendarOf(
 
 async function entriesOf(value: unknown, path: string, work: Work): Promise<Fields[]> {
   if (isUnset(value)) return []
-  if (!Array.isArray(value)) throw new RuleError(`${path} must be a list`)
+  if (!Array.isArray(value)) throw new EntityRuleError(`${path} must be a list`)
   const entries: Fields[] = []
   // One after the other: their numbers follow their order.
   for (const [index, one] of value.entries()) {
@@ -143,14 +143,14 @@ async function endFor(entry: Dated, { context, calendar }: Work): Promise<number
   const service = await offerAt(context, 'services', name, fromMs)
   if (service === undefined && !isSameFrom) {
     const date = dateText(fromMs, context.zone)
-    throw new RuleError(`${path}: there is no service ${name} at ${date}`, DISPLAY.service)
+    throw new EntityRuleError(`${path}: there is no service ${name} at ${date}`, DISPLAY.service)
   }
   const span = { fromMs, toMs: givenToMs ?? FOREVER_MS }
   const toMs =
     service === undefined ? span.toMs : endOfService(termsOf(service, name), span, calendar)
   if (toMs > fromMs) return toMs
   const date = dateText(fromMs, context.zone)
-  throw new RuleError(`${path}.to must be after ${date}, where service ${name} begins`)
+  throw new EntityRuleError(`${path}.to must be after ${date}, where service ${name} begins`)
 }
 
 function termsOf(service: Fields, name: string): ServiceTerms {

@@ -1,7 +1,7 @@
 /** Services (spec/entity-api.md 3.4). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { decimalOf, isUnset } from '../../../catalog/field.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { during, findAll, holdersOf, refuseUsed } from './lookups.ts'
 import { checkRecurrence, checkRounding, isSent, withSent } from './recurring.ts'
@@ -45,15 +45,15 @@ function heldIn({ name, from, to }: RawDocument): Fields {
 /** R28. */
 function checkPrice({ price }: RawDocument): void {
   if (isUnset(price)) return
-  if (!Array.isArray(price)) throw new RuleError('price must be a list', DISPLAY.request)
+  if (!Array.isArray(price)) throw new EntityRuleError('price must be a list', DISPLAY.request)
   for (const [index, entry] of price.map(fieldsOf).entries()) {
     for (const name of ['from', 'to', 'price'] as const) {
       const value = entry[name]
       const path = `price.${index}.${name}`
-      if (isUnset(value)) throw new RuleError(`${path} is missing`, DISPLAY.request)
+      if (isUnset(value)) throw new EntityRuleError(`${path} is missing`, DISPLAY.request)
       if (name === 'to' && value === 'UNLIMITED') continue
       if (decimalOf(value) !== null) continue
-      throw new RuleError(`${path} must be a number or decimal text`, DISPLAY.request)
+      throw new EntityRuleError(`${path} must be a number or decimal text`, DISPLAY.request)
     }
   }
 }
@@ -63,13 +63,13 @@ function checkLimit({ limit_cycles: limit, price }: RawDocument): void {
   if (isUnset(limit)) return
   const cycles = decimalOf(limit)
   if (cycles === null || !isPositive(limit)) {
-    throw new RuleError('limit_cycles must be a number above 0', DISPLAY.request)
+    throw new EntityRuleError('limit_cycles must be a number above 0', DISPLAY.request)
   }
   const ends = listOf(price).map((entry) => fieldsOf(entry)['to'])
   const highest = ends.includes('UNLIMITED') ? null : highestOf(ends)
   if (highest !== null && compareDecimals(cycles, highest) === 0) return
   const text = `limit_cycles must be the highest to of price, is ${limit}`
-  throw new RuleError(text, DISPLAY.request)
+  throw new EntityRuleError(text, DISPLAY.request)
 }
 
 function highestOf(ends: readonly unknown[]) {

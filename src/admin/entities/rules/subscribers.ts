@@ -1,7 +1,7 @@
 /** Subscribers (spec/entity-api.md 3.2): what they name has to be there. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { isUnset, wholeAt } from '../../../catalog/field.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
@@ -41,14 +41,14 @@ async function checkPlan(document: RawDocument, context: RuleContext): Promise<v
   if (typeof plan !== 'string') return
   if ((await offerAt(context, 'plans', plan, fromOf(document))) !== undefined) return
   const date = dateText(fromOf(document), context.zone)
-  throw new RuleError(`plan: there is no plan ${plan} at ${date}`)
+  throw new EntityRuleError(`plan: there is no plan ${plan} at ${date}`)
 }
 
 async function checkAccount({ aid }: RawDocument, context: RuleContext): Promise<void> {
   const isThere = await remembered(context, `accounts/${aid}`, () =>
     exists(context, 'subscribers', { type: 'account', aid, ...NOT_DELETED }),
   )
-  if (!isThere) throw new RuleError(`aid: there is no account ${aid}`)
+  if (!isThere) throw new EntityRuleError(`aid: there is no account ${aid}`)
 }
 
 /** R25. */

@@ -3,7 +3,7 @@ import { isUnset } from '../../../catalog/field.ts'
 import { readCategory } from '../../../catalog/stored-config.ts'
 import { storedDefaultTax } from '../../../catalog/taxation-settings.ts'
 import { RuleError as StoredRuleError } from '../../../rating/rule-error.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { toOf } from '../timeline/draft.ts'
 import { during, findAll, refuseUsed } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -14,12 +14,12 @@ export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRule
   return {
     async check(document, stored) {
       if (isChanged(document, stored, 'rate') && !isFraction(document['rate'])) {
-        throw new RuleError('rate must be a fraction from 0 to 1: 0.17 is 17 %')
+        throw new EntityRuleError('rate must be a fraction from 0 to 1: 0.17 is 17 %')
       }
       const { description } = document
       if (!isChanged(document, stored, 'description')) return
       if (typeof description === 'string' && description !== '') return
-      throw new RuleError('description must be a text that is not empty')
+      throw new EntityRuleError('description must be a text that is not empty')
     },
 
     async checkUnused(document, context) {
@@ -49,7 +49,7 @@ function asRatingRule<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof StoredRuleError) throw new RuleError(`stored: ${error.message}`)
+    if (error instanceof StoredRuleError) throw new EntityRuleError(`stored: ${error.message}`)
     throw error
   }
 }

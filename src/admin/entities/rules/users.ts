@@ -5,7 +5,7 @@ import { SECURITY } from '../../../catalog/security-settings.ts'
 import { changedPassword, checkedPassword } from '../../auth/password-rules.ts'
 import { PASSWORDS } from '../../auth/passwords.ts'
 import { PERMISSIONS, rolesIn } from '../../permissions/rules.ts'
-import { RuleError, TargetError } from '../errors.ts'
+import { EntityRuleError, TargetError } from '../errors.ts'
 import { exists, heldAt } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { isChanged, listOf } from './values.ts'
@@ -21,7 +21,7 @@ export const USER_RULES: CollectionRules = {
     const mustChange = terms.change_given && !isOwn
     const wasGiven = password !== undefined || target?.['must_change_password'] === true
     if (mustChange && wasGiven && changes.set['must_change_password'] === false) {
-      throw new RuleError(MUST_CHANGE)
+      throw new EntityRuleError(MUST_CHANGE)
     }
     if (password === undefined) return changes
     const fields = await passwordFields(password, name, context, mustChange)
@@ -81,7 +81,7 @@ export function checkUserName({ username }: Readonly<Record<string, unknown>>): 
   if (username === FIRST_USER) return
   const isEmail =
     typeof username === 'string' && username.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(username)
-  if (!isEmail) throw new RuleError('username must be an e-mail address')
+  if (!isEmail) throw new EntityRuleError('username must be an e-mail address')
 }
 
 const ROLES: readonly unknown[] = ['read', 'write', 'admin', 'reports']
@@ -98,7 +98,7 @@ export async function checkRoles(
   const named = further.length === 0 ? [] : rolesIn(await settings.of(PERMISSIONS))
   if (given.length > 0 && further.every((role) => named.includes(role))) return
   const all = [...new Set([...ROLES, ...named])].join(', ')
-  throw new RuleError(`roles must be a list of ${all} that is not empty`)
+  throw new EntityRuleError(`roles must be a list of ${all} that is not empty`)
 }
 
 export function isAdmin({ roles }: RawDocument): boolean {

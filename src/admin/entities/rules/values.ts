@@ -2,7 +2,7 @@
 import { CompileError } from '../../../catalog/errors.ts'
 import { decimalOf, isUnset } from '../../../catalog/field.ts'
 import type { ExactDecimal } from '../../../domain/money.ts'
-import { type DisplayCode, RuleError } from '../errors.ts'
+import { type DisplayCode, EntityRuleError } from '../errors.ts'
 import { DATES, dateOf } from '../request/instant.ts'
 import type { Fields } from '../timeline/draft.ts'
 import { isEqual } from '../timeline/set-fields.ts'
@@ -13,7 +13,7 @@ export function asRule<T>(read: () => T, code?: DisplayCode): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof CompileError) throw new RuleError(error.message, code)
+    if (error instanceof CompileError) throw new EntityRuleError(error.message, code)
     throw error
   }
 }
@@ -34,7 +34,8 @@ export function instantAt(
 ): number | null {
   if (isUnset(value)) return null
   const date = value instanceof Date ? value : dateOf(value, { timeZone: zone, nowMs })
-  if (date === null || Number.isNaN(date.getTime())) throw new RuleError(`${path} must be ${DATES}`)
+  if (date === null || Number.isNaN(date.getTime()))
+    throw new EntityRuleError(`${path} must be ${DATES}`)
   return date.getTime()
 }
 

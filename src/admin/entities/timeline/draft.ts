@@ -1,8 +1,8 @@
 /** All revisions of one entity, as they are being changed. Pure: becomes steps at the end. */
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { Step } from '../../../catalog/store-steps.ts'
-import { RuleError } from '../errors.ts'
+import type { RevisionWrite } from '../../../catalog/store-steps.ts'
+import { EntityRuleError } from '../errors.ts'
 import { dateText } from './dates.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -15,22 +15,22 @@ interface Entry {
 }
 
 export class Draft {
-  private readonly entries: Entry[]
+  readonly #entries: Entry[]
 
   /** Stored revisions that are not deleted, in any order. */
   constructor(stored: readonly RawDocument[]) {
-    this.entries = stored.map((document) => ({ document, stored: document, isDeleted: false }))
+    this.#entries = stored.map((document) => ({ document, stored: document, isDeleted: false }))
   }
 
   /** What there is, by begin. */
   revisions(): RawDocument[] {
-    const present = this.entries.filter(({ isDeleted }) => !isDeleted)
+    const present = this.#entries.filter(({ isDeleted }) => !isDeleted)
     return present.map(({ document }) => document).sort((a, b) => fromOf(a) - fromOf(b))
   }
 
   add(fields: Fields): RawDocument {
     const document = { ...fields, _id: new ObjectId(), rev: 0 }
-    this.entries.push({ document, stored: null, isDeleted: false })
+    this.#entries.push({ document, stored: null, isDeleted: false })
     return document
   }
 
@@ -41,21 +41,21 @@ export class Draft {
 
   /** Puts a whole document in place of a revision. */
   put(revision: RawDocument, document: RawDocument): RawDocument {
-    const entry = this.entryOf(revision)
+    const entry = this.#entryOf(revision)
     entry.document = { ...document, _id: revision._id, rev: revision.rev }
     return entry.document
   }
 
   remove(revision: RawDocument, nowMs: number): void {
-    const entry = this.entryOf(revision)
+    const entry = this.#entryOf(revision)
     entry.isDeleted = true
     entry.document = { ...entry.document, deleted: true, deleted_at: new Date(nowMs) }
   }
 
   /** What has to be written. Throws `RuleError` where two revisions would overlap. */
-  steps(zone: string): Step[] {
+  steps(zone: string): RevisionWrite[] {
     checkOrder(this.revisions(), zone)
-    return this.entries.flatMap(({ document, stored }): Step[] => {
+    return this.#entries.flatMap(({ document, stored }): RevisionWrite[] => {
       if (stored === null) return [{ mode: 'insert', document }]
       if (document === stored) return []
       return [{ mode: 'replace', document, expectedRev: stored.rev ?? 0 }]
@@ -64,18 +64,18 @@ export class Draft {
 
   /** Documents that will be written, and are not deleted. */
   changed(): { document: RawDocument; stored: RawDocument | null }[] {
-    return this.entries.filter(
+    return this.#entries.filter(
       ({ document, stored, isDeleted }) => !isDeleted && document !== stored,
     )
   }
 
   /** Documents as they were before. */
   before(): RawDocument[] {
-    return this.entries.flatMap(({ stored }) => (stored === null ? [] : [stored]))
+    return this.#entries.flatMap(({ stored }) => (stored === null ? [] : [stored]))
   }
 
-  private entryOf({ _id: id }: RawDocument): Entry {
-    const entry = this.entries.find(({ document }) => document._id.equals(id))
+  #entryOf({ _id: id }: RawDocument): Entry {
+    const entry = this.#entries.find(({ document }) => document._id.equals(id))
     if (entry === undefined) throw new Error('a revision is not of this entity')
     return entry
   }
@@ -93,11 +93,11 @@ function checkOrder(revisions: readonly RawDocument[], zone: string): void {
   for (const [index, revision] of revisions.entries()) {
     if (fromOf(revision) >= toOf(revision)) {
       const begin = dateText(fromOf(revision), zone)
-      throw new RuleError(`to must be after from (${begin}): the revision would be empty`)
+      throw new EntityRuleError(`to must be after from (${begin}): the revision would be empty`)
     }
     const next = revisions[index + 1]
     if (next === undefined || toOf(revision) <= fromOf(next)) continue
-    throw new RuleError(
+    throw new EntityRuleError(
       `the revision from ${dateText(fromOf(revision), zone)} would overlap ` +
         `the one from ${dateText(fromOf(next), zone)}`,
     )

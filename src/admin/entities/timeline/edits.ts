@@ -5,7 +5,7 @@
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import { DISPLAY, RuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { dateText } from './dates.ts'
 import { type Draft, fromOf, toOf } from './draft.ts'
 import { type FieldChanges, withChanges } from './set-fields.ts'
@@ -24,7 +24,7 @@ export const OPEN_ENDED_MS = 10 * 366 * 86_400_000
 /** R10. `what`: the action and the date that it is about. */
 export function checkMinimum(what: string, atMs: number, { minimumMs, zone }: EditContext): void {
   if (atMs >= minimumMs) return
-  throw new RuleError(
+  throw new EntityRuleError(
     `${what} must not be before ${dateText(minimumMs, zone)}, the end of the last confirmed cycle`,
     DISPLAY.date,
   )
@@ -49,7 +49,10 @@ export function close(
   checkMinimum('close: to', toMs, context)
   if (toMs <= fromOf(target)) {
     const begin = dateText(fromOf(target), context.zone)
-    throw new RuleError(`close: to must be after ${begin}, where the revision begins`, DISPLAY.date)
+    throw new EntityRuleError(
+      `close: to must be after ${begin}, where the revision begins`,
+      DISPLAY.date,
+    )
   }
   return draft.change(target, { to: new Date(toMs) })
 }
@@ -63,11 +66,11 @@ export function closeAndNew(
   checkMinimum('closeandnew: from', fromMs, context)
   if (fromMs <= fromOf(target)) {
     const begin = dateText(fromOf(target), context.zone)
-    throw new RuleError(`closeandnew: from must be later than ${begin}`, DISPLAY.date)
+    throw new EntityRuleError(`closeandnew: from must be later than ${begin}`, DISPLAY.date)
   }
   if (fromMs >= toOf(target)) {
     const end = dateText(toOf(target), context.zone)
-    throw new RuleError(
+    throw new EntityRuleError(
       `closeandnew: from must be before ${end}, where the revision ends`,
       DISPLAY.date,
     )
@@ -88,16 +91,16 @@ export function reopen(
   const last = draft.revisions().at(-1) ?? target
   const end = dateText(toOf(last), zone)
   if (toOf(last) > nowMs + OPEN_ENDED_MS) {
-    throw new RuleError('reopen: the entity is not closed', DISPLAY.reopen)
+    throw new EntityRuleError('reopen: the entity is not closed', DISPLAY.reopen)
   }
   if (toOf(last) > fromMs) {
     const text = `reopen: from must not be before ${end}, where the last revision ends`
-    throw new RuleError(text, DISPLAY.reopen)
+    throw new EntityRuleError(text, DISPLAY.reopen)
   }
   if (fromMs < minimumMs) {
     const least = dateText(minimumMs, zone)
     const text = `reopen: from must not be before ${least}, the end of the last confirmed cycle`
-    throw new RuleError(text, DISPLAY.reopen)
+    throw new EntityRuleError(text, DISPLAY.reopen)
   }
   const fields = { from: new Date(fromMs), to: new Date(FOREVER_MS) }
   return draft.add({ ...withChanges(target, changes), ...fields })
@@ -131,7 +134,7 @@ export function permanentChange(
   if (fromMs < fromOf(target) || fromMs > toOf(target)) {
     const limits = `${dateText(fromOf(target), zone)} and ${dateText(toOf(target), zone)}`
     const text = `permanentchange: from must be between ${limits}, where the revision holds`
-    throw new RuleError(text, DISPLAY.date)
+    throw new EntityRuleError(text, DISPLAY.date)
   }
   checkMinimum('permanentchange: from', fromMs, context)
   const isInside = fromMs > fromOf(target) && fromMs < toOf(target)
@@ -145,7 +148,7 @@ export function permanentChange(
   const [entity] = changed
   if (entity === undefined) {
     const text = `permanentchange: no revision holds from ${dateText(fromMs, zone)} on`
-    throw new RuleError(text, DISPLAY.date)
+    throw new EntityRuleError(text, DISPLAY.date)
   }
   return { entity, totalUpdated: changed.length, totalCreated: isInside ? 1 : 0 }
 }

@@ -1,6 +1,6 @@
 /** Moving an edge of a revision, and of its neighbour with it (spec/entity-api.md 2.8). Pure. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { RuleError } from '../errors.ts'
+import { EntityRuleError } from '../errors.ts'
 import { dateText } from './dates.ts'
 import { type Draft, fromOf, toOf } from './draft.ts'
 import { checkMinimum, type EditContext } from './edits.ts'
@@ -35,7 +35,7 @@ export function move(
   if (edge === 'from' ? atMs >= toOf(target) : atMs <= fromOf(target)) {
     const other = edge === 'from' ? `before ${dateText(toOf(target), zone)}` : ''
     const limit = other === '' ? `after ${dateText(fromOf(target), zone)}` : other
-    throw new RuleError(`move: ${edge} must be ${limit}, or the revision would be empty`)
+    throw new EntityRuleError(`move: ${edge} must be ${limit}, or the revision would be empty`)
   }
   checkMinimum(`move: the old ${edge}`, wasMs, context)
   checkMinimum(`move: ${edge}`, atMs, context)
@@ -74,10 +74,10 @@ function checkNotSwallowed(
 ): void {
   if (edge === 'from' && fromOf(neighbour) >= atMs) {
     const begin = dateText(fromOf(neighbour), zone)
-    throw new RuleError(`move: from must be after ${begin}, where the revision before begins`)
+    throw new EntityRuleError(`move: from must be after ${begin}, where the revision before begins`)
   }
   if (edge === 'to' && toOf(neighbour) <= atMs) {
     const end = dateText(toOf(neighbour), zone)
-    throw new RuleError(`move: to must be before ${end}, where the next revision ends`)
+    throw new EntityRuleError(`move: to must be before ${end}, where the next revision ends`)
   }
 }

@@ -1,5 +1,5 @@
 import { Long } from 'bson'
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { checkNamespace } from '../store/catalog.ts'
 import { typeName } from '../values/compare.ts'
 import {
@@ -44,7 +44,7 @@ export class Args {
     this.#sequences = request.sequences
     const database = request.database ?? fieldOf(body, '$db')
     if (typeof database !== 'string' || database === '') {
-      throw new CommandError('Location40414', "OP_MSG requests require a '$db' argument")
+      throw new MongoCommandError('Location40414', "OP_MSG requests require a '$db' argument")
     }
     this.database = database
   }
@@ -58,13 +58,13 @@ export class Args {
     for (const field of known) {
       if (fields.includes(field) || GENERIC_FIELDS.includes(field)) continue
       if (TRANSACTION_FIELDS.includes(field)) {
-        throw new CommandError(
+        throw new MongoCommandError(
           'IllegalOperation',
           'Transaction numbers are only allowed on a replica set member or mongos',
         )
       }
       if (unsupported.includes(field)) throw notImplemented(`${this.name} with ${field}`)
-      throw new CommandError(
+      throw new MongoCommandError(
         'Location40415',
         `BSON field '${this.name}.${field}' is an unknown field.`,
       )
@@ -76,7 +76,7 @@ export class Args {
   namespace(field = this.name): string {
     const collection = fieldOf(this.#body, field)
     if (typeof collection !== 'string' || collection === '') {
-      throw new CommandError(
+      throw new MongoCommandError(
         'InvalidNamespace',
         `collection name has invalid type ${typeName(collection)}`,
       )
@@ -154,7 +154,7 @@ export class Args {
     const isOneServer =
       w === undefined || w === 'majority' || (isNumeric(w) && [0, 1].includes(toNumber(w)))
     if (!isOneServer) {
-      throw new CommandError('BadValue', "cannot use 'w' > 1 when a host is not replicated")
+      throw new MongoCommandError('BadValue', "cannot use 'w' > 1 when a host is not replicated")
     }
     const level = this.doc('readConcern')['level']
     if (level === undefined || ['local', 'available', 'majority'].includes(String(level))) return
@@ -170,18 +170,21 @@ export function countIn(field: string, value: Value): number | undefined {
   if (!isNumeric(value)) throw wrongType(field, value, 'number')
   const number = toNumber(value)
   if (Number.isSafeInteger(number) && number >= 0) return number
-  throw new CommandError(
+  throw new MongoCommandError(
     'Location51024',
     `BSON field '${field}' value must be >= 0, actual value '${number}'`,
   )
 }
 
-export function missingField(field: string): CommandError {
-  return new CommandError('Location40414', `BSON field '${field}' is missing but a required field`)
+export function missingField(field: string): MongoCommandError {
+  return new MongoCommandError(
+    'Location40414',
+    `BSON field '${field}' is missing but a required field`,
+  )
 }
 
-function wrongType(field: string, value: Value, expected: string): CommandError {
-  return new CommandError(
+function wrongType(field: string, value: Value, expected: string): MongoCommandError {
+  return new MongoCommandError(
     'TypeMismatch',
     `BSON field '${field}' is the wrong type '${typeName(value)}', expected type '${expected}'`,
   )

@@ -1,4 +1,4 @@
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { compileFilter } from '../query/matcher.ts'
 import type { Collection } from '../store/catalog.ts'
 import type { Doc } from '../values/document.ts'
@@ -39,7 +39,7 @@ const create: Command = ({ storage, catalog }, args) => {
   const ns = args.namespace()
   return storage.write(() => {
     if (catalog.find(ns)) {
-      throw new CommandError('NamespaceExists', `Collection ${ns} already exists.`)
+      throw new MongoCommandError('NamespaceExists', `Collection ${ns} already exists.`)
     }
     catalog.findOrCreate(ns)
     return {}
@@ -82,7 +82,7 @@ const listCollections: Command = ({ catalog }, args) => {
 const listDatabases: Command = ({ catalog }, args) => {
   args.allow(['filter', 'nameOnly', 'authorizedDatabases'])
   if (args.database !== 'admin') {
-    throw new CommandError(
+    throw new MongoCommandError(
       'Unauthorized',
       'listDatabases may only be run against the admin database.',
     )

@@ -1,15 +1,15 @@
 import type { Clock } from '../../../runtime/clock.ts'
-import type { Catalog } from '../store/catalog.ts'
+import type { CollectionCatalog } from '../store/catalog.ts'
 import type { Records } from '../store/records.ts'
 import type { Storage } from '../store/storage.ts'
-import type { Batch } from '../wire/batch.ts'
+import type { CursorBatch } from '../wire/batch.ts'
 import type { Args } from './args.ts'
 import type { Cursors } from './cursors.ts'
 
 /** What commands work with. */
 export type Context = {
   readonly storage: Storage
-  readonly catalog: Catalog
+  readonly catalog: CollectionCatalog
   readonly records: Records
   readonly cursors: Cursors
   readonly clock: Clock
@@ -19,8 +19,8 @@ export type Context = {
 }
 
 /** The fields of an answer (`ok` is added), or a batch of documents. */
-export type Answer = { readonly [field: string]: unknown } | { readonly batch: Batch }
+export type CommandReply = { readonly [field: string]: unknown } | { readonly batch: CursorBatch }
 
-export type Command = (context: Context, args: Args) => Answer | Promise<Answer>
+export type Command = (context: Context, args: Args) => CommandReply | Promise<CommandReply>
 
 export type Commands = Readonly<Record<string, Command>>

@@ -1,7 +1,7 @@
 import { Long } from 'bson'
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import type { Results } from '../query/run-query.ts'
-import type { Batch } from '../wire/batch.ts'
+import type { CursorBatch } from '../wire/batch.ts'
 import type { WorkLimit } from './work-limit.ts'
 
 /** How long a cursor lives without being asked, in milliseconds: the server's own ten minutes. */
@@ -57,7 +57,7 @@ export class Cursors {
     this.#lastId = BigInt(nowMs()) << 16n
   }
 
-  async open(results: Results<Uint8Array>, options: CursorOptions): Promise<Batch> {
+  async open(results: Results<Uint8Array>, options: CursorOptions): Promise<CursorBatch> {
     const { ns, limit, batchSize = FIRST_BATCH_DOCS, singleBatch } = options
     const { noTimeout = false, isAlive, work } = options
     const cursor: Cursor = {
@@ -94,7 +94,7 @@ export class Cursors {
     ns: string,
     batchSize: number | undefined,
     workFor: (leftMs: number | undefined) => WorkLimit,
-  ): Promise<Batch> {
+  ): Promise<CursorBatch> {
     this.expire()
     const cursor = this.#usable(id, ns)
     cursor.isBusy = true
@@ -116,20 +116,21 @@ export class Cursors {
 
   #usable(id: Long, ns: string): Cursor {
     const cursor = this.#cursors.get(id.toString())
-    if (!cursor) throw new CommandError('CursorNotFound', `cursor id ${id.toString()} not found`)
+    if (!cursor)
+      throw new MongoCommandError('CursorNotFound', `cursor id ${id.toString()} not found`)
     if (cursor.ns !== ns) {
-      throw new CommandError(
+      throw new MongoCommandError(
         'Unauthorized',
         `Requested getMore on namespace '${ns}', but cursor belongs to a different namespace ` +
           cursor.ns,
       )
     }
     if (cursor.isBusy) {
-      throw new CommandError('CursorInUse', `cursor id ${id.toString()} is already in use`)
+      throw new MongoCommandError('CursorInUse', `cursor id ${id.toString()} is already in use`)
     }
     if (cursor.isAlive()) return cursor
     this.kill(id)
-    throw new CommandError('QueryPlanKilled', `collection dropped: ${ns}`)
+    throw new MongoCommandError('QueryPlanKilled', `collection dropped: ${ns}`)
   }
 
   /** Whether there was such a cursor. */
@@ -170,7 +171,7 @@ export class Cursors {
       if (doc === null) {
         // A long search lets other clients in.
         if (++steps % STEPS_PER_TURN === 0) await new Promise(setImmediate)
-        if (cursor.isKilled) throw new CommandError('CursorKilled', 'the cursor was killed')
+        if (cursor.isKilled) throw new MongoCommandError('CursorKilled', 'the cursor was killed')
         work.check()
         continue
       }

@@ -1,10 +1,10 @@
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import { decode, encode } from '../values/document.ts'
 import { encodeBatch } from '../wire/batch.ts'
 import type { Request } from '../wire/request.ts'
 import { Args } from './args.ts'
 import { collectionCommands } from './collections.ts'
-import type { Answer, Commands, Context } from './command.ts'
+import type { CommandReply, Commands, Context } from './command.ts'
 import { findAndModifyCommands } from './find-and-modify.ts'
 import { handshakeCommands } from './handshake.ts'
 import { indexCommands } from './indexes.ts'
@@ -35,25 +35,27 @@ export async function dispatch(
     command = args.name
     return encodeAnswer(await run(context, args))
   } catch (error) {
-    if (!(error instanceof CommandError)) onFailure(error, command)
+    if (!(error instanceof MongoCommandError)) onFailure(error, command)
     return encodeError(error)
   }
 }
 
-function run(context: Context, args: Args): Answer | Promise<Answer> {
+function run(context: Context, args: Args): CommandReply | Promise<CommandReply> {
   const command = Object.hasOwn(COMMANDS, args.name) ? COMMANDS[args.name] : undefined
   if (command) return command(context, args)
-  throw new CommandError('CommandNotFound', `no such command: '${args.name}'`)
+  throw new MongoCommandError('CommandNotFound', `no such command: '${args.name}'`)
 }
 
-function encodeAnswer(answer: Answer): Uint8Array {
+function encodeAnswer(answer: CommandReply): Uint8Array {
   if ('batch' in answer) return encodeBatch(answer.batch as Parameters<typeof encodeBatch>[0])
   return encode({ ...answer, ok: 1 })
 }
 
 function encodeError(error: unknown): Uint8Array {
   const refusal =
-    error instanceof CommandError ? error : new CommandError('InternalError', String(error))
+    error instanceof MongoCommandError
+      ? error
+      : new MongoCommandError('InternalError', String(error))
   const { message: errmsg, code, codeName, details } = refusal
   return encode({ ok: 0, errmsg, code, codeName, ...details })
 }

@@ -1,4 +1,4 @@
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import { compileProjection } from '../query/projection.ts'
 import { runQuery, takeAll } from '../query/run-query.ts'
 import { parseSort } from '../query/sort.ts'
@@ -7,7 +7,7 @@ import { applyUpdate } from '../update/apply-update.ts'
 import { compileUpdate } from '../update/update.ts'
 import type { Doc } from '../values/document.ts'
 import type { Args } from './args.ts'
-import type { Answer, Command, Commands, Context } from './command.ts'
+import type { Command, CommandReply, Commands, Context } from './command.ts'
 
 const findAndModify: Command = ({ storage, records, catalog, clock }, args) => {
   args.allow(
@@ -16,10 +16,16 @@ const findAndModify: Command = ({ storage, records, catalog, clock }, args) => {
   )
   const isRemove = args.boolean('remove')
   if (isRemove === (args.value('update') !== undefined)) {
-    throw new CommandError('FailedToParse', "Either an update or 'remove'=true must be specified")
+    throw new MongoCommandError(
+      'FailedToParse',
+      "Either an update or 'remove'=true must be specified",
+    )
   }
   if (isRemove && (args.boolean('new') || args.boolean('upsert'))) {
-    throw new CommandError('FailedToParse', 'Cannot specify both new or upsert and remove=true')
+    throw new MongoCommandError(
+      'FailedToParse',
+      'Cannot specify both new or upsert and remove=true',
+    )
   }
   const moment = { records, catalog, nowMs: clock.nowMs() }
   return storage.write(() => (isRemove ? removeOne(moment, args) : updateOne(moment, args)))
@@ -27,7 +33,7 @@ const findAndModify: Command = ({ storage, records, catalog, clock }, args) => {
 
 type Moment = Pick<Context, 'records' | 'catalog'> & { readonly nowMs: number }
 
-function removeOne({ records, catalog }: Moment, args: Args): Answer {
+function removeOne({ records, catalog }: Moment, args: Args): CommandReply {
   const collection = catalog.find(args.namespace())
   const query = { filter: args.doc('query'), sort: parseSort(args.value('sort')), limit: 1 }
   const [row] = takeAll(runQuery(records, collection, query))
@@ -36,7 +42,7 @@ function removeOne({ records, catalog }: Moment, args: Args): Answer {
   return { lastErrorObject: { n: row ? 1 : 0 }, value }
 }
 
-function updateOne({ records, nowMs }: Moment, args: Args): Answer {
+function updateOne({ records, nowMs }: Moment, args: Args): CommandReply {
   const { matched, upserted, before, after } = applyUpdate(records, args.namespace(), {
     filter: args.doc('query'),
     sort: parseSort(args.value('sort')),

@@ -1,6 +1,6 @@
 import { DOCUMENT_BYTES_MAX } from '../values/document.ts'
 import { MESSAGE_BYTES_MAX } from '../wire/frames.ts'
-import type { Answer, Command, Commands } from './command.ts'
+import type { Command, CommandReply, Commands } from './command.ts'
 
 /** That of MongoDB 7.0, whose behaviour is the model here. */
 const WIRE_VERSION_MAX = 21
@@ -9,7 +9,7 @@ const SERVER_VERSION = [7, 0, 0, 0]
 export const WRITE_BATCH_MAX = 100_000
 
 /** A standalone server: so the driver sends neither transactions nor retryable writes. */
-const hello: Command = ({ clock, connectionId }, args): Answer => ({
+const hello: Command = ({ clock, connectionId }, args): CommandReply => ({
   ...(args.name === 'hello' ? { isWritablePrimary: true } : { ismaster: true }),
   helloOk: true,
   maxBsonObjectSize: DOCUMENT_BYTES_MAX,

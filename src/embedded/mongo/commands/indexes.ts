@@ -1,4 +1,4 @@
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { compileFilter } from '../query/matcher.ts'
 import type { Collection, Index, IndexSpec } from '../store/catalog.ts'
 import { equalValues, typeName } from '../values/compare.ts'
@@ -33,7 +33,7 @@ const createIndexes: Command = ({ storage, catalog, records }, args) => {
   const ns = args.namespace()
   const specs = args.docs('indexes').map(({ doc }) => parseSpec(doc))
   if (specs.length === 0) {
-    throw new CommandError('BadValue', 'Must specify at least one index to create')
+    throw new MongoCommandError('BadValue', 'Must specify at least one index to create')
   }
   return storage.write(() => {
     const createdCollectionAutomatically = catalog.find(ns) === undefined
@@ -56,29 +56,32 @@ function parseSpec(doc: Doc): IndexSpec {
     if (OPTIONS.includes(option)) continue
     if (option === 'expireAfterSeconds') throw notImplemented('a TTL index (expireAfterSeconds)')
     if (OPTIONS_UNSUPPORTED.includes(option)) throw notImplemented(`the index option ${option}`)
-    throw new CommandError(
+    throw new MongoCommandError(
       'InvalidIndexSpecificationOption',
       `The field '${option}' is not valid for an index specification.`,
     )
   }
   const { key, name, partialFilterExpression: partial } = doc
   if (!isDoc(key) || Object.keys(key).length === 0) {
-    throw new CommandError('CannotCreateIndex', 'Index keys cannot be empty.')
+    throw new MongoCommandError('CannotCreateIndex', 'Index keys cannot be empty.')
   }
   if (typeof name !== 'string' || name === '') {
-    throw new CommandError('CannotCreateIndex', 'index names cannot be empty')
+    throw new MongoCommandError('CannotCreateIndex', 'index names cannot be empty')
   }
   checkKey(key)
   if (isIdKey(key)) checkIdSpec(doc, key['_id'])
   const isPartial = partial !== undefined
   if (isPartial && !isDoc(partial)) {
-    throw new CommandError('TypeMismatch', "The field 'partialFilterExpression' must be an object")
+    throw new MongoCommandError(
+      'TypeMismatch',
+      "The field 'partialFilterExpression' must be an object",
+    )
   }
   if (isPartial) checkPartial(partial)
   const unique = flagOf('unique', doc['unique'])
   const sparse = flagOf('sparse', doc['sparse'])
   if (sparse && isPartial) {
-    throw new CommandError(
+    throw new MongoCommandError(
       'CannotCreateIndex',
       'cannot mix "partialFilterExpression" and "sparse" options',
     )
@@ -94,7 +97,10 @@ function checkKey(key: Doc): void {
     if (path.includes('$**')) throw notImplemented('a wildcard index')
     const parts = path.split('.')
     if (parts.some((part) => part === '' || part.startsWith('$'))) {
-      throw new CommandError('CannotCreateIndex', `'${path}' cannot be a field of an index key`)
+      throw new MongoCommandError(
+        'CannotCreateIndex',
+        `'${path}' cannot be a field of an index key`,
+      )
     }
     if (parts.some((part) => arrayIndex(part) !== undefined)) {
       throw notImplemented(`an index on a position of an array ('${path}')`)
@@ -109,7 +115,7 @@ function checkDirection(path: string, direction: Value): void {
   }
   if (isNumeric(direction) && Math.abs(toNumber(direction)) > 0) return
   const what = isNumeric(direction) ? toNumber(direction) : typeName(direction)
-  throw new CommandError(
+  throw new MongoCommandError(
     'CannotCreateIndex',
     `Values in the index key pattern must be numbers other than 0, '${path}' is ${what}`,
   )
@@ -118,11 +124,11 @@ function checkDirection(path: string, direction: Value): void {
 /** The index of `_id` is there anyway: it may be asked for, but not made different. */
 function checkIdSpec(doc: Doc, direction: Value): void {
   if (isNumeric(direction) && toNumber(direction) !== 1) {
-    throw new CommandError('BadValue', "The field 'key' for an _id index must be {_id: 1}")
+    throw new MongoCommandError('BadValue', "The field 'key' for an _id index must be {_id: 1}")
   }
   const other = Object.keys(doc).find((option) => !['key', 'name', 'v'].includes(option))
   if (other === undefined) return
-  throw new CommandError(
+  throw new MongoCommandError(
     'InvalidIndexSpecificationOption',
     `The field '${other}' is not valid for an _id index specification.`,
   )
@@ -133,13 +139,16 @@ function checkPartial(partial: Doc): void {
   const operators = JSON.stringify(partial).match(/(?<=")\$\w+(?=":)/g) ?? []
   const unknown = operators.find((operator) => !PARTIAL_OPERATORS.includes(operator))
   if (!unknown) return
-  throw new CommandError('CannotCreateIndex', `unsupported expression in partial index: ${unknown}`)
+  throw new MongoCommandError(
+    'CannotCreateIndex',
+    `unsupported expression in partial index: ${unknown}`,
+  )
 }
 
 function flagOf(option: string, value: Value): boolean {
   if (value === undefined || typeof value === 'boolean') return value === true
   if (isNumeric(value)) return toNumber(value) !== 0
-  throw new CommandError('TypeMismatch', `The field '${option}' has value of wrong type`)
+  throw new MongoCommandError('TypeMismatch', `The field '${option}' has value of wrong type`)
 }
 
 /** @throws CommandError if there is one like it that is not quite the same */
@@ -148,14 +157,14 @@ function exists({ indexes }: Collection, spec: IndexSpec): boolean {
   const sameName = indexes.find(({ name }) => name === spec.name)
   if (sameName) {
     if (isSame(sameName, spec)) return true
-    throw new CommandError(
+    throw new MongoCommandError(
       'IndexKeySpecsConflict',
       `An existing index has the same name as the requested index: '${spec.name}'`,
     )
   }
   const sameKey = indexes.find((index) => isSameKey(index, spec))
   if (!sameKey) return false
-  throw new CommandError(
+  throw new MongoCommandError(
     'IndexOptionsConflict',
     `Index already exists with a different name: ${sameKey.name}`,
   )
@@ -191,7 +200,7 @@ const listIndexes: Command = ({ catalog }, args) => {
   args.allow(['cursor'])
   const ns = args.namespace()
   const collection = catalog.find(ns)
-  if (!collection) throw new CommandError('NamespaceNotFound', `ns does not exist: ${ns}`)
+  if (!collection) throw new MongoCommandError('NamespaceNotFound', `ns does not exist: ${ns}`)
   return wholeBatch(ns, collection.indexes.map(shownIndex))
 }
 
@@ -200,7 +209,7 @@ const dropIndexes: Command = ({ storage, catalog, records }, args) => {
   const ns = args.namespace()
   return storage.write(() => {
     const collection = catalog.find(ns)
-    if (!collection) throw new CommandError('NamespaceNotFound', `ns not found ${ns}`)
+    if (!collection) throw new MongoCommandError('NamespaceNotFound', `ns not found ${ns}`)
     const wanted = args.value('index')
     const found = isArray(wanted)
       ? wanted.flatMap((each) => wantedIndexes(collection, each))
@@ -217,9 +226,9 @@ function wantedIndexes({ indexes }: Collection, wanted: Value): Index[] {
   })
   if (!found) {
     const what = isDoc(wanted) ? 'that key' : `name [${String(wanted)}]`
-    throw new CommandError('IndexNotFound', `index not found with ${what}`)
+    throw new MongoCommandError('IndexNotFound', `index not found with ${what}`)
   }
-  if (found.name === '_id_') throw new CommandError('InvalidOptions', 'cannot drop _id index')
+  if (found.name === '_id_') throw new MongoCommandError('InvalidOptions', 'cannot drop _id index')
   return [found]
 }
 

@@ -1,5 +1,5 @@
 import { Long } from 'bson'
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import { countValue } from '../query/accumulator.ts'
 import { runPipeline } from '../query/pipeline.ts'
 import { compileProjection } from '../query/projection.ts'
@@ -10,7 +10,7 @@ import { type Doc, encode, isArray, isDoc, type Value } from '../values/document
 import { keyText } from '../values/key-encoding.ts'
 import { visitPath } from '../values/path.ts'
 import { type Args, countIn, missingField } from './args.ts'
-import type { Answer, Command, Commands, Context } from './command.ts'
+import type { Command, CommandReply, Commands, Context } from './command.ts'
 import { type WorkLimit, workLimit } from './work-limit.ts'
 
 const FIND_UNSUPPORTED = [
@@ -116,7 +116,7 @@ const aggregate: Command = async (context, args) => {
   const ns = args.namespace()
   const cursor = args.value('cursor')
   if (!isDoc(cursor)) {
-    throw new CommandError('FailedToParse', "The 'cursor' option is required")
+    throw new MongoCommandError('FailedToParse', "The 'cursor' option is required")
   }
   const collection = catalog.find(ns)
   const results = runPipeline(records, collection, args.value('pipeline'))
@@ -192,7 +192,7 @@ async function drain<T>(
 }
 
 /** A batch that is all there is. */
-export function wholeBatch(ns: string, docs: readonly Doc[]): Answer {
+export function wholeBatch(ns: string, docs: readonly Doc[]): CommandReply {
   const encoded = docs.map((doc) => encode(doc))
   return { batch: { field: 'firstBatch', docs: encoded, id: Long.ZERO, ns } }
 }

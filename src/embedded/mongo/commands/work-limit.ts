@@ -1,5 +1,5 @@
 import type { Clock } from '../../../runtime/clock.ts'
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 
 /** Ends the work of a command that takes too long, or whose client has gone. */
 export type WorkLimit = {
@@ -21,9 +21,10 @@ export function workLimit(
   const endMs = maxTimeMs ? clock.nowMs() + maxTimeMs : undefined
   return {
     check() {
-      if (isAbandoned()) throw new CommandError('ClientDisconnect', 'the client has disconnected')
+      if (isAbandoned())
+        throw new MongoCommandError('ClientDisconnect', 'the client has disconnected')
       if (endMs === undefined || clock.nowMs() < endMs) return
-      throw new CommandError('MaxTimeMSExpired', 'operation exceeded time limit')
+      throw new MongoCommandError('MaxTimeMSExpired', 'operation exceeded time limit')
     },
     leftMs: () => (endMs === undefined ? undefined : Math.max(1, endMs - clock.nowMs())),
   }

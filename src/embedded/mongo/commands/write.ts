@@ -1,4 +1,4 @@
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { runQuery } from '../query/run-query.ts'
 import { applyUpdate, settled } from '../update/apply-update.ts'
 import { compileUpdate } from '../update/update.ts'
@@ -25,7 +25,7 @@ function doEach(
     try {
       work(ops[index]!, index)
     } catch (error) {
-      if (!(error instanceof CommandError)) throw error
+      if (!(error instanceof MongoCommandError)) throw error
       const { code, message, details } = error
       writeErrors.push({ index, code, errmsg: message, ...details })
       if (ordered) break
@@ -51,7 +51,7 @@ const insert: Command = ({ storage, records }, args) => {
 function someOf(args: Args, field: string): GivenDoc[] {
   const docs = args.docs(field)
   if (docs.length > 0 && docs.length <= WRITE_BATCH_MAX) return docs
-  throw new CommandError(
+  throw new MongoCommandError(
     'InvalidLength',
     `Write batch sizes must be between 1 and ${WRITE_BATCH_MAX}. Got ${docs.length} operations.`,
   )
@@ -102,7 +102,7 @@ function checkDelete(doc: Doc): void {
   const { limit } = doc
   if (limit === undefined) throw missingField(`${where}.limit`)
   if (isNumeric(limit) && [0, 1].includes(toNumber(limit))) return
-  throw new CommandError('FailedToParse', 'The limit field in delete objects must be 0 or 1.')
+  throw new MongoCommandError('FailedToParse', 'The limit field in delete objects must be 0 or 1.')
 }
 
 const remove: Command = ({ storage, records, catalog }, args) => {
@@ -137,14 +137,17 @@ function checkFields(
   for (const field of Object.keys(doc)) {
     if (fields.includes(field)) continue
     if (unsupported.includes(field)) throw notImplemented(`${where} with ${field}`)
-    throw new CommandError('Location40415', `BSON field '${where}.${field}' is an unknown field.`)
+    throw new MongoCommandError(
+      'Location40415',
+      `BSON field '${where}.${field}' is an unknown field.`,
+    )
   }
 }
 
 function docOf(where: string, { q }: Doc): Doc {
   if (q === undefined) throw missingField(`${where}.q`)
   if (isDoc(q)) return q
-  throw new CommandError(
+  throw new MongoCommandError(
     'TypeMismatch',
     `BSON field '${where}.q' is the wrong type '${typeName(q)}', expected type 'object'`,
   )

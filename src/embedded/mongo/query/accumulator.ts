@@ -1,5 +1,5 @@
 import { Double, Int32, Long } from 'bson'
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { compareValues } from '../values/compare.ts'
 import { type Doc, isDoc, type Numeric, type Value } from '../values/document.ts'
 import { keyText } from '../values/key-encoding.ts'
@@ -18,18 +18,21 @@ export type Accumulator = { readonly evaluate: Evaluate; start(): State }
  */
 function compileAccumulator(name: string, spec: Value): Accumulator {
   if (!isDoc(spec)) {
-    throw new CommandError('Location40234', `The field '${name}' must be an accumulator object`)
+    throw new MongoCommandError(
+      'Location40234',
+      `The field '${name}' must be an accumulator object`,
+    )
   }
   const names = Object.keys(spec)
   const [operator] = names
   if (names.length !== 1 || operator === undefined) {
-    throw new CommandError('Location40238', `The field '${name}' must specify one accumulator`)
+    throw new MongoCommandError('Location40238', `The field '${name}' must specify one accumulator`)
   }
   const start = Object.hasOwn(ACCUMULATORS, operator) ? ACCUMULATORS[operator] : undefined
-  if (!start) throw new CommandError('Location15952', `unknown group operator '${operator}'`)
+  if (!start) throw new MongoCommandError('Location15952', `unknown group operator '${operator}'`)
   if (operator !== '$count') return { evaluate: compileExpression(spec[operator]), start }
   if (!isDoc(spec[operator]) || Object.keys(spec[operator]).length > 0) {
-    throw new CommandError('TypeMismatch', '$count takes no arguments, i.e. $count:{}')
+    throw new MongoCommandError('TypeMismatch', '$count takes no arguments, i.e. $count:{}')
   }
   return { evaluate: () => new Int32(1), start }
 }
@@ -138,13 +141,13 @@ export type Grouping = { readonly id: Evaluate; readonly fields: [string, Accumu
 
 export function compileGroup(spec: Doc): Grouping {
   if (!('_id' in spec)) {
-    throw new CommandError('Location15955', 'a group specification must include an _id')
+    throw new MongoCommandError('Location15955', 'a group specification must include an _id')
   }
   const fields: [string, Accumulator][] = []
   for (const name of Object.keys(spec)) {
     if (name === '_id') continue
     if (name.includes('.')) {
-      throw new CommandError('Location40235', `The field name '${name}' cannot contain '.'`)
+      throw new MongoCommandError('Location40235', `The field name '${name}' cannot contain '.'`)
     }
     if (name.startsWith('$')) throw notImplemented(`the group option ${name}`)
     fields.push([name, compileAccumulator(name, spec[name])])

@@ -1,5 +1,5 @@
 import { Double, Int32, Long } from 'bson'
-import { CommandError, type ErrorCodeName } from '../errors.ts'
+import { type ErrorCodeName, MongoCommandError } from '../errors.ts'
 import { compareValues, isTruthy, typeName } from '../values/compare.ts'
 import { isArray, type Numeric, type Value } from '../values/document.ts'
 import { type Arithmetic, arithmetic, isNumeric, toNumber } from '../values/numeric.ts'
@@ -14,7 +14,7 @@ type Operator = {
 export function operatorOf(name: string): Operator {
   const operator = Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined
   if (operator) return operator
-  throw new CommandError('InvalidPipelineOperator', `Unrecognized expression '${name}'`)
+  throw new MongoCommandError('InvalidPipelineOperator', `Unrecognized expression '${name}'`)
 }
 
 /** Operators of the language itself, whose operands are not all evaluated first. */
@@ -74,7 +74,7 @@ function isNullish(value: Value): value is null | undefined {
 
 function numeric(name: string, value: Value, code: ErrorCodeName): Numeric {
   if (isNumeric(value)) return value
-  throw new CommandError(code, `${name} only supports numeric types, not ${typeName(value)}`)
+  throw new MongoCommandError(code, `${name} only supports numeric types, not ${typeName(value)}`)
 }
 
 function add(args: readonly Value[]): Value {
@@ -83,7 +83,7 @@ function add(args: readonly Value[]): Value {
   for (const value of args) {
     if (isNullish(value)) return null
     if (value instanceof Date) {
-      if (date) throw new CommandError('Location16612', 'only one date allowed in an $add')
+      if (date) throw new MongoCommandError('Location16612', 'only one date allowed in an $add')
       date = value
     } else sum = widened('add', sum, numeric('$add', value, 'Location16554'))
   }
@@ -114,7 +114,7 @@ function divide(a: Value, b: Value): Value {
   if (isNullish(a) || isNullish(b)) return null
   const left = numeric('$divide', a, 'Location16609')
   const right = numeric('$divide', b, 'Location16609')
-  if (toNumber(right) === 0) throw new CommandError('Location16608', "can't $divide by zero")
+  if (toNumber(right) === 0) throw new MongoCommandError('Location16608', "can't $divide by zero")
   return widened('divide', left, right)
 }
 
@@ -134,7 +134,7 @@ function concat(args: readonly Value[]): Value {
   for (const value of args) {
     if (isNullish(value)) return null
     if (typeof value !== 'string') {
-      throw new CommandError(
+      throw new MongoCommandError(
         'Location16702',
         `$concat only supports strings, not ${typeName(value)}`,
       )
@@ -146,7 +146,7 @@ function concat(args: readonly Value[]): Value {
 
 function isIn(value: Value, array: Value): boolean {
   if (!isArray(array)) {
-    throw new CommandError(
+    throw new MongoCommandError(
       'Location40081',
       `$in requires an array as a second argument, found: ${typeName(array)}`,
     )
@@ -156,7 +156,7 @@ function isIn(value: Value, array: Value): boolean {
 
 function size(value: Value): Value {
   if (isArray(value)) return new Int32(value.length)
-  throw new CommandError(
+  throw new MongoCommandError(
     'Location17124',
     `The argument to $size must be an array, but was of type: ${typeName(value)}`,
   )
@@ -165,7 +165,7 @@ function size(value: Value): Value {
 function elementAt(array: Value, index: Value): Value {
   if (isNullish(array) || isNullish(index)) return null
   if (!isArray(array)) {
-    throw new CommandError(
+    throw new MongoCommandError(
       'Location28689',
       `$arrayElemAt's first argument must be an array, but is ${typeName(array)}`,
     )

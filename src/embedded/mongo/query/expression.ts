@@ -1,4 +1,4 @@
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { isTruthy } from '../values/compare.ts'
 import {
   asDoc,
@@ -30,7 +30,7 @@ export function compileExpression(expression: Value): Evaluate {
   const operator = names.find((name) => name.startsWith('$'))
   if (operator === undefined) return compileFields(expression)
   if (names.length > 1) {
-    throw new CommandError(
+    throw new MongoCommandError(
       'Location15983',
       'An object representing an expression must have exactly one field',
     )
@@ -40,9 +40,13 @@ export function compileExpression(expression: Value): Evaluate {
 
 function compileFields(fields: Doc): Evaluate {
   const compiled = Object.keys(fields).map((name) => {
-    if (name === '') throw new CommandError('Location40352', 'FieldPath cannot be an empty string')
+    if (name === '')
+      throw new MongoCommandError('Location40352', 'FieldPath cannot be an empty string')
     if (name.includes('.')) {
-      throw new CommandError('Location16410', `FieldPath field names may not contain '.': ${name}`)
+      throw new MongoCommandError(
+        'Location16410',
+        `FieldPath field names may not contain '.': ${name}`,
+      )
     }
     return [name, compileExpression(fields[name])] as const
   })
@@ -62,16 +66,17 @@ function compilePath(text: string): Evaluate {
   if (variable === 'REMOVE') return () => undefined
   if (variable !== 'ROOT' && variable !== 'CURRENT') {
     if (variable && /^[A-Z]/.test(variable)) throw notImplemented(`the variable $$${variable}`)
-    throw new CommandError('Location17276', `Use of undefined variable: ${variable}`)
+    throw new MongoCommandError('Location17276', `Use of undefined variable: ${variable}`)
   }
   return rest.length === 0 ? (doc) => doc : compileFieldPath(rest.join('.'))
 }
 
 function compileFieldPath(path: string): Evaluate {
-  if (path === '') throw new CommandError('Location16872', "'$' by itself is not a valid FieldPath")
+  if (path === '')
+    throw new MongoCommandError('Location16872', "'$' by itself is not a valid FieldPath")
   const parts = path.split('.')
   if (parts.includes('')) {
-    throw new CommandError('Location15998', 'FieldPath field names may not be empty strings')
+    throw new MongoCommandError('Location15998', 'FieldPath field names may not be empty strings')
   }
   return (doc) => valueAt(doc, parts, 0)
 }
@@ -93,7 +98,7 @@ function compileOperator(name: string, operand: Value): Evaluate {
   const operator = operatorOf(name)
   const given = isArray(operand) ? operand : [operand]
   if (given.length < operator.argsMin || given.length > operator.argsMax) {
-    throw new CommandError(
+    throw new MongoCommandError(
       'Location16020',
       `Expression ${name} takes ${operator.argsMin} to ${operator.argsMax} arguments. ` +
         `${given.length} were passed in.`,
@@ -111,7 +116,7 @@ function compileCond(operand: Value): Evaluate {
       ? [operand['if'], operand['then'], operand['else']]
       : []
   if (given.length !== 3 || (named && Object.keys(operand).length !== 3)) {
-    throw new CommandError('Location16020', 'Expression $cond takes exactly 3 arguments')
+    throw new MongoCommandError('Location16020', 'Expression $cond takes exactly 3 arguments')
   }
   const [test, then, otherwise] = given.map(compileExpression) as [Evaluate, Evaluate, Evaluate]
   return (doc) => (isTruthy(test(doc)) ? then(doc) : otherwise(doc))

@@ -1,4 +1,4 @@
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 
 /**
  * Splits a dotted path of a sort, a projection or an expression.
@@ -6,18 +6,24 @@ import { CommandError } from '../errors.ts'
  */
 export function fieldPath(path: string): string[] {
   if (path === '') {
-    throw new CommandError('Location40352', 'FieldPath cannot be constructed with empty string')
+    throw new MongoCommandError(
+      'Location40352',
+      'FieldPath cannot be constructed with empty string',
+    )
   }
   if (path.endsWith('.')) {
-    throw new CommandError('Location40353', "FieldPath must not end with a '.'.")
+    throw new MongoCommandError('Location40353', "FieldPath must not end with a '.'.")
   }
   const parts = path.split('.')
   for (const part of parts) {
     if (part === '') {
-      throw new CommandError('Location15998', 'FieldPath field names may not be empty strings.')
+      throw new MongoCommandError(
+        'Location15998',
+        'FieldPath field names may not be empty strings.',
+      )
     }
     if (part.startsWith('$')) {
-      throw new CommandError(
+      throw new MongoCommandError(
         'Location16410',
         `FieldPath field names may not start with '$'. Consider using $getField: ${path}`,
       )

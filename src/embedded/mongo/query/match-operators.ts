@@ -1,5 +1,5 @@
 import { BSONRegExp, MaxKey, MinKey } from 'bson'
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { compareValues, equalValues, TYPE_CLASS, typeClass, typeName } from '../values/compare.ts'
 import { type Doc, isArray, type Value } from '../values/document.ts'
 import { keyText } from '../values/key-encoding.ts'
@@ -46,16 +46,16 @@ export function compileOperator(name: string, operators: Doc): ValueTest | undef
       return regexTest(regexOperand(operators))
     case '$options':
       if ('$regex' in operators) return undefined
-      throw new CommandError('BadValue', '$options needs a $regex')
+      throw new MongoCommandError('BadValue', '$options needs a $regex')
     case '$comment':
       return undefined
     default:
-      throw new CommandError('BadValue', `unknown operator: ${name}`)
+      throw new MongoCommandError('BadValue', `unknown operator: ${name}`)
   }
 }
 
 export function equalTest(operand: Value): ValueTest {
-  if (operand === undefined) throw new CommandError('BadValue', 'cannot compare to undefined')
+  if (operand === undefined) throw new MongoCommandError('BadValue', 'cannot compare to undefined')
   if (operand === null) return { test: (value) => value === null || value === undefined }
   if (typeof operand === 'string') return { test: (value) => value === operand }
   return { test: (value) => value !== undefined && equalValues(value, operand) }
@@ -73,7 +73,10 @@ const ORDERS: Readonly<Record<Order, (order: number) => boolean>> = {
 /** Only values of the operand's class compare, except with the keys that stand for both ends. */
 function orderTest(name: Order, operand: Value): ValueTest {
   if (operand instanceof BSONRegExp) {
-    throw new CommandError('BadValue', `Can't have RegEx as arg to predicate over field ${name}`)
+    throw new MongoCommandError(
+      'BadValue',
+      `Can't have RegEx as arg to predicate over field ${name}`,
+    )
   }
   const accepts = ORDERS[name]
   const kind = typeClass(operand)
@@ -100,7 +103,7 @@ function orderTest(name: Order, operand: Value): ValueTest {
 }
 
 function inTest(name: string, operand: Value): ValueTest {
-  if (!isArray(operand)) throw new CommandError('BadValue', `${name} needs an array`)
+  if (!isArray(operand)) throw new MongoCommandError('BadValue', `${name} needs an array`)
   const keys = new Set<string>()
   const patterns: ValueTest[] = []
   let orMissing = false
@@ -160,27 +163,27 @@ function typeOperand(operand: Value): string {
   }
   const name = isNumeric(operand) ? TYPE_NUMBERS[toNumber(operand)] : undefined
   if (name) return name
-  throw new CommandError('BadValue', `Unknown type name alias: ${String(operand)}`)
+  throw new MongoCommandError('BadValue', `Unknown type name alias: ${String(operand)}`)
 }
 
 function sizeTest(operand: Value): ValueTest {
   const size = isNumeric(operand) ? toNumber(operand) : Number.NaN
   if (!Number.isInteger(size)) {
-    throw new CommandError('BadValue', 'Failed to parse $size. Expected an integer')
+    throw new MongoCommandError('BadValue', 'Failed to parse $size. Expected an integer')
   }
-  if (size < 0) throw new CommandError('BadValue', '$size may not be negative')
+  if (size < 0) throw new MongoCommandError('BadValue', '$size may not be negative')
   return { test: (value) => isArray(value) && value.length === size, reach: 'whole' }
 }
 
 function modTest(operand: Value): ValueTest {
   if (!isArray(operand) || operand.length !== 2) {
-    throw new CommandError('BadValue', 'malformed mod, needs to be an array of two elements')
+    throw new MongoCommandError('BadValue', 'malformed mod, needs to be an array of two elements')
   }
   const [divisor, remainder] = operand.map((part) => {
-    if (!isNumeric(part)) throw new CommandError('BadValue', 'malformed mod, not a number')
+    if (!isNumeric(part)) throw new MongoCommandError('BadValue', 'malformed mod, not a number')
     return Math.trunc(toNumber(part))
   }) as [number, number]
-  if (divisor === 0) throw new CommandError('BadValue', 'divisor cannot be 0')
+  if (divisor === 0) throw new MongoCommandError('BadValue', 'divisor cannot be 0')
   if (!Number.isSafeInteger(divisor)) throw notImplemented('$mod by more than 2^53')
   return {
     test: (value) => isNumeric(value) && Math.trunc(toNumber(value)) % divisor === remainder,
@@ -191,15 +194,15 @@ function regexOperand(operators: Doc): BSONRegExp {
   const operand = operators['$regex']
   const options = operators['$options']
   if (options !== undefined && typeof options !== 'string') {
-    throw new CommandError('BadValue', '$options has to be a string')
+    throw new MongoCommandError('BadValue', '$options has to be a string')
   }
   if (typeof operand === 'string') return new BSONRegExp(operand, options ?? '')
   if (!(operand instanceof BSONRegExp)) {
-    throw new CommandError('BadValue', '$regex has to be a string')
+    throw new MongoCommandError('BadValue', '$regex has to be a string')
   }
   if (options === undefined) return operand
   if (operand.options !== '') {
-    throw new CommandError('Location51075', 'options set in both $regex and $options')
+    throw new MongoCommandError('Location51075', 'options set in both $regex and $options')
   }
   return new BSONRegExp(operand.pattern, options)
 }
@@ -227,7 +230,7 @@ const PROPERTY = /(?<!\\)(?:\\\\)*\\[pP]/
 export function compileRegex({ pattern, options }: BSONRegExp): RegExp {
   for (const option of options) {
     if (!'imsxu'.includes(option)) {
-      throw new CommandError('Location51108', `invalid flag in regex options: ${options}`)
+      throw new MongoCommandError('Location51108', `invalid flag in regex options: ${options}`)
     }
     if (option === 'x') throw notImplemented('the regular expression option x')
   }
@@ -241,8 +244,11 @@ export function compileRegex({ pattern, options }: BSONRegExp): RegExp {
       return new RegExp(pattern, flags + unicode)
     } catch (error) {
       if (unicode !== '' && !hasProperty) continue
-      throw new CommandError('Location51091', `Regular expression is invalid: ${String(error)}`)
+      throw new MongoCommandError(
+        'Location51091',
+        `Regular expression is invalid: ${String(error)}`,
+      )
     }
   }
-  throw new CommandError('Location51091', 'Regular expression is invalid')
+  throw new MongoCommandError('Location51091', 'Regular expression is invalid')
 }

@@ -1,5 +1,5 @@
 import { BSONRegExp } from 'bson'
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import { isTruthy } from '../values/compare.ts'
 import { asDoc, type Doc, isArray, isDoc, type Value } from '../values/document.ts'
 import { visitPath } from '../values/path.ts'
@@ -7,14 +7,14 @@ import { compileExpression } from './expression.ts'
 import { compileOperator, equalTest, regexTest, type ValueTest } from './match-operators.ts'
 
 /** Whether a document satisfies a filter. */
-export type Matcher = (doc: Doc) => boolean
+export type DocumentMatcher = (doc: Doc) => boolean
 
 /**
  * Compiles a query filter.
  * @throws CommandError (BadValue) for an unknown operator or a wrong operand
  */
-export function compileFilter(filter: Doc): Matcher {
-  const tests: Matcher[] = []
+export function compileFilter(filter: Doc): DocumentMatcher {
+  const tests: DocumentMatcher[] = []
   for (const name of Object.keys(filter)) {
     const operand = filter[name]
     const test = name.startsWith('$') ? compileLogical(name, operand) : compileField(name, operand)
@@ -25,7 +25,7 @@ export function compileFilter(filter: Doc): Matcher {
   return (doc) => tests.every((test) => test(doc))
 }
 
-function compileLogical(name: string, operand: Value): Matcher | undefined {
+function compileLogical(name: string, operand: Value): DocumentMatcher | undefined {
   switch (name) {
     case '$and': {
       const all = clauses(name, operand)
@@ -46,18 +46,18 @@ function compileLogical(name: string, operand: Value): Matcher | undefined {
     case '$comment':
       return undefined
     default:
-      throw new CommandError('BadValue', `unknown top level operator: ${name}`)
+      throw new MongoCommandError('BadValue', `unknown top level operator: ${name}`)
   }
 }
 
-function clauses(name: string, operand: Value): Matcher[] {
-  if (!isArray(operand)) throw new CommandError('BadValue', `${name} must be an array`)
+function clauses(name: string, operand: Value): DocumentMatcher[] {
+  if (!isArray(operand)) throw new MongoCommandError('BadValue', `${name} must be an array`)
   if (operand.length === 0) {
-    throw new CommandError('BadValue', '$and/$or/$nor must be a nonempty array')
+    throw new MongoCommandError('BadValue', '$and/$or/$nor must be a nonempty array')
   }
   return operand.map((clause) => {
     if (!isDoc(clause)) {
-      throw new CommandError('BadValue', '$or/$and/$nor entries need to be full objects')
+      throw new MongoCommandError('BadValue', '$or/$and/$nor entries need to be full objects')
     }
     return compileFilter(clause)
   })
@@ -70,7 +70,7 @@ export function isOperatorDoc(value: Value): value is Doc {
   return first?.startsWith('$') === true
 }
 
-function compileField(path: string, operand: Value): Matcher {
+function compileField(path: string, operand: Value): DocumentMatcher {
   const parts = path.split('.')
   if (!isOperatorDoc(operand)) return atPath(parts, implicitTest(operand))
   const tests = compileOperators(operand).map((test) => atPath(parts, test))
@@ -101,7 +101,7 @@ function compileOne(name: string, operators: Doc): ValueTest | undefined {
   return compileOperator(name, operators)
 }
 
-function atPath(parts: readonly string[], test: ValueTest): Matcher {
+function atPath(parts: readonly string[], test: ValueTest): DocumentMatcher {
   if (test.negated) {
     return (doc) => !visitPath(doc, parts, (value) => holds(test, value))
   }
@@ -122,7 +122,7 @@ function notTest(operand: Value): ValueTest {
       : isOperatorDoc(operand)
         ? compileOperators(operand)
         : undefined
-  if (!inner) throw new CommandError('BadValue', '$not needs a regex or a document')
+  if (!inner) throw new MongoCommandError('BadValue', '$not needs a regex or a document')
   // By De Morgan: the value must satisfy all inner operators to be refused.
   const all = (value: Value) =>
     inner.every((test) => (test.negated ? !holds(test, value) : holds(test, value)))
@@ -130,7 +130,7 @@ function notTest(operand: Value): ValueTest {
 }
 
 function elemMatchTest(operand: Value): ValueTest {
-  if (!isDoc(operand)) throw new CommandError('BadValue', '$elemMatch needs an Object')
+  if (!isDoc(operand)) throw new MongoCommandError('BadValue', '$elemMatch needs an Object')
   const element = compileElement(operand)
   return { test: (value) => isArray(value) && value.some(element), reach: 'whole' }
 }
@@ -152,11 +152,11 @@ export function compileElement(condition: Doc): (element: Value) => boolean {
 }
 
 function allTest(operand: Value): ValueTest {
-  if (!isArray(operand)) throw new CommandError('BadValue', '$all needs an array')
+  if (!isArray(operand)) throw new MongoCommandError('BadValue', '$all needs an array')
   const tests = operand.map((wanted) => {
     if (isOperatorDoc(wanted)) {
       if (!('$elemMatch' in wanted)) {
-        throw new CommandError('BadValue', 'no $ expressions in $all')
+        throw new MongoCommandError('BadValue', 'no $ expressions in $all')
       }
       return elemMatchTest(wanted['$elemMatch'])
     }

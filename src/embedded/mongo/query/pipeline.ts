@@ -1,4 +1,4 @@
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import type { Collection } from '../store/catalog.ts'
 import type { Records } from '../store/records.ts'
 import { type Doc, encode, isArray, isDoc, type Value } from '../values/document.ts'
@@ -43,16 +43,16 @@ export function runPipeline(
 
 function parseStages(pipeline: Value): StageSpec[] {
   if (!isArray(pipeline)) {
-    throw new CommandError('TypeMismatch', "'pipeline' option must be specified as an array")
+    throw new MongoCommandError('TypeMismatch', "'pipeline' option must be specified as an array")
   }
   return pipeline.map((spec) => {
     if (!isDoc(spec)) {
-      throw new CommandError('TypeMismatch', 'Each element of the pipeline must be an object')
+      throw new MongoCommandError('TypeMismatch', 'Each element of the pipeline must be an object')
     }
     const names = Object.keys(spec)
     const [name] = names
     if (name === undefined || names.length > 1) {
-      throw new CommandError(
+      throw new MongoCommandError(
         'Location40323',
         'A pipeline stage specification object must contain exactly one field.',
       )
@@ -128,25 +128,28 @@ function compileStage(spec: StageSpec): Stage {
     case '$group':
       return grouping(documentOf(spec))
     case '$changeStream':
-      throw new CommandError(
+      throw new MongoCommandError(
         'Location40573',
         'The $changeStream stage is only supported on replica sets',
       )
     default:
-      throw new CommandError('Location40324', `Unrecognized pipeline stage name: '${spec.name}'`)
+      throw new MongoCommandError(
+        'Location40324',
+        `Unrecognized pipeline stage name: '${spec.name}'`,
+      )
   }
 }
 
 function documentOf({ name, operand }: StageSpec): Doc {
   if (isDoc(operand)) return operand
   const code = name === '$match' ? 'Location15959' : 'Location15947'
-  throw new CommandError(code, `the ${name} stage must be an object`)
+  throw new MongoCommandError(code, `the ${name} stage must be an object`)
 }
 
 function fieldsOf(spec: StageSpec): Doc {
   const fields = documentOf(spec)
   if (Object.keys(fields).length > 0) return fields
-  throw new CommandError('Location51272', 'Invalid $project: specification must have fields')
+  throw new MongoCommandError('Location51272', 'Invalid $project: specification must have fields')
 }
 
 function unsetFields({ operand }: StageSpec): Doc {
@@ -154,7 +157,7 @@ function unsetFields({ operand }: StageSpec): Doc {
   const fields: Doc = {}
   for (const name of names) {
     if (typeof name !== 'string' || name === '') {
-      throw new CommandError('Location31002', '$unset must be a string or an array of strings')
+      throw new MongoCommandError('Location31002', '$unset must be a string or an array of strings')
     }
     fields[name] = false
   }
@@ -165,10 +168,10 @@ function integerOf({ name, operand }: StageSpec, min: number): number {
   const value = isNumeric(operand) ? toNumber(operand) : Number.NaN
   if (Number.isSafeInteger(value) && value >= min) return value
   if (name === '$limit' && value === 0) {
-    throw new CommandError('Location15958', 'the limit must be positive')
+    throw new MongoCommandError('Location15958', 'the limit must be positive')
   }
   const code = name === '$limit' ? 'Location5107201' : 'Location5107200'
-  throw new CommandError(code, `invalid argument to ${name} stage: an integer is needed`)
+  throw new MongoCommandError(code, `invalid argument to ${name} stage: an integer is needed`)
 }
 
 function mapping(map: (doc: Doc) => Doc | undefined): Stage {
@@ -196,7 +199,7 @@ function unwinding(unwind: (doc: Doc) => Doc[]): Stage {
 function sorting({ operand }: StageSpec): Stage {
   const sort = parseSort(operand)
   if (sort.length === 0) {
-    throw new CommandError('Location15976', '$sort stage must have at least one sort key')
+    throw new MongoCommandError('Location15976', '$sort stage must have at least one sort key')
   }
   return {
     *run(docs) {
@@ -212,7 +215,10 @@ function sorting({ operand }: StageSpec): Stage {
 
 function counting({ operand: name }: StageSpec): Stage {
   if (typeof name !== 'string' || name === '' || /^\$|[.\0]/.test(name)) {
-    throw new CommandError('Location40156', 'the count field must be a plain, non-empty string')
+    throw new MongoCommandError(
+      'Location40156',
+      'the count field must be a plain, non-empty string',
+    )
   }
   return {
     countsOnly: true,

@@ -1,4 +1,4 @@
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { isTruthy } from '../values/compare.ts'
 import { asDoc, type Doc, isArray, isDoc, setField, type Value } from '../values/document.ts'
 import { isNumeric } from '../values/numeric.ts'
@@ -51,13 +51,13 @@ function isNested(value: Value): value is Doc {
 function compileComputed(value: Value): Evaluate {
   const operator = isDoc(value) ? Object.keys(value)[0] : ''
   if (operator === undefined) {
-    throw new CommandError('Location51270', 'An empty sub-projection is not a valid value')
+    throw new MongoCommandError('Location51270', 'An empty sub-projection is not a valid value')
   }
   if (operator === '$slice' || operator === '$elemMatch' || operator === '$meta') {
     throw notImplemented(`the projection operator ${operator}`)
   }
   if (operator.startsWith('$') && !isOperator(operator)) {
-    throw new CommandError('Location31325', `Unknown expression ${operator}`)
+    throw new MongoCommandError('Location31325', `Unknown expression ${operator}`)
   }
   return compileExpression(value)
 }
@@ -72,14 +72,14 @@ function modeOf(leaves: readonly Leaf[]): 'keep' | 'drop' {
     if (isSame) continue
     if (mode === 'keep') {
       const message = `Cannot do exclusion on field ${path} in inclusion projection`
-      throw new CommandError('Location31254', message)
+      throw new MongoCommandError('Location31254', message)
     }
     if (rule !== 'keep') {
       const message = `Cannot use an expression for ${path} in an exclusion projection`
-      throw new CommandError('Location31252', message)
+      throw new MongoCommandError('Location31252', message)
     }
     const message = `Cannot do inclusion on field ${path} in exclusion projection`
-    throw new CommandError('Location31253', message)
+    throw new MongoCommandError('Location31253', message)
   }
   return mode
 }
@@ -94,12 +94,12 @@ function addRule(tree: Tree, path: string, rule: Rule): void {
     level.set(part, next)
     level = next
   }
-  if (level.has(last)) throw new CommandError('Location31250', `Path collision at ${path}`)
+  if (level.has(last)) throw new MongoCommandError('Location31250', `Path collision at ${path}`)
   level.set(last, rule)
 }
 
-function collision(path: string): CommandError {
-  return new CommandError('Location31249', `Path collision at ${path}`)
+function collision(path: string): MongoCommandError {
+  return new MongoCommandError('Location31249', `Path collision at ${path}`)
 }
 
 function include(doc: Doc, tree: Tree, root: Doc): Doc {

@@ -1,4 +1,4 @@
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { asDoc, type Doc, isDoc, type Value } from '../values/document.ts'
 import { encodeKey } from '../values/key-encoding.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
@@ -15,16 +15,16 @@ export type SortField = {
 /** @throws CommandError for anything but directions of 1 and -1 */
 export function parseSort(spec: Value): SortField[] {
   if (spec === undefined) return []
-  if (!isDoc(spec)) throw new CommandError('TypeMismatch', 'a sort must be an object')
+  if (!isDoc(spec)) throw new MongoCommandError('TypeMismatch', 'a sort must be an object')
   return Object.keys(spec).map((path) => {
     const direction = spec[path]
     if (asDoc(direction)) throw notImplemented(`the sort order of '${path}' by an expression`)
     if (!isNumeric(direction)) {
-      throw new CommandError('Location15974', `Illegal key in $sort specification: '${path}'`)
+      throw new MongoCommandError('Location15974', `Illegal key in $sort specification: '${path}'`)
     }
     const sign = toNumber(direction)
     if (sign !== 1 && sign !== -1) {
-      throw new CommandError(
+      throw new MongoCommandError(
         'Location15975',
         `$sort key ordering must be 1 (for ascending) or -1 (for descending): '${path}'`,
       )
@@ -56,7 +56,7 @@ function sharedKey(doc: Doc, fields: readonly SortField[]): Buffer {
   const paths = fields.map(({ parts }) => parts)
   const tuples = tuplesAt(doc, paths)
   if (!tuples) {
-    throw new CommandError('BadValue', 'cannot sort with keys that are parallel arrays')
+    throw new MongoCommandError('BadValue', 'cannot sort with keys that are parallel arrays')
   }
   return least(
     tuples.map((tuple) =>
@@ -96,7 +96,7 @@ export class Sorter<T> {
     if (this.#bytes <= SORT_BYTES_MAX) return
     this.#trim()
     if (this.#bytes <= SORT_BYTES_MAX) return
-    throw new CommandError(
+    throw new MongoCommandError(
       'QueryExceededMemoryLimitNoDiskUseAllowed',
       `Sort exceeded memory limit of ${SORT_BYTES_MAX} bytes: an index or a limit would help`,
     )

@@ -1,5 +1,5 @@
 import { Long } from 'bson'
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import {
   asDoc,
   type Doc,
@@ -29,18 +29,24 @@ function parse(operand: Value): Unwind {
   const spec: Doc = isDoc(operand) ? operand : { path: operand }
   for (const name of Object.keys(spec)) {
     if (!['path', 'includeArrayIndex', 'preserveNullAndEmptyArrays'].includes(name)) {
-      throw new CommandError('Location28811', `unrecognized option to $unwind stage: ${name}`)
+      throw new MongoCommandError('Location28811', `unrecognized option to $unwind stage: ${name}`)
     }
   }
   const { path, includeArrayIndex: indexField, preserveNullAndEmptyArrays: keeps } = spec
   if (typeof path !== 'string') {
-    throw new CommandError('Location28808', '$unwind: the path must be a string')
+    throw new MongoCommandError('Location28808', '$unwind: the path must be a string')
   }
   if (!path.startsWith('$') || path.startsWith('$$')) {
-    throw new CommandError('Location28818', `path option to $unwind must begin with '$': ${path}`)
+    throw new MongoCommandError(
+      'Location28818',
+      `path option to $unwind must begin with '$': ${path}`,
+    )
   }
   if (indexField !== undefined && (typeof indexField !== 'string' || /^\$|\./.test(indexField))) {
-    throw new CommandError('Location28822', '$unwind: includeArrayIndex must be a plain field name')
+    throw new MongoCommandError(
+      'Location28822',
+      '$unwind: includeArrayIndex must be a plain field name',
+    )
   }
   return { parts: path.slice(1).split('.'), indexField, keepsEmpty: keeps === true }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Int32 } from 'bson'
-import { CommandError } from '../errors.ts'
-import { compileFilter, type Matcher } from '../query/matcher.ts'
+import { MongoCommandError } from '../errors.ts'
+import { compileFilter, type DocumentMatcher } from '../query/matcher.ts'
 import type { SortField } from '../query/sort.ts'
 import { type Doc, decode, encode, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
@@ -25,7 +25,7 @@ export type Index = {
   readonly sparse: boolean
   readonly partial: Doc | undefined
   /** Whether a document belongs to the index; undefined if all do. */
-  readonly covers: Matcher | undefined
+  readonly covers: DocumentMatcher | undefined
   /** Whether any document has several entries: then ranges cannot be intersected. */
   readonly multikey: boolean
 }
@@ -44,7 +44,7 @@ export class StorageFormatError extends Error {
 }
 
 /** Which collections and indexes there are: on disk, and in memory for the queries. */
-export class Catalog {
+export class CollectionCatalog {
   readonly #storage: Storage
   readonly #token = randomBytes(16)
   readonly #collections = new Map<string, Collection>()
@@ -178,7 +178,8 @@ export function checkNamespace(ns: string): void {
     !name.startsWith('.') &&
     !/[/\\. "$\0]/.test(database) &&
     Buffer.byteLength(ns) <= NAMESPACE_BYTES_MAX
-  if (!isValid) throw new CommandError('InvalidNamespace', `Invalid namespace specified '${ns}'`)
+  if (!isValid)
+    throw new MongoCommandError('InvalidNamespace', `Invalid namespace specified '${ns}'`)
 }
 
 function makeIndex(id: number, spec: IndexSpec, multikey: boolean): Index {

@@ -1,12 +1,12 @@
 import { Binary, Decimal128, Long, ObjectId } from 'bson'
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import { asDoc, type Doc, isArray, type Value } from '../values/document.ts'
 import { EMPTY_ARRAY, encodeKey } from '../values/key-encoding.ts'
 import { pathValues } from '../values/path.ts'
 import type { Index } from './catalog.ts'
 
 /** The server's error for a key that another document has already. */
-export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): CommandError {
+export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): MongoCommandError {
   const keyValue: Doc = {}
   let rest = key
   for (const { path, parts, descending } of index.fields) {
@@ -20,7 +20,7 @@ export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): C
     }
   }
   const text = Object.entries(keyValue).map(([name, value]) => `${name}: ${describe(value)}`)
-  return new CommandError(
+  return new MongoCommandError(
     'DuplicateKey',
     `E11000 duplicate key error collection: ${ns} index: ${index.name} ` +
       `dup key: { ${text.join(', ')} }`,

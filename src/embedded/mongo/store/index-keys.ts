@@ -1,4 +1,4 @@
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import type { Doc } from '../values/document.ts'
 import { encodeKey } from '../values/key-encoding.ts'
 import { type PathValues, pathValues } from '../values/path.ts'
@@ -50,7 +50,7 @@ function checkArrays(index: Index, found: readonly PathValues[]): void {
   if (arrays.length < 2) return
   const [first, second] = arrays
   if (new Set(arrays).size > 1) {
-    throw new CommandError(
+    throw new MongoCommandError(
       'CannotIndexParallelArrays',
       `cannot index parallel arrays [${second}] [${first}]`,
     )
@@ -61,7 +61,7 @@ function checkArrays(index: Index, found: readonly PathValues[]): void {
 
 function checkLength(index: Index, key: Buffer): void {
   if (key.length <= COMPONENTS_BYTES_MAX) return
-  throw new CommandError(
+  throw new MongoCommandError(
     'KeyTooLong',
     `key too large to index for '${index.name}': ${key.length} bytes, ` +
       `${COMPONENTS_BYTES_MAX} are possible in the embedded server`,

@@ -1,5 +1,5 @@
 import { BSONRegExp } from 'bson'
-import { CommandError, type ErrorCodeName } from '../errors.ts'
+import { type ErrorCodeName, MongoCommandError } from '../errors.ts'
 import { withId } from '../update/update.ts'
 import {
   DOCUMENT_BYTES_MAX,
@@ -10,7 +10,7 @@ import {
   isArray,
   isDoc,
 } from '../values/document.ts'
-import type { Catalog, Collection, Index, IndexSpec } from './catalog.ts'
+import type { Collection, CollectionCatalog, Index, IndexSpec } from './catalog.ts'
 import { duplicateKey } from './duplicate-key.ts'
 import {
   type DocKeys,
@@ -55,13 +55,13 @@ type DocIndexKeys = readonly (readonly [Index, DocKeys])[]
  */
 export class Records {
   readonly storage: Storage
-  readonly catalog: Catalog
+  readonly catalog: CollectionCatalog
   /** What queries have looked at since the start: index entries, and documents. */
   readonly examined = { keys: 0, documents: 0 }
   /** The record that the next document of a collection gets; never one that was given before. */
   readonly #next = new Map<number, number>()
 
-  constructor(storage: Storage, catalog: Catalog) {
+  constructor(storage: Storage, catalog: CollectionCatalog) {
     this.storage = storage
     this.catalog = catalog
   }
@@ -234,11 +234,11 @@ function checkId(doc: Doc): void {
   const id = fieldOf(doc, '_id')
   if (isArray(id) || id instanceof BSONRegExp || id === undefined) {
     const what = isArray(id) ? 'array' : id === undefined ? 'undefined' : 'regex'
-    throw new CommandError('InvalidIdField', `The '_id' value cannot be of type ${what}`)
+    throw new MongoCommandError('InvalidIdField', `The '_id' value cannot be of type ${what}`)
   }
   const dollar = isDoc(id) ? Object.keys(id).find((name) => name.startsWith('$')) : undefined
   if (dollar === undefined) return
-  throw new CommandError(
+  throw new MongoCommandError(
     'DollarPrefixedFieldName',
     `_id fields may not contain '$'-prefixed fields: ${dollar} is not valid for storage.`,
   )
@@ -249,7 +249,7 @@ const MESSAGE_DOC_BYTES_MAX = DOCUMENT_BYTES_MAX + 16 * 1024
 
 function checkSize(bytes: Uint8Array, code: ErrorCodeName): void {
   if (bytes.length <= DOCUMENT_BYTES_MAX) return
-  throw new CommandError(
+  throw new MongoCommandError(
     code,
     `the document has ${bytes.length} bytes, ${DOCUMENT_BYTES_MAX} are the most`,
   )

@@ -1,5 +1,5 @@
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import { checkRoomToBegin, DiskFullError, Reserve } from './reserve.ts'
 
 /** Longest key that the store holds, in bytes. */
@@ -174,7 +174,7 @@ export class Storage {
       const value = job.run()
       return () => job.resolve(value)
     } catch (error) {
-      if (!(error instanceof CommandError)) throw error
+      if (!(error instanceof MongoCommandError)) throw error
       return () => job.reject(error)
     }
   }
@@ -198,8 +198,8 @@ export class Storage {
   }
 }
 
-function refusal(error: DiskFullError): CommandError {
-  return new CommandError('OutOfDiskSpace', error.message)
+function refusal(error: DiskFullError): MongoCommandError {
+  return new MongoCommandError('OutOfDiskSpace', error.message)
 }
 
 function readPiece(

@@ -1,4 +1,4 @@
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import { type Results, runQuery, takeAll } from '../query/run-query.ts'
 import type { SortField } from '../query/sort.ts'
 import type { Collection } from '../store/catalog.ts'
@@ -33,7 +33,7 @@ export type UpdateResult = {
 export function applyUpdate(records: Records, ns: string, request: UpdateRequest): UpdateResult {
   const { filter, update, multi, upsert, nowMs, sort = [] } = request
   if (multi && update.isReplacement) {
-    throw new CommandError(
+    throw new MongoCommandError(
       'FailedToParse',
       'multi update is not supported for replacement-style update',
     )

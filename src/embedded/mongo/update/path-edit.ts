@@ -1,4 +1,4 @@
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { typeName } from '../values/compare.ts'
 import { type Doc, fieldOf, isArray, isDoc, setField, type Value } from '../values/document.ts'
 import { arrayIndex } from '../values/path.ts'
@@ -7,7 +7,7 @@ import { arrayIndex } from '../values/path.ts'
 const PADDING_MAX = 100_000
 
 /** The place of a field or element: its container and its name or position there. */
-export type Place = { readonly holder: Doc | Value[]; readonly key: string | number }
+export type FieldSlot = { readonly holder: Doc | Value[]; readonly key: string | number }
 
 /**
  * Splits and checks a path of an update.
@@ -17,7 +17,7 @@ export function editPath(path: string): string[] {
   const parts = path.split('.')
   for (const part of parts) {
     if (part === '') {
-      throw new CommandError(
+      throw new MongoCommandError(
         'EmptyFieldName',
         `The update path '${path}' contains an empty field name, which is not allowed.`,
       )
@@ -26,7 +26,7 @@ export function editPath(path: string): string[] {
       throw notImplemented(`the positional operator in the update path '${path}'`)
     }
     if (part.startsWith('$')) {
-      throw new CommandError(
+      throw new MongoCommandError(
         'DollarPrefixedFieldName',
         `The dollar ($) prefixed field '${part}' in '${path}' is not allowed in the context of ` +
           "an update's path.",
@@ -36,12 +36,12 @@ export function editPath(path: string): string[] {
   return parts
 }
 
-export function valueIn(place: Place): Value {
+export function valueIn(place: FieldSlot): Value {
   const { holder, key } = place
   return isArray(holder) ? holder[key as number] : fieldOf(holder, key as string)
 }
 
-export function assign(place: Place, value: Value): void {
+export function assign(place: FieldSlot, value: Value): void {
   const { holder, key } = place
   if (!isArray(holder)) {
     setField(holder, key as string, value)
@@ -49,31 +49,31 @@ export function assign(place: Place, value: Value): void {
   }
   const index = key as number
   if (index - holder.length > PADDING_MAX) {
-    throw new CommandError('BadValue', `can't backfill more than ${PADDING_MAX} elements`)
+    throw new MongoCommandError('BadValue', `can't backfill more than ${PADDING_MAX} elements`)
   }
   while (holder.length < index) holder.push(null)
   holder[index] = value
 }
 
 /** Removes a field; an element becomes null, so that the others keep their positions. */
-export function removeAt(place: Place): void {
+export function removeAt(place: FieldSlot): void {
   const { holder, key } = place
   if (isArray(holder)) holder[key as number] = null
   else delete holder[key as string]
 }
 
 /** The place of an existing field or element; undefined if the path does not lead to one. */
-export function findPlace(doc: Doc, parts: readonly string[]): Place | undefined {
+export function findPlace(doc: Doc, parts: readonly string[]): FieldSlot | undefined {
   let holder: Value = doc
   for (let i = 0; ; i++) {
-    const place: Place | undefined = placeIn(holder, parts[i]!)
+    const place: FieldSlot | undefined = placeIn(holder, parts[i]!)
     if (!place || valueIn(place) === undefined) return undefined
     if (i === parts.length - 1) return place
     holder = valueIn(place)
   }
 }
 
-function placeIn(holder: Value, part: string): Place | undefined {
+function placeIn(holder: Value, part: string): FieldSlot | undefined {
   if (isDoc(holder)) return { holder, key: part }
   const index = isArray(holder) ? arrayIndex(part) : undefined
   return isArray(holder) && index !== undefined ? { holder, key: index } : undefined
@@ -83,11 +83,11 @@ function placeIn(holder: Value, part: string): Place | undefined {
  * The place that a path names, with the documents on the way created.
  * @throws CommandError (PathNotViable) if something else stands in the way
  */
-export function makePlace(doc: Doc, parts: readonly string[]): Place {
+export function makePlace(doc: Doc, parts: readonly string[]): FieldSlot {
   let holder: Value = doc
   for (let i = 0; ; i++) {
     const part = parts[i]!
-    const place: Place | undefined = placeIn(holder, part)
+    const place: FieldSlot | undefined = placeIn(holder, part)
     if (!place) throw notViable(part, parts[i - 1] ?? '', holder)
     if (i === parts.length - 1) return place
     const next = valueIn(place)
@@ -96,7 +96,7 @@ export function makePlace(doc: Doc, parts: readonly string[]): Place {
   }
 }
 
-function notViable(part: string, parent: string, value: Value): CommandError {
+function notViable(part: string, parent: string, value: Value): MongoCommandError {
   const what = `{${parent}: <${typeName(value)}>}`
-  return new CommandError('PathNotViable', `Cannot create field '${part}' in element ${what}`)
+  return new MongoCommandError('PathNotViable', `Cannot create field '${part}' in element ${what}`)
 }

@@ -1,5 +1,5 @@
 import { BSONRegExp } from 'bson'
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { equalTest, regexTest } from '../query/match-operators.ts'
 import { compileElement } from '../query/matcher.ts'
 import { compareValues, equalValues, typeName } from '../values/compare.ts'
@@ -54,7 +54,7 @@ export function compileChange(name: string, path: string, operand: Value): Chang
     case '$bit':
       throw notImplemented(`the update operator ${name}`)
     default:
-      throw new CommandError(
+      throw new MongoCommandError(
         'FailedToParse',
         `Unknown modifier: ${name}. Expected a valid update modifier or pipeline-style update ` +
           'specified as an array',
@@ -65,7 +65,7 @@ export function compileChange(name: string, path: string, operand: Value): Chang
 function arithmeticChange(name: '$inc' | '$mul', path: string, operand: Value): Change {
   if (!isNumeric(operand)) {
     const verb = name === '$inc' ? 'increment' : 'multiply'
-    throw new CommandError(
+    throw new MongoCommandError(
       'TypeMismatch',
       `Cannot ${verb} with non-numeric argument: {${path}: <${typeName(operand)}>}`,
     )
@@ -74,7 +74,7 @@ function arithmeticChange(name: '$inc' | '$mul', path: string, operand: Value): 
   return {
     to(current) {
       if (current !== undefined && !isNumeric(current)) {
-        throw new CommandError(
+        throw new MongoCommandError(
           'TypeMismatch',
           `Cannot apply ${name} to a value of non-numeric type. The field '${path}' is of ` +
             `non-numeric type ${typeName(current)}`,
@@ -84,7 +84,7 @@ function arithmeticChange(name: '$inc' | '$mul', path: string, operand: Value): 
       const zero = kind === 'multiply' ? arithmetic('subtract', operand, operand) : undefined
       const result = current ? arithmetic(kind, current, operand) : (zero ?? operand)
       if (result) return result
-      throw new CommandError(
+      throw new MongoCommandError(
         'BadValue',
         `Failed to apply ${name} operations to current value of '${path}': it would fit no long`,
       )
@@ -105,7 +105,7 @@ function currentDateChange(operand: Value): Change {
   const type = isDoc(operand) ? operand['$type'] : operand
   if (type === 'timestamp') throw notImplemented('$currentDate with the type timestamp')
   if (type !== 'date' && typeof type !== 'boolean') {
-    throw new CommandError(
+    throw new MongoCommandError(
       'BadValue',
       "The '$type' string field is required to be 'date' or 'timestamp'",
     )
@@ -121,7 +121,7 @@ function pushChange(path: string, operand: Value): Change {
   for (const name of Object.keys(modifiers)) {
     if (name === '$sort') throw notImplemented('$push with $sort')
     if (!PUSH_MODIFIERS.includes(name)) {
-      throw new CommandError('BadValue', `Unrecognized clause in $push: ${name}`)
+      throw new MongoCommandError('BadValue', `Unrecognized clause in $push: ${name}`)
     }
   }
   const added = isModified ? eachOf('$push', modifiers) : [operand]
@@ -141,7 +141,7 @@ function pushChange(path: string, operand: Value): Change {
 function eachOf(name: string, modifiers: Doc): Value[] {
   const each = modifiers['$each']
   if (isArray(each)) return each
-  throw new CommandError(
+  throw new MongoCommandError(
     name === '$push' ? 'BadValue' : 'TypeMismatch',
     `The argument to $each in ${name} must be an array but it was of type: ${typeName(each)}`,
   )
@@ -152,14 +152,14 @@ function integerOf(name: string, modifiers: Doc): number | undefined {
   if (operand === undefined) return undefined
   const value = isNumeric(operand) ? toNumber(operand) : Number.NaN
   if (Number.isInteger(value)) return value
-  throw new CommandError('BadValue', `The value for ${name} must be an integer value`)
+  throw new MongoCommandError('BadValue', `The value for ${name} must be an integer value`)
 }
 
 /** A copy of the array at the path; an empty one where there is no field. */
 function arrayOf(path: string, current: Value): Value[] {
   if (current === undefined) return []
   if (isArray(current)) return [...current]
-  throw new CommandError(
+  throw new MongoCommandError(
     'BadValue',
     `The field '${path}' must be an array but is of type ${typeName(current)}`,
   )
@@ -168,7 +168,7 @@ function arrayOf(path: string, current: Value): Value[] {
 function addToSetChange(path: string, operand: Value): Change {
   const isEach = isDoc(operand) && '$each' in operand
   if (isEach && Object.keys(operand).length > 1) {
-    throw new CommandError('BadValue', 'Found unexpected fields after $each in $addToSet')
+    throw new MongoCommandError('BadValue', 'Found unexpected fields after $each in $addToSet')
   }
   const added = isEach ? eachOf('$addToSet', operand) : [operand]
   return {
@@ -185,13 +185,13 @@ function addToSetChange(path: string, operand: Value): Change {
 function popChange(path: string, operand: Value): Change {
   const side = isNumeric(operand) ? toNumber(operand) : 0
   if (side !== 1 && side !== -1) {
-    throw new CommandError('FailedToParse', '$pop expects 1 or -1')
+    throw new MongoCommandError('FailedToParse', '$pop expects 1 or -1')
   }
   return {
     onlyExisting: true,
     to(current) {
       if (!isArray(current)) {
-        throw new CommandError(
+        throw new MongoCommandError(
           'TypeMismatch',
           `Path '${path}' contains an element of non-array type '${typeName(current)}'`,
         )
@@ -212,7 +212,7 @@ function pullChange(name: string, path: string, test: (element: Value) => boolea
     onlyExisting: true,
     to(current) {
       if (isArray(current)) return current.filter((element) => !test(element))
-      throw new CommandError(
+      throw new MongoCommandError(
         'BadValue',
         `Cannot apply ${name} to a non-array value: '${path}' is of type ${typeName(current)}`,
       )
@@ -222,7 +222,7 @@ function pullChange(name: string, path: string, test: (element: Value) => boolea
 
 function pullAllChange(path: string, operand: Value): Change {
   if (!isArray(operand)) {
-    throw new CommandError(
+    throw new MongoCommandError(
       'BadValue',
       `$pullAll requires an array argument but was given a ${typeName(operand)}`,
     )

@@ -1,5 +1,5 @@
 import { ObjectId } from 'bson'
-import { CommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented } from '../errors.ts'
 import { compareText, equalValues } from '../values/compare.ts'
 import { type Doc, fieldOf, isArray, isDoc, type Value } from '../values/document.ts'
 import { arrayIndex } from '../values/path.ts'
@@ -26,7 +26,10 @@ type Step = { readonly path: string; readonly parts: readonly string[]; readonly
 export function compileUpdate(update: Value): Update {
   if (isArray(update)) throw notImplemented('an update by a pipeline')
   if (!isDoc(update)) {
-    throw new CommandError('FailedToParse', 'Update argument must be either an object or an array')
+    throw new MongoCommandError(
+      'FailedToParse',
+      'Update argument must be either an object or an array',
+    )
   }
   const [first] = Object.keys(update)
   if (first === undefined || !first.startsWith('$')) return replacement(update)
@@ -47,7 +50,7 @@ export function compileUpdate(update: Value): Update {
 function replacement(update: Doc): Update {
   for (const name of Object.keys(update)) {
     if (name.startsWith('$')) {
-      throw new CommandError(
+      throw new MongoCommandError(
         'DollarPrefixedFieldName',
         `The dollar ($) prefixed field '${name}' in '${name}' is not allowed in the context of ` +
           "an update's replacement document.",
@@ -74,7 +77,7 @@ function compileSteps(update: Doc): Step[] {
     if (!isDoc(fields)) {
       // An unknown operator is the more useful message.
       compileChange(operator, '', null)
-      throw new CommandError(
+      throw new MongoCommandError(
         'FailedToParse',
         `Modifiers operate on fields but we found another type of value for ${operator}`,
       )
@@ -107,7 +110,7 @@ function comparePaths(a: readonly string[], b: readonly string[]): number {
 /** In sorted order a path stands right before the paths below it. */
 function refuseConflict(before: Step, after: Step): void {
   if (!before.parts.every((part, i) => part === after.parts[i])) return
-  throw new CommandError(
+  throw new MongoCommandError(
     'ConflictingUpdateOperators',
     `Updating the path '${after.path}' would create a conflict at '${before.path}'`,
   )
@@ -132,8 +135,8 @@ function isSameId(before: Value, after: Value): boolean {
   return after !== undefined && equalValues(before, after)
 }
 
-function immutableId(): CommandError {
-  return new CommandError(
+function immutableId(): MongoCommandError {
+  return new MongoCommandError(
     'ImmutableField',
     "Performing an update on the path '_id' would modify the immutable field '_id'",
   )

@@ -1,5 +1,5 @@
 import { BSONRegExp } from 'bson'
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 import { isOperatorDoc } from '../query/matcher.ts'
 import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
 
@@ -41,8 +41,8 @@ function demandedValues(operand: Value): Value[] {
   return values.filter((value) => !(value instanceof BSONRegExp))
 }
 
-function matchedTwice(path: string): CommandError {
-  return new CommandError(
+function matchedTwice(path: string): MongoCommandError {
+  return new MongoCommandError(
     'NotSingleValueField',
     `cannot infer query fields to set, path '${path}' is matched twice`,
   )

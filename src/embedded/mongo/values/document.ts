@@ -14,7 +14,7 @@ import {
   type ObjectId,
   type Timestamp,
 } from 'bson'
-import { CommandError } from '../errors.ts'
+import { MongoCommandError } from '../errors.ts'
 
 export type Numeric = Int32 | Double | Long | Decimal128
 
@@ -56,7 +56,7 @@ export function decode(bytes: Uint8Array): Doc {
   try {
     return BSON.deserialize(bytes, { promoteValues: false, bsonRegExp: true }) as Doc
   } catch (error) {
-    throw new CommandError('FailedToParse', `invalid BSON: ${(error as Error).message}`)
+    throw new MongoCommandError('FailedToParse', `invalid BSON: ${(error as Error).message}`)
   }
 }
 
@@ -64,7 +64,10 @@ export function decode(bytes: Uint8Array): Doc {
 export function encode(doc: Readonly<Record<string, unknown>>): Uint8Array {
   const bytes = BSON.serialize(doc, { ignoreUndefined: false })
   if (bytes.length > ENCODED_BYTES_MAX) {
-    throw new CommandError('BSONObjectTooLarge', `document of ${bytes.length} bytes is too large`)
+    throw new MongoCommandError(
+      'BSONObjectTooLarge',
+      `document of ${bytes.length} bytes is too large`,
+    )
   }
   return bytes
 }

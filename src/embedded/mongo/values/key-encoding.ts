@@ -3,7 +3,7 @@ import { TYPE_CLASS, typeClass } from './compare.ts'
 import { asDoc, type Doc, type Numeric, type Value } from './document.ts'
 import {
   compareExact,
-  type Exact,
+  type ExactNumber,
   exactOf,
   exactOfDouble,
   isNumeric,
@@ -192,11 +192,11 @@ function writeNumber(value: Numeric): void {
   const sign = exact.coefficient === 0n ? 0 : exact.coefficient < 0n ? -1 : 1
   const magnitude = sign < 0 ? { ...exact, coefficient: -exact.coefficient } : exact
   const floor = floorDouble(Math.abs(approximate), magnitude)
-  writeMagnitude(sign, floor, subtractExact(magnitude, exactOfDouble(floor) as Exact))
+  writeMagnitude(sign, floor, subtractExact(magnitude, exactOfDouble(floor) as ExactNumber))
 }
 
 /** The largest finite double that is not greater than the exact value. */
-function floorDouble(nearest: number, exact: Exact): number {
+function floorDouble(nearest: number, exact: ExactNumber): number {
   if (!Number.isFinite(nearest)) return Number.MAX_VALUE
   if (compareExact(exactOfDouble(nearest), exact) <= 0) return nearest
   const view = new DataView(new ArrayBuffer(8))
@@ -205,7 +205,7 @@ function floorDouble(nearest: number, exact: Exact): number {
   return view.getFloat64(0)
 }
 
-function writeMagnitude(sign: number, floor: number, rest: Exact | undefined): void {
+function writeMagnitude(sign: number, floor: number, rest: ExactNumber | undefined): void {
   if (sign === 0) {
     writeByte(NUMBER_ZERO)
     return
@@ -219,7 +219,7 @@ function writeMagnitude(sign: number, floor: number, rest: Exact | undefined): v
   if (sign < 0) invert(start)
 }
 
-function writeRest(rest: Exact): void {
+function writeRest(rest: ExactNumber): void {
   const digits = rest.coefficient.toString()
   writeByte(1)
   reserve(2)

@@ -8,7 +8,7 @@ const LONG_MAX = 2n ** 63n - 1n
 const DECIMAL_DIGITS = 34n
 
 /** A finite number as `coefficient × 10^exponent`, exactly. */
-export type Exact = { readonly coefficient: bigint; readonly exponent: number }
+export type ExactNumber = { readonly coefficient: bigint; readonly exponent: number }
 
 export function isNumeric(value: Value): value is Numeric {
   return (
@@ -47,13 +47,13 @@ function isOverflow(asNumber: number, value: Numeric): boolean {
 }
 
 /** Exact value, or ±Infinity or NaN as they are. */
-export function exactOf(value: Numeric): Exact | number {
+export function exactOf(value: Numeric): ExactNumber | number {
   if (value instanceof Int32) return { coefficient: BigInt(value.value), exponent: 0 }
   if (value instanceof Long) return { coefficient: value.toBigInt(), exponent: 0 }
   return value instanceof Double ? exactOfDouble(value.value) : exactOfDecimal(value)
 }
 
-export function exactOfDouble(value: number): Exact | number {
+export function exactOfDouble(value: number): ExactNumber | number {
   if (!Number.isFinite(value)) return value
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, Math.abs(value))
@@ -68,7 +68,7 @@ export function exactOfDouble(value: number): Exact | number {
   return { coefficient: signed * 5n ** BigInt(-power), exponent: power }
 }
 
-function exactOfDecimal(value: Decimal128): Exact | number {
+function exactOfDecimal(value: Decimal128): ExactNumber | number {
   const text = value.toString()
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]\d+))?$/.exec(text)
   if (!parts) return Number(text)
@@ -80,7 +80,7 @@ function exactOfDecimal(value: Decimal128): Exact | number {
   }
 }
 
-export function compareExact(a: Exact | number, b: Exact | number): number {
+export function compareExact(a: ExactNumber | number, b: ExactNumber | number): number {
   if (typeof a === 'number' || typeof b === 'number') {
     const x = typeof a === 'number' ? a : 0
     const y = typeof b === 'number' ? b : 0
@@ -90,7 +90,7 @@ export function compareExact(a: Exact | number, b: Exact | number): number {
   return x === y ? 0 : x < y ? -1 : 1
 }
 
-function aligned(a: Exact, b: Exact): [bigint, bigint] {
+function aligned(a: ExactNumber, b: ExactNumber): [bigint, bigint] {
   const exponent = Math.min(a.exponent, b.exponent)
   return [
     a.coefficient * 10n ** BigInt(a.exponent - exponent),
@@ -98,7 +98,7 @@ function aligned(a: Exact, b: Exact): [bigint, bigint] {
   ]
 }
 
-export function subtractExact(a: Exact, b: Exact): Exact {
+export function subtractExact(a: ExactNumber, b: ExactNumber): ExactNumber {
   const [x, y] = aligned(a, b)
   return { coefficient: x - y, exponent: Math.min(a.exponent, b.exponent) }
 }
@@ -163,7 +163,7 @@ function toDecimal(value: Numeric): Decimal128 {
 }
 
 /** Enough digits to round to 34, and a last one that says whether a rest was cut off. */
-function quotient(a: Exact, b: Exact): Exact {
+function quotient(a: ExactNumber, b: ExactNumber): ExactNumber {
   const lack = digitsOf(b.coefficient) - digitsOf(a.coefficient)
   const shift = Number(DECIMAL_DIGITS) + 2 + Math.max(0, lack)
   const scaled = a.coefficient * 10n ** BigInt(shift)
@@ -182,7 +182,7 @@ function digitsOf(value: bigint): number {
 }
 
 /** Rounded half to even to the 34 digits of a decimal; exact results keep no padding zeros. */
-function decimalOf(exact: Exact): Decimal128 {
+function decimalOf(exact: ExactNumber): Decimal128 {
   let { coefficient, exponent } = exact
   const excess = digitsOf(coefficient) - Number(DECIMAL_DIGITS)
   if (excess > 0) {

@@ -6,7 +6,7 @@ const TYPE_ARRAY = 0x04
 /** Room for the length of a document and for the zero that ends it. */
 const FRAME_BYTES = 5
 
-export type Batch = {
+export type CursorBatch = {
   readonly field: 'firstBatch' | 'nextBatch'
   readonly docs: readonly Uint8Array[]
   readonly id: Long
@@ -17,7 +17,7 @@ export type Batch = {
  * The answer `{ cursor: { <field>: docs, id, ns }, ok: 1 }`, with the documents copied as they are
  * stored instead of decoded and encoded again.
  */
-export function encodeBatch({ field, docs, id, ns }: Batch): Uint8Array {
+export function encodeBatch({ field, docs, id, ns }: CursorBatch): Uint8Array {
   // What follows the array, and what follows the cursor, each with the ending zero.
   const afterArray = encode({ id, ns }).subarray(4)
   const afterCursor = encode({ ok: 1 }).subarray(4)

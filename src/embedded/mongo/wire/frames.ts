@@ -3,7 +3,7 @@ export const MESSAGE_BYTES_MAX = 48_000_000
 const HEADER_BYTES = 16
 
 /** What came is no message of the protocol: the connection cannot go on. */
-export class WireError extends Error {
+export class MongoWireError extends Error {
   override readonly name = 'WireError'
 }
 
@@ -45,5 +45,5 @@ export class FrameReader {
 function lengthOf(bytes: Buffer): number {
   const length = bytes.readInt32LE(0)
   if (length >= HEADER_BYTES && length <= MESSAGE_BYTES_MAX) return length
-  throw new WireError(`a message of ${length} bytes is impossible`)
+  throw new MongoWireError(`a message of ${length} bytes is impossible`)
 }

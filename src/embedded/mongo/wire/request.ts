@@ -1,5 +1,5 @@
 import { crc32c } from './crc32c.ts'
-import { WireError } from './frames.ts'
+import { MongoWireError } from './frames.ts'
 
 const OP_REPLY = 1
 const OP_QUERY = 2004
@@ -37,16 +37,16 @@ export function parseRequest(frame: Buffer): Request {
     if (opCode === OP_MSG) return parseMsg(frame, requestId)
     if (opCode === OP_QUERY) return parseQuery(frame, requestId)
   } catch (error) {
-    if (error instanceof RangeError) throw new WireError('a message ends too early')
+    if (error instanceof RangeError) throw new MongoWireError('a message ends too early')
     throw error
   }
-  throw new WireError(`opcode ${opCode} is not supported`)
+  throw new MongoWireError(`opcode ${opCode} is not supported`)
 }
 
 function parseMsg(frame: Buffer, requestId: number): Request {
   const flags = frame.readUInt32LE(16)
   if (flags & REQUIRED_FLAGS & ~(CHECKSUM_PRESENT | MORE_TO_COME)) {
-    throw new WireError(`unknown required flags ${flags}`)
+    throw new MongoWireError(`unknown required flags ${flags}`)
   }
   // A client that allows an exhaust stream is content with single answers too.
   const isUnacknowledged = (flags & MORE_TO_COME) !== 0 && (flags & EXHAUST_ALLOWED) === 0
@@ -57,36 +57,36 @@ function parseMsg(frame: Buffer, requestId: number): Request {
   while (at < end) {
     const kind = frame[at++]
     if (kind === 0) {
-      if (body) throw new WireError('a message with two bodies')
+      if (body) throw new MongoWireError('a message with two bodies')
       body = documentAt(frame, at, end)
       at += body.length
     } else if (kind === 1) {
       const section = frame.subarray(at, sectionEnd(frame, at, end))
       const { name, docs } = parseSequence(section)
-      if (sequences.has(name)) throw new WireError(`two sequences named ${name}`)
+      if (sequences.has(name)) throw new MongoWireError(`two sequences named ${name}`)
       sequences.set(name, docs)
       at += section.length
-    } else throw new WireError(`unknown section kind ${kind}`)
+    } else throw new MongoWireError(`unknown section kind ${kind}`)
   }
-  if (!body) throw new WireError('a message without a body')
+  if (!body) throw new MongoWireError('a message without a body')
   return { requestId, form: 'msg', isUnacknowledged, body, sequences, database: undefined }
 }
 
 function checked(frame: Buffer): number {
   const end = frame.length - 4
   if (crc32c(frame.subarray(0, end)) === frame.readUInt32LE(end)) return end
-  throw new WireError('the checksum of a message is wrong')
+  throw new MongoWireError('the checksum of a message is wrong')
 }
 
 function sectionEnd(frame: Buffer, at: number, end: number): number {
   const length = frame.readInt32LE(at)
   if (length >= 5 && at + length <= end) return at + length
-  throw new WireError('a section has a wrong length')
+  throw new MongoWireError('a section has a wrong length')
 }
 
 function parseSequence(section: Buffer): { name: string; docs: Uint8Array[] } {
   const nameEnd = section.indexOf(0, 4)
-  if (nameEnd < 0) throw new WireError('a sequence without a name')
+  if (nameEnd < 0) throw new MongoWireError('a sequence without a name')
   const docs: Uint8Array[] = []
   let at = nameEnd + 1
   while (at < section.length) {
@@ -100,13 +100,13 @@ function parseSequence(section: Buffer): { name: string; docs: Uint8Array[] } {
 function documentAt(bytes: Buffer, at: number, end: number): Buffer {
   const length = bytes.readInt32LE(at)
   if (length >= 5 && at + length <= end) return bytes.subarray(at, at + length)
-  throw new WireError('a document has a wrong length')
+  throw new MongoWireError('a document has a wrong length')
 }
 
 function parseQuery(frame: Buffer, requestId: number): Request {
   const nameEnd = frame.indexOf(0, 20)
   const name = frame.toString('utf8', 20, nameEnd)
-  if (!name.endsWith('.$cmd')) throw new WireError('OP_QUERY is supported for commands only')
+  if (!name.endsWith('.$cmd')) throw new MongoWireError('OP_QUERY is supported for commands only')
   // Two numbers, to skip and to return, stand between the name and the command.
   const body = documentAt(frame, nameEnd + 1 + 8, frame.length)
   const database = name.slice(0, -'.$cmd'.length)

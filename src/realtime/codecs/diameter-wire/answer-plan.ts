@@ -1,7 +1,7 @@
 /** The tree of a file type's answers, compiled once to what writes them. */
 import type {
-  Answer,
   AnswerReader,
+  AnswerSource,
   AnswerTest,
   Message,
   ResponseNode,
@@ -14,7 +14,7 @@ import { writeValue } from './write-values.ts'
 /** Writes the AVPs of a node, none where there is nothing to tell. */
 export type Source = (
   bytes: AnswerBytes,
-  answer: Answer,
+  answer: AnswerSource,
   service: ServiceOutcome | null,
   entry: Message,
 ) => void

@@ -1,5 +1,5 @@
 /** Answers to credit-control requests as messages, from the tree of a file type. */
-import type { Answer, ResponseNode } from '../../../catalog/file-types/file-type.ts'
+import type { AnswerSource, ResponseNode } from '../../../catalog/file-types/file-type.ts'
 import { reasons, type ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import { AnswerBytes } from './answer-bytes.ts'
 import { type Member, membersOf, type Source } from './answer-plan.ts'
@@ -35,9 +35,9 @@ export interface WireForm {
 }
 
 /** Writes into the same bytes again and again: one answer at a time. */
-export type WriteAnswer = (answer: Answer, form: WireForm) => Buffer
+export type WriteAnswer = (answer: AnswerSource, form: WireForm) => Buffer
 
-type Write = (bytes: AnswerBytes, answer: Answer, form: WireForm) => void
+type Write = (bytes: AnswerBytes, answer: AnswerSource, form: WireForm) => void
 
 const rule = (code: number) => ruleOf(code, 0) as AvpRule
 const rules = {
@@ -157,7 +157,7 @@ function namesOf(
 }
 
 /** Of a tree that does not say. */
-function resultCodeOf({ outcome, settings }: Answer): number {
+function resultCodeOf({ outcome, settings }: AnswerSource): number {
   const usaget = outcome.services[0]?.usaget ?? ''
   const code = settings(usaget).returnCodes[outcome.reason]
   if (code >= RESULT_CODE_MIN) return code

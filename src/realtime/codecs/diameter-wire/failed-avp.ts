@@ -4,7 +4,7 @@
  */
 import { type AvpRule, kinds, ruleByKey, ruleOf } from './avp-rules.ts'
 import { uint24At, uint32At } from './bytes.ts'
-import { avp, padded, readAvps, type WireAvp, WireError } from './message.ts'
+import { avp, DiameterWireError, padded, readAvps, type WireAvp } from './message.ts'
 import { avpFlags } from './protocol.ts'
 
 /** Of an AVP that is larger only an example is told. */
@@ -153,7 +153,7 @@ function innerOf(avp: WireAvp): readonly WireAvp[] {
   try {
     return readAvps(avp.data)
   } catch (error) {
-    if (error instanceof WireError) return []
+    if (error instanceof DiameterWireError) return []
     throw error
   }
 }

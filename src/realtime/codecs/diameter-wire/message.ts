@@ -28,16 +28,17 @@ export interface WireMessage extends Header {
 }
 
 /** Why bytes are no message, or no AVPs. */
-export class WireError extends Error {
+export class DiameterWireError extends Error {
   override name = 'WireError'
 }
 
 /** A whole message. Its data are views of `bytes`. Throws `WireError`. */
 export function readMessage(bytes: Buffer): WireMessage {
-  if (bytes.length < HEADER_BYTES) throw new WireError('a message has 20 bytes at least')
-  if (bytes[0] !== VERSION) throw new WireError(`version ${bytes[0]} is not supported`)
+  if (bytes.length < HEADER_BYTES) throw new DiameterWireError('a message has 20 bytes at least')
+  if (bytes[0] !== VERSION) throw new DiameterWireError(`version ${bytes[0]} is not supported`)
   const length = bytes.readUIntBE(1, 3)
-  if (length !== bytes.length) throw new WireError(`length ${length} is not ${bytes.length}`)
+  if (length !== bytes.length)
+    throw new DiameterWireError(`length ${length} is not ${bytes.length}`)
   return { ...readHeader(bytes), avps: readAvps(bytes.subarray(HEADER_BYTES)) }
 }
 
@@ -57,14 +58,14 @@ export function readAvps(bytes: Buffer): WireAvp[] {
   const avps: WireAvp[] = []
   let at = 0
   while (at < bytes.length) {
-    if (bytes.length - at < 8) throw new WireError(`${bytes.length - at} bytes are no AVP`)
+    if (bytes.length - at < 8) throw new DiameterWireError(`${bytes.length - at} bytes are no AVP`)
     const code = bytes.readUInt32BE(at)
     const flags = bytes[at + 4] as number
     const length = bytes.readUIntBE(at + 5, 3)
     const hasVendor = (flags & avpFlags.vendor) !== 0
     const headBytes = hasVendor ? 12 : 8
     if (length < headBytes || at + length > bytes.length) {
-      throw new WireError(`AVP ${code} has a length of ${length}`)
+      throw new DiameterWireError(`AVP ${code} has a length of ${length}`)
     }
     const vendor = hasVendor ? bytes.readUInt32BE(at + 8) : 0
     avps.push({ code, vendor, flags, data: bytes.subarray(at + headBytes, at + length) })

@@ -1,7 +1,7 @@
 /** Credit-control messages in Diameter's own bytes, mapped by a file type of parser `diameter`. */
 import { createHash } from 'node:crypto'
 import type {
-  Answer,
+  AnswerSource,
   FileType,
   MapContext,
   SkippedService,
@@ -74,7 +74,7 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
       const mapped = envelope as MappedEnvelope
       const { echo, form } = mapped
       const whole = withAllServices(mapped, outcome)
-      const answer: Answer = { fileType: name, echo, outcome: whole, settings }
+      const answer: AnswerSource = { fileType: name, echo, outcome: whole, settings }
       return writeAnswer(answer, form as WireForm)
     },
     encodeError(error) {
@@ -90,8 +90,10 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
 }
 
 const NOT_WHOLE: FoundProblem = {
-  ...{ field: 'body', why: 'has a length that is no multiple of 4' },
-  ...{ resultCode: resultCode.invalidMessageLength, failed: null },
+  field: 'body',
+  why: 'has a length that is no multiple of 4',
+  resultCode: resultCode.invalidMessageLength,
+  failed: null,
 }
 const TOO_SHORT: DecodeError = { field: 'body', why: 'has no header' }
 

@@ -23,8 +23,8 @@ const RESERVED_AVP_FLAGS = 0x1f
  * Multiple-Services-Indicator, CC-Correlation-Id, User-Equipment-Info and -Extension.
  */
 const ONCE = bitsOf([
-  ...[263, 258, 416, 415, 264, 296, 283, 293, 461, 1, 419, 50, 278, 55, 439, 295, 437, 436, 455],
-  ...[411, 458],
+  263, 258, 416, 415, 264, 296, 283, 293, 461, 1, 419, 50, 278, 55, 439, 295, 437, 436, 455, 411,
+  458,
 ])
 
 /** Of a code in `ONCE`, as `WireReader.seen` has it. */

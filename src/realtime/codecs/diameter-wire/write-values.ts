@@ -3,7 +3,7 @@ import { type AnswerValue, NumberText } from '../../../catalog/file-types/file-t
 import { amountOf } from '../diameter/amount.ts'
 import type { AnswerBytes } from './answer-bytes.ts'
 import { type AvpRule, kinds, ruleByKey } from './avp-rules.ts'
-import { WireError } from './message.ts'
+import { DiameterWireError } from './message.ts'
 import { NTP_UNIX_SECONDS } from './protocol.ts'
 import { addressBytes } from './write-address.ts'
 
@@ -132,5 +132,5 @@ function writeRecord(bytes: AnswerBytes, rule: AvpRule, record: object): void {
 }
 
 function refuse({ name }: AvpRule, value: string | number): never {
-  throw new WireError(`${name} cannot be ${String(value).slice(0, 64)}`)
+  throw new DiameterWireError(`${name} cannot be ${String(value).slice(0, 64)}`)
 }

@@ -21,7 +21,7 @@ export interface EntryKeys {
 }
 
 /** What is around the AVPs. */
-export interface Envelope {
+export interface MessageEnvelope {
   record: Readonly<Record<string, unknown>>
   /** Its member that has the AVPs. */
   bodyKey: string
@@ -36,7 +36,7 @@ export interface DiameterForm {
   /** Enumerated values are called by their names. */
   hasNamedValues: boolean
   entryKeys: EntryKeys
-  envelope: Envelope | null
+  envelope: MessageEnvelope | null
   /** What answers repeat, also of a refused message: `Session-Id` and the like, if known. */
   echo: readonly (readonly [name: string, value: string | number])[]
 }

@@ -3,8 +3,8 @@
  * layout, envelope.
  */
 import type {
-  Answer,
   AnswerReader,
+  AnswerSource,
   AnswerValue,
   Message,
   ResponseNode,
@@ -30,7 +30,7 @@ interface Member {
 type Source = (values: string[], from: From, writer: AvpWriter) => void
 
 interface From {
-  answer: Answer
+  answer: AnswerSource
   service: ServiceOutcome | null
   entry: Message
 }

@@ -96,7 +96,8 @@ describe('the token endpoint refuses', () => {
       const answer = await post(
         new URLSearchParams(GRANT).toString(),
         {
-          ...{ ...FORM, ...basic('crm', secret) },
+          ...FORM,
+          ...basic('crm', secret),
         },
         `/oauth2/token?${query}`,
       )

@@ -96,13 +96,20 @@ export function useScene(): Scene {
     await waitForRedis(redis, 20_000)
     const { database } = mongo
     const catalog = await openCatalog({
-      ...{ url: mongoProxy.url, database, timeoutMs: 1000, appName: 'test' },
+      url: mongoProxy.url,
+      database,
+      timeoutMs: 1000,
+      appName: 'test',
     })
     const clock = { nowMs: () => scene.nowMs }
     const keys = openExpiringKeys(redis, 'auth')
     const users = new Map<string, UserNow>()
     const deps: Omit<OAuthDeps, 'refusals'> = {
-      ...{ catalog, keys, clock, log, audit: createAudit(catalog) },
+      catalog,
+      keys,
+      clock,
+      log,
+      audit: createAudit(catalog),
       settings: createCurrentSettings(catalog, clock, 0),
       config: loadConfig({ env: {} }),
       clients: clientsSetting(sealer),
@@ -156,10 +163,14 @@ function methodsOf(scene: Scene): Partial<Scene> {
     (path: string) =>
     (fields: Fields, headers: Fields = {}) =>
       send(path, {
-        ...{ method: 'POST', body: new URLSearchParams(fields), headers: { ...FORM, ...headers } },
+        method: 'POST',
+        body: new URLSearchParams(fields),
+        headers: { ...FORM, ...headers },
       })
   return {
-    ...{ send, ask: form('/oauth2/token'), revoke: form('/oauth2/revoke') },
+    send,
+    ask: form('/oauth2/token'),
+    revoke: form('/oauth2/revoke'),
     async client(given) {
       let secret: string | null = null
       await scene.changeClients((list) => {

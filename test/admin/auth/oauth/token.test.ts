@@ -22,7 +22,8 @@ describe('a token by client credentials', () => {
       scene.ask(GRANT, basic('crm', secret)),
       scene.ask({ ...GRANT, client_id: 'crm', client_secret: secret }),
       scene.send('/oauth2/token', {
-        ...{ method: 'POST', body: JSON.stringify(json) },
+        method: 'POST',
+        body: JSON.stringify(json),
         headers: { 'content-type': 'application/json' },
       }),
     ])
@@ -30,10 +31,13 @@ describe('a token by client credentials', () => {
       expect(http).toBe(200)
       expect(body).toEqual({
         access_token: expect.stringMatching(/^[0-9a-f]{40}$/),
-        ...{ expires_in: 3600, token_type: 'Bearer', scope: null },
+        expires_in: 3600,
+        token_type: 'Bearer',
+        scope: null,
       })
       expect(await scene.check(body['access_token'] ?? '')).toEqual({
-        ...{ name: 'crm', roles: [] },
+        name: 'crm',
+        roles: [],
       })
     }
     expect(new Set(answers.map(({ body }) => body['access_token'])).size).toBe(3)

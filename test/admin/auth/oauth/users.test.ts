@@ -30,7 +30,9 @@ describe('a token by the password of a user', () => {
       {
         access_token: expect.stringMatching(/^[0-9a-f]{40}$/),
         refresh_token: expect.stringMatching(/^[0-9a-f]{40}$/),
-        ...{ expires_in: 3600, token_type: 'Bearer', scope: null },
+        expires_in: 3600,
+        token_type: 'Bearer',
+        scope: null,
       },
     ])
     const user = { id: 'u1', name: 'ops' }
@@ -111,7 +113,8 @@ describe('a refresh token', () => {
       expect(await check(answer)).toMatchObject({ user: { id: 'u1' } })
     }
     const pairs = [first, second, third].flatMap(({ body }) => [
-      ...[body['access_token'], body['refresh_token']],
+      body['access_token'],
+      body['refresh_token'],
     ])
     expect(new Set(pairs).size).toBe(6)
     expect((await scene.audit()).map(({ type }) => type)).toEqual(['token', 'token', 'token'])

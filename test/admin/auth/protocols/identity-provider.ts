@@ -113,7 +113,9 @@ export function signed(
 ): string {
   const path = `//*[local-name(.)='${what}']`
   const signature = new SignedXml({
-    ...{ privateKey: key, publicCert: cert, signatureAlgorithm: algorithms.signature },
+    privateKey: key,
+    publicCert: cert,
+    signatureAlgorithm: algorithms.signature,
     canonicalizationAlgorithm: 'http://www.w3.org/2001/10/xml-exc-c14n#',
   })
   signature.addReference({

@@ -19,8 +19,12 @@ const sealer = {
 function person(uid: string, password: string, more: readonly string[] = []): string {
   return [
     `dn: uid=${uid},${PEOPLE}`,
-    ...['objectClass: inetOrgPerson', `uid: ${uid}`, `cn: ${uid}`, 'sn: x'],
-    ...[`userPassword: ${password}`, ...more],
+    'objectClass: inetOrgPerson',
+    `uid: ${uid}`,
+    `cn: ${uid}`,
+    'sn: x',
+    `userPassword: ${password}`,
+    ...more,
   ].join('\n')
 }
 
@@ -50,7 +54,12 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
 
   const service = { bind_dn: SERVICE.dn, bind_password: `sealed:${SERVICE.password}` }
   const directory = (more: Fields = {}): Fields => ({
-    ...{ type: 'ldap', name: 'corp', url: slapd.url, base_dn: SUFFIX, ...service, ...more },
+    type: 'ldap',
+    name: 'corp',
+    url: slapd.url,
+    base_dn: SUFFIX,
+    ...service,
+    ...more,
     roles: {
       map: [{ value: ADMINS.toUpperCase().replaceAll(',', ', '), roles: ['read', 'admin'] }],
       ...((more['roles'] as Fields | undefined) ?? {}),
@@ -107,8 +116,11 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
 
   it('names an entry by a template, in which a name stays a name', async () => {
     const template = {
-      ...{ user_dn: `uid={username},${PEOPLE}`, base_dn: undefined, ...byType },
-      ...{ bind_dn: undefined, bind_password: undefined },
+      user_dn: `uid={username},${PEOPLE}`,
+      base_dn: undefined,
+      ...byType,
+      bind_dn: undefined,
+      bind_password: undefined,
     }
     const { login } = ldapWith(directory(template))
     expect(await login('ada', 'engine-1843')).toMatchObject({ user: { roles: ['read'] } })
@@ -206,7 +218,10 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
 
 describe('a directory that does not behave', () => {
   const settings = {
-    ...{ type: 'ldap', name: 'odd', base_dn: SUFFIX, timeout_ms: 300 },
+    type: 'ldap',
+    name: 'odd',
+    base_dn: SUFFIX,
+    timeout_ms: 300,
     roles: { default: ['read'] },
   }
   const running: Server[] = []

@@ -82,7 +82,8 @@ export function useSamlWorld(): SamlWorld {
   const opened: SessionUser[] = []
   beforeAll(async () => {
     const log = createLogger({
-      ...{ name: 'test', level: 'trace' },
+      name: 'test',
+      level: 'trace',
       destination: { write: (line) => void lines.push(line) },
     })
     running = await startRunning(log, { nowMs: () => world.nowMs }, opened)
@@ -90,13 +91,22 @@ export function useSamlWorld(): SamlWorld {
   })
   afterAll(() => running?.close())
   const world: SamlWorld = {
-    ...{ nowMs: NOW_MS, opened, said: () => lines.join('') },
-    ...{ provider: () => running.provider, stranger: () => running.stranger },
-    ...{ url: () => running.url, begin: (...call) => running.begin(...call) },
+    nowMs: NOW_MS,
+    opened,
+    said: () => lines.join(''),
+    provider: () => running.provider,
+    stranger: () => running.stranger,
+    url: () => running.url,
+    begin: (...call) => running.begin(...call),
     ...requests(() => running.url),
     settings: (more = {}) => ({
-      ...{ type: 'saml', name: 'corp', entry_point: 'https://idp.example.net/sso', issuer: OUR_ID },
-      ...{ callback_url: CALLBACK, idp_certs: [running.provider.cert], idp_issuer: IDP_ID },
+      type: 'saml',
+      name: 'corp',
+      entry_point: 'https://idp.example.net/sso',
+      issuer: OUR_ID,
+      callback_url: CALLBACK,
+      idp_certs: [running.provider.cert],
+      idp_issuer: IDP_ID,
       roles: { map: [{ value: 'staff', roles: ['read', 'write'] }] },
       ...more,
     }),
@@ -115,7 +125,8 @@ export function useSamlWorld(): SamlWorld {
       return { id, cookie: `__Host-tollgate_saml=${set?.[1]}` }
     },
     saying: (begun, more = {}) => ({
-      ...{ nowMs: world.nowMs, inResponseTo: begun?.id ?? null },
+      nowMs: world.nowMs,
+      inResponseTo: begun?.id ?? null,
       ...more,
     }),
     async refused(xml, reason) {
@@ -155,7 +166,9 @@ async function startRunning(log: Logger, clock: Clock, opened: SessionUser[]): P
   const { url, database } = mongo
   const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
   const deps = {
-    ...{ log, clock, audit: createAudit(catalog) },
+    log,
+    clock,
+    audit: createAudit(catalog),
     keys: openExpiringKeys(redis, 'auth'),
     settings: createCurrentSettings(catalog, clock, 1000),
   }
@@ -167,13 +180,18 @@ async function startRunning(log: Logger, clock: Clock, opened: SessionUser[]): P
   }
   const server = createServer(loadConfig({ env: {} }).admin, log)
   const { begin } = addSamlRoutes(server, deps, {
-    ...{ sessions, limit: async () => undefined },
+    sessions,
+    limit: async () => undefined,
     setCookie: (reply, _request, value) => void reply.header('set-cookie', `tollgate=${value}`),
   })
   await server.listen({ host: '127.0.0.1', port: 0 })
   const { port } = server.server.address() as AddressInfo
   return {
-    ...{ provider, stranger, catalog, begin, url: `http://127.0.0.1:${port}` },
+    provider,
+    stranger,
+    catalog,
+    begin,
+    url: `http://127.0.0.1:${port}`,
     async close() {
       await server.close()
       await Promise.all([redis.close(), catalog.close()])

@@ -25,11 +25,16 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     expect(done.headers.get('location')).toBe('/')
     expect(done.headers.get('set-cookie')).toBe(`tollgate=session-${opened.length}`)
     expect(opened.at(-1)).toEqual({
-      ...{ id: 'saml:corp:ada@example.net', name: 'ada@example.net', roles: ['read', 'write'] },
+      id: 'saml:corp:ada@example.net',
+      name: 'ada@example.net',
+      roles: ['read', 'write'],
     })
     const record = (await world.audited()).at(-1)
     expect(record).toMatchObject({
-      ...{ collection: 'login', type: 'login', key: 'login_ada@example.net', ip: '127.0.0.1' },
+      collection: 'login',
+      type: 'login',
+      key: 'login_ada@example.net',
+      ip: '127.0.0.1',
       new: { protocol: 'saml', provider: 'corp', roles: ['read', 'write'] },
     })
   })
@@ -237,8 +242,11 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     const records = (await world.audited()).filter(ofReason)
     expect(records).toMatchObject([
       {
-        ...{ collection: 'login', type: 'login_failed', key: 'login_corp' },
-        ...{ new: { protocol: 'saml', provider: 'corp', reason }, count: expect.any(Number) },
+        collection: 'login',
+        type: 'login_failed',
+        key: 'login_corp',
+        new: { protocol: 'saml', provider: 'corp', reason },
+        count: expect.any(Number),
       },
     ])
     expect(world.said()).not.toMatch(/mallory|Assertion|SAMLResponse=/)

@@ -197,8 +197,12 @@ describe('a login with a second factor', () => {
     expect(refused.body.details).toEqual({ totp_required: true })
     const from = { client: 'crm', address: '::1' }
     const verify = createUserVerifier({
-      ...{ ...world.deps, sessions: world.sessions, users: world.users, factors: world.factors },
-      ...{ passwords: createPasswords(), ...countersOf({ ...world.deps, users: world.users }) },
+      ...world.deps,
+      sessions: world.sessions,
+      users: world.users,
+      factors: world.factors,
+      passwords: createPasswords(),
+      ...countersOf({ ...world.deps, users: world.users }),
       protocols: { password: [], redirect: [] },
     })
     expect(await verify(USER, PASSWORD, { ...from, totp: null })).toMatchObject({

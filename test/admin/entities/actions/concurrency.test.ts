@@ -70,7 +70,10 @@ describe('a change that a dead process has left', () => {
     if (done > 1) await open.catalog.rates.replaceOne({ _id: old._id }, { ...cut, rev: rev + 1 })
     const chain = `rates/${key}`
     await open.catalog.entitylocks.insertOne({
-      ...{ _id: chain, group: `g${done}`, first: chain, token: 't' },
+      _id: chain,
+      group: `g${done}`,
+      first: chain,
+      token: 't',
       holder: { host: 'elsewhere', pid: 1, instance: 'gone' },
       expires: new Date(YEAR_MS - 1),
       change: {

@@ -26,7 +26,10 @@ const GROUP = {
   operation: 'inc',
   include: [
     {
-      ...{ operation: 'default', cost: -20, pp_includes_external_id: 1, pp_includes_name: 'MONEY' },
+      operation: 'default',
+      cost: -20,
+      pp_includes_external_id: 1,
+      pp_includes_name: 'MONEY',
       period: { duration: 30, unit: 'days' },
     },
   ],

@@ -65,11 +65,16 @@ describe('a holder that was overtaken', () => {
     const from = at('2026-06-01')
     const next = { ...old, _id: new ObjectId(), rev: 0, from }
     await open.catalog.entitylocks.insertOne({
-      ...{ _id: 'rates/LATE', group: 'g', first: 'rates/LATE', token: 't' },
+      _id: 'rates/LATE',
+      group: 'g',
+      first: 'rates/LATE',
+      token: 't',
       holder: { host: 'elsewhere', pid: 1, instance: 'slow' },
       expires: new Date(YEAR_MS - 1),
       change: {
-        ...{ collection: 'rates', owners: [], sequel: null },
+        collection: 'rates',
+        owners: [],
+        sequel: null,
         steps: [
           { mode: 'insert', document: next },
           { mode: 'replace', document: { ...old, to: from }, expectedRev: old.rev },

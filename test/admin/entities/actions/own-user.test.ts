@@ -36,7 +36,10 @@ it('by a session', async () => {
 it('a client that is called as a user is not that user', async () => {
   await remove('c@example.org', { ...at, by: 'token', name: 'c@example.org' })
   expect(await open.catalog.audit.findOne({ key: 'c@example.org' })).toMatchObject({
-    ...{ collection: 'users', type: 'delete', new: null, old: { password: '(secret)' } },
+    collection: 'users',
+    type: 'delete',
+    new: null,
+    old: { password: '(secret)' },
     user: { by: 'token', name: 'c@example.org', api: true },
   })
 })

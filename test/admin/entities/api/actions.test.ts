@@ -202,8 +202,11 @@ describe('the dates of a subscriber', () => {
   const shown = async (sid: unknown) => {
     const found = await stored(world, 'subscribers', { sid, type: 'subscriber' })
     return found.map((one) => [
-      ...[one['plan'], one['former_plan'] ?? null, dayOf(one['plan_activation'])],
-      ...[dayOf(one['plan_deactivation']), dayOf(one['activation_date'])],
+      one['plan'],
+      one['former_plan'] ?? null,
+      dayOf(one['plan_activation']),
+      dayOf(one['plan_deactivation']),
+      dayOf(one['activation_date']),
       dayOf(one['deactivation_date']),
     ])
   }
@@ -257,7 +260,9 @@ describe('the services of a subscriber', () => {
     const year = (await make(world, 'services', { price: [{ from: 0, to: 12, price: 1 }] })).entity
     const week = (await make(world, 'services', { balance_period: '1 weeks' })).entity
     const services = [
-      ...[forever, { name: year['name'], from: '2026-02-01' }, { name: week['name'] }],
+      forever,
+      { name: year['name'], from: '2026-02-01' },
+      { name: week['name'] },
       { name: forever, from: '2025-01-01', to: '2026-03-01', quantity: 2 },
     ]
     const { sid } = (await makeSubscriber(world, { services })).entity

@@ -17,13 +17,21 @@ beforeAll(async () => {
   client = await new MongoClient(mongo.url).connect()
   const at = (days: number) => new Date(Date.parse(NOW) + days * DAY_MS)
   const accounts = Array.from({ length: ACCOUNTS }, (_, index) => ({
-    ...{ type: 'account', aid: index + 1, rev: index + 1 },
-    ...{ from: at(isLater(index) ? 10 : -10), to: at(10_000) },
+    type: 'account',
+    aid: index + 1,
+    rev: index + 1,
+    from: at(isLater(index) ? 10 : -10),
+    to: at(10_000),
     lastname: `L${(index * 7919) % ACCOUNTS}`,
   }))
   const subscribers = Array.from({ length: SUBSCRIBERS }, (_, index) => ({
-    ...{ type: 'subscriber', sid: ACCOUNTS + index + 1, aid: index + 1, plan: 'P' },
-    ...{ from: at(isLater(index) ? 10 : -10), to: at(10_000), rev: ACCOUNTS + index + 1 },
+    type: 'subscriber',
+    sid: ACCOUNTS + index + 1,
+    aid: index + 1,
+    plan: 'P',
+    from: at(isLater(index) ? 10 : -10),
+    to: at(10_000),
+    rev: ACCOUNTS + index + 1,
   }))
   const documents = [...accounts, ...subscribers] as never[]
   for (let from = 0; from < documents.length; from += 5000) {

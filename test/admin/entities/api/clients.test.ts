@@ -5,8 +5,12 @@ import { useWorld } from './world.ts'
 const world = useWorld()
 
 const ACCOUNT = {
-  ...{ firstname: 'Ada', lastname: 'Byron', email: 'ada@example.org' },
-  ...{ country: 'UK', address: '1 Mill Rd', zip_code: 'AB1' },
+  firstname: 'Ada',
+  lastname: 'Byron',
+  email: 'ada@example.org',
+  country: 'UK',
+  address: '1 Mill Rd',
+  zip_code: 'AB1',
 }
 
 describe('an account', () => {
@@ -40,7 +44,9 @@ describe('an account', () => {
 describe('a list', () => {
   it('cannot be in the order of two lists at once, which is said', async () => {
     const plan = {
-      ...{ name: 'TWO_LISTS', connection_type: 'prepaid', upfront: false },
+      name: 'TWO_LISTS',
+      connection_type: 'prepaid',
+      upfront: false,
       price: [{ from: 0, to: 'UNLIMITED', price: 1 }],
       recurrence: { frequency: 1, start: 1 },
       tax: [{ type: 'vat', taxation: 'no' }],

@@ -17,8 +17,12 @@ export const TIERS = [{ from: 0, to: 'UNLIMITED', interval: 1024, price: 0.01 }]
 /** What `create` of each collection needs beside `from`, in the form that clients send. */
 export const ORDINARY: Readonly<Record<string, () => Fields>> = {
   accounts: () => ({
-    ...{ firstname: 'Ada', lastname: 'Byron', email: 'ada@example.org', country: 'UK' },
-    ...{ address: '12 St James Square', zip_code: 'SW1' },
+    firstname: 'Ada',
+    lastname: 'Byron',
+    email: 'ada@example.org',
+    country: 'UK',
+    address: '12 St James Square',
+    zip_code: 'SW1',
   }),
   plans: () => ({
     name: fresh('PLAN'),

@@ -31,11 +31,40 @@ const CALLS = [...DEFINITIONS.values()].flatMap((definition) =>
 )
 
 const NASTY_TEXTS = [
-  ...['', ' ', '\u0000', 'a\u0000b', '\ud800', '💥', '__proto__', 'constructor', 'toString'],
-  ...['$where', '$function', '{"$gt":""}', "'; return true; //", '../../etc/passwd', '%00', '%'],
-  ...['NaN', 'Infinity', '-0', '1e309', '9007199254740993', '0x10', '1_000', 'null', 'undefined'],
-  ...['9999-12-31', '0000-00-00', '+1000000 years', '2026-02-30', '2026-01-01T24:00:00Z'],
-  ...['(a+)+$', '[', 'x'.repeat(5000), 'A'.repeat(3000)],
+  '',
+  ' ',
+  '\u0000',
+  'a\u0000b',
+  '\ud800',
+  '💥',
+  '__proto__',
+  'constructor',
+  'toString',
+  '$where',
+  '$function',
+  '{"$gt":""}',
+  "'; return true; //",
+  '../../etc/passwd',
+  '%00',
+  '%',
+  'NaN',
+  'Infinity',
+  '-0',
+  '1e309',
+  '9007199254740993',
+  '0x10',
+  '1_000',
+  'null',
+  'undefined',
+  '9999-12-31',
+  '0000-00-00',
+  '+1000000 years',
+  '2026-02-30',
+  '2026-01-01T24:00:00Z',
+  '(a+)+$',
+  '[',
+  'x'.repeat(5000),
+  'A'.repeat(3000),
 ]
 
 const nastyText = fc.constantFrom(...NASTY_TEXTS)
@@ -54,19 +83,39 @@ const hostile: fc.Arbitrary<unknown> = fc.oneof(
         .map((value) => ({ [name]: value })),
   ),
   fc.constantFrom<unknown>(
-    ...[{ $gt: '' }, { $ne: null }, { $regex: '(a+)+$' }, { $regex: '.*', $options: 'x' }],
-    ...[
-      { $in: [{ $where: '1' }] },
-      { $not: { $not: { $not: {} } } },
-      { $elemMatch: { $where: 1 } },
-    ],
-    ...[{ $size: -1 }, { $exists: 'x' }, { $all: {} }, { $mod: [0, 0] }, { $type: 2 }],
-    ...[{ $or: [] }, { $and: [{}] }, { $nor: [{}] }, { $set: { a: 1 } }, { $unset: 1 }],
-    ...[{ $id: 'x' }, { $ref: 'plans', $id: 1 }, { sec: 1e20, usec: -1 }, { sec: '1', usec: '1' }],
-    ...[{ a: { $where: 1 } }, [{ $where: 1 }], [[[]]], { 'a.b': 1 }, { '': 1 }, { 'a\u0000': 1 }],
+    { $gt: '' },
+    { $ne: null },
+    { $regex: '(a+)+$' },
+    { $regex: '.*', $options: 'x' },
+    { $in: [{ $where: '1' }] },
+    { $not: { $not: { $not: {} } } },
+    { $elemMatch: { $where: 1 } },
+    { $size: -1 },
+    { $exists: 'x' },
+    { $all: {} },
+    { $mod: [0, 0] },
+    { $type: 2 },
+    { $or: [] },
+    { $and: [{}] },
+    { $nor: [{}] },
+    { $set: { a: 1 } },
+    { $unset: 1 },
+    { $id: 'x' },
+    { $ref: 'plans', $id: 1 },
+    { sec: 1e20, usec: -1 },
+    { sec: '1', usec: '1' },
+    { a: { $where: 1 } },
+    [{ $where: 1 }],
+    [[[]]],
+    { 'a.b': 1 },
+    { '': 1 },
+    { 'a\u0000': 1 },
     JSON.parse('{"__proto__":{"polluted":true}}'),
     JSON.parse('{"constructor":{"prototype":{"polluted":true}}}'),
-    ...[deep(40), deep(800), Array.from({ length: 3000 }, () => 1), 'y'.repeat(100_000)],
+    deep(40),
+    deep(800),
+    Array.from({ length: 3000 }, () => 1),
+    'y'.repeat(100_000),
   ),
 )
 
@@ -221,7 +270,9 @@ export function fuzzRequest(known: Known): fc.Arbitrary<FuzzRequest> {
     const wild = wildParameters(definition, action, names)
     const params = fc.oneof(wild, tameParameters(definition, action, names))
     return fc.oneof({ arbitrary: sent(params), weight: 8 }, broken(wild)).map((request) => ({
-      ...{ collection: name, store, action },
+      collection: name,
+      store,
+      action,
       ...request,
     }))
   })
@@ -287,9 +338,16 @@ function sent(params: fc.Arbitrary<Fields>): fc.Arbitrary<Sent> {
 }
 
 const TYPES = [
-  ...['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'text/html', ''],
-  ...['multipart/form-data', 'multipart/form-data; boundary=x', 'application/xml'],
-  ...['application/json; charset=utf-16', 'image/png'],
+  'application/json',
+  'application/x-www-form-urlencoded',
+  'text/plain',
+  'text/html',
+  '',
+  'multipart/form-data',
+  'multipart/form-data; boundary=x',
+  'application/xml',
+  'application/json; charset=utf-16',
+  'image/png',
 ]
 
 /** A body that is not what its type says. */

@@ -10,8 +10,19 @@ import { type Body, useWorld } from './world.ts'
 const world = useWorld()
 const known = new Map<string, { ids: string[]; keys: unknown[] }>()
 const MADE = [
-  ...['accounts', 'subscribers', 'plans', 'services', 'rates', 'charges', 'discounts', 'taxes'],
-  ...['prepaidincludes', 'prepaidgroups', 'reports', 'users', 'autorenew'],
+  'accounts',
+  'subscribers',
+  'plans',
+  'services',
+  'rates',
+  'charges',
+  'discounts',
+  'taxes',
+  'prepaidincludes',
+  'prepaidgroups',
+  'reports',
+  'users',
+  'autorenew',
 ]
 const WAIT_MS = 30_000
 const { numRuns } = propertyRuns(1500)

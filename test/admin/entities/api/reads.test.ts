@@ -95,8 +95,15 @@ describe('uniqueget', () => {
 
 describe('revision_info', () => {
   const INFO = [
-    ...['status', 'is_last', 'early_expiration', 'updatable', 'closeandnewable', 'movable'],
-    ...['removable', 'movable_from', 'movable_to'],
+    'status',
+    'is_last',
+    'early_expiration',
+    'updatable',
+    'closeandnewable',
+    'movable',
+    'removable',
+    'movable_from',
+    'movable_to',
   ]
 
   it('has nine keys, that tell what may be done', async () => {
@@ -131,8 +138,12 @@ describe('dates', () => {
     const text = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+0000$/)
     const sec = { sec: Date.UTC(2026, 0, 1) / 1000, usec: 0 }
     expect(row).toMatchObject({
-      ...{ from: text, to: text, creation_time: text, plan_activation: sec },
-      ...{ activation_date: sec, services: [{ from: text, to: text, creation_time: text }] },
+      from: text,
+      to: text,
+      creation_time: text,
+      plan_activation: sec,
+      activation_date: sec,
+      services: [{ from: text, to: text, creation_time: text }],
     })
   })
 })
@@ -149,19 +160,21 @@ describe('configured fields', () => {
     ]
     await world.configure('plans', { fields })
     const made = await make(world, 'plans', {
-      ...{
-        params: { class: 'gold' },
-        launch: '2026-02-01',
-        tags: 'new',
-        origin: 'HQ',
-        code: 'abc',
-      },
+      params: { class: 'gold' },
+      launch: '2026-02-01',
+      tags: 'new',
+      origin: 'HQ',
+      code: 'abc',
     })
     const query = { _id: idOf(made) }
     const [row] = await world.rows('plans', { query })
     expect(row).toMatchObject({
-      ...{ params: { class: 'gold' }, seats: 4, launch: '2026-02-01T00:00:00+0000' },
-      ...{ tags: ['new'], origin: 'HQ', code: 'abc' },
+      params: { class: 'gold' },
+      seats: 4,
+      launch: '2026-02-01T00:00:00+0000',
+      tags: ['new'],
+      origin: 'HQ',
+      code: 'abc',
     })
     for (const search of [{ seats: 4 }, { tags: 'new' }, { seats: { $gt: 3 } }]) {
       expect(namesOf(await world.rows('plans', { query: search }))).toEqual([row?.['name']])

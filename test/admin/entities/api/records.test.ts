@@ -24,7 +24,8 @@ describe('bills', () => {
     const update = { due_date: '2026-03-01', 'charge.not_before': '2026-03-02', due: 0 }
     const { entity } = await world.ok('bills', 'update', { query: at, update })
     expect(entity).toMatchObject({
-      ...{ due: 10, due_date: { sec: Date.UTC(2026, 2, 1) / 1000 } },
+      due: 10,
+      due_date: { sec: Date.UTC(2026, 2, 1) / 1000 },
       charge: { not_before: { sec: Date.UTC(2026, 2, 2) / 1000 } },
     })
     await world.ok('bills', 'delete', { query: at })
@@ -57,7 +58,7 @@ describe('lines', () => {
     const urt = new Date('2026-06-01T00:00:00Z')
     const line = (type: string, more: Fields = {}) => {
       const _id = new ObjectId()
-      return { _id, ...{ stamp: String(_id), type, aid: 21, sid: 22, urt, usagev: 1 }, ...more }
+      return { _id, stamp: String(_id), type, aid: 21, sid: 22, urt, usagev: 1, ...more }
     }
     const [usage, credit, old] = [
       line('nsn'),

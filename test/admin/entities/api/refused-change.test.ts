@@ -36,11 +36,16 @@ describe.skipIf(process.env['TEST_MONGO_URL'] !== undefined)('a change of two st
   it('that cannot be finished keeps no other one waiting', async () => {
     const stores = storesOf(open)
     const lock = (chain: string, name: string) => ({
-      ...{ _id: chain, group: chain, first: chain, token: 't' },
+      _id: chain,
+      group: chain,
+      first: chain,
+      token: 't',
       holder: { host: 'elsewhere', pid: 1, instance: 'gone' },
       expires: new Date(1),
       change: {
-        ...{ collection: 'plans' as const, owners: [], sequel: null },
+        collection: 'plans' as const,
+        owners: [],
+        sequel: null,
         steps: [{ mode: 'insert' as const, document: planOf(name) }],
       },
     })

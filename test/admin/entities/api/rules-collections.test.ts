@@ -72,7 +72,9 @@ describe('configured fields', () => {
   it('R23: a value that is none of the options', async () => {
     const update = { invoice_shipping_method: 'pigeon' }
     await isRefused(['accounts', 'create'], ordinary('accounts', update), [
-      ...[0, 'invoice_shipping_method', 'pigeon'],
+      0,
+      'invoice_shipping_method',
+      'pigeon',
     ] as [number, ...unknown[]])
     const query = { _id: idOf(await make(world, 'accounts')) }
     await isRefused(['accounts', 'update'], { query, update }, [0, 'invoice_shipping_method'])

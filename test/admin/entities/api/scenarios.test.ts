@@ -65,8 +65,15 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 }
 const ALWAYS = ['_id', 'from', 'to', 'creation_time']
 const INFO = [
-  ...['status', 'is_last', 'early_expiration', 'updatable', 'closeandnewable', 'movable'],
-  ...['removable', 'movable_from', 'movable_to'],
+  'status',
+  'is_last',
+  'early_expiration',
+  'updatable',
+  'closeandnewable',
+  'movable',
+  'removable',
+  'movable_from',
+  'movable_to',
 ]
 
 describe('item 7: schemas', () => {
@@ -84,8 +91,18 @@ describe('item 7: schemas', () => {
     const { details, entity } = await makeSubscriber(world)
     expect(details).toBeNull()
     const names = [
-      ...[...ALWAYS, 'sid', 'aid', 'type', 'plan', 'services', 'firstname', 'lastname'],
-      ...['activation_date', 'deactivation_date', 'plan_activation', 'plan_deactivation'],
+      ...ALWAYS,
+      'sid',
+      'aid',
+      'type',
+      'plan',
+      'services',
+      'firstname',
+      'lastname',
+      'activation_date',
+      'deactivation_date',
+      'plan_activation',
+      'plan_deactivation',
     ]
     for (const name of names) expect(entity).toHaveProperty(name)
     expectRow(await world.rows('subscribers', { query: { _id: idOf({ entity }) } }), names)

@@ -104,7 +104,11 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
   }
   const digest = () => digestOf(stores)
   return {
-    ...{ urls, send, call, ok, digest },
+    urls,
+    send,
+    call,
+    ok,
+    digest,
     stores() {
       known = null
       return stores
@@ -212,7 +216,14 @@ export function requestOf(params: Fields, way: Way): [query: string, init: Reque
 
 const DIGESTED = [
   ...Object.keys(ENTITIES),
-  ...['lines', 'balances', 'bills', 'billrun', 'cards', 'config', 'entitylocks', 'audit'],
+  'lines',
+  'balances',
+  'bills',
+  'billrun',
+  'cards',
+  'config',
+  'entitylocks',
+  'audit',
 ]
 
 async function digestOf({ catalog }: TestStores): Promise<string> {

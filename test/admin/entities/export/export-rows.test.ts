@@ -24,8 +24,16 @@ async function exported(name: string, more: Partial<ExportRequest> = {}): Promis
   const fields = await scene.api().fields.of(definition)
   let text = ''
   const request: ExportRequest = {
-    ...{ definition, fields, filter: {}, states: [0, 1], format: 'csv', hasHeader: true },
-    ...{ delimiter: ',', timeZone: 'UTC', nowMs: NOW_MS, ...more },
+    definition,
+    fields,
+    filter: {},
+    states: [0, 1],
+    format: 'csv',
+    hasHeader: true,
+    delimiter: ',',
+    timeZone: 'UTC',
+    nowMs: NOW_MS,
+    ...more,
   }
   for await (const part of exportRows(scene.catalog(), request)) text += part
   return text
@@ -37,7 +45,11 @@ const discount = (fields: Record<string, unknown>) =>
 describe('CSV of discounts', () => {
   it('has the columns that clients know, by name', async () => {
     await discount({
-      ...{ key: 'TEN', description: '=1+1', type: 'percentage', excludes: ['A', 'B'], priority: 5 },
+      key: 'TEN',
+      description: '=1+1',
+      type: 'percentage',
+      excludes: ['A', 'B'],
+      priority: 5,
       params: { cycles: 12, conditions: [{ account: 1 }] },
     })
     const [header, row, ...rest] = (await exported('discounts')).split('\n')
@@ -107,7 +119,9 @@ describe('CSV of discounts', () => {
       { ...scene.catalog(), run },
       {
         definition: DEFINITIONS.get('discounts') as CollectionDefinition,
-        ...{ filter: {}, states: [0], nowMs: NOW_MS },
+        filter: {},
+        states: [0],
+        nowMs: NOW_MS,
       },
     )
     const stream = Readable.from(pages)
@@ -195,11 +209,10 @@ describe('what is hidden', () => {
   it('is in no column and no line', async () => {
     await insertEntity(scene.catalog(), 'users', { password: 'secret-hash' })
     const fields = [
-      ...[{ field_name: 'colour', exportable: false }, { field_name: 'size' }],
-      ...[
-        { field_name: 'cost', type: 'json' },
-        { field_name: 'cost.buy', exportable: false },
-      ],
+      { field_name: 'colour', exportable: false },
+      { field_name: 'size' },
+      { field_name: 'cost', type: 'json' },
+      { field_name: 'cost.buy', exportable: false },
     ]
     const cost = { buy: 'secret-price', sell: 5 }
     await insertEntity(scene.catalog(), 'charges', { colour: 'secret-red', size: 'XL', cost })
@@ -215,27 +228,21 @@ describe('what is hidden', () => {
 
 describe('formulas', () => {
   it.each([
-    ...[
-      ['=1', "'=1"],
-      ['+cmd', "'+cmd"],
-      ['-x', "'-x"],
-      ['@a', "'@a"],
-      ['\n=1', "'\n=1"],
-      ['＝1', "'＝1"],
-      ['\tx', "'\tx"],
-    ],
-    ...[
-      ['\rx', "'\rx"],
-      ["'=1", "''=1"],
-      ["''+1x", "'''+1x"],
-    ],
-    ...[
-      ['-5', '-5'],
-      ['+44201', '+44201'],
-      ['-0.5', '-0.5'],
-      ["'text", "'text"],
-      ['a=b', 'a=b'],
-    ],
+    ['=1', "'=1"],
+    ['+cmd', "'+cmd"],
+    ['-x', "'-x"],
+    ['@a', "'@a"],
+    ['\n=1', "'\n=1"],
+    ['＝1', "'＝1"],
+    ['\tx', "'\tx"],
+    ['\rx', "'\rx"],
+    ["'=1", "''=1"],
+    ["''+1x", "'''+1x"],
+    ['-5', '-5'],
+    ['+44201', '+44201'],
+    ['-0.5', '-0.5'],
+    ["'text", "'text"],
+    ['a=b', 'a=b'],
     ['-5+cmd', "'-5+cmd"],
   ])('%j is written as %j, and read as it was', (text, cell) => {
     expect(neutralCell(text)).toBe(cell)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ActionName } from '../../../../src/admin/entities/definition.ts'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
-import { InvalidFieldsError, RuleError } from '../../../../src/admin/entities/errors.ts'
+import { EntityRuleError, InvalidFieldsError } from '../../../../src/admin/entities/errors.ts'
 import type { FieldDefinition } from '../../../../src/admin/entities/field-definition.ts'
 import {
   checkCustomFields,
@@ -163,7 +163,7 @@ describe('a rule', () => {
     expect(check(field, { x: 'green' })).toEqual({ x: 'green' })
     expect(check({ select_options: ['1', '2'], type: 'select' }, { x: 2 })).toEqual({ x: '2' })
     expect(() => check(field, { x: 'blue' }, later)).toThrow(
-      new RuleError("x must be one of red, green, is 'blue'"),
+      new EntityRuleError("x must be one of red, green, is 'blue'"),
     )
     expect(check({ ...field, mandatory: true }, {}, later)).toEqual({})
   })

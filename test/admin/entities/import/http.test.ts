@@ -63,7 +63,10 @@ describe('import', () => {
       status: 2,
       details: { 2: true, 3: true, 4: MISSING },
       warnings: ['1 of 3 rows were not imported'],
-      ...{ total: 3, succeeded: 2, failed: 1, import_id: 'h1' },
+      total: 3,
+      succeeded: 2,
+      failed: 1,
+      import_id: 'h1',
     })
     const told = await send('accounts/import', { progress: '1', import_id: 'h1' })
     expect(told).toMatchObject({

@@ -27,7 +27,10 @@ describe('accounts', () => {
     const found = await accounts()
     expect(found.map(({ aid }) => aid)).toEqual([1, 2, 3])
     expect(found[0]).toMatchObject({
-      ...{ firstname: 'Ada', lastname: 'Byron 0', salutation: 'Ms', invoice_language: 'en_GB' },
+      firstname: 'Ada',
+      lastname: 'Byron 0',
+      salutation: 'Ms',
+      invoice_language: 'en_GB',
       activation_date: new Date(Date.UTC(2026, 5, 1)),
     })
   })
@@ -56,7 +59,9 @@ describe('subscribers', () => {
       update: subscriberSettings(),
     })
     expect(result.details).toEqual({
-      ...{ 2: true, 3: true, 4: "no account has account_import_id 'A9'" },
+      2: true,
+      3: true,
+      4: "no account has account_import_id 'A9'",
       5: expect.stringContaining('there is no plan NONE'),
     })
     const found = await scene.catalog().subscribers.find({ type: 'subscriber' }).toArray()

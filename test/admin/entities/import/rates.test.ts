@@ -33,7 +33,10 @@ describe('lines of rates', () => {
     const [first, second] = await rates()
     const display = { range: 'minutes', interval: 'minutes' }
     expect(first).toMatchObject({
-      ...{ key: 'CALL_A', description: 'Local', tariff_category: 'retail', add_to_retail: true },
+      key: 'CALL_A',
+      description: 'Local',
+      tariff_category: 'retail',
+      add_to_retail: true,
       rates: {
         call: {
           BASE: {

@@ -59,7 +59,10 @@ export function useImports(): Scene {
   })
   const api: Scene['api'] = ({ catalog = stores.catalog, nowMs = NOW_MS, config = {} } = {}) =>
     createEntityApi({
-      ...{ catalog, ledger: stores.ledger, clock: { nowMs: () => nowMs }, log: silent },
+      catalog,
+      ledger: stores.ledger,
+      clock: { nowMs: () => nowMs },
+      log: silent,
       config: { ...loadConfig({ env: {} }), ...config },
     })
   const file = (text: string | Buffer) => {
@@ -92,7 +95,12 @@ export function columns(...names: string[]): Record<string, string> {
 }
 
 export const ACCOUNT_COLUMNS = columns(
-  ...['firstname', 'lastname', 'email', 'country', 'address', 'zip_code'],
+  'firstname',
+  'lastname',
+  'email',
+  'country',
+  'address',
+  'zip_code',
 )
 
 export function accountLine(index: number, more = ''): string {
@@ -117,14 +125,20 @@ export async function insertAccounts(catalog: Catalog, count: number, from = '20
     const names = { account_import_id: `A${index}`, firstname: 'Ada' }
     const account = { type: 'account', aid: 100 + index, from, ...names }
     await insertEntity(catalog, 'subscribers', {
-      ...{ sid: undefined, plan: undefined },
+      sid: undefined,
+      plan: undefined,
       ...account,
     })
   }
 }
 
 export const SUBSCRIBER_COLUMNS = columns(
-  ...['firstname', 'lastname', 'plan', 'address', 'msisdn', 'from'],
+  'firstname',
+  'lastname',
+  'plan',
+  'address',
+  'msisdn',
+  'from',
 )
 
 export function subscriberSettings(): Record<string, unknown> {

@@ -127,8 +127,10 @@ describe('lines of JSON', () => {
     const good = JSON.stringify({ ...account, address: '1', zip_code: 2 })
     const text = `\uFEFF${good}\r\n\n[1]\n{"a":\n${good}`
     expect((await run(text, {}, 'rows.ndjson')).details).toEqual({
-      ...{ 1: true, 3: 'the line must be an object' },
-      ...{ 4: expect.stringContaining('the line is not JSON'), 5: true },
+      1: true,
+      3: 'the line must be an object',
+      4: expect.stringContaining('the line is not JSON'),
+      5: true,
     })
     expect(await lastnames()).toEqual(['B\u2028C', 'B\u2028C'])
   })
@@ -163,7 +165,9 @@ describe('a dry run', () => {
     const imported = { collection: 'accounts', text, update: { ...update, dry_run: true } }
     const result = await scene.run(imported)
     const details = {
-      ...{ 2: true, 3: true, 4: 'vat must be unique: A belongs to row 2' },
+      2: true,
+      3: true,
+      4: 'vat must be unique: A belongs to row 2',
       5: MISSING,
     }
     expect(result).toMatchObject({ importId: null, details, succeeded: 2, failed: 2 })
@@ -179,10 +183,8 @@ describe('a dry run', () => {
 describe('cells', () => {
   it('ranges are split at the dash between their ends', () => {
     expect(rangesIn('1-5, 10 - 12,7', 'x')).toEqual([
-      ...[
-        { from: '1', to: '5' },
-        { from: '10', to: '12' },
-      ],
+      { from: '1', to: '5' },
+      { from: '10', to: '12' },
       { from: '7', to: '7' },
     ])
     expect(rangeIn('2026-01-01-2026-02-01', 'x')).toEqual({ from: '2026-01-01', to: '2026-02-01' })

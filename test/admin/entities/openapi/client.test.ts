@@ -25,10 +25,17 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 /** What the compiler says of files that use the generated types. */
 function problemsOf(files: string[]): string[] {
   const program = ts.createProgram(files, {
-    ...{ strict: true, noEmit: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
-    ...{ noUncheckedIndexedAccess: true, verbatimModuleSyntax: true, types: [] },
-    ...{ target: ts.ScriptTarget.ES2023, lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'] },
-    ...{ module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
+    strict: true,
+    noEmit: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: true,
+    noUncheckedIndexedAccess: true,
+    verbatimModuleSyntax: true,
+    types: [],
+    target: ts.ScriptTarget.ES2023,
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
     allowImportingTsExtensions: true,
     paths: {
       'tollgate-api': [join(folder, 'schema.d.ts')],

@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Params } from '../../../../src/admin/entities/definition.ts'
-import { ApiError, InvalidFieldsError, RuleError } from '../../../../src/admin/entities/errors.ts'
+import {
+  ApiError,
+  EntityRuleError,
+  InvalidFieldsError,
+} from '../../../../src/admin/entities/errors.ts'
 import { castUpdate } from '../../../../src/admin/entities/request/cast.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 
@@ -168,12 +172,12 @@ describe('rules', () => {
     [{ key: 'A', custom: 1, description: 'a.b' }, 'update.description must not begin with $'],
     [{ rate: 'x' }, 'update.key is mandatory; update.custom is mandatory; update.rate must be'],
   ])('%j', (raw, text) => {
-    expect(() => cast(raw, params)).toThrow(RuleError)
+    expect(() => cast(raw, params)).toThrow(EntityRuleError)
     expect(() => cast(raw, params)).toThrow(text)
     try {
       cast(raw, params)
     } catch (error) {
-      expect((error as RuleError).displayCode).toBe(999_999)
+      expect((error as EntityRuleError).displayCode).toBe(999_999)
     }
   })
 

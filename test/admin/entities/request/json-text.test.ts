@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ApiError, RuleError } from '../../../../src/admin/entities/errors.ts'
+import { ApiError, EntityRuleError } from '../../../../src/admin/entities/errors.ts'
 import { compoundParameters, parseJson } from '../../../../src/admin/entities/request/json-text.ts'
 
 const read = (parameters: Record<string, unknown>) =>
@@ -20,7 +20,7 @@ describe('compound parameters', () => {
 
   it('are all told if several are malformed', () => {
     const reading = () => read({ query: '{"a" 1}', update: '{"b":1}', sort: '[1]', states: '{}' })
-    expect(reading).toThrow(RuleError)
+    expect(reading).toThrow(EntityRuleError)
     expect(reading).toThrow(
       /^query is not JSON: .*position 5.*; sort must be an object; states must be a list$/,
     )
@@ -41,7 +41,7 @@ describe('compound parameters', () => {
     ['"text"', 'update must be an object'],
     ['12', 'update must be an object'],
   ])('refuses %s', (update, text) => {
-    expect(() => read({ update })).toThrow(RuleError)
+    expect(() => read({ update })).toThrow(EntityRuleError)
     expect(() => read({ update })).toThrow(text)
   })
 

@@ -1,7 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Params } from '../../../../src/admin/entities/definition.ts'
-import { ApiError, InvalidFieldsError, RuleError } from '../../../../src/admin/entities/errors.ts'
+import {
+  ApiError,
+  EntityRuleError,
+  InvalidFieldsError,
+} from '../../../../src/admin/entities/errors.ts'
 import { castQuery, OPERATORS } from '../../../../src/admin/entities/request/query-language.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import { useStore } from '../../../catalog/store.ts'
@@ -142,10 +146,10 @@ describe('filters', () => {
       mode: { type: 'string', options: ['a'] },
     }
     for (const raw of [{}, { _id: '' }, { _id: null }, { $or: [{ _id: HEX }] }]) {
-      expect(() => cast(raw, params)).toThrow(RuleError)
+      expect(() => cast(raw, params)).toThrow(EntityRuleError)
       expect(() => cast(raw, params)).toThrow('query._id is mandatory')
     }
-    expect(() => cast({ _id: HEX, key: 'a b' }, params)).toThrow(RuleError)
+    expect(() => cast({ _id: HEX, key: 'a b' }, params)).toThrow(EntityRuleError)
     expect(() => cast({ _id: HEX, mode: 'b' }, params)).toThrow('must be one of a')
   })
 })
@@ -178,7 +182,9 @@ function queries() {
   const operators = [...OPERATORS, '$where', '$expr', '$nor', '$function', '__proto__']
   const names = fc.constantFrom(...Object.keys(PARAMS), ...operators, 'a', 'name')
   const leaf = fc.oneof(
-    ...[fc.integer(), fc.constantFrom('1', HEX, '2026-01-01', 'true', 'a.*'), fc.boolean()],
+    fc.integer(),
+    fc.constantFrom('1', HEX, '2026-01-01', 'true', 'a.*'),
+    fc.boolean(),
     fc.constant(null),
   )
   const { tree } = fc.letrec((tie) => ({

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { ApiError, InvalidFieldsError, RuleError } from '../../../../src/admin/entities/errors.ts'
+import {
+  ApiError,
+  EntityRuleError,
+  InvalidFieldsError,
+} from '../../../../src/admin/entities/errors.ts'
 import { compoundParameters } from '../../../../src/admin/entities/request/json-text.ts'
 import {
   readOptions,
@@ -49,11 +53,11 @@ describe('reading', () => {
   it.each([{ from: 2 }, { from: 'down' }, { from: true }, { $where: 1 }, { 'a..b': 1 }, { '': 1 }])(
     'refuses to sort by %j',
     (sort) => {
-      expect(() => read({ sort })).toThrow(RuleError)
+      expect(() => read({ sort })).toThrow(EntityRuleError)
       try {
         read({ sort })
       } catch (error) {
-        expect((error as RuleError).displayCode).toBe(10_403)
+        expect((error as EntityRuleError).displayCode).toBe(10_403)
       }
     },
   )

@@ -1,6 +1,6 @@
 /** What rules are asked with: a real catalogue, and times that a test sets. */
 
-import { DISPLAY, RuleError } from '../../../../src/admin/entities/errors.ts'
+import { DISPLAY, EntityRuleError } from '../../../../src/admin/entities/errors.ts'
 import type { RuleContext } from '../../../../src/admin/entities/rules/rule.ts'
 import { createRules } from '../../../../src/admin/entities/rules/rules.ts'
 import type { FieldChanges } from '../../../../src/admin/entities/timeline/set-fields.ts'
@@ -74,7 +74,7 @@ export async function refusal(promise: Promise<unknown>): Promise<[number, strin
     await promise
     return null
   } catch (error) {
-    if (error instanceof RuleError) return [error.displayCode, error.message]
+    if (error instanceof EntityRuleError) return [error.displayCode, error.message]
     throw error
   }
 }

@@ -144,8 +144,14 @@ describe('a tax', () => {
 
 describe('a prepaid include', () => {
   const balance = (more: Partial<BalanceDocument>) => ({
-    ...{ aid: 17, sid: 18, v: 1, pp_includes_external_id: 1, free: 0, reserved: 0 },
-    ...{ from: day('2026-01-01'), to: day('2026-04-01') },
+    aid: 17,
+    sid: 18,
+    v: 1,
+    pp_includes_external_id: 1,
+    free: 0,
+    reserved: 0,
+    from: day('2026-01-01'),
+    to: day('2026-04-01'),
     ...more,
   })
 

@@ -42,7 +42,13 @@ function codecWith(threshold?: string | number) {
 }
 
 const money = (free: number, more: Partial<BalanceReport> = {}): BalanceReport => ({
-  ...{ prepaidIncludeId: 1, kind: 'money', usaget: '', counter: '', free, reserved: 7, toMs: 0 },
+  prepaidIncludeId: 1,
+  kind: 'money',
+  usaget: '',
+  counter: '',
+  free,
+  reserved: 7,
+  toMs: 0,
   debt: 0,
   ...more,
 })

@@ -22,8 +22,11 @@ describe('an error', () => {
     const answer = answered(body, 3001, 'unknown command')
     expect(readMessage(answer)).toMatchObject({ ...header, flags: 0x60 })
     expect(treeOf(answer)).toEqual({
-      ...{ 'Session-Id': 's;1', 'Result-Code': 3001, ...origin },
-      ...{ 'Error-Message': 'unknown command', 'Proxy-Info': proxies },
+      'Session-Id': 's;1',
+      'Result-Code': 3001,
+      ...origin,
+      'Error-Message': 'unknown command',
+      'Proxy-Info': proxies,
     })
   })
 
@@ -31,8 +34,12 @@ describe('an error', () => {
     const answer = answered(messageOf(data, { flags: 0x90 }), 5012, 'x')
     expect(readMessage(answer).flags).toBe(0)
     expect(treeOf(answer)).toEqual({
-      ...{ 'Session-Id': head['Session-Id'], 'Result-Code': 5012, ...origin },
-      ...{ 'Auth-Application-Id': 4, 'CC-Request-Type': 2, 'CC-Request-Number': 3 },
+      'Session-Id': head['Session-Id'],
+      'Result-Code': 5012,
+      ...origin,
+      'Auth-Application-Id': 4,
+      'CC-Request-Type': 2,
+      'CC-Request-Number': 3,
       'Error-Message': 'x',
     })
   })

@@ -30,10 +30,17 @@ export function requestIn<Out>(
 export function outcomeFor({ services }: ChargeRequest, given: Partial<ServiceOutcome> = {}) {
   const outcomes = services.map(
     ({ ratingGroup, usaget, requested }, index): ServiceOutcome => ({
-      ...{ ratingGroup, usaget, reason: index === 1 ? 'noRate' : 'granted' },
-      ...{ granted: index === 1 ? 0 : Math.max(requested, 0), validityMs: 3_600_000 },
-      ...{ finalUnit: index === 0, cost: 0, quote: null, tariffChangeMs: 0 },
-      ...{ serviceIdentifier: '', parts: null },
+      ratingGroup,
+      usaget,
+      reason: index === 1 ? 'noRate' : 'granted',
+      granted: index === 1 ? 0 : Math.max(requested, 0),
+      validityMs: 3_600_000,
+      finalUnit: index === 0,
+      cost: 0,
+      quote: null,
+      tariffChangeMs: 0,
+      serviceIdentifier: '',
+      parts: null,
       ...given,
     }),
   )

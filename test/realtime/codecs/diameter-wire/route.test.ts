@@ -5,7 +5,11 @@ import { data, head } from './composed.ts'
 import { avpsOf, bytesOf, messageOf } from './trees.ts'
 
 const nowhere = {
-  ...{ sessionId: '', originHost: '', originRealm: '', destinationHost: '', destinationRealm: '' },
+  sessionId: '',
+  originHost: '',
+  originRealm: '',
+  destinationHost: '',
+  destinationRealm: '',
   originStateId: 0,
   requestType: -1,
 }
@@ -14,9 +18,13 @@ describe('the route of a request', () => {
   it('is read from its own AVPs, wherever they are', () => {
     const tree = { 'Proxy-Info': { 'Destination-Host': 'inner' }, ...data }
     expect(routeOf(messageOf({ ...tree, 'Destination-Host': 'tg1' }))).toEqual({
-      ...{ sessionId: head['Session-Id'], originHost: 'ctf1.example.net' },
-      ...{ originRealm: 'example.net', destinationHost: 'tg1', originStateId: 0 },
-      ...{ destinationRealm: 'charging.example.org', requestType: 2 },
+      sessionId: head['Session-Id'],
+      originHost: 'ctf1.example.net',
+      originRealm: 'example.net',
+      destinationHost: 'tg1',
+      originStateId: 0,
+      destinationRealm: 'charging.example.org',
+      requestType: 2,
     })
   })
 

@@ -33,6 +33,8 @@ export function samples(): readonly Sample[] {
     name: file,
     bytes: Buffer.from(readFileSync(FOLDER + file, 'utf8').replace(/\s/g, ''), 'hex'),
     isRequest: request,
-    ...{ type, number, services: mscc },
+    type,
+    number,
+    services: mscc,
   }))
 }

@@ -46,7 +46,11 @@ function avpOf(name: string, value: Leaf | Tree): WireAvp {
 }
 
 const CCR: Header = {
-  ...{ flags: 0xc0, command: 272, application: 4, hopByHopId: 0x01020304, endToEndId: 0xa0b0c0d0 },
+  flags: 0xc0,
+  command: 272,
+  application: 4,
+  hopByHopId: 0x01020304,
+  endToEndId: 0xa0b0c0d0,
 }
 
 export function messageOf(tree: Tree, header: Partial<Header> = {}): Buffer {

@@ -44,7 +44,10 @@ function asSeen(avps: readonly WireAvp[], seen: readonly SharkAvp[]): object[] {
     const isRight = texts === null || texts.includes(other?.value ?? '')
     const members = avp?.type === 'Grouped' ? readAvps(data) : []
     return {
-      ...{ code, vendor, flags, name: other?.name },
+      code,
+      vendor,
+      flags,
+      name: other?.name,
       length: data.length + (vendor === 0 ? 8 : 12),
       value: isRight ? other?.value : texts,
       avps: asSeen(members, other?.avps ?? []),

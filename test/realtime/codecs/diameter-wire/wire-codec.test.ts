@@ -33,8 +33,12 @@ describe('a credit-control request in bytes', () => {
 
   it('is read in whole', () => {
     expect(requestIn(wire, messageOf(data))).toMatchObject({
-      ...{ kind: 'update', origin: 'pgw/diameter', sessionId: head['Session-Id'] },
-      ...{ requestNumber: 3, eventTimeMs: context.nowMs - 5000, eventTimeGiven: true },
+      kind: 'update',
+      origin: 'pgw/diameter',
+      sessionId: head['Session-Id'],
+      requestNumber: 3,
+      eventTimeMs: context.nowMs - 5000,
+      eventTimeGiven: true,
       services: [
         { ratingGroup: 10, usaget: 'data', requested: 10_485_760, used: 9_000_042 },
         { ratingGroup: 20, usaget: 'data', requested: 5_000_000_000, used: 0 },
@@ -145,7 +149,7 @@ describe('its answer', () => {
     const answer = readMessage(wire.encode(decoded.envelope, plainOutcome('granted')))
     expect(answer).toMatchObject({ ...header, flags: 0x40, command: 272, application: 4 })
     expect(answer.avps.slice(0, 7).map(({ code }) => code)).toEqual([
-      ...[263, 268, 264, 296, 258, 416, 415],
+      263, 268, 264, 296, 258, 416, 415,
     ])
   })
 
@@ -179,9 +183,13 @@ describe('its answer', () => {
     const answerTo = (reason: 'granted' | 'noCredit' | 'storeDown') =>
       treeOf(codec.encode(decoded.envelope, plainOutcome(reason)))
     expect(answerTo('granted')).toEqual({
-      ...{ 'Session-Id': head['Session-Id'], 'Result-Code': 2001 },
-      ...{ 'Origin-Host': identity.originHost, 'Origin-Realm': identity.originRealm },
-      ...{ 'Auth-Application-Id': 4, 'CC-Request-Type': 2, 'CC-Request-Number': 3 },
+      'Session-Id': head['Session-Id'],
+      'Result-Code': 2001,
+      'Origin-Host': identity.originHost,
+      'Origin-Realm': identity.originRealm,
+      'Auth-Application-Id': 4,
+      'CC-Request-Type': 2,
+      'CC-Request-Number': 3,
     })
     expect(answerTo('noCredit')['Result-Code']).toBe(5012)
     expect(answerTo('storeDown')['Result-Code']).toBe(3004)

@@ -56,10 +56,15 @@ describe('a message that lacks what it must have', () => {
     const { 'Auth-Application-Id': _, 'Origin-Host': __, ...others } = data
     const answer = refusalOf(messageOf(others, { hopByHopId: 9 }))
     expect(answer).toEqual({
-      ...{ 'Session-Id': head['Session-Id'], 'Result-Code': 5005, 'Auth-Application-Id': 4 },
-      ...{ 'Origin-Host': identity.originHost, 'Origin-Realm': identity.originRealm },
-      ...{ 'CC-Request-Type': 2, 'CC-Request-Number': 3 },
-      ...{ 'Error-Message': 'Origin-Host is required', 'Failed-AVP': { 'Origin-Host': '\0' } },
+      'Session-Id': head['Session-Id'],
+      'Result-Code': 5005,
+      'Auth-Application-Id': 4,
+      'Origin-Host': identity.originHost,
+      'Origin-Realm': identity.originRealm,
+      'CC-Request-Type': 2,
+      'CC-Request-Number': 3,
+      'Error-Message': 'Origin-Host is required',
+      'Failed-AVP': { 'Origin-Host': '\0' },
     })
   })
 
@@ -316,7 +321,9 @@ it('an error repeats Proxy-Info, also when it comes behind what is wrong', () =>
   const proxy = { 'Proxy-Host': 'p', 'Proxy-State': 's' }
   const tree = { ...data, 'CC-Request-Type': Buffer.alloc(3), 'Proxy-Info': proxy }
   expect(treeOf(wire.encodeError(problemOf(messageOf(tree))))).toMatchObject({
-    ...{ 'Result-Code': 5014, 'Proxy-Info': proxy, 'CC-Request-Number': 3 },
+    'Result-Code': 5014,
+    'Proxy-Info': proxy,
+    'CC-Request-Number': 3,
   })
 })
 

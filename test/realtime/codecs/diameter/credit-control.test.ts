@@ -29,11 +29,14 @@ function dialectOf(document: Document = builtIn(), currencyCode = 999) {
   return codecOf(
     compileFileType(document, {
       answers: {
-        ...{ quotaHoldingMs: 600_000, thresholdPercent: 20, currencyCode },
+        quotaHoldingMs: 600_000,
+        thresholdPercent: 20,
+        currencyCode,
         finalUnit: { action: 'terminate' },
         returnCodes: builtInReturnCodes,
       },
-      ...{ timeZone: 'UTC', countryPrefix: '972' },
+      timeZone: 'UTC',
+      countryPrefix: '972',
       rules: { rateCalculators: {}, customerIdentification: {} },
     }),
   )
@@ -71,13 +74,17 @@ const CHANGE_MS = 1_795_300_000_000
 
 describe('a tariff change', () => {
   const changing = service({
-    ...{ ratingGroup: 1, granted: 5000, validityMs: 60_000, tariffChangeMs: CHANGE_MS },
+    ratingGroup: 1,
+    granted: 5000,
+    validityMs: 60_000,
+    tariffChangeMs: CHANGE_MS,
   })
 
   it('is told in seconds within what is granted', () => {
     const [group] = groupsOf(answer(mscc(1, asked), [changing]))
     expect(group?.['Granted-Service-Unit']).toEqual({
-      ...{ 'Tariff-Time-Change': 1_795_300_000, 'CC-Total-Octets': 5000 },
+      'Tariff-Time-Change': 1_795_300_000,
+      'CC-Total-Octets': 5000,
     })
     const alone = answer(ccr(1, { 'Requested-Service-Unit': {} }), [changing])
     expect(alone['Granted-Service-Unit']).toEqual(group?.['Granted-Service-Unit'])
@@ -117,7 +124,8 @@ describe('a tariff change', () => {
     expect(report(octets)).toMatchObject({ used: 5, usedBefore: -1 })
     expect(report(before, octets)).toMatchObject({ used: 10, usedBefore: -1 })
     expect(report(before, { ...octets, 'Tariff-Change-Usage': 2 })).toMatchObject({
-      ...{ used: 10, usedBefore: -1 },
+      used: 10,
+      usedBefore: -1,
     })
   })
 })
@@ -303,7 +311,9 @@ describe('a group of a service', () => {
     const told = (usaget: string) =>
       Object.keys(groupsOf(answer(mscc(2, asked), [{ ...given, usaget }]))[0] ?? {}).at(-1)
     expect(['data', 'call', 'data_time', 'sms'].map(told)).toEqual([
-      ...['Volume-Quota-Threshold', 'Time-Quota-Threshold', 'Time-Quota-Threshold'],
+      'Volume-Quota-Threshold',
+      'Time-Quota-Threshold',
+      'Time-Quota-Threshold',
       'Unit-Quota-Threshold',
     ])
   })
@@ -333,12 +343,14 @@ describe('a message that is itself the service', () => {
     expect(answerOf(redirect, call(2), [last])['Final-Unit-Indication']).toEqual({
       'Final-Unit-Action': 1,
       'Redirect-Server': {
-        ...{ 'Redirect-Address-Type': 3, 'Redirect-Server-Address': 'sip:top@up.example' },
+        'Redirect-Address-Type': 3,
+        'Redirect-Server-Address': 'sip:top@up.example',
       },
     })
     const restrict = withFinal({ action: 'restrict', filters: ['deny in ip from any to any'] })
     expect(answerOf(restrict, call(2), [last])['Final-Unit-Indication']).toEqual({
-      ...{ 'Final-Unit-Action': 2, 'Restriction-Filter-Rule': 'deny in ip from any to any' },
+      'Final-Unit-Action': 2,
+      'Restriction-Filter-Rule': 'deny in ip from any to any',
     })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answerFields } from '../../../../src/catalog/file-types/answer-fields.ts'
 import {
-  type Answer,
+  type AnswerSource,
   type AnswerValue,
   NumberText,
   type ResponseNode,
@@ -60,7 +60,7 @@ const service = (ratingGroup: number, reason: Reason, granted: number): ServiceO
   quote: null,
 })
 
-function answerTo(body: unknown, reason: Reason = 'granted'): Answer & { form: unknown } {
+function answerTo(body: unknown, reason: Reason = 'granted'): AnswerSource & { form: unknown } {
   const parsed = diameterMessageParser.parse(Buffer.from(JSON.stringify(body)))
   if (!parsed.ok) throw new Error(parsed.error.why)
   const { message, form } = parsed

@@ -97,7 +97,8 @@ describe('a session that begins without services', () => {
 
 describe('services of one rating group', () => {
   const service = (identifier: unknown, more: object) => ({
-    ...{ 'Rating-Group': 10, 'Service-Identifier': identifier },
+    'Rating-Group': 10,
+    'Service-Identifier': identifier,
     ...more,
   })
 

@@ -114,7 +114,9 @@ export async function walk(options: WalkOptions): Promise<Walked> {
   const balance = left?.balance
   const credit = balance !== undefined && 'cost' in balance ? balance.cost : undefined
   return {
-    ...{ aid, sid, credit: [loaded, credit] },
+    aid,
+    sid,
+    credit: [loaded, credit],
     lines: recorded.map(({ type }) => type),
     revisions: done(rates.data, rates.error).details.length,
     refused: await refusal(api),
