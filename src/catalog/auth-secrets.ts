@@ -3,7 +3,7 @@ import { type AuthSettings, checkAuthSettings, type LdapSettings } from './auth-
 import { CompileError } from './errors.ts'
 
 /** Of the key of the installation. `open` gives null for what was sealed by another key. */
-export interface Sealer {
+export interface TextSealer {
   seal(text: string): string
   open(text: string): string | null
 }
@@ -27,7 +27,7 @@ export function shownAuth(stored: unknown): unknown {
 export function mergedAuth(
   stored: unknown,
   sent: unknown,
-  { seal }: Pick<Sealer, 'seal'>,
+  { seal }: Pick<TextSealer, 'seal'>,
 ): Pick<AuthSettings, 'protocols'> {
   if (!isObject(sent) || !Array.isArray(sent['protocols'])) return checkAuthSettings(sent)
   const before = ldapsIn(stored)

@@ -44,7 +44,7 @@ export interface ReadLimits {
   signal: AbortSignal
 }
 
-export interface ReadOptions {
+export interface StoreReadOptions {
   /** Ends the read, also in the server. */
   signal?: AbortSignal | undefined
   /** What is left of the time of a read in several parts; at most `readTimeoutMs`. */
@@ -67,7 +67,7 @@ export interface Catalog extends Collections {
   read<T>(
     what: string,
     operation: (limits: ReadLimits) => Promise<T>,
-    options?: ReadOptions,
+    options?: StoreReadOptions,
   ): Promise<T>
   /**
    * Likewise, of several writes that become true together where the server has transactions; else

@@ -72,7 +72,7 @@ export function checkReferencesAmong(
 }
 
 /** What exists, by key or name. */
-export interface KnownNames {
+export interface ReferencedNames {
   rates: { has(key: string): boolean }
   services: { has(name: string): boolean }
 }
@@ -81,12 +81,12 @@ export interface KnownNames {
 export function checkKnownNames(
   collection: EntityCollection,
   document: Fields,
-  known: KnownNames,
+  known: ReferencedNames,
 ): void {
   checkNames(referencesIn(collection, document), known)
 }
 
-function checkNames(references: readonly Reference[], known: KnownNames): void {
+function checkNames(references: readonly Reference[], known: ReferencedNames): void {
   for (const { collection, name, path } of references) {
     if (known[collection].has(name)) continue
     const kind = collection === 'rates' ? 'rate' : 'service'

@@ -15,10 +15,10 @@ export interface KeyRing {
   /** The key that seals; one is generated where there is none. */
   current(): string
   /** What is there now, and generates nothing. */
-  known(): KnownKeys
+  known(): SealingKeys
 }
 
-export interface KnownKeys {
+export interface SealingKeys {
   /** Null: there is none yet. */
   readonly seals: string | null
   /** Further keys that open. */

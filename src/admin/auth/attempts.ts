@@ -17,7 +17,7 @@ export interface Attempt {
 }
 
 /** Where a try comes from. */
-export interface Source {
+export interface AttemptSource {
   readonly address: string
   /** Id of a device from which the account has logged in before; null: it is not known. */
   readonly device: string | null
@@ -35,9 +35,12 @@ export interface RefusedAttempt {
 /** Each rejects with `StoreDownError`: without a count nobody gets in. */
 export interface LoginAttempts {
   /** Counts a login of a source; null: it may go on. */
-  admit(source: Source): Promise<RefusedAttempt | null>
+  admit(source: AttemptSource): Promise<RefusedAttempt | null>
   /** After `admit`: one try of an account's password. */
-  begin(account: string, source: Source): Promise<Attempt | { readonly refused: RefusedAttempt }>
+  begin(
+    account: string,
+    source: AttemptSource,
+  ): Promise<Attempt | { readonly refused: RefusedAttempt }>
 }
 
 const MINUTE_MS = 60_000
@@ -97,7 +100,7 @@ export async function unlockAccount(keys: ExpiringKeys, account: string): Promis
 }
 
 /** A known device is a source of its own, wherever it is. */
-function networksOfSource({ address, device }: Source): readonly Network[] {
+function networksOfSource({ address, device }: AttemptSource): readonly Network[] {
   return device === null ? networksOf(address) : [{ name: `device ${device}`, times: 1 }]
 }
 

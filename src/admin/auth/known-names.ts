@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { AuthDeps } from './auth-deps.ts'
 import type { Users } from './users.ts'
 
-export interface KnownNames {
+export interface KnownUserNames {
   /** `account`: what tries of the name are counted under. Rejects where a store is away. */
   has(username: string, account: string): Promise<boolean>
   /** A user whom only a directory knows has logged in. */
@@ -22,7 +22,7 @@ export function createKnownNames({
   users,
   keys,
   clock,
-}: Pick<AuthDeps, 'keys' | 'clock'> & { users: Pick<Users, 'byName'> }): KnownNames {
+}: Pick<AuthDeps, 'keys' | 'clock'> & { users: Pick<Users, 'byName'> }): KnownUserNames {
   // Refused requests are to cost little, and there may be many.
   const cached = new Map<string, { isKnown: boolean; readMs: number }>()
   return {

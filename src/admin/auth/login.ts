@@ -1,10 +1,10 @@
 /** Logging in by a user name and a password. */
 import type { Actor } from '../../catalog/actor.ts'
 import { ObjectId } from '../../catalog/collections.ts'
-import type { Attempt, LoginAttempts, RefusedAttempt, Source } from './attempts.ts'
+import type { Attempt, AttemptSource, LoginAttempts, RefusedAttempt } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { Devices } from './devices.ts'
-import type { KnownNames } from './known-names.ts'
+import type { KnownUserNames } from './known-names.ts'
 import type { LoginFields } from './login-fields.ts'
 import type { Passwords } from './passwords.ts'
 import { internalLogin } from './protocols/internal.ts'
@@ -23,12 +23,12 @@ export interface LoginDeps extends AuthDeps {
   readonly passwords: Passwords
   readonly attempts: LoginAttempts
   readonly devices: Devices
-  readonly names: KnownNames
+  readonly names: KnownUserNames
   readonly refusals: RefusalTrail
   readonly protocols: Pick<LoginProtocols, 'password' | 'redirect'>
 }
 
-export interface WhoTries extends Source {
+export interface WhoTries extends AttemptSource {
   readonly username: string
   /** What tries are counted under: `accountOf`. */
   readonly account: string
@@ -62,7 +62,7 @@ export const WRONG = 'the user name or the password is wrong'
 export async function login(
   deps: LoginDeps,
   fields: LoginFields & { username: string; password: string },
-  source: Source,
+  source: AttemptSource,
 ): Promise<LoginDone | { readonly wrong: string }> {
   const { username, password, protocol, provider, totp } = fields
   const { address } = source

@@ -1,7 +1,7 @@
 /** A user changes the own password. */
 import { SECURITY } from '../../catalog/security-settings.ts'
 import { EntityRuleError } from '../entities/errors.ts'
-import type { Source } from './attempts.ts'
+import type { AttemptSource } from './attempts.ts'
 import { accountOf, actorOf, type LoginDeps, record, tried } from './login.ts'
 import { removePasswordFile } from './password-file.ts'
 import { changedPassword, checkedPassword, normalPassword } from './password-rules.ts'
@@ -15,7 +15,7 @@ export interface PasswordChange {
   readonly username: string
   readonly password: string
   readonly newPassword: string
-  readonly source: Source
+  readonly source: AttemptSource
   /** Code of the second factor. */
   readonly totp: string | null
   /** The user is logged in, and has proved the second factor then. */

@@ -1,7 +1,7 @@
 /** Answers of the routes of authentication, and the bodies that they read (spec 5.1). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readParameters } from '../entities/request/body.ts'
-import type { Source } from './attempts.ts'
+import type { AttemptSource } from './attempts.ts'
 import { deviceCookieOf } from './cookies.ts'
 import type { Devices } from './devices.ts'
 import { credentialIn, type LoginInput } from './login-fields.ts'
@@ -25,7 +25,7 @@ export async function sourceOf(
   { devices, addressOf }: SourceDeps,
   request: FastifyRequest,
   account: string,
-): Promise<Source> {
+): Promise<AttemptSource> {
   const device = await devices.idOf(deviceCookieOf(request, account), account)
   return { address: addressOf(request), device }
 }

@@ -5,7 +5,7 @@ import { registerBodies } from '../entities/request/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../entities/request/json-limits.ts'
 import { dateText } from '../entities/shown.ts'
 import type { RouteAccess } from './access.ts'
-import { createAttempts, type Source } from './attempts.ts'
+import { type AttemptSource, createAttempts } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import {
   clearSessionCookie,
@@ -72,7 +72,7 @@ type Answer = (
   reply: FastifyReply,
 ) => Promise<object> | object
 
-export interface Route {
+export interface SessionRoute {
   readonly method: 'GET' | 'POST'
   readonly name: string
   /** `public` if not given: the route itself looks who asks. */
@@ -80,7 +80,7 @@ export interface Route {
   readonly answer: Answer
 }
 
-const ROUTES: readonly Route[] = [
+const ROUTES: readonly SessionRoute[] = [
   { method: 'GET', name: 'login', answer: answerWho },
   { method: 'POST', name: 'login', answer: answerLogin },
   { method: 'POST', name: 'logout', answer: answerLogout },
@@ -137,7 +137,7 @@ async function noteDevice(
   { devices }: RouteDeps,
   reply: FastifyReply,
   account: string,
-  { device }: Source,
+  { device }: AttemptSource,
 ): Promise<void> {
   setDeviceCookie(reply, account, await devices.issue(account, device))
 }

@@ -6,7 +6,6 @@ import { RuleError as RatingRuleError } from '../../rating/rule-error.ts'
 import { compileRegex } from '../../rating/rule-regex.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 
-export type Fields = Readonly<Record<string, unknown>>
 export type BalanceFilter = (document: Fields) => boolean
 type Test = (value: unknown) => boolean
 

@@ -1,6 +1,6 @@
 /** What `tollgate check` finds. */
 
-export interface Problem {
+export interface CheckProblem {
   /** One word for programs. */
   kind:
     | 'settings'
@@ -20,10 +20,10 @@ export interface Problem {
 const LISTED_MAX = 1000
 
 export class Problems {
-  readonly listed: Problem[] = []
-  readonly counts: Partial<Record<Problem['kind'], number>> = {}
+  readonly listed: CheckProblem[] = []
+  readonly counts: Partial<Record<CheckProblem['kind'], number>> = {}
 
-  add(problem: Problem): void {
+  add(problem: CheckProblem): void {
     const count = (this.counts[problem.kind] ?? 0) + 1
     this.counts[problem.kind] = count
     if (count <= LISTED_MAX) this.listed.push(problem)

@@ -10,7 +10,7 @@ import { dispatch } from './commands/dispatch.ts'
 import { CollectionCatalog } from './store/catalog.ts'
 import { Records } from './store/records.ts'
 import { Storage } from './store/storage.ts'
-import { Connection } from './wire/connection.ts'
+import { WireConnection } from './wire/connection.ts'
 
 const EXPIRY_INTERVAL_MS = 60_000
 /** What a unix socket address holds on the systems with least room. */
@@ -96,13 +96,13 @@ async function listen(
   socketPath: string,
   log: Logger | undefined,
 ): Promise<{ close(): Promise<void> }> {
-  const connections = new Set<Connection>()
+  const connections = new Set<WireConnection>()
   let lastConnectionId = 0
   const server = createServer((socket) => {
     const connectionId = ++lastConnectionId
     const isAbandoned = () => socket.destroyed
     const onFailure = (err: unknown, command: string) => log?.error({ err, command }, 'failed')
-    const connection = new Connection(
+    const connection = new WireConnection(
       socket,
       (request) => dispatch({ ...context, connectionId, isAbandoned }, request, onFailure),
       (err) => log?.warn({ err, connectionId }, 'connection broken'),

@@ -29,7 +29,7 @@ interface Known {
  * where nothing is wrong with it: what is wrong with the others is for `KeyValueTree` to say, which
  * is also what all shapes come from.
  */
-export class KnownKeys {
+export class ExpectedKeys {
   readonly #syntax: KeyValueSyntax
   readonly #hasEscapes: boolean
   readonly #plusIsBlank: boolean

@@ -3,7 +3,7 @@ import { isForm, type KeyValueSyntax } from '../../catalog/file-types/file-type.
 import type { DecodeError } from './codec.ts'
 import type { MessageParser, ParsedMessage } from './encoder.ts'
 import { Finder } from './finder.ts'
-import { KnownKeys } from './key-value-known.ts'
+import { ExpectedKeys } from './key-value-known.ts'
 import { readQuotedPairs } from './key-value-quotes.ts'
 import { KeyValueTree } from './key-value-tree.ts'
 import { limitProblems, messageLimits } from './message-limits.ts'
@@ -15,7 +15,7 @@ import { decodePercent, type PercentProblem } from './percent.ts'
  * empty or has no separator. The time is linear in the length.
  */
 export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
-  const known = new KnownKeys(syntax)
+  const known = new ExpectedKeys(syntax)
   function parsedAscii(body: Buffer): ParsedMessage {
     const text = withoutNewline(body.toString('latin1'))
     const reader = readerOf(text, syntax)

@@ -1,6 +1,6 @@
 /** Which peers may connect: the list of the configuration, addresses, realms, certificates. */
 import type { Peer, Peers } from '../../catalog/peers.ts'
-import type { Problem } from '../codecs/diameter-wire/base-answer.ts'
+import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 
 /** Those of now; null as long as they were never read. */
@@ -25,7 +25,7 @@ export type PeerAccessResult =
       readonly isAdmitted: false
       readonly cause: AccessCause
       readonly peer: Peer | null
-      readonly problem: Problem
+      readonly problem: ProtocolError
     }
 
 export interface PeerAccess {

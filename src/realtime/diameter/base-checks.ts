@@ -1,6 +1,6 @@
 /** What must hold for the AVPs of CER, DWR and DPR (RFC 6733 sections 4.1, 5 and 7). */
 import { type AvpRule, kinds, ruleOf } from '../codecs/diameter-wire/avp-rules.ts'
-import type { Problem } from '../codecs/diameter-wire/base-answer.ts'
+import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { exampleAt, missingAvp } from '../codecs/diameter-wire/failed-avp.ts'
 import {
   DiameterWireError,
@@ -25,7 +25,7 @@ const SINGLE: ReadonlySet<number> = new Set([
 export function checkedAvps(
   bytes: Buffer,
   required: readonly number[],
-): { avps: readonly WireAvp[]; problem: null } | { problem: Problem } {
+): { avps: readonly WireAvp[]; problem: null } | { problem: ProtocolError } {
   const body = bytes.subarray(HEADER_BYTES)
   try {
     const avps = readAvps(body)
@@ -37,7 +37,7 @@ export function checkedAvps(
   }
 }
 
-function unknownIn(avps: readonly WireAvp[]): Problem | null {
+function unknownIn(avps: readonly WireAvp[]): ProtocolError | null {
   const failed = avps.find(
     ({ code, vendor, flags }) =>
       (flags & avpFlags.mandatory) !== 0 && ruleOf(code, vendor) === undefined,
@@ -47,7 +47,7 @@ function unknownIn(avps: readonly WireAvp[]): Problem | null {
   return { resultCode: resultCode.avpUnsupported, failed, why }
 }
 
-function sizeIn(avps: readonly WireAvp[]): Problem | null {
+function sizeIn(avps: readonly WireAvp[]): ProtocolError | null {
   for (const { code, vendor, data } of avps) {
     const rule = ruleOf(code, vendor)
     if (rule === undefined || isSized(rule, data)) continue
@@ -62,14 +62,14 @@ function isSized({ kind, size }: AvpRule, { length }: Buffer): boolean {
   return kind === kinds.address ? length >= 2 : size < 0 || length === size
 }
 
-function missingIn(avps: readonly WireAvp[], required: readonly number[]): Problem | null {
+function missingIn(avps: readonly WireAvp[], required: readonly number[]): ProtocolError | null {
   const missing = required.find((code) => !avps.some((one) => isOf(one, code)))
   if (missing === undefined) return null
   const why = `${ruleOf(missing, 0)?.name} is missing`
   return { resultCode: resultCode.missingAvp, failed: missingAvp(missing), why }
 }
 
-function repeatedIn(avps: readonly WireAvp[]): Problem | null {
+function repeatedIn(avps: readonly WireAvp[]): ProtocolError | null {
   const failed = avps.find((one, index) => {
     const isSingle = one.vendor === 0 && SINGLE.has(one.code)
     return isSingle && avps.findIndex((first) => isOf(first, one.code)) < index
@@ -84,7 +84,7 @@ function isOf(one: WireAvp, code: number): boolean {
 }
 
 /** The AVP whose length is wrong, without its data, which cannot be told (section 7.1.5). */
-function invalidLength(body: Buffer, why: string): Problem {
+function invalidLength(body: Buffer, why: string): ProtocolError {
   const end = body.length
   let at = 0
   while (at + 8 <= end) {

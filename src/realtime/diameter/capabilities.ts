@@ -1,7 +1,7 @@
 /** What peers tell each other of themselves (RFC 6733 section 5.3). */
 import { isIPv4 } from 'node:net'
 import { ruleOf } from '../codecs/diameter-wire/avp-rules.ts'
-import { baseAnswer, type Problem, problemAvps } from '../codecs/diameter-wire/base-answer.ts'
+import { baseAnswer, type ProtocolError, problemAvps } from '../codecs/diameter-wire/base-answer.ts'
 import {
   avp,
   DiameterWireError,
@@ -52,7 +52,7 @@ const REQUIRED = [
 /** What a CER says, or why it is refused. */
 export function readCapabilities(
   bytes: Buffer,
-): { capabilities: Capabilities; problem: null } | { problem: Problem } {
+): { capabilities: Capabilities; problem: null } | { problem: ProtocolError } {
   const problem = headerProblem(bytes)
   if (problem !== null) return { problem }
   const checked = checkedAvps(bytes, REQUIRED)
@@ -70,12 +70,12 @@ export function readCapabilities(
   return { capabilities: { originHost, originRealm, isVendorSpecific, stateId }, problem: null }
 }
 
-const NO_COMMON_APPLICATION: Problem = {
+const NO_COMMON_APPLICATION: ProtocolError = {
   resultCode: resultCode.noCommonApplication,
   why: 'credit control (4) is not among the applications',
 }
 
-function headerProblem(bytes: Buffer): Problem | null {
+function headerProblem(bytes: Buffer): ProtocolError | null {
   const { flags: bits, application: id } = readHeader(bytes)
   if ((bits & flags.error) !== 0) {
     return { resultCode: resultCode.invalidHeaderBits, why: 'the flags of the header are wrong' }
@@ -87,7 +87,7 @@ function headerProblem(bytes: Buffer): Problem | null {
 /** Names of hosts and realms, as they are compared and logged. */
 const IDENTITY = /^[A-Za-z0-9._-]{1,255}$/
 
-function identityProblem(avps: readonly WireAvp[]): Problem | null {
+function identityProblem(avps: readonly WireAvp[]): ProtocolError | null {
   for (const code of [avpCode.originHost, avpCode.originRealm]) {
     if (IDENTITY.test(identityOf(avps, code))) continue
     const why = `${ruleOf(code, 0)?.name} must be a domain name`
@@ -101,7 +101,7 @@ function identityOf(avps: readonly WireAvp[], code: number): string {
 }
 
 /** TLS is for the port of its own (section 13.1); none is begun on a connection that is there. */
-function securityProblem(avps: readonly WireAvp[]): Problem | null {
+function securityProblem(avps: readonly WireAvp[]): ProtocolError | null {
   const offered = avps.filter((one) => one.vendor === 0 && one.code === avpCode.inbandSecurityId)
   const isNone = offered.some((one) => uint32Of([one], one.code) === NO_INBAND_SECURITY)
   if (offered.length === 0 || isNone) return null
@@ -109,7 +109,7 @@ function securityProblem(avps: readonly WireAvp[]): Problem | null {
   return { resultCode: resultCode.noCommonSecurity, why }
 }
 
-type Applications = { isCommon: boolean; isVendorSpecific: boolean } | { problem: Problem }
+type Applications = { isCommon: boolean; isVendorSpecific: boolean } | { problem: ProtocolError }
 
 function applicationsIn(avps: readonly WireAvp[]): Applications {
   let isCommon = false
@@ -147,7 +147,7 @@ function membersOf(group: WireAvp): readonly WireAvp[] | null {
   }
 }
 
-function brokenGroup(group: WireAvp): Problem {
+function brokenGroup(group: WireAvp): ProtocolError {
   const why = 'Vendor-Specific-Application-Id has a member with a wrong length'
   const failed = { ...group, data: Buffer.alloc(0) }
   return { resultCode: resultCode.invalidAvpLength, failed, why }
@@ -155,7 +155,7 @@ function brokenGroup(group: WireAvp): Problem {
 
 /** What the answer depends on besides the node. */
 export interface CapabilitiesOutcome {
-  readonly problem: Problem | null
+  readonly problem: ProtocolError | null
   /** Address of the node on this connection. */
   readonly localAddress: string
   readonly isVendorSpecific: boolean

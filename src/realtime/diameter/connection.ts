@@ -1,7 +1,11 @@
 /** One connection of a peer: its messages go through the state machine to whom they are for. */
 import type { Socket } from 'node:net'
 import type { Peer } from '../../catalog/peers.ts'
-import { baseAnswer, type Problem, problemAnswer } from '../codecs/diameter-wire/base-answer.ts'
+import {
+  baseAnswer,
+  type ProtocolError,
+  problemAnswer,
+} from '../codecs/diameter-wire/base-answer.ts'
 import {
   textAvp,
   uint32Avp,
@@ -25,14 +29,17 @@ import {
 import { Reading } from './reading.ts'
 import { createHopByHopIds, createPendingRequests, type OwnRequest } from './server-requests.ts'
 import { commandOf, REFUSED_KINDS, resultCodeOf, sortMessage, whyOf } from './sort-message.ts'
-import type { DiameterConnection, Surroundings } from './surroundings.ts'
+import type { ConnectionContext, DiameterConnection } from './surroundings.ts'
 
 /** Disconnect-Cause (RFC 6733 section 5.4.3). */
 export const disconnectCause = { rebooting: 0, busy: 1, doNotWantToTalkToYou: 2 } as const
 
-const TOO_BUSY: Problem = { resultCode: resultCode.tooBusy, why: 'this connection is ending' }
-const OVER_RATE: Problem = { resultCode: resultCode.tooBusy, why: 'more requests than agreed' }
-const FAILED: Problem = { resultCode: resultCode.unableToComply, why: 'cannot be processed' }
+const TOO_BUSY: ProtocolError = { resultCode: resultCode.tooBusy, why: 'this connection is ending' }
+const OVER_RATE: ProtocolError = {
+  resultCode: resultCode.tooBusy,
+  why: 'more requests than agreed',
+}
+const FAILED: ProtocolError = { resultCode: resultCode.unableToComply, why: 'cannot be processed' }
 
 const REQUIRED = {
   dwr: [avpCode.originHost, avpCode.originRealm],
@@ -46,7 +53,7 @@ interface Occasion {
   /** The message; for `cerAccepted`, `cerRefused` and `protocolError` the answer to it. */
   readonly bytes?: Buffer
   /** Why a request is refused whatever the state is. */
-  readonly problem?: Problem | null
+  readonly problem?: ProtocolError | null
 }
 
 export class PeerConnection implements DiameterConnection {
@@ -58,7 +65,7 @@ export class PeerConnection implements DiameterConnection {
   readonly remoteAddress: string
 
   readonly #socket: Socket
-  readonly #around: Surroundings
+  readonly #around: ConnectionContext
   readonly #certificateNames: readonly string[] | null
   readonly #output: Output
   readonly #reading: Reading
@@ -81,7 +88,11 @@ export class PeerConnection implements DiameterConnection {
   #dpr: Buffer | null = null
 
   /** `certificateNames`: see `Applicant`. */
-  constructor(socket: Socket, certificateNames: readonly string[] | null, around: Surroundings) {
+  constructor(
+    socket: Socket,
+    certificateNames: readonly string[] | null,
+    around: ConnectionContext,
+  ) {
     this.#socket = socket
     this.#around = around
     this.#certificateNames = certificateNames
@@ -301,7 +312,7 @@ export class PeerConnection implements DiameterConnection {
     }
   }
 
-  #dispatch(bytes: Buffer, problem: Problem | null): void {
+  #dispatch(bytes: Buffer, problem: ProtocolError | null): void {
     const { peer } = this
     const { rateLimits, onRateExceeded, onRequest, log } = this.#around
     if (problem !== null) {
@@ -325,7 +336,7 @@ export class PeerConnection implements DiameterConnection {
     }
   }
 
-  #refuse(bytes: Buffer, problem: Problem): void {
+  #refuse(bytes: Buffer, problem: ProtocolError): void {
     this.#write(problemAnswer(bytes, problem, this.#around.own.identity))
   }
 

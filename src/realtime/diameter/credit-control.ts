@@ -5,9 +5,9 @@
 import type { Peer } from '../../catalog/peers.ts'
 import { type ChargeOutcome, reasons } from '../../domain/charge-outcome.ts'
 import type { Charge } from '../charge.ts'
-import { type Problem, problemAnswer } from '../codecs/diameter-wire/base-answer.ts'
+import { type ProtocolError, problemAnswer } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
-import { type Route, routeOf } from '../codecs/diameter-wire/route.ts'
+import { type DiameterRoute, routeOf } from '../codecs/diameter-wire/route.ts'
 import type { WireCodec, WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import { type Dialects, isDialect } from '../dialects.ts'
 import type { OriginStates } from './clients.ts'
@@ -44,7 +44,7 @@ const FOREIGN = problem(
   'Origin-Realm is not one whose requests this peer may bring',
 )
 
-function problem(code: number, why: string): Problem {
+function problem(code: number, why: string): ProtocolError {
   return { resultCode: code, why }
 }
 
@@ -88,7 +88,7 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
 function senderOf(
   clients: OriginStates,
   { originHost, stateId }: DiameterConnection,
-  route: Route,
+  route: DiameterRoute,
 ) {
   const isOwn = route.originHost.toLowerCase() === originHost.toLowerCase()
   const ownId = isOwn ? stateId : 0
@@ -103,7 +103,7 @@ function createDestinationCheck({ identity, realms }: CreditControlOptions) {
   const ownHost = identity.originHost.toLowerCase()
   const ownRealm = identity.originRealm.toLowerCase()
   const served = new Set(realms.map((realm) => realm.toLowerCase()))
-  return ({ destinationHost, destinationRealm }: Route): Problem | null => {
+  return ({ destinationHost, destinationRealm }: DiameterRoute): ProtocolError | null => {
     // Whoever names no realm at all is told so by the codec.
     if (destinationRealm === '') return null
     const realm = destinationRealm.toLowerCase()
@@ -114,16 +114,19 @@ function createDestinationCheck({ identity, realms }: CreditControlOptions) {
 }
 
 /** A listed peer brings requests of its own realm, and of those that it was given. */
-function originProblem({ peer, originRealm }: DiameterConnection, realm: string): Problem | null {
+function originProblem(
+  { peer, originRealm }: DiameterConnection,
+  realm: string,
+): ProtocolError | null {
   if (peer === null || realm === '' || realm === originRealm.toLowerCase()) return null
   return peer.diameter?.bringsRealm(realm) === true ? null : FOREIGN
 }
 
 /** The first file type that the peer may speak over Diameter. */
-function placeOf(options: CreditControlOptions, peer: Peer | null): Place | Problem {
+function placeOf(options: CreditControlOptions, peer: Peer | null): Place | ProtocolError {
   const { dialects, fileType: usual } = options
   const names = peer?.fileTypes ?? null
-  let found: Problem = problem(
+  let found: ProtocolError = problem(
     resultCode.unableToComply,
     'none of the file types of this peer is one of Diameter',
   )
@@ -141,7 +144,7 @@ function placeOf(options: CreditControlOptions, peer: Peer | null): Place | Prob
 function remember(
   registry: SessionRegistry<DiameterConnection>,
   connection: DiameterConnection,
-  { sessionId, originHost, originRealm, requestType }: Route,
+  { sessionId, originHost, originRealm, requestType }: DiameterRoute,
   { origin, outcome, moment }: { origin: string; outcome: ChargeOutcome; moment: number },
 ): void {
   const { reason, aid, sid } = outcome

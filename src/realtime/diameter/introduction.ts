@@ -1,10 +1,10 @@
 /** CER and CEA on one connection: reads who the peer is, and decides whether it may stay. */
 import type { Peer } from '../../catalog/peers.ts'
-import type { Problem } from '../codecs/diameter-wire/base-answer.ts'
+import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 import type { AccessCause } from './access.ts'
 import { type Capabilities, capabilitiesAnswer, readCapabilities } from './capabilities.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { ConnectionContext } from './surroundings.ts'
 
 /** What is known of the peer before its CER. */
 export interface Socketed {
@@ -28,13 +28,13 @@ export interface Introduction {
 export function introduce(
   request: Buffer,
   socketed: Socketed,
-  { own, access }: Pick<Surroundings, 'own' | 'access'>,
+  { own, access }: Pick<ConnectionContext, 'own' | 'access'>,
 ): Introduction {
   const { localAddress } = socketed
-  const answer = (problem: Problem | null, isVendorSpecific: boolean) =>
+  const answer = (problem: ProtocolError | null, isVendorSpecific: boolean) =>
     capabilitiesAnswer(request, own, { problem, localAddress, isVendorSpecific })
   const refused = (
-    problem: Problem,
+    problem: ProtocolError,
     cause: Introduction['cause'],
     isVendorSpecific = false,
   ): Introduction => {
@@ -58,7 +58,7 @@ export function introduce(
   }
 }
 
-const ANOTHER_HOST: Problem = {
+const ANOTHER_HOST: ProtocolError = {
   resultCode: resultCode.unableToComply,
   why: 'Origin-Host is not the one of before',
 }

@@ -10,11 +10,11 @@ import { dnsNames } from '../certificate-names.ts'
 import { connectionsBeside } from '../descriptors.ts'
 import { ListenError } from '../http/listening.ts'
 import { disconnectCause, PeerConnection } from './connection.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { ConnectionContext } from './surroundings.ts'
 
 export interface ListenerOptions {
   readonly settings: Pick<Config['diameter'], 'host' | 'port' | 'connectionsMax' | 'tls'>
-  readonly around: Surroundings
+  readonly around: ConnectionContext
   readonly tlsMetrics: TlsMetrics
 }
 
@@ -105,7 +105,7 @@ interface Crowd {
   readonly take: Take
 }
 
-function createCrowd(connectionsMax: number, around: Surroundings): Crowd {
+function createCrowd(connectionsMax: number, around: ConnectionContext): Crowd {
   const connections = new Set<PeerConnection>()
   const sockets = new Set<Socket>()
   let isFull = false
@@ -135,7 +135,7 @@ function createCrowd(connectionsMax: number, around: Surroundings): Crowd {
 async function listen(
   server: Server,
   place: { host: string; port: number },
-  { log }: Surroundings,
+  { log }: ConnectionContext,
 ): Promise<number> {
   server.listen({ ...place, exclusive: true })
   try {
@@ -152,7 +152,7 @@ async function listen(
 function keep(
   servers: readonly Server[],
   { connections, sockets }: Crowd,
-  { settings, elapsedMs }: Surroundings,
+  { settings, elapsedMs }: ConnectionContext,
 ): Omit<Listener, 'port' | 'tlsPort'> {
   const { capabilitiesTimeoutMs, watchdogMs, answerTimeoutMs } = settings
   const shortestMs = Math.min(capabilitiesTimeoutMs, watchdogMs, answerTimeoutMs)

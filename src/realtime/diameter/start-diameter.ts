@@ -12,7 +12,7 @@ import { type Listener, PortTakenError, startListener } from './listener.ts'
 import { createFlusher } from './output.ts'
 import type { Intake } from './reading.ts'
 import { createEndToEndIds } from './server-requests.ts'
-import type { DiameterConnection, OnRequest, Surroundings } from './surroundings.ts'
+import type { ConnectionContext, DiameterConnection, OnRequest } from './surroundings.ts'
 
 export interface DiameterOptions {
   readonly config: Pick<Config, 'diameter'>
@@ -59,7 +59,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
   const stateId = Math.floor(clock.nowMs() / 1000)
   const mustBeListed = mustAuthenticate(host, openTo)
   const own: OwnCapabilities = { identity, stateId }
-  const around: Surroundings = {
+  const around: ConnectionContext = {
     settings,
     own,
     access: createPeerAccess(options.peers, mustBeListed),

@@ -44,14 +44,14 @@ export type OnRequest = (
   overRate?: () => void,
 ) => void
 
-export type ConnectionSettings = Pick<
+export type PeerConnectionSettings = Pick<
   Config['diameter'],
   'messageBytesMax' | 'outputBytesMax' | 'capabilitiesTimeoutMs' | 'watchdogMs' | 'answerTimeoutMs'
 >
 
 /** What all connections have in common. */
-export interface Surroundings {
-  readonly settings: ConnectionSettings
+export interface ConnectionContext {
+  readonly settings: PeerConnectionSettings
   readonly own: OwnCapabilities
   readonly access: PeerAccess
   readonly rateLimits: RateLimits

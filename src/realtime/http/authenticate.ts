@@ -18,7 +18,7 @@ export type CurrentPeersByKey = () => Pick<Peers, 'byKey'> | null
 export type CertificatesNow = () => Pick<Peers, 'byCertificate'> | null
 
 /** What is known of the connection. */
-export type Connection = Pick<Exchange, 'remoteAddress' | 'certificateNames'>
+export type ConnectionIdentity = Pick<Exchange, 'remoteAddress' | 'certificateNames'>
 
 export type Credentials = Pick<Head, 'authorization' | 'apiKey'>
 
@@ -50,7 +50,7 @@ export interface Undecided {
 }
 
 export interface Authenticator {
-  authenticate(head: Head, exchange: Connection): AuthenticationResult | Undecided
+  authenticate(head: Head, exchange: ConnectionIdentity): AuthenticationResult | Undecided
   /** `body`: null unless it is needed. Never rejects. */
   decide(head: Head, body: Buffer | null, undecided: Undecided): Promise<AuthenticationResult>
 }
@@ -73,7 +73,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { checks, mustAuthenticate, isForThisMachine, rateLimits, callers } = options
   const holderOf = createHolderOf(options.certificates)
 
-  const admit = (peer: Peer, exchange: Connection): AuthenticationResult => {
+  const admit = (peer: Peer, exchange: ConnectionIdentity): AuthenticationResult => {
     const { name, requestsPerSecond } = peer
     if (!peer.allows(exchange.remoteAddress())) return { ...BAD_ADDRESS, peer: name }
     const retryAfterS = rateLimits.take(peer)
@@ -84,7 +84,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   /** Who has neither a key nor a token nor a signature. */
-  const admitHolder = (head: Head, exchange: Connection): AuthenticationResult | null => {
+  const admitHolder = (head: Head, exchange: ConnectionIdentity): AuthenticationResult | null => {
     const holder = holderOf(exchange.certificateNames())
     if (holder === 'none' || holder === 'nobody') return null
     // A browser shows a certificate for any page that sends something here.

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { KeyValueSyntax } from '../../../src/catalog/file-types/file-type.ts'
 import type { MessageParser } from '../../../src/realtime/codecs/encoder.ts'
 import { createKeyValueParser } from '../../../src/realtime/codecs/key-value.ts'
-import { KnownKeys } from '../../../src/realtime/codecs/key-value-known.ts'
+import { ExpectedKeys } from '../../../src/realtime/codecs/key-value-known.ts'
 
 const form: KeyValueSyntax = {
   pairSeparator: '&',
@@ -22,13 +22,13 @@ function read(parser: MessageParser, body: string): unknown {
 const fresh = (body: string, syntax = form) => read(createKeyValueParser(syntax), body)
 
 /** What is known after a text was learnt. */
-function knownOf(text: string, syntax = form): KnownKeys {
-  const known = new KnownKeys(syntax)
+function knownOf(text: string, syntax = form): ExpectedKeys {
+  const known = new ExpectedKeys(syntax)
   known.learn(text)
   return known
 }
 
-const readKnown = (known: KnownKeys, text: string) =>
+const readKnown = (known: ExpectedKeys, text: string) =>
   JSON.stringify(known.read(text, Buffer.from(text)))
 
 describe('known keys', () => {
@@ -66,7 +66,7 @@ describe('known keys', () => {
   })
 
   it('are learnt seldom where hardly any comes again', () => {
-    const known = new KnownKeys(form)
+    const known = new ExpectedKeys(form)
     for (let index = 1; index <= 256; index += 1) known.learn('a=1&a=2')
     const keys = Array.from({ length: 16 }, (_, index) => `k${index}=1`)
     for (const text of keys) known.learn(text)

@@ -3,7 +3,7 @@
  * template, and the password is what the directory takes for it.
  */
 import { randomBytes } from 'node:crypto'
-import type { Sealer } from '../../../catalog/auth-secrets.ts'
+import type { TextSealer } from '../../../catalog/auth-secrets.ts'
 import { AUTH, type LdapSettings } from '../../../catalog/auth-settings.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { SessionUser } from '../sessions.ts'
@@ -19,7 +19,7 @@ import { rolesOf } from './roles.ts'
 
 export interface LdapDeps extends Pick<AuthDeps, 'settings' | 'log'> {
   /** Opens passwords of service accounts. */
-  readonly sealer: Pick<Sealer, 'open'>
+  readonly sealer: Pick<TextSealer, 'open'>
 }
 
 const USERNAME_CHARACTERS_MAX = 256
@@ -84,7 +84,10 @@ interface Service {
 }
 
 /** Undefined: the directory is searched without an account. */
-function serviceOf(directory: LdapSettings, { open }: Pick<Sealer, 'open'>): Service | undefined {
+function serviceOf(
+  directory: LdapSettings,
+  { open }: Pick<TextSealer, 'open'>,
+): Service | undefined {
   const { bind_dn: dn, bind_password: sealed } = directory
   if (dn === undefined || sealed === undefined) return undefined
   const password = open(sealed)

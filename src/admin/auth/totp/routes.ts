@@ -9,12 +9,12 @@ import { totpIn, usernameIn } from '../login-fields.ts'
 import { AuthRefusal } from '../refusal.ts'
 import { bodyOf, sourceOf, success } from '../session-answers.ts'
 import type { LoggedIn } from '../session-check.ts'
-import type { Route, RouteDeps } from '../session-routes.ts'
+import type { RouteDeps, SessionRoute } from '../session-routes.ts'
 import { enrolmentUri } from './codes.ts'
 import { WRONG_CODE } from './second-step.ts'
 
 /** Paths below `/auth`. */
-export const TOTP_ROUTES: readonly Route[] = [
+export const TOTP_ROUTES: readonly SessionRoute[] = [
   { method: 'GET', name: 'totp', answer: answerState },
   { method: 'POST', name: 'totp/begin', answer: answerBegin },
   { method: 'POST', name: 'totp/confirm', answer: answerConfirm },

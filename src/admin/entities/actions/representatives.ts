@@ -6,9 +6,9 @@ import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
 
 export const STATE = { active: 0, future: 1, expired: 2 } as const
 
-export type State = (typeof STATE)[keyof typeof STATE]
+export type RevisionState = (typeof STATE)[keyof typeof STATE]
 
-export function stateAt(revision: Fields, nowMs: number): State {
+export function stateAt(revision: Fields, nowMs: number): RevisionState {
   if (toOf(revision) <= nowMs) return STATE.expired
   return fromOf(revision) > nowMs ? STATE.future : STATE.active
 }

@@ -17,7 +17,7 @@ export interface PageLimits {
 }
 
 /** 0 active, 1 future, 2 expired. */
-export type State = 0 | 1 | 2
+export type RevisionStateCode = 0 | 1 | 2
 
 export interface FieldChange {
   readonly field: string
@@ -48,7 +48,7 @@ export interface ReadOptions {
   readonly sort: Readonly<Record<string, 1 | -1>> | null
   /** Null: all fields. */
   readonly projection: Readonly<Record<string, 0 | 1>> | null
-  readonly states: readonly State[]
+  readonly states: readonly RevisionStateCode[]
   readonly options: RequestOptions
 }
 
@@ -136,7 +136,7 @@ function projectionOf(
 function statesOf(
   states: readonly unknown[] | undefined,
   problems: FieldProblems,
-): readonly State[] {
+): readonly RevisionStateCode[] {
   if (states === undefined) return [0, 1]
   if (states.length === 0) problems.invalid('states', 'must have at least one state')
   const read = states.map((value) => integerOf(value))

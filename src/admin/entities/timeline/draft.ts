@@ -5,8 +5,6 @@ import type { RevisionWrite } from '../../../catalog/store-steps.ts'
 import { EntityRuleError } from '../errors.ts'
 import { dateText } from './dates.ts'
 
-export type Fields = Readonly<Record<string, unknown>>
-
 interface Entry {
   document: RawDocument
   /** As it is stored; null for a new one. */

@@ -6,7 +6,7 @@ import { encodeAnswer, parseRequest, type Request } from './request.ts'
 export type Respond = (request: Request) => Promise<Uint8Array>
 
 /** One client. Its requests are answered one after the other, in their order. */
-export class Connection {
+export class WireConnection {
   readonly #socket: Socket
   readonly #respond: Respond
   readonly #frames = new FrameReader()

@@ -12,7 +12,7 @@ import { type AvpRule, kinds, ruleByKey } from './avp-rules.ts'
 import { writeValue } from './write-values.ts'
 
 /** Writes the AVPs of a node, none where there is nothing to tell. */
-export type Source = (
+export type AvpWriter = (
   bytes: AnswerBytes,
   answer: AnswerSource,
   service: ServiceOutcome | null,
@@ -22,7 +22,7 @@ export type Source = (
 /** An AVP of the answer. Nodes of the same name are one AVP that is repeated. */
 export interface Member {
   readonly rule: AvpRule
-  readonly sources: readonly Source[]
+  readonly sources: readonly AvpWriter[]
 }
 
 /**
@@ -30,7 +30,7 @@ export interface Member {
  * out: it has no code.
  */
 export function membersOf(nodes: readonly ResponseNode[]): Member[] {
-  const byRule = new Map<AvpRule, Source[]>()
+  const byRule = new Map<AvpRule, AvpWriter[]>()
   for (const node of nodes) {
     const rule = ruleByKey(node.name)
     if (rule === undefined) continue
@@ -44,12 +44,12 @@ export function membersOf(nodes: readonly ResponseNode[]): Member[] {
 }
 
 /** All of them, one behind the other. */
-export function sourcesOf(members: readonly Member[]): readonly Source[] {
+export function sourcesOf(members: readonly Member[]): readonly AvpWriter[] {
   return members.flatMap(({ sources }) => sources)
 }
 
 /** Null for a group of what is none: nothing can be in it. */
-function sourceOf(node: ResponseNode, rule: AvpRule): Source | null {
+function sourceOf(node: ResponseNode, rule: AvpRule): AvpWriter | null {
   if (node.kind === 'value') return valueSource(node.read, rule)
   if (rule.kind !== kinds.group) return null
   const sources = sourcesOf(membersOf(node.children))
@@ -70,14 +70,14 @@ function needsOf(node: ResponseNode): AnswerTest | undefined {
   return others.every((other) => other === first) ? first : undefined
 }
 
-function valueSource(read: AnswerReader, rule: AvpRule): Source {
+function valueSource(read: AnswerReader, rule: AvpRule): AvpWriter {
   return (bytes, answer, service, entry) => {
     const value = read(answer, service, entry)
     if (value !== undefined) writeValue(bytes, rule, value)
   }
 }
 
-function groupSource(sources: readonly Source[], rule: AvpRule): Source {
+function groupSource(sources: readonly AvpWriter[], rule: AvpRule): AvpWriter {
   return (bytes, answer, service, entry) => {
     const start = bytes.open(rule)
     const empty = bytes.at
@@ -88,7 +88,7 @@ function groupSource(sources: readonly Source[], rule: AvpRule): Source {
 }
 
 /** Left out of answers to messages that have no list of services, but are one themselves. */
-function servicesSource(sources: readonly Source[], rule: AvpRule): Source {
+function servicesSource(sources: readonly AvpWriter[], rule: AvpRule): AvpWriter {
   return (bytes, answer) => {
     const { echo, outcome } = answer
     if (echo.entries[0] === echo.message) return

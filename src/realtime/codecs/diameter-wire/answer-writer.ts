@@ -2,7 +2,7 @@
 import type { AnswerSource, ResponseNode } from '../../../catalog/file-types/file-type.ts'
 import { reasons, type ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import { AnswerBytes } from './answer-bytes.ts'
-import { type Member, membersOf, type Source } from './answer-plan.ts'
+import { type AvpWriter, type Member, membersOf } from './answer-plan.ts'
 import { type AvpRule, ruleOf } from './avp-rules.ts'
 import { putUint24, putUint32 } from './bytes.ts'
 import { textAvp, writeMessage } from './message.ts'
@@ -117,7 +117,7 @@ function failedOf(told: readonly Write[]): Write {
   }
 }
 
-function writeOf(source: Source): Write {
+function writeOf(source: AvpWriter): Write {
   return (bytes, answer) => source(bytes, answer, null, answer.echo.message)
 }
 

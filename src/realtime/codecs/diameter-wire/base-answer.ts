@@ -6,7 +6,7 @@ import { type RequestTrace, traceOf } from './trace.ts'
 import type { WireIdentity } from './wire-codec.ts'
 
 /** What is wrong with a request. */
-export interface Problem {
+export interface ProtocolError {
   readonly resultCode: number
   /** The AVP at fault: for Failed-AVP. Null or left out: none is. */
   readonly failed?: WireAvp | null
@@ -29,7 +29,11 @@ export function baseAnswer(
 }
 
 /** The answer to a request that has a problem. */
-export function problemAnswer(request: Buffer, problem: Problem, identity: WireIdentity): Buffer {
+export function problemAnswer(
+  request: Buffer,
+  problem: ProtocolError,
+  identity: WireIdentity,
+): Buffer {
   return baseAnswer(request, problem.resultCode, identity, problemAvps(problem))
 }
 
@@ -66,7 +70,7 @@ export function tracedAnswer(
 const FAILED = avp(avpCode.failedAvp, Buffer.alloc(0))
 
 /** Error-Message, which is never mandatory, and Failed-AVP. */
-export function problemAvps({ why, failed }: Omit<Problem, 'resultCode'>): WireAvp[] {
+export function problemAvps({ why, failed }: Omit<ProtocolError, 'resultCode'>): WireAvp[] {
   const message = avp(avpCode.errorMessage, Buffer.from(why, 'utf8'), 0, false)
   return failed == null ? [message] : [message, around(FAILED, failed)]
 }

@@ -3,7 +3,7 @@ import { uint24At, uint32At } from './bytes.ts'
 import { avpCode, avpFlags, HEADER_BYTES } from './protocol.ts'
 
 /** Texts are empty where there is no such AVP. The first counts of one that is there twice. */
-export interface Route {
+export interface DiameterRoute {
   sessionId: string
   originHost: string
   originRealm: string
@@ -19,8 +19,8 @@ export interface Route {
  * Of the AVPs of a message, not of those in groups. Never throws: what comes behind an AVP whose
  * length cannot be is not seen.
  */
-export function routeOf(bytes: Buffer): Route {
-  const route: Route = {
+export function routeOf(bytes: Buffer): DiameterRoute {
+  const route: DiameterRoute = {
     sessionId: '',
     originHost: '',
     originRealm: '',
@@ -44,7 +44,7 @@ export function routeOf(bytes: Buffer): Route {
   return route
 }
 
-function take(route: Route, code: number, bytes: Buffer, from: number, to: number): void {
+function take(route: DiameterRoute, code: number, bytes: Buffer, from: number, to: number): void {
   switch (code) {
     case avpCode.sessionId:
       route.sessionId ||= bytes.toString('utf8', from, to)
