@@ -1,11 +1,12 @@
 /** The dialects that are measured: the plain one, and one for each syntax of file types. */
-import { builtInFileTypes } from '../src/catalog/file-types/built-in.ts'
-import { compileFileType } from '../src/catalog/file-types/compile.ts'
-import { fileTypeDefaultsOf } from '../src/catalog/file-types/defaults.ts'
+
 import { loadConfig } from '../src/config/load.ts'
+import { builtInFileTypes } from '../src/file-types/built-in.ts'
+import { compileFileType } from '../src/file-types/compile.ts'
+import { fileTypeDefaultsOf } from '../src/file-types/defaults.ts'
 import type { Codec, DecodeContext } from '../src/realtime/codecs/codec.ts'
 import { codecOf } from '../src/realtime/codecs/codec-of.ts'
-import { createJsonCodec } from '../src/realtime/codecs/json.ts'
+import { createJsonCodec } from '../src/realtime/codecs/json/codec.ts'
 import { diameterOf } from './diameter-text.ts'
 import { FIRST_MS, type Size, type UpdateMessage } from './messages.ts'
 import { xmlOf } from './xml-text.ts'

@@ -2,7 +2,7 @@
 import { ObjectId } from 'mongodb'
 import type { EntityCollection } from '../src/catalog/collections.ts'
 import type { Catalog } from '../src/catalog/connection.ts'
-import { bump } from '../src/catalog/revisions.ts'
+import { bump } from '../src/catalog/revisions/revisions.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
 
 const BATCH = 1000

@@ -1,9 +1,10 @@
 /** The roles of the product and what each is made of. */
-import type { CheckReport } from './catalog/file-types/check-report.ts'
+
 import type { DiameterExchange, DiameterMessage, DiameterTarget } from './cli/diameter-send.ts'
 import type { RoleContext, RunningRole } from './cli/role.ts'
 import { type ExitCode, runCommandLine } from './cli/run.ts'
 import type { Config } from './config/schema.ts'
+import type { CheckReport } from './file-types/check-report.ts'
 import type { Sendable } from './realtime/diameter/send.ts'
 import type { Wiring } from './realtime/loop-thread.ts'
 import { systemClock } from './runtime/clock.ts'
@@ -23,7 +24,7 @@ async function realtime(context: RoleContext): Promise<RunningRole> {
   const running = await startListeners({
     ...context,
     ...(await chargingOf(context.config, context.log)),
-    loopFile: new URL('./cli/loop-thread.js', import.meta.url),
+    loopFile: new URL('./loop-thread.js', import.meta.url),
     onFailure: (error) => context.fail(error, 'an event loop has failed'),
   })
   const { port, diameterPort, diameterTlsPort } = running
@@ -49,8 +50,8 @@ async function chargingOf(config: Config, log: Logger): Promise<Wiring> {
   // Also the threads compile them: here, so that rules which cannot be used stop the start.
   const { keptFields, identification } = compileRules(config.rating)
   const identifies = (usaget: string) => identification.covers(usaget)
-  const { fileTypeDefaultsOf } = await import('./catalog/file-types/defaults.ts')
-  const { followStoredConfig } = await import('./catalog/follow-stored-config.ts')
+  const { fileTypeDefaultsOf } = await import('./file-types/defaults.ts')
+  const { followStoredConfig } = await import('./catalog/settings/follow-stored-config.ts')
   return {
     rules: { keptFields, identifyingFields: identification.fieldsNeeded(), identifies },
     defaults: fileTypeDefaultsOf(config),
@@ -89,9 +90,9 @@ async function checkFileType(
   sample: Buffer,
   config: Config,
 ): Promise<CheckReport> {
-  const { fileTypeOrProblem } = await import('./catalog/file-types/installed.ts')
-  const { fileTypeDefaultsOf } = await import('./catalog/file-types/defaults.ts')
-  const { explainMessage, explainRequest } = await import('./catalog/file-types/explain.ts')
+  const { fileTypeOrProblem } = await import('./file-types/installed.ts')
+  const { fileTypeDefaultsOf } = await import('./file-types/defaults.ts')
+  const { explainMessage, explainRequest } = await import('./file-types/explain.ts')
   const { checkMessage, refusedDocument } = await import('./realtime/check.ts')
   const defaults = fileTypeDefaultsOf(config)
   const { fileType, problem } = fileTypeOrProblem(document, defaults)

@@ -1,7 +1,7 @@
 /** Sites whose pages may use the control plane: those that operators have listed, and no other. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { CurrentSettings } from '../catalog/current-settings.ts'
-import { SECURITY } from '../catalog/security-settings.ts'
+import type { CurrentSettings } from '../catalog/settings/current-settings.ts'
+import { SECURITY } from '../catalog/settings/security-settings.ts'
 
 /** As browsers write them in `Origin`. Rejects with `CatalogUnavailableError`. */
 export type ListedOrigins = () => Promise<ReadonlySet<string>>

@@ -1,7 +1,7 @@
 /** What proxies say of the client: taken from those that are trusted, and only where it can be. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { addressCheck } from '../catalog/peer-addresses.ts'
+import { addressCheck } from '../catalog/settings/peer-addresses.ts'
 import { isAddress } from '../config/hosts.ts'
 import { isHostHeader } from '../runtime/http-framing.ts'
 

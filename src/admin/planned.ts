@@ -5,8 +5,8 @@ import type { RouteAccess } from './auth/access.ts'
 import type { Caller } from './auth/caller.ts'
 import { errorHandler } from './entities/answer.ts'
 import { RequestError } from './entities/errors.ts'
-import { readParameters, registerBodies } from './entities/request/body.ts'
-import type { SentParameters } from './entities/request/raw-parameters.ts'
+import { readParameters, registerBodies } from './entities/requests/body.ts'
+import type { SentParameters } from './entities/requests/raw-parameters.ts'
 import { PLANNED_ENDPOINTS } from './permissions/endpoints.ts'
 
 /** Lets a caller in who may do an action of the action API, or throws. */

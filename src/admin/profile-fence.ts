@@ -1,4 +1,4 @@
-import type { ProfileFence } from '../catalog/write.ts'
+import type { ProfileFence } from '../catalog/revisions/write.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 

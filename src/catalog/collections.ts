@@ -6,10 +6,6 @@ import {
   type AuditChainDocument,
   type AuditDocument,
 } from './audit/audit-document.ts'
-import type { BalanceDocument } from './balance-document.ts'
-import type { LockDocument } from './chains/locks.ts'
-import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './config-history.ts'
-import type { LineDocument } from './documents.ts'
 import { type AccountDocument, AccountEntity } from './entities/account.ts'
 import { type AutorenewDocument, AutorenewEntity } from './entities/autorenew.ts'
 import {
@@ -31,10 +27,14 @@ import { type ServiceDocument, ServiceEntity } from './entities/service.ts'
 import { type SubscriberDocument, SubscriberEntity } from './entities/subscriber.ts'
 import { type TaxDocument, TaxEntity } from './entities/tax.ts'
 import { type UserDocument, UserEntity } from './entities/user.ts'
-import type { ImportDocument } from './import-document.ts'
-import { JOB_INDEXES, type JobDocument } from './job-document.ts'
-import type { CarriedDocument } from './line-sums.ts'
-import type { SecondFactorDocument } from './second-factor.ts'
+import type { BalanceDocument } from './records/balance-document.ts'
+import type { LineDocument } from './records/documents.ts'
+import type { ImportDocument } from './records/import-document.ts'
+import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
+import type { CarriedDocument } from './records/line-sums.ts'
+import type { SecondFactorDocument } from './records/second-factor.ts'
+import type { LockDocument } from './revisions/locks.ts'
+import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-history.ts'
 
 export type {
   AggregationCursor,

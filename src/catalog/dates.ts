@@ -1,12 +1,10 @@
 /** Dates that a person wrote, on their way into the store. */
+import { FieldError, type Fields } from '../domain/fields.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
-import { CompileError } from './errors.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /**
  * A copy of a document in which the texts at these paths are dates; `*` stands for the members of a
- * list. Without `to` a revision has no end. Throws `CompileError` for a text that is no date.
+ * list. Without `to` a revision has no end. Throws `FieldError` for a text that is no date.
  */
 export function withDates(document: Fields, paths: readonly string[], timeZone: string): Fields {
   let result: unknown = { to: new Date(FOREVER_MS), ...document }
@@ -28,6 +26,6 @@ function convert(value: unknown, path: readonly string[], at: string, timeZone: 
 
 function dateFrom(text: string, path: string, timeZone: string): Date {
   const atMs = parseInstant(text, timeZone)
-  if (atMs === null) throw new CompileError(path, `must be a date, is '${text}'`)
+  if (atMs === null) throw new FieldError(path, `must be a date, is '${text}'`)
   return new Date(atMs)
 }

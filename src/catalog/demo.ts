@@ -5,7 +5,7 @@ import { FOREVER_MS } from '../domain/time.ts'
 import { CHARGING_COLLECTIONS, type EntityCollection } from './collections.ts'
 import type { Catalog } from './connection.ts'
 import { DuplicateEntityError } from './errors.ts'
-import { type ProfileFence, writeEntity } from './write.ts'
+import { type ProfileFence, writeEntity } from './revisions/write.ts'
 
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB

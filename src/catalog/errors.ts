@@ -26,19 +26,6 @@ export class CatalogUrlError extends Error {
   override name = 'CatalogUrlError'
 }
 
-/** A field of an entity that cannot be used: which one (dotted path) and why. */
-export class CompileError extends Error {
-  override name = 'CompileError'
-  readonly path: string
-  readonly reason: string
-
-  constructor(path: string, reason: string) {
-    super(path === '' ? reason : `${path} ${reason}`)
-    this.path = path
-    this.reason = reason
-  }
-}
-
 /** A unique field (or group of fields) of the entity is taken. */
 export class DuplicateEntityError extends Error {
   override name = 'DuplicateEntityError'

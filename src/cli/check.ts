@@ -1,17 +1,17 @@
 /** `tollgate check`: settings and stored entities that charging cannot use, or would misuse. */
+
 import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
 import { fieldsOf } from '../admin/entities/fields/configured.ts'
 import { withUnique } from '../admin/entities/fields/current.ts'
 import { createCategories } from '../admin/settings/categories.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { CompileError } from '../catalog/errors.ts'
-import { identifyingFields } from '../catalog/identifying-fields.ts'
-import { readCategory, readFieldSettings } from '../catalog/stored-config.ts'
-import { readTaxContext } from '../catalog/stored-taxes.ts'
+import { readTaxContext } from '../catalog/feed/stored-taxes.ts'
+import { identifyingFields } from '../catalog/settings/identifying-fields.ts'
+import { readCategory, readFieldSettings } from '../catalog/settings/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
+import { FieldError } from '../domain/fields.ts'
 import type { TaxContext } from '../rating/price.ts'
-import { RuleError } from '../rating/rule-error.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { checkDefaultTax, checkEntities } from './check/entities.ts'
@@ -42,7 +42,7 @@ async function examine(catalog: Catalog, config: Config, problems: Problems): Pr
   await checkSettings(catalog, config, problems)
   const taxes = await readTaxContext(catalog, config.rating).catch((error: unknown) => {
     // Told with the settings.
-    if (error instanceof RuleError) return null
+    if (error instanceof FieldError) return null
     throw error
   })
   if (taxes !== null) checkDefaultTax(taxes as TaxContext, nowMs, problems)
@@ -57,7 +57,7 @@ async function checkSettings(catalog: Catalog, config: Config, problems: Problem
     try {
       category.check(value, value)
     } catch (error) {
-      if (!(error instanceof CompileError || error instanceof RuleError)) throw error
+      if (!(error instanceof FieldError)) throw error
       const text = `settings ${name}: ${error.message}`
       problems.add({ kind: 'settings', collection: 'config', key: name, text })
     }

@@ -1,8 +1,7 @@
 /** `tollgate field list`, `set`, `remove`: configured fields of accounts, subscribers and so on. */
 
-import type { CollectionDefinition } from '../admin/entities/definition.ts'
 import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
-import type { FieldDefinition } from '../admin/entities/field-definition.ts'
+import type { CollectionDefinition } from '../admin/entities/definitions/definition.ts'
 import {
   categoryOf,
   fieldsOf,
@@ -10,10 +9,10 @@ import {
   withStoredList,
 } from '../admin/entities/fields/configured.ts'
 import { DEFAULT_FIELDS } from '../admin/entities/fields/defaults.ts'
-import { CompileError } from '../catalog/errors.ts'
-import { readFieldSettings } from '../catalog/stored-config.ts'
+import type { FieldDefinition } from '../admin/entities/fields/field-definition.ts'
+import { readFieldSettings } from '../catalog/settings/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
-import { isObject } from '../rating/rule-fields.ts'
+import { FieldError, isObject } from '../domain/fields.ts'
 import { print } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -145,7 +144,7 @@ function inWords<T>(act: () => T, where = '', after = ': nothing was changed'): 
   try {
     return act()
   } catch (error) {
-    if (!(error instanceof CompileError)) throw error
+    if (!(error instanceof FieldError)) throw error
     throw new CommandError(`${where}${error.message}${after}`, { cause: error })
   }
 }

@@ -1,6 +1,7 @@
 /** `tollgate filetype check`: what a document makes of a message, without any store. */
-import type { CheckReport, CheckStep } from '../catalog/file-types/check-report.ts'
+
 import { loadConfig } from '../config/load.ts'
+import type { CheckReport, CheckStep } from '../file-types/check-report.ts'
 import { print, stopWithoutReader } from '../runtime/terminal.ts'
 import { readBytes, readDocument } from './document-file.ts'
 import { UsageError } from './errors.ts'

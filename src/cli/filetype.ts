@@ -1,19 +1,19 @@
 /** `tollgate filetype set`, `list`, `show`, `remove`: the formats of network elements. */
+
 import { stringify } from 'yaml'
-import { builtInFileTypes, PLAIN_JSON } from '../catalog/file-types/built-in.ts'
-import { fileTypeDefaultsOf } from '../catalog/file-types/defaults.ts'
+import { readStoredConfig } from '../catalog/settings/stored-config.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { FieldError, isObject } from '../domain/fields.ts'
+import { builtInFileTypes, PLAIN_JSON } from '../file-types/built-in.ts'
+import { fileTypeDefaultsOf } from '../file-types/defaults.ts'
 import {
   checkedFileType,
   type InstalledFileType,
   installedFileTypes,
   nameOfFileType,
   pathOfFileType,
-} from '../catalog/file-types/installed.ts'
-import { readStoredConfig } from '../catalog/stored-config.ts'
-import { loadConfig } from '../config/load.ts'
-import type { Config } from '../config/schema.ts'
-import { RuleError } from '../rating/rule-error.ts'
-import { isObject } from '../rating/rule-fields.ts'
+} from '../file-types/installed.ts'
 import { print } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError } from './errors.ts'
@@ -141,10 +141,10 @@ function checkedDocuments(value: unknown, source: string, config: Config): Map<s
   for (const { document, path } of documentsIn(value)) {
     try {
       const { name } = checkedFileType(document, defaults, path)
-      if (checked.has(name)) throw new RuleError(`${path}.file_type`, `'${name}' is there twice`)
+      if (checked.has(name)) throw new FieldError(`${path}.file_type`, `'${name}' is there twice`)
       checked.set(name, document)
     } catch (error) {
-      if (!(error instanceof RuleError)) throw error
+      if (!(error instanceof FieldError)) throw error
       throw new CommandError(`${source}: ${error.message}: nothing was changed`, { cause: error })
     }
   }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { passwordFileIn } from '../admin/auth/password-file.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { findSubscriber } from '../catalog/subscribers.ts'
+import { findSubscriber } from '../catalog/feed/subscribers.ts'
 import { versionOf } from './version.ts'
 
 const DEMO_SID = 1001

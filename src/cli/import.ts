@@ -1,4 +1,5 @@
 /** `tollgate import`: rows of a file become entities, on the stores directly. */
+
 import { createWriteStream, existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { finished } from 'node:stream/promises'
@@ -9,7 +10,7 @@ import { type ImportWatch, importRows } from '../admin/entities/import/import-ro
 import { type ImportResult, importEnvelope } from '../admin/entities/import/result.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { loadConfig } from '../config/load.ts'
-import { isObject } from '../rating/rule-fields.ts'
+import { isObject } from '../domain/fields.ts'
 import { monotonicMs, systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'

@@ -1,5 +1,5 @@
 /** `tollgate job list`: erasures and retention, the newest first. */
-import type { JobDocument } from '../catalog/job-document.ts'
+import type { JobDocument } from '../catalog/records/job-document.ts'
 import { loadConfig } from '../config/load.ts'
 import { print } from '../runtime/terminal.ts'
 import { aligned } from './owners.ts'

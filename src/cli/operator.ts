@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import type { Actor } from '../catalog/actor.ts'
 import { type AuditEntry, createAudit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { writeStoredConfig } from '../catalog/stored-config.ts'
+import { writeStoredConfig } from '../catalog/settings/stored-config.ts'
 import { systemClock } from '../runtime/clock.ts'
 
 /** The user of the machine; without a name where the machine knows none. */

@@ -1,6 +1,6 @@
 /** Whom a balance command is about, and how balances are shown to a person. */
 import type { Catalog } from '../catalog/connection.ts'
-import { findSubscriber } from '../catalog/subscribers.ts'
+import { findSubscriber } from '../catalog/feed/subscribers.ts'
 import { type Bucket, debtOf, freeAt, hasEnded, type OwnerState } from '../domain/bucket.ts'
 import { decimalText } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'

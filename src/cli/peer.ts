@@ -9,9 +9,9 @@ import {
   type PeerKey,
   type PeerSettings,
   peerSettings,
-} from '../catalog/peer-settings.ts'
-import { usablePeers } from '../catalog/peers.ts'
-import { readStoredConfig } from '../catalog/stored-config.ts'
+} from '../catalog/settings/peer-settings.ts'
+import { usablePeers } from '../catalog/settings/peers.ts'
+import { readStoredConfig } from '../catalog/settings/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'

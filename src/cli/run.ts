@@ -1,6 +1,7 @@
 /** Runs one command line, and says with words and an exit code how it ended. */
-import type { CheckReport } from '../catalog/file-types/check-report.ts'
+
 import type { Config } from '../config/schema.ts'
+import type { CheckReport } from '../file-types/check-report.ts'
 import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget } from './diameter-send.ts'

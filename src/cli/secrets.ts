@@ -1,8 +1,8 @@
 /** `tollgate secrets status` and `reseal`: by which keys stored secrets are sealed. */
 import type { Catalog } from '../catalog/connection.ts'
-import { readStoredSecrets, resealAll, type StoredSecret } from '../catalog/reseal.ts'
-import { createSealer, keyIdOf, type Sealer } from '../catalog/sealing.ts'
-import { keyFileIn, keyRingOf, SecretKeyError } from '../catalog/secret-keys.ts'
+import { readStoredSecrets, resealAll, type StoredSecret } from '../catalog/settings/reseal.ts'
+import { createSealer, keyIdOf, type Sealer } from '../catalog/settings/sealing.ts'
+import { keyFileIn, keyRingOf, SecretKeyError } from '../catalog/settings/secret-keys.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../runtime/clock.ts'

@@ -187,7 +187,7 @@ function childOptions(
   }
   return {
     name,
-    file: new URL('./role-process.js', import.meta.url),
+    file: new URL('../role-process.js', import.meta.url),
     args: [name],
     env: childEnvironment(settings, file),
     onLine,

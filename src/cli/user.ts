@@ -1,4 +1,5 @@
 /** `tollgate user list`, `add`, `password`, `remove`: who may log in to the control plane. */
+
 import { generatedPassword } from '../admin/auth/first-admin.ts'
 import { removePasswordFile } from '../admin/auth/password-file.ts'
 import { changeUser } from '../admin/auth/user-write.ts'
@@ -12,14 +13,15 @@ import {
   passwordFields,
   passwordTerms,
 } from '../admin/entities/rules/users.ts'
-import { type ChangeStores, whileUnchanged } from '../catalog/chains/change.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { UserDocument } from '../catalog/entities/user.ts'
-import { CompileError, DuplicateEntityError, EntityConflictError } from '../catalog/errors.ts'
-import { writeEntity } from '../catalog/write.ts'
+import { DuplicateEntityError, EntityConflictError } from '../catalog/errors.ts'
+import { type ChangeStores, whileUnchanged } from '../catalog/revisions/change.ts'
+import { writeEntity } from '../catalog/revisions/write.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
+import { FieldError } from '../domain/fields.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
@@ -221,7 +223,7 @@ async function onCatalog<T>(
   } catch (error) {
     const isTold =
       error instanceof ApiError ||
-      error instanceof CompileError ||
+      error instanceof FieldError ||
       error instanceof DuplicateEntityError ||
       error instanceof EntityConflictError
     throw isTold ? new CommandError(error.message, { cause: error }) : error

@@ -2,10 +2,10 @@
  * By which field of a request its subscriber is found, as configured
  * (`customer_identification_fields`, spec/realtime.md 1.3).
  */
+import { arrayAt, FieldError, isUnset, objectAt, textAt } from '../domain/fields.ts'
 import { ANY_USAGET } from './match/calculators.ts'
 import { requestFields } from './match/usage-fields.ts'
-import { RuleError } from './rule-error.ts'
-import { checkName, isUnset, listAt, objectAt, requestField, textAt } from './rule-fields.ts'
+import { checkName, requestField } from './rule-names.ts'
 import { compileRegex } from './rule-regex.ts'
 
 /** A look-up to try: the subscriber whose field `key` is `value` at the time of the event. */
@@ -33,7 +33,7 @@ type Rule = (usaget: string | null, field: RequestReader) => Candidate | null
 /**
  * Compiles `{usaget: [{src_key, target_key, conditions: [{field, regex}], clear_regex}]}`; the
  * usage type `*` is for those that have no rules of their own. `countryPrefix`: digits that
- * national numbers are given, empty for none. Throws `RuleError` with the path of what cannot be
+ * national numbers are given, empty for none. Throws `FieldError` with the path of what cannot be
  * used.
  */
 export function compileIdentification(
@@ -47,7 +47,7 @@ export function compileIdentification(
   for (const [usaget, list] of Object.entries(objectAt(document, path))) {
     const at = `${path}.${usaget}`
     if (usaget !== ANY_USAGET) checkName(usaget, at)
-    const rules = listAt(list, at).map((rule, index) =>
+    const rules = arrayAt(list, at).map((rule, index) =>
       compileRule(rule, `${at}.${index}`, countryPrefix, reads, targets),
     )
     usagets.set(usaget, rules)
@@ -91,13 +91,13 @@ function compileRule(
   const source = requestField(textAt(rule['src_key'], `${path}.src_key`))
   const key = textAt(rule['target_key'], `${path}.target_key`)
   if (!/^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/.test(key)) {
-    throw new RuleError(`${path}.target_key`, 'must be the name of a field of subscribers')
+    throw new FieldError(`${path}.target_key`, 'must be the name of a field of subscribers')
   }
   reads.push(`uf.${source}`)
   targets.add(key)
   const conditions = isUnset(rule['conditions'])
     ? []
-    : listAt(rule['conditions'], `${path}.conditions`).map((condition, index) =>
+    : arrayAt(rule['conditions'], `${path}.conditions`).map((condition, index) =>
         compileCondition(condition, `${path}.conditions.${index}`, reads),
       )
   const clean = compileCleaning(rule['clear_regex'], key, `${path}.clear_regex`, countryPrefix)

@@ -8,10 +8,11 @@
  * re2js, which follows all ways at once in linear time. What that cannot do (look-around, back
  * references) is refused there, and so is what makes it slow, a program above `PROGRAM_MAX`.
  */
+
 import { RE2JS, RE2JSException } from 're2js'
 import type { Pattern } from '../domain/catalogue.ts'
+import { FieldError } from '../domain/fields.ts'
 import { backtrackingOf, toRe2, UnsupportedRegex } from './regex-syntax.ts'
-import { RuleError } from './rule-error.ts'
 
 /** Longest value, in characters, that an expression is tried on. */
 export const REGEX_INPUT_MAX = 256
@@ -33,17 +34,17 @@ export interface RuleRegex extends Pattern {
 }
 
 /**
- * Compiles `/…/flags` (flags i, m, s, u) or the bare expression. Throws `RuleError` for what does
+ * Compiles `/…/flags` (flags i, m, s, u) or the bare expression. Throws `FieldError` for what does
  * not compile, or cannot be run in bounded time.
  */
 export function compileRegex(text: unknown, path: string): RuleRegex {
-  if (typeof text !== 'string') throw new RuleError(path, 'must be a regular expression')
+  if (typeof text !== 'string') throw new FieldError(path, 'must be a regular expression')
   if (text.length > SOURCE_MAX) {
-    throw new RuleError(path, `must have at most ${SOURCE_MAX} characters`)
+    throw new FieldError(path, `must have at most ${SOURCE_MAX} characters`)
   }
   const { source, flags } = split(text, path)
   const native = compileNative(source, flags)
-  if (native === null) throw new RuleError(path, `is not a regular expression: ${text}`)
+  if (native === null) throw new FieldError(path, `is not a regular expression: ${text}`)
   const engine = isCheap(source, flags) ? backtracking(native) : linear(source, flags, path)
   return {
     source,
@@ -75,7 +76,7 @@ function backtracking(one: RegExp): Engine {
 function linear(source: string, flags: string, path: string): Engine {
   const compiled = compileLinear(source, flags, path)
   if (compiled.programSize() > PROGRAM_MAX) {
-    throw new RuleError(path, 'is too large to be run in bounded time')
+    throw new FieldError(path, 'is too large to be run in bounded time')
   }
   return {
     test: (value) => compiled.test(value),
@@ -91,7 +92,7 @@ function compileLinear(source: string, flags: string, path: string): RE2JS {
     return RE2JS.compile(toRe2(source, flags), options)
   } catch (error) {
     if (!(error instanceof UnsupportedRegex || error instanceof RE2JSException)) throw error
-    throw new RuleError(path, `cannot be run in bounded time: ${error.message}`)
+    throw new FieldError(path, `cannot be run in bounded time: ${error.message}`)
   }
 }
 
@@ -106,8 +107,8 @@ function compileNative(source: string, flags: string): RegExp | null {
 function split(text: string, path: string): { source: string; flags: string } {
   if (!text.startsWith('/')) return { source: text, flags: '' }
   const end = text.lastIndexOf('/')
-  if (end === 0) throw new RuleError(path, `has no closing /: ${text}`)
+  if (end === 0) throw new FieldError(path, `has no closing /: ${text}`)
   const flags = text.slice(end + 1)
-  if (!/^[imsu]*$/.test(flags)) throw new RuleError(path, `has unknown flags: ${flags}`)
+  if (!/^[imsu]*$/.test(flags)) throw new FieldError(path, `has unknown flags: ${flags}`)
   return { source: text.slice(1, end), flags }
 }

@@ -18,7 +18,7 @@ export interface Rules {
   readonly keptFields: readonly string[]
 }
 
-/** Throws `RuleError` with the path of what cannot be used. */
+/** Throws `FieldError` with the path of what cannot be used. */
 export function compileRules(settings: RatingRuleSettings): Rules {
   const calculators = compileCalculators(settings.rateCalculators)
   const { customerIdentification, countryPrefix } = settings

@@ -1,8 +1,8 @@
 /** Which tax a rate has by its fields (`taxation: global`, spec/action-api.md 5.8). */
+
 import { fieldAt, type RateRevision, revisionAt, type TaxRevision } from '../domain/catalogue.ts'
+import { arrayAt, FieldError, objectAt, textAt } from '../domain/fields.ts'
 import type { TaxMapping } from './price.ts'
-import { RuleError } from './rule-error.ts'
-import { listAt, objectAt, textAt } from './rule-fields.ts'
 
 /** A tax matches if its field holds the value of the rate's. Paths into `params`, or a field. */
 interface Pair {
@@ -15,14 +15,14 @@ export type TaxPriorities = readonly (readonly Pair[])[]
 
 /**
  * Reads `rating.taxMapping`: `{priorities: [{filters: [{tax_field, rate_field}]}]}`, or nothing.
- * Throws `RuleError` with the path of what is wrong.
+ * Throws `FieldError` with the path of what is wrong.
  */
 export function compileTaxMapping(document: unknown, path = 'rating.taxMapping'): TaxPriorities {
   const { priorities = [] } = objectAt(document, path, ['priorities'])
-  return listAt(priorities, `${path}.priorities`).map((priority, index) => {
+  return arrayAt(priorities, `${path}.priorities`).map((priority, index) => {
     const at = `${path}.priorities.${index}`
-    const filters = listAt(objectAt(priority, at, ['filters'])['filters'], `${at}.filters`)
-    if (filters.length === 0) throw new RuleError(`${at}.filters`, 'must not be empty')
+    const filters = arrayAt(objectAt(priority, at, ['filters'])['filters'], `${at}.filters`)
+    if (filters.length === 0) throw new FieldError(`${at}.filters`, 'must not be empty')
     return filters.map((filter, position) => pairAt(filter, `${at}.filters.${position}`))
   })
 }

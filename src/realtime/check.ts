@@ -1,6 +1,5 @@
 /** What a file type makes of one message, step by step, for the operator who describes it. */
-import type { CheckReport, CheckStep } from '../catalog/file-types/check-report.ts'
-import type { FileType, Message } from '../catalog/file-types/file-type.ts'
+
 import {
   type BalanceReport,
   type ChargeOutcome,
@@ -8,6 +7,8 @@ import {
   reasons,
 } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
+import type { CheckReport, CheckStep } from '../file-types/check-report.ts'
+import type { FileType, Message } from '../file-types/file-type.ts'
 import type { Codec, DecodeContext } from './codecs/codec.ts'
 import { codecOf, parserOf } from './codecs/codec-of.ts'
 import { unescapedValues } from './codecs/unescaped.ts'

@@ -1,7 +1,7 @@
 /** The dialects that network elements may speak to this node, by file type. */
-import { PLAIN_JSON } from '../catalog/file-types/built-in.ts'
-import type { FileTypeDefaults } from '../catalog/file-types/file-type.ts'
-import { type InstalledFileType, installedFileTypes } from '../catalog/file-types/installed.ts'
+import { PLAIN_JSON } from '../file-types/built-in.ts'
+import type { FileTypeDefaults } from '../file-types/file-type.ts'
+import { type InstalledFileType, installedFileTypes } from '../file-types/installed.ts'
 import type { Codec } from './codecs/codec.ts'
 import { codecOf } from './codecs/codec-of.ts'
 import {

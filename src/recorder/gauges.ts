@@ -1,8 +1,8 @@
 /** Reads from the stores, again and again, what no process can count by itself. */
 
-import { DEBT_BUCKET_ID } from '../catalog/balance-document.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { moneyOf } from '../catalog/money-shown.ts'
+import { DEBT_BUCKET_ID } from '../catalog/records/balance-document.ts'
+import { moneyOf } from '../catalog/records/money-shown.ts'
 import { backlogPercent, readBacklog } from '../ledger/backlog.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { openSessions, streamBacklog } from '../ledger/streams.ts'

@@ -1,11 +1,12 @@
 /** Writes a round into MongoDB: each record only if it is newer than what is there. */
-import { balanceDocument, debtBucket } from '../catalog/balance-document.ts'
-import { balanceObjectId } from '../catalog/balance-id.ts'
+
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { balanceLineDocument, type LineDocument } from '../catalog/documents.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
-import { lineDocument } from '../catalog/line-document.ts'
+import { balanceDocument, debtBucket } from '../catalog/records/balance-document.ts'
+import { balanceObjectId } from '../catalog/records/balance-id.ts'
+import { balanceLineDocument, type LineDocument } from '../catalog/records/documents.ts'
+import { lineDocument } from '../catalog/records/line-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
 import type { Tariff } from '../domain/tariff.ts'

@@ -4,6 +4,7 @@
  */
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opens } from '../domain/charge-request.ts'
+import { FieldError } from '../domain/fields.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import type { Home, Ledger } from '../ledger/ledger.ts'
 import type { ChargeContext } from '../rating/decision.ts'
@@ -316,7 +317,7 @@ class BatchProcessor implements Processor {
       // What an open session has used is settled all the same.
       return opens(request.kind) ? plainOutcome('unknownSubscriber') : null
     } catch (error) {
-      if (isDamaged(error)) this.#counts.damaged += 1
+      if (error instanceof FieldError) this.#counts.damaged += 1
       if (!isOutage(error)) this.#options.onDefect(error)
       return plainOutcome('storeDown')
     }
@@ -349,11 +350,6 @@ function isAbandoned({ fence }: CachedOwner, nowMs: number): boolean {
 function isOf({ profile }: HeldProfile, { aid, sid }: Home, isOpening: boolean): boolean {
   if (profile === null) return true
   return profile.sid === sid && (profile.aid === aid || !isOpening)
-}
-
-/** A stored document of a subscriber or account that does not compile. */
-function isDamaged(error: unknown): boolean {
-  return error instanceof Error && error.name === 'CompileError'
 }
 
 function isOutage(error: unknown): boolean {

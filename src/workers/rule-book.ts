@@ -62,7 +62,7 @@ export class RuleBook {
 
   /**
    * Makes these rules known, in turns with other work; the ones that are known stay as they are.
-   * Rejects with `RuleError` for rules that cannot be used; the others are taken all the same.
+   * Rejects with `FieldError` for rules that cannot be used; the others are taken all the same.
    */
   follow(named: readonly NamedRules[]): Promise<void> {
     const next = this.#following.then(() => this.#take(named))

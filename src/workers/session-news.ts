@@ -2,8 +2,8 @@
  * Tells the thread of the sockets why open sessions should be re-authorized or ended: of top-ups
  * and operators' releases by hints, of the catalogue and of subscribers as the feed sees them.
  */
-import type { CatalogFeed } from '../catalog/feed.ts'
-import type { SubscriberChange } from '../catalog/subscriber-watch.ts'
+import type { CatalogFeed } from '../catalog/feed/feed.ts'
+import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'
 import type { SessionNews } from '../domain/worker-task.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'

@@ -3,7 +3,7 @@
  * of an operator (closeandnew, permanentchange, move) writes several documents, and a poll may see
  * them one by one; each session is asked once for all of them.
  */
-import type { ChangedSubscriber } from '../catalog/subscriber-watch.ts'
+import type { ChangedSubscriber } from '../catalog/feed/subscriber-watch.ts'
 
 /** A subscriber, or with `sid` 0 an account, that has changed. */
 export interface ChangedOwner {

@@ -1,6 +1,10 @@
 /** The taxes of rates that name none, as they are stored now. */
 import { isDeepStrictEqual } from 'node:util'
-import { type InstalledTaxation, type Taxation, taxationOf } from '../catalog/taxation-settings.ts'
+import {
+  type InstalledTaxation,
+  type Taxation,
+  taxationOf,
+} from '../catalog/settings/taxation-settings.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
 import type { TaxMapping } from '../rating/price.ts'
 import { createTaxMappings } from '../rating/tax-mapping.ts'

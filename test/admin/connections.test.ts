@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { errorHandler } from '../../src/admin/entities/answer.ts'
-import { readParameters, registerBodies } from '../../src/admin/entities/request/body.ts'
+import { readParameters, registerBodies } from '../../src/admin/entities/requests/body.ts'
 import { openSocket, type RawAnswer } from '../realtime/http/socket.ts'
 import { bareServer } from './bare.ts'
 

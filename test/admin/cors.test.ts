@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuseOtherSites } from '../../src/admin/browsers.ts'
 import { listedOrigins } from '../../src/admin/cors.ts'
-import { createCurrentSettings } from '../../src/catalog/current-settings.ts'
-import { writeStoredConfig } from '../../src/catalog/stored-config.ts'
+import { createCurrentSettings } from '../../src/catalog/settings/current-settings.ts'
+import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { startTestStores, type TestStores } from '../recorder/accounts.ts'
 import { bareServer } from './bare.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { finishDemoSeed, seedDemoCatalogue } from '../../src/catalog/demo.ts'
-import { createCatalogFeed } from '../../src/catalog/feed.ts'
-import { findSubscriber } from '../../src/catalog/subscribers.ts'
+import { createCatalogFeed } from '../../src/catalog/feed/feed.ts'
+import { findSubscriber } from '../../src/catalog/feed/subscribers.ts'
 import { charge } from '../../src/domain/tariff.ts'
 import { insertEntity, recordingLog, useStore } from './store.ts'
 

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { EntityCollection } from '../../src/catalog/collections.ts'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
-import { writeEntity } from '../../src/catalog/write.ts'
+import { writeEntity } from '../../src/catalog/revisions/write.ts'
 import { createLogger, type Logger } from '../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../support/mongo.ts'
 

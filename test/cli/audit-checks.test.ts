@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { balanceDocument, debtBucket } from '../../src/catalog/balance-document.ts'
-import { balanceLineDocument } from '../../src/catalog/documents.ts'
-import { lineDocument } from '../../src/catalog/line-document.ts'
-import { addLine, emptySums } from '../../src/catalog/line-sums.ts'
+import { balanceDocument, debtBucket } from '../../src/catalog/records/balance-document.ts'
+import { balanceLineDocument } from '../../src/catalog/records/documents.ts'
+import { lineDocument } from '../../src/catalog/records/line-document.ts'
+import { addLine, emptySums } from '../../src/catalog/records/line-sums.ts'
 import { differenceText } from '../../src/cli/audit/difference.ts'
 import {
   addHolds,

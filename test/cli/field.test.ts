@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readFieldSettings } from '../../src/catalog/stored-config.ts'
+import { readFieldSettings } from '../../src/catalog/settings/stored-config.ts'
 import { useTollgate } from './tollgate.ts'
 
 const tollgate = useTollgate()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CheckReport } from '../../src/catalog/file-types/check-report.ts'
+import type { CheckReport } from '../../src/file-types/check-report.ts'
 import { useTollgate } from './tollgate.ts'
 
 const tollgate = useTollgate()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { readStoredConfig } from '../../src/catalog/stored-config.ts'
+import { readStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { useTollgate } from './tollgate.ts'
 
 const tollgate = useTollgate()

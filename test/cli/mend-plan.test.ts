@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { balanceDocument } from '../../src/catalog/balance-document.ts'
-import { emptySums, type OwnerSums } from '../../src/catalog/line-sums.ts'
+import { balanceDocument } from '../../src/catalog/records/balance-document.ts'
+import { emptySums, type OwnerSums } from '../../src/catalog/records/line-sums.ts'
 import type { AccountEvidence, OwnerEvidence } from '../../src/cli/audit/evidence.ts'
 import { explain } from '../../src/cli/audit/explain.ts'
 import { type OwnerPlan, planMend } from '../../src/cli/audit/mend-plan.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { hashOfKey } from '../../src/catalog/peer-settings.ts'
-import { compilePeers } from '../../src/catalog/peers.ts'
-import { readStoredConfig } from '../../src/catalog/stored-config.ts'
+import { hashOfKey } from '../../src/catalog/settings/peer-settings.ts'
+import { compilePeers } from '../../src/catalog/settings/peers.ts'
+import { readStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import type { Ended } from './product.ts'
 import { useTollgate } from './tollgate.ts'
 

@@ -1,8 +1,8 @@
 /** What is given back of counters: included units and money that were used, and what is owed. */
 import { describe, expect, it } from 'vitest'
-import { balanceDocument, debtBucket } from '../../src/catalog/balance-document.ts'
-import { balanceLineDocument } from '../../src/catalog/documents.ts'
-import { lineDocument } from '../../src/catalog/line-document.ts'
+import { balanceDocument, debtBucket } from '../../src/catalog/records/balance-document.ts'
+import { balanceLineDocument } from '../../src/catalog/records/documents.ts'
+import { lineDocument } from '../../src/catalog/records/line-document.ts'
 import { AccountBooks } from '../../src/cli/rebuild/books.ts'
 import { accountJson, accountLines } from '../../src/cli/rebuild/report.ts'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'

@@ -6,19 +6,31 @@ import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
 export const ROOMS = {
   domain: [],
   rating: ['domain'],
+  'file-types': ['domain', 'rating', 'config'],
   config: ['domain'],
   runtime: ['domain', 'config'],
   store: ['domain', 'config', 'runtime'],
-  catalog: ['domain', 'rating', 'config', 'runtime', 'store'],
+  catalog: ['domain', 'rating', 'file-types', 'config', 'runtime', 'store'],
   ledger: ['domain', 'config', 'runtime', 'store'],
   external: ['domain', 'config', 'runtime'],
-  realtime: ['domain', 'config', 'runtime', 'store', 'catalog'],
-  workers: ['domain', 'rating', 'config', 'runtime', 'store', 'ledger', 'catalog', 'external'],
+  realtime: ['domain', 'file-types', 'config', 'runtime', 'store', 'catalog'],
+  workers: [
+    'domain',
+    'rating',
+    'file-types',
+    'config',
+    'runtime',
+    'store',
+    'ledger',
+    'catalog',
+    'external',
+  ],
   recorder: ['domain', 'config', 'runtime', 'store', 'ledger', 'catalog', 'external'],
   billing: ['domain', 'rating', 'config', 'runtime', 'store', 'catalog', 'ledger', 'external'],
   admin: [
     'domain',
     'rating',
+    'file-types',
     'config',
     'runtime',
     'store',
@@ -32,6 +44,7 @@ export const ROOMS = {
   cli: [
     'domain',
     'rating',
+    'file-types',
     'config',
     'runtime',
     'store',
@@ -42,7 +55,6 @@ export const ROOMS = {
     'billing',
     'admin',
     'embedded',
-    'main',
   ],
   embedded: ['config', 'runtime'],
 } as const satisfies Record<string, readonly string[]>
@@ -50,7 +62,7 @@ export const ROOMS = {
 /** Room to room where only types may pass: the code behind them must not be loaded there. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['catalog'] }
 /** But for the parts of such rooms that have no store behind them. */
-const PURE_PARTS = ['src/catalog/file-types/', 'src/catalog/signature/']
+const PURE_PARTS = ['src/catalog/signature/']
 
 /** Rooms in which nothing from outside the house is known; exceptions by name. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
@@ -69,7 +81,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
     'realtime/diameter/',
     'realtime/http/javascript-',
     'embedded/',
-    'catalog/peer-addresses.ts',
+    'catalog/settings/peer-addresses.ts',
   ],
   'node:tls': [
     'realtime/diameter/',
@@ -196,13 +208,13 @@ function checkPackage(path: string, specifier: string): string | undefined {
   const exceptions = PURE[roomOf(path)]
   if (exceptions && !exceptions.includes(name)) return `${roomOf(path)} is pure: no ${name}`
   const home = HOMES[name] ?? (name.startsWith('@fastify/') ? HOMES['fastify'] : undefined)
-  if (home === undefined || inside === 'main.ts') return undefined
+  if (home === undefined || roomOf(path) === 'main') return undefined
   if (home.some((prefix) => inside.startsWith(prefix))) return undefined
   return `${name} is used only in src/${home.join(' and src/')}`
 }
 
-/** Room of a file in src: the first folder, or `main` for src/main.ts. */
+/** The module of a file in src: its first folder, or `main` for the loose files of src. */
 export function roomOf(path: string): string {
   const [, first = '', second] = path.split('/')
-  return second === undefined ? posix.basename(first, '.ts') : first
+  return second === undefined ? 'main' : first
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { FieldError } from '../../src/domain/fields.ts'
 import { compileIdentification, normalizeNumber } from '../../src/rating/identify.ts'
-import { RuleError } from '../../src/rating/rule-error.ts'
 import { readTable } from '../domain/table.ts'
 
 const ALWAYS = [{ field: 'usaget', regex: '/.*/' }]
@@ -109,7 +109,7 @@ describe('rules that cannot be used', () => {
     [{ data: [{ ...rule, conditions: [{ field: 'x' }] }] }, 'conditions.0.regex must be'],
   ])('%j', (document, problem) => {
     const compile = () => compileIdentification(document, '', 'rules')
-    expect(compile).toThrow(RuleError)
+    expect(compile).toThrow(FieldError)
     expect(compile).toThrow(problem)
   })
 })

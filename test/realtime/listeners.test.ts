@@ -1,8 +1,8 @@
 /** Several event loops on one port, over real sockets. The threads run what is built. */
 import { afterEach, expect, it } from 'vitest'
 import { freePort } from '../../bench/product.ts'
-import { fileTypeDefaultsOf } from '../../src/catalog/file-types/defaults.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { fileTypeDefaultsOf } from '../../src/file-types/defaults.ts'
 import { startListeners } from '../../src/realtime/listeners.ts'
 import type { Realtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'

@@ -1,8 +1,8 @@
 /** What is refused while the workers stand still, over the sockets of both protocols. */
 import { beforeEach, describe, expect, it } from 'vitest'
-import { fileTypeDefaultsOf } from '../../src/catalog/file-types/defaults.ts'
-import { compilePeers } from '../../src/catalog/peers.ts'
+import { compilePeers } from '../../src/catalog/settings/peers.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { fileTypeDefaultsOf } from '../../src/file-types/defaults.ts'
 import { command, flags } from '../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CatalogUnavailableError, CompileError } from '../../src/catalog/errors.ts'
+import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { FieldError } from '../../src/domain/fields.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { emptyLedger, TEST_EPOCH } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
@@ -248,7 +249,7 @@ describe('the two lanes', () => {
   })
 
   it('counts readings that fail because a stored document cannot be used', async () => {
-    failure = new CompileError('plan', 'is missing')
+    failure = new FieldError('plan', 'is missing')
     const requests = [request('start', 1, 0, wanted)]
     const task = { requests, mayLookUp: true, deadlineMs: FOREVER_MS }
     const { outcomes, stats } = await scene.processor.process(task)

@@ -3,7 +3,7 @@
  * from elsewhere or from a known device, does not wait for that.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { SECURITY, type SecuritySettings } from '../../catalog/security-settings.ts'
+import { SECURITY, type SecuritySettings } from '../../catalog/settings/security-settings.ts'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import { type Network, networksOf } from '../networks.ts'
 import type { AuthDeps } from './auth-deps.ts'

@@ -1,7 +1,7 @@
 /** What authentication works with. */
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { CurrentSettings } from '../../catalog/current-settings.ts'
+import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'

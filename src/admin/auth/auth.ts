@@ -1,8 +1,8 @@
 /** Authentication of the control plane, in one piece. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AUTH, providersShown } from '../../catalog/auth-settings.ts'
 import { clientsSetting } from '../../catalog/clients/clients.ts'
-import { sealerOf } from '../../catalog/secret-keys.ts'
+import { AUTH, providersShown } from '../../catalog/settings/auth-settings.ts'
+import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { createTokens } from '../../store/tokens.ts'
 import { PERMISSIONS, rolesFor } from '../permissions/rules.ts'
 import type { RouteAccess } from './access.ts'

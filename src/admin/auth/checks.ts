@@ -1,5 +1,5 @@
 /** How the gate finds out who calls; each way is a function of its own. */
-import type { SentParameters } from '../entities/request/raw-parameters.ts'
+import type { SentParameters } from '../entities/requests/raw-parameters.ts'
 
 /** A client of machines: by token, or by signature. */
 export interface ClientIdentity {

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import type { Catalog } from '../../catalog/connection.ts'
 import { DuplicateEntityError } from '../../catalog/errors.ts'
-import { writeEntity } from '../../catalog/write.ts'
+import { writeEntity } from '../../catalog/revisions/write.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { heldAt, NOT_DELETED } from '../entities/rules/lookups.ts'
 import type { AuthDeps } from './auth-deps.ts'

@@ -1,6 +1,6 @@
 /** The fields of a login: plain texts, in the body, and nothing else. */
-import { queryParameters } from '../entities/request/body.ts'
-import type { RawParameters } from '../entities/request/raw-parameters.ts'
+import { queryParameters } from '../entities/requests/body.ts'
+import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import { badText, PASSWORD_CHARACTERS_MAX } from './password-rules.ts'
 import { AuthRefusal } from './refusal.ts'
 

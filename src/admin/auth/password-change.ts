@@ -1,5 +1,5 @@
 /** A user changes the own password. */
-import { SECURITY } from '../../catalog/security-settings.ts'
+import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import type { AttemptSource } from './attempts.ts'
 import { accountOf, actorOf, type LoginDeps, record, tried } from './login.ts'

@@ -18,7 +18,7 @@ export function normalPassword(password: string): string {
 }
 
 /**
- * The password as it is hashed. Rejects with `RuleError`, which never quotes it.
+ * The password as it is hashed. Rejects with `EntityRuleError`, which never quotes it.
  */
 export async function checkedPassword(password: unknown, terms: PasswordTerms): Promise<string> {
   const { username, charactersMin } = terms

@@ -1,6 +1,6 @@
 /** Answers of the routes of authentication, and the bodies that they read (spec 5.1). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { readParameters } from '../entities/request/body.ts'
+import { readParameters } from '../entities/requests/body.ts'
 import type { AttemptSource } from './attempts.ts'
 import { deviceCookieOf } from './cookies.ts'
 import type { Devices } from './devices.ts'

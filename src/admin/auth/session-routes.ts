@@ -1,8 +1,8 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password` (interface 4.2, spec 5.1). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
-import { registerBodies } from '../entities/request/body.ts'
-import { SMALL_BODY_BYTES_MAX } from '../entities/request/json-limits.ts'
+import { registerBodies } from '../entities/requests/body.ts'
+import { SMALL_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
 import { dateText } from '../entities/shown.ts'
 import type { RouteAccess } from './access.ts'
 import { type AttemptSource, createAttempts } from './attempts.ts'

@@ -4,7 +4,7 @@
  * ended. Ids that the cookie had point to it; when it was last used stands beside it.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { SECURITY, type SecuritySettings } from '../../catalog/security-settings.ts'
+import { SECURITY, type SecuritySettings } from '../../catalog/settings/security-settings.ts'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { FoundLoginSession, LoginSession, LoginSessions } from './sessions.ts'

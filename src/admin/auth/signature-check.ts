@@ -1,6 +1,6 @@
 /** Requests that are signed (interface section 5.3), by the clients and settings of now. */
 
-import { SECURITY } from '../../catalog/security-settings.ts'
+import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import {
   checkSignature,
   type SignatureTerms,

@@ -3,7 +3,7 @@ import { ObjectId } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { EntityConflictError } from '../../catalog/errors.ts'
-import { writeEntity } from '../../catalog/write.ts'
+import { writeEntity } from '../../catalog/revisions/write.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 
 /** Who loses this often to others is told so. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { ObjectId } from '../../catalog/collections.ts'
 import type { UserDocument } from '../../catalog/entities/user.ts'
-import { SECURITY } from '../../catalog/security-settings.ts'
+import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import { heldAt } from '../entities/rules/lookups.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { UserCheck, UserNow } from './checks.ts'

@@ -1,11 +1,13 @@
 /** Balances as a collection of the entity API (spec/entity-api.md 3.6). */
+
 import { randomUUID } from 'node:crypto'
 import { plainActor } from '../../catalog/actor.ts'
-import { type ChangeStores, whileNoted } from '../../catalog/chains/change.ts'
+import { type ChangeStores, whileNoted } from '../../catalog/revisions/change.ts'
+import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { chainOf } from '../entities/actions/revisions.ts'
 import type { OwnActions, OwnWrite } from '../entities/api.ts'
-import type { ActionName } from '../entities/definition.ts'
+import type { ActionName } from '../entities/definitions/definition.ts'
 import type { Sequel } from '../sequels.ts'
 import { cardOperationIds } from './card.ts'
 import { findBalances } from './find.ts'
@@ -37,8 +39,6 @@ export function balanceActions(deps: BalanceDeps & ChangeStores): OwnActions {
     },
   }
 }
-
-type Fields = Readonly<Record<string, unknown>>
 
 interface Named {
   action: ActionName

@@ -30,7 +30,7 @@ export interface FoundCard {
 
 const NO_CARD = 'there is no active card with this secret'
 
-/** The card that may be loaded by this call. Throws `RuleError`. */
+/** The card that may be loaded by this call. Throws `EntityRuleError`. */
 export async function findCard(
   { catalog, config }: BalanceDeps,
   { secret, whom, operationId }: { secret: unknown; whom: Whom; operationId: string },

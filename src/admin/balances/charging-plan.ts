@@ -1,7 +1,9 @@
 /** Charging plans (`prepaidgroups`): what several buckets get by one top-up. */
+
 import { ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { PrepaidGroupDocument } from '../../catalog/entities/prepaid-group.ts'
+import type { Fields } from '../../domain/fields.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import { expiryOf } from './expiry.ts'
 import {
@@ -16,8 +18,6 @@ import {
   type Whom,
 } from './loads.ts'
 
-type Fields = Readonly<Record<string, unknown>>
-
 export interface PlanAsked {
   whom: Whom
   /** For entries and plans that leave it open. */
@@ -25,7 +25,7 @@ export interface PlanAsked {
   expirationDate: unknown
 }
 
-/** By its name, or where a request gives 24 hex digits by its id. Throws `RuleError`. */
+/** By its name, or where a request gives 24 hex digits by its id. Throws `EntityRuleError`. */
 export async function findChargingPlan(
   catalog: Catalog,
   wanted: unknown,
@@ -43,7 +43,7 @@ export async function findChargingPlan(
   return current
 }
 
-/** One load per bucket, in the order of the plan. Throws `RuleError` with the entry. */
+/** One load per bucket, in the order of the plan. Throws `EntityRuleError` with the entry. */
 export async function loadsOfPlan(
   { catalog, config }: BalanceDeps,
   plan: PrepaidGroupDocument,

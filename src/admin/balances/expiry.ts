@@ -1,6 +1,7 @@
 /** Until when a credit is valid (spec/entity-api.md 3.6). */
+
 import { periodAt } from '../../catalog/compile/period.ts'
-import { CompileError } from '../../catalog/errors.ts'
+import { FieldError } from '../../domain/fields.ts'
 import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 import { endOf } from '../../rating/periods.ts'
 import { EntityRuleError } from '../entities/errors.ts'
@@ -19,7 +20,7 @@ const USUAL_PERIOD = '1 month'
 const SECOND_MS = 1000
 const UNIX = /^\d{9,11}$/
 
-/** Epoch ms; periods end with the last second of a day. Throws `RuleError`. */
+/** Epoch ms; periods end with the last second of a day. Throws `EntityRuleError`. */
 export function expiryOf(
   { unlimited, expirationDate, period }: ExpiryAsked,
   nowMs: number,
@@ -34,7 +35,7 @@ export function expiryOf(
     const steps = periodAt(`tomorrow +${length}`, 'period')
     if (steps !== null) return endOf(steps, nowMs, zone) - SECOND_MS
   } catch (error) {
-    if (!(error instanceof CompileError)) throw error
+    if (!(error instanceof FieldError)) throw error
   }
   throw new EntityRuleError(`a period of ${length} is not one that is known`)
 }

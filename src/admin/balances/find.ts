@@ -1,9 +1,11 @@
 /** Finds balances by a filter: whose they may be, what these have now, and what of it fits. */
+
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import type { Fields } from '../../domain/fields.ts'
 import { type Home, homeText } from '../../ledger/ledger.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import { type BalanceStores, type LiveBalance, liveBalances, placeOf } from './live.ts'
-import { type BalanceFilter, compareValues, compileMatcher, type Fields } from './matcher.ts'
+import { type BalanceFilter, compareValues, compileMatcher } from './matcher.ts'
 
 export interface BalancePage {
   /** 1 ascending, -1 descending; ties by owner and bucket. */
@@ -36,7 +38,7 @@ const TIES = { aid: 1, sid: 1, bucket_id: 1 } as const
 /**
  * The balances that fit, as they are now. `filter`: MongoDB's, its values cast and its fields
  * allowed by the caller. One that names no owner is answered in the order of the projection.
- * Throws `RuleError` for what it cannot answer, `CorruptValueError`, `StoreDownError` or
+ * Throws `EntityRuleError` for what it cannot answer, `CorruptValueError`, `StoreDownError` or
  * `CatalogUnavailableError`.
  */
 export async function findBalances(

@@ -13,7 +13,7 @@ interface Stores {
 /**
  * The ledger knows operations by account, and what was loaded in another one has come with the
  * subscriber: doing it here would be a second time. Null if it was not done there. Throws
- * `RuleError` if its id was used there for something else.
+ * `EntityRuleError` if its id was used there for something else.
  */
 export async function doneElsewhere(
   { ledger, catalog }: Stores,

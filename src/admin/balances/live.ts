@@ -1,13 +1,18 @@
 /** Balances as they are now: documents as they are recorded, made of the ledger's state. */
-import { debtBucket, type ShownBalance, shownBalance } from '../../catalog/balance-document.ts'
+
+import { ObjectId, type WithId } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import {
+  debtBucket,
+  type ShownBalance,
+  shownBalance,
+} from '../../catalog/records/balance-document.ts'
 import {
   type BalancePlace,
   balanceObjectId,
   isHashedBalanceId,
   placeOfBalanceId,
-} from '../../catalog/balance-id.ts'
-import { ObjectId, type WithId } from '../../catalog/collections.ts'
-import type { Catalog } from '../../catalog/connection.ts'
+} from '../../catalog/records/balance-id.ts'
 import { type Bucket, debtOf, type OwnerState } from '../../domain/bucket.ts'
 import { isClosed } from '../../domain/credit.ts'
 import type { Home, Ledger } from '../../ledger/ledger.ts'

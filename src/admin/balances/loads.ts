@@ -2,8 +2,7 @@
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { decimalOf, shortened } from '../../catalog/field.ts'
-import { findSubscriber } from '../../catalog/subscribers.ts'
+import { findSubscriber } from '../../catalog/feed/subscribers.ts'
 import type { Config } from '../../config/schema.ts'
 import { flipCreditSign } from '../../domain/balance-sign.ts'
 import type { BucketKind, OwnerState } from '../../domain/bucket.ts'
@@ -16,6 +15,7 @@ import {
   credit,
   InsufficientBalanceError,
 } from '../../domain/credit.ts'
+import { decimalOf, shortened } from '../../domain/fields.ts'
 import { MICROS_DIGITS, toScale } from '../../domain/money.ts'
 import type { Home, Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -51,7 +51,7 @@ export interface Whom {
   plan: string
 }
 
-/** The account of the subscriber is looked up. Throws `RuleError`. */
+/** The account of the subscriber is looked up. Throws `EntityRuleError`. */
 export async function whomOf(
   catalog: Catalog,
   asked: { aid?: unknown; sid?: unknown },
@@ -77,7 +77,7 @@ function ownerAt(value: unknown, field: string): number | null {
   throw new EntityRuleError(`${field} must be a positive integer`)
 }
 
-/** Who gets a bucket of this definition. Throws `RuleError`. */
+/** Who gets a bucket of this definition. Throws `EntityRuleError`. */
 export function homeOf({ name, shared }: PrepaidInclude, { sid, aid, account }: Whom): Home {
   if (shared) {
     if (aid === null) throw new EntityRuleError(`${name} is shared by an account: aid is missing`)
@@ -89,7 +89,7 @@ export function homeOf({ name, shared }: PrepaidInclude, { sid, aid, account }: 
   return { aid: account, sid }
 }
 
-/** The definition that holds now, by one or both of its names. Throws `RuleError`. */
+/** The definition that holds now, by one or both of its names. Throws `EntityRuleError`. */
 export async function includeOf(
   catalog: Catalog,
   { externalId, name }: { externalId?: unknown; name?: unknown },
@@ -121,7 +121,7 @@ export function isNamed(value: unknown): boolean {
 
 /**
  * An amount of the API, where credit is negative, as one of the ledger: units or micros, credit
- * positive. Throws `RuleError` with the field.
+ * positive. Throws `EntityRuleError` with the field.
  */
 export function creditOf(value: unknown, kind: BucketKind, field: string): number {
   const decimal = decimalOf(value)
@@ -135,7 +135,7 @@ export function creditOf(value: unknown, kind: BucketKind, field: string): numbe
 
 /**
  * Most credit that a plan lets a bucket hold, units or micros: `pp_threshold` by `external_id`,
- * negative as balances are. Undefined for no limit. Throws `RuleError` if it is no amount.
+ * negative as balances are. Undefined for no limit. Throws `EntityRuleError` if it is no amount.
  */
 export async function thresholdOf(
   catalog: Catalog,
@@ -163,7 +163,7 @@ export async function thresholdOf(
 
 /**
  * Whether the loads, one after the other, would take more than is free, or make more free than a
- * plan lets. Throws `RuleError` for a bucket that cannot be loaded at all.
+ * plan lets. Throws `EntityRuleError` for a bucket that cannot be loaded at all.
  */
 export async function isRefused(
   ledger: Ledger,

@@ -2,14 +2,14 @@
  * MongoDB's filters on documents in memory: what balances are found by, for these are not in
  * MongoDB. Expressions run in bounded time (rating/rule-regex.ts).
  */
-import { RuleError as RatingRuleError } from '../../rating/rule-error.ts'
+import { type Fields, FieldError as RatingRuleError } from '../../domain/fields.ts'
 import { compileRegex } from '../../rating/rule-regex.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 
 export type BalanceFilter = (document: Fields) => boolean
 type Test = (value: unknown) => boolean
 
-/** Throws `RuleError` with the path of an operator or value that is of no use. */
+/** Throws `EntityRuleError` with the path of an operator or value that is of no use. */
 export function compileMatcher(filter: Fields, path = 'query'): BalanceFilter {
   const parts = Object.entries(filter).map(([key, condition]) => {
     const at = `${path}.${key}`

@@ -1,5 +1,5 @@
 /** Deletes a balance: what sessions hold of it is released, then all that is free is taken away. */
-import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/documents.ts'
+import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
 import type { OwnerSlot } from '../../domain/bucket.ts'
 import { BucketReservedError } from '../../domain/credit-moves.ts'
 import type { OperationLine } from '../../domain/line.ts'
@@ -35,7 +35,7 @@ const ROUNDS_MAX = 8
 const DIAMETER = 'diameter:'
 
 /**
- * Throws `RuleError` for a counter, which ends with its period, `TargetError` if the balance is
+ * Throws `EntityRuleError` for a counter, which ends with its period, `TargetError` if the balance is
  * reserved again and again, `ContentionError`, `CorruptValueError`, `StoreDownError` or
  * `CatalogUnavailableError`; repeating it under its operation id finishes it.
  */

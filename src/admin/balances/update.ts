@@ -2,8 +2,10 @@
  * Loads credit (spec/entity-api.md 3.6): into one balance, into the bucket of a prepaid include, or
  * what a charging plan or a card says. Values are negative for credit, as balances are.
  */
-import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/documents.ts'
+
+import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
 import { type Credit, InsufficientBalanceError } from '../../domain/credit.ts'
+import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine, OperationNote } from '../../domain/line.ts'
 import type { Home } from '../../ledger/ledger.ts'
 import {
@@ -32,8 +34,6 @@ import {
   type Whom,
   whomOf,
 } from './loads.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 export interface BalanceUpdate {
   /**
@@ -66,7 +66,7 @@ const ADDITIONAL_CHARACTERS_MAX = 16_384
 const MODES: readonly unknown[] = ['inc', 'set', 'new']
 
 /**
- * Throws `RuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError` or
+ * Throws `EntityRuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError` or
  * `CatalogUnavailableError`; after an outage, repeating it under its operation id finishes it.
  */
 export async function updateBalance(

@@ -1,24 +1,25 @@
 /** Errors as answers: what a caller can mend is named, what failed inside is in the log. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   CatalogUnavailableError,
-  CompileError,
   DuplicateEntityError,
   EntityConflictError,
   ReadCancelledError,
   SlowReadError,
 } from '../../catalog/errors.ts'
+import { FieldError } from '../../domain/fields.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import { ApiError, DISPLAY, EntityRuleError, RequestError } from './errors.ts'
-import { requestErrorOf } from './request/body.ts'
+import { requestErrorOf } from './requests/body.ts'
 
 const SORT = DISPLAY.sort
 
 /** Null: an error that is nobody's business but ours. */
 export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error
-  if (error instanceof CompileError) return new EntityRuleError(error.message)
+  if (error instanceof FieldError) return new EntityRuleError(error.message)
   if (error instanceof DuplicateEntityError || error instanceof EntityConflictError) {
     return new EntityRuleError(error.message)
   }

@@ -1,5 +1,7 @@
 /** One request of the entity API, from its parameters to its answer (interface section 4.1). */
+
 import type { Actor } from '../../catalog/actor.ts'
+import type { Fields } from '../../domain/fields.ts'
 import { recordRead } from '../privacy/read-records.ts'
 import { requestErasure } from '../privacy/request.ts'
 import { change } from './actions/change.ts'
@@ -9,22 +11,21 @@ import { minimumDateMs } from './actions/minimum-date.ts'
 import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
 import { taxWarnings } from './actions/tax-warnings.ts'
 import { uniqueget } from './actions/uniqueget.ts'
-import { type ActionName, type CollectionDefinition, isRecord } from './definition.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
+import { type ActionName, type CollectionDefinition, isRecord } from './definitions/definition.ts'
+import { NotAllowedError } from './errors.ts'
+import type { CurrentFields } from './fields/current.ts'
 import type {
   EntityStores,
   ReadRequest,
   ReadResult,
   WriteRequest,
   WriteResult,
-} from './entity-request.ts'
-import { NotAllowedError } from './errors.ts'
-import type { CurrentFields } from './fields/current.ts'
-import type { RawParameters } from './request/raw-parameters.ts'
-import { type RequestContext, readRequestOf, writeRequestOf } from './requests.ts'
+} from './requests/entity-request.ts'
+import type { RawParameters } from './requests/raw-parameters.ts'
+import { type RequestContext, readRequestOf, writeRequestOf } from './requests/requests.ts'
+import { textDatesOf } from './requests/text-dates.ts'
 import { readEnvelope, shownInRead, shownInWrite, writeEnvelope } from './shown.ts'
-import { textDatesOf } from './text-dates.ts'
-import type { Fields } from './timeline/draft.ts'
 
 /** What a collection does in a way of its own: records are no entities. */
 export interface OwnActions {

@@ -36,7 +36,7 @@ export abstract class ApiError extends Error {
 
 /** A rule is violated (shape A). The text names the field or date. */
 export class EntityRuleError extends ApiError {
-  override name = 'RuleError'
+  override name = 'EntityRuleError'
   readonly displayCode: DisplayCode
 
   constructor(message: string, displayCode: DisplayCode = DISPLAY.rule) {

@@ -9,8 +9,8 @@ import { answerCall, calledAction, type EntityApi, type EntityCall, isRead } fro
 import { EntityRuleError, NotLoggedInError, RequestError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
-import { queryParameters, readParameters, registerBodies } from './request/body.ts'
-import type { SentParameters } from './request/raw-parameters.ts'
+import { queryParameters, readParameters, registerBodies } from './requests/body.ts'
+import type { SentParameters } from './requests/raw-parameters.ts'
 
 interface Called {
   Params: { collection: string; action: string }

@@ -1,7 +1,6 @@
 /** How documents are shown (spec/entity-api.md 1.3, 1.6): dates, ids, and the envelopes. */
+import type { Fields } from '../../domain/fields.ts'
 import { localTime } from '../../domain/time.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 export interface ReadShape {
   /** Zone of the dates that are shown as texts. */

@@ -1,5 +1,5 @@
 /** Works on jobs in the background: those that are due, and those of processes that have died. */
-import type { JobDocument } from '../../catalog/job-document.ts'
+import type { JobDocument } from '../../catalog/records/job-document.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { claimJob, type HeldJob, JobLostError, type JobStores, jobsDue } from './jobs.ts'
 

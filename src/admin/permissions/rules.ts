@@ -1,7 +1,10 @@
 /** Rules of the operator: other roles for actions of a collection, in place of the usual ones. */
 import { Value } from '@sinclair/typebox/value'
-import type { StoredSetting } from '../../catalog/current-settings.ts'
-import { type PermissionSettings, PermissionsSchema } from '../../catalog/permission-settings.ts'
+import type { StoredSetting } from '../../catalog/settings/current-settings.ts'
+import {
+  type PermissionSettings,
+  PermissionsSchema,
+} from '../../catalog/settings/permission-settings.ts'
 
 type PermissionRules = NonNullable<PermissionSettings['rules']>
 

@@ -1,8 +1,9 @@
 /** Takes personal fields out of all revisions of an entity. */
-import { changeChains } from '../../catalog/chains/change.ts'
+
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import { changeChains } from '../../catalog/revisions/change.ts'
 import { chainOf } from '../entities/actions/revisions.ts'
-import type { EntityStores } from '../entities/entity-request.ts'
+import type { EntityStores } from '../entities/requests/entity-request.ts'
 import { withoutPaths } from './personal.ts'
 import { type ErasedEntity, holdersOf } from './subject.ts'
 

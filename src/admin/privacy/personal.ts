@@ -1,8 +1,8 @@
 /** Which fields are personal data, and taking them out of documents. Pure. */
-import { ERASED } from '../../catalog/audit/chain.ts'
-import type { FieldDefinition } from '../entities/field-definition.ts'
 
-type Fields = Readonly<Record<string, unknown>>
+import { ERASED } from '../../catalog/audit/chain.ts'
+import type { Fields } from '../../domain/fields.ts'
+import type { FieldDefinition } from '../entities/fields/field-definition.ts'
 
 /**
  * What accounts and subscribers of existing installations have, also where it is not configured as

@@ -5,7 +5,7 @@ import { appendRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
-import type { ActionName, CollectionDefinition } from '../entities/definition.ts'
+import type { ActionName, CollectionDefinition } from '../entities/definitions/definition.ts'
 
 export interface ReadStores {
   catalog: Catalog

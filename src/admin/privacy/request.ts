@@ -2,12 +2,12 @@
 import type { Actor } from '../../catalog/actor.ts'
 import { appendRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
-import type { JobDocument } from '../../catalog/job-document.ts'
+import type { JobDocument } from '../../catalog/records/job-document.ts'
 import { debtOf } from '../../domain/bucket.ts'
 import { decimalText } from '../../domain/money.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
-import type { EntityStores } from '../entities/entity-request.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../entities/errors.ts'
+import type { EntityStores } from '../entities/requests/entity-request.ts'
 import { dateText } from '../entities/shown.ts'
 import { toOf } from '../entities/timeline/draft.ts'
 import { beginJob } from '../jobs/jobs.ts'
@@ -24,7 +24,7 @@ export interface ErasureRequest {
 
 /**
  * Begins the erasure, or gives the one that is under way. Throws `TargetError` where there is
- * nobody of this number, `RuleError` with the reason for a refusal, or what the stores throw.
+ * nobody of this number, `EntityRuleError` with the reason for a refusal, or what the stores throw.
  */
 export async function requestErasure(
   stores: ErasureStores,

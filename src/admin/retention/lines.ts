@@ -3,7 +3,7 @@
  * which takes in a batch and names its lines as pending in one write. Readers add these sums and
  * skip pending lines, so that a crash between the two writes changes nothing.
  */
-import type { LineDocument } from '../../catalog/documents.ts'
+import type { LineDocument } from '../../catalog/records/documents.ts'
 import {
   addCarried,
   addLine,
@@ -11,8 +11,8 @@ import {
   carriedId,
   carriedSums,
   emptySums,
-} from '../../catalog/line-sums.ts'
-import { isDuplicate } from '../../catalog/revisions.ts'
+} from '../../catalog/records/line-sums.ts'
+import { isDuplicate } from '../../catalog/revisions/revisions.ts'
 import { type Recording, watchRecording } from '../../ledger/recording.ts'
 import type { Removal } from './retention.ts'
 

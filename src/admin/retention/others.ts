@@ -1,5 +1,5 @@
 /** Imports and jobs that are done, and that nobody asks for any more. */
-import type { ImportProgressDocument } from '../../catalog/import-document.ts'
+import type { ImportProgressDocument } from '../../catalog/records/import-document.ts'
 import type { Removal } from './retention.ts'
 
 const BATCH = 100

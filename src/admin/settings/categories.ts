@@ -1,15 +1,15 @@
 /** The table of categories: what may be stored of each, who may read it, and what is not told. */
+
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { CompileError } from '../../catalog/errors.ts'
-import { EventsSchema } from '../../catalog/event-settings.ts'
-import { PermissionsSchema } from '../../catalog/permission-settings.ts'
-import { sealerOf } from '../../catalog/secret-keys.ts'
-import { SECURITY, SecuritySchema } from '../../catalog/security-settings.ts'
-import { checkAgainst } from '../../catalog/settings-schema.ts'
-import { storedDefaultTax, taxationOf } from '../../catalog/taxation-settings.ts'
+import { EventsSchema } from '../../catalog/settings/event-settings.ts'
+import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
+import { sealerOf } from '../../catalog/settings/secret-keys.ts'
+import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
+import { checkAgainst } from '../../catalog/settings/settings-schema.ts'
+import { storedDefaultTax, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
-import { isObject } from '../../rating/rule-fields.ts'
+import { FieldError, isObject } from '../../domain/fields.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import type { Categories, Category, FixedCategory, Verifying } from './category.ts'
 import { fieldCategories } from './field-categories.ts'
@@ -71,14 +71,14 @@ const PLAYS: Category = {
       const at = `plays.plays.${index}`
       const others = plays.slice(0, index)
       if (others.some((other) => other.name === name)) {
-        throw new CompileError(`${at}.name`, `'${name}' is there twice`)
+        throw new FieldError(`${at}.name`, `'${name}' is there twice`)
       }
       if (play.default !== true) continue
       if (play.enabled !== true) {
-        throw new CompileError(`${at}.default`, 'must not be true of one that is not enabled')
+        throw new FieldError(`${at}.default`, 'must not be true of one that is not enabled')
       }
       if (others.some((other) => other.default === true)) {
-        throw new CompileError(`${at}.default`, 'is true of another one already')
+        throw new FieldError(`${at}.default`, 'is true of another one already')
       }
     }
   },
@@ -116,7 +116,7 @@ async function refuseUnknownTax(
     return found !== null
   })
   if (isThere) return
-  throw new CompileError('taxation.default', `must be the key of a tax that holds now, is '${key}'`)
+  throw new FieldError('taxation.default', `must be the key of a tax that holds now, is '${key}'`)
 }
 
 function storedKeyOrNull(stored: unknown): string | null {
@@ -132,7 +132,7 @@ const SECURITY_CATEGORY: Category = {
   about: 'Sessions, passwords, lock-out, rate limits, OAuth, signatures and CORS.',
   readRole: 'admin',
   check(value) {
-    if (!isObject(value)) throw new CompileError('security', 'must be an object')
+    if (!isObject(value)) throw new FieldError('security', 'must be an object')
     // What is not stored has its default.
     checkAgainst(SecuritySchema, Value.Default(SecuritySchema, structuredClone(value)), 'security')
   },

@@ -1,6 +1,6 @@
 /** What there is to know of a category of the stored configuration. */
 import type { Catalog } from '../../catalog/connection.ts'
-import type { StoredCategory } from '../../catalog/stored-config.ts'
+import type { StoredCategory } from '../../catalog/settings/stored-config.ts'
 
 export interface Category {
   readonly name: StoredCategory
@@ -11,8 +11,8 @@ export interface Category {
   /** A list whose members have a name in this field: one can be set by itself. */
   readonly memberName?: string
   /**
-   * Refuses a value as it would be stored in the place of another. Throws `CompileError`, or
-   * `RuleError` of rating, with the path.
+   * Refuses a value as it would be stored in the place of another. Throws `FieldError`, or
+   * `EntityRuleError` of rating, with the path.
    */
   check(value: unknown, stored: unknown): void
   /** Refuses what only the store can tell. Rejects as `check`, or if MongoDB is away. */

@@ -1,10 +1,11 @@
 /** Writes a change of a category: checked, versioned, and audited. */
+
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { CompileError, ConfigConflictError } from '../../catalog/errors.ts'
-import { changeStoredConfig, readCategory } from '../../catalog/stored-config.ts'
-import { RuleError as RatingRuleError } from '../../rating/rule-error.ts'
+import { ConfigConflictError } from '../../catalog/errors.ts'
+import { changeStoredConfig, readCategory } from '../../catalog/settings/stored-config.ts'
+import { FieldError, FieldError as RatingRuleError } from '../../domain/fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import type { Categories, Category } from './category.ts'
@@ -103,7 +104,7 @@ export function inWords<T>(act: () => T): T {
     return act()
   } catch (error) {
     if (!(error instanceof RatingRuleError)) throw error
-    throw new CompileError(error.path, error.reason)
+    throw new FieldError(error.path, error.reason)
   }
 }
 

@@ -1,8 +1,7 @@
 /** What a call makes of the stored value of a category: pure, and called again if others write. */
-import { isEmpty } from '../../catalog/field.ts'
-import { isObject } from '../../rating/rule-fields.ts'
+import { isEmpty, isObject } from '../../domain/fields.ts'
 import { EntityRuleError, TargetError } from '../entities/errors.ts'
-import { refusedValue } from '../entities/request/json-limits.ts'
+import { refusedValue } from '../entities/requests/json-limits.ts'
 import type { Category } from './category.ts'
 import { valueAt, withoutValueAt, withValueAt } from './paths.ts'
 
@@ -15,7 +14,7 @@ export interface Edited {
 
 export type Edit = (stored: unknown, nowMs: number) => Edited
 
-/** Throws `RuleError` for data that cannot be stored. */
+/** Throws `EntityRuleError` for data that cannot be stored. */
 export function editOf(
   category: Category,
   type: 'set' | 'unset',
@@ -89,7 +88,7 @@ export function nameInData({ memberName }: Category, data: unknown): readonly st
   throw new EntityRuleError(`data.${memberName} is missing: it names what is unset`)
 }
 
-/** `version`: a value as history has it. Throws `RuleError` where that has none. */
+/** `version`: a value as history has it. Throws `EntityRuleError` where that has none. */
 export function restored(category: Category, version: unknown): Edit {
   const { name, special } = category
   if (special !== undefined) throw new EntityRuleError(`versions of ${name} cannot be restored`)

@@ -1,14 +1,13 @@
 /** The categories of configured fields: one of a collection, `subscribers` of two. */
 import { isDeepStrictEqual } from 'node:util'
-import { CompileError } from '../../catalog/errors.ts'
-import { entriesAt } from '../../catalog/field.ts'
 import {
   FIELD_CATEGORIES,
   type FieldCategory,
   type FieldSettings,
-} from '../../catalog/stored-config.ts'
-import type { CollectionDefinition } from '../entities/definition.ts'
+} from '../../catalog/settings/stored-config.ts'
+import { entriesAt, FieldError } from '../../domain/fields.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
+import type { CollectionDefinition } from '../entities/definitions/definition.ts'
 import { fieldsOf } from '../entities/fields/configured.ts'
 import type { Category } from './category.ts'
 import { valueAt, withValueAt } from './paths.ts'
@@ -53,7 +52,7 @@ function checkKeys(
       if (known.some((each) => path.every((step, index) => each[index] === step))) {
         walk(inside, path)
       } else if (!isDeepStrictEqual(valueAt(stored, path)?.value, inside)) {
-        throw new CompileError([category, ...path].join('.'), 'is not known')
+        throw new FieldError([category, ...path].join('.'), 'is not known')
       }
     }
   }

@@ -1,10 +1,10 @@
 /** The categories that are lists: file types, and network elements. */
-import { fileTypeDefaultsOf } from '../../catalog/file-types/defaults.ts'
-import { checkedFileType, pathOfFileType } from '../../catalog/file-types/installed.ts'
-import { checkPeers, nameOfPeer } from '../../catalog/peer-settings.ts'
+
+import { checkPeers, nameOfPeer } from '../../catalog/settings/peer-settings.ts'
 import type { Config } from '../../config/schema.ts'
-import { RuleError } from '../../rating/rule-error.ts'
-import { isObject, listAt } from '../../rating/rule-fields.ts'
+import { arrayAt, FieldError, isObject } from '../../domain/fields.ts'
+import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
+import { checkedFileType, pathOfFileType } from '../../file-types/installed.ts'
 import type { Category } from './category.ts'
 
 export function fileTypesCategory(config: Config): Category {
@@ -16,10 +16,10 @@ export function fileTypesCategory(config: Config): Category {
     memberName: 'file_type',
     check(value) {
       const names = new Set<string>()
-      for (const [index, document] of listAt(value, 'file_types').entries()) {
+      for (const [index, document] of arrayAt(value, 'file_types').entries()) {
         const path = pathOfFileType(document, index)
         const { name } = checkedFileType(document, defaults, path)
-        if (names.has(name)) throw new RuleError(`${path}.file_type`, `'${name}' is there twice`)
+        if (names.has(name)) throw new FieldError(`${path}.file_type`, `'${name}' is there twice`)
         names.add(name)
       }
     },
@@ -43,10 +43,10 @@ export const PEERS: Category = {
   },
   merged(value, stored) {
     const before: readonly unknown[] = Array.isArray(stored) ? stored : []
-    return listAt(value, 'peers').map((peer, index) => {
+    return arrayAt(value, 'peers').map((peer, index) => {
       if (!isObject(peer)) return peer
       if (Object.hasOwn(peer, 'keys')) {
-        throw new RuleError(`peers.${index}.keys`, "cannot be set here: use 'tollgate peer'")
+        throw new FieldError(`peers.${index}.keys`, "cannot be set here: use 'tollgate peer'")
       }
       const same = before.find((each) => nameOfPeer(each) === nameOfPeer(peer))
       const keys = isObject(same) ? same['keys'] : undefined

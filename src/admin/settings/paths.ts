@@ -2,16 +2,16 @@
  * Dotted paths into a stored value: keys of objects, and members of lists by position or by name.
  * Nothing that is given is changed.
  */
-import { isObject } from '../../rating/rule-fields.ts'
+import { isObject } from '../../domain/fields.ts'
 import { EntityRuleError } from '../entities/errors.ts'
-import { badFieldName } from '../entities/request/names.ts'
-import { toldName } from '../entities/request/problems.ts'
+import { badFieldName } from '../entities/requests/names.ts'
+import { toldName } from '../entities/requests/problems.ts'
 
 /** Of a member of a list, tried in this order. */
 const NAMES = ['name', 'key', 'field_name', 'file_type', 'event_code']
 const STEPS_MAX = 32
 
-/** The steps of a path; none if it is empty. Throws `RuleError` for a name that is not allowed. */
+/** The steps of a path; none if it is empty. Throws `EntityRuleError` for a name that is not allowed. */
 export function stepsOf(path: string): readonly string[] {
   if (path === '') return []
   const reason = badFieldName(path)
@@ -35,7 +35,7 @@ export function valueAt(value: unknown, steps: readonly string[]): { value: unkn
 
 /**
  * With another value at a path; objects on the way that are missing are made. `at`: the path so
- * far. Throws `RuleError` where the way ends.
+ * far. Throws `EntityRuleError` where the way ends.
  */
 export function withValueAt(
   value: unknown,

@@ -1,10 +1,10 @@
 /** The categories that hold secrets, which go in and never come out. */
-import { mergedAuth, shownAuth } from '../../catalog/auth-secrets.ts'
-import { checkAuthSettings } from '../../catalog/auth-settings.ts'
+
 import { shownClients, withClient, withoutClient } from '../../catalog/clients/client-changes.ts'
-import { CompileError } from '../../catalog/errors.ts'
-import type { Sealer } from '../../catalog/sealing.ts'
-import { isObject } from '../../rating/rule-fields.ts'
+import { mergedAuth, shownAuth } from '../../catalog/settings/auth-secrets.ts'
+import { checkAuthSettings } from '../../catalog/settings/auth-settings.ts'
+import type { Sealer } from '../../catalog/settings/sealing.ts'
+import { FieldError, isObject } from '../../domain/fields.ts'
 import type { Category } from './category.ts'
 
 export function secretCategories(sealer: Sealer, timeZone: string): readonly Category[] {
@@ -41,7 +41,7 @@ function clientsCategory(sealer: Sealer, timeZone: string): Category {
       unset(stored, data) {
         const { name, key } = isObject(data) ? data : {}
         const which = typeof name === 'string' ? { name } : typeof key === 'string' ? { key } : null
-        if (which === null) throw new CompileError('data', 'must have the name of a client, or key')
+        if (which === null) throw new FieldError('data', 'must have the name of a client, or key')
         return { value: withoutClient(stored, which, { sealer }).list, told: null }
       },
     },

@@ -1,8 +1,8 @@
 /** What a call of `/api/settings` asks for, from its parameters. */
 import { EntityRuleError, RequestError } from '../entities/errors.ts'
-import { parseJson } from '../entities/request/json-text.ts'
-import { toldName } from '../entities/request/problems.ts'
-import type { RawParameters } from '../entities/request/raw-parameters.ts'
+import { parseJson } from '../entities/requests/json-text.ts'
+import { toldName } from '../entities/requests/problems.ts'
+import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type { SettingAddress } from './settings.ts'
 
 export const READS = ['get', 'list', 'history'] as const
@@ -24,7 +24,7 @@ export function isWrite(action: SettingsAction): boolean {
 
 /**
  * `isJson`: the parameters came as a body of JSON, in which data are what they are; a text of a
- * form is JSON itself. Throws `RuleError`.
+ * form is JSON itself. Throws `EntityRuleError`.
  */
 export function settingsRequestOf(sent: RawParameters, isJson: boolean): SettingsRequest {
   const action = textOf(sent, 'action') || 'get'

@@ -1,14 +1,15 @@
 /** Reads and changes the stored configuration, by category and path. */
+
 import type { Actor } from '../../catalog/actor.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import {
   type ConfigVersion,
   readConfigVersion,
   readConfigVersions,
-} from '../../catalog/config-history.ts'
-import type { Catalog } from '../../catalog/connection.ts'
-import { CompileError } from '../../catalog/errors.ts'
-import { readCategory } from '../../catalog/stored-config.ts'
+} from '../../catalog/settings/config-history.ts'
+import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { nearest } from '../../config/nearest.ts'
+import { FieldError } from '../../domain/fields.ts'
 import { EntityRuleError, TargetError } from '../entities/errors.ts'
 import type { Categories, Category, FixedCategory } from './category.ts'
 import { inWords, type ReadSetting, type SettingsDeps, writeChange } from './change.ts'
@@ -33,7 +34,7 @@ export interface ListedCategory {
 }
 
 /**
- * Each rejects with `RuleError`, `TargetError` or `CompileError` that names what is wrong, and with
+ * Each rejects with `EntityRuleError`, `TargetError` or `FieldError` that names what is wrong, and with
  * `CatalogUnavailableError`.
  */
 export interface Settings {
@@ -111,7 +112,7 @@ function listOf({ stored, fixed }: Categories): ListedCategory[] {
 
 const NAME_LENGTH_MAX = 64
 
-/** Throws `RuleError` for a category that is not there, or cannot be changed. */
+/** Throws `EntityRuleError` for a category that is not there, or cannot be changed. */
 function changeable({ stored, fixed }: Categories, address: SettingAddress): Category {
   const name = nameOf(address)
   const category = stored.get(name)
@@ -161,7 +162,7 @@ function effectiveOrNot(make: () => unknown): unknown {
   try {
     return inWords(make)
   } catch (error) {
-    if (error instanceof CompileError) return null
+    if (error instanceof FieldError) return null
     throw error
   }
 }

@@ -9,7 +9,7 @@ import { MongoBulkWriteError } from 'mongodb'
 import { monotonicMs } from '../../runtime/clock.ts'
 import type { Catalog } from '../connection.ts'
 import { CatalogUnavailableError } from '../errors.ts'
-import { isDuplicate } from '../revisions.ts'
+import { isDuplicate } from '../revisions/revisions.ts'
 import type { AuditDocument } from './audit-document.ts'
 import { CHAIN_BEGIN, type ChainEnd, chained } from './chain.ts'
 

@@ -1,7 +1,7 @@
 /** Documents of records, cut where they are too large. */
-import { BSON } from 'mongodb'
 
-type Fields = Readonly<Record<string, unknown>>
+import { BSON } from 'mongodb'
+import type { Fields } from '../../domain/fields.ts'
 
 /** A record has two documents: it stays below 256 KiB. */
 const DOCUMENT_BYTES_MAX = 120 * 1024

@@ -4,8 +4,10 @@
  * ...), so that a value can be erased later: its commitment stays, its salt goes, and the hash of
  * the record is still the same.
  */
+
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { BSON } from 'mongodb'
+import type { Fields } from '../../domain/fields.ts'
 import type { AuditDocument } from './audit-document.ts'
 
 /** Where a record stands in the chain. */
@@ -38,8 +40,6 @@ export const ERASED = '(erased)'
 
 const FORMAT = 'tollgate-audit-1'
 const SALT_BYTES = 16
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** A value that is committed to by itself: a field, or a member of one of `NESTED`. */
 interface Leaf {

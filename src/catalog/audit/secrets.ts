@@ -1,6 +1,5 @@
 /** What no record may hold: the one list of it. */
-
-type Fields = Readonly<Record<string, unknown>>
+import type { Fields } from '../../domain/fields.ts'
 
 /** In place of a secret; the second one where it is another than before. */
 export const SECRET = '(secret)'

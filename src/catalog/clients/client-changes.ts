@@ -1,12 +1,13 @@
 /**
  * Changes of the stored list of clients, for `writeStoredConfig`: what they are given stays as it
- * is. Each throws `CompileError` for what cannot be done.
+ * is. Each throws `FieldError` for what cannot be done.
  */
+
 import { randomBytes } from 'node:crypto'
+import { FieldError } from '../../domain/fields.ts'
 import { parseInstant } from '../../domain/time.ts'
 import type { Catalog } from '../connection.ts'
-import { CompileError } from '../errors.ts'
-import type { Sealer } from '../sealing.ts'
+import type { Sealer } from '../settings/sealing.ts'
 import {
   CLIENTS_CATEGORY,
   DEFAULT_GRANTS,
@@ -87,7 +88,7 @@ export function withoutClient(
       : hashOfClient(each, sealer) === hashOfKey(which.key),
   )
   if (index < 0) {
-    throw new CompileError('', 'name' in which ? unknown(which.name) : 'no client has that key')
+    throw new FieldError('', 'name' in which ? unknown(which.name) : 'no client has that key')
   }
   return { list: list.toSpliced(index, 1) }
 }
@@ -96,7 +97,7 @@ export function withoutClient(
 export function withNewKey(value: unknown, name: string, change: ClientChange): ChangedClients {
   const list = listOf(value)
   const index = list.findIndex((each) => nameOfClient(each) === name)
-  if (index < 0) throw new CompileError('', unknown(name))
+  if (index < 0) throw new FieldError('', unknown(name))
   const old = storedClient(list[index], `${CLIENTS_CATEGORY}.${index}`)
   const secret = newKey(change)
   const { key, crc: _, ...others } = old
@@ -130,7 +131,7 @@ function merged(
   const from = asked.from === undefined ? old?.from : timeAt(asked.from, 'from', timeZone)
   const to = asked.to === undefined ? old?.to : timeAt(asked.to, 'to', timeZone)
   if (from !== undefined && to !== undefined && from >= to) {
-    throw new CompileError('to', 'must be later than from')
+    throw new FieldError('to', 'must be later than from')
   }
   const disabled = asked.disabled ?? old?.disabled ?? false
   const made = old ?? { created_at: new Date(nowMs).toISOString(), created_by: by }
@@ -155,7 +156,7 @@ function checkKeyIsNew(list: readonly unknown[], name: string, key: string, seal
   const taken = list.some((each) => {
     return nameOfClient(each) !== name && hashOfClient(each, sealer) === hash
   })
-  if (taken) throw new CompileError('key', 'is that of another client')
+  if (taken) throw new FieldError('key', 'is that of another client')
 }
 
 type StoredKey = Pick<StoredClient, 'hash' | 'key'>
@@ -169,7 +170,7 @@ function keptKey(old: StoredClient | null, maySign: boolean, sealer: Sealer): St
   const hash = old === null ? null : hashOfClient(old, sealer)
   const sealed = old?.key
   if (maySign && sealed === undefined) {
-    throw new CompileError('signature', 'needs another key: of this one only a hash is stored')
+    throw new FieldError('signature', 'needs another key: of this one only a hash is stored')
   }
   return { ...(hash !== null && { hash }), ...(maySign && sealed !== undefined && { key: sealed }) }
 }
@@ -181,13 +182,13 @@ function newKey({ random = randomBytes }: ClientChange): string {
 function timeAt(text: string | null, path: string, timeZone: string): string | undefined {
   if (text === null || text === '') return undefined
   const atMs = parseInstant(text, timeZone)
-  if (atMs === null) throw new CompileError(path, 'must be a date, as in 2030-01-31 or ISO 8601')
+  if (atMs === null) throw new FieldError(path, 'must be a date, as in 2030-01-31 or ISO 8601')
   return new Date(atMs).toISOString()
 }
 
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value
-  throw new CompileError(CLIENTS_CATEGORY, 'is stored as no list: it must be mended first')
+  throw new FieldError(CLIENTS_CATEGORY, 'is stored as no list: it must be mended first')
 }
 
 function unknown(name: string): string {

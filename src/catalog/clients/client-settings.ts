@@ -1,7 +1,8 @@
 /** Clients as they are stored, and what may be asked of one (spec/entity-api.md 5.3, 5.4). */
+
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { CompileError } from '../errors.ts'
+import { FieldError } from '../../domain/fields.ts'
 
 /** Category of the stored configuration. */
 export const CLIENTS_CATEGORY = 'shared_secret'
@@ -88,16 +89,16 @@ const REASONS: Readonly<Record<string, string>> = {
   disabled: 'must be true or false',
 }
 
-/** Throws `CompileError` with a path that begins with `path`; it quotes no value. */
+/** Throws `FieldError` with a path that begins with `path`; it quotes no value. */
 export function storedClient(value: unknown, path: string): StoredClient {
   const client = checked(StoredSchema, value, path)
   if (client.hash === undefined && client.key === undefined) {
-    throw new CompileError(`${path}.hash`, 'is missing')
+    throw new FieldError(`${path}.hash`, 'is missing')
   }
   return client
 }
 
-/** Throws `CompileError` that names the field. */
+/** Throws `FieldError` that names the field. */
 export function givenClient(value: unknown): GivenClient {
   return checked(GivenClientSchema, value, '')
 }
@@ -108,7 +109,7 @@ function checked<T extends TSchema>(schema: T, value: unknown, path: string): St
   const fields = problem.path.slice(1).split('/')
   const at = [path, ...fields].filter((step) => step !== '').join('.')
   const [field = ''] = fields
-  if (problem.message === 'Expected required property') throw new CompileError(at, 'is missing')
-  if (problem.message === 'Unexpected property') throw new CompileError(at, 'is not known')
-  throw new CompileError(at, REASONS[field] ?? 'has a value that cannot be used')
+  if (problem.message === 'Expected required property') throw new FieldError(at, 'is missing')
+  if (problem.message === 'Unexpected property') throw new FieldError(at, 'is not known')
+  throw new FieldError(at, REASONS[field] ?? 'has a value that cannot be used')
 }

@@ -2,8 +2,8 @@
 import type { Logger } from '../../runtime/log.ts'
 import type { Catalog } from '../connection.ts'
 import { createPoller, type Poller } from '../poller.ts'
-import type { Sealer } from '../sealing.ts'
-import { SECURITY } from '../security-settings.ts'
+import type { Sealer } from '../settings/sealing.ts'
+import { SECURITY } from '../settings/security-settings.ts'
 import { CLIENTS_CATEGORY } from './client-settings.ts'
 import { type ApiClients, compileClients } from './clients.ts'
 

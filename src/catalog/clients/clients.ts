@@ -1,8 +1,9 @@
 /** The clients that may use the control plane, ready for use at every request. */
+
 import { createHash } from 'node:crypto'
-import type { StoredSetting } from '../current-settings.ts'
-import { CompileError } from '../errors.ts'
-import { type Sealer, sealedWith } from '../sealing.ts'
+import { FieldError } from '../../domain/fields.ts'
+import type { StoredSetting } from '../settings/current-settings.ts'
+import { type Sealer, sealedWith } from '../settings/sealing.ts'
 import {
   CLIENTS_CATEGORY,
   type ClientGrant,
@@ -106,11 +107,11 @@ export function usableClients(value: unknown): {
     try {
       const settings = storedClient(each, path)
       if (used.some((other) => other.settings.name === settings.name)) {
-        throw new CompileError(`${path}.name`, `'${settings.name}' is there twice`)
+        throw new FieldError(`${path}.name`, `'${settings.name}' is there twice`)
       }
       used.push({ settings, path })
     } catch (error) {
-      if (!(error instanceof CompileError)) throw error
+      if (!(error instanceof FieldError)) throw error
       const { path: at, reason } = error
       skipped.push({ what: 'client', name: nameOfClient(each), path: at, reason })
     }

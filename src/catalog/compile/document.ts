@@ -1,9 +1,8 @@
 /** What compiling any entity begins with. */
 import type { Facts, Revision } from '../../domain/catalogue.ts'
+import { entriesAt, FieldError } from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import type { Stored } from '../entities/entity.ts'
-import { CompileError } from '../errors.ts'
-import { entriesAt } from '../field.ts'
 
 /** A document as it comes from the store: nothing is known but where it is. */
 export type RawDocument = Stored & Record<string, unknown>
@@ -25,7 +24,7 @@ export const WRITTEN: CompileOptions = { isStrict: true, unitDigits: 0 }
 export function revisionOf(document: Stored & { from: Date; to: Date }): Revision {
   const fromMs = document.from.getTime()
   const toMs = Math.min(document.to.getTime(), FOREVER_MS)
-  if (!(toMs > fromMs)) throw new CompileError('to', 'must be after from')
+  if (!(toMs > fromMs)) throw new FieldError('to', 'must be after from')
   return { id: `${document._id.toHexString()}.${document.rev ?? 0}`, fromMs, toMs }
 }
 
@@ -34,7 +33,7 @@ export function revisionOf(document: Stored & { from: Date; to: Date }): Revisio
  */
 export function checkUsageType(usaget: string, path: string): void {
   if (!/^[A-Za-z0-9_-]+$/.test(usaget)) {
-    throw new CompileError(path, 'must be named with letters, digits, _ and - only')
+    throw new FieldError(path, 'must be named with letters, digits, _ and - only')
   }
 }
 

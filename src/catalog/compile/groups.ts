@@ -2,19 +2,19 @@
 
 import type { IncludedGroup } from '../../domain/catalogue.ts'
 import { UNLIMITED_TOTAL } from '../../domain/counters.ts'
-import { toScale } from '../../domain/money.ts'
-import { CompileError } from '../errors.ts'
 import {
   amountAt,
   booleanAt,
   entriesAt,
+  FieldError,
   type Fields,
   isEmpty,
   knownKeys,
   microsAt,
   objectAt,
   textsAt,
-} from '../field.ts'
+} from '../../domain/fields.ts'
+import { toScale } from '../../domain/money.ts'
 import { type CompileOptions, checkUsageType } from './document.ts'
 import { patternAt } from './pattern.ts'
 
@@ -72,7 +72,7 @@ function oldGroups(
 ): IncludedGroup[] {
   const amounts = Object.entries(group).filter(([key]) => !RULE_KEYS.includes(key))
   if (amounts.length === 0 || group['usage_types'] !== undefined) {
-    throw new CompileError(path, 'must have a value or a cost')
+    throw new FieldError(path, 'must have a value or a cost')
   }
   return amounts.map(([usaget, value]) => {
     const at = `${path}.${usaget}`
@@ -117,7 +117,7 @@ function usagetsOf(group: Fields, path: string): ReadonlySet<string> {
 function totalAt(value: unknown, path: string, { unitDigits }: CompileOptions): number {
   if (isUnlimited(value)) return UNLIMITED_TOTAL
   const total = toScale(amountAt(value, path), unitDigits)
-  if (total === null) throw new CompileError(path, 'must be a whole number of units, or UNLIMITED')
+  if (total === null) throw new FieldError(path, 'must be a whole number of units, or UNLIMITED')
   return withinTotal(total, path)
 }
 
@@ -129,6 +129,6 @@ function isUnlimited(value: unknown): boolean {
 const TOTAL_MAX = 2 ** 50
 
 function withinTotal(total: number, path: string): number {
-  if (total > TOTAL_MAX) throw new CompileError(path, 'is too large: above 2^50; is it UNLIMITED?')
+  if (total > TOTAL_MAX) throw new FieldError(path, 'is too large: above 2^50; is it UNLIMITED?')
   return total
 }

@@ -1,9 +1,9 @@
-/** Plans and services (spec/entity-api.md 4.3, 4.4). Pure; throws `CompileError` with the path. */
+/** Plans and services (spec/entity-api.md 4.3, 4.4). Pure; throws `FieldError` with the path. */
 import type { Offer, PlanRevision, ServiceRevision } from '../../domain/catalogue.ts'
+import { entriesAt, isEmpty, objectAt, textsAt } from '../../domain/fields.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type PlanDocument, PlanSchema } from '../entities/plan.ts'
 import { type ServiceDocument, ServiceSchema } from '../entities/service.ts'
-import { entriesAt, isEmpty, objectAt, textsAt } from '../field.ts'
 import { type CompileOptions, factsOf, type RawDocument, revisionOf, STORED } from './document.ts'
 import { compileGroups } from './groups.ts'
 import { serviceTermsAt } from './period.ts'

@@ -1,16 +1,16 @@
 /** `overrides` of subscribers and accounts (interface.md 2.3, spec/action-api.md 5.6). */
 import type { Condition, Override } from '../../domain/catalogue.ts'
-import { CompileError } from '../errors.ts'
 import {
   arrayAt,
   choiceAt,
+  FieldError,
   type Fields,
   isEmpty,
   objectAt,
   textAt,
   textsAt,
   wholeAt,
-} from '../field.ts'
+} from '../../domain/fields.ts'
 import type { CompileOptions } from './document.ts'
 import { groupsOf } from './offer.ts'
 import { patternAt } from './pattern.ts'
@@ -47,7 +47,7 @@ function compileOverride(
   const { rates, include, disallowed_rates: disallowed, price } = value
   const dotted = Object.keys(value).find((name) => name.includes('.'))
   if (dotted !== undefined) {
-    throw new CompileError(`${at}.${dotted}`, 'must be a whole field, not a path into one')
+    throw new FieldError(`${at}.${dotted}`, 'must be a whole field, not a path into one')
   }
   if (price !== undefined) checkCyclePrices(price, `${at}.price`)
   return {
@@ -79,7 +79,7 @@ function conditionsAt(value: unknown, path: string): readonly Condition[] {
 
 /** As it is; the expression of `regex` compiled. */
 function valueAt(op: Condition['op'], value: unknown, path: string): unknown {
-  if (value === undefined && op !== 'exists') throw new CompileError(path, 'is missing')
+  if (value === undefined && op !== 'exists') throw new FieldError(path, 'is missing')
   if (op === 'in' || op === 'nin') arrayAt(value, path)
   if (op !== 'regex') return value
   return patternAt(textAt(value, path), path)

@@ -1,8 +1,7 @@
 /** How long a service is held, and its counters count (spec/entity-api.md 3.2, 4.4). */
 import type { ServicePeriod, ServiceTerms } from '../../domain/catalogue.ts'
+import { amountAt, decimalOf, FieldError, type Fields, isUnset } from '../../domain/fields.ts'
 import type { ExactDecimal } from '../../domain/money.ts'
-import { CompileError } from '../errors.ts'
-import { amountAt, decimalOf, type Fields, isUnset } from '../field.ts'
 
 const TEXT = /^(tomorrow)?((?:\s*\+?\s*\d{1,5}\s+[a-z]+)*)$/i
 const STEP = /(\d+)\s+([a-z]+?)s?(?=\s|\+|$)/gi
@@ -15,7 +14,7 @@ const STEPS: Readonly<Record<string, (count: number) => Partial<ServicePeriod>>>
   year: (count) => ({ months: 12 * count }),
 }
 
-/** Terms of a service document. Throws `CompileError`; `path` leads to the document. */
+/** Terms of a service document. Throws `FieldError`; `path` leads to the document. */
 export function serviceTermsAt(service: Fields, path = ''): ServiceTerms {
   return {
     period: periodAt(service['balance_period'], `${path}balance_period`),
@@ -34,7 +33,7 @@ function limitMonthsAt({ limit_cycles: limit, price }: Fields, path: string): nu
   const months = Math.ceil(Number(given.digits) / 10 ** given.scale)
   if (months > 0) return months <= MONTHS_MAX ? months : null
   if (isUnset(limit)) return null
-  throw new CompileError(`${path}limit_cycles`, `must be above 0, is ${limit}`)
+  throw new FieldError(`${path}limit_cycles`, `must be above 0, is ${limit}`)
 }
 
 /** The highest `to` of the prices; null if one has no end, or cannot be read. */
@@ -77,7 +76,7 @@ export function periodAt(value: unknown, path: string): ServicePeriod | null {
 }
 
 function refuse(path: string): never {
-  throw new CompileError(
+  throw new FieldError(
     path,
     "must be 'default' or a time such as '+2 weeks', '+1 month' or 'tomorrow +6 days'",
   )

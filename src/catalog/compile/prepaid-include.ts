@@ -1,9 +1,9 @@
 /** Prepaid includes (spec/entity-api.md 4.9, spec/realtime.md 6.3). Pure. */
 import type { BucketKind } from '../../domain/bucket.ts'
 import type { PrepaidInclude } from '../../domain/catalogue.ts'
+import { entriesAt, textsAt } from '../../domain/fields.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type PrepaidIncludeDocument, PrepaidIncludeSchema } from '../entities/prepaid-include.ts'
-import { entriesAt, textsAt } from '../field.ts'
 import { checkUsageType, type RawDocument, revisionOf } from './document.ts'
 
 const KIND_OF_CHARGING: Readonly<Record<PrepaidIncludeDocument['charging_by'], BucketKind>> = {
@@ -12,7 +12,7 @@ const KIND_OF_CHARGING: Readonly<Record<PrepaidIncludeDocument['charging_by'], B
   total_cost: 'totalCost',
 }
 
-/** Throws `CompileError` with the path of the field that cannot be used. */
+/** Throws `FieldError` with the path of the field that cannot be used. */
 export function compilePrepaidInclude(document: RawDocument): PrepaidInclude {
   checkSchema(PrepaidIncludeSchema, document)
   const include = document as RawDocument & PrepaidIncludeDocument

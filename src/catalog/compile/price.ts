@@ -1,17 +1,17 @@
 /** Prices as rates, plans and services hold them: plain, by time, or a part of another one. */
 import type { PriceOverride, PriceOverrides, PriceSet, TimeBand } from '../../domain/catalogue.ts'
-import { toScale } from '../../domain/money.ts'
-import { CompileError } from '../errors.ts'
 import {
   amountAt,
   arrayAt,
   entriesAt,
+  FieldError,
   type Fields,
   knownKeys,
   objectAt,
   textAt,
   wholeAt,
-} from '../field.ts'
+} from '../../domain/fields.ts'
+import { toScale } from '../../domain/money.ts'
 import { type CompileOptions, checkUsageType } from './document.ts'
 import { createInterned } from './interned.ts'
 import { compileTariff, NO_TERMS, type PriceContext } from './tariff.ts'
@@ -30,7 +30,7 @@ export function compilePrice(document: unknown, path: string, context: PriceCont
 
 function compilePriceSet(price: Fields, path: string, context: PriceContext): PriceSet {
   if (price['percentage'] !== undefined) {
-    throw new CompileError(`${path}.percentage`, 'is for prices that replace another one')
+    throw new FieldError(`${path}.percentage`, 'is for prices that replace another one')
   }
   knownKeys(price, path, PRICE_KEYS)
   const tariff = compileTariff(price, path, context)
@@ -40,7 +40,7 @@ function compilePriceSet(price: Fields, path: string, context: PriceContext): Pr
     const at = `${path}.bands.${index}`
     const band = compileBand(objectAt(entry, at), at, price, context)
     if (bands.some(({ name }) => name === band.name)) {
-      throw new CompileError(`${at}.name`, `is there twice: '${band.name}'`)
+      throw new FieldError(`${at}.name`, `is there twice: '${band.name}'`)
     }
     bands.push(band)
   }
@@ -56,7 +56,7 @@ function compileBand(
   knownKeys(band, path, BAND_KEYS)
   const fromSecond = secondAt(band['from'], `${path}.from`, 0)
   const toSecond = secondAt(band['to'], `${path}.to`, DAY_SECONDS)
-  if (fromSecond === toSecond) throw new CompileError(`${path}.to`, 'must differ from from')
+  if (fromSecond === toSecond) throw new FieldError(`${path}.to`, 'must differ from from')
   const inherited = {
     ...(access !== undefined && { access }),
     ...(minimum_charge !== undefined && { minimum_charge }),
@@ -76,7 +76,7 @@ function daysAt(value: unknown, path: string): number[] {
   return arrayAt(value, path).map((day, index) => {
     const at = `${path}.${index}`
     const number = wholeAt(day, at, 1)
-    if (number > 7) throw new CompileError(at, 'must be a day from 1 (Monday) to 7')
+    if (number > 7) throw new FieldError(at, 'must be a day from 1 (Monday) to 7')
     return number
   })
 }
@@ -87,7 +87,7 @@ function datesAt(value: unknown, path: string): string[] {
   if (value === undefined) return []
   return arrayAt(value, path).map((entry, index) => {
     const date = textAt(entry, `${path}.${index}`)
-    if (!isDate(date)) throw new CompileError(`${path}.${index}`, 'must be YYYY-MM-DD or MM-DD')
+    if (!isDate(date)) throw new FieldError(`${path}.${index}`, 'must be YYYY-MM-DD or MM-DD')
     return date
   })
 }
@@ -109,7 +109,7 @@ function secondAt(value: unknown, path: string, ifAbsent: number): number {
   const [, hour = 0, minute = 0, second = 0] = match ?? []
   const seconds = Number(hour) * 3600 + Number(minute) * 60 + Number(second)
   if (match === null || seconds > DAY_SECONDS) {
-    throw new CompileError(path, 'must be a time of day as HH:MM or HH:MM:SS')
+    throw new FieldError(path, 'must be a time of day as HH:MM or HH:MM:SS')
   }
   return seconds
 }
@@ -149,10 +149,7 @@ export function percentageAt(price: Fields, path: string) {
   const part = amountAt(price['percentage'], at)
   const factor = toScale(part, part.scale)
   if (part.scale > FACTOR_DIGITS_MAX || factor === null || factor > FACTOR_MAX * 10 ** part.scale) {
-    throw new CompileError(
-      at,
-      `must be at most 10^6 and have at most ${FACTOR_DIGITS_MAX} decimals`,
-    )
+    throw new FieldError(at, `must be at most 10^6 and have at most ${FACTOR_DIGITS_MAX} decimals`)
   }
   return { factor, factorDigits: part.scale }
 }

@@ -1,11 +1,20 @@
 /** Subscribers and accounts (spec/entity-api.md 4.1, 4.2; interface.md 2.2 to 2.5). Pure. */
 import type { AccountProfile, HeldService, SubscriberProfile } from '../../domain/catalogue.ts'
+import {
+  arrayAt,
+  dateAt,
+  FieldError,
+  isEmpty,
+  isUnset,
+  microsAt,
+  objectAt,
+  textAt,
+  wholeAt,
+} from '../../domain/fields.ts'
 import { FOREVER_MS, localTime } from '../../domain/time.ts'
 import { type AccountDocument, AccountSchema } from '../entities/account.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type SubscriberDocument, SubscriberSchema } from '../entities/subscriber.ts'
-import { CompileError } from '../errors.ts'
-import { arrayAt, dateAt, isEmpty, isUnset, microsAt, objectAt, textAt, wholeAt } from '../field.ts'
 import { type RawDocument, revisionOf, STORED } from './document.ts'
 import { createInterned } from './interned.ts'
 import { overridesAt } from './overrides.ts'
@@ -14,7 +23,7 @@ import { overridesAt } from './overrides.ts'
 const NO_SERVICES: readonly HeldService[] = []
 const planNames = createInterned<string>(10_000)
 
-/** The profile without what the account adds. Throws `CompileError` with the path of the field. */
+/** The profile without what the account adds. Throws `FieldError` with the path of the field. */
 export function compileSubscriber(document: RawDocument, options = STORED): SubscriberProfile {
   checkSchema(SubscriberSchema, document)
   const subscriber = document as RawDocument & SubscriberDocument
@@ -43,7 +52,7 @@ export function compileSubscriber(document: RawDocument, options = STORED): Subs
   }
 }
 
-/** Throws `CompileError` with the path of the field. */
+/** Throws `FieldError` with the path of the field. */
 export function compileAccount(document: RawDocument, options = STORED): AccountProfile {
   checkSchema(AccountSchema, document)
   const account = document as RawDocument & AccountDocument
@@ -119,13 +128,13 @@ function limitAt(value: unknown): number | null {
 
 const knownZones = new Set<string>([''])
 
-/** Empty for none. Throws `CompileError`. */
+/** Empty for none. Throws `FieldError`. */
 export function zoneAt(zone: string | undefined, path: string): string {
   if (zone === undefined || knownZones.has(zone)) return zone ?? ''
   try {
     localTime(zone, 0)
   } catch {
-    throw new CompileError(path, `must be a time zone of the IANA database, is '${zone}'`)
+    throw new FieldError(path, `must be a time zone of the IANA database, is '${zone}'`)
   }
   knownZones.add(zone)
   return zone

@@ -1,4 +1,4 @@
-/** Rates (spec/entity-api.md 4.5). Pure; throws `CompileError` with the path of the field. */
+/** Rates (spec/entity-api.md 4.5). Pure; throws `FieldError` with the path of the field. */
 import {
   type PriceSet,
   type RateRevision,
@@ -6,11 +6,18 @@ import {
   RETAIL,
   type TaxHint,
 } from '../../domain/catalogue.ts'
+import {
+  arrayAt,
+  choiceAt,
+  FieldError,
+  type Fields,
+  isEmpty,
+  objectAt,
+  textAt,
+} from '../../domain/fields.ts'
 import { scaledTariff } from '../../domain/tariff-terms.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type PricesDocument, type RateDocument, RateSchema } from '../entities/rate.ts'
-import { CompileError } from '../errors.ts'
-import { arrayAt, choiceAt, type Fields, isEmpty, objectAt, textAt } from '../field.ts'
 import { checkUsageType, paramsOf, type RawDocument, revisionOf, STORED } from './document.ts'
 import { createInterned } from './interned.ts'
 import { compilePrice, percentageAt } from './price.ts'
@@ -63,7 +70,7 @@ function compileUsages(
     checkUsageType(usaget, path)
     usages.set(usaget, compileUsage(prices, path, context))
   }
-  if (usages.size === 0) throw new CompileError('rates', 'must have at least one usage type')
+  if (usages.size === 0) throw new FieldError('rates', 'must have at least one usage type')
   return usages
 }
 
@@ -76,7 +83,7 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
     // Caps of a single grant stand beside the prices and are no plans (spec/realtime.md 4.5).
     if (name.startsWith('prepaid_granted_')) {
       if (isEmpty(value)) continue
-      throw new CompileError(at, 'is not supported yet')
+      throw new FieldError(at, 'is not supported yet')
     }
     const price = objectAt(value, at)
     const isPart = price['percentage'] !== undefined
@@ -84,14 +91,14 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
   }
   // A price of a plan or service alone may be meant; what is written has to say so.
   if (context.isStrict && base === null && plans.size === 0) {
-    throw new CompileError(path, 'must have a price: BASE or a plan')
+    throw new FieldError(path, 'must have a price: BASE or a plan')
   }
   return { base, plans }
 }
 
 function partOf(base: PriceSet | null, price: Fields, path: string): PriceSet {
   const { factor, factorDigits } = percentageAt(price, path)
-  if (base === null) throw new CompileError(`${path}.percentage`, 'has no BASE to be a part of')
+  if (base === null) throw new FieldError(`${path}.percentage`, 'has no BASE to be a part of')
   return {
     tariff: scaledTariff(base.tariff, factor, factorDigits),
     bands: base.bands.map((band) => ({

@@ -2,19 +2,19 @@
  * What plans and services cost by themselves, cycle after cycle (spec/entity-api.md 4.3, 4.4).
  * Nothing of it is charged with usage: it is checked when it is written.
  */
-import { CompileError } from '../errors.ts'
 import {
   amountAt,
   arrayAt,
   choiceAt,
+  FieldError,
   type Fields,
   isEmpty,
   isUnset,
   objectAt,
   wholeAt,
-} from '../field.ts'
+} from '../../domain/fields.ts'
 
-/** `price` and `recurrence`. Throws `CompileError` with the path of the field. */
+/** `price` and `recurrence`. Throws `FieldError` with the path of the field. */
 export function checkRecurring(document: Fields): void {
   const { price, recurrence } = document
   if (!isEmpty(price)) checkCyclePrices(price, 'price')
@@ -29,7 +29,7 @@ export function checkCyclePrices(value: unknown, path: string): void {
     const from = cyclesAt(price['from'], `${at}.from`)
     const isEndless = price['to'] === 'UNLIMITED'
     const to = isEndless ? Number.POSITIVE_INFINITY : cyclesAt(price['to'], `${at}.to`)
-    if (to <= from) throw new CompileError(`${at}.to`, `must be above from (${from}), is ${to}`)
+    if (to <= from) throw new FieldError(`${at}.to`, `must be above from (${from}), is ${to}`)
     amountAt(price['price'], `${at}.price`)
   }
 }
@@ -47,6 +47,6 @@ function checkRecurrence({ periodicity, frequency, start }: Fields): void {
   if (!isUnset(periodicity)) choiceAt(periodicity, 'recurrence.periodicity', PERIODICITIES)
   if (!isUnset(frequency)) wholeAt(frequency, 'recurrence.frequency', 1)
   if (!isUnset(start) && wholeAt(start, 'recurrence.start', 1) > 12) {
-    throw new CompileError('recurrence.start', 'must be a month from 1 to 12')
+    throw new FieldError('recurrence.start', 'must be a month from 1 to 12')
   }
 }

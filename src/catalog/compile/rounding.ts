@@ -1,8 +1,7 @@
 /** `rounding_rules` of a rate, plan or service (spec/entity-api.md 3.0, spec/action-api.md 5.8). */
 import type { RoundingRules } from '../../domain/catalogue.ts'
+import { choiceAt, FieldError, isEmpty, isUnset, objectAt, wholeAt } from '../../domain/fields.ts'
 import { MICROS_DIGITS } from '../../domain/money.ts'
-import { CompileError } from '../errors.ts'
-import { choiceAt, isEmpty, isUnset, objectAt, wholeAt } from '../field.ts'
 
 const DECIMALS_MAX = 10
 
@@ -17,7 +16,7 @@ export function roundingAt(value: unknown, path: string): RoundingRules | null {
   const given = rules['rounding_decimals']
   const decimals = isUnset(given) ? 2 : wholeAt(given, at, 0)
   if (decimals > DECIMALS_MAX) {
-    throw new CompileError(at, `must be an integer from 0 to ${DECIMALS_MAX}`)
+    throw new FieldError(at, `must be an integer from 0 to ${DECIMALS_MAX}`)
   }
   return { mode: type, decimals, stage }
 }
@@ -29,7 +28,7 @@ export function roundingAt(value: unknown, path: string): RoundingRules | null {
 export function usageRoundingAt(value: unknown, path: string): RoundingRules | null {
   const rules = roundingAt(value, path)
   if (rules === null || rules.stage === 'after_tax' || rules.decimals <= MICROS_DIGITS) return rules
-  throw new CompileError(
+  throw new FieldError(
     `${path}.rounding_decimals`,
     `must be at most ${MICROS_DIGITS} with before_tax, is ${rules.decimals}: balances pay ` +
       'millionths; use after_tax for the final charge',

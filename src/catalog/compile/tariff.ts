@@ -2,19 +2,20 @@
  * The price of one usage type, from its document to integers (design.md §1, spec/entity-api.md
  * 4.5).
  */
-import { type ExactDecimal, MICROS_DIGITS, toScale } from '../../domain/money.ts'
-import { type Tariff, type Tier, UNLIMITED } from '../../domain/tariff.ts'
-import { PLAIN_TERMS, priceRounding, type RateTerms, withTerms } from '../../domain/tariff-terms.ts'
-import { CompileError } from '../errors.ts'
+
 import {
   amountAt,
   arrayAt,
   atMostDecimals,
   decimalOf,
+  FieldError,
   type Fields,
   knownKeys,
   objectAt,
-} from '../field.ts'
+} from '../../domain/fields.ts'
+import { type ExactDecimal, MICROS_DIGITS, toScale } from '../../domain/money.ts'
+import { type Tariff, type Tier, UNLIMITED } from '../../domain/tariff.ts'
+import { PLAIN_TERMS, priceRounding, type RateTerms, withTerms } from '../../domain/tariff-terms.ts'
 import type { CompileOptions } from './document.ts'
 
 /** One tier, as exact as it was written. */
@@ -48,7 +49,7 @@ const TIER_KEYS = ['from', 'to', 'interval', 'price', 'ceil', 'uom_display']
 /**
  * The parts `access`, `minimum_charge` and `rate: [{ from, to, interval, price, ceil }]` of a price
  * as a tariff. Only the sizes of the tiers count: gaps and overlaps between them lose and gain
- * nothing; of a document that is being written overlaps are refused. Throws `CompileError` with the
+ * nothing; of a document that is being written overlaps are refused. Throws `FieldError` with the
  * path.
  */
 export function compileTariff(price: Fields, path: string, context: PriceContext): Tariff {
@@ -84,17 +85,17 @@ function compileSteps(document: unknown, path: string, { isStrict }: CompileOpti
   for (const [index, entry] of arrayAt(document, path).entries()) {
     const at = `${path}.${index}`
     if (end === null && isStrict) {
-      throw new CompileError(at, 'is never reached: the tier before it is UNLIMITED')
+      throw new FieldError(at, 'is never reached: the tier before it is UNLIMITED')
     }
     const { step, from, to } = compileStep(objectAt(entry, at), at, end ?? ZERO)
     if (isStrict && end !== null && isBelow(from, end)) {
-      throw new CompileError(`${at}.from`, `must not be below the end of the tier before`)
+      throw new FieldError(`${at}.from`, `must not be below the end of the tier before`)
     }
     // What comes after a tier without an end is never reached.
     if (index === 0 || end !== null) steps.push(step)
     end = end === null ? null : to
   }
-  if (steps.length === 0) throw new CompileError(path, 'must have at least one tier')
+  if (steps.length === 0) throw new FieldError(path, 'must have at least one tier')
   return steps
 }
 
@@ -104,22 +105,22 @@ function compileStep(tier: Fields, path: string, previousTo: ExactDecimal) {
   const to = tier['to'] === 'UNLIMITED' ? null : unitsAt(tier['to'], `${path}.to`)
   const size = to === null ? null : minus(to, from)
   if (size !== null && size.digits <= 0n) {
-    throw new CompileError(`${path}.to`, `must be above from (${numberOf(from)}), is ${tier['to']}`)
+    throw new FieldError(`${path}.to`, `must be above from (${numberOf(from)}), is ${tier['to']}`)
   }
   const interval = unitsAt(tier['interval'], `${path}.interval`)
-  if (interval.digits === 0n) throw new CompileError(`${path}.interval`, 'must be above 0, is 0')
+  if (interval.digits === 0n) throw new FieldError(`${path}.interval`, 'must be above 0, is 0')
   const ceil = tier['ceil'] ?? true
-  if (typeof ceil !== 'boolean') throw new CompileError(`${path}.ceil`, 'must be true or false')
+  if (typeof ceil !== 'boolean') throw new FieldError(`${path}.ceil`, 'must be true or false')
   const price = amountAt(tier['price'], `${path}.price`)
   return { step: { size, interval, price, ceil, path }, from, to }
 }
 
 /** Units of a bound or an interval. */
 function unitsAt(value: unknown, path: string): ExactDecimal {
-  if (value === undefined) throw new CompileError(path, 'is missing')
+  if (value === undefined) throw new FieldError(path, 'is missing')
   const units = decimalOf(value)
-  if (units === null) throw new CompileError(path, 'must be a number or UNLIMITED')
-  if (units.digits < 0n) throw new CompileError(path, `must not be negative, is ${value}`)
+  if (units === null) throw new FieldError(path, 'must be a number or UNLIMITED')
+  if (units.digits < 0n) throw new FieldError(path, `must not be negative, is ${value}`)
   atMostDecimals(value, units, path, UNIT_DIGITS_MAX)
   return units
 }
@@ -162,12 +163,12 @@ function unitsOf(units: ExactDecimal, digits: number, path: string): number {
   const whole = toScale(units, digits)
   if (whole !== null) return whole
   const each = digits === 0 ? '' : ` of 10^-${digits} units`
-  throw new CompileError(path, `is too large: 2^53${each} or more`)
+  throw new FieldError(path, `is too large: 2^53${each} or more`)
 }
 
 function scaled({ amount, path }: Price, extraDigits: number): number {
   const digits = MICROS_DIGITS + extraDigits
   const numerator = toScale(amount, digits)
   if (numerator !== null) return numerator
-  throw new CompileError(path, `is too large to be exact with the ${digits} decimals of its tariff`)
+  throw new FieldError(path, `is too large to be exact with the ${digits} decimals of its tariff`)
 }

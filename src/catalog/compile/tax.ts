@@ -1,9 +1,9 @@
-/** Taxes (spec/entity-api.md 4.10). Pure; throws `CompileError` with the path of the field. */
+/** Taxes (spec/entity-api.md 4.10). Pure; throws `FieldError` with the path of the field. */
 import type { TaxRevision } from '../../domain/catalogue.ts'
+import { amountAt } from '../../domain/fields.ts'
 import type { ExactDecimal } from '../../domain/money.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type TaxDocument, TaxSchema } from '../entities/tax.ts'
-import { amountAt } from '../field.ts'
 import { paramsOf, type RawDocument, revisionOf } from './document.ts'
 
 const NO_PARAMS = new Set(['rate', 'description', 'embed_tax'])

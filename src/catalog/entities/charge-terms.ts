@@ -1,7 +1,15 @@
 /** What discounts and charges say of what is taken off or added (spec/entity-api.md 4.7, 4.8). */
 import { Type } from '@sinclair/typebox'
-import { CompileError } from '../errors.ts'
-import { amountAt, entriesAt, type Fields, isUnset, objectAt, textsAt, wholeAt } from '../field.ts'
+import {
+  amountAt,
+  entriesAt,
+  FieldError,
+  type Fields,
+  isUnset,
+  objectAt,
+  textsAt,
+  wholeAt,
+} from '../../domain/fields.ts'
 import { entityKey, revisionFields } from './entity.ts'
 
 const oneOf = <T extends string>(...texts: T[]) =>
@@ -31,7 +39,7 @@ export const chargeFields = {
 /** Amounts for the whole, each a `value`; all other subjects have one for each name. */
 const WHOLE_SUBJECTS = new Set(['general', 'monthly_fees', 'matched_plans', 'matched_services'])
 
-/** Throws `CompileError` with the path of an amount or a number that cannot be used. */
+/** Throws `FieldError` with the path of an amount or a number that cannot be used. */
 export function checkChargeTerms(document: Fields): void {
   for (const [kind, subject] of entriesAt(document['subject'], 'subject')) {
     const at = `subject.${kind}`
@@ -57,7 +65,7 @@ function checkValue(subject: unknown, path: string): void {
 
 function priorityAt(value: unknown): void {
   const isWhole = typeof value === 'number' ? Number.isSafeInteger(value) : isWholeText(value)
-  if (!isWhole) throw new CompileError('priority', 'must be an integer')
+  if (!isWhole) throw new FieldError('priority', 'must be an integer')
 }
 
 function isWholeText(value: unknown): boolean {

@@ -1,8 +1,9 @@
 /** What all entities have in common: a schema, revisions in time, and a place in the feed. */
+
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IndexDescription, ObjectId } from 'mongodb'
-import { CompileError } from '../errors.ts'
+import { FieldError } from '../../domain/fields.ts'
 
 /** What the store adds to the document of an entity. */
 export interface Stored {
@@ -20,7 +21,7 @@ export interface EntityDefinition {
   readonly dates: readonly string[]
   /**
    * What a schema cannot say, of a document that fits it and has no compiled form. Throws
-   * `CompileError`.
+   * `FieldError`.
    */
   readonly check?: (document: Readonly<Record<string, unknown>>) => void
 }
@@ -59,12 +60,12 @@ export const revisionFields = {
   deleted_at: Type.Optional(date()),
 }
 
-/** Throws `CompileError` with the path of the first field that does not fit the schema. */
+/** Throws `FieldError` with the path of the first field that does not fit the schema. */
 export function checkSchema(schema: TSchema, document: unknown): void {
   if (Value.Check(schema, document)) return
   const error = Value.Errors(schema, document).First()
   const path = (error?.path ?? '').slice(1).replaceAll('/', '.')
-  if (error?.value === undefined) throw new CompileError(path, 'is missing')
+  if (error?.value === undefined) throw new FieldError(path, 'is missing')
   const expected = error.schema.description
-  throw new CompileError(path, expected === undefined ? error.message : `must be ${expected}`)
+  throw new FieldError(path, expected === undefined ? error.message : `must be ${expected}`)
 }

@@ -1,7 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox'
+import {
+  arrayAt,
+  choiceAt,
+  FieldError,
+  type Fields,
+  isEmpty,
+  isUnset,
+  objectAt,
+  wholeAt,
+} from '../../domain/fields.ts'
 import { microsFrom } from '../../domain/money.ts'
-import { CompileError } from '../errors.ts'
-import { arrayAt, choiceAt, type Fields, isEmpty, isUnset, objectAt, wholeAt } from '../field.ts'
 import type { EntityDefinition, Stored } from './entity.ts'
 import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
 
@@ -32,14 +40,14 @@ const ENTRY_OPERATIONS = ['default', ...OPERATIONS] as const
 const AMOUNTS = ['usagev', 'cost', 'total_cost', 'value'] as const
 export const PERIOD_UNITS = ['days', 'day', 'weeks', 'week', 'months', 'month', 'years', 'year']
 
-/** Throws `CompileError` with the path of the field. */
+/** Throws `FieldError` with the path of the field. */
 function checkPrepaidGroup(document: Fields): void {
   choiceAt(document['operation'], 'operation', OPERATIONS)
   if (!isUnset(document['charging_value'])) {
     checkAmount(document['charging_value'], 'charging_value')
   }
   const entries = arrayAt(document['include'], 'include')
-  if (entries.length === 0) throw new CompileError('include', 'must have at least one bucket')
+  if (entries.length === 0) throw new FieldError('include', 'must have at least one bucket')
   for (const [index, entry] of entries.entries()) {
     const path = `include.${index}`
     checkEntry(objectAt(entry, path), path)
@@ -50,16 +58,16 @@ function checkEntry(entry: Fields, path: string): void {
   choiceAt(entry['operation'], `${path}.operation`, ENTRY_OPERATIONS)
   const { pp_includes_external_id: id, pp_includes_name: name } = entry
   if (isUnset(id) && isUnset(name)) {
-    throw new CompileError(`${path}.pp_includes_external_id`, 'is missing')
+    throw new FieldError(`${path}.pp_includes_external_id`, 'is missing')
   }
   if (!isUnset(id)) wholeAt(id, `${path}.pp_includes_external_id`, 1)
   const given = AMOUNTS.filter((amount) => !isUnset(entry[amount]))
   const [amount, second] = given
   if (amount === undefined) {
-    throw new CompileError(path, `must have an amount: one of ${AMOUNTS.join(', ')}`)
+    throw new FieldError(path, `must have an amount: one of ${AMOUNTS.join(', ')}`)
   }
   if (second !== undefined) {
-    throw new CompileError(`${path}.${second}`, `must not stand beside ${amount}`)
+    throw new FieldError(`${path}.${second}`, `must not stand beside ${amount}`)
   }
   checkAmount(entry[amount], `${path}.${amount}`)
   if (!isEmpty(entry['period'])) checkPeriod(objectAt(entry['period'], `${path}.period`), path)
@@ -68,12 +76,12 @@ function checkEntry(entry: Fields, path: string): void {
 function checkPeriod({ duration, unit }: Fields, path: string): void {
   wholeAt(duration, `${path}.period.duration`, 1)
   if (typeof unit === 'string' && PERIOD_UNITS.includes(unit)) return
-  throw new CompileError(`${path}.period.unit`, `must be one of ${PERIOD_UNITS.join(', ')}`)
+  throw new FieldError(`${path}.period.unit`, `must be one of ${PERIOD_UNITS.join(', ')}`)
 }
 
 /** Units or money with the sign of the API: what is credited is negative. */
 function checkAmount(value: unknown, path: string): void {
   const isAmount = typeof value === 'number' || typeof value === 'string'
   if (isAmount && microsFrom(value) !== null) return
-  throw new CompileError(path, 'must be a number or decimal text with at most 6 decimals')
+  throw new FieldError(path, 'must be a number or decimal text with at most 6 decimals')
 }

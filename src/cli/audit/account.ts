@@ -7,7 +7,7 @@ import {
   carriedId,
   emptySums,
   type OwnerSums,
-} from '../../catalog/line-sums.ts'
+} from '../../catalog/records/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Ledger } from '../../ledger/ledger.ts'

@@ -1,14 +1,14 @@
 /** All that is known of an account whose audit has failed: in the ledger, and on record. */
-import type { BalanceDocument } from '../../catalog/balance-document.ts'
-import type { BalanceLineDocument } from '../../catalog/documents.ts'
-import type { RealtimeLineDocument } from '../../catalog/line-document.ts'
+import type { BalanceDocument } from '../../catalog/records/balance-document.ts'
+import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import {
   addCarried,
   addLine,
   type CarriedDocument,
   emptySums,
   type OwnerSums,
-} from '../../catalog/line-sums.ts'
+} from '../../catalog/records/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Line } from '../../domain/line.ts'
 import { sessionTagOf } from '../../domain/lines.ts'

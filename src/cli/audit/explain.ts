@@ -1,6 +1,6 @@
 /** Says of an account which sessions and lines are behind its differences, and what mends them. */
-import type { BalanceLineDocument } from '../../catalog/documents.ts'
-import { amountsOfPayment, type RealtimeLineDocument } from '../../catalog/line-document.ts'
+import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
+import { amountsOfPayment, type RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import { decimalText } from '../../domain/money.ts'
 import { amountText } from '../owners.ts'
 import type { AccountEvidence, LaterLine, StandingLine } from './evidence.ts'

@@ -4,15 +4,15 @@
  * line. Lines of segments that stand in a session follow the session from then on.
  */
 
-import { projectedBuckets } from '../../catalog/balance-document.ts'
+import { projectedBuckets } from '../../catalog/records/balance-document.ts'
 import {
   amountsOfPayment,
   debtsOfLine,
   type PaymentDocument,
   paymentDocument,
-} from '../../catalog/line-document.ts'
-import type { BucketSums } from '../../catalog/line-sums.ts'
-import { bucketOf } from '../../catalog/recorded-values.ts'
+} from '../../catalog/records/line-document.ts'
+import type { BucketSums } from '../../catalog/records/line-sums.ts'
+import { bucketOf } from '../../catalog/records/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { MendedSums } from '../../domain/line.ts'
 import type { AccountEvidence, LedgerSession, OwnerEvidence, StandingLine } from './evidence.ts'

@@ -1,7 +1,7 @@
 /** Explains and mends the accounts whose audit has failed. */
 import { createHash } from 'node:crypto'
 import { recordOperations } from '../../admin/balances/trail.ts'
-import { operationLineOf } from '../../catalog/recorded-values.ts'
+import { operationLineOf } from '../../catalog/records/recorded-values.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { type AccountMend, mendAccount } from '../../ledger/mend.ts'
 import { operationStamp } from '../../ledger/operations.ts'

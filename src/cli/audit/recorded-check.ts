@@ -1,6 +1,6 @@
 /** What is recorded, against the ledger: the projection, and the sums over all lines. Pure. */
-import { type BalanceDocument, projectedBuckets } from '../../catalog/balance-document.ts'
-import type { BucketSums, OwnerSums } from '../../catalog/line-sums.ts'
+import { type BalanceDocument, projectedBuckets } from '../../catalog/records/balance-document.ts'
+import type { BucketSums, OwnerSums } from '../../catalog/records/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { compare, type Difference } from './difference.ts'
 

@@ -1,4 +1,5 @@
 /** Stored entities that charging cannot use, and what they name in vain. */
+
 import {
   CHARGING_COLLECTIONS,
   type Collection,
@@ -7,11 +8,11 @@ import {
 } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { CompileError } from '../../catalog/errors.ts'
-import { checkKnownNames } from '../../catalog/references.ts'
-import { isUntaxed, missingTaxes } from '../../catalog/stored-taxes.ts'
-import { checkStored } from '../../catalog/write.ts'
+import { isUntaxed, missingTaxes } from '../../catalog/feed/stored-taxes.ts'
+import { checkKnownNames } from '../../catalog/revisions/references.ts'
+import { checkStored } from '../../catalog/revisions/write.ts'
 import { revisionAt } from '../../domain/catalogue.ts'
+import { FieldError } from '../../domain/fields.ts'
 import type { TaxContext } from '../../rating/price.ts'
 import type { Problems } from './problem.ts'
 
@@ -82,7 +83,7 @@ function reportBroken(
   try {
     checkStored(collection, document)
   } catch (error) {
-    if (!(error instanceof CompileError)) throw error
+    if (!(error instanceof FieldError)) throw error
     report('damaged', `cannot be used: ${error.message}`)
     return false
   }
@@ -90,7 +91,7 @@ function reportBroken(
   try {
     checkKnownNames(collection, document, names)
   } catch (error) {
-    if (!(error instanceof CompileError)) throw error
+    if (!(error instanceof FieldError)) throw error
     report('reference', error.message)
   }
   const { plan, type } = document

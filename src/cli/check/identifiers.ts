@@ -3,12 +3,12 @@
  * over all revisions in the order of subscribers: the first marks, in a table of fixed size, which
  * values several subscribers may have, the second looks at these exactly.
  */
+
 import { overlap, type Span, spanOf } from '../../admin/entities/timeline/spans.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { identifiersIn } from '../../catalog/identifiers.ts'
+import { identifiersIn } from '../../catalog/entities/identifiers.ts'
+import type { Fields } from '../../domain/fields.ts'
 import type { Problems } from './problem.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 interface Holder extends Span {
   sid: number

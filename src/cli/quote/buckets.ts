@@ -1,5 +1,5 @@
 /** The credit that a case begins with. */
-import { CompileError } from '../../catalog/errors.ts'
+
 import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
 import {
   type Catalogue,
@@ -8,13 +8,14 @@ import {
   type SubscriberProfile,
 } from '../../domain/catalogue.ts'
 import { BalanceRangeError, credit } from '../../domain/credit.ts'
+import { FieldError } from '../../domain/fields.ts'
 import { MICROS_DIGITS, toScale } from '../../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 import type { CaseBucket, QuoteCase } from './case.ts'
 
 /**
  * Owners by `aid:sid`; what an account shares is with sid 0. `profiles` in the order of the case.
- * Throws `CompileError` with the path in the case.
+ * Throws `FieldError` with the path in the case.
  */
 export function openBuckets(
   { subscribers, settings }: QuoteCase,
@@ -48,11 +49,11 @@ function periodOf({ path, from, to }: CaseBucket, timeZone: string) {
     const atMs = typeof value === 'string' ? parseInstant(value, timeZone) : null
     if (atMs !== null) return Math.min(atMs, FOREVER_MS)
     const shown = typeof value === 'string' ? `, is '${value}'` : ''
-    throw new CompileError(`${path}.${name}`, `must be a date${shown}`)
+    throw new FieldError(`${path}.${name}`, `must be a date${shown}`)
   }
   const period = { fromMs: instant(from, 'from', 0), toMs: instant(to, 'to', FOREVER_MS) }
   if (period.toMs > period.fromMs) return period
-  throw new CompileError(`${path}.to`, 'must be after from')
+  throw new FieldError(`${path}.to`, 'must be after from')
 }
 
 function includeOf(catalogue: Catalogue, bucket: CaseBucket, atMs: number): PrepaidInclude {
@@ -60,12 +61,12 @@ function includeOf(catalogue: Catalogue, bucket: CaseBucket, atMs: number): Prep
   const include = revisionAt(revisions, atMs) ?? revisions?.[0]
   if (include !== undefined) return include
   const why = `is not in catalogue.prepaidincludes: ${bucket.includeId}`
-  throw new CompileError(`${bucket.path}.pp_includes_external_id`, why)
+  throw new FieldError(`${bucket.path}.pp_includes_external_id`, why)
 }
 
 function amountOf({ path, value }: CaseBucket, { kind }: PrepaidInclude, unitDigits: number) {
   const amount = toScale(value, kind === 'units' ? unitDigits : MICROS_DIGITS)
-  if (amount === null) throw new CompileError(`${path}.value`, 'is too large')
+  if (amount === null) throw new FieldError(`${path}.value`, 'is too large')
   return amount
 }
 
@@ -73,7 +74,7 @@ function opened<T>({ path }: CaseBucket, open: () => T): T {
   try {
     return open()
   } catch (error) {
-    if (error instanceof BalanceRangeError) throw new CompileError(`${path}.value`, 'is too large')
+    if (error instanceof BalanceRangeError) throw new FieldError(`${path}.value`, 'is too large')
     throw error
   }
 }

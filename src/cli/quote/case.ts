@@ -2,18 +2,18 @@
  * One case of the tariff bench: what stands in its JSON, read strictly. A key that nothing reads is
  * refused: it would be a price that somebody meant and nobody applies.
  */
-import { CompileError } from '../../catalog/errors.ts'
 import {
   arrayAt,
   atMostDecimals,
   booleanAt,
   choiceAt,
   decimalOf,
+  FieldError,
   type Fields,
   objectAt,
   textAt,
   wholeAt,
-} from '../../catalog/field.ts'
+} from '../../domain/fields.ts'
 import type { ExactDecimal } from '../../domain/money.ts'
 import { type QuoteSettings, settingsAt } from './settings.ts'
 
@@ -106,7 +106,7 @@ export function nameOf(value: unknown, otherwise: string): string {
   return typeof name === 'string' && name !== '' ? name : otherwise
 }
 
-/** Throws `CompileError` with the path of the first field that cannot be used. */
+/** Throws `FieldError` with the path of the first field that cannot be used. */
 export function readCase(value: unknown, defaults: QuoteSettings): QuoteCase {
   const fields = objectAt(value, '')
   onlyKeys(fields, '', CASE_KEYS)
@@ -129,7 +129,7 @@ export function readCase(value: unknown, defaults: QuoteSettings): QuoteCase {
 /** Refuses keys that nothing reads. */
 export function onlyKeys(fields: Fields, path: string, known: readonly string[]): void {
   for (const key of Object.keys(fields)) {
-    if (!known.includes(key)) throw new CompileError(within(path, key), 'is not known')
+    if (!known.includes(key)) throw new FieldError(within(path, key), 'is not known')
   }
 }
 
@@ -155,11 +155,11 @@ function catalogueAt(value: unknown): CaseCatalogue {
 function subscribersAt(fields: Fields): CaseSubscriber[] {
   const { subscriber, subscribers } = fields
   if (subscriber !== undefined && subscribers !== undefined) {
-    throw new CompileError('subscribers', "cannot stand beside 'subscriber'")
+    throw new FieldError('subscribers', "cannot stand beside 'subscriber'")
   }
   if (subscribers === undefined) return [subscriberAt(subscriber, 'subscriber')]
   const listed = arrayAt(subscribers, 'subscribers')
-  if (listed.length === 0) throw new CompileError('subscribers', 'must have at least one')
+  if (listed.length === 0) throw new FieldError('subscribers', 'must have at least one')
   return listed.map((one, index) => subscriberAt(one, `subscribers.${index}`))
 }
 
@@ -178,7 +178,7 @@ function bucketAt(bucket: Fields, path: string): CaseBucket {
   const includeId = wholeAt(bucket['pp_includes_external_id'], `${path}.pp_includes_external_id`, 1)
   const value = decimalAt(bucket['value'], `${path}.value`)
   if (value.digits < 0n) {
-    throw new CompileError(`${path}.value`, `must not be negative, is ${bucket['value']}`)
+    throw new FieldError(`${path}.value`, `must not be negative, is ${bucket['value']}`)
   }
   return { path, includeId, value, from: bucket['from'], to: bucket['to'] }
 }
@@ -210,7 +210,7 @@ function eventAt(event: Fields, path: string, known: readonly string[]): CaseEve
     fields: requestFieldsAt(event, path),
   }
   if (isRefund && read.sessionId === '') {
-    throw new CompileError(`${path}.session_id`, 'is missing: it names the event to be refunded')
+    throw new FieldError(`${path}.session_id`, 'is missing: it names the event to be refunded')
   }
   return read
 }
@@ -231,16 +231,16 @@ function requestFieldsAt(event: Fields, path: string): Record<string, string> {
 function plainAt(value: unknown, path: string): string {
   if (value === undefined) return ''
   if (typeof value === 'string' || Number.isSafeInteger(value)) return String(value)
-  throw new CompileError(path, 'must be a text')
+  throw new FieldError(path, 'must be a text')
 }
 
 /** Digits after the point that units may have. */
 export const UNIT_DIGITS_MAX = 6
 
 function decimalAt(value: unknown, path: string): ExactDecimal {
-  if (value === undefined) throw new CompileError(path, 'is missing')
+  if (value === undefined) throw new FieldError(path, 'is missing')
   const decimal = decimalOf(value)
-  if (decimal === null) throw new CompileError(path, 'must be a number or decimal text')
+  if (decimal === null) throw new FieldError(path, 'must be a number or decimal text')
   atMostDecimals(value, decimal, path, UNIT_DIGITS_MAX)
   return decimal
 }

@@ -15,15 +15,14 @@ import { withDates } from '../../catalog/dates.ts'
 import { AccountEntity } from '../../catalog/entities/account.ts'
 import { REVISION_DATES } from '../../catalog/entities/entity.ts'
 import { SubscriberEntity } from '../../catalog/entities/subscriber.ts'
-import { CompileError } from '../../catalog/errors.ts'
-import { type Fields, isUnset } from '../../catalog/field.ts'
-import { checkKnownNames } from '../../catalog/references.ts'
+import { checkKnownNames } from '../../catalog/revisions/references.ts'
 import type {
   AccountProfile,
   Catalogue,
   Revision,
   SubscriberProfile,
 } from '../../domain/catalogue.ts'
+import { FieldError, type Fields, isUnset } from '../../domain/fields.ts'
 import { type CatalogueKey, onlyKeys, type QuoteCase } from './case.ts'
 
 /** Everything that begins without a date has begun by then. */
@@ -32,7 +31,7 @@ const EVER = new Date(0)
 const SERVICE_KEYS = ['name', 'from', 'to', 'service_id', 'quantity', 'creation_time']
 const OVERRIDE_KEYS = ['type', 'key', 'id', 'value', 'condition']
 
-/** Throws `CompileError` with the path in the case. */
+/** Throws `FieldError` with the path in the case. */
 export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Catalogue {
   const { timeZone } = quote.settings
   const compiled = <T extends Revision>(
@@ -66,7 +65,7 @@ export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Cat
   return catalogue
 }
 
-/** Throws `CompileError` for a rate or service that is not in the case: it applies to nothing. */
+/** Throws `FieldError` for a rate or service that is not in the case: it applies to nothing. */
 function checkNames(
   collection: 'plans' | 'services' | 'subscribers',
   document: Fields,
@@ -90,7 +89,7 @@ function includeDefaults({ external_id: id, charging_by: kind }: Fields): Fields
   return { name: `include ${id}`, priority: 0, ...usaget }
 }
 
-/** Throws `CompileError` if two hold at once: which one prices would be a matter of luck. */
+/** Throws `FieldError` if two hold at once: which one prices would be a matter of luck. */
 function revisionsOf<K, T extends Revision>(
   key: CatalogueKey,
   documents: readonly T[],
@@ -104,7 +103,7 @@ function revisionsOf<K, T extends Revision>(
     )
     if (isTwice) {
       const why = `is there twice at a time: ${String(keyOf(document))}`
-      throw new CompileError(`catalogue.${key}.${index}`, why)
+      throw new FieldError(`catalogue.${key}.${index}`, why)
     }
     known.push(document)
     known.sort((a, b) => a.fromMs - b.fromMs)
@@ -115,7 +114,7 @@ function revisionsOf<K, T extends Revision>(
 
 /**
  * In the order of the case. What a subscriber or account holds has to be in the catalogue: a price
- * that is left out by mistake would be another one. Throws `CompileError` with the path.
+ * that is left out by mistake would be another one. Throws `FieldError` with the path.
  */
 export function compileProfiles(
   { account, subscribers, settings }: QuoteCase,
@@ -134,7 +133,7 @@ export function compileProfiles(
     )
     const { plan } = profile
     if (!catalogue.plans.has(plan)) {
-      throw new CompileError(`${path}.plan`, `is not in catalogue.plans: ${plan}`)
+      throw new FieldError(`${path}.plan`, `is not in catalogue.plans: ${plan}`)
     }
     checkNames('subscribers', document, path, catalogue)
     return withAccount(profile, profile.aid === holder?.aid ? holder : null)
@@ -146,7 +145,7 @@ export function compileProfiles(
     profiles[index] = { ...profile, planFromMs: planBegin(profile, others) }
   }
   if (holder !== null && profiles.every((profile) => profile.aid !== holder.aid)) {
-    throw new CompileError('account.aid', `is that of no subscriber: ${holder.aid}`)
+    throw new FieldError('account.aid', `is that of no subscriber: ${holder.aid}`)
   }
   return profiles
 }
@@ -194,7 +193,7 @@ function inCase<T>(path: string, compile: () => T): T {
   try {
     return compile()
   } catch (error) {
-    if (!(error instanceof CompileError)) throw error
-    throw new CompileError(error.path === '' ? path : `${path}.${error.path}`, error.reason)
+    if (!(error instanceof FieldError)) throw error
+    throw new FieldError(error.path === '' ? path : `${path}.${error.path}`, error.reason)
   }
 }

@@ -4,7 +4,7 @@ import {
   type PricingFields,
   pricingFields,
   type RateUse,
-} from '../../catalog/line-document.ts'
+} from '../../catalog/records/line-document.ts'
 import { type ChargeOutcome, type Reason, reasons } from '../../domain/charge-outcome.ts'
 import type { RatingStep } from '../../domain/explain.ts'
 import type { Line } from '../../domain/line.ts'

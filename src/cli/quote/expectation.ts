@@ -1,5 +1,5 @@
 /** Results against what a case expects of them: a subset, numbers by value. */
-import { decimalOf, type Fields } from '../../catalog/field.ts'
+import { decimalOf, type Fields } from '../../domain/fields.ts'
 import type { EventResult } from './event-result.ts'
 
 /** Something that is not as expected; `actual` is absent if there is nothing there. */

@@ -1,9 +1,9 @@
 /** What charging would answer a subscriber: live catalogue, profile and balances; nothing moves. */
 import type { Catalog } from '../../catalog/connection.ts'
-import { createCatalogFeed } from '../../catalog/feed.ts'
-import { findProfile } from '../../catalog/profiles.ts'
-import { readCategory } from '../../catalog/stored-config.ts'
-import { type Taxation, taxationOf } from '../../catalog/taxation-settings.ts'
+import { createCatalogFeed } from '../../catalog/feed/feed.ts'
+import { findProfile } from '../../catalog/feed/profiles.ts'
+import { readCategory } from '../../catalog/settings/stored-config.ts'
+import { type Taxation, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'

@@ -1,5 +1,5 @@
 /** The JSON of a case, made harmless: of bounded depth, and its dates are texts. */
-import { CompileError } from '../../catalog/errors.ts'
+import { FieldError } from '../../domain/fields.ts'
 import { within } from './case.ts'
 
 /** Objects and lists within each other; a document of the store has at most as many. */
@@ -7,7 +7,7 @@ const DEPTH_MAX = 100
 
 /**
  * The same value, or a copy if it has dates as the entity API answers them: `{ sec, usec }`
- * (spec/entity-api.md 1.6). Throws `CompileError` with the path of what is nested too deep.
+ * (spec/entity-api.md 1.6). Throws `FieldError` with the path of what is nested too deep.
  */
 export function plainCase(value: unknown): unknown {
   return plain(value, '', 0)
@@ -16,7 +16,7 @@ export function plainCase(value: unknown): unknown {
 function plain(value: unknown, path: string, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > DEPTH_MAX) {
-    throw new CompileError(path, `is nested deeper than ${DEPTH_MAX} objects and lists`)
+    throw new FieldError(path, `is nested deeper than ${DEPTH_MAX} objects and lists`)
   }
   const date = dateText(value)
   if (date !== null) return date

@@ -1,5 +1,5 @@
 /** One case of the tariff bench, from its JSON to what is told of it. */
-import { CompileError } from '../../catalog/errors.ts'
+import { FieldError } from '../../domain/fields.ts'
 import { nameOf, readCase } from './case.ts'
 import type { EventResult } from './event-result.ts'
 import { type Mismatch, mismatches } from './expectation.ts'
@@ -32,7 +32,7 @@ export function quoteCase(caseValue: unknown, defaults = STANDARD, name = ''): Q
   try {
     return { name: shownName, ...play(caseValue, defaults) }
   } catch (error) {
-    if (error instanceof CompileError) {
+    if (error instanceof FieldError) {
       return brokenCase(shownName, { field: error.path, why: error.reason })
     }
     return brokenCase(shownName, { field: '', why: `a defect: ${(error as Error).message}` })

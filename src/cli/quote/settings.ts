@@ -1,11 +1,10 @@
 /** What a case may set of the installation: `config`. */
-import { CompileError } from '../../catalog/errors.ts'
-import { type Fields, objectAt, textAt, wholeAt } from '../../catalog/field.ts'
+
 import { createCycleFinder, type OpenCycle } from '../../domain/cycle.ts'
+import { FieldError, type Fields, objectAt, textAt, wholeAt } from '../../domain/fields.ts'
 import { localTime } from '../../domain/time.ts'
 import { type Calculators, compileCalculators } from '../../rating/match/calculators.ts'
 import { createFreeNumbers } from '../../rating/match/free-numbers.ts'
-import { RuleError } from '../../rating/rule-error.ts'
 import { compileTaxMapping, type TaxPriorities } from '../../rating/tax-mapping.ts'
 
 export interface QuoteSettings {
@@ -34,7 +33,7 @@ export interface RatingConfig {
   freeNumbers: readonly string[]
 }
 
-/** Throws `RuleError` for rules that cannot be used. */
+/** Throws `FieldError` for rules that cannot be used. */
 export function settingsOf(rating: RatingConfig): QuoteSettings {
   const { timeZone, cycleDay, defaultTax, rateKeys } = rating
   return {
@@ -69,12 +68,12 @@ const CONFIG_KEYS = [
   'time_zone',
 ]
 
-/** The defaults, with what a case has otherwise. Throws `CompileError` with the path. */
+/** The defaults, with what a case has otherwise. Throws `FieldError` with the path. */
 export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettings {
   if (value === undefined) return defaults
   const config = objectAt(value, 'config')
   for (const key of Object.keys(config)) {
-    if (!CONFIG_KEYS.includes(key)) throw new CompileError(`config.${key}`, 'is not known')
+    if (!CONFIG_KEYS.includes(key)) throw new FieldError(`config.${key}`, 'is not known')
   }
   const { cycle_day: day, default_tax: tax, time_zone: zone } = config
   const timeZone = zone === undefined ? defaults.timeZone : zoneAt(zone)
@@ -94,22 +93,13 @@ function rulesAt(config: Fields): Partial<QuoteSettings> {
   const { rate_calculators: calculators, tax_mapping: mapping, free_numbers: numbers } = config
   const rules: Partial<QuoteSettings> = {}
   if (calculators !== undefined) {
-    rules.calculators = inRules(() => compileCalculators(calculators, 'config.rate_calculators'))
+    rules.calculators = compileCalculators(calculators, 'config.rate_calculators')
   }
   if (mapping !== undefined) {
-    rules.taxPriorities = inRules(() => compileTaxMapping(mapping, 'config.tax_mapping'))
+    rules.taxPriorities = compileTaxMapping(mapping, 'config.tax_mapping')
   }
   if (numbers !== undefined) rules.isFreeNumber = createFreeNumbers(numbersAt(numbers))
   return rules
-}
-
-function inRules<T>(compile: () => T): T {
-  try {
-    return compile()
-  } catch (error) {
-    if (error instanceof RuleError) throw new CompileError(error.path, error.reason)
-    throw error
-  }
 }
 
 function zoneAt(value: unknown): string {
@@ -117,7 +107,7 @@ function zoneAt(value: unknown): string {
   try {
     localTime(zone, 0)
   } catch {
-    throw new CompileError('config.time_zone', 'must be a time zone of the IANA database')
+    throw new FieldError('config.time_zone', 'must be a time zone of the IANA database')
   }
   return zone
 }
@@ -125,11 +115,11 @@ function zoneAt(value: unknown): string {
 /** 1 to 28, so that each month has it. */
 function cycleDayAt(value: unknown): number {
   const day = wholeAt(value, 'config.cycle_day', 1)
-  if (day > 28) throw new CompileError('config.cycle_day', `must be from 1 to 28, is ${day}`)
+  if (day > 28) throw new FieldError('config.cycle_day', `must be from 1 to 28, is ${day}`)
   return day
 }
 
 function numbersAt(value: unknown): string[] {
-  if (!Array.isArray(value)) throw new CompileError('config.free_numbers', 'must be a list')
+  if (!Array.isArray(value)) throw new FieldError('config.free_numbers', 'must be a list')
   return value.map((number, index) => textAt(number, `config.free_numbers.${index}`))
 }

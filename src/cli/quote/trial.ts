@@ -2,8 +2,8 @@
  * Plays the events of a case through the same decisions as the hot path, on states in memory that
  * go on from event to event.
  */
+
 import type { CompileOptions } from '../../catalog/compile/document.ts'
-import { CompileError } from '../../catalog/errors.ts'
 import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
 import type { ChargeOutcome } from '../../domain/charge-outcome.ts'
@@ -13,6 +13,7 @@ import {
   serviceRequest,
 } from '../../domain/charge-request.ts'
 import { digestOf } from '../../domain/digest.ts'
+import { FieldError } from '../../domain/fields.ts'
 import type { Line } from '../../domain/line.ts'
 import { toScale } from '../../domain/money.ts'
 import type { Session } from '../../domain/session.ts'
@@ -62,7 +63,7 @@ export class Trial {
   /** Counts requests: none is the repetition of another one. */
   #requests = 0
 
-  /** Throws `CompileError` with the path in the case. */
+  /** Throws `FieldError` with the path in the case. */
   constructor(quote: QuoteCase) {
     this.#unitDigits = unitDigitsOf(quote)
     const options: CompileOptions = { isStrict: false, unitDigits: this.#unitDigits }
@@ -85,15 +86,15 @@ export class Trial {
     }
   }
 
-  /** Throws `CompileError` with the path in the case. */
+  /** Throws `FieldError` with the path in the case. */
   play(event: CaseEvent): EventResult {
     const beginMs = this.#instantAt(event.urt ?? DEFAULT_URT, `${event.path}.urt`)
     const endMs =
       event.eurt === undefined ? beginMs : this.#instantAt(event.eurt, `${event.path}.eurt`)
-    if (endMs < beginMs) throw new CompileError(`${event.path}.eurt`, 'must not be before urt')
+    if (endMs < beginMs) throw new FieldError(`${event.path}.eurt`, 'must not be before urt')
     this.#nowMs = Math.max(this.#nowMs, beginMs)
     const units = toScale(event.usagev, this.#unitDigits)
-    if (units === null) throw new CompileError(`${event.path}.usagev`, 'is too large: 2^53 or more')
+    if (units === null) throw new FieldError(`${event.path}.usagev`, 'is too large: 2^53 or more')
     const profile = this.#profileAt(event.sid, beginMs)
     if (units < 0) return this.#takeBack(event, -units, beginMs, profile)
     if (units === 0 && !event.isRefund) return this.#useNothing(event, beginMs, profile)
@@ -107,7 +108,7 @@ export class Trial {
     const atMs = isPlain ? instantFrom(String(value), this.#base.calendar.zone) : null
     if (atMs !== null) return atMs
     const shown = typeof value === 'string' ? `, is '${value}'` : ''
-    throw new CompileError(path, `must be a date or unix seconds${shown}`)
+    throw new FieldError(path, `must be a date or unix seconds${shown}`)
   }
 
   /** Null: there is no such subscriber then. */
@@ -125,7 +126,7 @@ export class Trial {
 
   #checkSession({ sessionId, isRefund, path }: CaseEvent): void {
     if (isRefund || sessionId === '' || !this.#sessions.has(sessionId)) return
-    throw new CompileError(`${path}.session_id`, 'is that of an earlier event')
+    throw new FieldError(`${path}.session_id`, 'is that of an earlier event')
   }
 
   #placeOf({ sessionId }: CaseEvent, profile: SubscriberProfile | null): Place {

@@ -1,5 +1,5 @@
 /** How finely a case counts units. */
-import { decimalOf, type Fields } from '../../catalog/field.ts'
+import { decimalOf, type Fields } from '../../domain/fields.ts'
 import { type QuoteCase, UNIT_DIGITS_MAX } from './case.ts'
 
 /** What of a group is no amount of units. */

@@ -3,11 +3,11 @@
  * recorder writes lines first: the projection may be behind them. Lines may be archived: their sums
  * may be less than the projection. Nobody gets more than is known to have been credited.
  */
-import { type BalanceDocument, DEBT_BUCKET_ID } from '../../catalog/balance-document.ts'
-import type { BalanceLineDocument, LineDocument } from '../../catalog/documents.ts'
-import { debtsOfLine, type PaymentDocument } from '../../catalog/line-document.ts'
-import type { CarriedDocument, CarriedSums } from '../../catalog/line-sums.ts'
-import { operationLineOf } from '../../catalog/recorded-values.ts'
+import { type BalanceDocument, DEBT_BUCKET_ID } from '../../catalog/records/balance-document.ts'
+import type { BalanceLineDocument, LineDocument } from '../../catalog/records/documents.ts'
+import { debtsOfLine, type PaymentDocument } from '../../catalog/records/line-document.ts'
+import type { CarriedDocument, CarriedSums } from '../../catalog/records/line-sums.ts'
+import { operationLineOf } from '../../catalog/records/recorded-values.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { BucketBooks, type Loss, type RestoredBucket } from './bucket-books.ts'

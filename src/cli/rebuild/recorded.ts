@@ -1,10 +1,10 @@
 /** Reads all that is on record, account by account: cursors in the order of the accounts. */
 
-import type { BalanceDocument } from '../../catalog/balance-document.ts'
 import type { FindCursor } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { LineDocument } from '../../catalog/documents.ts'
-import type { CarriedDocument } from '../../catalog/line-sums.ts'
+import type { BalanceDocument } from '../../catalog/records/balance-document.ts'
+import type { LineDocument } from '../../catalog/records/documents.ts'
+import type { CarriedDocument } from '../../catalog/records/line-sums.ts'
 import { AccountBooks, type KeptSince } from './books.ts'
 
 /** What the books read of a line. */

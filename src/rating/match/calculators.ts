@@ -1,7 +1,15 @@
 /** The configured rules of rate matching, `rate_calculators` (spec/realtime.md 1.4, 4.3). */
 
-import { RuleError } from '../rule-error.ts'
-import { checkName, isObject, isUnset, listAt, objectAt, oneOfAt, textAt } from '../rule-fields.ts'
+import {
+  arrayAt,
+  FieldError,
+  isObject,
+  isUnset,
+  objectAt,
+  oneOfAt,
+  textAt,
+} from '../../domain/fields.ts'
+import { checkName } from '../rule-names.ts'
 import { compileLineValue, type LineValue } from './computed.ts'
 import { requestFields } from './usage-fields.ts'
 
@@ -30,7 +38,7 @@ export interface Calculators {
 
 /**
  * Compiles `{category: {usaget: {priorities: [{filters: [...]}]}}}`, or the older form with a list
- * of lists of filters. Throws `RuleError` with the path of what is unknown or cannot be used.
+ * of lists of filters. Throws `FieldError` with the path of what is unknown or cannot be used.
  */
 export function compileCalculators(
   document: unknown,
@@ -56,7 +64,7 @@ function compilePriorities(rules: unknown, path: string, reads: string[]): reado
   const at = Array.isArray(rules) ? path : `${path}.priorities`
   const list = Array.isArray(rules)
     ? rules
-    : listAt(objectAt(rules, path, ['priorities'])['priorities'], at)
+    : arrayAt(objectAt(rules, path, ['priorities'])['priorities'], at)
   return list.map((item, index) => compilePriority(item, `${at}.${index}`, reads))
 }
 
@@ -64,8 +72,8 @@ function compilePriority(item: unknown, path: string, reads: string[]): Priority
   const isOld = !isObject(item)
   const filters = isOld ? item : objectAt(item, path, ['filters', 'cache_db_queries'])['filters']
   const at = isOld ? path : `${path}.filters`
-  const list = listAt(filters, at)
-  if (list.length === 0) throw new RuleError(at, 'must have at least one filter')
+  const list = arrayAt(filters, at)
+  if (list.length === 0) throw new FieldError(at, 'must have at least one filter')
   return list.flatMap((filter, index) => compileFilter(filter, `${at}.${index}`, reads))
 }
 
@@ -81,7 +89,7 @@ function compileFilter(document: unknown, path: string, reads: string[]): Compil
   if (rateKey !== 'usaget') return [{ type, rateKey, value }]
   // Every rate that is tried has the usage type; a condition may still skip the priority.
   if (type !== 'match' && type !== 'range') {
-    throw new RuleError(`${path}.rate_key`, `'usaget' cannot be compared by ${type}`)
+    throw new FieldError(`${path}.rate_key`, `'usaget' cannot be compared by ${type}`)
   }
   return isUnset(filter['computed']) ? [] : [{ type: 'always', rateKey, value }]
 }

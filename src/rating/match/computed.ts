@@ -3,8 +3,15 @@
  * computed from several (spec/realtime.md 4.3).
  */
 
-import { RuleError } from '../rule-error.ts'
-import { isUnset, listAt, objectAt, oneOfAt, type RuleFields, textAt } from '../rule-fields.ts'
+import {
+  arrayAt,
+  FieldError,
+  type Fields,
+  isUnset,
+  objectAt,
+  oneOfAt,
+  textAt,
+} from '../../domain/fields.ts'
 import { compileRegex } from '../rule-regex.ts'
 import { compareTexts, textOf } from './compare.ts'
 import { DATE_PARTS, datePart, instantFrom } from './date-part.ts'
@@ -24,23 +31,23 @@ export interface CompiledValue {
 
 const COMPUTED = 'computed'
 
-/** Compiles `line_key` of a filter with its `computed` and `preFunction`. Throws `RuleError`. */
-export function compileLineValue(filter: RuleFields, path: string): CompiledValue {
+/** Compiles `line_key` of a filter with its `computed` and `preFunction`. Throws `FieldError`. */
+export function compileLineValue(filter: Fields, path: string): CompiledValue {
   const name = textAt(filter['line_key'], `${path}.line_key`)
   if (name !== COMPUTED) {
     if (!isUnset(filter[COMPUTED])) {
-      throw new RuleError(`${path}.computed`, "needs line_key 'computed'")
+      throw new FieldError(`${path}.computed`, "needs line_key 'computed'")
     }
     return { value: compileField({ ...filter, key: name }, path), reads: [name] }
   }
   if (!isUnset(filter['preFunction'])) {
-    throw new RuleError(`${path}.preFunction`, 'belongs to a key of computed.line_keys')
+    throw new FieldError(`${path}.preFunction`, 'belongs to a key of computed.line_keys')
   }
   return compileComputed(filter[COMPUTED], `${path}.computed`)
 }
 
 /** A field by name, then its date part, then without the matches of its regex. */
-function compileField(line: RuleFields, path: string): Text {
+function compileField(line: Fields, path: string): Text {
   const name = line['key'] as string
   const isEventTime = name === EVENT_TIME
   const read = readerOf(name)
@@ -67,7 +74,7 @@ function compileComputed(document: unknown, path: string): CompiledValue {
   const kind = isUnset(computed['type'])
     ? 'regex'
     : oneOfAt(computed['type'], `${path}.type`, ['regex', 'condition'])
-  const lines = listAt(computed['line_keys'], `${path}.line_keys`)
+  const lines = arrayAt(computed['line_keys'], `${path}.line_keys`)
   const reads: string[] = []
   const fieldAt = (index: number): Text => {
     const at = `${path}.line_keys.${index}`
@@ -75,7 +82,7 @@ function compileComputed(document: unknown, path: string): CompiledValue {
     reads.push(textAt(line['key'], `${at}.key`))
     return compileField(line, at)
   }
-  if (lines.length > 2) throw new RuleError(`${path}.line_keys`, 'must have one or two fields')
+  if (lines.length > 2) throw new FieldError(`${path}.line_keys`, 'must have one or two fields')
   if (kind === 'regex') return { value: fieldAt(0), reads }
   const isMet = compileCondition(computed, lines, path, fieldAt)
   const projections = isUnset(computed['projection'])
@@ -95,7 +102,7 @@ function compileComputed(document: unknown, path: string): CompiledValue {
 function mustMetAt(value: unknown, path: string): boolean {
   if (isUnset(value)) return false
   if (typeof value === 'boolean') return value
-  throw new RuleError(path, 'must be true or false')
+  throw new FieldError(path, 'must be true or false')
 }
 
 const COMPARISONS: Readonly<Record<string, (one: string, other: string) => boolean>> = {
@@ -122,7 +129,7 @@ function isListed(one: string, list: string): boolean {
 }
 
 function compileCondition(
-  computed: RuleFields,
+  computed: Fields,
   lines: readonly unknown[],
   path: string,
   fieldAt: (index: number) => Text,
@@ -130,7 +137,7 @@ function compileCondition(
   const operator = oneOfAt(computed['operator'], `${path}.operator`, OPERATORS)
   const first = fieldAt(0)
   if (operator === '$exists' || operator === '$existsFalse') {
-    const name = (lines[0] as RuleFields)['key'] as string
+    const name = (lines[0] as Fields)['key'] as string
     const read = readerOf(name)
     const isThere = (usage: UsageFields) => name === EVENT_TIME || read(usage) !== undefined
     return operator === '$exists' ? isThere : (usage) => !isThere(usage)
@@ -166,7 +173,7 @@ function compileProjection(
   if (key === 'condition_result') return () => String(result)
   if (key === 'hard_coded') {
     const value = isUnset(projection['value']) ? '' : textOf(projection['value'])
-    if (value === undefined) throw new RuleError(`${path}.value`, 'must be a text or a number')
+    if (value === undefined) throw new FieldError(`${path}.value`, 'must be a text or a number')
     return () => value
   }
   reads.push(key)

@@ -1,6 +1,7 @@
 /** Fields of a rate that filters compare, and tests of a rate by them (spec/realtime.md 4.3). */
+
 import { fieldAt, type RateRevision } from '../../domain/catalogue.ts'
-import { isObject } from '../rule-fields.ts'
+import { isObject } from '../../domain/fields.ts'
 import { compileRegex, type RuleRegex } from '../rule-regex.ts'
 import { compareTexts, textOf } from './compare.ts'
 

@@ -1,5 +1,5 @@
 /** What rate matching knows of a usage, and how a rule names a field of it. */
-import { requestField } from '../rule-fields.ts'
+import { requestField } from '../rule-names.ts'
 
 export interface UsageFields {
   usaget: string

@@ -3,18 +3,18 @@ import type {
   FileType,
   ParserSettings,
   ResponseNode,
-} from '../../catalog/file-types/file-type.ts'
+} from '../../file-types/file-type.ts'
 import type { Codec } from './codec.ts'
 import { diameterMessageParser } from './diameter/diameter-message.ts'
 import { createDiameterEncoder } from './diameter/encode-diameter.ts'
-import { createJsonEncoder } from './encode-json.ts'
-import { createKeyValueEncoder } from './encode-key-value.ts'
-import { createXmlEncoder } from './encode-xml.ts'
 import type { AnswerEncoder, MessageParser } from './encoder.ts'
-import { jsonMessageParser } from './json-message.ts'
-import { createKeyValueParser } from './key-value.ts'
+import { createJsonEncoder } from './json/mapped-encoder.ts'
+import { jsonMessageParser } from './json/message.ts'
+import { createKeyValueEncoder } from './key-value/encoder.ts'
+import { createKeyValueParser } from './key-value/parser.ts'
 import { createMappedCodec, type MappedEnvelope } from './mapped.ts'
-import { xmlParser } from './xml.ts'
+import { createXmlEncoder } from './xml/encoder.ts'
+import { xmlParser } from './xml/parser.ts'
 
 /** The dialect of a file type, with the parser and the encoder that its document names. */
 export function codecOf(fileType: FileType): Codec<MappedEnvelope> {

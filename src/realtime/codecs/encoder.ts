@@ -1,4 +1,4 @@
-import type { AnswerSource, Message } from '../../catalog/file-types/file-type.ts'
+import type { AnswerSource, Message } from '../../file-types/file-type.ts'
 import type { DecodeError } from './codec.ts'
 
 /**

@@ -1,11 +1,4 @@
 import { createHash } from 'node:crypto'
-import { COST_UNKNOWN } from '../../catalog/file-types/answer-fields.ts'
-import type {
-  AnswerSource,
-  Echo,
-  FileType,
-  SkippedService,
-} from '../../catalog/file-types/file-type.ts'
 import {
   type ChargeOutcome,
   plainOutcome,
@@ -13,6 +6,8 @@ import {
   type ServiceOutcome,
 } from '../../domain/charge-outcome.ts'
 import type { ServiceRequest } from '../../domain/charge-request.ts'
+import { COST_UNKNOWN } from '../../file-types/answer-fields.ts'
+import type { AnswerSource, Echo, FileType, SkippedService } from '../../file-types/file-type.ts'
 import type { Codec, DecodeContext, DecodeError } from './codec.ts'
 import type { AnswerEncoder, MessageParser } from './encoder.ts'
 

@@ -1,6 +1,6 @@
 /** What unescaping changes in a message, for the operator who describes it. */
-import type { KeyValueSyntax } from '../../catalog/file-types/file-type.ts'
-import { createKeyValueParser } from './key-value.ts'
+import type { KeyValueSyntax } from '../../file-types/file-type.ts'
+import { createKeyValueParser } from './key-value/parser.ts'
 
 /** A value that is read as something else than what was sent. */
 export interface ChangedValue {

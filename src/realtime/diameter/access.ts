@@ -1,5 +1,5 @@
 /** Which peers may connect: the list of the configuration, addresses, realms, certificates. */
-import type { Peer, Peers } from '../../catalog/peers.ts'
+import type { Peer, Peers } from '../../catalog/settings/peers.ts'
 import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 

@@ -1,6 +1,6 @@
 /** One connection of a peer: its messages go through the state machine to whom they are for. */
 import type { Socket } from 'node:net'
-import type { Peer } from '../../catalog/peers.ts'
+import type { Peer } from '../../catalog/settings/peers.ts'
 import {
   baseAnswer,
   type ProtocolError,

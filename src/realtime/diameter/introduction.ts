@@ -1,5 +1,5 @@
 /** CER and CEA on one connection: reads who the peer is, and decides whether it may stay. */
-import type { Peer } from '../../catalog/peers.ts'
+import type { Peer } from '../../catalog/settings/peers.ts'
 import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 import type { AccessCause } from './access.ts'

@@ -1,5 +1,5 @@
 /** What a connection is told, and what others may know of it. */
-import type { Peer } from '../../catalog/peers.ts'
+import type { Peer } from '../../catalog/settings/peers.ts'
 import type { Config } from '../../config/schema.ts'
 import type { DiameterMetrics } from '../../runtime/diameter-metrics.ts'
 import type { Logger } from '../../runtime/log.ts'

@@ -1,5 +1,5 @@
 /** Who sends a request, and whether it may: keys, certificates, addresses, rates of peers. */
-import type { Peer, Peers } from '../../catalog/peers.ts'
+import type { Peer, Peers } from '../../catalog/settings/peers.ts'
 import type { Callers } from './callers.ts'
 import {
   credentialsIn,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Peer } from '../../catalog/peers.ts'
+import type { Peer } from '../../catalog/settings/peers.ts'
 
 /** How many requests a peer may send. */
 export type Rate = Pick<Peer, 'name' | 'requestsPerSecond' | 'burst'>

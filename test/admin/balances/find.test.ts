@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type BalancePage, findBalances } from '../../../src/admin/balances/find.ts'
 import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
-import { balanceIdOf, balanceObjectId } from '../../../src/catalog/balance-id.ts'
+import { balanceIdOf, balanceObjectId } from '../../../src/catalog/records/balance-id.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { debtWhere } from '../../../src/recorder/gauges.ts'
 import { bucketOf } from '../../ledger/fixture.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compareValues, compileMatcher } from '../../../src/admin/balances/matcher.ts'
 import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
-import { balanceObjectId } from '../../../src/catalog/balance-id.ts'
+import { balanceObjectId } from '../../../src/catalog/records/balance-id.ts'
 
 const id = balanceObjectId({ aid: 1, sid: 2, bucketId: 3 })
 const other = balanceObjectId({ aid: 1, sid: 2, bucketId: 4 })

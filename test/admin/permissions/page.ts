@@ -1,7 +1,10 @@
 /** docs/PERMISSIONS.md: who may do what, from the tables that the routes are guarded by. */
 import type { RouteAccess } from '../../../src/admin/auth/access.ts'
 import { ADMIN } from '../../../src/admin/auth/caller.ts'
-import type { ActionName, CollectionDefinition } from '../../../src/admin/entities/definition.ts'
+import type {
+  ActionName,
+  CollectionDefinition,
+} from '../../../src/admin/entities/definitions/definition.ts'
 import {
   AUTH_ENDPOINTS,
   type Endpoint,

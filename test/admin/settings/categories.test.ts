@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Category } from '../../../src/admin/settings/category.ts'
-import { builtInFileTypes } from '../../../src/catalog/file-types/built-in.ts'
-import { compilePeers } from '../../../src/catalog/peers.ts'
-import { writeStoredConfig } from '../../../src/catalog/stored-config.ts'
-import { writeEntity } from '../../../src/catalog/write.ts'
-import { RuleError } from '../../../src/rating/rule-error.ts'
-import { isObject } from '../../../src/rating/rule-fields.ts'
+import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { compilePeers } from '../../../src/catalog/settings/peers.ts'
+import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
+import { FieldError, isObject } from '../../../src/domain/fields.ts'
+import { builtInFileTypes } from '../../../src/file-types/built-in.ts'
 import { type Fields, useOffice } from './office.ts'
 
 /** As one whose values have secrets: `password` is never told, and stays unless it is sent. */
@@ -14,7 +13,7 @@ const SECRETIVE: Category = {
   about: 'Secrets.',
   readRole: 'admin',
   check(value) {
-    if (!isObject(value)) throw new RuleError('auth', 'must be an object')
+    if (!isObject(value)) throw new FieldError('auth', 'must be an object')
   },
   shown(stored) {
     const { password: _, ...others } = isObject(stored) ? stored : {}
@@ -40,7 +39,7 @@ const MAKING: Category = {
     },
     unset(stored, data) {
       const { [String((data as Fields)['name'])]: gone, ...others } = stored as Fields
-      if (gone === undefined) throw new RuleError('shared_secret', 'has none of this name')
+      if (gone === undefined) throw new FieldError('shared_secret', 'has none of this name')
       return { value: others, told: true }
     },
   },

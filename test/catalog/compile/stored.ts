@@ -1,7 +1,8 @@
 /** Documents as they are stored, and how a compiler refuses them. */
+
 import { ObjectId } from 'mongodb'
 import type { RawDocument } from '../../../src/catalog/compile/document.ts'
-import { CompileError } from '../../../src/catalog/errors.ts'
+import { FieldError } from '../../../src/domain/fields.ts'
 
 export const FROM = new Date('2026-01-01T00:00:00Z')
 export const TO = new Date('2027-01-01T00:00:00Z')
@@ -27,12 +28,12 @@ export const tier = (fields: object = {}) => ({
   ...fields,
 })
 
-/** The text of the `CompileError`. */
+/** The text of the `FieldError`. */
 export function refusal(compile: () => unknown): string {
   try {
     compile()
   } catch (error) {
-    if (error instanceof CompileError) return error.message
+    if (error instanceof FieldError) return error.message
     throw error
   }
   throw new Error('it compiled')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EntityCollection } from '../../../src/catalog/collections.ts'
 import { DuplicateEntityError } from '../../../src/catalog/errors.ts'
-import { writeEntity } from '../../../src/catalog/write.ts'
+import { writeEntity } from '../../../src/catalog/revisions/write.ts'
 import { insertEntity, ORDINARY, useStore } from '../store.ts'
 
 const store = useStore()

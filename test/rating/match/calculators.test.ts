@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { FieldError } from '../../../src/domain/fields.ts'
 import { compileCalculators } from '../../../src/rating/match/calculators.ts'
-import { RuleError } from '../../../src/rating/rule-error.ts'
 import { finderOf, rateWith, retailCalls, usageWith } from './rates.ts'
 
 const BY_KEY = { type: 'match', rate_key: 'key', line_key: 'rate' }
@@ -9,7 +9,7 @@ function problemOf(document: unknown): string {
   try {
     compileCalculators(document, 'rules')
   } catch (error) {
-    if (error instanceof RuleError) return error.message
+    if (error instanceof FieldError) return error.message
     throw error
   }
   throw new Error('the rules were accepted')
@@ -73,7 +73,7 @@ describe('rules that cannot be used', () => {
   })
 
   it('carry the path and the reason', () => {
-    const error = new RuleError('a.b', 'is missing')
+    const error = new FieldError('a.b', 'is missing')
     expect([error.path, error.reason, error.message]).toEqual([
       'a.b',
       'is missing',

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { answerFields } from '../../../src/catalog/file-types/answer-fields.ts'
-import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
+import { answerFields } from '../../../src/file-types/answer-fields.ts'
+import { compileFileType } from '../../../src/file-types/compile.ts'
 import type { Codec, DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
-import { settings } from '../../catalog/file-types/answers.ts'
+import { settings } from '../../file-types/answers.ts'
 import { wireExamples } from '../wire-examples.ts'
 
 const context: DecodeContext = {

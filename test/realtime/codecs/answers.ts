@@ -1,10 +1,10 @@
+import { plainOutcome, type ServiceOutcome } from '../../../src/domain/charge-outcome.ts'
 import {
   type AnswerSource,
   type AnswerValue,
   NumberText,
   type ResponseNode,
-} from '../../../src/catalog/file-types/file-type.ts'
-import { plainOutcome, type ServiceOutcome } from '../../../src/domain/charge-outcome.ts'
+} from '../../../src/file-types/file-type.ts'
 
 const service: ServiceOutcome = {
   ratingGroup: 10,

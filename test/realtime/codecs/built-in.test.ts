@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { builtInFileTypes } from '../../../src/catalog/file-types/built-in.ts'
-import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
+import { builtInFileTypes } from '../../../src/file-types/built-in.ts'
+import { compileFileType } from '../../../src/file-types/compile.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
-import { settings } from '../../catalog/file-types/answers.ts'
+import { settings } from '../../file-types/answers.ts'
 import { examplesOf, wireExamples } from '../wire-examples.ts'
 import { jsonCodec } from './settings.ts'
 

@@ -1,9 +1,9 @@
 /** Dialects for the fuzz tests, each with messages that it takes. */
-import { builtInFileTypes } from '../../../src/catalog/file-types/built-in.ts'
-import { compileFileType } from '../../../src/catalog/file-types/compile.ts'
+import { builtInFileTypes } from '../../../src/file-types/built-in.ts'
+import { compileFileType } from '../../../src/file-types/compile.ts'
 import type { Codec, DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
-import { settings } from '../../catalog/file-types/answers.ts'
+import { settings } from '../../file-types/answers.ts'
 import { examplesOf, type WireExample, wireExamples } from '../wire-examples.ts'
 import { jsonCodec } from './settings.ts'
 

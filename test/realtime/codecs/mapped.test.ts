@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
+import {
+  type ChargeRequest,
+  type ServiceRequest,
+  serviceRequest,
+} from '../../../src/domain/charge-request.ts'
 import type {
   AnswerSettings,
   FileType,
@@ -7,19 +13,13 @@ import type {
   MappedRequest,
   Message,
   SkippedService,
-} from '../../../src/catalog/file-types/file-type.ts'
-import { compileResponse } from '../../../src/catalog/file-types/response.ts'
-import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
-import {
-  type ChargeRequest,
-  type ServiceRequest,
-  serviceRequest,
-} from '../../../src/domain/charge-request.ts'
+} from '../../../src/file-types/file-type.ts'
+import { compileResponse } from '../../../src/file-types/response.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
-import { createJsonCodec } from '../../../src/realtime/codecs/json.ts'
+import { createJsonCodec } from '../../../src/realtime/codecs/json/codec.ts'
 import { createMappedCodec } from '../../../src/realtime/codecs/mapped.ts'
-import { echoOf, granted, service, settings } from '../../catalog/file-types/answers.ts'
+import { echoOf, granted, service, settings } from '../../file-types/answers.ts'
 import { examplesOf } from '../wire-examples.ts'
 import { ANSWERS } from './settings.ts'
 

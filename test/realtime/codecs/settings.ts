@@ -1,6 +1,6 @@
-import type { AnswerSettings } from '../../../src/catalog/file-types/file-type.ts'
 import { reasons } from '../../../src/domain/charge-outcome.ts'
-import { createJsonCodec } from '../../../src/realtime/codecs/json.ts'
+import type { AnswerSettings } from '../../../src/file-types/file-type.ts'
+import { createJsonCodec } from '../../../src/realtime/codecs/json/codec.ts'
 
 const codes = Object.entries(reasons).map(([reason, { code }]) => [reason, code])
 

@@ -1,6 +1,6 @@
 /** Which requests are for the node, who may bring them, and where their sessions are reached. */
 import { beforeEach, describe, expect, it } from 'vitest'
-import { compilePeers } from '../../../src/catalog/peers.ts'
+import { compilePeers } from '../../../src/catalog/settings/peers.ts'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
 import type { CreditControlClient } from '../../../src/domain/charge-request.ts'
 import type { Arrival, Charge, TakeAnswer } from '../../../src/realtime/charge.ts'

@@ -1,7 +1,7 @@
 /** Who may charge: keys, addresses, rates, and pages in a browser. */
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import type { Peer } from '../../../src/catalog/peers.ts'
+import type { Peer } from '../../../src/catalog/settings/peers.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { accessOf, KINDS, serverOf, UNCOUNTED } from './server-of.ts'
 import { openSocket } from './socket.ts'

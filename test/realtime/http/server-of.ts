@@ -1,6 +1,6 @@
 /** A server of either kind for the tests of one, closed after each of them. */
 import { afterEach } from 'vitest'
-import type { Peer } from '../../../src/catalog/peers.ts'
+import type { Peer } from '../../../src/catalog/settings/peers.ts'
 import type { Arrival } from '../../../src/realtime/charge.ts'
 import type { Codec } from '../../../src/realtime/codecs/codec.ts'
 import type { Dialect, Dialects, MissingDialect } from '../../../src/realtime/dialects.ts'

@@ -1,8 +1,8 @@
 /** A realtime room in this process, with workers that fail when they are told to. */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileTypeDefaultsOf } from '../../../src/catalog/file-types/defaults.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import { fileTypeDefaultsOf } from '../../../src/file-types/defaults.ts'
 import { type Realtime, startRealtime } from '../../../src/realtime/start.ts'
 import { type Clock, createClock, monotonicMs } from '../../../src/runtime/clock.ts'
 import { createLogger } from '../../../src/runtime/log.ts'

@@ -1,7 +1,7 @@
 /** What a request to the token or revocation endpoint asks, before anything is believed. */
 import type { FastifyRequest } from 'fastify'
-import { bodyParameters, queryParameters } from '../../entities/request/body.ts'
-import type { RawParameters } from '../../entities/request/raw-parameters.ts'
+import { bodyParameters, queryParameters } from '../../entities/requests/body.ts'
+import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
 import { OAuthError } from './errors.ts'
 
 export interface Asked {

@@ -1,6 +1,6 @@
 /** How often an address may ask for tokens, and how often a client may be wrong from there. */
 import { createHash } from 'node:crypto'
-import type { SecuritySettings } from '../../../catalog/security-settings.ts'
+import type { SecuritySettings } from '../../../catalog/settings/security-settings.ts'
 import type { ExpiringKeys } from '../../../store/expiring.ts'
 import { networkOf, networksOf } from '../../networks.ts'
 import { tooManyRequests } from './errors.ts'

@@ -1,7 +1,7 @@
 /** Whether a client is who it says. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiClient } from '../../../catalog/clients/clients.ts'
-import type { SecuritySettings } from '../../../catalog/security-settings.ts'
+import type { SecuritySettings } from '../../../catalog/settings/security-settings.ts'
 import type { Asked } from './asked.ts'
 import { attemptsOf } from './attempts.ts'
 import { OAuthError } from './errors.ts'

@@ -1,6 +1,6 @@
 /** What OAuth 2.0 works with. */
 import type { ApiClients } from '../../../catalog/clients/clients.ts'
-import type { StoredSetting } from '../../../catalog/current-settings.ts'
+import type { StoredSetting } from '../../../catalog/settings/current-settings.ts'
 import type { Tokens } from '../../../store/tokens.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { UserCheck } from '../checks.ts'

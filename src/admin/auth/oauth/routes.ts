@@ -1,10 +1,10 @@
 /** `POST /oauth2/token` (interface section 5.2) and `POST /oauth2/revoke` (RFC 7009). */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { SECURITY, type SecuritySettings } from '../../../catalog/security-settings.ts'
+import { SECURITY, type SecuritySettings } from '../../../catalog/settings/security-settings.ts'
 import type { TokenKind } from '../../../store/tokens.ts'
-import { registerBodies } from '../../entities/request/body.ts'
-import { SMALL_BODY_BYTES_MAX } from '../../entities/request/json-limits.ts'
+import { registerBodies } from '../../entities/requests/body.ts'
+import { SMALL_BODY_BYTES_MAX } from '../../entities/requests/json-limits.ts'
 import { createRefusalTrail } from '../refusal-trail.ts'
 import { type Asked, readAsked } from './asked.ts'
 import { countRequest } from './attempts.ts'

@@ -1,6 +1,6 @@
 /** One request for a token. */
 import type { ApiClient } from '../../../catalog/clients/clients.ts'
-import type { SecuritySettings } from '../../../catalog/security-settings.ts'
+import type { SecuritySettings } from '../../../catalog/settings/security-settings.ts'
 import type { Asked } from './asked.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
 

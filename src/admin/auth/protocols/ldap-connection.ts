@@ -1,6 +1,6 @@
 /** One conversation with a directory, from which nothing but its end can follow. */
 import { Client, InvalidCredentialsError, ResultCodeError } from 'ldapts'
-import type { LdapSettings } from '../../../catalog/auth-settings.ts'
+import type { LdapSettings } from '../../../catalog/settings/auth-settings.ts'
 
 /** An entry, with its values as texts, by attribute in lower case. */
 export interface LdapEntry {

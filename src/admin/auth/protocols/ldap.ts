@@ -3,8 +3,8 @@
  * template, and the password is what the directory takes for it.
  */
 import { randomBytes } from 'node:crypto'
-import type { TextSealer } from '../../../catalog/auth-secrets.ts'
-import { AUTH, type LdapSettings } from '../../../catalog/auth-settings.ts'
+import type { TextSealer } from '../../../catalog/settings/auth-secrets.ts'
+import { AUTH, type LdapSettings } from '../../../catalog/settings/auth-settings.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { SessionUser } from '../sessions.ts'
 import { comparableName, escapedInFilter, escapedInName } from './distinguished-name.ts'

@@ -1,5 +1,5 @@
 /** Roles of users of a directory: by what it says of them. */
-import type { RoleSettings } from '../../../catalog/auth-settings.ts'
+import type { RoleSettings } from '../../../catalog/settings/auth-settings.ts'
 
 /**
  * Roles for the values of a user, each once; those of nobody in particular where no value has one.

@@ -1,5 +1,5 @@
 /** What a signed assertion says, and whether it is meant for us, now (SAML profiles 4.1.4.2). */
-import type { SamlSettings } from '../../../catalog/auth-settings.ts'
+import type { SamlSettings } from '../../../catalog/settings/auth-settings.ts'
 import { ASSERTION } from './saml-envelope.ts'
 import { SamlRefusedError } from './saml-refused.ts'
 import { childrenOf, type XmlElement } from './xml-tree.ts'

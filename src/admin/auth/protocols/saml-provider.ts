@@ -1,7 +1,7 @@
 /** An identity provider, by node-saml: requests to it, and what it has signed. */
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml'
-import { pemOf } from '../../../catalog/auth-rules.ts'
-import type { SamlSettings } from '../../../catalog/auth-settings.ts'
+import { pemOf } from '../../../catalog/settings/auth-rules.ts'
+import type { SamlSettings } from '../../../catalog/settings/auth-settings.ts'
 import type { SamlEnvelope } from './saml-envelope.ts'
 import { SamlRefusedError } from './saml-refused.ts'
 import { readXml, type XmlElement } from './xml-tree.ts'

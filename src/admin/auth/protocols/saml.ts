@@ -1,7 +1,7 @@
 /** Login by SAML 2.0 (web browser SSO), without HTTP. */
 import { createHash, randomBytes } from 'node:crypto'
-import { isOwnPath } from '../../../catalog/auth-rules.ts'
-import { AUTH, type SamlSettings } from '../../../catalog/auth-settings.ts'
+import { isOwnPath } from '../../../catalog/settings/auth-rules.ts'
+import { AUTH, type SamlSettings } from '../../../catalog/settings/auth-settings.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { SessionUser } from '../sessions.ts'
 import { rolesOf } from './roles.ts'

@@ -1,7 +1,7 @@
 /** Second factors of users, as they are stored (collection `secondfactors`). */
 import { createHash } from 'node:crypto'
-import type { Sealer } from '../../../catalog/sealing.ts'
-import type { SecondFactorDocument } from '../../../catalog/second-factor.ts'
+import type { SecondFactorDocument } from '../../../catalog/records/second-factor.ts'
+import type { Sealer } from '../../../catalog/settings/sealing.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import { AuthRefusal } from '../refusal.ts'
 import { ACCEPTED_MS, newSecret, stepOf } from './codes.ts'

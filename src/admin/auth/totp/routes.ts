@@ -1,6 +1,6 @@
 /** `/auth/totp`: users set up their second factor, and an administrator takes one away. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { SECURITY } from '../../../catalog/security-settings.ts'
+import { SECURITY } from '../../../catalog/settings/security-settings.ts'
 import { dateText } from '../../entities/shown.ts'
 import { ADMIN, actorOf as actorOfCaller, mayDo } from '../caller.ts'
 import { sessionCookieOf, setSessionCookie } from '../cookies.ts'

@@ -2,10 +2,11 @@
  * An account is there when its first subscriber begins (spec/entity-api.md 3.2): where it is not,
  * its first revision begins with the subscriber.
  */
-import type { ChangeDecision } from '../../../catalog/chains/change.ts'
+
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { CollectionDefinition } from '../definition.ts'
-import type { EntityStores } from '../entity-request.ts'
+import type { ChangeDecision } from '../../../catalog/revisions/change.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
+import type { EntityStores } from '../requests/entity-request.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount } from '../timeline/subscriber-dates.ts'
 import { findDocuments, NOT_DELETED } from './revisions.ts'

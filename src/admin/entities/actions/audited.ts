@@ -1,10 +1,11 @@
 /** What is recorded of a write of revisions (spec/entity-api.md 6). */
-import type { ChangeDecision } from '../../../catalog/chains/change.ts'
+
 import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { RevisionWrite } from '../../../catalog/store-steps.ts'
-import type { ActionName } from '../definition.ts'
-import type { WriteRequest } from '../entity-request.ts'
+import type { ChangeDecision } from '../../../catalog/revisions/change.ts'
+import type { RevisionWrite } from '../../../catalog/revisions/store-steps.ts'
+import type { ActionName } from '../definitions/definition.ts'
+import type { WriteRequest } from '../requests/entity-request.ts'
 
 /**
  * With a record for each revision that is written; but what a `closeandnew` cuts off is told by the

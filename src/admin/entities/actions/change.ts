@@ -1,11 +1,13 @@
 /** The writes of a stored entity (spec/entity-api.md 2.5 to 2.11). */
-import { type ChangeDecision, changeChains } from '../../../catalog/chains/change.ts'
+
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { ActionName } from '../definition.ts'
-import type { EntityStores, WriteRequest, WriteResult } from '../entity-request.ts'
+import { type ChangeDecision, changeChains } from '../../../catalog/revisions/change.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { ActionName } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
+import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
-import { Draft, type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import { Draft, fromOf, toOf } from '../timeline/draft.ts'
 import * as edits from '../timeline/edits.ts'
 import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'

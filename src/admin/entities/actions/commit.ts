@@ -1,14 +1,16 @@
 /** From a draft to the store: what all writes have in common. */
+
 import type { Actor } from '../../../catalog/actor.ts'
-import type { ChangeDecision } from '../../../catalog/chains/change.ts'
 import type { EntityCollection } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { checkedEntity } from '../../../catalog/write.ts'
-import type { ActionName, CollectionDefinition } from '../definition.ts'
-import type { EntityStores, WriteRequest } from '../entity-request.ts'
+import type { ChangeDecision } from '../../../catalog/revisions/change.ts'
+import { checkedEntity } from '../../../catalog/revisions/write.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { checkCustomFields } from '../fields/check.ts'
+import type { EntityStores, WriteRequest } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
-import type { Draft, Fields } from '../timeline/draft.ts'
+import type { Draft } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { checkUniqueFields, neededChains } from './uniqueness.ts'
@@ -40,7 +42,7 @@ export function customChanges(
 
 /**
  * Brings what revisions say of each other up to date, checks each one that changes to the last
- * field, and gives what is to be written. Throws `RuleError` or `CompileError`.
+ * field, and gives what is to be written. Throws `EntityRuleError` or `FieldError`.
  */
 export async function decisionOf<T>(
   stores: EntityStores,

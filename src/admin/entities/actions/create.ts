@@ -1,15 +1,17 @@
 /** `create` (spec/entity-api.md 2.4). */
-import { type ChangeDecision, changeChains } from '../../../catalog/chains/change.ts'
+
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { takeNumbers } from '../../../catalog/sequence.ts'
+import { type ChangeDecision, changeChains } from '../../../catalog/revisions/change.ts'
+import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import type { CollectionDefinition } from '../definition.ts'
-import type { EntityStores, WriteRequest, WriteResult } from '../entity-request.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
+import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
-import { Draft, type Fields, fromOf } from '../timeline/draft.ts'
+import { Draft, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
 import { addAccountBefore } from './account-begin.ts'
 import { audited } from './audited.ts'
@@ -53,7 +55,7 @@ function withMore<T>(
   return addAccountBefore(stores, decision, added)
 }
 
-/** With everything that it is stored with, but for a number. Throws `RuleError`. */
+/** With everything that it is stored with, but for a number. Throws `EntityRuleError`. */
 export async function newDocument(
   stores: EntityStores,
   request: WriteRequest,

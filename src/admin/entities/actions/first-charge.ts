@@ -1,7 +1,7 @@
 /** An auto-renewal that begins at once (spec/entity-api.md 3.16). */
 import { type Actor, plainActor } from '../../../catalog/actor.ts'
-import type { ChangeDecision } from '../../../catalog/chains/change.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { ChangeDecision } from '../../../catalog/revisions/change.ts'
 import type { Sequel } from '../../sequels.ts'
 import { afterCharge } from '../rules/autorenew.ts'
 import type { RuleContext } from '../rules/rule.ts'

@@ -1,8 +1,9 @@
 /** `get`: every revision that fits, a page at a time (spec/entity-api.md 2.2). */
+
 import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
-import { type CollectionDefinition, isRecord } from '../definition.ts'
-import type { ReadRequest, ReadResult } from '../entity-request.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import { type CollectionDefinition, isRecord } from '../definitions/definition.ts'
+import type { ReadRequest, ReadResult } from '../requests/entity-request.ts'
 import { documentsOf, NOT_DELETED } from './revisions.ts'
 
 export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadResult> {

@@ -1,13 +1,14 @@
 /** Texts that the store finds documents by: no index takes one of any length. */
+
 import { ENTITIES, type EntityCollection } from '../../../catalog/collections.ts'
-import type { CollectionDefinition } from '../definition.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { EntityRuleError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
 
 /** With what stands beside it in an index, far below what any store takes. */
 export const INDEXED_BYTES_MAX = 1024
 
-/** Throws `RuleError` with the name of a field whose text is too long. */
+/** Throws `EntityRuleError` with the name of a field whose text is too long. */
 export function checkIndexedTexts({ store }: CollectionDefinition, document: Fields): void {
   const definitions = ENTITIES[store as EntityCollection]
   const indexes = definitions.flatMap((definition) => definition.indexes)

@@ -4,7 +4,7 @@
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import type { ActionName, CollectionDefinition } from '../definition.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError, InUseError } from '../errors.ts'
 import type { CollectionRules, RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
@@ -33,7 +33,7 @@ export interface LosingChange {
 /** An account is closed before its last subscribers are, as existing clients do. */
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set(['accounts'])
 
-/** What the caller is told of those who need it all the same. Throws `RuleError`. */
+/** What the caller is told of those who need it all the same. Throws `EntityRuleError`. */
 export async function lostTimeWarnings(
   lost: readonly RawDocument[],
   { definition, action, rules, context, isForced }: LosingChange,

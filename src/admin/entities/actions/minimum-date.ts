@@ -2,7 +2,7 @@
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Config } from '../../../config/schema.ts'
 import { cycleEndMs } from '../../../domain/cycle.ts'
-import type { CollectionDefinition } from '../definition.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 
 /**
  * End of the newest billing cycle with a confirmed invoice, epoch ms; 0 where there is none, and

@@ -1,14 +1,16 @@
 /** A subscriber that moves to another account takes its balances with it. */
+
 import { randomUUID } from 'node:crypto'
-import type { CollectionDefinition } from '../definition.ts'
-import type { EntityStores } from '../entity-request.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { EntityRuleError } from '../errors.ts'
+import type { EntityStores } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
-import { type Draft, type Fields, toOf } from '../timeline/draft.ts'
+import { type Draft, toOf } from '../timeline/draft.ts'
 
 /**
  * What has to follow from a change in the ledger, as a value that the change is noted with;
- * undefined for nothing. Throws `RuleError` where the account would change later than now: balances
+ * undefined for nothing. Throws `EntityRuleError` where the account would change later than now: balances
  * move at once, or they would be where the subscriber is not.
  */
 export async function sequelOf(

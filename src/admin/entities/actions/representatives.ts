@@ -2,7 +2,8 @@
  * Which revision of an entity represents it (spec/entity-api.md 2.3): the active one, else the
  * future one that ends last, else the expired one that ends last.
  */
-import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import { fromOf, toOf } from '../timeline/draft.ts'
 
 export const STATE = { active: 0, future: 1, expired: 2 } as const
 

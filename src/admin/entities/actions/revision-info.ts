@@ -1,9 +1,11 @@
 /** `revision_info`: what may be done with a revision (spec/entity-api.md 1.6). */
+
 import type { Catalog } from '../../../catalog/connection.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import { type CollectionDefinition, isRecord } from '../definition.ts'
-import type { ReadRequest } from '../entity-request.ts'
-import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import { type CollectionDefinition, isRecord } from '../definitions/definition.ts'
+import type { ReadRequest } from '../requests/entity-request.ts'
+import { fromOf, toOf } from '../timeline/draft.ts'
 import { OPEN_ENDED_MS } from '../timeline/edits.ts'
 import { STATE, stateAt } from './representatives.ts'
 import { documentsOf, NOT_DELETED } from './revisions.ts'

@@ -1,9 +1,10 @@
 /** Reading revisions of entities as they are stored. */
+
 import type { Collection, ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
-import type { CollectionDefinition } from '../definition.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 
 export const NOT_DELETED = { deleted: { $ne: true } } as const
 

@@ -1,12 +1,14 @@
 /** Which revision a write is about (spec/entity-api.md 1.5). */
+
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
-import type { CollectionDefinition } from '../definition.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
-import type { FieldDefinition } from '../field-definition.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
 import { dateText } from '../timeline/dates.ts'
-import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import { fromOf, toOf } from '../timeline/draft.ts'
 import { findDocuments, findRevision, NOT_DELETED } from './revisions.ts'
 
 export interface Target {
@@ -24,7 +26,7 @@ export interface TargetOptions {
   zone: string
 }
 
-/** Throws `RuleError` (R5, R7) or `TargetError` (R8). */
+/** Throws `EntityRuleError` (R5, R7) or `TargetError` (R8). */
 export async function findTarget(
   catalog: Catalog,
   query: Fields,

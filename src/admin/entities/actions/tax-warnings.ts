@@ -1,9 +1,10 @@
 /** What a caller should know of the taxes of what was written. */
+
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { isUntaxed, readTaxContext } from '../../../catalog/stored-taxes.ts'
-import { RuleError } from '../../../rating/rule-error.ts'
-import type { ActionName, CollectionDefinition } from '../definition.ts'
-import type { EntityStores, WriteResult } from '../entity-request.ts'
+import { isUntaxed, readTaxContext } from '../../../catalog/feed/stored-taxes.ts'
+import { FieldError } from '../../../domain/fields.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
+import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
 
 const WRITES: ReadonlySet<ActionName> = new Set([
   ...(['create', 'update', 'closeandnew', 'reopen', 'permanentchange'] as const),
@@ -28,7 +29,7 @@ export async function taxWarnings(
     if (!isUntaxed(context, entity as RawDocument, clock.nowMs())) return []
     return [`rate ${keyOf(entity)} has no tax, and no default is named: it is not taxed; ${HELP}`]
   } catch (error) {
-    if (error instanceof RuleError) return [`stored: ${error.message}`]
+    if (error instanceof FieldError) return [`stored: ${error.message}`]
     throw error
   }
 }

@@ -4,10 +4,11 @@
  * revisions of an entity stand together. In another order each candidate is compared with the other
  * revisions of its entity. Either way each revision is looked at a bounded number of times.
  */
+
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
-import type { ReadRequest, ReadResult } from '../entity-request.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { ReadRequest, ReadResult } from '../requests/entity-request.ts'
 import { filterOf, keyBounds, projectionOf, sortOf } from './get.ts'
 import {
   decidingOn,

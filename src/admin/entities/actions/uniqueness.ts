@@ -1,10 +1,12 @@
 /** Whether somebody else has what must be one's own (R9, R22). */
+
 import type { Catalog } from '../../../catalog/connection.ts'
-import type { CollectionDefinition } from '../definition.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { EntityRuleError } from '../errors.ts'
-import type { FieldDefinition } from '../field-definition.ts'
 import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
-import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
+import { fromOf, toOf } from '../timeline/draft.ts'
 import { overlap, type Span, spanOf, uncovered } from '../timeline/spans.ts'
 import { documentsOf, findDocuments, NOT_DELETED } from './revisions.ts'
 import { useChains } from './uses.ts'

@@ -2,8 +2,8 @@
  * What uses an entity is not written while that is being deleted. A user takes one of a few locks,
  * so that many can write at once; who deletes takes all of them.
  */
-import type { CollectionDefinition } from '../definition.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { chainOf } from './revisions.ts'
 
 const USERS_AT_ONCE = 8

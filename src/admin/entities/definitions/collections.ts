@@ -1,11 +1,12 @@
 /** All collections of the entity API (interface.md 2.1, 4.1; spec/entity-api.md 3.00). */
-import type { ActionName, CollectionDefinition, Param } from '../definition.ts'
+
 import { accounts } from './accounts.ts'
 import { audit } from './audit.ts'
 import { autorenew } from './autorenew.ts'
 import { balances } from './balances.ts'
 import { bills } from './bills.ts'
 import { charges } from './charges.ts'
+import type { ActionName, CollectionDefinition, Param } from './definition.ts'
 import { discounts } from './discounts.ts'
 import { jobs } from './jobs.ts'
 import { lines } from './lines.ts'

@@ -7,7 +7,7 @@ import {
   type Param,
   type Params,
   type Role,
-} from '../definition.ts'
+} from './definition.ts'
 
 export const text: Param = { type: 'string' }
 export const integer: Param = { type: 'integer' }

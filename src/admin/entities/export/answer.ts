@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { recordRead } from '../../privacy/read-records.ts'
 import { contextOf, type EntityApi, type EntityCall } from '../api.ts'
-import type { RawParameters } from '../request/raw-parameters.ts'
+import type { RawParameters } from '../requests/raw-parameters.ts'
 import { exportHeaders, exportRequestOf } from './export-request.ts'
 import { exportRows } from './export-rows.ts'
 

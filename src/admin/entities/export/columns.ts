@@ -1,6 +1,6 @@
 /** The columns of an export, by which a predefined import reads a file too (spec 2.13, 3.9). */
-import type { CollectionDefinition, Param } from '../definition.ts'
-import type { FieldDefinition } from '../field-definition.ts'
+import type { CollectionDefinition, Param } from '../definitions/definition.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
 
 export type CellType =
   | 'text'

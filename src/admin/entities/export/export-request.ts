@@ -1,11 +1,11 @@
 /** What an export is asked for, from the parameters of a request (spec/entity-api.md 1.2, 2.13). */
+import type { Fields } from '../../../domain/fields.ts'
 import { localTime } from '../../../domain/time.ts'
 import { ExecutionError } from '../errors.ts'
-import { compoundParameters } from '../request/json-text.ts'
-import type { RawParameters } from '../request/raw-parameters.ts'
-import { readOptions } from '../request/read-options.ts'
-import { type RequestContext, readRequestOf } from '../requests.ts'
-import type { Fields } from '../timeline/draft.ts'
+import { compoundParameters } from '../requests/json-text.ts'
+import type { RawParameters } from '../requests/raw-parameters.ts'
+import { readOptions } from '../requests/read-options.ts'
+import { type RequestContext, readRequestOf } from '../requests/requests.ts'
 import type { ExportRequest } from './export-rows.ts'
 
 /** Throws `ApiError`. */

@@ -2,13 +2,14 @@
  * `export`: the entities that fit a query, as CSV or lines of JSON (spec/entity-api.md 2.13). Read
  * in pages as far as they are sent: whoever goes away ends the reading.
  */
+
 import { stringify } from 'csv-stringify/sync'
 import type { Catalog } from '../../../catalog/connection.ts'
-import type { CollectionDefinition } from '../definition.ts'
-import type { ReadRequest } from '../entity-request.ts'
-import type { FieldDefinition } from '../field-definition.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
+import type { ReadRequest } from '../requests/entity-request.ts'
 import { shownInRead } from '../shown.ts'
-import type { Fields } from '../timeline/draft.ts'
 import { cellOf } from './cells.ts'
 import { columnsOf } from './columns.ts'
 import { neutralCell } from './formula.ts'

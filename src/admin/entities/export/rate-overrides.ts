@@ -1,9 +1,11 @@
 /** Prices of rates in plans and services, for a page of rates at a time. */
+
 import type { Collection } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import { stateAt } from '../actions/representatives.ts'
 import { NOT_DELETED } from '../actions/revisions.ts'
-import { type Fields, toOf } from '../timeline/draft.ts'
+import { toOf } from '../timeline/draft.ts'
 import { type RateOverride, SERVICE } from './rate-rows.ts'
 
 export type OverridesOf = (rate: Fields) => readonly RateOverride[]

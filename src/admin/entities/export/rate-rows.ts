@@ -2,10 +2,10 @@
  * Rates as rows of an export (spec/entity-api.md 2.13, 3.5): one for each usage type, and for each
  * plan or service with another price of it. Steps of a price stand in one cell, with commas.
  */
-import { fromBaseUnits, toBaseUnits, UNITS } from '../../../catalog/file-types/units.ts'
-import type { CollectionDefinition } from '../definition.ts'
-import type { FieldDefinition } from '../field-definition.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import { fromBaseUnits, toBaseUnits, UNITS } from '../../../file-types/units.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
 import { cellOf } from './cells.ts'
 import { type Column, withConfigured } from './columns.ts'
 

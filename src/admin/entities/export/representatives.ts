@@ -3,12 +3,13 @@
  * 2.3), in the order of the keys. Each page begins behind the key that was last: a reader may take
  * as long as it likes.
  */
+
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import { representativesOf, stateAt } from '../actions/representatives.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
-import type { CollectionDefinition } from '../definition.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 
 export interface RepresentativesOptions {
   definition: CollectionDefinition

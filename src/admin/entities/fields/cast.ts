@@ -2,9 +2,9 @@
 import { microsFrom, parseDecimal, toScale } from '../../../domain/money.ts'
 import { parseInstant } from '../../../domain/time.ts'
 import { InvalidFieldsError } from '../errors.ts'
-import { dateOf, shownInstant, type TimeContext } from '../request/instant.ts'
-import { FieldProblems } from '../request/problems.ts'
-import { storedValue } from '../request/stored-value.ts'
+import { dateOf, shownInstant, type TimeContext } from '../requests/instant.ts'
+import { FieldProblems } from '../requests/problems.ts'
+import { storedValue } from '../requests/stored-value.ts'
 import { isEmail } from './email.ts'
 
 /** What is stored, or why it cannot be. */

@@ -1,9 +1,9 @@
 /** Takes configured fields out of what a client sends: read, checked, and ready to be stored. */
-import type { ActionName, CollectionDefinition } from '../definition.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { EntityRuleError, type InvalidField, InvalidFieldsError } from '../errors.ts'
-import type { FieldDefinition } from '../field-definition.ts'
-import type { TimeContext } from '../request/instant.ts'
+import type { TimeContext } from '../requests/instant.ts'
 import { castValue } from './cast.ts'
+import type { FieldDefinition } from './field-definition.ts'
 import { optionsOf, patternOf } from './rules.ts'
 
 type Values = Readonly<Record<string, unknown>>
@@ -18,7 +18,7 @@ export interface FieldCheck extends TimeContext {
 /**
  * What configured fields make of a raw `update`, by field name: to be set there (also along a
  * dotted name) after what the action declares; null: the field is to be taken away. Throws
- * `InvalidFieldsError` with all values of a wrong type, or `RuleError` with the first one that a
+ * `InvalidFieldsError` with all values of a wrong type, or `EntityRuleError` with the first one that a
  * rule refuses (R23). Mandatory fields are looked for before: `missingFields`.
  */
 export function checkCustomFields(
@@ -88,7 +88,7 @@ export function castField(
   return { value: members }
 }
 
-/** Throws `RuleError` if a rule of the field refuses a value that was read by its type. */
+/** Throws `EntityRuleError` if a rule of the field refuses a value that was read by its type. */
 export function checkRules(field: FieldDefinition, value: unknown): void {
   const { field_name: name } = field
   const options = optionsOf(field)
@@ -147,7 +147,7 @@ function isOfPlay({ plays }: FieldDefinition, { play }: Values): boolean {
   return [play].flat().some((each) => plays.includes(String(each)))
 }
 
-/** False: it is sent back as it is. Throws `RuleError` for another value of a fixed field. */
+/** False: it is sent back as it is. Throws `EntityRuleError` for another value of a fixed field. */
 function mayChange(field: FieldDefinition, value: unknown, check: FieldCheck): boolean {
   if (field.editable !== false || check.action === 'create') return true
   const { field_name: name } = field

@@ -1,25 +1,26 @@
 /** The fields that a collection has: those from the start, and what operators say of them. */
-import { CompileError } from '../../../catalog/errors.ts'
+
+import type { FieldCategory, FieldSettings } from '../../../catalog/settings/stored-config.ts'
 import {
   arrayAt,
   booleanAt,
+  FieldError,
   type Fields,
   isEmpty,
   isUnset,
   objectAt,
   textAt,
   textsAt,
-} from '../../../catalog/field.ts'
-import type { FieldCategory, FieldSettings } from '../../../catalog/stored-config.ts'
-import type { CollectionDefinition } from '../definition.ts'
-import { FIELD_TYPES, type FieldDefinition } from '../field-definition.ts'
+} from '../../../domain/fields.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { castValue } from './cast.ts'
 import { DEFAULT_FIELDS } from './defaults.ts'
+import { FIELD_TYPES, type FieldDefinition } from './field-definition.ts'
 import { optionsOf, patternOf } from './rules.ts'
 
 /**
  * The configured fields of a collection, those from the start first: of one that is stored under
- * the same name what is stored holds. Throws `CompileError` with the path of a stored one that
+ * the same name what is stored holds. Throws `FieldError` with the path of a stored one that
  * cannot be used: without it a check that somebody wants would not be made.
  */
 export function fieldsOf(
@@ -33,7 +34,7 @@ export function fieldsOf(
 
 /** The category of the stored configuration that has its fields. */
 export function categoryOf({ name, fieldsAt }: CollectionDefinition): FieldCategory {
-  if (fieldsAt === null) throw new CompileError(name, 'has no configured fields')
+  if (fieldsAt === null) throw new FieldError(name, 'has no configured fields')
   return fieldsAt[0] as FieldCategory
 }
 
@@ -51,7 +52,7 @@ export function storedList({ fieldsAt }: CollectionDefinition, value: unknown): 
 }
 
 /**
- * The value of a category with another list of fields in it; all else stays. Throws `CompileError`
+ * The value of a category with another list of fields in it; all else stays. Throws `FieldError`
  * if one of the list cannot be used.
  */
 export function withStoredList(
@@ -76,7 +77,7 @@ const RESERVED = new Set(['_id', 'rev', 'deleted', 'deleted_at', 'creation_time'
 const NAME = /^[A-Za-z]\w*(?:\.\w+)*$/
 const DANGEROUS = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Throws `CompileError` with the path of the first that cannot be used. */
+/** Throws `FieldError` with the path of the first that cannot be used. */
 function checkedFields(
   list: readonly unknown[],
   definition: CollectionDefinition,
@@ -86,7 +87,7 @@ function checkedFields(
   return list.map((value, index) => {
     const field = checkedField(value, `${path}.${index}`, definition)
     if (names.has(field.field_name)) {
-      throw new CompileError(`${path}.${index}.field_name`, `'${field.field_name}' is there twice`)
+      throw new FieldError(`${path}.${index}.field_name`, `'${field.field_name}' is there twice`)
     }
     names.add(field.field_name)
     return field
@@ -127,13 +128,13 @@ function checkedField(
 ): FieldDefinition {
   const field = objectAt(value, path)
   const unknown = Object.keys(field).find((key) => !KEYS.has(key))
-  if (unknown !== undefined) throw new CompileError(`${path}.${unknown}`, 'is not known')
+  if (unknown !== undefined) throw new FieldError(`${path}.${unknown}`, 'is not known')
   const name = nameAt(field['field_name'], `${path}.field_name`)
   for (const each of SWITCHES) booleanAt(field[each], `${path}.${each}`, false)
   for (const each of ['title', 'description']) {
     const given = field[each]
     if (given !== undefined && typeof given !== 'string') {
-      throw new CompileError(`${path}.${each}`, 'must be a text')
+      throw new FieldError(`${path}.${each}`, 'must be a text')
     }
   }
   checkType(field, path)
@@ -142,7 +143,7 @@ function checkedField(
   const fromStart = defaultOf(definition, name)
   const whole = fromStart === undefined ? known : overDefault(known, fromStart, path)
   if (whole.generated === true && fromStart?.generated !== true) {
-    throw new CompileError(`${path}.generated`, 'must not be true: nothing makes its value')
+    throw new FieldError(`${path}.generated`, 'must not be true: nothing makes its value')
   }
   patternOf(whole, `${path}.validation`)
   checkDefaultValue(whole, path)
@@ -153,19 +154,18 @@ function nameAt(value: unknown, path: string): string {
   const name = textAt(value, path)
   const parts = name.split('.')
   const isUsable = NAME.test(name) && !parts.some((part) => DANGEROUS.has(part))
-  if (!isUsable) throw new CompileError(path, 'must be letters, digits, _ and dots between them')
-  if (RESERVED.has(parts[0] ?? ''))
-    throw new CompileError(path, `'${name}' is not to be configured`)
+  if (!isUsable) throw new FieldError(path, 'must be letters, digits, _ and dots between them')
+  if (RESERVED.has(parts[0] ?? '')) throw new FieldError(path, `'${name}' is not to be configured`)
   return name
 }
 
 function checkType({ type, select_options: options }: Fields, path: string): void {
   const isType = isUnset(type) || FIELD_TYPES.some((each) => each === type)
-  if (!isType) throw new CompileError(`${path}.type`, `must be one of ${FIELD_TYPES.join(', ')}`)
+  if (!isType) throw new FieldError(`${path}.type`, `must be one of ${FIELD_TYPES.join(', ')}`)
   const at = `${path}.select_options`
   if (typeof options !== 'string' && !isUnset(options)) textsAt(options, at)
   const isEmptyList = isEmpty(options) || options === ''
-  if (type === 'select' && isEmptyList) throw new CompileError(at, 'must have at least one text')
+  if (type === 'select' && isEmptyList) throw new FieldError(at, 'must have at least one text')
 }
 
 /** Dates relative to now, such as `tomorrow`, are read again at each create. */
@@ -180,9 +180,9 @@ function checkDefaultValue(field: FieldDefinition, path: string): void {
   const members = multiple === true && Array.isArray(value) ? value : [value]
   for (const member of members) {
     const cast = castValue(type, member, SOME_TIME)
-    if ('reason' in cast) throw new CompileError(at, cast.reason)
+    if ('reason' in cast) throw new FieldError(at, cast.reason)
     if (options !== null && !options.has(String(cast.value))) {
-      throw new CompileError(at, 'must be one of select_options')
+      throw new FieldError(at, 'must be one of select_options')
     }
   }
 }
@@ -199,7 +199,7 @@ function overDefault(
     const isOther = !isUnset(field[key]) && (field[key] || undefined) !== fromStart[key]
     if (!isOther) continue
     const is = fromStart[key] ?? 'not set'
-    throw new CompileError(`${path}.${key}`, `must stay as it is from the start: ${is}`)
+    throw new FieldError(`${path}.${key}`, `must stay as it is from the start: ${is}`)
   }
   const { type, multiple, generated, personal, unique } = fromStart
   return {

@@ -1,20 +1,20 @@
 /** The configured fields as they are now, read again when they are older than a poll. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from '../../../catalog/connection.ts'
-import { identifyingFields } from '../../../catalog/identifying-fields.ts'
+import { identifyingFields } from '../../../catalog/settings/identifying-fields.ts'
 import {
   type FieldSettings,
   readCategory,
   readFieldSettings,
-} from '../../../catalog/stored-config.ts'
+} from '../../../catalog/settings/stored-config.ts'
 import type { Config } from '../../../config/schema.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import type { CollectionDefinition } from '../definition.ts'
-import type { FieldDefinition } from '../field-definition.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { fieldsOf } from './configured.ts'
+import type { FieldDefinition } from './field-definition.ts'
 
 export interface CurrentFields {
-  /** Rejects with `CompileError` for stored ones that cannot be used, or if MongoDB is away. */
+  /** Rejects with `FieldError` for stored ones that cannot be used, or if MongoDB is away. */
   of(definition: CollectionDefinition): Promise<readonly FieldDefinition[]>
 }
 

@@ -2,7 +2,7 @@
  * The fields that are configured from the start (spec/entity-api.md 3.0), and **ours**: those that
  * charging reads and the existing system has not.
  */
-import type { FieldDefinition } from '../field-definition.ts'
+import type { FieldDefinition } from './field-definition.ts'
 
 const text = (field_name: string, more: Partial<FieldDefinition> = {}): FieldDefinition => ({
   field_name,

@@ -1,10 +1,8 @@
 /** What a field demands of its values beside a type. */
 import { createInterned } from '../../../catalog/compile/interned.ts'
-import { CompileError } from '../../../catalog/errors.ts'
-import { isUnset } from '../../../catalog/field.ts'
-import { RuleError as PatternError } from '../../../rating/rule-error.ts'
+import { FieldError, isUnset, FieldError as PatternError } from '../../../domain/fields.ts'
 import { compileRegex, type RuleRegex } from '../../../rating/rule-regex.ts'
-import type { FieldDefinition } from '../field-definition.ts'
+import type { FieldDefinition } from './field-definition.ts'
 
 /** The texts of which a value must be one; null: any. */
 export function optionsOf({
@@ -19,7 +17,7 @@ const compiled = createInterned<RuleRegex>(1000)
 
 /**
  * The expression that a whole value must match; null: none. It runs in bounded time, and matches no
- * value above 256 characters. Throws `CompileError` if it cannot be used.
+ * value above 256 characters. Throws `FieldError` if it cannot be used.
  */
 export function patternOf({ validation }: FieldDefinition, path: string): RuleRegex | null {
   if (isUnset(validation)) return null
@@ -31,7 +29,7 @@ export function patternOf({ validation }: FieldDefinition, path: string): RuleRe
     })
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
-    throw new CompileError(error.path, error.reason)
+    throw new FieldError(error.path, error.reason)
   }
 }
 

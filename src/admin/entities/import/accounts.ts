@@ -1,8 +1,9 @@
 /** Accounts of the subscribers of a batch: found together, with one query. */
+import type { Fields } from '../../../domain/fields.ts'
 import { NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
-import { type Fields, fromOf } from '../timeline/draft.ts'
+import { fromOf } from '../timeline/draft.ts'
 import { told } from './cells.ts'
 import type { ImportJob } from './job.ts'
 import type { GoodUnit } from './unit.ts'
@@ -10,7 +11,7 @@ import type { GoodUnit } from './unit.ts'
 /** By the value of the link: the account, or why there is none. */
 export type LinkedAccounts = (unit: GoodUnit) => number | null
 
-/** The accounts that the linker of the rows finds; it throws `RuleError` where that is not one. */
+/** The accounts that the linker of the rows finds; it throws `EntityRuleError` where that is not one. */
 export async function linkedAccounts(
   { stores, settings }: ImportJob,
   units: readonly GoodUnit[],

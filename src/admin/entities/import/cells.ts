@@ -1,9 +1,9 @@
 /** What the texts of cells mean. */
+import type { Fields } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { originalCell } from '../export/formula.ts'
-import { parseJson } from '../request/json-text.ts'
-import { unsafeName } from '../request/names.ts'
-import type { Fields } from '../timeline/draft.ts'
+import { parseJson } from '../requests/json-text.ts'
+import { unsafeName } from '../requests/names.ts'
 
 /** A cell without what an export adds against formulas, and without spaces around. */
 export function cellText(cells: readonly string[], column: number): string {
@@ -18,14 +18,14 @@ export function listIn(text: string): string[] {
     .filter((member) => member !== '')
 }
 
-/** `1-5, 10-12` as ranges. Throws `RuleError`. */
+/** `1-5, 10-12` as ranges. Throws `EntityRuleError`. */
 export function rangesIn(text: string, name: string): Fields[] {
   return listIn(text).map((piece) => rangeIn(piece, name))
 }
 
 /**
  * `from - to`, or `from-to` at the dash in the middle: dates have dashes of their own. One value is
- * a range of itself. Throws `RuleError`.
+ * a range of itself. Throws `EntityRuleError`.
  */
 export function rangeIn(text: string, name: string): Fields {
   const spaced = text.split(/\s+-\s+/)
@@ -46,7 +46,7 @@ function atMiddleDash(text: string): string[] {
   return [pieces.slice(0, half).join('-'), pieces.slice(half).join('-')]
 }
 
-/** A text of JSON if it looks like a list or an object, else the text. Throws `RuleError`. */
+/** A text of JSON if it looks like a list or an object, else the text. Throws `EntityRuleError`. */
 export function jsonIn(text: string, name: string): unknown {
   return /^[[{]/.test(text) ? parseJson(text, name) : text
 }
@@ -60,7 +60,7 @@ export function told(text: string): string {
 const LIST_MAX = 100
 
 /**
- * Sets what is along a dotted name; a number is a place in a list. Throws `RuleError` for names
+ * Sets what is along a dotted name; a number is a place in a list. Throws `EntityRuleError` for names
  * that cannot be one.
  */
 export function setAlong(target: Record<string, unknown>, name: string, value: unknown): void {

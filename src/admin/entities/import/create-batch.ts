@@ -3,13 +3,13 @@
  * them, and they are written with one write (spec/entity-api.md 2.4, 2.12).
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type ChangeDecision, changeChains } from '../../../catalog/chains/change.ts'
 import type { EntityCollection, ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { DuplicateEntityError, EntityConflictError } from '../../../catalog/errors.ts'
-import { readReferences } from '../../../catalog/references.ts'
-import type { RevisionWrite } from '../../../catalog/store-steps.ts'
-import { checkedEntityAmong } from '../../../catalog/write.ts'
+import { type ChangeDecision, changeChains } from '../../../catalog/revisions/change.ts'
+import { readReferences } from '../../../catalog/revisions/references.ts'
+import type { RevisionWrite } from '../../../catalog/revisions/store-steps.ts'
+import { checkedEntityAmong } from '../../../catalog/revisions/write.ts'
 import { addAccountBefore } from '../actions/account-begin.ts'
 import { audited } from '../actions/audited.ts'
 import { ruleContextOf } from '../actions/commit.ts'

@@ -1,9 +1,9 @@
 /** What a row of the file says of an entity (spec/entity-api.md 2.12). */
-import type { CollectionDefinition } from '../definition.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { EntityRuleError, ExecutionError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
-import type { FieldDefinition } from '../field-definition.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
 import { cellText, jsonIn, listIn, rangesIn, setAlong } from './cells.ts'
 import { predefinedReader } from './predefined.ts'
 import type { CellSource, ImportSettings, RowLink } from './settings.ts'

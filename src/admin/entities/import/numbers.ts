@@ -1,6 +1,6 @@
 /** Numbers of new accounts and subscribers: one take for all rows of a batch. */
 
-import { takeNumbers } from '../../../catalog/sequence.ts'
+import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
 import type { ImportJob, NewRow } from './job.ts'

@@ -1,11 +1,11 @@
 /** Columns by the names that an export gives them (spec/entity-api.md 2.12). */
 import { nearest } from '../../../config/nearest.ts'
-import type { CollectionDefinition } from '../definition.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { ExecutionError } from '../errors.ts'
 import { type CellType, type Column, columnsOf } from '../export/columns.ts'
 import { rateColumns } from '../export/rate-rows.ts'
-import type { FieldDefinition } from '../field-definition.ts'
-import { parseJson } from '../request/json-text.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
+import { parseJson } from '../requests/json-text.ts'
 import { cellText, jsonIn, listIn, rangeIn, setAlong } from './cells.ts'
 
 type Fill = (target: Record<string, unknown>, cells: readonly string[]) => void

@@ -1,14 +1,15 @@
 /** How far an import has come, in MongoDB: whoever asks again goes on behind the last batch. */
+
 import { randomUUID } from 'node:crypto'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type {
   ImportFailuresDocument,
   ImportProgressDocument,
-} from '../../../catalog/import-document.ts'
+} from '../../../catalog/records/import-document.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../../runtime/process-identity.ts'
 import { ExecutionError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
 
 /** A batch takes less than a second; a store that is away, some more. */
 const LEASE_MS = 60_000

@@ -1,10 +1,10 @@
 /** The price that a line of an import of rates has (spec/entity-api.md 2.12). */
-import { isDecimalUnit, toBaseUnits, UNITS } from '../../../catalog/file-types/units.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import { parseDecimal } from '../../../domain/money.ts'
+import { isDecimalUnit, toBaseUnits, UNITS } from '../../../file-types/units.ts'
 import { EntityRuleError } from '../errors.ts'
 import { exactText } from '../export/cells.ts'
 import { BASE, SERVICE } from '../export/rate-rows.ts'
-import type { Fields } from '../timeline/draft.ts'
 import { told } from './cells.ts'
 
 export interface LinePrice {
@@ -35,7 +35,7 @@ const MANUAL = [
 const EXPORTED = ['usaget', 'plan', 'price'] as const
 const TAX = ['tax__taxation', 'tax__custom_tax', 'tax__custom_logic'] as const
 
-/** Throws `RuleError` that names the column. */
+/** Throws `EntityRuleError` that names the column. */
 export function rateLineOf(update: Fields): RateLine {
   const rest: Record<string, unknown> = { ...update }
   const line = new Map<string, string>()

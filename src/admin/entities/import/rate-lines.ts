@@ -2,8 +2,8 @@
  * Lines of an import of rates that say the same key and date are one rate. Lines of one rate may
  * stand anywhere in the file: it is given when its last line was read.
  */
+import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
 import { isEqual } from '../timeline/set-fields.ts'
 import { told } from './cells.ts'
 import type { BadRow, MappedRow } from './mapping.ts'

@@ -1,9 +1,8 @@
 /** The write that a unit of an import stands for. */
-import { isUnset } from '../../../catalog/field.ts'
-import type { WriteRequest } from '../entity-request.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
-import { type RequestContext, writeRequestOf } from '../requests.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { WriteRequest } from '../requests/entity-request.ts'
+import { type RequestContext, writeRequestOf } from '../requests/requests.ts'
 import type { ImportJob } from './job.ts'
 import type { GoodUnit } from './unit.ts'
 

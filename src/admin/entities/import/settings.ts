@@ -1,13 +1,13 @@
 /** Settings of an import, as `update` of its request has them (spec/entity-api.md 2.12). */
-import { isUnset } from '../../../catalog/field.ts'
+
 import { nearest } from '../../../config/nearest.ts'
-import type { ActionName, CollectionDefinition } from '../definition.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { ApiError, ExecutionError } from '../errors.ts'
-import type { FieldDefinition } from '../field-definition.ts'
-import { castUpdate } from '../request/cast.ts'
-import { badFieldName } from '../request/names.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
+import { castUpdate } from '../requests/cast.ts'
+import { badFieldName } from '../requests/names.ts'
 
 /** Where a value comes from: a column of the file from 0, or a text that all rows have. */
 export type CellSource = { column: number } | { text: string }

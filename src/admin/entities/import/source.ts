@@ -1,10 +1,11 @@
 /** The rows of a file, as a stream: CSV, or lines of JSON. Nothing is ever read whole. */
+
 import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
+import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError, ExecutionError } from '../errors.ts'
-import { parseJson } from '../request/json-text.ts'
-import type { Fields } from '../timeline/draft.ts'
+import { parseJson } from '../requests/json-text.ts'
 
 /** A row: its cells or its object, or why it cannot be read. */
 export interface SourceRow {

@@ -1,11 +1,13 @@
 /** Whether somebody else has what must be one's own (R9, R22), asked once for many documents. */
+
 import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import { formsOf, valueName } from '../actions/uniqueness.ts'
 import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
 import { uniqueValues } from '../fields/check.ts'
-import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import { fromOf, toOf } from '../timeline/draft.ts'
 import { overlap } from '../timeline/spans.ts'
 import type { Claim, UniqueValues } from './claims.ts'
 import type { ImportJob, NewRow } from './job.ts'
@@ -13,7 +15,7 @@ import { hasNumbers } from './numbers.ts'
 import type { GoodUnit } from './unit.ts'
 
 export interface TakenValues {
-  /** Throws `RuleError` if the store, or a row before, has a value of the document. */
+  /** Throws `EntityRuleError` if the store, or a row before, has a value of the document. */
   check(document: RawDocument, unit: GoodUnit): void
   /** From now on it is the document's. */
   add(document: RawDocument, unit: GoodUnit): void

@@ -6,7 +6,7 @@ import { told } from './cells.ts'
 import type { ImportJob } from './job.ts'
 import type { GoodUnit } from './unit.ts'
 
-/** Throws `RuleError` for a unit that names a tax that is not there. */
+/** Throws `EntityRuleError` for a unit that names a tax that is not there. */
 export type TaxCheck = (unit: GoodUnit) => void
 
 /** Reads once for all units. */

@@ -1,5 +1,5 @@
 /** What is written together, or not at all: a row, or all lines of one rate. */
-import type { Fields } from '../timeline/draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
 
 /** The price of a rate in a plan or service. */
 export interface ImportedPrice {

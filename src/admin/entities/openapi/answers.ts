@@ -1,5 +1,5 @@
 /** Answers of the actions that did what was asked: their schemas, and an example of each. */
-import type { ActionName, CollectionDefinition } from '../definition.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { NOTHING, readAnswer, writeAnswer } from './components.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { shownExample, writtenExample } from './examples.ts'

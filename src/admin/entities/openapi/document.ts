@@ -1,8 +1,8 @@
 /** The OpenAPI 3.1 document of the entity API, from the definitions that requests are read by. */
-import type { CollectionDefinition } from '../definition.ts'
+import type { CollectionDefinition } from '../definitions/definition.ts'
 import { actionsOf } from '../definitions/params.ts'
-import type { FieldDefinition } from '../field-definition.ts'
-import { textDatesOf } from '../text-dates.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
+import { textDatesOf } from '../requests/text-dates.ts'
 import { entityName } from './answers.ts'
 import { COMMON_SCHEMAS } from './components.ts'
 import { COMPOUNDS } from './compounds.ts'

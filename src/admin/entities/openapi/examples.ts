@@ -1,5 +1,5 @@
 /** An example of each request, as a person would send it. All together they make a small tenant. */
-import type { ActionName, CollectionDefinition } from '../definition.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import type { Showing } from './shown-schemas.ts'
 
 type Values = Readonly<Record<string, unknown>>

@@ -1,6 +1,7 @@
 /** One operation for each action of a collection, by GET for reads and by POST. */
-import type { ActionName } from '../definition.ts'
+
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
+import type { ActionName } from '../definitions/definition.ts'
 import { responsesOf } from './answers.ts'
 import { IDEMPOTENCY_KEY, optionSchema } from './components.ts'
 import { response } from './errors.ts'

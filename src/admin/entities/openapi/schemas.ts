@@ -1,7 +1,13 @@
 /** JSON schemas of what requests take and answers show, from the definitions that read them. */
-import type { ActionDefinition, ActionName, CollectionDefinition, Param } from '../definition.ts'
+
 import { namedByForm } from '../definitions/collections.ts'
-import type { FieldDefinition } from '../field-definition.ts'
+import type {
+  ActionDefinition,
+  ActionName,
+  CollectionDefinition,
+  Param,
+} from '../definitions/definition.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
 import { optionsOf } from '../fields/rules.ts'
 import { type FieldWords, wordsOf } from './entity-fields.ts'
 import { IMPORT_FIELDS } from './import-fields.ts'

@@ -1,11 +1,12 @@
 /** Invoices and payments: their dates change, and what nobody refers to can go (spec 3.7). */
+
 import { ObjectId, type WithId } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { BillDocument } from '../../../catalog/entities/bill.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import type { OwnActions, OwnWrite } from '../api.ts'
-import type { EntityStores, WriteResult } from '../entity-request.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
 import { recorded } from './trail.ts'
 
 export function billActions(stores: EntityStores): OwnActions {

@@ -1,11 +1,12 @@
 /** Lines are read-only, but for credits that no invoice has yet (spec/entity-api.md 3.15). */
+
 import type { Actor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import { cycleAt } from '../../../domain/cycle.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import type { OwnActions } from '../api.ts'
-import type { EntityStores, WriteResult } from '../entity-request.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
+import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
 import { recorded } from './trail.ts'
 
 export function lineActions(stores: EntityStores): OwnActions {

@@ -1,14 +1,15 @@
 /** What is recorded of a write of one record, which has no revisions (spec/entity-api.md 6). */
+
 import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../../../catalog/actor.ts'
 import { appendRecords } from '../../../catalog/audit/append.ts'
 import { auditDocument } from '../../../catalog/audit/audit.ts'
-import { type ChangeStores, whileNoted } from '../../../catalog/chains/change.ts'
 import type { Collection, ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
+import { type ChangeStores, whileNoted } from '../../../catalog/revisions/change.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import type { Sequel } from '../../sequels.ts'
-import type { Fields } from '../timeline/draft.ts'
 import { isEqual, valueAt } from '../timeline/set-fields.ts'
 
 /** Who is about to change a record: noted down before, so that it is recorded if it was done. */

@@ -1,6 +1,6 @@
 /** Accounts (spec/entity-api.md 3.1). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { arrayAt, isEmpty, objectAt, wholeAt } from '../../../catalog/field.ts'
+import { arrayAt, isEmpty, objectAt, wholeAt } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { during, findAll, holdersOf, refuseUsed } from './lookups.ts'
 import { checkOverrides } from './overrides.ts'

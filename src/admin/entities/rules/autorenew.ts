@@ -4,13 +4,13 @@
  * then stores `afterCharge`.
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { isUnset } from '../../../catalog/field.ts'
 import type { ServicePeriod } from '../../../domain/catalogue.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { instantOf, localTime } from '../../../domain/time.ts'
 import { endOf } from '../../../rating/periods.ts'
 import { EntityRuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
-import { type Fields, fromOf } from '../timeline/draft.ts'
+import { fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { exists, heldAt } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -53,7 +53,7 @@ const PERIODS: Readonly<Record<string, ServicePeriod>> = {
 /**
  * Midnight of the day that lies one interval after that of `baseMs`; of a month that is too short
  * for it, the last one. `anchorDay`: day of the month that a monthly renewal returns to after a
- * short month; that of `baseMs` if not given. Throws `RuleError` for an interval that there is not.
+ * short month; that of `baseMs` if not given. Throws `EntityRuleError` for an interval that there is not.
  */
 export function nextRenewMs(
   interval: string,

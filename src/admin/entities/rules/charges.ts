@@ -1,7 +1,6 @@
 /** Conditional charges and discounts (R32, spec/entity-api.md 3.8, 4.7). */
-import { isUnset, wholeAt } from '../../../catalog/field.ts'
+import { type Fields, isUnset, wholeAt } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
 import type { CollectionRules } from './rule.ts'
 import { asRule, fieldsOf, isChanged, isFraction } from './values.ts'
 

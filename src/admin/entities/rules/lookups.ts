@@ -1,7 +1,9 @@
 /** What rules read of other entities. Deleted revisions are never found. */
+
 import type { Collection } from '../../../catalog/collections.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import { InUseError } from '../errors.ts'
-import { type Fields, fromOf, toOf } from '../timeline/draft.ts'
+import { fromOf, toOf } from '../timeline/draft.ts'
 import type { RuleContext } from './rule.ts'
 
 type Lookups = Pick<RuleContext, 'catalog'>

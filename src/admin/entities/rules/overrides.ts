@@ -1,7 +1,6 @@
 /** Prices that replace those of a plan or service (R26, spec/entity-api.md 3.1). */
-import { isUnset } from '../../../catalog/field.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
 
 const PRICE_FIELDS = ['from', 'to', 'price'] as const

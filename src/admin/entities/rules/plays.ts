@@ -1,7 +1,6 @@
 /** Plays: which plans and services may be sold to whom (R25, spec/entity-api.md 3.2). */
-import { isUnset } from '../../../catalog/field.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
 import { remembered } from './lookups.ts'
 import type { RuleContext } from './rule.ts'
 import { fieldsOf, listOf } from './values.ts'
@@ -34,7 +33,7 @@ export function readPlays(context: RuleContext): Promise<Plays | null> {
   })
 }
 
-/** The play of a subscriber. Throws `RuleError` if it has none, or one that is not enabled. */
+/** The play of a subscriber. Throws `EntityRuleError` if it has none, or one that is not enabled. */
 export function playOf({ play }: Fields, plays: Plays): string {
   const name = isUnset(play) ? plays.default : String(play)
   if (name !== null && plays.names.includes(name)) return name
@@ -43,7 +42,7 @@ export function playOf({ play }: Fields, plays: Plays): string {
   throw new EntityRuleError(`play must be one of ${known}, is ${name}`)
 }
 
-/** Throws `RuleError` for a plan or service that is for other plays. */
+/** Throws `EntityRuleError` for a plan or service that is for other plays. */
 export function checkOffered(what: string, offer: Fields | undefined, play: string): void {
   const given = offer?.['play']
   const plays = Array.isArray(given) ? given : isUnset(given) ? [] : [given]

@@ -1,8 +1,7 @@
 /** Buckets and what is put into them (spec/entity-api.md 3.10, 3.11). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { isUnset } from '../../../catalog/field.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
 import { during, exists, findAll, NOT_DELETED, refuseUsed } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'

@@ -1,8 +1,7 @@
 /** Rates (spec/entity-api.md 3.5). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { isUnset } from '../../../catalog/field.ts'
 import { RETAIL } from '../../../domain/catalogue.ts'
-import type { Fields } from '../timeline/draft.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { during, findFirst, refuseUsed } from './lookups.ts'
 import { checkRounding, isSent, withSent } from './recurring.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'

@@ -1,8 +1,7 @@
 /** What plans and services cost by themselves, and how that is rounded (R30, R31). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { isUnset } from '../../../catalog/field.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { type DisplayCode, EntityRuleError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
 import { type FieldChanges, withChanges } from '../timeline/set-fields.ts'
 import { fieldsOf, isChanged } from './values.ts'
 

@@ -2,7 +2,7 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
-import type { ActionName } from '../definition.ts'
+import type { ActionName } from '../definitions/definition.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import type { RuleCache } from './cache.ts'
 
@@ -26,7 +26,7 @@ export interface RuleContext {
 export interface CollectionRules {
   /**
    * What is sent, with what the node adds to it; before it meets any revision. `target`: the
-   * revision that the action addresses; null on create. Throws `RuleError`.
+   * revision that the action addresses; null on create. Throws `EntityRuleError`.
    */
   prepare?(
     changes: FieldChanges,
@@ -35,7 +35,7 @@ export interface CollectionRules {
   ): Promise<FieldChanges>
   /**
    * Refuses a revision as it would be stored. `stored`: as it was before; null for a new one.
-   * Throws `RuleError`.
+   * Throws `EntityRuleError`.
    */
   check?(document: RawDocument, stored: RawDocument | null, context: RuleContext): Promise<void>
   /**

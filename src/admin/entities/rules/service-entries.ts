@@ -6,13 +6,12 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { serviceTermsAt } from '../../../catalog/compile/period.ts'
 import { zoneAt } from '../../../catalog/compile/profile.ts'
-import { isUnset, objectAt, textAt, wholeAt } from '../../../catalog/field.ts'
 import type { ServiceTerms } from '../../../domain/catalogue.ts'
+import { type Fields, isUnset, objectAt, textAt, wholeAt } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import { endOfService, type HolderCalendar } from '../../../rating/periods.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
-import type { Fields } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { offerAt } from './lookups.ts'
 import type { RuleContext } from './rule.ts'
@@ -30,7 +29,7 @@ interface Work {
   stored: readonly Fields[]
 }
 
-/** Throws `RuleError`: R24, or a field of an entry that cannot be used. */
+/** Throws `EntityRuleError`: R24, or a field of an entry that cannot be used. */
 export async function prepareServices(
   changes: FieldChanges,
   target: RawDocument | null,

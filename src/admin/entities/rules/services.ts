@@ -1,8 +1,7 @@
 /** Services (spec/entity-api.md 3.4). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { decimalOf, isUnset } from '../../../catalog/field.ts'
+import { decimalOf, type Fields, isUnset } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
-import type { Fields } from '../timeline/draft.ts'
 import { during, findAll, holdersOf, refuseUsed } from './lookups.ts'
 import { checkRecurrence, checkRounding, isSent, withSent } from './recurring.ts'
 import type { CollectionRules } from './rule.ts'

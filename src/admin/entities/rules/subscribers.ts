@@ -1,6 +1,6 @@
 /** Subscribers (spec/entity-api.md 3.2): what they name has to be there. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { isUnset, wholeAt } from '../../../catalog/field.ts'
+import { isUnset, wholeAt } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf } from '../timeline/draft.ts'

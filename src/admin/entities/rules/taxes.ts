@@ -1,8 +1,8 @@
 /** Taxes (spec/entity-api.md 3.12). */
-import { isUnset } from '../../../catalog/field.ts'
-import { readCategory } from '../../../catalog/stored-config.ts'
-import { storedDefaultTax } from '../../../catalog/taxation-settings.ts'
-import { RuleError as StoredRuleError } from '../../../rating/rule-error.ts'
+
+import { readCategory } from '../../../catalog/settings/stored-config.ts'
+import { storedDefaultTax } from '../../../catalog/settings/taxation-settings.ts'
+import { isUnset, FieldError as StoredRuleError } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { toOf } from '../timeline/draft.ts'
 import { during, findAll, refuseUsed } from './lookups.ts'

@@ -1,7 +1,7 @@
 /** Operators who log in (R34, spec/entity-api.md 3.14). */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { createCurrentSettings } from '../../../catalog/current-settings.ts'
-import { SECURITY } from '../../../catalog/security-settings.ts'
+import { createCurrentSettings } from '../../../catalog/settings/current-settings.ts'
+import { SECURITY } from '../../../catalog/settings/security-settings.ts'
 import { changedPassword, checkedPassword } from '../../auth/password-rules.ts'
 import { PASSWORDS } from '../../auth/passwords.ts'
 import { PERMISSIONS, rolesIn } from '../../permissions/rules.ts'
@@ -52,7 +52,7 @@ const MUST_CHANGE =
 
 /**
  * What is stored of a new password. `mustChange`: not the user has thought of it. Rejects with
- * `RuleError` for one that the settings refuse, or with `CatalogUnavailableError`.
+ * `EntityRuleError` for one that the settings refuse, or with `CatalogUnavailableError`.
  */
 export async function passwordFields(
   password: unknown,
@@ -76,7 +76,7 @@ const FIRST_USER = 'admin'
 const EMAIL = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/
 const EMAIL_CHARACTERS_MAX = 254
 
-/** Throws `RuleError`. */
+/** Throws `EntityRuleError`. */
 export function checkUserName({ username }: Readonly<Record<string, unknown>>): void {
   if (username === FIRST_USER) return
   const isEmail =
@@ -86,7 +86,7 @@ export function checkUserName({ username }: Readonly<Record<string, unknown>>): 
 
 const ROLES: readonly unknown[] = ['read', 'write', 'admin', 'reports']
 
-/** Those of the interface, and those that rules of the operator name. Rejects with `RuleError`. */
+/** Those of the interface, and those that rules of the operator name. Rejects with `EntityRuleError`. */
 export async function checkRoles(
   { roles }: Readonly<Record<string, unknown>>,
   { catalog, nowMs }: Lookups,

@@ -1,19 +1,17 @@
-/** Reading what is sent or stored, for rules: what cannot be used becomes a `RuleError`. */
-import { CompileError } from '../../../catalog/errors.ts'
-import { decimalOf, isUnset } from '../../../catalog/field.ts'
+/** Reading what is sent or stored, for rules: what cannot be used becomes a `EntityRuleError`. */
+import { decimalOf, FieldError, type Fields, isUnset } from '../../../domain/fields.ts'
 import type { ExactDecimal } from '../../../domain/money.ts'
 import { type DisplayCode, EntityRuleError } from '../errors.ts'
-import { DATES, dateOf } from '../request/instant.ts'
-import type { Fields } from '../timeline/draft.ts'
+import { DATES, dateOf } from '../requests/instant.ts'
 import { isEqual } from '../timeline/set-fields.ts'
 import type { RuleContext } from './rule.ts'
 
-/** Uses a reader of catalog/field.ts. Throws `RuleError` with its words. */
+/** Uses a reader of domain/fields.ts. Throws `EntityRuleError` with its words. */
 export function asRule<T>(read: () => T, code?: DisplayCode): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof CompileError) throw new EntityRuleError(error.message, code)
+    if (error instanceof FieldError) throw new EntityRuleError(error.message, code)
     throw error
   }
 }

@@ -1,7 +1,9 @@
 /** All revisions of one entity, as they are being changed. Pure: becomes steps at the end. */
+
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { RevisionWrite } from '../../../catalog/store-steps.ts'
+import type { RevisionWrite } from '../../../catalog/revisions/store-steps.ts'
+import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { dateText } from './dates.ts'
 
@@ -50,7 +52,7 @@ export class Draft {
     entry.document = { ...entry.document, deleted: true, deleted_at: new Date(nowMs) }
   }
 
-  /** What has to be written. Throws `RuleError` where two revisions would overlap. */
+  /** What has to be written. Throws `EntityRuleError` where two revisions would overlap. */
   steps(zone: string): RevisionWrite[] {
     checkOrder(this.revisions(), zone)
     return this.#entries.flatMap(({ document, stored }): RevisionWrite[] => {

@@ -1,6 +1,6 @@
 /**
  * What the actions make of the revisions of an entity (spec/entity-api.md 2.5 to 2.11). Each edits
- * a draft and gives the revision that is shown, or throws the `RuleError` of the rule that it would
+ * a draft and gives the revision that is shown, or throws the `EntityRuleError` of the rule that it would
  * violate. Pure.
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'

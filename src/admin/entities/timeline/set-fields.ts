@@ -1,6 +1,7 @@
 /** Fields of an update in the place of stored ones. Pure. */
+
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { Fields } from './draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
 
 /** Members to append to, and to take from, lists (spec/entity-api.md 1.2). */
 export interface ListChange {

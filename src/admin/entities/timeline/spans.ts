@@ -1,5 +1,6 @@
 /** Times [fromMs, toMs), and what of them others leave uncovered. Pure. */
-import { type Fields, fromOf, toOf } from './draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import { fromOf, toOf } from './draft.ts'
 
 export interface Span {
   fromMs: number

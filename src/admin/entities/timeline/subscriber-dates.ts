@@ -2,8 +2,10 @@
  * What the revisions of a subscriber say of each other (spec/entity-api.md 3.2): when it begins and
  * ends, since when it has its plan, and which one it had before. Pure.
  */
+
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { type Draft, type Fields, fromOf, toOf } from './draft.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import { type Draft, fromOf, toOf } from './draft.ts'
 import { isEqual } from './set-fields.ts'
 
 /** Adjacent revisions with the same plan. */

@@ -1,12 +1,13 @@
 /** The tree of a file type's answers, compiled once to what writes them. */
+
+import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import type {
   AnswerReader,
   AnswerSource,
   AnswerTest,
   Message,
   ResponseNode,
-} from '../../../catalog/file-types/file-type.ts'
-import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
+} from '../../../file-types/file-type.ts'
 import type { AnswerBytes } from './answer-bytes.ts'
 import { type AvpRule, kinds, ruleByKey } from './avp-rules.ts'
 import { writeValue } from './write-values.ts'

@@ -1,6 +1,7 @@
 /** Answers to credit-control requests as messages, from the tree of a file type. */
-import type { AnswerSource, ResponseNode } from '../../../catalog/file-types/file-type.ts'
+
 import { reasons, type ServiceOutcome } from '../../../domain/charge-outcome.ts'
+import type { AnswerSource, ResponseNode } from '../../../file-types/file-type.ts'
 import { AnswerBytes } from './answer-bytes.ts'
 import { type AvpWriter, type Member, membersOf } from './answer-plan.ts'
 import { type AvpRule, ruleOf } from './avp-rules.ts'

@@ -1,12 +1,12 @@
 /** Credit-control messages in Diameter's own bytes, mapped by a file type of parser `diameter`. */
 import { createHash } from 'node:crypto'
+import type { ServiceRequest } from '../../../domain/charge-request.ts'
 import type {
   AnswerSource,
   FileType,
   MapContext,
   SkippedService,
-} from '../../../catalog/file-types/file-type.ts'
-import type { ServiceRequest } from '../../../domain/charge-request.ts'
+} from '../../../file-types/file-type.ts'
 import type { DecodeContext, DecodeError, MessageCodec } from '../codec.ts'
 import { resultCodeOf } from '../diameter/encode-diameter.ts'
 import { type MappedEnvelope, withAllServices } from '../mapped.ts'

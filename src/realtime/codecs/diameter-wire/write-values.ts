@@ -1,5 +1,5 @@
 /** Values of answers as AVPs, by the type of the AVP. */
-import { type AnswerValue, NumberText } from '../../../catalog/file-types/file-type.ts'
+import { type AnswerValue, NumberText } from '../../../file-types/file-type.ts'
 import { amountOf } from '../diameter/amount.ts'
 import type { AnswerBytes } from './answer-bytes.ts'
 import { type AvpRule, kinds, ruleByKey } from './avp-rules.ts'

@@ -1,4 +1,4 @@
-import type { Message } from '../../../catalog/file-types/file-type.ts'
+import type { Message } from '../../../file-types/file-type.ts'
 import { limitProblems, messageLimits } from '../message-limits.ts'
 import type { DiameterForm } from './diameter-form.ts'
 import { type Avp, avpByKey } from './dictionary.ts'

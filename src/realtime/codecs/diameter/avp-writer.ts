@@ -1,5 +1,5 @@
-import type { AnswerValue } from '../../../catalog/file-types/file-type.ts'
-import { quote } from '../json-text.ts'
+import type { AnswerValue } from '../../../file-types/file-type.ts'
+import { quote } from '../json/text.ts'
 import { amountOf } from './amount.ts'
 import type { DiameterForm } from './diameter-form.ts'
 import { type Avp, avpByKey } from './dictionary.ts'

@@ -3,7 +3,7 @@
  * names (docs/WIRE.md, "Diameter as JSON").
  */
 import { isUtf8 } from 'node:buffer'
-import type { Message } from '../../../catalog/file-types/file-type.ts'
+import type { Message } from '../../../file-types/file-type.ts'
 import type { MessageParser, ParsedMessage } from '../encoder.ts'
 import { AvpReader } from './avp-reader.ts'
 import { type DiameterForm, plainForm } from './diameter-form.ts'

@@ -2,14 +2,15 @@
  * Answers to credit-control requests as JSON, in the shape of the request: names or codes of AVPs,
  * layout, envelope.
  */
+
+import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import type {
   AnswerReader,
   AnswerSource,
   AnswerValue,
   Message,
   ResponseNode,
-} from '../../../catalog/file-types/file-type.ts'
-import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
+} from '../../../file-types/file-type.ts'
 import type { DecodeError } from '../codec.ts'
 import type { AnswerEncoder } from '../encoder.ts'
 import { AvpWriter, type WrittenAvp } from './avp-writer.ts'

@@ -1,4 +1,4 @@
-import { quote } from '../json-text.ts'
+import { quote } from '../json/text.ts'
 import type { DiameterForm } from './diameter-form.ts'
 
 type JsonRecord = Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLdap } from '../../../../src/admin/auth/protocols/ldap.ts'
-import { AUTH, checkAuthSettings } from '../../../../src/catalog/auth-settings.ts'
+import { AUTH, checkAuthSettings } from '../../../../src/catalog/settings/auth-settings.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { addEntries, hasSlapd, SERVICE, type Slapd, SUFFIX, startSlapd } from './slapd.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { repairChains } from '../../../../src/catalog/chains/change.ts'
-import { LATE_WRITES_MAX } from '../../../../src/catalog/revisions.ts'
+import { repairChains } from '../../../../src/catalog/revisions/change.ts'
+import { LATE_WRITES_MAX } from '../../../../src/catalog/revisions/revisions.ts'
 import { FOREVER_MS } from '../../../../src/domain/time.ts'
 import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
 import { act, at, periodsOf, RATE, storesOf, YEAR_MS } from './scene.ts'

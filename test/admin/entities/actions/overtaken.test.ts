@@ -1,10 +1,10 @@
 /** Holders of locks that were slow, changes that others finish, and what names each other. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { EntityStores } from '../../../../src/admin/entities/entity-request.ts'
+import type { EntityStores } from '../../../../src/admin/entities/requests/entity-request.ts'
 import { createRules } from '../../../../src/admin/entities/rules/rules.ts'
-import { repairChains } from '../../../../src/catalog/chains/change.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
+import { repairChains } from '../../../../src/catalog/revisions/change.ts'
 import { insertEntity } from '../../../catalog/store.ts'
 import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
 import { act, at, idOf, periodsOf, RATE, storesOf, YEAR_MS } from './scene.ts'

@@ -2,13 +2,19 @@
 
 import { change } from '../../../../src/admin/entities/actions/change.ts'
 import { create } from '../../../../src/admin/entities/actions/create.ts'
-import type { ActionName, CollectionDefinition } from '../../../../src/admin/entities/definition.ts'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
-import type { EntityStores, WriteResult } from '../../../../src/admin/entities/entity-request.ts'
-import type { Fields } from '../../../../src/admin/entities/timeline/draft.ts'
+import type {
+  ActionName,
+  CollectionDefinition,
+} from '../../../../src/admin/entities/definitions/definition.ts'
+import type {
+  EntityStores,
+  WriteResult,
+} from '../../../../src/admin/entities/requests/entity-request.ts'
 import { profileFenceOf } from '../../../../src/admin/profile-fence.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
+import type { Fields } from '../../../../src/domain/fields.ts'
 import { silent, type TestStores } from '../../../recorder/accounts.ts'
 
 /** The first of January 2026, at midnight. */

@@ -1,12 +1,12 @@
 /** Requests that nobody means: of any collection and action, right, nearly right, and hostile. */
 import fc from 'fast-check'
+import { DEFINITIONS, dottedParam } from '../../../../src/admin/entities/definitions/collections.ts'
 import type {
   ActionName,
   CollectionDefinition,
   Param,
   Params,
-} from '../../../../src/admin/entities/definition.ts'
-import { DEFINITIONS, dottedParam } from '../../../../src/admin/entities/definitions/collections.ts'
+} from '../../../../src/admin/entities/definitions/definition.ts'
 import { ORDINARY } from './creators.ts'
 import { type Fields, requestOf, type Way } from './world.ts'
 

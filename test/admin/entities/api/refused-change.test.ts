@@ -1,7 +1,7 @@
 /** A change that the store refuses does not keep its entity locked. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeChains, repairChains } from '../../../../src/catalog/chains/change.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
+import { changeChains, repairChains } from '../../../../src/catalog/revisions/change.ts'
 import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
 import { at, storesOf } from '../actions/scene.ts'
 

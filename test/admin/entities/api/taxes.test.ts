@@ -1,6 +1,6 @@
 /** Which tax holds where a rate names none: the one that settings name, else none. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { writeStoredConfig } from '../../../../src/catalog/stored-config.ts'
+import { writeStoredConfig } from '../../../../src/catalog/settings/stored-config.ts'
 import { make } from './creators.ts'
 import { type Fields, idOf, useWorld } from './world.ts'
 

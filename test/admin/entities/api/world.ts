@@ -3,7 +3,10 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type Admin, startAdmin } from '../../../../src/admin/start.ts'
 import { type Collection, ENTITIES } from '../../../../src/catalog/collections.ts'
-import { type FieldCategory, writeStoredConfig } from '../../../../src/catalog/stored-config.ts'
+import {
+  type FieldCategory,
+  writeStoredConfig,
+} from '../../../../src/catalog/settings/stored-config.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'

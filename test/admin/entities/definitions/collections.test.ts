@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { ACTIONS } from '../../../../src/admin/entities/definition.ts'
 import {
   DEFINITIONS,
   dottedParam,
   IMPORT_OPERATIONS,
 } from '../../../../src/admin/entities/definitions/collections.ts'
+import { ACTIONS } from '../../../../src/admin/entities/definitions/definition.ts'
 import { actionsOf } from '../../../../src/admin/entities/definitions/params.ts'
 
 const LIFE = 'get uniqueget create update close closeandnew reopen delete move permanentchange'

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { CollectionDefinition } from '../../../../src/admin/entities/definition.ts'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
+import type { CollectionDefinition } from '../../../../src/admin/entities/definitions/definition.ts'
 import {
   type ExportRequest,
   exportRows,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { ActionName } from '../../../../src/admin/entities/definition.ts'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
+import type { ActionName } from '../../../../src/admin/entities/definitions/definition.ts'
 import { EntityRuleError, InvalidFieldsError } from '../../../../src/admin/entities/errors.ts'
-import type { FieldDefinition } from '../../../../src/admin/entities/field-definition.ts'
 import {
   checkCustomFields,
   missingFields,
   uniqueValues,
 } from '../../../../src/admin/entities/fields/check.ts'
+import type { FieldDefinition } from '../../../../src/admin/entities/fields/field-definition.ts'
 
 const TIME = { timeZone: 'Europe/Berlin', nowMs: Date.UTC(2026, 2, 10, 12) } as const
 

@@ -7,7 +7,6 @@ import {
   withStoredList,
 } from '../../../../src/admin/entities/fields/configured.ts'
 import { DEFAULT_FIELDS } from '../../../../src/admin/entities/fields/defaults.ts'
-import { CompileError } from '../../../../src/catalog/errors.ts'
 import {
   FIELD_CATEGORIES,
   type FieldSettings,
@@ -15,7 +14,8 @@ import {
   readFieldSettings,
   readStoredConfig,
   writeStoredConfig,
-} from '../../../../src/catalog/stored-config.ts'
+} from '../../../../src/catalog/settings/stored-config.ts'
+import { FieldError } from '../../../../src/domain/fields.ts'
 import { useStore } from '../../../catalog/store.ts'
 
 const store = useStore()
@@ -116,7 +116,7 @@ describe('a stored field that cannot be used', () => {
     [[{ field_name: 'a' }, { field_name: 'a' }], `${at}.1.field_name 'a' is there twice`],
   ])('%j is told by its path', (list, message) => {
     const read = () => accounts(list)
-    expect(read).toThrow(CompileError)
+    expect(read).toThrow(FieldError)
     expect(read).toThrow(message)
   })
 })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import { actionsOf } from '../../../../src/admin/entities/definitions/params.ts'
-import type { FieldDefinition } from '../../../../src/admin/entities/field-definition.ts'
 import { checkCustomFields } from '../../../../src/admin/entities/fields/check.ts'
 import { DEFAULT_FIELDS } from '../../../../src/admin/entities/fields/defaults.ts'
+import type { FieldDefinition } from '../../../../src/admin/entities/fields/field-definition.ts'
 import { openApiDocument } from '../../../../src/admin/entities/openapi/document.ts'
 import { CREATED } from '../../../../src/admin/entities/openapi/examples.ts'
 import { apiPage } from '../../../../src/admin/entities/openapi/page.ts'
@@ -13,7 +13,7 @@ import {
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
 import type { EntityCollection } from '../../../../src/catalog/collections.ts'
-import { writeEntity } from '../../../../src/catalog/write.ts'
+import { writeEntity } from '../../../../src/catalog/revisions/write.ts'
 import { useStore } from '../../../catalog/store.ts'
 
 const store = useStore()

@@ -68,7 +68,7 @@ export async function checkUnused(
   await RULES[collection]?.checkUnused?.(document, context)
 }
 
-/** The display code and the text of the `RuleError` that it rejects with; null: it does not. */
+/** The display code and the text of the `FieldError` that it rejects with; null: it does not. */
 export async function refusal(promise: Promise<unknown>): Promise<[number, string] | null> {
   try {
     await promise

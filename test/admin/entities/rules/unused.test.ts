@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { BalanceDocument } from '../../../../src/catalog/balance-document.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
-import { writeStoredConfig } from '../../../../src/catalog/stored-config.ts'
+import type { BalanceDocument } from '../../../../src/catalog/records/balance-document.ts'
+import { writeStoredConfig } from '../../../../src/catalog/settings/stored-config.ts'
 import { insertEntity, useStore } from '../../../catalog/store.ts'
 import { checkUnused, contextOf, DISPLAY, day, documentOf, NOW_MS, refusal } from './context.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AnswerValue, NumberText } from '../../../../src/catalog/file-types/file-type.ts'
+import { type AnswerValue, NumberText } from '../../../../src/file-types/file-type.ts'
 import { AnswerBytes } from '../../../../src/realtime/codecs/diameter-wire/answer-bytes.ts'
 import { type AvpRule, ruleByKey } from '../../../../src/realtime/codecs/diameter-wire/avp-rules.ts'
 import { readAvps, type WireAvp } from '../../../../src/realtime/codecs/diameter-wire/message.ts'

@@ -1,16 +1,16 @@
 /** The built-in file type: what RFC 8506 and TS 32.299 have beside grants of octets and seconds. */
 import { describe, expect, it } from 'vitest'
-import { compileFileType } from '../../../../src/catalog/file-types/compile.ts'
-import { builtInReturnCodes } from '../../../../src/catalog/file-types/return-codes.ts'
 import {
   type ChargeOutcome,
   plainOutcome,
   type ServiceOutcome,
 } from '../../../../src/domain/charge-outcome.ts'
 import type { ServiceRequest } from '../../../../src/domain/charge-request.ts'
+import { compileFileType } from '../../../../src/file-types/compile.ts'
+import { builtInReturnCodes } from '../../../../src/file-types/return-codes.ts'
 import { compileIdentification } from '../../../../src/rating/identify.ts'
 import { codecOf } from '../../../../src/realtime/codecs/codec-of.ts'
-import { service } from '../../../catalog/file-types/answers.ts'
+import { service } from '../../../file-types/answers.ts'
 import { builtIn, context, type Document } from './file-type.ts'
 
 type Body = Record<string, unknown>

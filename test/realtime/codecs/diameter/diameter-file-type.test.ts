@@ -5,7 +5,7 @@ import {
   type ServiceOutcome,
 } from '../../../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../../../src/domain/charge-request.ts'
-import { service } from '../../../catalog/file-types/answers.ts'
+import { service } from '../../../file-types/answers.ts'
 import { byCodes, byNames, entries, pairs } from './ccr.ts'
 import { builtIn, context, dialectOf } from './file-type.ts'
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { answerFields } from '../../../../src/catalog/file-types/answer-fields.ts'
+import type { Reason, ServiceOutcome } from '../../../../src/domain/charge-outcome.ts'
+import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
+import { answerFields } from '../../../../src/file-types/answer-fields.ts'
 import {
   type AnswerSource,
   type AnswerValue,
   NumberText,
   type ResponseNode,
-} from '../../../../src/catalog/file-types/file-type.ts'
-import { builtInReturnCodes } from '../../../../src/catalog/file-types/return-codes.ts'
-import type { Reason, ServiceOutcome } from '../../../../src/domain/charge-outcome.ts'
-import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
+} from '../../../../src/file-types/file-type.ts'
+import { builtInReturnCodes } from '../../../../src/file-types/return-codes.ts'
 import { diameterMessageParser } from '../../../../src/realtime/codecs/diameter/diameter-message.ts'
 import { createDiameterEncoder } from '../../../../src/realtime/codecs/diameter/encode-diameter.ts'
 import { byCodes, byNames, entries, pairs } from './ccr.ts'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { compileFileType } from '../../../../src/catalog/file-types/compile.ts'
-import type { FileType } from '../../../../src/catalog/file-types/file-type.ts'
-import { builtInReturnCodes } from '../../../../src/catalog/file-types/return-codes.ts'
+import { compileFileType } from '../../../../src/file-types/compile.ts'
+import type { FileType } from '../../../../src/file-types/file-type.ts'
+import { builtInReturnCodes } from '../../../../src/file-types/return-codes.ts'
 import { codecOf } from '../../../../src/realtime/codecs/codec-of.ts'
 
 const BUILT_IN = new URL('../../../../config/file-types/diameter.yaml', import.meta.url)

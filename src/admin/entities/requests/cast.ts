@@ -1,0 +1,141 @@
+/** `update` by the definition of its action; `query` is in query-language.ts. */
+import type { Fields } from '../../../domain/fields.ts'
+import type { Param, Params } from '../definitions/definition.ts'
+import { type Casting, castScalar, checkText, scalarOf } from './cast-value.ts'
+import { fullTimestamp, type TimeContext } from './instant.ts'
+import { declaredAt, overlapping } from './names.ts'
+import { FieldProblems } from './problems.ts'
+import { badKey, storedValue } from './stored-value.ts'
+
+export interface CastUpdate {
+  /** By declared name, dotted ones as they are. */
+  readonly fields: Record<string, unknown>
+  /** What was sent and is not taken: keys that are not declared, and empty ones. */
+  readonly dropped: string[]
+}
+
+/**
+ * The declared fields of `update`, each of its type. A dotted name is also taken out of objects:
+ * `params.class` of `{params: {class}}`. `demanded`: configured fields that are mandatory and not
+ * given. Throws `EntityRuleError` (R2, R3, R21) or `InvalidFieldsError` that tells all that is wrong.
+ */
+export function castUpdate(
+  params: Params,
+  raw: Fields,
+  context: TimeContext,
+  demanded: readonly string[] = [],
+): CastUpdate {
+  const casting: Casting = { ...context, problems: new FieldProblems() }
+  const cast: CastUpdate = { fields: {}, dropped: [] }
+  for (const [name, value] of Object.entries(raw)) take(params, name, value, casting, cast)
+  const declared = missing(params, cast.fields)
+  for (const name of declared) casting.problems.missing(`update.${name}`, 'declared')
+  for (const name of demanded) {
+    if (!declared.includes(name)) casting.problems.missing(name, 'configured')
+  }
+  const overlap = overlapping(Object.keys(cast.fields))
+  if (overlap !== null) {
+    casting.problems.invalid(`update.${overlap[1]}`, `is set by ${overlap[0]} too`)
+  }
+  casting.problems.throwIfAny()
+  return cast
+}
+
+function take(params: Params, name: string, value: unknown, casting: Casting, cast: CastUpdate) {
+  const { problems } = casting
+  const param = declaredAt(params, name)
+  if (param === undefined) {
+    const reason = badKey(name.slice(name.lastIndexOf('.') + 1)) ?? badKey(name)
+    if (reason !== null) problems.invalid(`update.${name}`, reason)
+    else if (!takeInside(params, name, value, casting, cast)) cast.dropped.push(name)
+    return
+  }
+  if (param.type === 'generated') return
+  if (Object.hasOwn(cast.fields, name)) {
+    problems.invalid(`update.${name}`, 'is given twice')
+  } else if (isEmptyFor(param, value)) {
+    cast.dropped.push(name)
+  } else {
+    cast.fields[name] = castField(param, value, `update.${name}`, casting)
+  }
+}
+
+/** Declared names inside an object; false if there are none. */
+function takeInside(
+  params: Params,
+  name: string,
+  value: unknown,
+  casting: Casting,
+  cast: CastUpdate,
+): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  if (!Object.keys(params).some((declared) => declared.startsWith(`${name}.`))) return false
+  for (const [key, member] of Object.entries(value)) {
+    const reason = badKey(key)
+    if (reason !== null) casting.problems.invalid(`update.${name}.${key}`, reason)
+    else takeNested(params, `${name}.${key}`, member, casting, cast)
+  }
+  return true
+}
+
+function takeNested(
+  params: Params,
+  name: string,
+  value: unknown,
+  casting: Casting,
+  cast: CastUpdate,
+): void {
+  if (declaredAt(params, name) !== undefined) take(params, name, value, casting, cast)
+  else if (!takeInside(params, name, value, casting, cast)) cast.dropped.push(name)
+}
+
+/** An empty text says nothing; null neither, but where anything may be stored. */
+function isEmptyFor(param: Param, value: unknown): boolean {
+  const isStored = param.type === 'json' && param.mandatory !== true
+  return value === undefined || value === '' || (!isStored && value === null)
+}
+
+function missing(params: Params, fields: Fields): readonly string[] {
+  return Object.keys(params).filter(
+    (name) => isAwaited(params[name]) && !Object.hasOwn(fields, name),
+  )
+}
+
+function isAwaited(param: Param | undefined): boolean {
+  return param?.mandatory === true && param.type !== 'generated'
+}
+
+/** A value of `update`; `undefined`, and a problem, if it is not of its type. */
+function castField(param: Param, value: unknown, path: string, casting: Casting): unknown {
+  const { problems } = casting
+  if (param.type === 'json') return storedValue(value, path, problems)
+  if (param.type === 'datetimearray') {
+    problems.invalid(path, 'cannot be set')
+    return undefined
+  }
+  if (param.type === 'array') return castList(param, value, path, casting)
+  const result = castScalar(scalarOf(param) ?? 'string', value, path, casting)
+  if (result === undefined) return undefined
+  checkText(param, result, path, problems)
+  return withDate(result)
+}
+
+/** A list or an object as it is; one value is a list of one. */
+function castList(param: Param, value: unknown, path: string, casting: Casting): unknown {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (isObject) return storedValue(value, path, casting.problems)
+  const type = scalarOf(param)
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return list.map((member, index) => {
+    const at = `${path}.${index}`
+    if (type === null) return storedValue(member, at, casting.problems)
+    const cast = castScalar(type, member, at, casting)
+    if (param.options !== undefined) checkText(param, cast, at, casting.problems)
+    return withDate(cast)
+  })
+}
+
+/** Every text that is a full timestamp becomes a date, whatever its field is. */
+function withDate(value: unknown): unknown {
+  return typeof value === 'string' ? (fullTimestamp(value) ?? value) : value
+}

@@ -1,0 +1,70 @@
+/** Compound parameters: JSON in a text, or a value that is read already (spec/entity-api.md 1.2) */
+import type { Fields } from '../../../domain/fields.ts'
+import { EntityRuleError } from '../errors.ts'
+import { inexactNumber, refusedText, refusedValue } from './json-limits.ts'
+import type { RawParameters } from './raw-parameters.ts'
+
+const OBJECTS = ['query', 'update', 'options', 'sort', 'project', 'additional'] as const
+
+/** Absent is what was not sent, was sent empty, or as null. */
+export type CompoundParameters = Readonly<
+  Partial<Record<(typeof OBJECTS)[number], Fields> & { states: readonly unknown[] }>
+>
+
+/**
+ * Reads a JSON text. Throws `EntityRuleError` (R1) that tells the parameter and what is wrong with it: no
+ * JSON, and where; nesting, keys, names; a number that would not stay what it is.
+ */
+export function parseJson(text: string, name: string): unknown {
+  const tooMuch = refusedText(text, name)
+  if (tooMuch !== null) throw new EntityRuleError(tooMuch)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    // Without the part of the text that stands behind it: that may be a password.
+    const [reason] = (error instanceof Error ? error.message : String(error)).split(/, (?:"|\.{3})/)
+    throw new EntityRuleError(`${name} is not JSON: ${reason}`)
+  }
+  const refused = refusedValue(value, name)
+  if (refused !== null) throw new EntityRuleError(refused)
+  const number = inexactNumber(text)
+  if (number === null) return value
+  throw new EntityRuleError(`${name} has the number ${number}, which cannot be kept exactly`)
+}
+
+/**
+ * The compound parameters of a request. An empty list stands for an empty object, as PHP writes it.
+ * Throws one `EntityRuleError` (R1) that tells all that cannot be read.
+ */
+export function compoundParameters(raw: RawParameters): CompoundParameters {
+  const problems: string[] = []
+  const result: Record<string, unknown> = {}
+  const read = (name: string, kind: (value: unknown) => unknown, expected: string) => {
+    const sent = raw.get(name)
+    if (sent === undefined || sent === null || sent === '') return
+    try {
+      const value = kind(typeof sent === 'string' ? parseJson(sent, name) : checked(sent, name))
+      if (value === undefined) problems.push(`${name} must be ${expected}`)
+      else result[name] = value
+    } catch (error) {
+      if (!(error instanceof EntityRuleError)) throw error
+      problems.push(error.message)
+    }
+  }
+  for (const name of OBJECTS) read(name, objectFrom, 'an object')
+  read('states', (value) => (Array.isArray(value) ? value : undefined), 'a list')
+  if (problems.length > 0) throw new EntityRuleError(problems.join('; '))
+  return result
+}
+
+function checked(value: unknown, name: string): unknown {
+  const refused = refusedValue(value, name)
+  if (refused !== null) throw new EntityRuleError(refused)
+  return value
+}
+
+function objectFrom(value: unknown): Fields | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? {} : undefined
+  return typeof value === 'object' && value !== null ? (value as Fields) : undefined
+}

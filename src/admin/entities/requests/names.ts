@@ -1,0 +1,61 @@
+/** Names of fields and parameters: which are safe, and which are declared. */
+import { nearest } from '../../../config/nearest.ts'
+import type { Param, Params } from '../definitions/definition.ts'
+
+/** What a careless assignment takes as a prototype, or the driver as a type of its own. */
+const RESERVED: ReadonlySet<string> = new Set([
+  '__proto__',
+  'constructor',
+  'prototype',
+  '_bsontype',
+])
+const NAME_LENGTH_MAX = 256
+/** Comparing letters costs the product of both lengths. */
+const COMPARED_LENGTH_MAX = 64
+/** What may stand for the `*` of a declared `rates.*` (spec/entity-api.md 2.5). */
+export const KEY_PATTERN = /^[A-Z0-9_]+$/
+
+/** Why a key may not be in any object of a request; null if it may. */
+export function unsafeName(name: string): string | null {
+  if (RESERVED.has(name)) return 'is a name that is not allowed'
+  return name.includes('\0') ? 'is a name with a zero byte' : null
+}
+
+/** Why a dotted name of a field cannot be sorted, projected or changed by; null if it can. */
+export function badFieldName(name: string): string | null {
+  if (name.length > NAME_LENGTH_MAX) return `has more than ${NAME_LENGTH_MAX} characters`
+  for (const step of name.split('.')) {
+    if (step === '') return 'is not the name of a field'
+    if (step.startsWith('$')) return 'is a name that begins with $'
+    const reason = unsafeName(step)
+    if (reason !== null) return reason
+  }
+  return null
+}
+
+/** The parameter of this name, or of a declared `rates.*` for `rates.<KEY>`. */
+export function declaredAt(params: Params, name: string): Param | undefined {
+  if (Object.hasOwn(params, name)) return params[name]
+  const dot = name.indexOf('.')
+  const anyKey = `${name.slice(0, dot)}.*`
+  if (dot < 0 || !Object.hasOwn(params, anyKey)) return undefined
+  return KEY_PATTERN.test(name.slice(dot + 1)) ? params[anyKey] : undefined
+}
+
+/** Why a name that is not declared is refused, with the one that was probably meant. */
+export function unknownReason(name: string, known: readonly string[]): string {
+  const meant = name.length > COMPARED_LENGTH_MAX ? undefined : nearest(name, known)
+  return meant === undefined ? 'is not known here' : `is not known here, '${meant}' is`
+}
+
+/** The first two names of which one is inside the other: a store cannot change or show both. */
+export function overlapping(names: readonly string[]): readonly [string, string] | null {
+  const all = new Set(names)
+  for (const name of names) {
+    for (let dot = name.indexOf('.'); dot > 0; dot = name.indexOf('.', dot + 1)) {
+      const outer = name.slice(0, dot)
+      if (all.has(outer)) return [outer, name]
+    }
+  }
+  return null
+}

@@ -1,0 +1,225 @@
+/** From the parameters of a request to what the actions take (spec/entity-api.md 1.2 to 1.5). */
+import type { Actor } from '../../../catalog/actor.ts'
+import type { Config } from '../../../config/schema.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
+import { dottedParam } from '../definitions/collections.ts'
+import type {
+  ActionDefinition,
+  ActionName,
+  CollectionDefinition,
+  Params,
+} from '../definitions/definition.ts'
+import { DISPLAY, EntityRuleError } from '../errors.ts'
+import { castField, missingFields } from '../fields/check.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
+import type { ListChange } from '../timeline/set-fields.ts'
+import { castUpdate } from './cast.ts'
+import { booleanOf } from './cast-value.ts'
+import type { ReadRequest, WriteRequest } from './entity-request.ts'
+import type { TimeContext } from './instant.ts'
+import { type CompoundParameters, compoundParameters } from './json-text.ts'
+import { castQuery } from './query-language.ts'
+import type { RawParameters } from './raw-parameters.ts'
+import {
+  type FieldChange,
+  type RequestOptions,
+  readOptions,
+  withAlternatives,
+} from './read-options.ts'
+
+export interface RequestContext extends TimeContext {
+  definition: CollectionDefinition
+  action: ActionName
+  /** Configured fields of the collection. */
+  fields: readonly FieldDefinition[]
+  entities: Config['entities']
+}
+
+/** Throws `EntityRuleError` or `InvalidFieldsError`. */
+export function readRequestOf(raw: RawParameters, context: RequestContext): ReadRequest {
+  const { definition, entities } = context
+  const compound = compoundParameters(raw)
+  const { page, size, sort, projection, states, options } = readOptions(raw, compound, entities)
+  refuseHiddenSort(definition, sort ?? {})
+  const filter = castQuery(queryParams(context, compound.query), compound.query ?? {}, context)
+  return {
+    definition,
+    filter: withAlternatives(filter, options.orFields),
+    page,
+    size,
+    sort: sort ?? {},
+    project: projection,
+    states,
+  }
+}
+
+/** What is not shown is not told by the order of rows either. */
+function refuseHiddenSort({ hidden }: CollectionDefinition, sort: object): void {
+  const name = Object.keys(sort).find((path) => hidden.includes(path.split('.', 1)[0] ?? ''))
+  if (name !== undefined)
+    throw new EntityRuleError(`sort: ${name} cannot be sorted by`, DISPLAY.sort)
+}
+
+export interface ReadWrite {
+  request: WriteRequest
+  /** Fields of `update` that are not taken, and that a client may have meant. */
+  ignored: string[]
+}
+
+/** Throws `EntityRuleError` or `InvalidFieldsError`. */
+export function writeRequestOf(
+  raw: RawParameters,
+  context: RequestContext,
+  actor: Actor,
+): ReadWrite {
+  const { definition, action, fields, entities } = context
+  const compound = compoundParameters(raw)
+  const update = compound.update ?? {}
+  const { options } = readOptions(new Map(), compound, entities)
+  const target = castQuery(
+    queryParams(context, compound.query),
+    targetOf(compound, context),
+    context,
+  )
+  // Mandatory as others are, but clients know it by a code of its own (R17).
+  if (action === 'reopen' && isUnset(update['from'])) {
+    throw new EntityRuleError('reopen: update.from is missing', DISPLAY.refused)
+  }
+  const demanded = missingFields(fields, update, { definition, action })
+  const params = updateParams(context, update)
+  const { fields: cast, dropped } = castUpdate(params, update, context, demanded)
+  const { from = null, to = null, ...set } = cast
+  const changes = { set, ...listChanges(options, context) }
+  const request = { definition, actor, target, changes, raw: update, fields }
+  // Where it stands beside the fields of a change, unless it is one of them.
+  const isField = Object.hasOwn(params, 'force') || fields.some(isForce)
+  const isForced = forcedBy(raw.get('force')) || forcedBy(isField ? null : update['force'])
+  return {
+    request: {
+      ...request,
+      isForced: isForced || options.force,
+      from: from as Date | null,
+      to: to as Date | null,
+    },
+    ignored: dropped.filter((name) => name !== 'force' && !isKnown(name, definition, fields)),
+  }
+}
+
+function isForce({ field_name: name }: FieldDefinition): boolean {
+  return name === 'force'
+}
+
+function forcedBy(given: unknown): boolean {
+  if (isUnset(given) || given === '') return false
+  const read = booleanOf(given)
+  if (read === null) throw new EntityRuleError('force must be true or false', DISPLAY.request)
+  return read
+}
+
+/** With an id nothing else is needed, and clients send more (spec/entity-api.md 1.5). */
+function targetOf({ query = {} }: CompoundParameters, context: RequestContext): Fields {
+  if (isUnset(query['_id'])) return query
+  const declared = queryParams(context, query)
+  return Object.fromEntries(Object.entries(query).filter(([name]) => Object.hasOwn(declared, name)))
+}
+
+function actionOf({ definition, action }: RequestContext): ActionDefinition {
+  return definition.actions[action] as ActionDefinition
+}
+
+/**
+ * Declared keys, configured fields that may be asked for, and names that are known by their form.
+ */
+function queryParams(context: RequestContext, query: Fields = {}): Params {
+  const { definition, action, fields } = context
+  const { query: declared, target, customFields } = actionOf(context)
+  const isAsked = (field: FieldDefinition) =>
+    target === 'none' ? field.searchable === true : target === 'unique' && field.unique === true
+  const custom = customFields || target === 'unique' ? fields.filter(isAsked) : []
+  const added = custom.map(({ field_name: name, type }): [string, Params[string]] => [
+    name,
+    { type: 'array', ...(type === 'integer' && { of: 'integer' as const }) },
+  ])
+  const dotted = namedByForm(Object.keys(query), definition.name, action, 'query')
+  return { ...Object.fromEntries(added), ...dotted, ...declared }
+}
+
+function updateParams(context: RequestContext, update: Fields): Params {
+  const { definition, action } = context
+  const dotted = namedByForm(Object.keys(update), definition.name, action, 'update')
+  return { ...dotted, ...actionOf(context).update }
+}
+
+function namedByForm(
+  names: readonly string[],
+  collection: string,
+  action: ActionName,
+  part: 'query' | 'update',
+): Params {
+  const found = names.flatMap((name) => {
+    const param = dottedParam(collection, action, part, name)
+    return param === null ? [] : [[name, param] as const]
+  })
+  return Object.fromEntries(found)
+}
+
+function listChanges(
+  { push, pull }: RequestOptions,
+  context: RequestContext,
+): { push: ListChange[]; pull: ListChange[] } {
+  return {
+    push: push.map((change) => listChange('push', change, context)),
+    pull: pull.map((change) => listChange('pull', change, context)),
+  }
+}
+
+/** R6: only lists that may be changed. */
+function listChange(
+  kind: 'push' | 'pull',
+  { field: name, values, byKey }: FieldChange,
+  context: RequestContext,
+): ListChange {
+  const field = context.fields.find(({ field_name: known }) => known === name)
+  if (field?.multiple !== true || field.editable === false) {
+    const text = `options: cannot ${kind} ${name}: it is no list that may be changed`
+    throw new EntityRuleError(text, DISPLAY.request)
+  }
+  if (!actionOf(context).customFields) {
+    throw new EntityRuleError(`options: cannot ${kind} ${name} here`, DISPLAY.request)
+  }
+  if (byKey !== null) return { field: name, values, by: byKey }
+  const cast = castField(field, values, context)
+  if ('reason' in cast) {
+    throw new EntityRuleError(`options: ${kind} of ${name}: ${cast.reason}`, DISPLAY.request)
+  }
+  return { field: name, values: cast.value as unknown[] }
+}
+
+/** What clients send back because they have read it. */
+const SENT_BACK: ReadonlySet<string> = new Set([
+  '_id',
+  'revision_info',
+  'from',
+  'to',
+  'creation_time',
+  'type',
+  'aid',
+  'sid',
+  'former_plan',
+  'plan_activation',
+  'plan_deactivation',
+  'activation_date',
+  'deactivation_date',
+  'last_login',
+  'password_changed_at',
+])
+
+function isKnown(
+  name: string,
+  { keyField, actions }: CollectionDefinition,
+  fields: readonly FieldDefinition[],
+): boolean {
+  if (SENT_BACK.has(name) || name === keyField) return true
+  if (actions.create !== undefined && Object.hasOwn(actions.create.update, name)) return true
+  return fields.some(({ field_name: known }) => known === name || known.startsWith(`${name}.`))
+}

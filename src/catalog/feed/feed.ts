@@ -1,0 +1,105 @@
+/**
+ * Keeps the compiled catalogue of one thread current. A poll of the revision numbers is what is
+ * guaranteed; a hint from elsewhere may ask for one at once. No change streams.
+ */
+import type { Catalogue } from '../../domain/catalogue.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { CHARGING_COLLECTIONS, type ChargingCollection } from '../collections.ts'
+import type { Catalog } from '../connection.ts'
+import { createPoller, type Poller } from '../poller.ts'
+import { counterId } from '../revisions/revisions.ts'
+import { type ChangedRate, createCatalogueState } from './catalogue-state.ts'
+import type { SkippedDocument } from './snapshot.ts'
+import { createSubscriberWatch, type SubscriberChange } from './subscriber-watch.ts'
+
+export interface CatalogFeed extends Poller {
+  /** Whether the catalogue was ever read. Until then an empty `current` is an outage, no denial. */
+  loaded(): boolean
+  current(): Catalogue
+  /** Documents that do not compile and are left out. */
+  skipped(): readonly SkippedDocument[]
+  /** Tells of profiles that caches must drop. Returns how to end it. */
+  onSubscriberChange(listener: (change: SubscriberChange) => void): () => void
+  /** Tells that `current` is another one than before; not of the first. */
+  onCatalogueChange(listener: () => void): void
+  /** Called at the end of each poll, after everything that it has to tell; also if it failed. */
+  onPolled(listener: () => void): void
+}
+
+export interface FeedOptions {
+  catalog: Catalog
+  pollMs: number
+  log: Logger
+  clock: Clock
+  /** Fields beside sid, msisdn and imsi that subscribers are found by. */
+  identifiers?: () => readonly string[]
+  /**
+   * Told of the rates that a new snapshot changes, a slice at a time, before it is the current one.
+   */
+  onRates?: (changed: readonly ChangedRate[]) => void
+}
+
+const FAILING = 'catalogue feed cannot read; the last catalogue stays'
+
+export function createCatalogFeed(options: FeedOptions): CatalogFeed {
+  const { catalog, pollMs, log, clock, identifiers = () => [] } = options
+  const listeners = new Set<(change: SubscriberChange) => void>()
+  const catalogueListeners: (() => void)[] = []
+  const pollListeners: (() => void)[] = []
+  const state = createCatalogueState(options)
+  const subscribers = createSubscriberWatch({
+    catalog,
+    clock,
+    identifiers,
+    tell: (change) => {
+      for (const listener of listeners) listener(change)
+    },
+  })
+  const follow = async (): Promise<void> => {
+    const numbers = await readNumbers(catalog)
+    const { revision } = state.current()
+    await state.follow(numbers)
+    if (revision > 0 && state.current().revision !== revision) {
+      for (const listener of catalogueListeners) listener()
+    }
+    await subscribers.follow(numbers.subscribers)
+  }
+  const poller = createPoller(
+    pollMs,
+    () =>
+      follow().finally(() => {
+        for (const listener of pollListeners) listener()
+      }),
+    { recovered: 'catalogue feed has recovered', failing: FAILING },
+    log,
+  )
+  return {
+    ...poller,
+    loaded: state.loaded,
+    current: state.current,
+    skipped: state.skipped,
+    onSubscriberChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    onCatalogueChange(listener) {
+      catalogueListeners.push(listener)
+    },
+    onPolled(listener) {
+      pollListeners.push(listener)
+    },
+  }
+}
+
+/** The revision number of every collection; 0 where nothing was ever written. */
+async function readNumbers(catalog: Catalog): Promise<Record<ChargingCollection, number>> {
+  const counters = await catalog.run('read revision numbers', () =>
+    catalog.counters.find({ _id: { $in: CHARGING_COLLECTIONS.map(counterId) } }).toArray(),
+  )
+  const numberOf = (collection: ChargingCollection) =>
+    counters.find(({ _id }) => _id === counterId(collection))?.seq ?? 0
+  return Object.fromEntries(
+    CHARGING_COLLECTIONS.map((collection) => [collection, numberOf(collection)]),
+  ) as Record<ChargingCollection, number>
+}

@@ -1,0 +1,239 @@
+/** The whole profile of a subscriber: its revision, its account's, and what is pooled there. */
+
+import type { AccountProfile, PoolMember, SubscriberProfile } from '../../domain/catalogue.ts'
+import { FieldError } from '../../domain/fields.ts'
+import type { Collection } from '../collections.ts'
+import type { RawDocument } from '../compile/document.ts'
+import { compileAccount, compileSubscriber, withAccount } from '../compile/profile.ts'
+import type { Catalog } from '../connection.ts'
+import type { AccountDocument } from '../entities/account.ts'
+import type { SubscriberDocument } from '../entities/subscriber.ts'
+import { PoolTooLargeError } from '../errors.ts'
+import { planBegins } from './plan-begins.ts'
+import {
+  beginsAfter,
+  earliestOf,
+  type FoundSubscriber,
+  findRevisions,
+  type HeldRevision,
+  nextBegins,
+  readInParts,
+  type SubscriberQuery,
+  stillToCome,
+} from './subscribers.ts'
+
+/** Subscribers of an account that may share a pool. */
+export const POOL_MEMBERS_MAX = 10_000
+
+/** Whether the subscribers of its account are read too, because something may be pooled. */
+export type NeedsPool = (profile: SubscriberProfile) => boolean
+
+/** Why a profile cannot be read, whatever becomes of the others. */
+export type ProfileError = FieldError | PoolTooLargeError
+
+/** A part of a profile, and the first instant at which it may be another one. */
+interface Part<T> {
+  part: T
+  untilMs: number
+}
+
+/** An account at an instant. */
+interface AccountAt {
+  aid: number
+  atMs: number
+}
+
+/**
+ * The profile that holds at an instant, valid until any part of it may change; null if no
+ * subscriber is found. An account needs no document. Rejects with `CatalogUnavailableError`, with
+ * `FieldError` if a stored document is damaged, or with `PoolTooLargeError`.
+ */
+export async function findProfile(
+  catalog: Catalog,
+  query: SubscriberQuery,
+  needsPool: NeedsPool,
+): Promise<FoundSubscriber | null> {
+  const [found = null] = await findProfiles(catalog, [query], needsPool)
+  if (found instanceof Error) throw found
+  return found
+}
+
+/**
+ * As `findProfile`, of many: as many reads as for one. What cannot be read is reported in its
+ * place.
+ */
+export async function findProfiles(
+  catalog: Catalog,
+  queries: readonly SubscriberQuery[],
+  needsPool: NeedsPool,
+): Promise<(FoundSubscriber | ProfileError | null)[]> {
+  const revisions = await findRevisions(catalog, queries)
+  const held = revisions.filter(isHeld)
+  const places = held.map(({ found, query }) => ({ aid: found.aid, atMs: query.atMs }))
+  const [nextMs, planFromMs, accounts] = await Promise.all([
+    nextBegins(catalog, held),
+    planBegins(catalog, held),
+    accountsAt(catalog, places),
+  ])
+  const joined = held.map((revision, index) => {
+    const found = { ...revision.found, planFromMs: planFromMs[index] ?? revision.found.planFromMs }
+    return joinedWith({ ...revision, found }, nextMs[index], accounts[index])
+  })
+  const isPooled = (index: number) => {
+    const profile = joined[index]
+    return profile !== undefined && !(profile instanceof Error) && needsPool(profile.found)
+  }
+  const pooled = places.filter((_, index) => isPooled(index))
+  const pools = await poolsAt(catalog, pooled)
+  const whole = new Map(
+    joined.map((profile, index) => {
+      const pool = isPooled(index) ? pools(places[index] as AccountAt) : null
+      return [held[index] as object, pool === null ? profile : pooledWith(profile, pool)] as const
+    }),
+  )
+  return revisions.map((revision) => (isHeld(revision) ? (whole.get(revision) ?? null) : revision))
+}
+
+function isHeld(revision: HeldRevision | FieldError | null): revision is HeldRevision {
+  return revision !== null && !(revision instanceof FieldError)
+}
+
+type Account = Part<AccountProfile | null> | FieldError
+
+function joinedWith(
+  { found, validUntilMs }: HeldRevision,
+  nextMs = Number.POSITIVE_INFINITY,
+  account: Account = { part: null, untilMs: Number.POSITIVE_INFINITY },
+): FoundSubscriber | FieldError {
+  if (account instanceof FieldError) return account
+  return {
+    found: withAccount(found, account.part),
+    validUntilMs: Math.min(validUntilMs, nextMs, account.untilMs),
+  }
+}
+
+function pooledWith(
+  profile: FoundSubscriber | FieldError,
+  pool: Part<readonly PoolMember[]> | PoolTooLargeError,
+): FoundSubscriber | ProfileError {
+  if (profile instanceof FieldError || pool instanceof PoolTooLargeError) {
+    return profile instanceof FieldError ? profile : (pool as PoolTooLargeError)
+  }
+  const { found, validUntilMs } = profile
+  return {
+    found: { ...found, pool: pool.part },
+    validUntilMs: Math.min(validUntilMs, pool.untilMs),
+  }
+}
+
+/** The account revisions that hold at the instants; null where the account has none then. */
+async function accountsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<Account[]> {
+  if (places.length === 0) return []
+  const collection = catalog.subscribers as unknown as Collection<AccountDocument>
+  const begin = { type: 'account', ...stillToCome(earliestOf(places)) } as const
+  const documents = await readInParts(aidsOf(places), (aids, limit) =>
+    catalog.run('find account', () =>
+      collection
+        .find({ aid: { $in: [...aids] }, ...begin })
+        .sort({ from: 1, rev: 1 })
+        .limit(limit)
+        .toArray(),
+    ),
+  )
+  const byAid = groupedBy(documents, ({ aid }) => aid)
+  return places.map(({ aid, atMs }) => accountAt(byAid.get(aid) ?? [], atMs))
+}
+
+function accountAt(documents: readonly AccountDocument[], atMs: number): Account {
+  const revisions = documents.filter(({ to }) => to.getTime() > atMs)
+  const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
+  const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
+  try {
+    const part = current === undefined ? null : compileAccount(current as unknown as RawDocument)
+    return { part, untilMs: Math.min(part?.toMs ?? Number.POSITIVE_INFINITY, ...later) }
+  } catch (error) {
+    if (error instanceof FieldError) return error
+    throw error
+  }
+}
+
+type PoolOf = (place: AccountAt) => Part<readonly PoolMember[]> | PoolTooLargeError
+
+/** What the subscribers of accounts hold at the instants. */
+async function poolsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<PoolOf> {
+  const aids = aidsOf(places)
+  if (aids.length === 0) return () => ({ part: [], untilMs: Number.POSITIVE_INFINITY })
+  const collection = catalog.subscribers as unknown as Collection<SubscriberDocument>
+  const latestMs = places.reduce((latest, { atMs }) => Math.max(latest, atMs), 0)
+  const begun = {
+    type: 'subscriber',
+    ...stillToCome(earliestOf(places)),
+    from: { $lte: new Date(latestMs) },
+  }
+  const read = readInParts(
+    aids,
+    (parts, limit) =>
+      catalog.run('find subscribers of account', () =>
+        collection
+          .find({ aid: { $in: [...parts] }, ...begun } as object)
+          .sort({ from: 1, rev: 1 })
+          .limit(limit)
+          .toArray(),
+      ),
+    POOL_MEMBERS_MAX + 1,
+  )
+  const wanted = places.map(({ aid, atMs }) => ({ value: aid, atMs }))
+  const [documents, begins] = await Promise.all([read, beginsAfter(catalog, 'aid', wanted)])
+  const byAid = groupedBy(documents, ({ aid }) => aid)
+  return ({ aid, atMs }) => {
+    const ofAccount = byAid.get(aid) ?? []
+    if (ofAccount.length > POOL_MEMBERS_MAX) return new PoolTooLargeError(aid, POOL_MEMBERS_MAX)
+    return poolAt(ofAccount, atMs, begins(aid, atMs))
+  }
+}
+
+function poolAt(
+  documents: readonly SubscriberDocument[],
+  atMs: number,
+  nextMs: number,
+): Part<readonly PoolMember[]> {
+  const holding = documents.filter(({ from, to }) => from.getTime() <= atMs && to.getTime() > atMs)
+  // Of several revisions of one subscriber the one that began last holds.
+  const bySid = new Map(
+    holding.map((document) => [document.sid, document as unknown as RawDocument]),
+  )
+  const members: PoolMember[] = []
+  let untilMs = nextMs
+  for (const document of bySid.values()) {
+    const member = memberOf(document)
+    if (member === null) continue
+    const { plan, planFromMs, services, timeZone } = member
+    members.push({ plan, planFromMs, services, timeZone })
+    untilMs = Math.min(untilMs, member.toMs)
+  }
+  return { part: members, untilMs }
+}
+
+function aidsOf(places: readonly AccountAt[]): number[] {
+  return [...new Set(places.map(({ aid }) => aid))]
+}
+
+function groupedBy<T>(values: readonly T[], keyOf: (value: T) => number): Map<number, T[]> {
+  const groups = new Map<number, T[]>()
+  for (const value of values) {
+    const group = groups.get(keyOf(value))
+    if (group === undefined) groups.set(keyOf(value), [value])
+    else group.push(value)
+  }
+  return groups
+}
+
+/** Null for a damaged document: it adds nothing to the pool, and only its own requests fail. */
+function memberOf(document: RawDocument): SubscriberProfile | null {
+  try {
+    return compileSubscriber(document)
+  } catch (error) {
+    if (error instanceof FieldError) return null
+    throw error
+  }
+}

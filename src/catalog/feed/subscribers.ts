@@ -1,0 +1,260 @@
+/** Who is behind an identifier at an instant: read from MongoDB on the way of a request. */
+import type { SubscriberProfile } from '../../domain/catalogue.ts'
+import { FieldError, isUnset } from '../../domain/fields.ts'
+import type { Collection } from '../collections.ts'
+import type { RawDocument } from '../compile/document.ts'
+import { compileSubscriber } from '../compile/profile.ts'
+import type { Catalog } from '../connection.ts'
+import { identifiersIn, storedAs } from '../entities/identifiers.ts'
+import type { SubscriberDocument } from '../entities/subscriber.ts'
+
+export interface SubscriberQuery {
+  /** `sid`, `msisdn`, `imsi`, or another field that has an index (`ensureIndexes`). */
+  key: string
+  value: string
+  /** Event time, epoch ms. */
+  atMs: number
+}
+
+export interface FoundSubscriber {
+  found: SubscriberProfile
+  /** The first instant after `atMs` at which another revision may hold, epoch ms. */
+  validUntilMs: number
+}
+
+/**
+ * The subscriber revision that holds at an instant, without its account (profiles.ts); null if none
+ * does. Of several the one that began last. Rejects with `CatalogUnavailableError`, or with
+ * `FieldError` if the stored document is damaged.
+ */
+export async function findSubscriber(
+  catalog: Catalog,
+  query: SubscriberQuery,
+): Promise<FoundSubscriber | null> {
+  const [held = null] = await findRevisions(catalog, [query])
+  if (held === null) return null
+  if (held instanceof FieldError) throw held
+  const [nextMs = Number.POSITIVE_INFINITY] = await nextBegins(catalog, [held])
+  return { found: held.found, validUntilMs: Math.min(held.validUntilMs, nextMs) }
+}
+
+/** A subscriber whose later revisions under other identifiers are not looked for yet. */
+export interface HeldRevision extends FoundSubscriber {
+  query: SubscriberQuery
+  /** Whether it says since when it has its plan; else earlier revisions do (plan-begins.ts). */
+  hasPlanBegin: boolean
+}
+
+/**
+ * As `findSubscriber`, of many, with one read for each field by which they are found: `nextBegins`
+ * can then be done beside further reads. A damaged document is reported in its place.
+ */
+export async function findRevisions(
+  catalog: Catalog,
+  queries: readonly SubscriberQuery[],
+): Promise<(HeldRevision | FieldError | null)[]> {
+  const found = new Map<SubscriberQuery, readonly SubscriberDocument[]>()
+  await Promise.all(
+    groupsOf(queries).map(async (group) => {
+      const documents = await revisionsOf(catalog, group)
+      for (const query of group) found.set(query, documents(query))
+    }),
+  )
+  return queries.map((query) => heldAt(query, found.get(query) ?? []))
+}
+
+/** Fields whose values in a document are told as the store compares them. */
+const BATCHED: ReadonlySet<string> = new Set(['sid', 'msisdn', 'imsi'])
+
+/** Queries that one read answers. */
+function groupsOf(queries: readonly SubscriberQuery[]): SubscriberQuery[][] {
+  const groups = new Map<string, SubscriberQuery[]>()
+  for (const query of queries) {
+    const { key, value } = query
+    const name = BATCHED.has(key) ? key : `${key}:${value}`
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [query])
+    else group.push(query)
+  }
+  return [...groups.values()]
+}
+
+/** Revisions of a query that hold at its instant or begin later, by begin. */
+type RevisionsOf = (query: SubscriberQuery) => readonly SubscriberDocument[]
+
+async function revisionsOf(
+  catalog: Catalog,
+  group: readonly SubscriberQuery[],
+): Promise<RevisionsOf> {
+  const { key } = group[0] as SubscriberQuery
+  const wanted = new Map<string, object | string | number>()
+  for (const { value } of group) {
+    const stored = storedAs(key, value)
+    if (stored !== null) wanted.set(value, stored)
+  }
+  if (wanted.size === 0) return () => []
+  const [only] = wanted.values()
+  const atMs = earliestOf(group)
+  const documents = await readInParts([...wanted.values()], (parts, limit) => {
+    const filter = { [key]: BATCHED.has(key) ? { $in: parts } : only, ...revisionsFrom(atMs) }
+    return catalog.run('find subscriber', () =>
+      subscribersOf(catalog)
+        .find(filter as object)
+        .sort({ from: 1, rev: 1 })
+        .limit(limit)
+        .toArray(),
+    )
+  })
+  const byValue = new Map<string, SubscriberDocument[]>()
+  if (BATCHED.has(key)) {
+    for (const document of documents) {
+      for (const value of new Set(identifiersIn(document, key))) {
+        const same = byValue.get(value)
+        if (same === undefined) byValue.set(value, [document])
+        else same.push(document)
+      }
+    }
+  }
+  return ({ value, atMs: instant }) => {
+    const stored = wanted.get(value)
+    if (stored === undefined) return []
+    const same = BATCHED.has(key) ? (byValue.get(String(stored)) ?? []) : documents
+    return same.filter(({ to }) => to.getTime() > instant)
+  }
+}
+
+function heldAt(
+  query: SubscriberQuery,
+  revisions: readonly SubscriberDocument[],
+): HeldRevision | FieldError | null {
+  const { atMs } = query
+  const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
+  if (current === undefined) return null
+  const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
+  try {
+    const found = compileSubscriber(current as RawDocument & SubscriberDocument)
+    const hasPlanBegin = !isUnset(current.plan_activation)
+    return { query, found, hasPlanBegin, validUntilMs: Math.min(found.toMs, ...later) }
+  } catch (error) {
+    if (error instanceof FieldError) return error
+    throw error
+  }
+}
+
+/**
+ * When the next revision of each subscriber begins that may have other identifiers; Infinity for
+ * never, and for those that were found by `sid`, of which all revisions were seen.
+ */
+export async function nextBegins(
+  catalog: Catalog,
+  held: readonly HeldRevision[],
+): Promise<number[]> {
+  const others = held.filter(({ query }) => query.key !== 'sid')
+  const wanted = others.map(({ found, query }) => ({ value: found.sid, atMs: query.atMs }))
+  const begins = await beginsAfter(catalog, 'sid', wanted)
+  return held.map(({ query, found }) =>
+    query.key === 'sid' ? Number.POSITIVE_INFINITY : begins(found.sid, query.atMs),
+  )
+}
+
+/**
+ * When the next of the subscriber revisions with a value begins after an instant that was asked
+ * for, epoch ms; Infinity for never.
+ */
+export async function beginsAfter(
+  catalog: Catalog,
+  field: 'sid' | 'aid',
+  wanted: readonly { value: number; atMs: number }[],
+): Promise<(value: number, atMs: number) => number> {
+  if (wanted.length === 0) return () => Number.POSITIVE_INFINITY
+  const fromMs = earliestOf(wanted)
+  const values = [...new Set(wanted.map(({ value }) => value))]
+  const documents = await readInParts(values, (parts, limit) => {
+    const later = { ...revisionsFrom(fromMs), from: { $gt: new Date(fromMs) } }
+    return catalog.run('find next revision of subscriber', () =>
+      subscribersOf(catalog)
+        .find({ [field]: { $in: parts }, ...later } as object)
+        .project<Begin>({ _id: 0, sid: 1, aid: 1, from: 1 })
+        .sort({ from: 1 })
+        .limit(limit)
+        .toArray(),
+    )
+  })
+  const begins = new Map<number, number[]>()
+  for (const document of documents) {
+    const same = begins.get(document[field])
+    if (same === undefined) begins.set(document[field], [document.from.getTime()])
+    else same.push(document.from.getTime())
+  }
+  return (value, atMs) => {
+    const next = begins.get(value)?.find((begin) => begin > atMs)
+    return next ?? Number.POSITIVE_INFINITY
+  }
+}
+
+type Begin = Pick<SubscriberDocument, 'sid' | 'aid' | 'from'>
+
+/**
+ * The values of fields by which these subscribers are found at an instant, as queries; by `sid`
+ * where they have none.
+ */
+export async function identifiersOf(
+  catalog: Catalog,
+  sids: readonly number[],
+  fields: readonly string[],
+  atMs: number,
+): Promise<{ sid: number; query: SubscriberQuery }[]> {
+  const holding = { ...revisionsFrom(atMs), from: { $lte: new Date(atMs) } }
+  const documents = await readInParts(sids, (parts, limit) =>
+    catalog.run('find identifiers of subscribers', () =>
+      subscribersOf(catalog)
+        .find({ sid: { $in: parts }, ...holding } as object)
+        .limit(limit)
+        .toArray(),
+    ),
+  )
+  return documents.flatMap((document) => {
+    const { sid } = document
+    const queries = fields.flatMap((key) =>
+      identifiersIn(document, key).map((value) => ({ sid, query: { key, value, atMs } })),
+    )
+    return queries.length > 0 ? queries : [{ sid, query: { key: 'sid', value: String(sid), atMs } }]
+  })
+}
+
+/** Documents of one read; beyond that it is done in two parts, as far as there are several. */
+const DOCUMENTS_MAX = 10_000
+
+/** All documents of the values; of a single one at most `limit`, the earliest. */
+export async function readInParts<Value, Document>(
+  values: readonly Value[],
+  read: (values: readonly Value[], limit: number) => Promise<Document[]>,
+  limit = DOCUMENTS_MAX,
+): Promise<Document[]> {
+  const documents = await read(values, limit)
+  if (documents.length < limit || values.length <= 1) return documents
+  const half = Math.ceil(values.length / 2)
+  const parts = await Promise.all([
+    readInParts(values.slice(0, half), read, limit),
+    readInParts(values.slice(half), read, limit),
+  ])
+  return parts.flat()
+}
+
+export function earliestOf(moments: readonly { atMs: number }[]): number {
+  return moments.reduce((earliest, { atMs }) => Math.min(earliest, atMs), Number.POSITIVE_INFINITY)
+}
+
+/** Part of a filter: subscriber revisions that end after the instant. */
+function revisionsFrom(atMs: number) {
+  return { type: 'subscriber', ...stillToCome(atMs) } as const
+}
+
+/** Part of a filter: what ends after the instant. */
+export function stillToCome(atMs: number) {
+  return { to: { $gt: new Date(atMs) }, deleted: { $ne: true } } as const
+}
+
+function subscribersOf(catalog: Catalog): Collection<SubscriberDocument> {
+  return catalog.subscribers as unknown as Collection<SubscriberDocument>
+}

@@ -1,0 +1,119 @@
+/** Records of top-ups and adjustments, and what all kinds of lines are. */
+import { flipCreditSign } from '../../domain/balance-sign.ts'
+import type { MendedSums, OperationLine } from '../../domain/line.ts'
+import { TOTAL_COST } from './balance-document.ts'
+import { balanceIdOf } from './balance-id.ts'
+import type { RealtimeLineDocument } from './line-document.ts'
+import { moneyOf } from './money-shown.ts'
+
+/** The record of a top-up or adjustment (spec/realtime.md 6.5). Amounts have the balances' sign. */
+export interface BalanceLineDocument {
+  stamp: string
+  v: number
+  type: 'balance'
+  /** `billapi` for what came by the entity API. */
+  source: 'realtime' | 'billapi'
+  usaget: 'balance'
+  aid: number
+  sid: number
+  operation: string
+  operation_id: string
+  charging_type: NonNullable<OperationLine['chargingType']>
+  /** Charging plan, or card. */
+  source_ref?: string
+  charging_usaget: string
+  pp_includes_external_id: number
+  pp_includes_name: string
+  /** 0 where several operations have their head: it moves nothing. */
+  bucket_id: number
+  /** Id of the balance (balance-id.ts). */
+  balance_ref?: string
+  /** Stamp of the line of the operation that it is a part of. */
+  parent_ref?: string
+  balance_before: number
+  balance_after: number
+  /** By how much the credit was less than asked for, to stay within the plan's limit. */
+  balance_normalized: number
+  /** One of them: after − before. */
+  usagev?: number
+  aprice?: number
+  aprice_micros?: number
+  /** Part of the amount that repaid debt. */
+  repaid_micros: number
+  /** What was asked for where that is not what moved, units or micros, credit positive. */
+  asked?: number
+  /** Of a counter: its name and total, and what it has counted in another account. */
+  counter?: string
+  limit?: number
+  counted?: number
+  additional?: Readonly<Record<string, unknown>>
+  /** Of a correction by the audit: what it adds to the sums of lines. */
+  mended?: MendedSums
+  /** Version of the owner and terms of the bucket after it: for rebuilding a lost ledger. */
+  owner_v: number
+  priority: number
+  from: Date
+  to: Date
+  urt: Date
+}
+
+export type LineDocument = RealtimeLineDocument | BalanceLineDocument
+
+/** `name`: of the prepaid include, from the catalogue; empty if it is not known there. */
+export function balanceLineDocument(line: OperationLine, name: string): BalanceLineDocument {
+  const isUnits = line.kind === 'units'
+  const shown = (amount: number) => flipCreditSign(isUnits ? amount : moneyOf(amount))
+  const change = line.after - line.before
+  return {
+    stamp: line.stamp,
+    v: 1,
+    type: 'balance',
+    source: line.chargingType === undefined ? 'realtime' : 'billapi',
+    usaget: 'balance',
+    aid: line.aid,
+    sid: line.sid,
+    operation: line.operation,
+    operation_id: line.operationId,
+    charging_type: line.chargingType ?? 'Prepaidinclude',
+    ...(line.sourceRef === undefined ? {} : { source_ref: line.sourceRef }),
+    charging_usaget: line.usaget === '' ? TOTAL_COST : line.usaget,
+    pp_includes_external_id: line.prepaidIncludeId,
+    pp_includes_name: name,
+    bucket_id: line.bucketId,
+    ...(line.bucketId === 0 ? {} : { balance_ref: balanceIdOf(line) }),
+    ...(line.parentRef === undefined ? {} : { parent_ref: line.parentRef }),
+    balance_before: shown(line.before),
+    balance_after: shown(line.after),
+    // What is added to the credit that was asked for, which is negative.
+    balance_normalized: isUnits ? (line.normalized ?? 0) : moneyOf(line.normalized ?? 0),
+    ...(isUnits
+      ? { usagev: shown(change) }
+      : { aprice: shown(change), aprice_micros: flipCreditSign(change) }),
+    repaid_micros: line.repaid,
+    ...rarelyUsed(line),
+    owner_v: line.version,
+    priority: line.priority,
+    from: new Date(line.fromMs),
+    to: new Date(line.toMs),
+    urt: new Date(line.atMs),
+  }
+}
+
+function rarelyUsed(line: OperationLine): Partial<BalanceLineDocument> {
+  const { asked, counter, limit, counted, additional, mended } = line
+  return {
+    ...(asked === undefined ? {} : { asked }),
+    ...(counter === undefined ? {} : { counter, limit: limit ?? 0, counted: counted ?? 0 }),
+    ...(additional === undefined ? {} : { additional }),
+    ...(mended === undefined ? {} : { mended }),
+  }
+}
+
+/**
+ * What the line says of the amounts of its bucket, units or micros, credit positive: credited =
+ * change + repaid + counted, and the last two are spent.
+ */
+export function amountsOfLine(line: BalanceLineDocument): { change: number; counted: number } {
+  const change = flipCreditSign(line.usagev ?? line.aprice_micros ?? 0)
+  return { change, counted: line.counted ?? 0 }
+}

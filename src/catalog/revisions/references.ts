@@ -1,0 +1,199 @@
+/**
+ * Names of rates and services in documents that are being written, and usage types of those rates:
+ * they must exist, in any revision. Stored documents may name what is gone: there it only applies
+ * to nothing.
+ */
+import type { Collection } from 'mongodb'
+import { FieldError, type Fields } from '../../domain/fields.ts'
+import type { EntityCollection } from '../collections.ts'
+import type { RawDocument } from '../compile/document.ts'
+import type { Catalog } from '../connection.ts'
+
+interface Reference {
+  collection: 'rates' | 'services'
+  name: string
+  /** Of the field that names it. */
+  path: string
+}
+
+/** A usage type that one of these rates must have. */
+interface UsageReference {
+  rates: readonly string[]
+  usaget: string
+  path: string
+}
+
+const KEY_FIELD = { rates: 'key', services: 'name' } as const
+
+/** What exists, by key or name, each with the usage types that it has a price for. */
+export interface KnownReferences {
+  rates: ReadonlyMap<string, ReadonlySet<string>>
+  services: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+/**
+ * Rejects with `FieldError` for the first name that does not exist. To be called with a document
+ * that compiles; costs one read of each collection that it names.
+ */
+export async function checkReferences(
+  catalog: Catalog,
+  collection: EntityCollection,
+  document: RawDocument,
+): Promise<void> {
+  checkReferencesAmong(collection, document, await readReferences(catalog, collection, [document]))
+}
+
+/** What exists of all that these documents name: one read of each collection that they name. */
+export async function readReferences(
+  catalog: Catalog,
+  collection: EntityCollection,
+  documents: readonly Fields[],
+): Promise<KnownReferences> {
+  const references = documents.flatMap((document) => referencesIn(collection, document))
+  const [rates, services] = await Promise.all([
+    existing(catalog, 'rates', references),
+    existing(catalog, 'services', references),
+  ])
+  return { rates, services }
+}
+
+/** As `checkReferences`, by what was read before. Throws `FieldError`. */
+export function checkReferencesAmong(
+  collection: EntityCollection,
+  document: RawDocument,
+  known: KnownReferences,
+): void {
+  checkNames(referencesIn(collection, document), known)
+  for (const { rates: keys, usaget, path } of offersIn(collection, document).flatMap(usagetsOf)) {
+    if (keys.some((key) => known.rates.get(key)?.has(usaget))) continue
+    throw new FieldError(path, `is a usage type that ${keys.join(', ')} has no price for`)
+  }
+}
+
+/** What exists, by key or name. */
+export interface ReferencedNames {
+  rates: { has(key: string): boolean }
+  services: { has(name: string): boolean }
+}
+
+/** Throws `FieldError` for the first rate or service that a document names in vain. */
+export function checkKnownNames(
+  collection: EntityCollection,
+  document: Fields,
+  known: ReferencedNames,
+): void {
+  checkNames(referencesIn(collection, document), known)
+}
+
+function checkNames(references: readonly Reference[], known: ReferencedNames): void {
+  for (const { collection, name, path } of references) {
+    if (known[collection].has(name)) continue
+    const kind = collection === 'rates' ? 'rate' : 'service'
+    throw new FieldError(path, `names a ${kind} that does not exist: ${name}`)
+  }
+}
+
+function referencesIn(collection: EntityCollection, document: Fields): Reference[] {
+  const held = collection === 'subscribers' ? ofServices(document['services'], 'services') : []
+  const offers = offersIn(collection, document)
+  return [...held, ...offers.flatMap(({ offer, prefix }) => ofOffer(offer, prefix))]
+}
+
+async function existing(
+  catalog: Catalog,
+  collection: Reference['collection'],
+  references: readonly Reference[],
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const names = references.flatMap((one) => (one.collection === collection ? [one.name] : []))
+  if (names.length === 0) return new Map()
+  const field = KEY_FIELD[collection]
+  const documents = catalog[collection] as unknown as Collection<Fields>
+  const filter = { [field]: { $in: [...new Set(names)] }, deleted: { $ne: true } }
+  const found = await catalog.run(`look for ${collection}`, () =>
+    documents.find(filter, { projection: { _id: 0, [field]: 1, rates: 1 } }).toArray(),
+  )
+  const usagets = new Map<string, Set<string>>()
+  for (const document of found) {
+    const name = String(document[field])
+    const known = usagets.get(name) ?? new Set()
+    for (const [usaget] of membersOf(document['rates'])) known.add(usaget)
+    usagets.set(name, known)
+  }
+  return usagets
+}
+
+/** A plan, a service, or what replaces parts of one, and where it stands. */
+interface PlacedOffer {
+  offer: Fields
+  prefix: string
+}
+
+function offersIn(collection: EntityCollection, document: Fields): PlacedOffer[] {
+  if (collection === 'plans' || collection === 'services') return [{ offer: document, prefix: '' }]
+  if (collection !== 'subscribers') return []
+  return membersOf(document['overrides']).map(([index, override]) => {
+    const offer = fieldsOf(fieldsOf(override)['value'])
+    return { offer, prefix: `overrides.${index}.value.` }
+  })
+}
+
+/** Of prices, and of groups that list their rates: what none of these has would never be used. */
+function usagetsOf({ offer, prefix }: PlacedOffer): UsageReference[] {
+  const prices = membersOf(offer['rates']).flatMap(([name, usagets]) =>
+    membersOf(usagets).map(([usaget]) => {
+      return { rates: [name], usaget, path: `${prefix}rates.${name}.${usaget}` }
+    }),
+  )
+  const groups = membersOf(fieldsOf(offer['include'])['groups']).flatMap(([name, group]) => {
+    const { rates, usage_types: usagets } = fieldsOf(group)
+    if (!Array.isArray(rates) || rates.length === 0 || rates.includes('ALL_RATES')) return []
+    const path = `${prefix}include.groups.${name}.usage_types`
+    const keys = rates.map(String)
+    return namesOf(usagets).map((usaget) => {
+      return { rates: keys, usaget, path: `${path}.${usaget}` }
+    })
+  })
+  return [...prices, ...groups]
+}
+
+/** Of a plan, a service, or what replaces parts of one. */
+function ofOffer(offer: Fields, prefix: string): Reference[] {
+  const prices = membersOf(offer['rates']).map(([name]): Reference => {
+    return { collection: 'rates', name, path: `${prefix}rates.${name}` }
+  })
+  const include = fieldsOf(offer['include'])
+  const groups = membersOf(include['groups']).flatMap(([name, group]) => {
+    const { rates } = fieldsOf(group)
+    // A text is no list of keys: all rates, or an expression.
+    return Array.isArray(rates) ? ofRates(rates, `${prefix}include.groups.${name}.rates`) : []
+  })
+  return [...prices, ...groups, ...ofServices(include['services'], `${prefix}include.services`)]
+}
+
+function ofRates(rates: readonly unknown[], path: string): Reference[] {
+  return rates.flatMap((name, index) => {
+    if (name === 'ALL_RATES') return []
+    return [{ collection: 'rates', name: String(name), path: `${path}.${index}` } as const]
+  })
+}
+
+function ofServices(services: unknown, path: string): Reference[] {
+  return membersOf(services).map(([index, service]) => {
+    const isName = typeof service === 'string'
+    const name = isName ? service : String(fieldsOf(service)['name'])
+    return { collection: 'services', name, path: `${path}.${index}${isName ? '' : '.name'}` }
+  })
+}
+
+/** Members of a list, or keys of an object. */
+function namesOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : Object.keys(fieldsOf(value))
+}
+
+function membersOf(value: unknown): [string, unknown][] {
+  return Object.entries(fieldsOf(value))
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {}
+}

@@ -1,0 +1,50 @@
+/** Numbers of accounts and subscribers: one sequence for both (spec/entity-api.md 3.0). */
+import type { Catalog } from '../connection.ts'
+import { isDuplicate } from './revisions.ts'
+
+const ID = 'sequence:subscribers'
+
+/**
+ * Takes so many numbers in a row and gives the first. They are above every `aid` and `sid` that was
+ * there when the sequence began; who has others written since may meet a taken one.
+ */
+export async function takeNumbers(catalog: Catalog, count: number): Promise<number> {
+  const increase = () =>
+    catalog.run('take numbers', () =>
+      catalog.counters.findOneAndUpdate(
+        { _id: ID },
+        { $inc: { seq: count } },
+        { returnDocument: 'after' },
+      ),
+    )
+  let counter = await increase()
+  if (counter === null) {
+    await begin(catalog)
+    counter = await increase()
+  }
+  if (counter === null) throw new Error('the sequence of numbers was not returned')
+  return counter.seq - count + 1
+}
+
+async function begin(catalog: Catalog): Promise<void> {
+  const [aid, sid] = await Promise.all([highest(catalog, 'aid'), highest(catalog, 'sid')])
+  await catalog.run('begin a sequence', async () => {
+    try {
+      await catalog.counters.insertOne({ _id: ID, seq: Math.max(aid, sid) })
+    } catch (error) {
+      if (!isDuplicate(error)) throw error
+    }
+  })
+}
+
+async function highest(catalog: Catalog, field: 'aid' | 'sid'): Promise<number> {
+  const [found] = await catalog.run('find the highest number', () =>
+    catalog.subscribers
+      .find({}, { projection: { _id: 0, [field]: 1 } })
+      .sort({ [field]: -1 })
+      .limit(1)
+      .toArray(),
+  )
+  const value = (found as Readonly<Record<string, unknown>> | undefined)?.[field]
+  return typeof value === 'number' ? value : 0
+}

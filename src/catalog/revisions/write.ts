@@ -1,0 +1,220 @@
+/** Writing entities: checked to the last field, then written so that every feed learns of it. */
+
+import { type Collection, type Document, ObjectId } from 'mongodb'
+import type { Revision } from '../../domain/catalogue.ts'
+import { FieldError } from '../../domain/fields.ts'
+import { ENTITIES, type EntityCollection } from '../collections.ts'
+import {
+  type CompileOptions,
+  type RawDocument,
+  revisionOf,
+  STORED,
+  WRITTEN,
+} from '../compile/document.ts'
+import { compilePlan, compileService } from '../compile/offer.ts'
+import { compilePrepaidInclude } from '../compile/prepaid-include.ts'
+import { compileAccount, compileSubscriber } from '../compile/profile.ts'
+import { compileRate } from '../compile/rate.ts'
+import { compileTax } from '../compile/tax.ts'
+import type { Catalog } from '../connection.ts'
+import { withDates } from '../dates.ts'
+import { checkSchema, type EntityDefinition } from '../entities/entity.ts'
+import { EntityConflictError } from '../errors.ts'
+import { checkReferences, checkReferencesAmong, type KnownReferences } from './references.ts'
+import { type RevisionWrite, storeSteps } from './store-steps.ts'
+
+/** An account or a subscriber; `sid` 0 for the account itself. */
+export interface ProfileOwner {
+  aid: number
+  sid: number
+}
+
+/**
+ * Keeps charging from using the old profile once the new one is acknowledged; the ledger has it.
+ * `begin` marks the owner, `end` takes the mark away and makes what was read before void.
+ */
+export interface ProfileFence {
+  begin(owner: ProfileOwner): Promise<void>
+  end(owner: ProfileOwner): Promise<void>
+}
+
+export interface WriteOptions {
+  /** `insert`: a new revision. `replace`: the one with this `_id`, whole. */
+  mode: 'insert' | 'replace'
+  /** IANA zone of dates that are given as text without an offset. */
+  timeZone: string
+  /** Required for subscribers and accounts wherever charging may run. */
+  fence?: ProfileFence
+}
+
+/**
+ * Writes one revision of an entity and returns it as stored. Dates may be `YYYY-MM-DD HH:MM:SS` or
+ * ISO 8601 texts; without `to` it has no end. If a document to replace carries `rev`, that must
+ * still be the stored one. Rejects with `FieldError` (a field cannot be used),
+ * `DuplicateEntityError`, `EntityConflictError` or `CatalogUnavailableError` (then it may have been
+ * written all the same).
+ */
+export async function writeEntity(
+  catalog: Catalog,
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+  options: WriteOptions,
+): Promise<RawDocument> {
+  const definition = definitionOf(collection, document)
+  const prepared = await checkedEntity(catalog, collection, document, options)
+  const owner = ownerOf(collection, prepared)
+  const write = () => store(catalog, collection, definition, prepared, options.mode)
+  if (owner === null || options.fence === undefined) return write()
+  await options.fence.begin(owner)
+  try {
+    return await write()
+  } finally {
+    // Also after a failure: a write that was given up may have arrived.
+    await options.fence.end(owner)
+  }
+}
+
+/**
+ * The document as it would be stored, checked to the last field. Rejects with `FieldError` or
+ * `CatalogUnavailableError`.
+ */
+export async function checkedEntity(
+  catalog: Catalog,
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+  options: Pick<WriteOptions, 'mode' | 'timeZone'>,
+): Promise<RawDocument> {
+  const prepared = compiled(collection, document, options)
+  if (prepared['deleted'] !== true) await checkReferences(catalog, collection, prepared)
+  return prepared
+}
+
+/**
+ * As `checkedEntity`, with references that were read for many documents together
+ * (`readReferences`). Throws `FieldError`.
+ */
+export function checkedEntityAmong(
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+  options: Pick<WriteOptions, 'mode' | 'timeZone'>,
+  known: KnownReferences,
+): RawDocument {
+  const prepared = compiled(collection, document, options)
+  if (prepared['deleted'] !== true) checkReferencesAmong(collection, prepared, known)
+  return prepared
+}
+
+/** Throws `FieldError` for a stored document that cannot be used. */
+export function checkStored(collection: EntityCollection, document: RawDocument): void {
+  COMPILERS[collection](document, STORED)
+}
+
+function compiled(
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+  options: Pick<WriteOptions, 'mode' | 'timeZone'>,
+): RawDocument {
+  const prepared = prepare(definitionOf(collection, document), document, options)
+  COMPILERS[collection](prepared, WRITTEN)
+  return prepared
+}
+
+function definitionOf(
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+): EntityDefinition {
+  const [first, second] = ENTITIES[collection]
+  const isAccount = collection === 'subscribers' && document['type'] === 'account'
+  return (isAccount ? second : first) as EntityDefinition
+}
+
+const COMPILERS: Readonly<
+  Record<EntityCollection, (document: RawDocument, options: CompileOptions) => Revision>
+> = {
+  subscribers: (document, options) =>
+    document['type'] === 'account'
+      ? compileAccount(document, options)
+      : compileSubscriber(document, options),
+  plans: compilePlan,
+  services: compileService,
+  rates: compileRate,
+  taxes: compileTax,
+  prepaidincludes: compilePrepaidInclude,
+  prepaidgroups: plain(ENTITIES.prepaidgroups),
+  charges: plain(ENTITIES.charges),
+  discounts: plain(ENTITIES.discounts),
+  reports: plain(ENTITIES.reports),
+  users: plain(ENTITIES.users),
+  autorenew: plain(ENTITIES.autorenew),
+}
+
+/** What charging does not read has no compiled form: its schema, its own check, dates in order. */
+function plain([definition]: readonly EntityDefinition[]): (document: RawDocument) => Revision {
+  const { schema, check } = definition as EntityDefinition
+  return (document) => {
+    checkSchema(schema, document)
+    check?.(document)
+    return revisionOf(document as RawDocument & { from: Date; to: Date })
+  }
+}
+
+function prepare(
+  definition: EntityDefinition,
+  document: Readonly<Record<string, unknown>>,
+  { mode, timeZone }: Pick<WriteOptions, 'mode' | 'timeZone'>,
+): RawDocument {
+  const { _id: id = mode === 'insert' ? new ObjectId() : undefined, rev } = document
+  if (!(id instanceof ObjectId)) throw new FieldError('_id', 'must be an object id')
+  if (rev !== undefined && typeof rev !== 'number') throw new FieldError('rev', 'must be a number')
+  return { ...withDates(document, definition.dates, timeZone), _id: id, rev: rev ?? 0 }
+}
+
+/** Whose profile a document is a part of; null: of none. */
+export function ownerOf(
+  collection: EntityCollection,
+  document: Readonly<Record<string, unknown>>,
+): ProfileOwner | null {
+  if (collection !== 'subscribers') return null
+  return { aid: Number(document['aid']), sid: Number(document['sid'] ?? 0) }
+}
+
+async function store(
+  catalog: Catalog,
+  collection: EntityCollection,
+  { identity }: EntityDefinition,
+  document: RawDocument,
+  mode: WriteOptions['mode'],
+): Promise<RawDocument> {
+  const step: RevisionWrite =
+    mode === 'insert' ? { mode, document } : { mode, document, expectedRev: document.rev || null }
+  if (mode === 'replace') await checkIdentity(catalog, collection, identity, document)
+  const [stored = false] = await storeSteps(catalog, collection, [step])
+  if (stored === false) throw conflictOf(collection, identity, document)
+  return stored
+}
+
+/** A revision never becomes one of another entity. */
+async function checkIdentity(
+  catalog: Catalog,
+  collection: EntityCollection,
+  identity: readonly string[],
+  document: RawDocument,
+): Promise<void> {
+  const same = Object.fromEntries(identity.map((field) => [field, document[field]]))
+  const documents = catalog[collection] as unknown as Collection<Document>
+  const found = await catalog.run(`look into ${collection}`, () =>
+    documents.findOne({ _id: document._id, ...same }, { projection: { _id: 1 } }),
+  )
+  if (found === null) throw conflictOf(collection, identity, document)
+}
+
+function conflictOf(
+  collection: EntityCollection,
+  identity: readonly string[],
+  { _id: id }: RawDocument,
+): EntityConflictError {
+  return new EntityConflictError(
+    `${collection}: no revision ${id.toHexString()} with the same ` +
+      `${identity.join(', ')} that nobody has changed meanwhile`,
+  )
+}

@@ -1,0 +1,79 @@
+/** Keeps the secrets of category `auth` from who reads it, and from where they do not belong. */
+import { FieldError } from '../../domain/fields.ts'
+import { type AuthSettings, checkAuthSettings, type LdapSettings } from './auth-settings.ts'
+
+/** Of the key of the installation. `open` gives null for what was sealed by another key. */
+export interface TextSealer {
+  seal(text: string): string
+  open(text: string): string | null
+}
+
+/** The value as anybody may read it: without secrets. Whatever was stored; nothing is changed. */
+export function shownAuth(stored: unknown): unknown {
+  if (!isObject(stored) || !Array.isArray(stored['protocols'])) return { protocols: [] }
+  const protocols = stored['protocols'].map((each: unknown) => {
+    if (!isObject(each)) return each
+    const { bind_password: _secret, ...shown } = each
+    return shown
+  })
+  return { ...stored, protocols }
+}
+
+/**
+ * What is to be stored for what was sent: secrets sealed, and those not sent as they were, by the
+ * name of the directory. Throws `FieldError` for what cannot be used; also for a secret not sent
+ * with a new address, certificate or protection: it would be told to whoever is there.
+ */
+export function mergedAuth(
+  stored: unknown,
+  sent: unknown,
+  { seal }: Pick<TextSealer, 'seal'>,
+): Pick<AuthSettings, 'protocols'> {
+  if (!isObject(sent) || !Array.isArray(sent['protocols'])) return checkAuthSettings(sent)
+  const before = ldapsIn(stored)
+  const protocols = sent['protocols'].map((each: unknown, index) => {
+    if (!isObject(each) || each['type'] !== 'ldap') return each
+    const clear = each['bind_password']
+    if (typeof clear === 'string' && clear !== '') {
+      // As long as the schema allows it, before it is sealed and grows.
+      if (clear.length > 1024) {
+        throw new FieldError(`protocols.${index}.bind_password`, 'is too long')
+      }
+      return { ...each, bind_password: seal(clear) }
+    }
+    const known = before.find(({ name }) => name === each['name'])
+    if (
+      clear !== undefined ||
+      known?.bind_password === undefined ||
+      each['bind_dn'] === undefined
+    ) {
+      return each
+    }
+    if (!goesTheSameWay(known, each)) {
+      const reason = 'must be sent again, as where it is sent to, or how, has changed'
+      throw new FieldError(`protocols.${index}.bind_password`, reason)
+    }
+    return { ...each, bind_password: known.bind_password }
+  })
+  return checkAuthSettings({ ...sent, protocols })
+}
+
+function goesTheSameWay(known: LdapSettings, sent: Record<string, unknown>): boolean {
+  return (
+    known.url === sent['url'] &&
+    known.bind_dn === sent['bind_dn'] &&
+    known.ca === sent['ca'] &&
+    (known.start_tls ?? false) === (sent['start_tls'] ?? false) &&
+    (known.allow_plaintext ?? false) === (sent['allow_plaintext'] ?? false)
+  )
+}
+
+function ldapsIn(stored: unknown): LdapSettings[] {
+  const list = isObject(stored) ? stored['protocols'] : undefined
+  if (!Array.isArray(list)) return []
+  return list.filter((each) => isObject(each) && each['type'] === 'ldap')
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,217 @@
+/**
+ * Category `auth` of the stored configuration: directories and identity providers whose users get
+ * in (docs/DIRECTORIES.md). The password of a service account is stored sealed, never clear.
+ */
+
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { FieldError } from '../../domain/fields.ts'
+import { ldapProblem, samlProblem } from './auth-rules.ts'
+import type { StoredSetting } from './current-settings.ts'
+
+const closed = { additionalProperties: false } as const
+
+const text = (maxLength = 1024) => Type.String({ minLength: 1, maxLength })
+
+/** Stands in URLs, logs and ids of users. */
+const named = {
+  name: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' }),
+  /** What people read on the page; the name where it is not given. */
+  label: Type.Optional(text(100)),
+}
+
+const Roles = Type.Array(
+  Type.Union([
+    Type.Literal('read'),
+    Type.Literal('write'),
+    Type.Literal('admin'),
+    Type.Literal('reports'),
+  ]),
+  { uniqueItems: true },
+)
+
+/** Who has the value gets the roles. A list: a DN is no name of a field. */
+const RoleMap = Type.Array(Type.Object({ value: text(), roles: Roles }, closed), {
+  maxItems: 1000,
+  default: [],
+})
+
+const rolesFrom = (attribute: string) => ({
+  attribute: Type.String({ minLength: 1, maxLength: 256, default: attribute }),
+  map: RoleMap,
+  /** Of those whom the map gives nothing; an empty list: they do not get in. */
+  default: Type.Array(Roles.items, { uniqueItems: true, default: [] }),
+})
+
+const LdapSchema = Type.Object(
+  {
+    type: Type.Literal('ldap'),
+    ...named,
+    /** `ldaps://host[:port]`, or `ldap://host[:port]`. */
+    url: text(),
+    start_tls: Type.Boolean({ default: false }),
+    /** Without TLS passwords can be read on the way; needed beyond loopback. */
+    allow_plaintext: Type.Boolean({ default: false }),
+    /** PEM of those who may have signed the directory's certificate; absent: those of Node. */
+    ca: Type.Optional(text(65_536)),
+    /** Who searches; absent: nobody in particular. */
+    bind_dn: Type.Optional(text()),
+    /** Sealed where it is stored. */
+    bind_password: Type.Optional(text(4096)),
+    /** Where users are searched below... */
+    base_dn: Type.Optional(text()),
+    user_filter: Type.String({ minLength: 1, maxLength: 1024, default: '(uid={username})' }),
+    /** ... or, without a search, the DN of a user, as in `uid={username},ou=people,dc=...`. */
+    user_dn: Type.Optional(text()),
+    /** What the directory knows a user by, alone and for good. */
+    id_attribute: Type.String({ pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$', default: 'uid' }),
+    timeout_ms: Type.Integer({ minimum: 100, maximum: 60_000, default: 5000 }),
+    roles: Type.Object(
+      {
+        ...rolesFrom('memberOf'),
+        /** Where groups name their members, and entries do not name their groups. */
+        groups: Type.Optional(
+          Type.Object(
+            {
+              base_dn: text(),
+              filter: Type.String({ minLength: 1, maxLength: 1024, default: '(member={dn})' }),
+            },
+            closed,
+          ),
+        ),
+      },
+      { ...closed, default: {} },
+    ),
+  },
+  closed,
+)
+
+const SamlSchema = Type.Object(
+  {
+    type: Type.Literal('saml'),
+    ...named,
+    /** Where the identity provider takes requests (binding HTTP-Redirect). */
+    entry_point: text(),
+    /** Our entity id. */
+    issuer: text(),
+    /** Where answers come to, as browsers reach this node; ends in `/auth/saml/NAME/acs`. */
+    callback_url: text(),
+    /** PEM, or its base64 alone. Several while the provider changes its key. */
+    idp_certs: Type.Array(text(16_384), { minItems: 1, maxItems: 10 }),
+    /** Entity id of the provider; absent: whoever has the key. */
+    idp_issuer: Type.Optional(text()),
+    /** For whom an assertion must be; our issuer where it is not given. */
+    audience: Type.Optional(text()),
+    name_id_format: Type.Optional(text(256)),
+    /** `nameID`, or the name of an attribute. */
+    username_attribute: Type.String({ minLength: 1, maxLength: 256, default: 'nameID' }),
+    roles: Type.Object(rolesFrom('Role'), { ...closed, default: {} }),
+    /** False: a signed response around an assertion without a signature is enough. */
+    want_assertions_signed: Type.Boolean({ default: true }),
+    want_response_signed: Type.Boolean({ default: false }),
+    /** Whether the provider may begin: nothing then binds the login to the browser. */
+    allow_unsolicited: Type.Boolean({ default: false }),
+    clock_skew_ms: Type.Integer({ minimum: 0, maximum: 600_000, default: 60_000 }),
+    /** A path of ours, where the browser goes after the login. */
+    return_url: Type.String({ minLength: 1, maxLength: 512, default: '/' }),
+  },
+  closed,
+)
+
+export type LdapSettings = Static<typeof LdapSchema>
+export type SamlSettings = Static<typeof SamlSchema>
+export type ProtocolSettings = LdapSettings | SamlSettings
+export type RoleSettings = Pick<LdapSettings['roles'], 'map' | 'default'>
+
+export interface AuthSettings {
+  readonly protocols: readonly ProtocolSettings[]
+  /** What cannot be used, and is left out. */
+  readonly skipped: readonly { readonly path: string; readonly reason: string }[]
+}
+
+/** Entries that cannot be used are left out, and listed. */
+export const AUTH: StoredSetting<AuthSettings> = {
+  category: 'auth',
+  read(value) {
+    const protocols: ProtocolSettings[] = []
+    const skipped: { path: string; reason: string }[] = []
+    for (const [index, each] of entriesOf(value).entries()) {
+      try {
+        protocols.push(protocolAt(each, `protocols.${index}`, protocols))
+      } catch (error) {
+        if (!(error instanceof FieldError)) throw error
+        skipped.push({ path: error.path, reason: error.reason })
+      }
+    }
+    return { protocols, skipped }
+  },
+}
+
+/** With defaults filled in. Throws `FieldError` for the first thing that cannot be used. */
+export function checkAuthSettings(value: unknown): { protocols: ProtocolSettings[] } {
+  const protocols: ProtocolSettings[] = []
+  if (!isObject(value)) throw new FieldError('', 'must be an object with protocols')
+  for (const name of Object.keys(value)) {
+    if (name !== 'protocols') throw new FieldError(name, 'is not known')
+  }
+  const list = value['protocols'] ?? []
+  if (!Array.isArray(list)) throw new FieldError('protocols', 'must be a list')
+  if (list.length > 50) throw new FieldError('protocols', 'must have at most 50 entries')
+  for (const [index, each] of list.entries()) {
+    protocols.push(protocolAt(each, `protocols.${index}`, protocols))
+  }
+  return { protocols }
+}
+
+/** For `GET /auth/options`: in the order of the settings, nothing but what may be public. */
+export function providersShown(
+  settings: AuthSettings,
+): { type: string; label: string; name: string }[] {
+  return settings.protocols.map(({ type, name, label = name }) => ({ type, label, name }))
+}
+
+function protocolAt(
+  value: unknown,
+  path: string,
+  others: readonly ProtocolSettings[],
+): ProtocolSettings {
+  if (!isObject(value)) throw new FieldError(path, 'must be an object')
+  const { type } = value
+  if (type !== 'ldap' && type !== 'saml') {
+    throw new FieldError(`${path}.type`, 'must be ldap or saml')
+  }
+  const settings =
+    type === 'ldap' ? filled(LdapSchema, value, path) : filled(SamlSchema, value, path)
+  if (others.some((other) => other.type === type && other.name === settings.name)) {
+    throw new FieldError(`${path}.name`, `'${settings.name}' is there twice`)
+  }
+  const problem = settings.type === 'ldap' ? ldapProblem(settings) : samlProblem(settings)
+  if (problem !== null) throw new FieldError(`${path}.${problem.path}`, problem.reason)
+  return settings
+}
+
+function filled<Schema extends TSchema>(
+  schema: Schema,
+  value: object,
+  path: string,
+): Static<Schema> {
+  const whole: unknown = Value.Default(schema, structuredClone(value))
+  if (Value.Check(schema, whole)) return whole
+  const first = Value.Errors(schema, whole).First()
+  const inside = (first?.path ?? '').replaceAll('/', '.')
+  // The value is not quoted: it may be a password.
+  throw new FieldError(`${path}${inside}`, reasonOf(first?.message))
+}
+
+function reasonOf(message = 'is not valid'): string {
+  return `is refused: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
+}
+
+function entriesOf(value: unknown): unknown[] {
+  const list = isObject(value) ? value['protocols'] : undefined
+  return Array.isArray(list) ? list.slice(0, 50) : []
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,48 @@
+/** The stored configuration for the thread that has the sockets. */
+import type { Config } from '../../config/schema.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { type ClientsNow, watchClients } from '../clients/clients-watch.ts'
+import { openCatalog } from '../connection.ts'
+import { compilePeers, type Peers } from './peers.ts'
+import { sealerOf } from './secret-keys.ts'
+import { watchStoredConfig } from './stored-config-watch.ts'
+
+/** What operators change while the node runs. */
+export interface StoredNow {
+  /** A list of documents, of which nothing is known yet. */
+  readonly fileTypes: unknown
+  readonly peers: Peers
+}
+
+/**
+ * Reads it on a connection of its own, and goes on reading. Without MongoDB it resolves all the
+ * same; the listeners, which must not throw, are told once it has been read, and of every change.
+ */
+export async function followStoredConfig(
+  config: Config,
+  log: Logger,
+  onStored: (stored: StoredNow) => void,
+  onClients: (clients: ClientsNow) => void,
+): Promise<{ close(): Promise<void> }> {
+  const { mongo } = config
+  const { pollMs } = config.catalog
+  const catalog = await openCatalog({
+    ...mongo,
+    appName: 'tollgate-realtime',
+    connectionsMax: 1,
+  })
+  const watch = watchStoredConfig({ catalog, pollMs, log }, (stored) => {
+    const peers = compilePeers(stored.peers)
+    for (const skipped of peers.skipped) log.error(skipped, 'a peer cannot be used')
+    onStored({ fileTypes: stored.file_types, peers })
+  })
+  const sealer = sealerOf(config)
+  const clients = watchClients({ catalog, sealer, pollMs, log }, onClients)
+  await Promise.all([watch.start(), clients.start()])
+  return {
+    async close() {
+      await Promise.all([watch.stop(), clients.stop()])
+      await catalog.close()
+    },
+  }
+}

@@ -1,0 +1,151 @@
+/** Seals all stored secrets with the key that seals now: clear ones, and those of older keys. */
+import type { Actor } from '../actor.ts'
+import { createAudit } from '../audit/audit.ts'
+import { CLIENTS_CATEGORY } from '../clients/client-settings.ts'
+import { hashOfClient, nameOfClient } from '../clients/clients.ts'
+import type { Catalog } from '../connection.ts'
+import { PLAIN, type Sealer, sealedWith } from './sealing.ts'
+import { changeStoredConfig, readCategory, type StoredCategory } from './stored-config.ts'
+
+export interface StoredSecret {
+  readonly kind: 'client' | 'directory' | 'second factor'
+  readonly name: string
+  /** `lost`: no key that is known opens it. */
+  readonly state: 'sealed' | 'old key' | 'clear' | 'lost'
+  /** Id of the key that it is sealed with; null: none is named. */
+  readonly key: string | null
+}
+
+export interface Resealed {
+  readonly sealed: number
+  readonly lost: readonly StoredSecret[]
+}
+
+/** Every stored secret that can be read again. Rejects with `CatalogUnavailableError`. */
+export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promise<StoredSecret[]> {
+  const found: StoredSecret[] = []
+  const note: Visit = (kind, name, text) => {
+    found.push({ kind, name, state: stateOf(text, sealer), key: sealedWith(text) })
+    return text
+  }
+  for (const { category, walk } of CATEGORIES) {
+    walk((await readCategory(catalog, category)).value, note, sealer)
+  }
+  for (const factor of await readFactors(catalog)) {
+    for (const text of textsOf(factor)) note('second factor', factor.username, text)
+  }
+  return found
+}
+
+/**
+ * What cannot be opened stays as it is, and is listed. Safe to repeat, also in several processes at
+ * once. Rejects with `CatalogUnavailableError` or `ConfigConflictError`, or with `SecretKeyError`
+ * where there is no key to seal with.
+ */
+export async function resealAll(
+  catalog: Catalog,
+  sealer: Sealer,
+  { nowMs, actor }: { nowMs: number; actor: Actor },
+): Promise<Resealed> {
+  const secrets = await readStoredSecrets(catalog, sealer)
+  const reseal: Visit = (_kind, _name, text) => resealed(text, sealer)
+  for (const { category, walk } of CATEGORIES) {
+    const { value } = await readCategory(catalog, category)
+    if (!isChanged(value, walk(value, reseal, sealer))) continue
+    const change = (stored: unknown) => walk(stored, reseal, sealer)
+    await changeStoredConfig(catalog, category, change, { nowMs, by: actor.by, actor })
+    const record = { collection: 'settings', type: 'reseal', key: category, new: null }
+    await createAudit(catalog).record(actor, nowMs, record)
+  }
+  for (const factor of await readFactors(catalog)) await resealFactor(catalog, factor, sealer)
+  const isOpen = ({ state }: StoredSecret) => state === 'clear' || state === 'old key'
+  return {
+    sealed: secrets.filter(isOpen).length,
+    lost: secrets.filter(({ state }) => state === 'lost'),
+  }
+}
+
+/** Gives what is to stand in the place of a secret. */
+type Visit = (kind: StoredSecret['kind'], name: string, text: string) => string
+
+interface SecretCategory {
+  readonly category: StoredCategory
+  /** The value with what `visit` makes of its secrets; anything else stays as it is. */
+  walk(value: unknown, visit: Visit, sealer: Sealer): unknown
+}
+
+const CATEGORIES: readonly SecretCategory[] = [
+  {
+    category: CLIENTS_CATEGORY,
+    walk(value, visit, sealer) {
+      if (!Array.isArray(value)) return value
+      return value.map((client: unknown) => {
+        if (!isObject(client) || typeof client['key'] !== 'string') return client
+        const hash = hashOfClient(client, sealer)
+        if (hash === null) {
+          visit('client', nameOfClient(client), client['key'])
+          return client
+        }
+        const { crc: _, ...others } = client
+        return { ...others, hash, key: visit('client', nameOfClient(client), client['key']) }
+      })
+    },
+  },
+  {
+    category: 'auth',
+    walk(value, visit) {
+      if (!isObject(value) || !Array.isArray(value['protocols'])) return value
+      const protocols = value['protocols'].map((each: unknown) => {
+        if (!isObject(each) || typeof each['bind_password'] !== 'string') return each
+        const name = String(each['name'])
+        return { ...each, bind_password: visit('directory', name, each['bind_password']) }
+      })
+      return { ...value, protocols }
+    },
+  },
+]
+
+function stateOf(text: string, sealer: Sealer): StoredSecret['state'] {
+  if (sealer.isCurrent(text)) return sealer.open(text) === null ? 'lost' : 'sealed'
+  if (text.startsWith(PLAIN)) return 'clear'
+  return sealer.open(text) === null ? 'lost' : 'old key'
+}
+
+function resealed(text: string, sealer: Sealer): string {
+  if (sealer.isCurrent(text)) return text
+  const clear = sealer.open(text)
+  return clear === null ? text : sealer.seal(clear)
+}
+
+type Factor = Awaited<ReturnType<typeof readFactors>>[number]
+
+function readFactors(catalog: Catalog) {
+  return catalog.run('read the second factors', () => catalog.secondfactors.find({}).toArray())
+}
+
+function textsOf({ secret, pending }: Factor): string[] {
+  return [secret, pending].filter((text) => text !== null)
+}
+
+async function resealFactor(catalog: Catalog, factor: Factor, sealer: Sealer): Promise<void> {
+  for (const field of ['secret', 'pending'] as const) {
+    const text = factor[field]
+    const next = text === null ? null : resealed(text, sealer)
+    if (next === null || next === text) continue
+    // Only in the place of what was read: the user may enrol at the same time.
+    await catalog.run('seal a second factor', () =>
+      catalog.secondfactors.updateOne(
+        { _id: factor._id, [field]: text },
+        { $set: { [field]: next } },
+      ),
+    )
+  }
+}
+
+function isChanged(before: unknown, after: unknown): boolean {
+  return JSON.stringify(before) !== JSON.stringify(after)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,48 @@
+/** What a stored value must look like, told in words. */
+
+import type { TSchema } from '@sinclair/typebox'
+import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
+import { nearest } from '../../config/nearest.ts'
+import { FieldError } from '../../domain/fields.ts'
+
+/**
+ * Throws `FieldError` with the path, which begins with `path`, of the first thing that does not
+ * fit. A value is not told: it may be a secret.
+ */
+export function checkAgainst(schema: TSchema, value: unknown, path: string): void {
+  if (Value.Check(schema, value)) return
+  const error = Value.Errors(schema, value).First()
+  if (error === undefined) throw new FieldError(path, 'cannot be used')
+  const at = `${path}${error.path.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')}`
+  throw new FieldError(at, reasonOf(error))
+}
+
+function reasonOf({ type, schema, path, message }: ValueError): string {
+  if (type === ValueErrorType.ObjectAdditionalProperties) return unknownKey(schema, path)
+  if (type === ValueErrorType.ObjectRequiredProperty) return 'is missing'
+  if (type === ValueErrorType.ArrayUniqueItems) return 'has something twice'
+  const { description, maxLength, maxItems, minItems } = schema
+  if (type === ValueErrorType.StringMaxLength) return `has more than ${maxLength} characters`
+  if (type === ValueErrorType.ArrayMaxItems) return `has more than ${maxItems} members`
+  if (type === ValueErrorType.ArrayMinItems) return `must have at least ${minItems} members`
+  return description === undefined ? wordsOf(schema, message) : `must be ${description}`
+}
+
+function unknownKey(schema: TSchema, path: string): string {
+  const key = path.slice(path.lastIndexOf('/') + 1)
+  const known = Object.keys(schema['properties'] ?? {})
+  const meant = key.length > 64 ? undefined : nearest(key, known)
+  return meant === undefined ? 'is not known' : `is not known; did you mean ${meant}?`
+}
+
+function wordsOf(schema: TSchema, message: string): string {
+  const { type, minimum, maximum, anyOf } = schema
+  if (type === 'integer') return `must be an integer from ${minimum} to ${maximum}`
+  if (type === 'boolean') return 'must be true or false'
+  if (type === 'array') return 'must be a list'
+  if (type === 'object') return 'must be an object'
+  if (type === 'string') return 'must be a text of the form that is asked for'
+  const options: unknown[] = (anyOf ?? []).map((option: TSchema) => option['const'])
+  const isChoice = options.length > 0 && options.every((option) => option !== undefined)
+  return isChoice ? `must be one of ${options.join(', ')}` : message
+}

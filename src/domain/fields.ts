@@ -1,0 +1,174 @@
+/**
+ * Reading untyped parts of a document: each answers the value or throws `FieldError` with its
+ * path.
+ */
+import {
+  type ExactDecimal,
+  MICROS_DIGITS,
+  PRICE_DIGITS_MAX,
+  parseDecimal,
+  toScale,
+} from './money.ts'
+
+/** A field of a document that cannot be used: its dotted path and the reason. */
+export class FieldError extends Error {
+  override name = 'FieldError'
+  readonly path: string
+  readonly reason: string
+
+  constructor(path: string, reason: string) {
+    super(path === '' ? reason : `${path} ${reason}`)
+    this.path = path
+    this.reason = reason
+  }
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An object; with `known`, one without other keys: a key that is ignored means a wrong price. */
+export function objectAt(value: unknown, path: string, known?: readonly string[]): Fields {
+  if (!isObject(value)) {
+    throw new FieldError(path, value === undefined ? 'is missing' : 'must be an object')
+  }
+  if (known !== undefined) knownKeys(value, path, known)
+  return value
+}
+
+/** The members of an object that may be absent, or empty as PHP clients write it: a list. */
+export function entriesAt(value: unknown, path: string): [string, unknown][] {
+  return isEmpty(value) ? [] : Object.entries(objectAt(value, path))
+}
+
+export function arrayAt(value: unknown, path: string): readonly unknown[] {
+  if (!Array.isArray(value)) {
+    throw new FieldError(path, value === undefined ? 'is missing' : 'must be a list')
+  }
+  return value
+}
+
+/** A list of texts that are not empty; absent, or an empty object: none. */
+export function textsAt(value: unknown, path: string): readonly string[] {
+  if (isEmpty(value)) return []
+  return arrayAt(value, path).map((entry, index) => textAt(entry, `${path}.${index}`))
+}
+
+export function textAt(value: unknown, path: string): string {
+  if (value === undefined) throw new FieldError(path, 'is missing')
+  if (typeof value !== 'string' || value === '') {
+    throw new FieldError(path, 'must be a text that is not empty')
+  }
+  return value
+}
+
+/** One of `options`. */
+export function oneOfAt<T extends string>(value: unknown, path: string, options: readonly T[]): T {
+  const found = options.find((option) => option === value)
+  if (found !== undefined) return found
+  const given = typeof value === 'string' ? `'${shortened(value)}'` : typeof value
+  throw new FieldError(path, `must be one of ${options.join(', ')}, is ${given}`)
+}
+
+/** One of `options`; the first if the value is absent or empty. */
+export function choiceAt<T extends string>(value: unknown, path: string, options: readonly T[]): T {
+  return isUnset(value) ? (options[0] as T) : oneOfAt(value, path, options)
+}
+
+/** Absent: the default. */
+export function booleanAt(value: unknown, path: string, ifAbsent: boolean): boolean {
+  if (value === undefined || value === null) return ifAbsent
+  if (typeof value !== 'boolean') throw new FieldError(path, 'must be true or false')
+  return value
+}
+
+/** Epoch ms; null if it is absent. */
+export function dateAt(value: unknown, path: string): number | null {
+  if (value === undefined || value === null) return null
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.getTime()
+  throw new FieldError(path, 'must be a date')
+}
+
+/** A whole number from `least`, also as its decimal text. */
+export function wholeAt(value: unknown, path: string, least: number): number {
+  if (value === undefined) throw new FieldError(path, 'is missing')
+  const decimal = decimalOf(value)
+  const whole = decimal === null ? null : toScale(decimal, 0)
+  if (whole === null || whole < least) {
+    throw new FieldError(path, `must be an integer from ${least} to 2^53`)
+  }
+  return whole
+}
+
+/** An amount that is not negative: a number or decimal text, exact. */
+export function amountAt(value: unknown, path: string): ExactDecimal {
+  if (value === undefined) throw new FieldError(path, 'is missing')
+  const decimal = decimalOf(value)
+  if (decimal === null) throw new FieldError(path, 'must be a number or decimal text')
+  if (decimal.digits < 0n) throw new FieldError(path, `must not be negative, is ${value}`)
+  atMostDecimals(value, decimal, path, PRICE_DIGITS_MAX)
+  return decimal
+}
+
+/** Throws `FieldError` with the value. */
+export function atMostDecimals(
+  value: unknown,
+  { scale }: ExactDecimal,
+  path: string,
+  max: number,
+): void {
+  if (scale <= max) return
+  throw new FieldError(path, `has more than ${max} decimals: ${shortened(value)}`)
+}
+
+const SHOWN_CHARACTERS_MAX = 40
+
+/** For error texts: what was given, cut where it is long. */
+export function shortened(value: unknown): string {
+  const text = String(value)
+  if (text.length <= SHOWN_CHARACTERS_MAX) return text
+  return `${text.slice(0, SHOWN_CHARACTERS_MAX)}…`
+}
+
+/** Money in micros. */
+export function microsAt(value: unknown, path: string): number {
+  const micros = toScale(amountAt(value, path), MICROS_DIGITS)
+  if (micros !== null) return micros
+  const why = 'must have at most 6 decimals and be below 2^53 micros'
+  throw new FieldError(path, `${why}, is ${shortened(value)}`)
+}
+
+/** Null if it is no number: one of JSON, of a decimal text, or of the store (`Decimal128`). */
+export function decimalOf(value: unknown): ExactDecimal | null {
+  if (typeof value === 'number' || typeof value === 'string') return parseDecimal(value)
+  return isStoredNumber(value) ? parseDecimal(String(value)) : null
+}
+
+const STORED_NUMBERS: readonly unknown[] = ['Decimal128', 'Long']
+
+function isStoredNumber(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('_bsontype' in value)) return false
+  return STORED_NUMBERS.includes(value._bsontype)
+}
+
+/**
+ * Refuses keys that nothing reads: they would be a price that somebody meant and nobody applies.
+ */
+export function knownKeys(fields: Fields, path: string, known: readonly string[]): void {
+  for (const key of Object.keys(fields)) {
+    if (!known.includes(key)) throw new FieldError(`${path}.${key}`, 'is not known')
+  }
+}
+
+/** Absent, or empty as a person clears a field in a form. */
+export function isUnset(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
+}
+
+/** Absent, or an empty object; PHP clients write that as an empty list. */
+export function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null) return true
+  return typeof value === 'object' && !(value instanceof Date) && Object.keys(value).length === 0
+}

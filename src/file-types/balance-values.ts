@@ -1,0 +1,39 @@
+import type { BalanceReport } from '../domain/charge-outcome.ts'
+import { CREDIT, parseGroupCounter } from '../domain/counters.ts'
+import { decimalText } from '../domain/money.ts'
+import { type AnswerValue, NumberText } from './file-type.ts'
+
+/**
+ * What is left for the services of a request, micros: the least that a credit limit leaves, or the
+ * sum of the prepaid money. What groups include is for their own usage, and not counted. Null where
+ * there is no such balance, and where nothing limits the credit.
+ */
+export function remainingMicros(balances: readonly BalanceReport[] | null): number | null {
+  let credit: number | null = null
+  let prepaid: number | null = null
+  for (const { kind, counter, free } of balances ?? []) {
+    if (kind !== 'money') continue
+    if (counter === CREDIT) credit = Math.min(credit ?? free, free)
+    else if (counter === '') prepaid = (prepaid ?? 0) + free
+  }
+  return credit ?? prepaid
+}
+
+/**
+ * A balance as answers show it: prepaid credit by its include, else what a group includes or the
+ * credit of postpaid. Units as they are, money as a decimal of the currency, times as ISO 8601.
+ */
+export function balanceValues(balance: BalanceReport): Readonly<Record<string, AnswerValue>> {
+  const { counter, free, reserved, usaget, debt } = balance
+  const isMoney = balance.kind === 'money'
+  const amounts = {
+    charging_by: isMoney ? 'cost' : 'usagev',
+    usaget,
+    balance: isMoney ? new NumberText(decimalText(free)) : free,
+    reserved: isMoney ? new NumberText(decimalText(reserved)) : reserved,
+    to: new Date(balance.toMs).toISOString(),
+    ...(debt > 0 ? { debt: new NumberText(decimalText(debt)) } : {}),
+  }
+  if (counter === '') return { pp_includes_external_id: balance.prepaidIncludeId, ...amounts }
+  return { group: parseGroupCounter(counter)?.name ?? counter, ...amounts }
+}

@@ -1,0 +1,29 @@
+/** The file types that come with the product, as documents in config/file-types. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+
+/** The plain JSON dialect: it is code, has no document, and no stored one takes its place. */
+export const PLAIN_JSON = 'json'
+
+/** Same distance from src/catalog/file-types (development) and dist/src/catalog/file-types. */
+const FOLDER = fileURLToPath(new URL('../../config/file-types/', import.meta.url))
+
+let read: ReadonlyMap<string, unknown> | undefined
+
+/** Each document by the name of its file type, in the order of the names. Read once. */
+export function builtInFileTypes(): ReadonlyMap<string, unknown> {
+  read ??= readFolder(FOLDER)
+  return read
+}
+
+function readFolder(folder: string): ReadonlyMap<string, unknown> {
+  const documents = new Map<string, unknown>()
+  const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
+  for (const file of files.sort()) {
+    const document: unknown = parse(readFileSync(join(folder, file), 'utf8'))
+    documents.set(file.slice(0, -'.yaml'.length), document)
+  }
+  return documents
+}

@@ -1,0 +1,234 @@
+/**
+ * A file type's document as its `FileType`: validated as a whole, and compiled once
+ * (spec/realtime.md 1; docs/FILE-TYPES.md has every key).
+ */
+import {
+  arrayAt,
+  FieldError,
+  type Fields,
+  isObject,
+  isUnset,
+  objectAt,
+  oneOfAt,
+  textAt,
+} from '../domain/fields.ts'
+import { compileEventTime, DATE_KEYS } from './dates.ts'
+import { checkExtent } from './document-extent.ts'
+import type { FileType, FileTypeDefaults, ParserSettings } from './file-type.ts'
+import { compileFilters } from './filters.ts'
+import { fieldFlag, flagAt } from './flags.ts'
+import { compileHidden } from './hidden.ts'
+import { builtInPath, type MapPlan, mapMessage } from './map.ts'
+import { compileParser } from './parser-section.ts'
+import { optionalPathAt, type Path, pathAt } from './paths.ts'
+import {
+  booleanAt,
+  type Placed,
+  type RealtimeSection,
+  readRealtimeSection,
+} from './realtime-section.ts'
+import { compileOneTime, compileRecordTypes } from './record-types.ts'
+import { type CompiledResponse, compileResponse } from './response.ts'
+import { compileFileTypeRules, type FileTypeRules } from './rules.ts'
+import type { ServicesPlan } from './services.ts'
+import { compileSessionId } from './session.ts'
+import { compileSubscriberFields } from './subscriber.ts'
+import { usedTermAt } from './tariff-change.ts'
+import { compileMappings, type Mappings, USAGE_KEYS } from './usage.ts'
+import type { VolumeTerm } from './volume-terms.ts'
+import { wordsOf } from './words.ts'
+
+export const FILE_TYPE_KEYS = [
+  'file_type',
+  'type',
+  'enabled',
+  'parser',
+  'processor',
+  'customer_identification_fields',
+  'rate_calculators',
+  'pricing',
+  'realtime',
+  'response',
+  'unify',
+  'filters',
+  'drop_lines',
+  '_id',
+  'rev',
+  'description',
+]
+const NAME = /^[A-Za-z0-9_]{1,64}$/
+const RESERVED = ['service', 'flat', 'credit', 'conditional_discount', 'discount', 'all']
+
+/** Throws `FieldError` with the path of what cannot be used; `path`: of the document itself. */
+export function compileFileType(
+  document: unknown,
+  defaults: FileTypeDefaults,
+  path = pathOf(document),
+): FileType {
+  checkExtent(document, path)
+  const fields = objectAt(document, path, FILE_TYPE_KEYS)
+  const name = nameAt(fields['file_type'], `${path}.file_type`)
+  if (!isUnset(fields['type'])) oneOfAt(fields['type'], `${path}.type`, ['realtime'])
+  const { enabled } = fields
+  const isEnabled = isUnset(enabled) || booleanAt({ value: enabled, path: `${path}.enabled` })
+  checkPricing(fields['pricing'], `${path}.pricing`)
+
+  const parser = compileParser(fields['parser'], `${path}.parser`)
+  const processor = processorAt(fields['processor'], `${path}.processor`)
+  const mappings = compileMappings(processor, `${path}.processor`)
+  const realtime = readRealtimeSection(fields['realtime'], `${path}.realtime`, mappings.usagets)
+  const rules = compileFileTypeRules(fields, path, mappings, defaults)
+  const list = optionalPath(realtime.general('services_field'))
+  const response = compileResponse(fields['response'], {
+    path: `${path}.response`,
+    parser,
+    hasServices: list !== null,
+    defaults: defaults.answers,
+    realtime: realtime.fields,
+  })
+  const filters = { value: fields['filters'], path: `${path}.filters` }
+  const judgesMembers = parser.type === 'diameter'
+  const lists = { list, judgesMembers }
+  const services = compileServices(realtime, mappings, rules, lists, filters)
+  const parts = { name, path, fields, parser, processor, realtime, rules, response, services }
+  const plan = compilePlan(parts, defaults)
+  return {
+    name,
+    isEnabled,
+    parser,
+    encoder: response.encoder,
+    allowsGet: booleanAt(realtime.general('allow_get')),
+    rulesKey: rules.key,
+    rules: rules.documents,
+    words: wordsOf([document, defaults.rules]),
+    map: (message, context) => mapMessage(plan, message, context),
+    response: response.nodes,
+    settings: response.settings,
+  }
+}
+
+function pathOf(document: unknown): string {
+  const name = isObject(document) ? document['file_type'] : undefined
+  return typeof name === 'string' && NAME.test(name) ? `file_types.${name}` : 'file_types'
+}
+
+function nameAt(value: unknown, path: string): string {
+  const name = textAt(value, path)
+  if (!NAME.test(name)) throw new FieldError(path, 'must have 1 to 64 letters, digits or _')
+  if (RESERVED.includes(name.toLowerCase())) throw new FieldError(path, `is reserved: ${name}`)
+  return name
+}
+
+/** What a form leaves there where nothing is priced: for each usage type nothing. */
+function checkPricing(value: unknown, path: string): void {
+  if (isUnset(value) || (Array.isArray(value) && value.length === 0)) return
+  for (const [usaget, pricing] of Object.entries(objectAt(value, path))) {
+    const size = isObject(pricing)
+      ? Object.keys(pricing).length
+      : arrayAt(pricing, `${path}.${usaget}`).length
+    if (size === 0) continue
+    throw new FieldError(`${path}.${usaget}`, 'is not supported: prices come from the catalogue')
+  }
+}
+
+export const PROCESSOR_KEYS = ['type', 'orphan_files_time', ...DATE_KEYS, ...USAGE_KEYS]
+
+function processorAt(value: unknown, path: string): Fields {
+  const processor = objectAt(value, path, PROCESSOR_KEYS)
+  if (!isUnset(processor['type'])) {
+    oneOfAt(processor['type'], `${path}.type`, ['Usage', 'Realtime'])
+  }
+  return processor
+}
+
+function optionalPath({ value, path }: Placed): Path | null {
+  return optionalPathAt(value, path)
+}
+
+interface Parts {
+  name: string
+  path: string
+  fields: Fields
+  parser: ParserSettings
+  processor: Fields
+  realtime: RealtimeSection
+  rules: FileTypeRules
+  response: CompiledResponse
+  services: ServicesPlan
+}
+
+function compilePlan(parts: Parts, { timeZone }: FileTypeDefaults): MapPlan {
+  const { name, path, fields, parser, processor, realtime, rules, response, services } = parts
+  const sessions = realtime.general('session_id_fields')
+  const refund = flagAt(realtime.general('refund_field'))
+  const structure = isObject(fields['parser']) ? fields['parser']['structure'] : undefined
+  return {
+    name,
+    recordType: compileRecordType(realtime),
+    session: compileSessionId(sessions.value, sessions.path),
+    // A refund names the event that it takes back by its session id.
+    isApart: booleanAt(realtime.general('postpay_charge')) && refund === null,
+    hide: compileHidden(structure, `${path}.parser.structure`),
+    requestNumber: pathOr(realtime.general('request_num_field'), 'request_num'),
+    eventTime: compileEventTime(processor, `${path}.processor`, parser.type, timeZone),
+    pretend: flagAt(realtime.general('pretend_field')) ?? fieldFlag(builtInPath('pretend')),
+    refund,
+    balances: flagAt(realtime.general('balances_field')),
+    wantsBalances: response.wantsBalances,
+    naming: compileSubscriberFields(realtime.general('subscriber_fields')),
+    rules,
+    services,
+  }
+}
+
+function pathOr({ value, path }: Placed, name: string): Path {
+  return isUnset(value) ? builtInPath(name) : pathAt(value, path)
+}
+
+function compileRecordType(realtime: RealtimeSection): MapPlan['recordType'] {
+  const field = realtime.general('request_type_field')
+  if (booleanAt(realtime.general('postpay_charge'))) {
+    return compileOneTime(field.value, field.path)
+  }
+  const types = realtime.general('request_types')
+  return compileRecordTypes(field.value, field.path, types.value, types.path)
+}
+
+function compileServices(
+  realtime: RealtimeSection,
+  mappings: Mappings,
+  rules: FileTypeRules,
+  lists: Pick<ServicesPlan, 'list' | 'judgesMembers'>,
+  filters: Placed,
+): ServicesPlan {
+  return {
+    ...lists,
+    asking: optionalPath(realtime.general('requested_field')),
+    usage: mappings.rules(realtime),
+    reports: reportsOf(realtime, mappings),
+    filter: compileFilters(filters.value, filters.path),
+    kept: rules.kept,
+  }
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+/** All `used_usagev_field`. Without them no session would ever be charged. */
+function reportsOf(
+  realtime: RealtimeSection,
+  { usagets, isOpen }: Mappings,
+): readonly VolumeTerm[] {
+  const key = 'used_usagev_field'
+  const general = realtime.general(key)
+  const own = usagets.map((usaget) => realtime.of(usaget, key))
+  const needed = isOpen ? [...own, general] : own
+  const missing = needed.find(({ value }) => isUnset(value) || isEmptyList(value))
+  if (missing !== undefined && !booleanAt(realtime.general('postpay_charge'))) {
+    throw new FieldError(missing.path, 'is missing: nothing else tells what was used')
+  }
+  const given = [...own, general].filter(({ value }) => !isUnset(value))
+  const byPath = new Map(given.map(({ value, path }) => [path, usedTermAt(value, path, 'counter')]))
+  return [...byPath.values()]
+}

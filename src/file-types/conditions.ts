@@ -1,0 +1,173 @@
+/**
+ * Conditions on fields, as usage types, filters and response fields have them (spec/realtime.md
+ * 1.2, 1.8). All must hold. Values are compared as numbers if both are, else as texts; of a list,
+ * one member must hold.
+ */
+import { arrayAt, FieldError, isUnset, objectAt, textAt } from '../domain/fields.ts'
+import { compareTexts, isNumber, textOf } from '../rating/match/compare.ts'
+import { compileRegex, type RuleRegex } from '../rating/rule-regex.ts'
+
+/** The reader of a field by its name in a document; throws `FieldError` with the path there. */
+export type ReaderOf<S> = (name: string, path: string) => (scope: S) => unknown
+
+type Test = (value: unknown) => boolean
+
+/** Compiles `[{src_field | field_name, op, pattern | value}]`; an empty list always holds. */
+export function compileConditions<S>(
+  document: unknown,
+  path: string,
+  readerOf: ReaderOf<S>,
+): (scope: S) => boolean {
+  const tests = arrayAt(document, path).map((condition, index) =>
+    compileCondition(condition, `${path}.${index}`, readerOf),
+  )
+  const [first, second] = tests
+  if (first === undefined) return () => true
+  if (second === undefined) return first
+  return (scope) => {
+    for (const holds of tests) if (!holds(scope)) return false
+    return true
+  }
+}
+
+const CONDITION_KEYS = ['src_field', 'field_name', 'op', 'pattern', 'value']
+
+/** Compiles one of them. */
+export function compileCondition<S>(
+  document: unknown,
+  path: string,
+  readerOf: ReaderOf<S>,
+): (scope: S) => boolean {
+  const condition = objectAt(document, path, CONDITION_KEYS)
+  const fieldKey = 'field_name' in condition ? 'field_name' : 'src_field'
+  const valueKey = 'value' in condition ? 'value' : 'pattern'
+  const read = readerOf(textAt(condition[fieldKey], `${path}.${fieldKey}`), `${path}.${fieldKey}`)
+  const test = compileTest(condition['op'], condition[valueKey], path, valueKey)
+  return (scope) => test(read(scope))
+}
+
+/** Between `/`, with flags behind: then it is an expression, whatever the operator. */
+const DELIMITED = /^\/.*\/[imsu]*$/s
+
+export const OPERATORS = '$eq $ne $gt $gte $lt $lte $in $nin $exists $regex'.split(' ')
+
+function compileTest(op: unknown, value: unknown, path: string, valueKey: string): Test {
+  const at = `${path}.${valueKey}`
+  const operator = operatorAt(op, `${path}.op`)
+  if (operator === '$regex' || (typeof value === 'string' && DELIMITED.test(value))) {
+    const regex = compileRegex(value, at)
+    return matchOf(regex)
+  }
+  if (operator === '$exists') {
+    const wanted = flagAt(value, at)
+    return (given) => (given !== undefined) === wanted
+  }
+  if (operator === '$in' || operator === '$nin') {
+    const isListed = anyOf(listed(valuesAt(value, at)))
+    return operator === '$in' ? isListed : (given) => !isListed(given)
+  }
+  const wanted = scalarAt(value, at)
+  const equal = isNumber(wanted)
+    ? anyOf((text) => text === wanted || compareTexts(text, wanted) === 0)
+    : anyOf((text) => text === wanted)
+  const isEqual = numbersFirst(value, (order) => order === 0, equal)
+  if (operator === '$eq') return isEqual
+  if (operator === '$ne') return (given) => !isEqual(given)
+  const isMet = ORDERS[operator] as (order: number) => boolean
+  const met = anyOf((text) => text !== '' && isMet(compareTexts(text, wanted)))
+  return numbersFirst(value, isMet, met)
+}
+
+/** The same without the way over texts where both are numbers. */
+function numbersFirst(wanted: unknown, isMet: (order: number) => boolean, test: Test): Test {
+  if (!Number.isSafeInteger(wanted)) return test
+  const number = wanted as number
+  return (given) => (Number.isSafeInteger(given) ? isMet((given as number) - number) : test(given))
+}
+
+const ORDERS: Readonly<Record<string, (order: number) => boolean>> = {
+  $gt: (order) => order > 0,
+  $gte: (order) => order >= 0,
+  $lt: (order) => order < 0,
+  $lte: (order) => order <= 0,
+}
+
+function operatorAt(op: unknown, path: string): string {
+  if (isUnset(op)) return '$eq'
+  const name = typeof op === 'string' && !op.startsWith('$') ? `$${op}` : op
+  const found = OPERATORS.find((operator) => operator === name)
+  if (found !== undefined) return found
+  const given = typeof op === 'string' ? `'${op}'` : typeof op
+  throw new FieldError(path, `must be one of ${OPERATORS.join(', ')}, is ${given}`)
+}
+
+function anyOf(holds: (text: string) => boolean): Test {
+  return (given) => {
+    if (typeof given === 'string') return holds(given)
+    if (Array.isArray(given)) {
+      return given.some((member) => {
+        const text = textOf(member)
+        return text !== undefined && holds(text)
+      })
+    }
+    const text = textOf(given)
+    return text !== undefined && holds(text)
+  }
+}
+
+/** Characters of the members of a list on which an expression is tried, all together. */
+const LIST_CHARS_MAX = 1024
+
+/** Of a list the first members only: a message may have the longest of values a hundred times. */
+function matchOf(regex: RuleRegex): Test {
+  const test = anyOf((text) => regex.test(text))
+  return (given) => {
+    if (!Array.isArray(given)) return test(given)
+    let left = LIST_CHARS_MAX
+    for (const member of given) {
+      const text = textOf(member)
+      if (text === undefined) continue
+      left -= text.length + 1
+      if (left < 0) return false
+      if (regex.test(text)) return true
+    }
+    return false
+  }
+}
+
+/** Equal numbers are found by their value, however many there are, and then told apart exactly. */
+function listed(values: readonly string[]): (text: string) => boolean {
+  const texts = new Set(values)
+  const byNumber = new Map<number, string[]>()
+  for (const value of texts) {
+    if (!isNumber(value)) continue
+    const same = byNumber.get(Number(value))
+    if (same === undefined) byNumber.set(Number(value), [value])
+    else same.push(value)
+  }
+  if (byNumber.size === 0) return (text) => texts.has(text)
+  return (text) =>
+    texts.has(text) ||
+    (byNumber.get(Number(text))?.some((value) => compareTexts(text, value) === 0) ?? false)
+}
+
+/** A list of scalars, or a text that lists them with commas. */
+function valuesAt(value: unknown, path: string): readonly string[] {
+  if (typeof value === 'string') return value.split(',').map((part) => part.trim())
+  return arrayAt(value, path).map((member, index) => scalarAt(member, `${path}.${index}`))
+}
+
+function scalarAt(value: unknown, path: string): string {
+  const text = textOf(value)
+  if (text !== undefined) return text
+  const why = value === undefined ? 'is missing' : 'must be a text, a number or true or false'
+  throw new FieldError(path, why)
+}
+
+function flagAt(value: unknown, path: string): boolean {
+  if (isUnset(value)) return true
+  const text = String(value).toLowerCase()
+  if (text === 'true' || text === '1') return true
+  if (text === 'false' || text === '0') return false
+  throw new FieldError(path, 'must be true or false')
+}

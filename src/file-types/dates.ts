@@ -1,0 +1,192 @@
+/** The event time of a message (spec/realtime.md 1.2). What cannot be read is never "now". */
+import { FieldError, type Fields, isUnset, textAt } from '../domain/fields.ts'
+import { parseInstant, parseUsualInstant } from '../domain/time.ts'
+import type { MapContext, Message, ParserSettings } from './file-type.ts'
+import type { Findings } from './findings.ts'
+import { optionalPathAt, type Path } from './paths.ts'
+import { compileDateFormat, type DateReader } from './php-dates.ts'
+import { instantIn, type Zone, zoneOf } from './zones.ts'
+
+export const DATE_KEYS = [
+  'date_field',
+  'date_format',
+  'date_beyond',
+  'time_field',
+  'time_format',
+  'timezone',
+  'timezone_field',
+]
+
+/** Event time in epoch ms; -1 if the message has none. */
+export type EventTime = (message: Message, context: MapContext, findings: Findings) => number
+
+/** Seconds between the beginnings of NTP time (1900) and of unix time. */
+const NTP_TO_UNIX = 2_208_988_800
+const NTP_FORMAT = 'ntp'
+/** NTP seconds since 1968; unix seconds do not get there before 2038. */
+const NTP_FROM = 2 ** 31
+const CHARS_MAX = 80
+
+/** `zone`: IANA zone of dates without one. Throws `FieldError`. */
+export function compileEventTime(
+  processor: Fields,
+  path: string,
+  parser: ParserSettings['type'],
+  zone: string,
+): EventTime {
+  const date = optionalPathAt(processor['date_field'], `${path}.date_field`)
+  const time = optionalPathAt(processor['time_field'], `${path}.time_field`)
+  const zoneFor = compileZone(processor, path, zone)
+  if (date === null) {
+    const other = DATE_KEYS.find((key) => key !== 'date_field' && !isUnset(processor[key]))
+    if (other !== undefined) throw new FieldError(`${path}.${other}`, 'needs date_field')
+    return () => -1
+  }
+  const { read, expected } = compileFormat(processor, path, parser)
+  const isNowBeyond = beyondAt(processor['date_beyond'], `${path}.date_beyond`)
+  return (message, context, findings) => {
+    const text = textFrom(date, time, message)
+    if (text === '') return -1
+    const zoneOfText = zoneFor(message, findings)
+    const atMs = text === null ? null : read(text, zoneOfText)
+    if (atMs === null || !Number.isFinite(atMs)) findings.fail(date.name, expected)
+    else if (isNowBeyond && isBeyond(atMs, context)) return -1
+    else if (atMs < context.nowMs - context.eventAgeMsMax) {
+      findings.fail(date.name, 'is too far in the past')
+    } else if (atMs > context.nowMs + context.eventFutureMsMax) {
+      findings.fail(date.name, 'is in the future')
+    } else return atMs
+    return -1
+  }
+}
+
+/** Whether a date that is further away than dates may be stands for now; else it is refused. */
+function beyondAt(value: unknown, path: string): boolean {
+  if (isUnset(value) || value === 'refuse') return false
+  if (value === 'now') return true
+  throw new FieldError(path, "must be 'refuse' or 'now'")
+}
+
+function isBeyond(atMs: number, { nowMs, eventAgeMsMax, eventFutureMsMax }: MapContext): boolean {
+  return atMs < nowMs - eventAgeMsMax || atMs > nowMs + eventFutureMsMax
+}
+
+/** Date and time with a blank between them; empty if there is no date, null if it is no text. */
+function textFrom(date: Path, time: Path | null, message: Message): string | null {
+  const first = scalarText(date.in(message))
+  if (first === '' || first === null || time === null) return first
+  const second = scalarText(time.in(message))
+  if (second === null) return null
+  return second === '' ? first : `${first} ${second}`
+}
+
+function scalarText(value: unknown): string | null {
+  if (value === undefined) return ''
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' && value.length <= CHARS_MAX ? value : null
+}
+
+function compileZone(
+  processor: Fields,
+  path: string,
+  zone: string,
+): (message: Message, findings: Findings) => Zone {
+  const fixed = processor['timezone']
+  const field = optionalPathAt(processor['timezone_field'], `${path}.timezone_field`)
+  if (!isUnset(fixed)) {
+    const given = zoneOf(textAt(fixed, `${path}.timezone`))
+    if (given !== null) return () => given
+    throw new FieldError(`${path}.timezone`, `is not a time zone: ${fixed}`)
+  }
+  if (field === null) return () => zone
+  return (message, findings) => {
+    const name = field.in(message)
+    if (name === undefined || name === '') return zone
+    const given = typeof name === 'string' ? zoneOf(name) : null
+    if (given === null) findings.fail(field.name, 'is not a time zone')
+    return given ?? zone
+  }
+}
+
+interface Format {
+  read: DateReader
+  /** What a date must be, for the error. */
+  expected: string
+}
+
+function compileFormat(processor: Fields, path: string, parser: ParserSettings['type']): Format {
+  const format = processor['date_format']
+  const timeFormat = processor['time_format']
+  if (isUnset(format)) {
+    if (!isUnset(timeFormat)) throw new FieldError(`${path}.time_format`, 'needs date_format')
+    const isNtp = parser === 'diameter'
+    return { read: (text, zone) => readFree(text, zone, isNtp), expected: FREE }
+  }
+  const dateFormat = textAt(format, `${path}.date_format`)
+  const isTimed = !isUnset(processor['time_field'])
+  if (dateFormat === NTP_FORMAT) {
+    if (isTimed) throw new FieldError(`${path}.time_field`, 'cannot be with date_format ntp')
+    return { read: readNtp, expected: 'must be seconds since 1900' }
+  }
+  if (isTimed !== !isUnset(timeFormat)) {
+    const missing = isTimed ? 'time_format' : 'time_field'
+    const given = isTimed ? 'time_field and date_format' : 'time_format'
+    throw new FieldError(`${path}.${missing}`, `is missing beside ${given}`)
+  }
+  if (!isTimed) {
+    const read = orUnix(compileDateFormat(dateFormat, `${path}.date_format`))
+    return { read, expected: `must be a date as ${dateFormat}` }
+  }
+  const timed = textAt(timeFormat, `${path}.time_format`)
+  const whole = `${dateFormat} ${timed}`
+  return { read: compileTimed(dateFormat, timed, path), expected: `must be a date as ${whole}` }
+}
+
+/** Told apart in errors: the date by itself must be whole. */
+function compileTimed(dateFormat: string, timeFormat: string, path: string): DateReader {
+  compileDateFormat(dateFormat, `${path}.date_format`)
+  return compileDateFormat(`${dateFormat} ${timeFormat}`, `${path}.time_format`)
+}
+
+const FREE = 'must be ISO 8601, YYYY-MM-DD HH:MM:SS, YYYYMMDDHHMMSS or unix seconds'
+const SECONDS = /^\d{1,11}(?:\.\d{1,9})?$/
+const COMPACT = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/
+
+/** Unix seconds of these decades are taken beside any format (spec/realtime.md 1.2). */
+const UNIX = /^\d{10}(?:\.\d{1,9})?$/
+
+function orUnix(read: DateReader): DateReader {
+  return (text, zone) => {
+    const atMs = read(text, zone)
+    return atMs === null && UNIX.test(text) ? Math.round(Number(text) * 1000) : atMs
+  }
+}
+
+function readNtp(text: string): number | null {
+  return SECONDS.test(text) ? Math.round((Number(text) - NTP_TO_UNIX) * 1000) : null
+}
+
+function readFree(text: string, zone: Zone, isNtp: boolean): number | null {
+  const usual = parseUsualInstant(text)
+  if (usual >= 0) return usual
+  if (SECONDS.test(text)) {
+    const seconds = Number(text)
+    return isNtp && seconds >= NTP_FROM ? readNtp(text) : Math.round(seconds * 1000)
+  }
+  const compact = COMPACT.test(text) ? text.replace(COMPACT, '$1-$2-$3 $4:$5:$6') : text
+  // What is without an offset is read as Greenwich time, and then moved to where it belongs.
+  const asUtc = parseInstant(compact, 'UTC')
+  if (asUtc === null || zone === 'UTC' || ENDS_WITH_OFFSET.test(compact)) return asUtc
+  const wall = new Date(asUtc)
+  const local = {
+    year: wall.getUTCFullYear(),
+    month: wall.getUTCMonth() + 1,
+    day: wall.getUTCDate(),
+    hour: wall.getUTCHours(),
+    minute: wall.getUTCMinutes(),
+    second: wall.getUTCSeconds(),
+  }
+  return instantIn(zone, local) + wall.getUTCMilliseconds()
+}
+
+const ENDS_WITH_OFFSET = /(?:Z|[+-]\d{2}:?\d{2})$/

@@ -1,0 +1,31 @@
+/** A yes or no of a message: what a field says, or whether conditions hold. */
+import { arrayAt, isObject, isUnset, objectAt, textAt } from '../domain/fields.ts'
+import { compileConditions } from './conditions.ts'
+import type { Message } from './file-type.ts'
+import type { Findings } from './findings.ts'
+import { type Path, pathAt } from './paths.ts'
+import type { Placed } from './realtime-section.ts'
+
+export interface Flag {
+  /** The field, or the first of the conditions', for errors. */
+  readonly name: string
+  readonly read: (message: Message, findings: Findings) => boolean
+}
+
+/** Compiles a path or `{conditions}`; null if there is neither. Throws `FieldError`. */
+export function flagAt({ value, path }: Placed): Flag | null {
+  if (isUnset(value)) return null
+  if (!isObject(value)) return fieldFlag(pathAt(value, path))
+  const { conditions } = objectAt(value, path, ['conditions'])
+  const at = `${path}.conditions`
+  const [first] = arrayAt(conditions, at)
+  const { src_field, field_name } = objectAt(first, `${at}.0`)
+  const name = textAt(src_field ?? field_name, `${at}.0.src_field`)
+  const holds = compileConditions(conditions, at, (field, place) => pathAt(field, place).in)
+  return { name, read: holds }
+}
+
+export function fieldFlag(field: Path): Flag {
+  const { name } = field
+  return { name, read: (message, findings) => findings.flag(field.in(message), name) }
+}

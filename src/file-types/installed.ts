@@ -1,0 +1,94 @@
+/** The file types that an installation has: those that come with it, and those that are stored. */
+import { FieldError, isObject } from '../domain/fields.ts'
+import { builtInFileTypes, PLAIN_JSON } from './built-in.ts'
+import { compileFileType } from './compile.ts'
+import type { FileType, FileTypeDefaults } from './file-type.ts'
+
+/** Either the file type, or why there is none. */
+export type Compiled =
+  | { readonly fileType: FileType; readonly problem: null }
+  | { readonly fileType: null; readonly problem: { path: string; reason: string } }
+
+export type InstalledFileType = Compiled & {
+  /** Empty if the document has none. */
+  readonly name: string
+  readonly origin: 'builtIn' | 'stored'
+  /** Whether it stands in the place of a built-in one. */
+  readonly replaces: boolean
+  readonly document: unknown
+}
+
+/**
+ * All but the plain JSON dialect, in the order of their names. Never throws. A stored file type
+ * that cannot be used does not bring back the built-in one of its name: that is another format.
+ */
+export function installedFileTypes(
+  stored: unknown,
+  defaults: FileTypeDefaults,
+): InstalledFileType[] {
+  const builtIn = builtInFileTypes()
+  const installed: InstalledFileType[] = []
+  const taken = new Set<string>()
+  if (!Array.isArray(stored)) {
+    const problem = { path: 'file_types', reason: 'must be a list' }
+    const nothing = { name: '', document: stored, fileType: null }
+    installed.push({ ...nothing, origin: 'stored', replaces: false, problem })
+  }
+  const documents: readonly unknown[] = Array.isArray(stored) ? stored : []
+  for (const [index, document] of documents.entries()) {
+    const path = pathOfFileType(document, index)
+    const name = nameOfFileType(document)
+    const isTaken = documents.slice(index + 1).some((later) => nameOfFileType(later) === name)
+    const compiled: Compiled = isTaken
+      ? { fileType: null, problem: { path, reason: 'is there again: the later one holds' } }
+      : compiledOrNot(() => checkedFileType(document, defaults, path))
+    const replaces = builtIn.has(name)
+    installed.push({ name, origin: 'stored', replaces, document, ...compiled })
+    taken.add(name)
+  }
+  for (const [name, document] of builtIn) {
+    if (taken.has(name)) continue
+    const compiled = compiledOrNot(() => compileFileType(document, defaults, `built in ${name}`))
+    installed.push({ name, origin: 'builtIn', replaces: false, document, ...compiled })
+  }
+  return installed.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
+}
+
+const USABLE_NAME = /^\w{1,64}$/
+
+/** Where errors say a document is: by its name, or where that is of no use by its position. */
+export function pathOfFileType(document: unknown, index: number): string {
+  const name = nameOfFileType(document)
+  return `file_types.${USABLE_NAME.test(name) ? name : index}`
+}
+
+/** A file type, or why its document cannot be used. */
+export function fileTypeOrProblem(document: unknown, defaults: FileTypeDefaults): Compiled {
+  return compiledOrNot(() => checkedFileType(document, defaults, pathOfFileType(document, 0)))
+}
+
+/** A file type that may be stored. Throws `FieldError`, whose path begins with `path`. */
+export function checkedFileType(
+  document: unknown,
+  defaults: FileTypeDefaults,
+  path: string,
+): FileType {
+  const fileType = compileFileType(document, defaults, path)
+  if (fileType.name !== PLAIN_JSON) return fileType
+  throw new FieldError(`${path}.file_type`, `'${PLAIN_JSON}' is built in, and cannot be replaced`)
+}
+
+/** Name of a document, of which nothing else need be right; empty if it has none. */
+export function nameOfFileType(document: unknown): string {
+  const name = isObject(document) ? document['file_type'] : undefined
+  return typeof name === 'string' ? name : ''
+}
+
+function compiledOrNot(compile: () => FileType): Compiled {
+  try {
+    return { fileType: compile(), problem: null }
+  } catch (error) {
+    if (!(error instanceof FieldError)) throw error
+    return { fileType: null, problem: { path: error.path, reason: error.reason } }
+  }
+}

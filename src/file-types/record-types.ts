@@ -1,0 +1,107 @@
+/** What kind of request a message is, by its code or name (spec/realtime.md 3). */
+
+import type { RequestKind } from '../domain/charge-request.ts'
+import { FieldError, type Fields, isUnset, objectAt, textAt } from '../domain/fields.ts'
+import type { Message } from './file-type.ts'
+import type { Findings } from './findings.ts'
+import { compilePath, type Path, pathAt } from './paths.ts'
+
+export interface RecordType {
+  kind: RequestKind
+  /** The interface's name of it, such as `start_request`. */
+  name: string
+  /** As the message has it. */
+  sent: string | number
+}
+
+const NAMES: Readonly<Record<RequestKind, string>> = {
+  start: 'start_request',
+  update: 'update_request',
+  release: 'release_request',
+  event: 'event_request',
+}
+
+const KINDS: ReadonlyMap<string, RequestKind> = new Map([
+  ['1', 'start'],
+  ['start_request', 'start'],
+  ['initial_request', 'start'],
+  ['2', 'update'],
+  ['update_request', 'update'],
+  ['3', 'release'],
+  ['release_request', 'release'],
+  ['final_request', 'release'],
+  ['termination_request', 'release'],
+  ['terminate_request', 'release'],
+  ['4', 'event'],
+  ['event_request', 'event'],
+  ['postpay_charge_request', 'event'],
+])
+
+const UNKNOWN =
+  'must be start_request, update_request, release_request or event_request, or a code of them'
+const CHARS_MAX = 64
+const ONE_TIME: RecordType = { kind: 'event', name: NAMES.event, sent: '4' }
+
+/** Compiles `request_type_field` and `request_types`. Throws `FieldError`. */
+export function compileRecordTypes(
+  field: unknown,
+  fieldPath: string,
+  types: unknown,
+  typesPath: string,
+): (message: Message, findings: Findings) => RecordType {
+  const paths = isUnset(field) ? DEFAULT_FIELDS : [pathAt(field, fieldPath)]
+  const [first] = paths as [Path]
+  const own = isUnset(types) ? null : ownTypes(objectAt(types, typesPath), typesPath)
+  return (message, findings) => {
+    let path = first
+    let sent: unknown
+    for (let at = 0; at < paths.length && sent === undefined; at += 1) {
+      path = paths[at] as Path
+      sent = path.in(message)
+    }
+    if (typeof sent !== 'string' && typeof sent !== 'number') {
+      if (sent === undefined) findings.fail(first.name, 'is required')
+      else findings.fail(path.name, UNKNOWN)
+      return ONE_TIME
+    }
+    const kind = kindOf(String(sent), own)
+    if (kind === undefined) {
+      findings.fail(path.name, UNKNOWN)
+      return ONE_TIME
+    }
+    return { kind, name: NAMES[kind], sent }
+  }
+}
+
+/** Every message is an event by itself (`postpay_charge`), whatever it says. */
+export function compileOneTime(field: unknown, path: string): (message: Message) => RecordType {
+  const paths = isUnset(field) ? DEFAULT_FIELDS : [pathAt(field, path)]
+  return (message) => {
+    for (const candidate of paths) {
+      const sent = candidate.in(message)
+      const isText = typeof sent === 'string' && sent.length <= CHARS_MAX
+      if (isText || typeof sent === 'number') return { ...ONE_TIME, sent }
+    }
+    return ONE_TIME
+  }
+}
+
+const DEFAULT_FIELDS = ['request_type', 'record_type'].map((name) => compilePath(name) as Path)
+
+function kindOf(
+  sent: string,
+  own: ReadonlyMap<string, RequestKind> | null,
+): RequestKind | undefined {
+  if (sent.length > CHARS_MAX) return undefined
+  return own?.get(sent) ?? KINDS.get(sent) ?? KINDS.get(sent.toLowerCase())
+}
+
+function ownTypes(document: Fields, path: string): ReadonlyMap<string, RequestKind> {
+  return new Map(
+    Object.entries(document).map(([sent, name]) => {
+      const kind = KINDS.get(textAt(name, `${path}.${sent}`).toLowerCase())
+      if (kind === undefined) throw new FieldError(`${path}.${sent}`, `${UNKNOWN}, is '${name}'`)
+      return [sent, kind]
+    }),
+  )
+}

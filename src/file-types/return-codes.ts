@@ -1,0 +1,95 @@
+/** What numbers answers have for the reasons of an outcome (`return_codes`). */
+
+import { type Reason, reasons } from '../domain/charge-outcome.ts'
+import { FieldError, type Fields, objectAt } from '../domain/fields.ts'
+
+export type ReturnCodes = Readonly<Record<Reason, number>>
+
+/** Of each key the reasons that it stands for; see `asOf`, too. */
+const reasonsOf = {
+  ok: ['granted'],
+  not_charged: ['notCharged'],
+  no_available_balances: ['noCredit'],
+  customer: ['unknownSubscriber'],
+  rate: ['noRate'],
+  blocked: ['blocked'],
+  pricing: ['pricing'],
+  tax: ['noTax'],
+  unknown_session: ['unknownSession'],
+  session_closed: ['sessionClosed'],
+  out_of_order: ['outOfOrder'],
+  number_reused: ['numberReused'],
+  barred: ['barred'],
+  total_below: ['totalBelow'],
+  refund_limit: ['refundLimit'],
+  nothing_to_refund: ['nothingToRefund'],
+  malformed: ['malformed'],
+  overloaded: ['overloaded', 'contention'],
+  store_down: ['storeDown', 'corrupt'],
+  timed_out: ['timedOut'],
+} as const satisfies Record<string, readonly Reason[]>
+
+/** Keys that, where they are not given, have the code that is given of another. */
+const asOf: readonly (readonly [Key, Key])[] = [
+  ['not_charged', 'ok'],
+  ['blocked', 'rate'],
+]
+
+const NESTED = 'failed_calculator'
+/** The keys that may be in `failed_calculator` instead. */
+const NESTED_KEYS = ['customer', 'rate', 'pricing', 'tax'] as const
+
+export const RETURN_CODE_KEYS = Object.keys(reasonsOf)
+type Key = keyof typeof reasonsOf
+
+/** The codes of domain/charge-outcome.ts. */
+export const builtInReturnCodes: ReturnCodes = Object.fromEntries(
+  Object.entries(reasons).map(([reason, { code }]) => [reason, code]),
+) as Record<Reason, number>
+
+/**
+ * `base` with what the document says otherwise; undefined or null: as it is. Keys are those above,
+ * four of them also within `failed_calculator`; codes are whole numbers. Throws `FieldError`.
+ */
+export function compileReturnCodes(
+  document: unknown,
+  path: string,
+  base: ReturnCodes,
+): Record<Reason, number> {
+  const codes = { ...base }
+  if (document === undefined || document === null) return codes
+  const section = objectAt(document, path, [...RETURN_CODE_KEYS, NESTED])
+  const given = givenCodes(section, path)
+  for (const [key, other] of asOf) {
+    const code = given.get(other)
+    if (code !== undefined && !given.has(key)) given.set(key, code)
+  }
+  for (const [key, code] of given) {
+    for (const reason of reasonsOf[key]) codes[reason] = code
+  }
+  return codes
+}
+
+function givenCodes(section: Fields, path: string): Map<Key, number> {
+  const given = new Map<Key, number>()
+  for (const [key, code] of Object.entries(section)) {
+    if (key !== NESTED) given.set(key as Key, codeAt(code, `${path}.${key}`))
+  }
+  if (!Object.hasOwn(section, NESTED)) return given
+  const nestedPath = `${path}.${NESTED}`
+  const nested = objectAt(section[NESTED], nestedPath, NESTED_KEYS)
+  for (const [key, code] of Object.entries(nested)) {
+    const at = `${nestedPath}.${key}`
+    if (given.has(key as Key)) throw new FieldError(at, `is given as ${path}.${key}, too`)
+    given.set(key as Key, codeAt(code, at))
+  }
+  return given
+}
+
+function codeAt(code: unknown, path: string): number {
+  if (typeof code !== 'number' || !Number.isSafeInteger(code)) {
+    throw new FieldError(path, 'must be a whole number')
+  }
+  // Without -0, which is no other code than 0.
+  return code === 0 ? 0 : code
+}

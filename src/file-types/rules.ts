@@ -1,0 +1,120 @@
+/** The rules of identification and rate matching that a document has for itself. */
+
+import { createHash } from 'node:crypto'
+import { FieldError, type Fields, isObject, isUnset } from '../domain/fields.ts'
+import { compileIdentification, type Identification } from '../rating/identify.ts'
+import { ANY_USAGET, type Calculators, compileCalculators } from '../rating/match/calculators.ts'
+import type { FileTypeDefaults, RuleDocuments } from './file-type.ts'
+import { compilePath, type Path } from './paths.ts'
+import type { Mappings } from './usage.ts'
+
+const IDENTIFICATION = 'customer_identification_fields'
+const CALCULATORS = 'rate_calculators'
+
+/** A field of messages that the rules read, kept for them under the name that they know. */
+export interface KeptField {
+  readonly name: string
+  readonly path: Path
+  /** Whether identification reads it. */
+  readonly identifies: boolean
+}
+
+export interface FileTypeRules {
+  /** As `FileType.rulesKey` and `FileType.rules`. */
+  readonly key: string
+  readonly documents: RuleDocuments | null
+  readonly kept: readonly KeptField[]
+  /** Whether there are rules of identification for a usage type. */
+  readonly identifies: (usaget: string | null) => boolean
+}
+
+/** A section that is absent leaves the installation's own in force. Throws `FieldError`. */
+export function compileFileTypeRules(
+  document: Fields,
+  path: string,
+  mappings: Mappings,
+  defaults: FileTypeDefaults,
+): FileTypeRules {
+  const { countryPrefix, rules } = defaults
+  const identifiers = section(document, IDENTIFICATION, rules.customerIdentification, path)
+  const matchers = section(document, CALCULATORS, rules.rateCalculators, path)
+  const identification = compileIdentification(identifiers.value, countryPrefix, identifiers.path)
+  const calculators = compileCalculators(matchers.value, matchers.path)
+  if (identifiers.isOwn) checkIdentification(identification, mappings, identifiers.path)
+  if (matchers.isOwn) checkCalculators(calculators, mappings, matchers.path)
+  const documents = {
+    rateCalculators: matchers.value,
+    customerIdentification: identifiers.value,
+  }
+  const isOwn = identifiers.isOwn || matchers.isOwn
+  return {
+    key: isOwn ? contentDigest(documents) : '',
+    documents: isOwn ? documents : null,
+    kept: keptFields(identification, calculators, identifiers.path, matchers.path),
+    identifies: (usaget) => identification.covers(usaget),
+  }
+}
+
+interface Section {
+  value: unknown
+  path: string
+  isOwn: boolean
+}
+
+function section(document: Fields, key: string, absent: unknown, path: string): Section {
+  const own = document[key]
+  return { value: isUnset(own) ? absent : own, path: `${path}.${key}`, isOwn: !isUnset(own) }
+}
+
+function checkIdentification({ covers }: Identification, mappings: Mappings, path: string): void {
+  const uncovered = namesOf(mappings).find((usaget) => !covers(usaget))
+  if (uncovered !== undefined) throw new FieldError(`${path}.${uncovered}`, 'is missing')
+}
+
+/** In one category at least: another may be for some usage types only. */
+function checkCalculators({ categories }: Calculators, mappings: Mappings, path: string): void {
+  const isCovered = (usaget: string) =>
+    [...categories.values()].some((usagets) => usagets.has(usaget) || usagets.has(ANY_USAGET))
+  const uncovered = namesOf(mappings).find((usaget) => !isCovered(usaget))
+  if (uncovered === undefined) return
+  throw new FieldError(path, `has no rules for usage type '${uncovered}'`)
+}
+
+/** Where messages name usage types themselves, the rules must have some for all. */
+function namesOf({ mainUsagets, isOpen }: Mappings): readonly string[] {
+  return isOpen ? [...mainUsagets, ANY_USAGET] : mainUsagets
+}
+
+function keptFields(
+  identification: Identification,
+  calculators: Calculators,
+  identificationPath: string,
+  calculatorsPath: string,
+): readonly KeptField[] {
+  const identifying = new Set(identification.fieldsNeeded())
+  const names = new Set([...identifying, ...calculators.fieldsNeeded()])
+  return [...names].sort().map((name) => {
+    const identifies = identifying.has(name)
+    const path = compilePath(name)
+    // A record that crosses to a worker inherits such names, so that absence would not be seen.
+    if (path === null || name in Object.prototype) {
+      const at = identifies ? identificationPath : calculatorsPath
+      throw new FieldError(at, `reads '${name}', which cannot be the path of a field`)
+    }
+    return { name, path, identifies }
+  })
+}
+
+/** Hex digest of content, whatever the order of its keys. */
+export function contentDigest(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex')
+}
+
+/** The same text for the same content, whatever the order of keys. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value) ?? 'null'
+  const keys = Object.keys(value).filter((key) => value[key] !== undefined)
+  const members = keys.sort().map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`)
+  return `{${members.join(',')}}`
+}

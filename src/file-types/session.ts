@@ -1,0 +1,85 @@
+/** What a message names its session by, and what tells it from others of the session. */
+import { FieldError, isUnset } from '../domain/fields.ts'
+import type { Message } from './file-type.ts'
+import { type Findings, TEXT_CHARS_MAX } from './findings.ts'
+import { compilePath, type Path, pathsAt, type Scope } from './paths.ts'
+
+/** The session id; empty if the message has none of its fields. */
+export type SessionId = (message: Message, findings: Findings) => string
+
+/** The values of `stamp_fields`; empty if the entry has none of them. */
+export type Stamp = (scope: Scope, findings: Findings) => string
+
+const DEFAULT_FIELDS = [compilePath('session_id') as Path]
+
+/** The first of the fields, for errors. */
+export interface SessionFields {
+  readonly read: SessionId
+  readonly name: string
+}
+
+/** Compiles `session_id_fields`, by default `session_id`. Throws `FieldError`. */
+export function compileSessionId(value: unknown, path: string): SessionFields {
+  const paths = isUnset(value) ? DEFAULT_FIELDS : someAt(value, path)
+  const [first, second] = paths as [Path, Path | undefined]
+  const { name } = first
+  if (second === undefined) {
+    const read: SessionId = (message, findings) =>
+      findings.text(first.in(message), name, TEXT_CHARS_MAX)
+    return { name, read }
+  }
+  return {
+    name,
+    read: (message, findings) => {
+      const id = joinedTexts(paths, (each) => each.in(message), findings)
+      if (id.length <= TEXT_CHARS_MAX) return id
+      findings.fail(name, `must make an id of at most ${TEXT_CHARS_MAX} characters`)
+      return ''
+    },
+  }
+}
+
+/** Compiles `stamp_fields`; null if there are none. Throws `FieldError`. */
+export function compileStamp(value: unknown, path: string): Stamp | null {
+  if (isUnset(value) || (Array.isArray(value) && value.length === 0)) return null
+  const paths = someAt(value, path)
+  const [first, second] = paths as [Path, Path | undefined]
+  if (second !== undefined) {
+    return (scope, findings) => joinedTexts(paths, (each) => stampPart(each.read(scope)), findings)
+  }
+  return (scope, findings) =>
+    findings.text(stampPart(first.read(scope)), first.name, TEXT_CHARS_MAX)
+}
+
+function someAt(value: unknown, path: string): readonly Path[] {
+  const paths = pathsAt(value, path)
+  if (paths.length === 0) throw new FieldError(path, 'must have at least one field')
+  return paths
+}
+
+/** Stamps only tell messages apart: seconds with a fraction and flags do that as well as texts. */
+function stampPart(value: unknown): unknown {
+  return typeof value === 'boolean' || typeof value === 'number' ? String(value) : value
+}
+
+/** Empty if none of them has a text. */
+function joinedTexts(
+  paths: readonly Path[],
+  read: (path: Path) => unknown,
+  findings: Findings,
+): string {
+  const parts = paths.map((path) => findings.text(read(path), path.name, TEXT_CHARS_MAX))
+  return parts.some((part) => part !== '') ? joinParts(parts) : ''
+}
+
+/** Parts with `;` between them; other parts never give the same text. */
+export function joinParts(parts: readonly string[]): string {
+  let joined = ''
+  for (let at = 0; at < parts.length; at += 1) {
+    const part = parts[at] as string
+    const isPlain = !part.includes('%') && !part.includes(';')
+    const encoded = isPlain ? part : part.replaceAll('%', '%25').replaceAll(';', '%3B')
+    joined = at === 0 ? encoded : `${joined};${encoded}`
+  }
+  return joined
+}

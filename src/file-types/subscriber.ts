@@ -1,0 +1,116 @@
+/** Who is charged, as a message says it: fields that rules read, and fields that name somebody. */
+
+import type { ChargeRequest, ServiceRequest, SubscriberKey } from '../domain/charge-request.ts'
+import { isUnset, objectAt } from '../domain/fields.ts'
+import type { Message } from './file-type.ts'
+import { type Findings, isUsable, NUMBER_CHARS_MAX, TEXT_CHARS_MAX, UNUSABLE } from './findings.ts'
+import { type Path, pathAt } from './paths.ts'
+import type { Placed } from './realtime-section.ts'
+import type { FileTypeRules, KeptField } from './rules.ts'
+
+const KEYS = ['sid', 'msisdn', 'imsi'] as const
+
+export interface NamingField {
+  readonly key: Exclude<SubscriberKey, 'none'>
+  readonly path: Path
+}
+
+/** Compiles `subscriber_fields`, by default `sid`, `msisdn` and `imsi`. Throws `FieldError`. */
+export function compileSubscriberFields({ value, path }: Placed): readonly NamingField[] {
+  const fields = isUnset(value)
+    ? { sid: 'sid', msisdn: 'msisdn', imsi: 'imsi' }
+    : objectAt(value, path, KEYS)
+  return KEYS.filter((key) => !isUnset(fields[key])).map((key) => ({
+    key,
+    path: pathAt(fields[key], `${path}.${key}`),
+  }))
+}
+
+/** The first of the fields that the message has; null if it has none. */
+export function namingField(fields: readonly NamingField[], message: Message): NamingField | null {
+  for (let at = 0; at < fields.length; at += 1) {
+    const field = fields[at] as NamingField
+    const value = field.path.in(message)
+    if (value !== undefined && value !== '') return field
+  }
+  return null
+}
+
+export function namedValue(field: NamingField, message: Message, findings: Findings): string {
+  const { key, path } = field
+  const value = path.in(message)
+  if (key !== 'sid') return findings.text(value, path.name, NUMBER_CHARS_MAX)
+  const sid = findings.whole(value, path.name)
+  if (sid === 0) findings.fail(path.name, 'must be positive')
+  return String(sid)
+}
+
+/**
+ * The fields that rules read of a record; null if it has none of them. What is neither text nor
+ * number is no field to them.
+ */
+export function keptOf(
+  kept: readonly KeptField[],
+  record: Message,
+  findings: Findings,
+): Record<string, string> | null {
+  let fields: Record<string, string> | null = null
+  for (let at = 0; at < kept.length; at += 1) {
+    const { name, path } = kept[at] as KeptField
+    const value = path.in(record)
+    const text = typeof value === 'number' ? String(value) : value
+    if (typeof text !== 'string') continue
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      findings.fail(path.name, TOO_LARGE)
+    } else if (text.length > TEXT_CHARS_MAX) {
+      findings.fail(path.name, `must have at most ${TEXT_CHARS_MAX} characters`)
+    } else if (!isUsable(text)) findings.fail(path.name, UNUSABLE)
+    fields ??= {}
+    fields[name] = text
+  }
+  return fields
+}
+
+/** Its last digits are lost, and with them it may name somebody else. */
+const TOO_LARGE = 'is too large for a number: it must be a text'
+
+/** Whether the rules of identification have something to go by. */
+export function isIdentified(
+  { kept, identifies }: FileTypeRules,
+  services: readonly ServiceRequest[],
+  fields: ChargeRequest['fields'],
+): boolean {
+  const tells = (name: string) => fields?.[name] !== undefined
+  if (services.length === 0) {
+    return identifies(null) && kept.some((field) => field.identifies && tells(field.name))
+  }
+  return services.some(
+    (service) =>
+      identifies(service.usaget) &&
+      kept.some(
+        (field) =>
+          field.identifies && (service.fields?.[field.name] !== undefined || tells(field.name)),
+      ),
+  )
+}
+
+/** More alternatives are told by the fields that they are in. */
+const ALTERNATIVES_MAX = 4
+
+/** Which fields would tell the subscriber, for the error where there is none of them. */
+export function missingSubscriber(
+  naming: readonly NamingField[],
+  kept: readonly KeptField[],
+): { field: string; why: string } {
+  const reading = kept.filter(({ identifies }) => identifies).map(({ name }) => name)
+  const names = new Set([...reading, ...naming.map(({ path }) => path.name)])
+  const isMany = names.size > ALTERNATIVES_MAX
+  const told = isMany ? new Set([...names].map(outermost).sort()) : names
+  const [field = 'sid', ...others] = told
+  if (others.length === 0) return { field, why: 'is required' }
+  return { field, why: `is required, or ${others.join(' or ')} in its place` }
+}
+
+function outermost(name: string): string {
+  return name.replace(/[[.].*$/, '')
+}

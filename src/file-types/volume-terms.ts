@@ -1,0 +1,139 @@
+/**
+ * What a volume is read from: fields whose values are added up; several such groups, of which the
+ * first that the message has counts; or the same of each member of a list.
+ */
+
+import { arrayAt, FieldError, isObject, isUnset, objectAt } from '../domain/fields.ts'
+import type { Findings } from './findings.ts'
+import { type Path, pathAt, type Scope } from './paths.ts'
+import { baseUnitsOf, isTooLarge } from './units.ts'
+
+export interface VolumeTerm {
+  /** The first of its fields, for errors. */
+  readonly name: string
+  /** Base units; -1 if the fields are absent. */
+  readonly read: (scope: Scope, findings: Findings) => number
+  /** The values of its fields as they are, in no unit. */
+  readonly values: (scope: Scope) => readonly unknown[]
+}
+
+const TOO_LARGE = 'is more than 2^53 - 1 base units together with the fields before'
+
+/**
+ * Compiles a path, a list of paths and of `{each, fields}`, or a list of such lists. `isPartial`:
+ * of a plain list some may be absent, as of a group always. Throws `FieldError`.
+ */
+export function termAt(value: unknown, path: string, unit: string, isPartial: boolean): VolumeTerm {
+  return groupsAt(value, path, { unit, within: '' }, isPartial)
+}
+
+interface Place {
+  readonly unit: string
+  /** Path of the list whose members have the fields, with a point at its end, for errors. */
+  readonly within: string
+}
+
+function groupsAt(value: unknown, path: string, place: Place, isPartial: boolean): VolumeTerm {
+  if (!Array.isArray(value)) return singleAt(value, path, place)
+  if (!value.some(Array.isArray)) return sumAt(value, path, place, isPartial)
+  const groups = value.map((group, index) => {
+    const at = `${path}.${index}`
+    if (!Array.isArray(group)) throw new FieldError(at, 'must be a list, as the others are')
+    if (group.some(Array.isArray)) throw new FieldError(at, 'must be a list of fields')
+    return sumAt(group, at, place, true)
+  })
+  return {
+    name: groups[0]?.name ?? '',
+    read: (scope, findings) => {
+      for (const group of groups) {
+        const units = group.read(scope, findings)
+        if (units >= 0) return units
+      }
+      return -1
+    },
+    values: (scope) => groups.flatMap((group) => group.values(scope)),
+  }
+}
+
+function singleAt(value: unknown, path: string, place: Place): VolumeTerm {
+  if (isObject(value)) return eachAt(value, path, place)
+  return fieldTerm(pathAt(value, path), place)
+}
+
+function fieldTerm(field: Path, { unit, within }: Place): VolumeTerm {
+  const name = `${within}${field.name}`
+  const { read } = field
+  const toBaseUnits = baseUnitsOf(unit)
+  return {
+    name,
+    read: (scope, findings) => {
+      const value = read(scope)
+      if (value === undefined || value === '') return -1
+      const units = toBaseUnits(value)
+      if (typeof units === 'number') return units
+      if (isTooLarge(units)) return findings.tooLarge(name, units)
+      findings.fail(name, units)
+      return 0
+    },
+    values: (scope) => [read(scope)],
+  }
+}
+
+function sumAt(
+  list: readonly unknown[],
+  path: string,
+  place: Place,
+  isPartial: boolean,
+): VolumeTerm {
+  const terms = list.map((each, index) => singleAt(each, `${path}.${index}`, place))
+  const [first] = terms
+  if (first !== undefined && terms.length === 1) return first
+  return {
+    name: first?.name ?? '',
+    read: (scope, findings) => {
+      let sum = isPartial && terms.length > 0 ? -1 : 0
+      for (const term of terms) {
+        const units = term.read(scope, findings)
+        if (units >= 0) sum = added(Math.max(sum, 0), units, term.name, findings)
+        else if (!isPartial) return -1
+      }
+      return sum
+    },
+    values: (scope) => terms.flatMap((term) => term.values(scope)),
+  }
+}
+
+/** `{each: a list, or the record in its place, fields: of each of its members}`. */
+function eachAt(document: object, path: string, { unit, within }: Place): VolumeTerm {
+  const { each, fields } = objectAt(document, path, ['each', 'fields'])
+  const list = pathAt(each, `${path}.each`)
+  const at = `${path}.fields`
+  if (!isUnset(fields)) arrayAt(fields, at)
+  const place = { unit, within: `${within}${list.name}.` }
+  const term = groupsAt(fields, at, place, true)
+  const { name } = term
+  return {
+    name,
+    read: (scope, findings) => {
+      let sum = -1
+      for (const member of membersOf(list, scope)) {
+        const units = term.read(member, findings)
+        if (units >= 0) sum = added(Math.max(sum, 0), units, name, findings)
+      }
+      return sum
+    },
+    values: (scope) => membersOf(list, scope).flatMap((member) => term.values(member)),
+  }
+}
+
+/** Of a list, or of the record in its place, each record by itself. */
+export function membersOf(list: Path, scope: Scope): readonly Scope[] {
+  const value = list.read(scope)
+  const records: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return records.filter(isObject).map((entry) => ({ entry, message: entry }))
+}
+
+function added(sum: number, units: number, name: string, findings: Findings): number {
+  const total = sum + units
+  return Number.isSafeInteger(total) ? total : findings.tooLarge(name, TOO_LARGE)
+}

@@ -1,0 +1,90 @@
+/** Requested, default and used volumes of a service, base units (spec/realtime.md 1.5, 4.2). */
+
+import type { RequestKind } from '../domain/charge-request.ts'
+import { FieldError, type Fields, isUnset, objectAt, oneOfAt } from '../domain/fields.ts'
+import type { Findings } from './findings.ts'
+import type { Scope } from './paths.ts'
+import type { Placed, RealtimeSection } from './realtime-section.ts'
+import { beforeChangeAt, usedTermAt } from './tariff-change.ts'
+import { toBaseUnits } from './units.ts'
+import { termAt } from './volume-terms.ts'
+
+/** Base units; -1 if any of the fields is absent. */
+export type VolumeReader = (scope: Scope, findings: Findings) => number
+
+export interface Volume {
+  readonly read: VolumeReader
+  /** The first of its fields, for errors. */
+  readonly name: string
+}
+
+/** `type` and `source`: of a mapping, `volume_type` and `volume_src`. Throws `FieldError`. */
+export function compileRequested(type: Placed, source: Placed, unit: string): Volume {
+  const kind = isUnset(type.value) ? 'field' : oneOfAt(type.value, type.path, ['field', 'value'])
+  if (isUnset(source.value)) throw new FieldError(source.path, 'is missing')
+  if (kind === 'field') return termAt(source.value, source.path, unit, false)
+  const list: readonly unknown[] = Array.isArray(source.value) ? source.value : [source.value]
+  const constant = toBaseUnits(list.length === 1 ? list[0] : undefined, unit)
+  if (typeof constant === 'string') throw new FieldError(source.path, constant)
+  return { read: () => constant, name: '' }
+}
+
+/** Without a field, what is requested is never in the message. */
+export const NEVER_REQUESTED: Volume = { read: () => -1, name: 'usagev' }
+
+export interface UsedVolume extends Volume {
+  /** What of it was used before a tariff change; null if messages never say. */
+  readonly before: VolumeReader | null
+}
+
+/** Compiles `used_usagev_field`: the sum of those that a message has, -1 if it has none. */
+export function compileUsed({ value, path }: Placed, unit: string): UsedVolume {
+  if (isUnset(value)) return { read: () => -1, name: 'used_usagev', before: null }
+  const { read, name } = usedTermAt(value, path, unit)
+  return { read, name, before: beforeChangeAt(value, path, unit) }
+}
+
+/** Keys of `default_values` for a kind of request, the interface's and the older one. */
+const DEFAULT_KEYS: Readonly<Record<RequestKind, readonly string[]>> = {
+  start: ['start_request', 'initial_request'],
+  update: ['update_request'],
+  release: ['release_request', 'final_request'],
+  event: ['event_request', 'postpay_charge_request'],
+}
+const ANY = 'default'
+const KNOWN_KEYS = [...Object.values(DEFAULT_KEYS).flat(), ANY]
+
+/** What is requested where a message does not say, base units; -1 for nothing. */
+export type DefaultVolumes = Readonly<Record<RequestKind, number>>
+
+/** Compiles `default_values` of a usage type. Throws `FieldError`. */
+export function compileDefaults(section: RealtimeSection, usaget: string): DefaultVolumes {
+  const key = 'default_values'
+  const places = [section.of(usaget, key), section.general(key)].filter(
+    ({ value }) => !isUnset(value),
+  )
+  const tables = places.map(({ value, path }) => ({
+    fields: objectAt(value, path, KNOWN_KEYS),
+    path,
+  }))
+  const find = (keys: readonly string[]): number => {
+    for (const { fields, path } of tables) {
+      for (const each of keys) {
+        if (!isUnset(fields[each])) return defaultAt(fields, each, path)
+      }
+    }
+    return -1
+  }
+  const of = (kind: RequestKind): number => {
+    const own = find(DEFAULT_KEYS[kind])
+    return own < 0 ? find([ANY]) : own
+  }
+  return { start: of('start'), update: of('update'), release: of('release'), event: of('event') }
+}
+
+function defaultAt(fields: Fields, key: string, path: string): number {
+  const value = fields[key]
+  const units = toBaseUnits(value, 'counter')
+  if (typeof units === 'number' && Number(value) === units) return units
+  throw new FieldError(`${path}.${key}`, 'must be whole base units, from 0 to 2^53 - 1')
+}

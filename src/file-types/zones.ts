@@ -1,0 +1,46 @@
+/** Time zones that documents and messages name: offsets such as `+02:00`, and IANA zones. */
+import { instantOf, type LocalTime } from '../domain/time.ts'
+
+/** Of wall-clock time: an IANA zone, or minutes east of Greenwich. */
+export type Zone = string | number
+
+const OFFSET = /^([+-])(0\d|1[0-4]):?([0-5]\d)$/
+const CHARS_MAX = 40
+
+/** Names that were asked for; emptied when full, since messages may name anything. */
+const known = new Map<string, Zone | null>()
+const KNOWN_MAX = 1000
+
+/** Null if there is no such zone. */
+export function zoneOf(text: string): Zone | null {
+  if (text.length === 0 || text.length > CHARS_MAX) return null
+  let zone = known.get(text)
+  if (zone === undefined) {
+    zone = lookUp(text)
+    if (known.size >= KNOWN_MAX) known.clear()
+    known.set(text, zone)
+  }
+  return zone
+}
+
+function lookUp(text: string): Zone | null {
+  if (text === 'Z' || text === 'z') return 0
+  const [, sign, hours, minutes] = OFFSET.exec(text) ?? []
+  if (sign !== undefined) {
+    const size = Number(hours) * 60 + Number(minutes)
+    return sign === '-' ? -size : size
+  }
+  try {
+    // The one name of it: zones are kept by their names, whose spellings have no end.
+    return new Intl.DateTimeFormat('en-US', { timeZone: text }).resolvedOptions().timeZone
+  } catch {
+    return null
+  }
+}
+
+/** The instant, epoch ms, at which clocks of the zone show this. */
+export function instantIn(zone: Zone, local: LocalTime): number {
+  if (typeof zone === 'string') return instantOf(zone, local)
+  const { year, month, day, hour, minute, second } = local
+  return Date.UTC(year, month - 1, day, hour, minute, second) - zone * 60_000
+}

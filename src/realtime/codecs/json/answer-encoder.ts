@@ -1,0 +1,132 @@
+/** Answers of the plain JSON dialect (docs/WIRE.md), `ChargeOutcome` to text. */
+
+import {
+  type ChargeOutcome,
+  type Reason,
+  reasons,
+  type ServiceOutcome,
+} from '../../../domain/charge-outcome.ts'
+import { decimalText } from '../../../domain/money.ts'
+import { identifierValue } from '../../../domain/reported.ts'
+import type { AnswerSettings, FinalUnitAction } from '../../../file-types/file-type.ts'
+import { encodeBalances } from './balances.ts'
+import type { JsonEnvelope } from './decode.ts'
+import { encodeQuote } from './quote.ts'
+import { quote } from './text.ts'
+
+/** Both kinds of answers; what does not change from one to the next is written once, here. */
+export class JsonEncoder {
+  readonly #codes: Readonly<Record<Reason, number>>
+  /** The beginning of an answer without details, by its reason. */
+  readonly #heads: Readonly<Record<Reason, string>>
+  readonly #quotaHolding: string
+  readonly #thresholdPercent: number
+  readonly #finalUnit: string
+
+  constructor(settings: AnswerSettings) {
+    const { returnCodes, quotaHoldingMs, thresholdPercent, finalUnit } = settings
+    this.#codes = returnCodes
+    const heads = (Object.keys(reasons) as Reason[]).map((reason) => [reason, this.#head(reason)])
+    this.#heads = Object.fromEntries(heads)
+    this.#quotaHolding = quotaHoldingMs > 0 ? `,"quotaHoldingTime":${seconds(quotaHoldingMs)}` : ''
+    this.#thresholdPercent = thresholdPercent
+    this.#finalUnit = `,"finalUnit":true${finalUnitFields(finalUnit)}`
+  }
+
+  encode(envelope: JsonEnvelope, outcome: ChargeOutcome): string {
+    const { recordType, requestNumber, sessionId } = envelope
+    const { reason, detail, sid, transactionId, balances } = outcome
+    const type = typeof recordType === 'number' ? recordType : `"${recordType}"`
+    let text = detail === '' ? this.#heads[reason] : this.#head(reason, detail)
+    text += `,"requestType":${type}`
+    if (requestNumber >= 0) text += `,"requestNum":${requestNumber}`
+    text += `,"sessionId":${quote(sessionId)}`
+    if (sid !== 0) text += `,"sid":${sid}`
+    if (transactionId !== '') text += `,"transactionId":${quote(transactionId)}`
+    // A failure says nothing about grants: what was granted, if anything, is not known.
+    if (reasons[reason].status !== 'failed') text += this.#grants(envelope, outcome)
+    if (balances !== null) text += encodeBalances(balances)
+    return `${text}}`
+  }
+
+  encodeRefusal(reason: Reason, detail: string): string {
+    return `${this.#head(reason, detail)}}`
+  }
+
+  /** `status`, `returnCode` and `desc`, with the object left open. */
+  #head(reason: Reason, detail = ''): string {
+    const { status, text } = reasons[reason]
+    const desc = quote(detail === '' ? text : `${text}: ${detail}`)
+    const granted = status === 'granted' ? 1 : 0
+    return `{"status":${granted},"returnCode":${this.#codes[reason]},"desc":${desc}`
+  }
+
+  #grants({ isServiceList, wantsCost }: JsonEnvelope, outcome: ChargeOutcome): string {
+    const { services } = outcome
+    // Of a denial that never came to the session's services, nobody has added up the cost.
+    const isCostKnown = outcome.reason === 'granted' || services.length > 0
+    const cost = wantsCost && isCostKnown ? `,"cost":${decimalText(outcome.cost)}` : ''
+    if (!isServiceList) return `${cost},${this.#grant(services[0])}`
+    let list = ''
+    for (let index = 0; index < services.length; index += 1) {
+      if (index > 0) list += ','
+      list += this.#service(services[index] as ServiceOutcome, wantsCost)
+    }
+    return `${cost},"services":[${list}]`
+  }
+
+  #service(service: ServiceOutcome, wantsCost: boolean): string {
+    const { ratingGroup, serviceIdentifier, usaget, reason, cost } = service
+    let group = ratingGroup < 0 ? '' : `"rating_group":${ratingGroup},`
+    if (serviceIdentifier !== '') group += identifierField(serviceIdentifier)
+    let text = `{${group}"usaget":${quote(usaget)},"returnCode":${this.#codes[reason]}`
+    if (wantsCost) text += `,"cost":${decimalText(cost)}`
+    return `${text},${this.#grant(service)}}`
+  }
+
+  #grant(service: ServiceOutcome | undefined): string {
+    if (service === undefined) return '"grantedVolume":0,"validityTime":0,"finalUnit":false'
+    const { granted, validityMs, finalUnit } = service
+    let text = `"grantedVolume":${granted},"validityTime":${seconds(validityMs)}`
+    if (granted > 0) text += this.#quotaHolding + this.#threshold(granted)
+    text += finalUnit ? this.#finalUnit : ',"finalUnit":false'
+    return service.quote === null ? text : `${text},${encodeQuote(service.quote)}`
+  }
+
+  /** Units that are left when more is to be asked for: the percentage, rounded down. */
+  #threshold(granted: number): string {
+    const percent = this.#thresholdPercent
+    if (percent === 0) return ''
+    // By hundreds and the rest, because the product may be above 2^53.
+    const rest = granted % 100
+    const units = ((granted - rest) / 100) * percent + Math.floor((rest * percent) / 100)
+    return `,"threshold":${units}`
+  }
+}
+
+function identifierField(identifier: string): string {
+  return `"service_identifier":${JSON.stringify(identifierValue(identifier))},`
+}
+
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1000)
+}
+
+function finalUnitFields(finalUnit: FinalUnitAction): string {
+  switch (finalUnit.action) {
+    case 'none':
+      return ''
+    case 'terminate':
+      return ',"finalUnitAction":"terminate"'
+    case 'redirect': {
+      const { address, addressType } = finalUnit
+      const to = `,"redirectAddress":${quote(address)},"redirectAddressType":"${addressType}"`
+      return `,"finalUnitAction":"redirect"${to}`
+    }
+    case 'restrict': {
+      const filters = finalUnit.filters.map(quote).join(',')
+      const list = filters === '' ? '' : `,"restrictionFilters":[${filters}]`
+      return `,"finalUnitAction":"restrict"${list}`
+    }
+  }
+}

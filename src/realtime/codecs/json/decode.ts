@@ -1,0 +1,177 @@
+/** Requests of the plain JSON dialect (docs/WIRE.md), bytes to `ChargeRequest`. */
+import { fieldAt } from '../../../domain/catalogue.ts'
+import {
+  type ChargeRequest,
+  opens,
+  type RequestKind,
+  type ServiceRequest,
+  type SubscriberKey,
+} from '../../../domain/charge-request.ts'
+import type { DecodeContext, Decoded, DecodeError } from '../codec.ts'
+import {
+  isGiven,
+  JsonFieldReader,
+  type JsonObject,
+  SUBSCRIBER_CHARS_MAX,
+  UNUSABLE,
+} from './fields.ts'
+import { parseObject } from './parse.ts'
+import { readServices } from './services.ts'
+import { isUnusable } from './text.ts'
+
+/** What the answer repeats from the request, and what it is to have. */
+export interface JsonEnvelope {
+  /** `record_type` as it was sent: a name, or a code as number or text. */
+  recordType: string | number
+  sessionId: string
+  /** -1 if the request carried none. */
+  requestNumber: number
+  /** Whether the request used `services`; then the answer does, too. */
+  isServiceList: boolean
+  /** Whether the answer says what the session has cost. */
+  wantsCost: boolean
+}
+
+const SESSION_ID_CHARS_MAX = 256
+/** A field that rules read: anything that a rule compares is shorter. */
+const FIELD_CHARS_MAX = 256
+
+/** Names and codes of `record_type`; those of older network elements, too. */
+const kinds = new Map<unknown, RequestKind>([
+  ['start_request', 'start'],
+  ['update_request', 'update'],
+  ['release_request', 'release'],
+  ['event_request', 'event'],
+  ['initial_request', 'start'],
+  ['final_request', 'release'],
+  ['postpay_charge_request', 'event'],
+  [1, 'start'],
+  [2, 'update'],
+  [3, 'release'],
+  [4, 'event'],
+  ['1', 'start'],
+  ['2', 'update'],
+  ['3', 'release'],
+  ['4', 'event'],
+])
+
+export function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope, ChargeRequest> {
+  const object = parseObject(body)
+  if (typeof object === 'string') return { ok: false, error: { field: 'body', why: object } }
+  const recordType = object['record_type']
+  const kind = kinds.get(recordType)
+  if (kind === undefined) return { ok: false, error: recordTypeError(recordType) }
+
+  const reader = new JsonFieldReader()
+  const sessionId = reader.text(object['session_id'], 'session_id', SESSION_ID_CHARS_MAX)
+  if (sessionId === '') reader.fail('session_id', 'is required')
+  const requestNumber = reader.integer(object['request_num'], 'request_num', -1)
+  const refund = reader.boolean(object['refund'], 'refund')
+  if (refund && kind !== 'event') reader.fail('refund', 'is for an event_request only')
+  const subscriberKey = readSubscriberKey(reader, object)
+  const subscriberValue = readSubscriberValue(reader, object, subscriberKey)
+  const services = readServices(reader, object, { kind, refund }, context.servicesMax)
+  const fields = readFields(reader, object, context.keptFields)
+  const needsSubscriber = opens(kind)
+  if (needsSubscriber && subscriberKey === 'none' && !isIdentified(services, fields, context)) {
+    reader.fail('sid', 'is required, or msisdn or imsi in its place')
+  }
+  const eventTimeMs = reader.eventTimeMs(object['urt'], 'urt', context)
+  const eventTimeGiven = eventTimeMs >= 0
+  const request: ChargeRequest = {
+    kind,
+    origin: context.origin,
+    sessionId,
+    requestNumber,
+    stamp: '',
+    rules: '',
+    subscriberKey,
+    subscriberValue,
+    eventTimeMs: eventTimeGiven ? eventTimeMs : context.nowMs,
+    eventTimeGiven,
+    services,
+    wantBalances: reader.boolean(object['balances'], 'balances'),
+    pretend: reader.boolean(object['pretend'], 'pretend'),
+    refund,
+    fields,
+  }
+  const envelope: JsonEnvelope = {
+    recordType: recordType as string | number,
+    sessionId,
+    requestNumber,
+    isServiceList: isGiven(object['services']),
+    wantsCost: reader.boolean(object['cost'], 'cost'),
+  }
+  return reader.error === null
+    ? { ok: true, request, envelope }
+    : { ok: false, error: reader.error }
+}
+
+function recordTypeError(value: unknown): DecodeError {
+  const why = isGiven(value)
+    ? 'must be start_request, update_request, release_request or event_request'
+    : 'is required'
+  return { field: 'record_type', why }
+}
+
+/**
+ * The request's fields that the configured rules read; null where there are none of them. What is
+ * neither text nor number is no field to them.
+ */
+function readFields(
+  reader: JsonFieldReader,
+  object: JsonObject,
+  names: readonly string[],
+): ChargeRequest['fields'] {
+  if (names.length === 0) return null
+  const fields: Record<string, string> = {}
+  for (const name of names) {
+    const value = fieldAt(object, name)
+    if (typeof value === 'number') {
+      // Its last digits are lost, and with them it may name somebody else.
+      const isExact = !Number.isInteger(value) || Number.isSafeInteger(value)
+      if (!isExact) reader.fail(name, 'is too large for a number: it must be a text')
+      fields[name] = String(value)
+    }
+    if (typeof value !== 'string') continue
+    if (value.length > FIELD_CHARS_MAX) {
+      reader.fail(name, `must have at most ${FIELD_CHARS_MAX} characters`)
+    } else if (isUnusable(value)) reader.fail(name, UNUSABLE)
+    fields[name] = value
+  }
+  return fields
+}
+
+/** Whether the rules of identification can tell the subscriber of a request that names none. */
+function isIdentified(
+  services: readonly ServiceRequest[],
+  fields: ChargeRequest['fields'],
+  { identifies, identifyingFields }: DecodeContext,
+): boolean {
+  if (fields === null || !services.some(({ usaget }) => identifies(usaget))) return false
+  return identifyingFields.some((name) => fields[name] !== undefined)
+}
+
+function readSubscriberKey(reader: JsonFieldReader, object: JsonObject): SubscriberKey {
+  let found: SubscriberKey = isGiven(object['sid']) ? 'sid' : 'none'
+  if (isGiven(object['msisdn'])) found = onlyKey(reader, found, 'msisdn')
+  if (isGiven(object['imsi'])) found = onlyKey(reader, found, 'imsi')
+  return found
+}
+
+function onlyKey(reader: JsonFieldReader, found: SubscriberKey, key: SubscriberKey): SubscriberKey {
+  if (found !== 'none') reader.fail(key, `cannot be given together with ${found}`)
+  return key
+}
+
+function readSubscriberValue(
+  reader: JsonFieldReader,
+  object: JsonObject,
+  key: SubscriberKey,
+): string {
+  if (key === 'none') return ''
+  if (key !== 'sid') return reader.text(object[key], key, SUBSCRIBER_CHARS_MAX)
+  const sid = reader.integer(object['sid'], key, 0)
+  if (sid === 0) reader.fail(key, 'must be positive')
+  return String(sid)
+}

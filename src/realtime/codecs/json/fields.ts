@@ -1,0 +1,92 @@
+import type { DecodeContext, DecodeError } from '../codec.ts'
+import { isUnusable } from './text.ts'
+import { instantMs } from './time.ts'
+
+/** A parsed JSON object, before anything about it is known. */
+export type JsonObject = Record<string, unknown>
+
+export const SUBSCRIBER_CHARS_MAX = 64
+const DIGITS = /^\d{1,16}$/
+
+/**
+ * Checks values of fields and keeps the first problem, so that a decoder is one straight line with
+ * one check at its end. After a problem the values returned are placeholders. `null` counts as
+ * absent. Values are handed over, not looked up here: a look-up that each field shares is slow.
+ */
+export class JsonFieldReader {
+  error: DecodeError | null = null
+  /** Index of the service that is read, for the path in errors; -1 outside the list. */
+  service = -1
+
+  fail(field: string, why: string): void {
+    const path = this.service < 0 ? field : `services.${this.service}.${field}`
+    this.error ??= { field: path, why }
+  }
+
+  /** A whole number from 0 to `max`, as JSON number or as digits; `absent` if there is none. */
+  integer(value: unknown, field: string, absent: number, max = Number.MAX_SAFE_INTEGER): number {
+    if (value === undefined || value === null) return absent
+    const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value
+    if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max) {
+      // Minus zero is none to anybody.
+      return number === 0 ? 0 : number
+    }
+    this.fail(field, max === Number.MAX_SAFE_INTEGER ? NOT_AN_INTEGER : notUpTo(max))
+    return absent
+  }
+
+  /** Text, or a whole number as its text; empty if absent. */
+  text(value: unknown, field: string, charsMax: number): string {
+    if (value === undefined || value === null) return ''
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
+    if (typeof value !== 'string') {
+      this.fail(field, 'must be a text or a whole number')
+    } else if (value.length === 0 || value.length > charsMax) {
+      this.fail(field, `must have 1 to ${charsMax} characters`)
+    } else if (isUnusable(value)) {
+      this.fail(field, UNUSABLE)
+    } else {
+      return value
+    }
+    return ''
+  }
+
+  boolean(value: unknown, field: string): boolean {
+    if (value === undefined || value === null || value === false) return false
+    if (value !== true) this.fail(field, 'must be true or false')
+    return true
+  }
+
+  /** Event time in epoch ms, within the bounds of the context; -1 if absent. */
+  eventTimeMs(value: unknown, field: string, context: DecodeContext): number {
+    if (value === undefined || value === null) return -1
+    const atMs = instantMs(value, context.zone)
+    if (atMs === null) {
+      this.fail(field, 'must be ISO 8601 or unix seconds')
+    } else if (atMs < context.nowMs - context.eventAgeMsMax) {
+      this.fail(field, 'is too far in the past')
+    } else if (atMs > context.nowMs + context.eventFutureMsMax) {
+      this.fail(field, 'is in the future')
+    } else {
+      return atMs
+    }
+    return -1
+  }
+}
+
+/** What is wrong with a text that `isUnusable`. */
+export const UNUSABLE = 'has control characters or half characters'
+
+const NOT_AN_INTEGER = 'must be a whole number from 0 to 2^53 - 1'
+
+function notUpTo(max: number): string {
+  return `must be a whole number from 0 to ${max}`
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}

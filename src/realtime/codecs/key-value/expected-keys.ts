@@ -1,0 +1,186 @@
+import { isForm, type KeyValueSyntax } from '../../../file-types/file-type.ts'
+import type { MessageRecord } from '../message-record.ts'
+import { decodePercent } from './percent.ts'
+import { type PairValue, recordOf, type Shape, shapeOf } from './shape.ts'
+import { KeyValueTree } from './tree.ts'
+
+const CARRIAGE_RETURN = 0x0d
+/** Characters of all keys that are remembered, each with some for its node. */
+const ROOM = 1 << 20
+const NODE_ROOM = 32
+/** Keys that may follow the same keys. */
+const NEXT_MAX = 8
+/** So many unknown messages are learnt, beyond known ones; then one of so many. */
+const LEARNT_MAX = 256
+const LEARNT_OF = 16
+
+/** What is known of messages whose first keys are those on the way here. */
+interface Known {
+  /** The last of these keys as it is written, with the separator behind it. */
+  readonly start: Buffer
+  next: readonly Known[]
+  /** Of messages that end here. */
+  shape: Shape | null
+}
+
+/**
+ * Messages by the sequence of their keys. Whoever sends messages sends the same keys in the same
+ * order again and again; where each of them leads to is found out once. It gives a message only
+ * where nothing is wrong with it: what is wrong with the others is for `KeyValueTree` to say, which
+ * is also what all shapes come from.
+ */
+export class ExpectedKeys {
+  readonly #syntax: KeyValueSyntax
+  readonly #hasEscapes: boolean
+  readonly #plusIsBlank: boolean
+  readonly #isPerLine: boolean
+  readonly #isUsed: boolean
+  #root: Known = unknown()
+  #room = ROOM
+  #unknown = 0
+  /** Pairs of the last message. */
+  #pairs = 0
+
+  constructor(syntax: KeyValueSyntax) {
+    const { pairSeparator, valueSeparator, quoting } = syntax
+    this.#syntax = syntax
+    this.#hasEscapes = quoting === 'percent'
+    this.#plusIsBlank = isForm(syntax)
+    this.#isPerLine = pairSeparator === '\n'
+    // With more characters in them, one could begin in a key and end behind it.
+    this.#isUsed = pairSeparator.length === 1 && valueSeparator.length === 1
+  }
+
+  /**
+   * The message in a text without quotes, all of it ASCII, as `body` has it from its beginning;
+   * null if it has unknown keys or something is wrong.
+   */
+  read(text: string, body: Buffer): MessageRecord | null {
+    const { pairSeparator } = this.#syntax
+    const { length } = text
+    const values = new Array<PairValue>(this.#pairs)
+    let percentAt = this.#hasEscapes ? indexOrEnd(text, '%', 0) : length
+    let plusAt = this.#plusIsBlank ? indexOrEnd(text, '+', 0) : length
+    let pairs = 0
+    let at = 0
+    let known = this.#root
+    while (at < length) {
+      const next = nextOf(known, body, at)
+      if (next === null) {
+        if (!text.startsWith(pairSeparator, at)) return null
+        at += 1
+        continue
+      }
+      known = next
+      const start = at + known.start.length
+      const found = text.indexOf(pairSeparator, start)
+      at = found < 0 ? length : found
+      const end = this.#isPerLine ? lineEnd(text, start, at) : at
+      if (percentAt < start) percentAt = indexOrEnd(text, '%', start)
+      if (plusAt < start) plusAt = indexOrEnd(text, '+', start)
+      if (percentAt < end || plusAt < end) {
+        const value = decodePercent(text, start, end, this.#plusIsBlank)
+        if (typeof value !== 'string') return null
+        values[pairs] = value
+      } else {
+        values[pairs] = start < end ? text.slice(start, end) : null
+      }
+      pairs += 1
+      at += 1
+    }
+    if (known.shape === null) return null
+    this.#pairs = pairs
+    if (this.#unknown > 0) this.#unknown -= 1
+    return recordOf(known.shape, values)
+  }
+
+  /** Remembers the keys of a text without quotes from which a message was read. */
+  learn(text: string): void {
+    if (!this.#isUsed) return
+    this.#unknown += 1
+    if (this.#unknown > LEARNT_MAX && this.#unknown % LEARNT_OF !== 0) return
+    const starts = this.#startsOf(text)
+    if (starts === null) return
+    const room = starts.reduce((sum, { length }) => sum + length + NODE_ROOM, 0)
+    if (room > this.#room) {
+      this.#root = unknown()
+      this.#room = ROOM
+    }
+    if (room > this.#room) return
+    this.#room -= room
+    const shape = this.#shapeOf(starts)
+    let known = this.#root
+    for (const start of starts) known = withNext(known, start)
+    known.shape = shape
+  }
+
+  /** What comes before the values; null if a pair has none. */
+  #startsOf(text: string): string[] | null {
+    const { pairSeparator, valueSeparator } = this.#syntax
+    const starts: string[] = []
+    let at = 0
+    while (at < text.length) {
+      const next = indexOrEnd(text, pairSeparator, at)
+      if (next > at) {
+        const split = indexOrEnd(text, valueSeparator, at)
+        if (split >= next) return null
+        starts.push(text.slice(at, split + 1))
+      }
+      at = next + 1
+    }
+    return starts
+  }
+
+  /** Where each key leads to, as the tree has it. */
+  #shapeOf(starts: readonly string[]): Shape | null {
+    const tree = new KeyValueTree(this.#syntax.repeated)
+    for (const [pair, start] of starts.entries()) {
+      const end = start.length - 1
+      const key = this.#hasEscapes
+        ? decodePercent(start, 0, end, this.#plusIsBlank)
+        : start.slice(0, end)
+      if (typeof key !== 'string' || !tree.put(key, String(pair))) return null
+    }
+    return tree.close() ? shapeOf(tree.message) : null
+  }
+}
+
+function unknown(): Known {
+  return { start: Buffer.alloc(0), next: [], shape: null }
+}
+
+/** What is known with the key that is next in the text; null if it is another one. */
+function nextOf({ next }: Known, body: Buffer, at: number): Known | null {
+  for (let index = 0; index < next.length; index += 1) {
+    const known = next[index] as Known
+    if (isAt(body, at, known.start)) return known
+  }
+  return null
+}
+
+function isAt(body: Buffer, at: number, wanted: Buffer): boolean {
+  const { length } = wanted
+  for (let index = 0; index < length; index += 1) {
+    if (body[at + index] !== wanted[index]) return false
+  }
+  return true
+}
+
+function withNext(known: Known, text: string): Known {
+  const start = Buffer.from(text)
+  const same = known.next.find((next) => next.start.equals(start))
+  if (same !== undefined) return same
+  const next: Known = { start, next: [], shape: null }
+  known.next = [...known.next.slice(1 - NEXT_MAX), next]
+  return next
+}
+
+function indexOrEnd(text: string, wanted: string, from: number): number {
+  const found = text.indexOf(wanted, from)
+  return found < 0 ? text.length : found
+}
+
+/** Where the line ends that ends here, before both characters of its end. */
+function lineEnd(text: string, start: number, end: number): number {
+  return end > start && text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end
+}

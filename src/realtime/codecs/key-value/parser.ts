@@ -1,0 +1,116 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import { isForm, type KeyValueSyntax } from '../../../file-types/file-type.ts'
+import type { DecodeError } from '../codec.ts'
+import type { MessageParser, ParsedMessage } from '../encoder.ts'
+import { Finder } from '../json/finder.ts'
+import { limitProblems, messageLimits } from '../message-limits.ts'
+import { refused } from '../message-record.ts'
+import { ExpectedKeys } from './expected-keys.ts'
+import { decodePercent, type PercentProblem } from './percent.ts'
+import { readQuotedPairs } from './quotes.ts'
+import { KeyValueTree } from './tree.ts'
+
+/**
+ * Parser of `key=value` text (docs/WIRE.md, "Key-value"). A value is a text, and null where it is
+ * empty or has no separator. The time is linear in the length.
+ */
+export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
+  const known = new ExpectedKeys(syntax)
+  function parsedAscii(body: Buffer): ParsedMessage {
+    const text = withoutNewline(body.toString('latin1'))
+    const reader = readerOf(text, syntax)
+    if (reader === readQuotedPairs) return parsedBy(reader, text, syntax)
+    const message = known.read(text, body)
+    if (message !== null) return { ok: true, message, form: null }
+    const parsed = parsedBy(reader, text, syntax)
+    if (parsed.ok) known.learn(text)
+    return parsed
+  }
+  return {
+    parse(body) {
+      if (body.length === 0) return refused('is empty')
+      if (isAscii(body)) return parsedAscii(body)
+      if (!isUtf8(body)) return refused('is not UTF-8')
+      const text = withoutNewline(body.toString('utf8'))
+      if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refused('begins with a byte order mark')
+      return parsedBy(readerOf(text, syntax), text, syntax)
+    },
+  }
+}
+
+const NO_KEY = 'has a pair without a key'
+const BYTE_ORDER_MARK = 0xfeff
+const CARRIAGE_RETURN = 0x0d
+
+function withoutNewline(text: string): string {
+  if (!text.endsWith('\n')) return text
+  return text.slice(0, text.endsWith('\r\n') ? -2 : -1)
+}
+
+function readerOf(text: string, { quoting }: KeyValueSyntax): Reader {
+  return quoting === 'quotes' && text.includes('"') ? readQuotedPairs : readPairs
+}
+
+/** What reads all pairs of a text into the tree, up to the first that is wrong. */
+type Reader = (text: string, syntax: KeyValueSyntax, tree: KeyValueTree) => DecodeError | null
+
+function parsedBy(read: Reader, text: string, syntax: KeyValueSyntax): ParsedMessage {
+  const tree = new KeyValueTree(syntax.repeated)
+  const error = read(text, syntax, tree)
+  if (error !== null) {
+    // A key that is too long may be in its error before it was looked at.
+    if (error.field.length > messageLimits.nameChars) return refused(limitProblems.nameChars)
+    return { ok: false, error, form: null }
+  }
+  if (tree.pairs === 0) return refused('is empty')
+  if (!tree.close()) return { ok: false, error: tree.error!, form: null }
+  return { ok: true, message: tree.message, form: null }
+}
+
+/** Reads all pairs into the tree, up to the first that is wrong. */
+function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): DecodeError | null {
+  const { pairSeparator, valueSeparator } = syntax
+  const isPerLine = pairSeparator === '\n'
+  const decode = decoderOf(text, syntax)
+  let at = 0
+  let split = -1
+  while (at < text.length) {
+    const found = text.indexOf(pairSeparator, at)
+    const next = found < 0 ? text.length : found
+    const hasReturn = isPerLine && next > at && text.charCodeAt(next - 1) === CARRIAGE_RETURN
+    const end = hasReturn ? next - 1 : next
+    if (end > at) {
+      // One that lies in a later pair is not looked for again: time stays linear.
+      if (split < at) split = indexOrEnd(text, valueSeparator, at)
+      const start = split + valueSeparator.length
+      const key = decode(at, start <= end ? split : end)
+      const value = start < end ? decode(start, end) : null
+      if (typeof key !== 'string') return { field: 'body', why: key?.why ?? NO_KEY }
+      if (typeof value === 'object' && value !== null) return { field: key, why: value.why }
+      if (!tree.put(key, value)) return tree.error
+    }
+    at = next + pairSeparator.length
+  }
+  return null
+}
+
+function indexOrEnd(text: string, wanted: string, from: number): number {
+  const found = text.indexOf(wanted, from)
+  return found < 0 ? text.length : found
+}
+
+/** A part of the text as it is meant; null if it is empty. */
+type Decode = (from: number, to: number) => string | null | PercentProblem
+
+function decoderOf(text: string, syntax: KeyValueSyntax): Decode {
+  const plain: Decode = (from, to) => (from < to ? text.slice(from, to) : null)
+  const plusIsBlank = isForm(syntax)
+  const hasPlus = plusIsBlank && text.includes('+')
+  if (syntax.quoting !== 'percent' || !(hasPlus || text.includes('%'))) return plain
+  const percents = new Finder(text, '%')
+  const pluses = new Finder(text, '+')
+  return (from, to) => {
+    const isPlain = percents.from(from) >= to && !(hasPlus && pluses.from(from) < to)
+    return isPlain ? plain(from, to) : decodePercent(text, from, to, plusIsBlank)
+  }
+}

@@ -1,0 +1,146 @@
+import { isUtf8 } from 'node:buffer'
+import { SaxesParser, type SaxesTagPlain } from 'saxes'
+import type { MessageParser } from '../encoder.ts'
+import { limitProblems, messageLimits } from '../message-limits.ts'
+import { emptyRecord, type MessageRecord, refused } from '../message-record.ts'
+
+/**
+ * Parser of XML documents (docs/WIRE.md, "XML"). The root element is the message; an element is a
+ * text, null where it is empty, or a record of its attributes and elements, and a list where it is
+ * repeated. No entities but those of XML itself, and no DOCTYPE.
+ */
+export const xmlParser: MessageParser = {
+  parse(body) {
+    if (body.length === 0) return refused('is empty')
+    if (!isUtf8(body)) return refused('is not UTF-8')
+    const tree = new XmlTree()
+    try {
+      readDocument(body.toString('utf8'), tree)
+    } catch (error) {
+      return refused(error instanceof XmlProblem ? error.why : NOT_XML)
+    }
+    return { ok: true, message: tree.message, form: null }
+  },
+}
+
+const NOT_XML = 'is not XML'
+const ENCODINGS = new Set(['UTF-8', 'US-ASCII', 'ASCII'])
+
+/** Where a record has text beside attributes and elements. */
+const TEXT_NAME = '_text'
+
+/** The only way to stop the parser of the library. Without a stack, which nobody would read. */
+class XmlProblem {
+  readonly why: string
+
+  constructor(why: string) {
+    this.why = why
+  }
+}
+
+function readDocument(text: string, tree: XmlTree): void {
+  const options = { xmlns: false, position: false, defaultXMLVersion: '1.0' } as const
+  const parser = new SaxesParser({ ...options, forceXMLVersion: true })
+  parser.on('error', ({ message }) => {
+    // What follows the colon is of the document, and may be long.
+    const why = message.split(':', 1)[0]?.replace(/\.$/, '')
+    throw new XmlProblem(`${NOT_XML}: ${why}`)
+  })
+  parser.on('doctype', () => {
+    throw new XmlProblem('has a DOCTYPE')
+  })
+  parser.on('xmldecl', ({ encoding }) => {
+    if (encoding === undefined || ENCODINGS.has(encoding.toUpperCase())) return
+    throw new XmlProblem('declares another encoding than UTF-8')
+  })
+  parser.on('opentag', (tag) => tree.open(tag))
+  parser.on('text', (part) => tree.addText(part))
+  parser.on('cdata', (part) => tree.addText(part))
+  parser.on('closetag', () => tree.close())
+  parser.write(text).close()
+}
+
+interface Element {
+  name: string
+  /** Null as long as there is nothing but text. */
+  members: MessageRecord | null
+  text: string
+}
+
+/** The records that elements make, in the order in which they come. */
+class XmlTree {
+  message: MessageRecord = emptyRecord()
+  /** Those that are open, the root first. */
+  readonly #open: Element[] = []
+  #members = 0
+
+  open(tag: SaxesTagPlain): void {
+    if (this.#open.length > messageLimits.depth) throw new XmlProblem(limitProblems.depth)
+    this.#count(tag.name)
+    const element: Element = { name: localName(tag.name), members: null, text: '' }
+    for (const name of Object.keys(tag.attributes)) {
+      this.#count(name)
+      // Those with a prefix are not the message's, but about it: xmlns:x, xsi:type, xml:lang.
+      if (name === 'xmlns' || name.includes(':')) continue
+      add(membersOf(element), name, trimmed(tag.attributes[name] ?? ''))
+    }
+    this.#open.push(element)
+  }
+
+  addText(part: string): void {
+    const element = this.#open.at(-1)
+    if (element !== undefined) element.text += part
+  }
+
+  close(): void {
+    const element = this.#open.pop() as Element
+    const parent = this.#open.at(-1)
+    const text = trimmed(element.text)
+    if (parent === undefined) {
+      this.message = membersOf(element)
+      if (text !== null) add(this.message, TEXT_NAME, text)
+      return
+    }
+    const { members } = element
+    if (members !== null && text !== null) add(members, TEXT_NAME, text)
+    add(membersOf(parent), element.name, members ?? text)
+  }
+
+  #count(name: string): void {
+    this.#members += 1
+    if (this.#members > messageLimits.members) throw new XmlProblem(limitProblems.members)
+    if (name.length > messageLimits.nameChars) throw new XmlProblem(limitProblems.nameChars)
+  }
+}
+
+function membersOf(element: Element): MessageRecord {
+  element.members ??= emptyRecord()
+  return element.members
+}
+
+/** A list where the name is there already; an element is never a list by itself. */
+function add(members: MessageRecord, name: string, value: MessageRecord | string | null): void {
+  const present = members[name]
+  if (present === undefined) members[name] = value
+  else if (Array.isArray(present)) present.push(value)
+  else members[name] = [present, value]
+}
+
+function localName(name: string): string {
+  const colon = name.lastIndexOf(':')
+  return colon < 0 ? name : name.slice(colon + 1)
+}
+
+/** Without white space at its ends; null if nothing is left. */
+function trimmed(text: string): string | null {
+  let start = 0
+  let end = text.length
+  while (start < end && isSpace(text.charCodeAt(start))) start += 1
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end -= 1
+  return start === end ? null : text.slice(start, end)
+}
+
+/** White space of XML, which has less of it than JavaScript. */
+function isSpace(unit: number): boolean {
+  return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09
+}

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { createCatalogFeed } from '../../../src/catalog/feed/feed.ts'
+import { insertEntity, recordingLog, useStore } from '../store.ts'
+
+const store = useStore()
+
+it('tells when the catalogue is another one, but not the first time', async () => {
+  const catalog = await store.open()
+  await insertEntity(catalog, 'rates')
+  const { log } = recordingLog()
+  const feed = createCatalogFeed({ catalog, pollMs: 3_600_000, log, clock: { nowMs: () => 1_000 } })
+  const told: number[] = []
+  feed.onCatalogueChange(() => told.push(feed.current().revision))
+  await feed.start()
+  await insertEntity(catalog, 'subscribers')
+  await feed.pollNow()
+  expect(told).toEqual([])
+  await insertEntity(catalog, 'plans')
+  await feed.pollNow()
+  await feed.pollNow()
+  expect(told).toEqual([2])
+  await feed.stop()
+})

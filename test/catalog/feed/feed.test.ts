@@ -1,0 +1,402 @@
+import { ObjectId } from 'mongodb'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { EntityCollection } from '../../../src/catalog/collections.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import {
+  type CatalogFeed,
+  createCatalogFeed,
+  type FeedOptions,
+} from '../../../src/catalog/feed/feed.ts'
+import type { SubscriberChange } from '../../../src/catalog/feed/subscriber-watch.ts'
+import { bump, LATE_WRITES_MAX } from '../../../src/catalog/revisions/revisions.ts'
+import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { startStoreProxy } from '../../support/store-proxy.ts'
+import { insertEntity, ORDINARY, recordingLog, useStore } from '../store.ts'
+
+const store = useStore()
+const feeds: CatalogFeed[] = []
+
+afterEach(async () => {
+  for (const feed of feeds.splice(0)) await feed.stop()
+})
+
+/** A feed that polls when it is told to, unless a test wants it to do so by itself. */
+function createFeed(catalog: Catalog, pollMs = 3_600_000, more: Partial<FeedOptions> = {}) {
+  const time = { nowMs: 1000 }
+  const { log, records } = recordingLog()
+  const clock = { nowMs: () => time.nowMs }
+  const feed = createCatalogFeed({ catalog, pollMs, log, clock, ...more })
+  const changes: SubscriberChange[] = []
+  feed.onSubscriberChange((change) => changes.push(change))
+  feeds.push(feed)
+  return { feed, time, records, changes }
+}
+
+const CATALOGUE = ['plans', 'services', 'rates', 'taxes', 'prepaidincludes'] as const
+
+const replace = { mode: 'replace', timeZone: 'UTC' } as const
+
+/** Writes as another program would that knows nothing of numbers. */
+async function plant(catalog: Catalog, collection: EntityCollection, rev: number, fields: object) {
+  const document = {
+    ...ORDINARY[collection],
+    from: new Date('2026-01-01'),
+    to: new Date('2100-01-01'),
+    ...fields,
+    _id: new ObjectId(),
+    rev,
+  }
+  await catalog[collection as 'plans'].insertOne(document as never)
+}
+
+describe('catalogue', () => {
+  it('is loaded whole at start', async () => {
+    const catalog = await store.open()
+    for (const collection of CATALOGUE) {
+      await insertEntity(catalog, collection)
+    }
+    const { feed } = createFeed(catalog)
+    expect([feed.loaded(), feed.current().revision]).toEqual([false, 0])
+    expect(await feed.start()).toBe(true)
+    expect(feed.loaded()).toBe(true)
+    const { revision, rates, plans, services, taxes, prepaidIncludes } = feed.current()
+    expect(revision).toBe(1)
+    expect(rates.get('DATA')?.[0]?.usages.get('data')?.base?.tariff.tiers[0]?.price).toBe(10_000)
+    expect(plans.get('GOLD')?.[0]?.connectionType).toBe('prepaid')
+    expect(services.get('TV')?.[0]?.period).toBeNull()
+    expect(taxes.get('VAT')?.[0]?.rate).toBe('0.17')
+    expect(prepaidIncludes.get(1)?.[0]?.kind).toBe('totalCost')
+  })
+
+  it('of an empty store is loaded and empty', async () => {
+    const { feed } = createFeed(await store.open())
+    expect(await feed.start()).toBe(true)
+    expect([feed.loaded(), feed.current().rates.size]).toEqual([true, 0])
+  })
+
+  it('is loaded in pages, with the same result', async () => {
+    const catalog = await store.open()
+    const count = 1203
+    const documents = Array.from({ length: count }, (_, index) => ({
+      ...ORDINARY.plans,
+      _id: new ObjectId(),
+      name: `PLAN_${index}`,
+      from: new Date('2026-01-01'),
+      to: new Date('2100-01-01'),
+      rev: 0,
+    }))
+    await catalog.plans.insertMany(documents as never[])
+    const { feed } = createFeed(catalog)
+    await feed.start()
+    expect(feed.current().plans.size).toBe(count)
+  })
+
+  it('follows every kind of change, and keeps what did not change', async () => {
+    const catalog = await store.open()
+    const data = await insertEntity(catalog, 'rates')
+    await insertEntity(catalog, 'rates', { key: 'SMS' })
+    const { feed } = createFeed(catalog)
+    await feed.start()
+    const before = feed.current()
+
+    await insertEntity(catalog, 'rates', { key: 'CALL' })
+    const to = new Date('2026-06-01')
+    const closed = await writeEntity(catalog, 'rates', { ...data, to }, replace)
+    await feed.pollNow()
+    const after = feed.current()
+    expect(after.revision).toBe(before.revision + 1)
+    expect([...after.rates.keys()].sort()).toEqual(['CALL', 'DATA', 'SMS'])
+    expect(after.rates.get('DATA')?.[0]?.toMs).toBe(+to)
+    expect(after.rates.get('SMS')).toBe(before.rates.get('SMS'))
+    expect(before.rates.has('CALL')).toBe(false)
+
+    await writeEntity(catalog, 'rates', { ...closed, deleted: true }, replace)
+    await feed.pollNow()
+    expect(feed.current().rates.has('DATA')).toBe(false)
+  })
+
+  it.each(CATALOGUE)('follows a change of %s', async (collection) => {
+    const catalog = await store.open()
+    const { feed } = createFeed(catalog)
+    await feed.start()
+    await insertEntity(catalog, collection)
+    await feed.pollNow()
+    const { revision, ...tables } = feed.current()
+    expect(revision).toBe(2)
+    expect(Object.values(tables).map((table) => table.size)).toContain(1)
+  })
+
+  it('tells of the rates that change, before they are found in it', async () => {
+    const catalog = await store.open()
+    const told: string[] = []
+    const onRates: FeedOptions['onRates'] = (changed) => {
+      for (const { key, revisions } of changed) {
+        const isCurrent = feed.current().rates.get(key) === revisions
+        told.push(`${key} ${revisions.length}${isCurrent ? ' too late' : ''}`)
+      }
+    }
+    const { feed } = createFeed(catalog, 3_600_000, { onRates })
+    const data = await insertEntity(catalog, 'rates')
+    await insertEntity(catalog, 'rates', { key: 'SMS' })
+    await insertEntity(catalog, 'plans')
+    await feed.start()
+    expect(told.splice(0).sort()).toEqual(['DATA 1', 'SMS 1'])
+    await insertEntity(catalog, 'rates', { key: 'SMS', from: '2027-01-01' })
+    await writeEntity(catalog, 'rates', { ...data, deleted: true }, replace)
+    await insertEntity(catalog, 'plans', { name: 'SILVER' })
+    await feed.pollNow()
+    expect(told.splice(0).sort()).toEqual(['DATA 0', 'SMS 2'])
+    await insertEntity(catalog, 'plans', { name: 'BRONZE' })
+    await feed.pollNow()
+    expect(told).toEqual([])
+    // An older state of the store: every rate may be another one, and some are gone.
+    await catalog.rates.deleteMany({ from: new Date('2027-01-01') })
+    await catalog.counters.deleteMany({})
+    await feed.pollNow()
+    expect(told.sort()).toEqual(['SMS 1'])
+  })
+
+  it('stays the same object while nothing changes', async () => {
+    const catalog = await store.open()
+    await insertEntity(catalog, 'rates')
+    const { feed } = createFeed(catalog)
+    await feed.start()
+    const before = feed.current()
+    await insertEntity(catalog, 'subscribers')
+    await feed.pollNow()
+    expect(feed.current()).toBe(before)
+  })
+
+  it('reads changes in pages', async () => {
+    const catalog = await store.open()
+    const { feed } = createFeed(catalog)
+    await feed.start()
+    const count = 1203
+    for (let index = 0; index < count; index += 1) {
+      await plant(catalog, 'plans', index + 1, { name: `PLAN_${index}` })
+    }
+    await catalog.counters.updateOne(
+      { _id: 'feed:plans' },
+      { $set: { seq: count } },
+      { upsert: true },
+    )
+    await feed.pollNow()
+    expect(feed.current().plans.size).toBe(count)
+  })
+
+  it('polls by itself', async () => {
+    const catalog = await store.open()
+    const { feed } = createFeed(catalog, 10)
+    await feed.start()
+    await insertEntity(catalog, 'plans')
+    await expect.poll(() => feed.current().plans.has('GOLD')).toBe(true)
+  })
+
+  it('takes a poll that was asked for during another one as a new one', async () => {
+    const catalog = await store.open()
+    let during: (() => Promise<void>) | null = null
+    const { feed } = createFeed({
+      ...catalog,
+      async run(what, operation) {
+        const result = await catalog.run(what, operation)
+        const act = during
+        during = null
+        await act?.()
+        return result
+      },
+    })
+    await feed.start()
+    let hinted: Promise<boolean> | null = null
+    // The numbers are read when something changes and the hint arrives.
+    during = async () => {
+      await insertEntity(catalog, 'plans')
+      hinted = feed.pollNow()
+    }
+    await feed.pollNow()
+    expect(feed.current().plans.size).toBe(0)
+    expect(await hinted).toBe(true)
+    expect(feed.current().plans.has('GOLD')).toBe(true)
+  })
+})
+
+describe('late writers', () => {
+  it('are found although others were faster', async () => {
+    const catalog = await store.open()
+    const { feed } = createFeed(catalog)
+    await feed.start()
+    const early = await bump(catalog, 'plans')
+    await insertEntity(catalog, 'plans', { name: 'FAST' })
+    await feed.pollNow()
+    await plant(catalog, 'plans', early, { name: 'LATE' })
+    await bump(catalog, 'plans')
+    await feed.pollNow()
+    expect([...feed.current().plans.keys()].sort()).toEqual(['FAST', 'LATE'])
+  })
+
+  it('are found up to the limit that writers keep', async () => {
+    const catalog = await store.open()
+    const { feed } = createFeed(catalog)
+    const early = await bump(catalog, 'plans')
+    let number = early
+    while (number < early + LATE_WRITES_MAX - 1) number = await bump(catalog, 'plans')
+    await feed.start()
+    await plant(catalog, 'plans', early, { name: 'LATE' })
+    expect(await bump(catalog, 'plans')).toBe(early + LATE_WRITES_MAX)
+    await feed.pollNow()
+    expect([...feed.current().plans.keys()]).toEqual(['LATE'])
+  })
+
+  it('that were killed before their second number are found a little later', async () => {
+    const catalog = await store.open()
+    const { feed, time } = createFeed(catalog)
+    await feed.start()
+    const rev = await bump(catalog, 'plans')
+    await feed.pollNow()
+    await plant(catalog, 'plans', rev, { name: 'ORPHAN' })
+    await feed.pollNow()
+    expect(feed.current().plans.size).toBe(0)
+    time.nowMs += 5000
+    await feed.pollNow()
+    expect(feed.current().plans.size).toBe(1)
+  })
+})
+
+describe('a document that does not compile', () => {
+  it('is left out, logged by name and counted, and stops nothing', async () => {
+    const catalog = await store.open()
+    await plant(catalog, 'rates', 0, { key: 'BROKEN', rates: { data: { BASE: { rate: [] } } } })
+    await insertEntity(catalog, 'rates')
+    const { feed, records } = createFeed(catalog)
+    await feed.start()
+    await feed.pollNow()
+    expect([...feed.current().rates.keys()]).toEqual(['DATA'])
+    const expected = {
+      collection: 'rates',
+      name: 'BROKEN',
+      path: 'rates.data.BASE.rate',
+      reason: 'must have at least one tier',
+    }
+    expect(feed.skipped()).toMatchObject([expected])
+    expect(records.filter(({ level }) => level === 'error')).toMatchObject([expected])
+  })
+})
+
+describe('outage', () => {
+  it('keeps the last catalogue, logs once, and recovers', async () => {
+    const proxy = await startStoreProxy(store.url())
+    try {
+      const database = `feed_${new ObjectId().toHexString()}`
+      const direct = await store.open(undefined, database)
+      const catalog = await store.open(proxy.url, database)
+      await insertEntity(direct, 'plans')
+      const { feed, records } = createFeed(catalog)
+      await feed.start()
+      const before = feed.current()
+
+      await proxy.cut()
+      expect(await feed.pollNow()).toBe(false)
+      expect(await feed.pollNow()).toBe(false)
+      expect(feed.current()).toBe(before)
+      await insertEntity(direct, 'plans', { name: 'SILVER' })
+      await proxy.restore()
+      await expect.poll(() => feed.pollNow()).toBe(true)
+      expect([...feed.current().plans.keys()].sort()).toEqual(['GOLD', 'SILVER'])
+      expect(records.map(({ level }) => level)).toEqual(['warn', 'info'])
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  it('at the start is told from an empty catalogue', async () => {
+    const proxy = await startStoreProxy(store.url())
+    try {
+      await proxy.cut()
+      const { feed } = createFeed(await store.open(proxy.url))
+      expect(await feed.start()).toBe(false)
+      expect(feed.loaded()).toBe(false)
+      await proxy.restore()
+      await expect.poll(() => feed.pollNow()).toBe(true)
+      expect(feed.loaded()).toBe(true)
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  it('that ends with an older store reads everything again', async () => {
+    const catalog = await store.open()
+    await insertEntity(catalog, 'plans')
+    const { feed, changes } = createFeed(catalog)
+    await insertEntity(catalog, 'subscribers')
+    await feed.start()
+    changes.length = 0
+    await catalog.plans.deleteMany({})
+    await catalog.counters.deleteMany({})
+    await feed.pollNow()
+    expect(feed.current().plans.size).toBe(0)
+    expect(changes).toEqual([{ scope: 'all' }])
+  })
+})
+
+describe('subscribers', () => {
+  it('that change are told once, with their identifiers', async () => {
+    const catalog = await store.open()
+    await insertEntity(catalog, 'subscribers', { sid: 1 })
+    const { feed, changes } = createFeed(catalog)
+    await feed.start()
+    expect(changes).toEqual([{ scope: 'all' }])
+    changes.length = 0
+
+    const stored = await insertEntity(catalog, 'subscribers', { msisdn: '447', imsi: ['1', '2'] })
+    await feed.pollNow()
+    const period = { fromMs: Date.UTC(2026, 0, 1), toMs: expect.any(Number) }
+    const identifiers = { msisdn: '447', imsi: ['1', '2'], others: [] }
+    const change = { scope: 'one', aid: 17, sid: 18, ...period, ...identifiers }
+    // The look back finds the first one too: dropping it once more from a cache does no harm.
+    expect(changes).toContainEqual(change)
+    changes.length = 0
+
+    await insertEntity(catalog, 'subscribers', { type: 'account', sid: undefined })
+    await feed.pollNow()
+    const none = { msisdn: '', imsi: [], others: [] }
+    expect(changes).toEqual([{ scope: 'one', aid: 17, sid: 0, ...period, ...none }])
+    changes.length = 0
+
+    await feed.pollNow()
+    expect(changes).toEqual([])
+    const barred = { ...stored, barred: true }
+    const again = await writeEntity(catalog, 'subscribers', barred, replace)
+    await feed.pollNow()
+    expect(changes).toEqual([change])
+    changes.length = 0
+
+    await writeEntity(catalog, 'subscribers', { ...again, deleted: true }, replace)
+    await feed.pollNow()
+    expect(changes).toEqual([{ ...change, fromMs: 0, toMs: 0 }])
+  })
+
+  it('are told with the further fields that they are found by', async () => {
+    const catalog = await store.open()
+    const more = { identifiers: () => ['phone', 'sim.serial'] }
+    const { feed, changes } = createFeed(catalog, 3_600_000, more)
+    await feed.start()
+    changes.length = 0
+    await insertEntity(catalog, 'subscribers', { phone: ['447', '448'], sim: { serial: 12 } })
+    await feed.pollNow()
+    const others = [
+      { field: 'phone', value: '447' },
+      { field: 'phone', value: '448' },
+      { field: 'sim.serial', value: '12' },
+    ]
+    expect(changes).toMatchObject([{ sid: 18, others }])
+  })
+
+  it('are not told to who no longer listens', async () => {
+    const catalog = await store.open()
+    const { feed } = createFeed(catalog)
+    const heard: SubscriberChange[] = []
+    const end = feed.onSubscriberChange((change) => heard.push(change))
+    end()
+    await feed.start()
+    expect(heard).toEqual([])
+  })
+})

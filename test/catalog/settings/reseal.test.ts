@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startReseal } from '../../../src/admin/reseal.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { readStoredSecrets, resealAll } from '../../../src/catalog/settings/reseal.ts'
+import { createSealer } from '../../../src/catalog/settings/sealing.ts'
+import { sealerOf } from '../../../src/catalog/settings/secret-keys.ts'
+import { readCategory, writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
+import { recordingLog, useStore } from '../store.ts'
+
+const store = useStore()
+const NOW_MS = Date.UTC(2026, 5, 15)
+const by = { nowMs: NOW_MS, by: 'test' }
+const node = { by: 'node', id: '', name: '', address: '' } as const
+const old = createSealer('the old key')
+const DIRECTORY = { type: 'ldap', name: 'corp', url: 'ldaps://ldap.example.net' }
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+async function fill(catalog: Catalog, seal: (text: string) => string): Promise<void> {
+  const made = { roles: ['read'], created_at: '2026-01-01T00:00:00.000Z', created_by: 'x' }
+  const clients = [
+    { name: 'crm', key: seal('k'.repeat(32)), crc: '00000000', ...made },
+    { name: 'hashed', hash: 'a'.repeat(64), ...made },
+  ]
+  await writeStoredConfig(catalog, 'shared_secret', () => clients, by)
+  const auth = { protocols: [{ ...DIRECTORY, bind_password: seal('pw') }, { type: 'saml' }] }
+  await writeStoredConfig(catalog, 'auth', () => auth, by)
+  await catalog.secondfactors.insertOne({
+    _id: 'u1',
+    username: 'ops',
+    secret: seal('S1'),
+    pending: seal('S2'),
+    enrolled_at: null,
+    recovery: [],
+  })
+}
+
+describe('stored secrets', () => {
+  it.each([
+    ['in clear', (text: string) => `plain:${text}`],
+    ['sealed with an older key', (text: string) => old.seal(text)],
+  ])('that are %s are sealed with the present key', async (_, seal) => {
+    const catalog = await store.open()
+    await fill(catalog, seal)
+    const known = () => ({ seals: 'the new key', others: ['the old key'] })
+    const sealer = createSealer({ known, current: () => 'the new key' })
+    const done = await resealAll(catalog, sealer, { nowMs: NOW_MS, actor: node })
+    expect(done).toEqual({ sealed: 4, lost: [] })
+    const states = (await readStoredSecrets(catalog, createSealer('the new key'))).map(
+      ({ kind, name, state }) => [kind, name, state],
+    )
+    expect(states).toEqual([
+      ['client', 'crm', 'sealed'],
+      ['directory', 'corp', 'sealed'],
+      ['second factor', 'ops', 'sealed'],
+      ['second factor', 'ops', 'sealed'],
+    ])
+    const { value } = await readCategory(catalog, 'shared_secret')
+    expect(value).toMatchObject([{ hash: expect.stringMatching(/^[0-9a-f]{64}$/) }, {}])
+    expect(JSON.stringify([value, await catalog.audit.find().toArray()])).not.toMatch(/plain:|kkk/)
+    expect(await resealAll(catalog, sealer, { nowMs: NOW_MS, actor: node })).toEqual({
+      sealed: 0,
+      lost: [],
+    })
+    expect(await catalog.audit.countDocuments({ type: 'reseal' })).toBe(2)
+  })
+
+  it('are sealed at the start of the control plane, by a generated key', async () => {
+    const catalog = await store.open()
+    await fill(catalog, (text) => `plain:${text}`)
+    const dir = mkdtempSync(join(tmpdir(), 'tg-reseal-'))
+    folders.push(dir)
+    const config = { data: { dir }, secrets: { key: '', oldKeys: [] } }
+    const { log, records } = recordingLog()
+    const watch = startReseal({ catalog, config, log, clock: { nowMs: () => NOW_MS } })
+    await expect
+      .poll(async () => (await readStoredSecrets(catalog, sealerOf(config))).map((s) => s.state))
+      .toEqual(['sealed', 'sealed', 'sealed', 'sealed'])
+    await watch.stop()
+    expect(JSON.stringify(records)).toContain('sealed stored secrets')
+  })
+
+  it('of a key that is not known stay as they are, and are named', async () => {
+    const catalog = await store.open()
+    await fill(catalog, (text) => old.seal(text))
+    const before = await readCategory(catalog, 'shared_secret')
+    const sealer = createSealer('the new key')
+    const { lost, sealed } = await resealAll(catalog, sealer, { nowMs: NOW_MS, actor: node })
+    expect([sealed, lost.map(({ name }) => name)]).toEqual([0, ['crm', 'corp', 'ops', 'ops']])
+    expect(await readCategory(catalog, 'shared_secret')).toEqual(before)
+  })
+})

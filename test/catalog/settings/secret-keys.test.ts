@@ -1,0 +1,77 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { keyFileIn, keyRingOf, sealerOf } from '../../../src/catalog/settings/secret-keys.ts'
+
+let dir: string
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'tg-keys-'))
+})
+afterEach(() => rmSync(dir, { recursive: true }))
+
+const settings = (key = '', oldKeys: string[] = [], folder = dir) => ({
+  data: { dir: folder },
+  secrets: { key, oldKeys },
+})
+
+describe('without secrets.key', () => {
+  it('a key is generated when it is first needed, for its owner alone', () => {
+    const folder = join(dir, 'data')
+    const sealer = sealerOf(settings('', [], folder))
+    expect([sealer.open('v2:01234567:abc'), existsSync(folder)]).toEqual([null, false])
+    const sealed = sealer.seal('secret')
+    const path = keyFileIn(folder)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(readFileSync(path, 'utf8')).toMatch(/^[\w-]{43}\n$/)
+    expect(readdirSync(folder)).toEqual(['secrets.key'])
+    const elsewhere = sealerOf(settings('', [], folder))
+    expect([elsewhere.open(sealed), elsewhere.isCurrent(sealed)]).toEqual(['secret', true])
+    expect(sealer.open(elsewhere.seal('other'))).toBe('other')
+  })
+
+  it('a key that another process generates later is read then', () => {
+    const follower = sealerOf(settings())
+    expect(follower.open('v2:01234567:abc')).toBeNull()
+    expect(follower.open(sealerOf(settings()).seal('secret'))).toBe('secret')
+  })
+
+  it('an unusable file is told, and never replaced', () => {
+    writeFileSync(keyFileIn(dir), 'short')
+    const sealer = sealerOf(settings())
+    expect(() => sealer.seal('x')).toThrow(/secrets\.key: is no key of stored secrets/)
+    expect(sealer.open('v2:01234567:abc')).toBeNull()
+    expect(readFileSync(keyFileIn(dir), 'utf8')).toBe('short')
+  })
+
+  it.runIf(process.getuid?.() !== 0)('a folder that cannot be written is told', () => {
+    chmodSync(dir, 0o500)
+    expect(() => sealerOf(settings()).seal('x')).toThrow('(EACCES): set secrets.key')
+    chmodSync(dir, 0o700)
+  })
+})
+
+describe('with secrets.key', () => {
+  it('that seals; older keys and the generated one open', () => {
+    const generated = sealerOf(settings()).seal('a')
+    const old = sealerOf(settings('old')).seal('b')
+    const sealer = sealerOf(settings('new', ['older', 'old']))
+    expect([generated, old].map((each) => sealer.open(each))).toEqual(['a', 'b'])
+    expect(sealer.isCurrent(old)).toBe(false)
+    expect(keyRingOf(settings('new')).current()).toBe('new')
+  })
+
+  it('no key is generated', () => {
+    sealerOf(settings('new')).seal('a')
+    expect(readdirSync(dir)).toEqual([])
+  })
+})

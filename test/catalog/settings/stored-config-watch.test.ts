@@ -1,0 +1,134 @@
+import { ObjectId } from 'mongodb'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import {
+  type StoredConfig,
+  writeStoredConfig,
+} from '../../../src/catalog/settings/stored-config.ts'
+import {
+  type StoredConfigWatch,
+  watchStoredConfig,
+} from '../../../src/catalog/settings/stored-config-watch.ts'
+import { startStoreProxy } from '../../support/store-proxy.ts'
+import { recordingLog, useStore } from '../store.ts'
+
+const store = useStore()
+const watches: StoredConfigWatch[] = []
+
+afterEach(async () => {
+  for (const watch of watches.splice(0)) await watch.stop()
+})
+
+/** A watch that polls when it is told to, unless a test wants it to do so by itself. */
+function watchOf(catalog: Catalog, pollMs = 3_600_000) {
+  const { log, records } = recordingLog()
+  const told: StoredConfig[] = []
+  const watch = watchStoredConfig({ catalog, pollMs, log }, (config) => told.push(config))
+  watches.push(watch)
+  return { watch, told, records }
+}
+
+function write(catalog: Catalog, value: unknown) {
+  return writeStoredConfig(catalog, 'peers', () => value, { nowMs: 0, by: 'test' })
+}
+
+describe('a watch of the stored configuration', () => {
+  it('tells of it when it is first read, and when it changes', async () => {
+    const catalog = await store.open()
+    const { watch, told } = watchOf(catalog)
+    expect(watch.loaded()).toBe(false)
+    expect(await watch.start()).toBe(true)
+    expect(watch.loaded()).toBe(true)
+    expect(told).toEqual([{ file_types: [], peers: [], taxation: {} }])
+    await watch.pollNow()
+    expect(told).toHaveLength(1)
+    await write(catalog, ['a'])
+    await watch.pollNow()
+    await watch.pollNow()
+    expect(told.slice(1)).toEqual([{ file_types: [], peers: ['a'], taxation: {} }])
+  })
+
+  it('reads no values where nothing has changed', async () => {
+    const catalog = await store.open()
+    const done: string[] = []
+    const counted: Catalog = {
+      ...catalog,
+      run(what, operation) {
+        done.push(what)
+        return catalog.run(what, operation)
+      },
+    }
+    const { watch } = watchOf(counted)
+    await watch.start()
+    done.length = 0
+    await watch.pollNow()
+    expect(done).toEqual(['read the revision of the stored configuration'])
+  })
+
+  it('finds what a writer has left who died before anybody was told', async () => {
+    const catalog = await store.open()
+    const { watch, told } = watchOf(catalog)
+    await write(catalog, [])
+    await watch.start()
+    await catalog.config.updateOne({ _id: 'peers' }, { $set: { rev: 99, value: ['a'] } })
+    await watch.pollNow()
+    expect(told.at(-1)?.peers).toEqual(['a'])
+  })
+
+  it('takes an older state of the store as a change', async () => {
+    const catalog = await store.open()
+    await write(catalog, ['a'])
+    const { watch, told } = watchOf(catalog)
+    await watch.start()
+    await catalog.config.deleteMany({})
+    await watch.pollNow()
+    expect(told.map(({ peers }) => peers)).toEqual([['a'], []])
+  })
+
+  it('polls by itself', async () => {
+    const catalog = await store.open()
+    const { watch, told } = watchOf(catalog, 10)
+    await watch.start()
+    await write(catalog, ['a'])
+    await expect.poll(() => told.at(-1)?.peers).toEqual(['a'])
+  })
+})
+
+describe('an outage', () => {
+  it('keeps what is known, is logged once, and what changed meanwhile is found', async () => {
+    const proxy = await startStoreProxy(store.url())
+    try {
+      const database = `config_${new ObjectId().toHexString()}`
+      const direct = await store.open(undefined, database)
+      await write(direct, ['a'])
+      const { watch, told, records } = watchOf(await store.open(proxy.url, database))
+      await watch.start()
+      await proxy.cut()
+      expect(await watch.pollNow()).toBe(false)
+      expect(await watch.pollNow()).toBe(false)
+      expect(watch.loaded()).toBe(true)
+      await write(direct, ['b'])
+      await proxy.restore()
+      await expect.poll(() => watch.pollNow()).toBe(true)
+      expect(told.map(({ peers }) => peers)).toEqual([['a'], ['b']])
+      expect(records.map(({ level }) => level)).toEqual(['warn', 'info'])
+    } finally {
+      await proxy.close()
+    }
+  })
+
+  it('at the start is told from a configuration in which nothing is', async () => {
+    const proxy = await startStoreProxy(store.url())
+    try {
+      await proxy.cut()
+      const { watch, told } = watchOf(await store.open(proxy.url))
+      expect(await watch.start()).toBe(false)
+      expect([watch.loaded(), told]).toEqual([false, []])
+      await proxy.restore()
+      await expect.poll(() => watch.pollNow()).toBe(true)
+      expect([watch.loaded(), told.length]).toEqual([true, 1])
+    } finally {
+      await proxy.close()
+    }
+  })
+})

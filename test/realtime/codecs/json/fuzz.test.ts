@@ -1,0 +1,85 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
+import type { DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
+import { jsonCodec } from '../settings.ts'
+
+const nowMs = Date.UTC(2026, 10, 21, 10)
+const context: DecodeContext = {
+  origin: 'test',
+  nowMs,
+  servicesMax: 3,
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 300_000,
+  zone: 'UTC',
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
+}
+
+const decodeBytes = (body: Buffer) => jsonCodec.decode(body, context)
+
+describe('whatever comes in', () => {
+  const isDecoded = (body: Buffer) => {
+    const decoded = decodeBytes(body)
+    if (decoded.ok) jsonCodec.encode(decoded.envelope, plainOutcome('granted'))
+    else JSON.parse(jsonCodec.encodeError(decoded.error))
+  }
+
+  it('bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => isDecoded(Buffer.from(bytes))),
+    )
+  })
+
+  it('any JSON', () => {
+    fc.assert(fc.property(fc.json(), (text) => isDecoded(Buffer.from(text))))
+  })
+
+  it('any values in the fields: refused, or within their bounds', () => {
+    const value = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom('data', '5', 5, -1, 2 ** 53, nowMs / 1000, true),
+    )
+    const service = fc.record(
+      {
+        usaget: value,
+        usagev: value,
+        used_usagev: value,
+        rating_group: value,
+        called_number: value,
+      },
+      { requiredKeys: [] },
+    )
+    const message = fc.record(
+      {
+        record_type: fc.constantFrom('start_request', 'update_request', 'release_request', 'x'),
+        session_id: fc.oneof(fc.string(), value),
+        request_num: value,
+        sid: value,
+        msisdn: value,
+        usaget: value,
+        usagev: value,
+        urt: value,
+        services: fc.oneof(fc.array(service, { maxLength: 4 }), value),
+        balances: value,
+      },
+      { requiredKeys: ['record_type', 'session_id'] },
+    )
+    fc.assert(
+      fc.property(message, (fields) => {
+        const body = Buffer.from(JSON.stringify(fields))
+        isDecoded(body)
+        const decoded = decodeBytes(body)
+        if (!decoded.ok) return
+        for (const { requested, used, ratingGroup } of decoded.request.services) {
+          expect(Number.isSafeInteger(used) && used >= 0).toBe(true)
+          expect(Number.isSafeInteger(requested) && requested >= -1).toBe(true)
+          expect(ratingGroup >= -1 && ratingGroup < 2 ** 32).toBe(true)
+        }
+        expect(decoded.request.sessionId).not.toBe('')
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

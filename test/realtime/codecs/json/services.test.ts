@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import type { DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
+import { jsonCodec } from '../settings.ts'
+
+const context: DecodeContext = {
+  origin: 'test',
+  nowMs: Date.UTC(2026, 10, 21, 10),
+  servicesMax: 3,
+  zone: 'UTC',
+  eventAgeMsMax: 90 * 86_400_000,
+  eventFutureMsMax: 300_000,
+  keptFields: [],
+  identifyingFields: [],
+  identifies: () => false,
+}
+const update = { record_type: 'update_request', session_id: 's' }
+const data = { usaget: 'data', rating_group: 1 }
+
+/** The names of the services, or the field that the message is refused for. */
+function namesOf(message: object): unknown {
+  const decoded = jsonCodec.decode(Buffer.from(JSON.stringify({ ...update, ...message })), context)
+  if (!decoded.ok) return decoded.error.field
+  return decoded.request?.services.map((one) => one.serviceIdentifier)
+}
+
+describe('service identifiers', () => {
+  it('tell services of one rating group apart, in whatever order they are', () => {
+    const identified = [{ service_identifier: 7 }, { service_identifier: [9, 8, 9] }]
+    const services = [data, ...identified.map((more) => ({ ...data, ...more }))]
+    expect(namesOf({ services })).toEqual(['', '7', '8,9'])
+    const twice = [{ ...data, service_identifier: [8, 9] }, services[2]]
+    expect(namesOf({ services: twice })).toBe('services.1.usaget')
+    expect(namesOf({ usaget: 'data', service_identifier: 7 })).toEqual(['7'])
+  })
+
+  it.each(['x', -1, 2 ** 32, [2 ** 32], Array.from({ length: 17 }, (_, at) => at)])(
+    'cannot be %j',
+    (service_identifier) => {
+      const services = [{ ...data, service_identifier }]
+      expect(namesOf({ services })).toBe('services.0.service_identifier')
+    },
+  )
+})

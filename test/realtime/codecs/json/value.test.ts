@@ -1,0 +1,30 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { type AnswerValue, NumberText } from '../../../../src/file-types/file-type.ts'
+import { answerValueOf } from '../../../../src/file-types/message-values.ts'
+import { encodeValue } from '../../../../src/realtime/codecs/json/value.ts'
+
+it('writes a value as JSON.stringify does', () => {
+  fc.assert(
+    fc.property(fc.json({ noUnicodeString: false }), (text) => {
+      const value = JSON.parse(text) as AnswerValue | null
+      const answered = answerValueOf(value)
+      if (answered === undefined) expect(value).toBeNull()
+      else expect(encodeValue(answered)).toBe(JSON.stringify(answered))
+    }),
+  )
+})
+
+it('keeps all of what a message says, but for null', () => {
+  const text = '{"__proto__":[1,"\\u0000",{"toString":false}],"a":-0.5,"n":null,"l":[null,2]}'
+  expect(encodeValue(answerValueOf(JSON.parse(text)) ?? '')).toBe(
+    '{"__proto__":[1,"\\u0000",{"toString":false}],"a":-0.5,"l":[2]}',
+  )
+})
+
+it('writes numbers by their digits, wherever they are', () => {
+  const exact = new NumberText('9007199254740993.000001')
+  expect(encodeValue({ a: [exact, 1], b: exact })).toBe(
+    '{"a":[9007199254740993.000001,1],"b":9007199254740993.000001}',
+  )
+})
