@@ -15,7 +15,7 @@ import { UNLIMITED } from '../src/domain/tariff.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
 import type { AccountCommit, SessionCommit } from '../src/ledger/commit-layout.ts'
 import { sessionKeyOf } from '../src/ledger/keys.ts'
-import { homeText, type Ledger } from '../src/ledger/ledger.ts'
+import { formatLocation, type Ledger } from '../src/ledger/ledger.ts'
 
 export const MIB = 1024 * 1024
 /** Micros for a MiB, as the demo catalogue has it. */
@@ -103,7 +103,7 @@ function accountOf(
   { owner, sessions }: ReturnType<typeof patternOf>,
   nowMs: number,
 ): AccountCommit {
-  const home = homeText({ aid, sid: aid })
+  const location = formatLocation({ aid, sid: aid })
   const opened = sessions.map((session, index): SessionCommit => {
     const sessionId = sessionIdOf(from + index)
     const sessionKey = sessionKeyOf(session.origin, sessionId)
@@ -114,13 +114,18 @@ function accountOf(
     owners: [{ state: { ...owner, aid, sid: aid, version: 1 }, fence: -1, sessions: opened }],
     shared: { expectedVersion: -1, state: null },
     // Late reports find their way to the first account; they are not tried on the others.
-    claims:
+    registrations:
       from > 0
         ? []
-        : opened.map(({ sessionKey }) => ({ sessionKey, home, expected: '', ttlMs: 3_600_000 })),
+        : opened.map(({ sessionKey }) => ({
+            sessionKey,
+            location,
+            expected: '',
+            ttlMs: 3_600_000,
+          })),
     operation: { id: 'first credit', result: creditLine(aid, nowMs) },
     lines: [],
-    wantsTurn: false,
+    setsBackoffHint: false,
   }
 }
 
@@ -149,7 +154,7 @@ function openOne(
     taxes: [],
     rounding: null,
     hasGroups: false,
-    payers: [],
+    fundingSources: [],
     isPrepaid: true,
     endMs,
   }

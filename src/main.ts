@@ -23,7 +23,7 @@ async function realtime(context: RoleContext): Promise<RunningRole> {
   const { startListeners } = await import('./realtime/listeners.ts')
   const running = await startListeners({
     ...context,
-    ...(await chargingOf(context.config, context.log)),
+    ...(await chargingSetup(context.config, context.log)),
     loopFile: new URL('./loop-thread.js', import.meta.url),
     onFailure: (error) => context.fail(error, 'an event loop has failed'),
   })
@@ -41,11 +41,11 @@ async function realtime(context: RoleContext): Promise<RunningRole> {
 /** What the thread of a further event loop of charging does. */
 export async function eventLoop(): Promise<void> {
   const { runLoop } = await import('./realtime/loop-thread.ts')
-  runLoop(chargingOf)
+  runLoop(chargingSetup)
 }
 
 /** What each event loop makes for itself of the configuration. */
-async function chargingOf(config: Config, log: Logger): Promise<Wiring> {
+async function chargingSetup(config: Config, log: Logger): Promise<Wiring> {
   const { compileRules } = await import('./rating/rules.ts')
   // Also the threads compile them: here, so that rules which cannot be used stop the start.
   const { keptFields, identification } = compileRules(config.rating)

@@ -122,9 +122,9 @@ export function commitOf(aid: number, nowMs: number): AccountCommit {
     aid,
     owners: [{ state: { ...two.owner, version: 1 }, fence: -1, sessions: [written] }],
     shared: { expectedVersion: 0, state: null },
-    claims: [],
+    registrations: [],
     operation: null,
     lines: [],
-    wantsTurn: false,
+    setsBackoffHint: false,
   }
 }

@@ -2,12 +2,12 @@
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import { bucketOrder, emptyOwner, paysFor } from '../../src/domain/bucket.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
-import { packResult, packTask, unpackResult, unpackTask } from '../../src/domain/hand-over.ts'
 import { emptyService } from '../../src/domain/segment.ts'
 import type { SegmentStart } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
 import { UNLIMITED } from '../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
+import { packResult, packTask, unpackResult, unpackTask } from '../../src/domain/worker-protocol.ts'
 import { layOut } from '../../src/ledger/commit-layout.ts'
 import { createKeys } from '../../src/ledger/keys.ts'
 import { CONTEXT, PLAIN } from '../dialects.ts'
@@ -143,7 +143,7 @@ function settling(): () => void {
     taxes: [],
     rounding: null,
     hasGroups: false,
-    payers: [],
+    fundingSources: [],
     isPrepaid: true,
     endMs: FOREVER_MS,
   }

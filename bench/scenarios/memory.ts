@@ -95,10 +95,10 @@ function commitOf(pattern: OwnerState, index: number, nowMs: number): AccountCom
     aid,
     owners: [{ state: { ...pattern, aid, sid, version: 1 }, fence: -1, sessions: [] }],
     shared: { expectedVersion: -1, state: null },
-    claims: [],
+    registrations: [],
     operation: { id: 'first credit', result: lineOf(aid, sid, nowMs) },
     lines: [],
-    wantsTurn: false,
+    setsBackoffHint: false,
   }
 }
 

@@ -35,18 +35,18 @@ export interface ApiPages {
   readonly fields: EntityApi['fields']
   readonly access: RouteAccess
   /** Whether the caller may see what this installation has configured. */
-  isKnown(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
+  isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
 }
 
 const NOTHING_STORED = Object.fromEntries(
   FIELD_CATEGORIES.map((category) => [category, {}]),
 ) as FieldSettings
 
-function addPages(server: FastifyInstance, { fields, access, isKnown }: ApiPages): void {
+function addPages(server: FastifyInstance, { fields, access, isAuthenticated }: ApiPages): void {
   const config = { access }
   const document = async (request: FastifyRequest, reply: FastifyReply) => {
     const byCollection = new Map<string, readonly FieldDefinition[]>()
-    const isShown = await isKnown(request, reply)
+    const isShown = await isAuthenticated(request, reply)
     for (const definition of DEFINITIONS.values()) {
       const shown = isShown ? await fields.of(definition) : fieldsOf(definition, NOTHING_STORED)
       byCollection.set(definition.name, shown)

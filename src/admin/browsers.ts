@@ -24,7 +24,7 @@ const FORMS_OF_OTHERS = { method: 'POST', url: '/auth/saml/:name/acs' } as const
  * Without a list of its own names that is any name, while it listens on loopback. 503 for pages of
  * other sites as long as nobody can tell which are listed.
  */
-export function refuseOtherSites(
+export function refuseCrossSite(
   server: FastifyInstance,
   admin: Pick<Config['admin'], 'host' | 'openTo' | 'hostNames'>,
   listed: ListedOrigins,

@@ -1,8 +1,8 @@
 /** Answers to what never becomes a request: no HTTP, too large a head, too slow. */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { followDueAnswers } from '../runtime/due-answers.ts'
 import { lingerAndClose } from '../runtime/lingering.ts'
+import { trackPendingAnswers } from '../runtime/pending-answers.ts'
 import { headerLines } from './headers.ts'
 
 /** Of the head: the first line and all headers. */
@@ -50,7 +50,7 @@ export function clientErrors(isSecure: boolean): {
       lingerAndClose(socket)
     },
     follow(server) {
-      isAnswerable = followDueAnswers(server)
+      isAnswerable = trackPendingAnswers(server)
     },
   }
 }

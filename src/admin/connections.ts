@@ -47,12 +47,12 @@ interface Socket extends Duplex {
 }
 
 /** Before hooks are added that cost anything. */
-export function shareConnections(
+export function limitConnections(
   server: FastifyInstance,
   settings: ConnectionSettings,
   log: Pick<Logger, 'warn'>,
 ): void {
-  const shares = new Shares(settings, log)
+  const shares = new ConnectionLimiter(settings, log)
   server.server.on('connection', (socket: Socket) => shares.add(socket))
   server.addHook('onRequest', async (request, reply) => {
     const reserved = shares.reserved(request)
@@ -72,15 +72,15 @@ export function shareConnections(
   })
 }
 
-class Shares {
+class ConnectionLimiter {
   readonly #settings: ConnectionSettings
   readonly #log: Pick<Logger, 'warn'>
-  #inAll = 0
-  readonly #ofNetworks = new Map<string, number>()
+  #total = 0
+  readonly #byNetwork = new Map<string, number>()
   /** By the other end: above TLS the socket is another object. In the order of their beginning. */
   readonly #reserve = new Map<string, Reserved>()
   /** Which limits were told of, until there is room again. */
-  readonly #told = new Set<Limit>()
+  readonly #reported = new Set<Limit>()
 
   constructor(settings: ConnectionSettings, log: Pick<Logger, 'warn'>) {
     this.#settings = settings
@@ -94,15 +94,15 @@ class Shares {
     const networks = networksOf(address)
     const limit = this.#limitReached(address, networks)
     if (limit !== null) {
-      this.#tell(limit, address)
+      this.#report(limit, address)
       this.#addReserved(socket, address, limit)
       return
     }
-    this.#told.clear()
-    this.#inAll += 1
+    this.#reported.clear()
+    this.#total += 1
     for (const { name } of networks) this.#count(name, 1)
     socket.once('close', () => {
-      this.#inAll -= 1
+      this.#total -= 1
       for (const { name } of networks) this.#count(name, -1)
     })
   }
@@ -114,16 +114,16 @@ class Shares {
   #limitReached(address: string, networks: ReturnType<typeof networksOf>): Limit | null {
     const { connectionsMax, connectionsPerAddressMax, isTrustedProxy } = this.#settings
     const isFull = networks.some(({ name, times }) => {
-      return (this.#ofNetworks.get(name) ?? 0) >= times * connectionsPerAddressMax
+      return (this.#byNetwork.get(name) ?? 0) >= times * connectionsPerAddressMax
     })
     if (isFull && !isTrustedProxy(address)) return 'address'
-    return this.#inAll >= connectionsMax ? 'all' : null
+    return this.#total >= connectionsMax ? 'all' : null
   }
 
   #count(name: string, change: 1 | -1): void {
-    const count = (this.#ofNetworks.get(name) ?? 0) + change
-    if (count === 0) this.#ofNetworks.delete(name)
-    else this.#ofNetworks.set(name, count)
+    const count = (this.#byNetwork.get(name) ?? 0) + change
+    if (count === 0) this.#byNetwork.delete(name)
+    else this.#byNetwork.set(name, count)
   }
 
   #addReserved(socket: Socket, address: string, limit: Limit): void {
@@ -166,9 +166,9 @@ class Shares {
     return true
   }
 
-  #tell(limit: Limit, address: string): void {
-    if (this.#told.has(limit)) return
-    this.#told.add(limit)
+  #report(limit: Limit, address: string): void {
+    if (this.#reported.has(limit)) return
+    this.#reported.add(limit)
     const { connectionsMax, connectionsPerAddressMax } = this.#settings
     if (limit === 'all') {
       this.#log.warn({ connectionsMax }, 'too many connections to the control plane')

@@ -11,7 +11,7 @@ export function listedOrigins(settings: CurrentSettings): ListedOrigins {
   let known: readonly string[] | null = null
   let origins: ReadonlySet<string> = new Set()
   return async () => {
-    const { cors } = await settings.of(SECURITY)
+    const { cors } = await settings.get(SECURITY)
     if (cors.origins === known) return origins
     known = cors.origins
     origins = new Set(known.map(originOf).filter((origin) => origin !== null))

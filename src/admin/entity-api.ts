@@ -1,7 +1,7 @@
 /** The entity API of a process: its stores, rules and repairs, in one piece. */
 
 import type { Catalog } from '../catalog/connection.ts'
-import { type ChangeStores, repairChains } from '../catalog/revisions/change.ts'
+import { type ChangeStores, recoverAbandoned } from '../catalog/revisions/entity-changes.ts'
 import type { Config } from '../config/schema.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -14,8 +14,8 @@ import { billActions } from './entities/records/bills.ts'
 import { lineActions } from './entities/records/lines.ts'
 import type { EntityStores } from './entities/requests/entity-request.ts'
 import { createRules } from './entities/rules/rules.ts'
+import { type FollowUp, runFollowUp } from './follow-ups.ts'
 import { profileFenceOf } from './profile-fence.ts'
-import { followSequel, type Sequel } from './sequels.ts'
 
 export interface EntityApiOptions {
   catalog: Catalog
@@ -31,7 +31,7 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
   return {
     stores,
     fields: createCurrentFields(catalog, clock, config),
-    own: {
+    recordActions: {
       balances: balanceActions(stores),
       lines: lineActions(stores),
       bills: billActions(stores),
@@ -50,9 +50,9 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     rules: createRules({ defaultTax: config.rating.defaultTax }),
     fence: profileFenceOf(ledger, clock),
     planTransfer: async (move) => {
-      return { kind: 'transfer', plan: await planTransfer(ledger, move) } satisfies Sequel
+      return { kind: 'transfer', plan: await planTransfer(ledger, move) } satisfies FollowUp
     },
-    follow: (sequel) => followSequel(options, sequel as Sequel, log),
+    runFollowUp: (sequel) => runFollowUp(options, sequel as FollowUp, log),
   }
 }
 
@@ -76,7 +76,7 @@ export function startRepairs(stores: ChangeStores, log: Pick<Logger, 'info' | 'w
   let timer: NodeJS.Timeout | undefined
   const round = async (): Promise<void> => {
     try {
-      const repaired = await repairChains(stores)
+      const repaired = await recoverAbandoned(stores)
       hasRun = true
       if (repaired > 0) log.info({ repaired }, 'finished changes that others had begun')
     } catch (error) {

@@ -28,19 +28,19 @@ export function readForwarded(
       for (const name of Object.keys(headers)) if (name.startsWith(PREFIX)) delete headers[name]
       return
     }
-    keep(headers, 'x-forwarded-for', addressesIn)
-    keep(headers, 'x-forwarded-proto', (text) => {
+    sanitize(headers, 'x-forwarded-for', addressesIn)
+    sanitize(headers, 'x-forwarded-proto', (text) => {
       const scheme = lastOf(text).toLowerCase()
       return SCHEMES.has(scheme) ? scheme : null
     })
-    keep(headers, 'x-forwarded-host', (text) => {
+    sanitize(headers, 'x-forwarded-host', (text) => {
       const host = lastOf(text)
       return host !== '' && isHostHeader(host) ? host : null
     })
   })
 }
 
-function keep(
+function sanitize(
   headers: IncomingHttpHeaders,
   name: string,
   usable: (text: string) => string | null,

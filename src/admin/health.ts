@@ -73,7 +73,7 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
 
 type CatalogueCheck = 'ok' | 'incomplete' | 'unknown'
 
-interface SkippedNow {
+interface SkippedEntities {
   /** How many each charging node leaves out. */
   counts: readonly number[]
   /** The first ones, each as often as there are nodes that tell. */
@@ -81,7 +81,7 @@ interface SkippedNow {
 }
 
 /** As charging nodes published it within the last seconds. */
-async function readSkipped(redis: RedisConnection): Promise<SkippedNow> {
+async function readSkipped(redis: RedisConnection): Promise<SkippedEntities> {
   const counts: number[] = []
   const entities: Record<string, string | number>[] = []
   for (const { node, role, metrics } of await readSnapshots(redis)) {
@@ -94,7 +94,7 @@ async function readSkipped(redis: RedisConnection): Promise<SkippedNow> {
   return { counts, entities }
 }
 
-function stateOf({ counts }: SkippedNow): CatalogueCheck {
+function stateOf({ counts }: SkippedEntities): CatalogueCheck {
   if (counts.length === 0) return 'unknown'
   return counts.some((count) => count > 0) ? 'incomplete' : 'ok'
 }

@@ -13,7 +13,7 @@ export class AdminListenError extends Error {
   override name = 'AdminListenError'
 }
 
-type Place = Pick<Config['admin'], 'host' | 'port'>
+type ListenAddress = Pick<Config['admin'], 'host' | 'port'>
 
 export interface ListeningRule {
   readonly config: Pick<Config, 'admin'>
@@ -83,7 +83,7 @@ export function readAdminTls(
 }
 
 /** Listens, and gives the port that was taken. Throws `AdminListenError`. */
-export async function listen(server: FastifyInstance, place: Place): Promise<number> {
+export async function listen(server: FastifyInstance, place: ListenAddress): Promise<number> {
   const { host, port } = place
   try {
     await server.listen({ host, port })
@@ -95,6 +95,6 @@ export async function listen(server: FastifyInstance, place: Place): Promise<num
   return typeof bound === 'object' && bound !== null ? bound.port : port
 }
 
-function addressOf({ host, port }: Place): string {
+function addressOf({ host, port }: ListenAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -47,10 +47,14 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   addHealth(server, { ...health, access: accessTo('health'), catalogueAccess })
   addMetrics(server, { redis, metrics, log, access: accessTo('metrics') })
   const { fields } = entityApi
-  addApiPages(server, { fields, access: accessTo('docs'), isKnown: auth.isKnown }, log)
+  addApiPages(
+    server,
+    { fields, access: accessTo('docs'), isAuthenticated: auth.isAuthenticated },
+    log,
+  )
   auth.addRoutes(server)
   const categories = createCategories(config)
-  const admit = auth.gate.admit
+  const admit = auth.guard.admit
   addSettingsRoutes(server, { catalog, audit, clock, categories, admit, log })
   addEntityApi(
     server,

@@ -9,7 +9,7 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { limitBodyTimes, stalledMsMax } from './body-times.ts'
 import { clientErrors, errorBody, HEAD_BYTES_MAX } from './client-errors.ts'
-import { shareConnections } from './connections.ts'
+import { limitConnections } from './connections.ts'
 import { apiErrorOf, errorHandler } from './entities/answer.ts'
 import { readForwarded, trustedProxyCheck } from './forwarded.ts'
 import { AdminResponse } from './headers.ts'
@@ -74,8 +74,8 @@ export function createServer(
   tls?.follow(server.server as unknown as TlsServer)
   lingerAfterAnswers(server.server)
   refusals.follow(server.server)
-  refuseDoubtful(server)
-  shareConnections(server, { ...settings, isTrustedProxy }, log)
+  refuseAmbiguous(server)
+  limitConnections(server, { ...settings, isTrustedProxy }, log)
   readForwarded(server, isTrustedProxy)
   limitBodyTimes(server, settings, refusals.answer)
   cutStalled(server, settings)
@@ -107,7 +107,7 @@ function refuseAddress(
 }
 
 /** Before all else: what could be read in two ways is not read at all. */
-function refuseDoubtful(server: FastifyInstance): void {
+function refuseAmbiguous(server: FastifyInstance): void {
   let isClosing = false
   // Node hands over what else has arrived on a connection that is about to end (RFC 9112, 9.6).
   const ending = new WeakSet<Duplex>()

@@ -15,7 +15,7 @@ import { openRedis } from '../store/redis.ts'
 import { createAuth } from './auth/auth.ts'
 import { hasGeneratedPassword } from './auth/first-admin.ts'
 import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
-import { refuseOtherSites } from './browsers.ts'
+import { refuseCrossSite } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
@@ -69,7 +69,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   let repairs: Repairs | undefined
   let recorder: Recorder | undefined
   // Where nobody has to log in nobody has to be made for it.
-  let hasUsers = () => auth.gate.isOpen
+  let hasUsers = () => auth.guard.isOpen
   const server = createServer(config.admin, log, metrics)
   const close = async (drainMs: number) => {
     await recorder?.stop(drainMs)
@@ -78,8 +78,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await Promise.all([redis.close(), catalog.close()])
   }
   try {
-    auth.gate.guard(server)
-    refuseOtherSites(server, config.admin, listedOrigins(settings))
+    auth.guard.install(server)
+    refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => repairs?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
     addRoutes(server, {
@@ -94,10 +94,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       entityApi,
       health,
     })
-    if (!auth.gate.isOpen) {
+    if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock, audit, log, dataDir })
       ends.push(first)
-      hasUsers = first.isThere
+      hasUsers = first.hasUser
       await mayListen(config, catalog, clock, first)
     }
     repairs = startRepairs(entityApi.stores, log)
@@ -126,7 +126,7 @@ async function mayListen(
   await checkListening({
     config,
     async hasGeneratedPassword() {
-      await first.tried
+      await first.firstAttempt
       return hasGeneratedPassword(catalog, clock.nowMs())
     },
   })

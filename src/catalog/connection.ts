@@ -48,7 +48,7 @@ export interface StoreReadOptions {
   /** Ends the read, also in the server. */
   signal?: AbortSignal | undefined
   /** What is left of the time of a read in several parts; at most `readTimeoutMs`. */
-  leftMs?: number
+  remainingMs?: number
 }
 
 /** The typed collections of one database, and what keeps their outages in one shape. */
@@ -97,7 +97,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const client = createClient(options)
   const db = client.db(options.database)
   const link = createLink(client)
-  const { run, read } = createRuns(link, options)
+  const { run, read } = createRunners(link, options)
   const collections = collectionsOf(db)
   return {
     ...collections,
@@ -151,23 +151,23 @@ async function pingOnce(db: Db): Promise<void> {
   await db.command({ ping: 1 })
 }
 
-interface Link {
+interface ServerLink {
   /** Resolves when the store was reached once; from then on the driver keeps itself connected. */
   ready(): Promise<void>
   /**
    * Ends all connections and begins anew. A driver whose server died in the midst of a check has
    * been seen to wait for that check for good.
    */
-  renew(): void
+  reconnect(): void
   close(): Promise<void>
 }
 
-function createLink(client: MongoClient): Link {
+function createLink(client: MongoClient): ServerLink {
   let wasReached = false
   let isClosed = false
   let ending: Promise<void> = Promise.resolve()
   return {
-    renew() {
+    reconnect() {
       if (isClosed || !wasReached) return
       wasReached = false
       ending = client.close().catch(() => undefined)
@@ -191,15 +191,15 @@ function createLink(client: MongoClient): Link {
 /** After so many times the limit of an operation without any answer the link is made anew. */
 const SILENT_TIMEOUTS = 3
 
-function createRuns(
-  link: Link,
+function createRunners(
+  link: ServerLink,
   { timeoutMs, readTimeoutMs = timeoutMs }: CatalogOptions,
 ): Pick<Catalog, 'run' | 'read'> {
   let answeredMs = monotonicMs()
   const late = () => {
     if (monotonicMs() - answeredMs < SILENT_TIMEOUTS * timeoutMs) return
     answeredMs = monotonicMs()
-    link.renew()
+    link.reconnect()
   }
   const within = async <T>(what: string, limitMs: number, operation: () => Promise<T>) => {
     let timer: NodeJS.Timeout | undefined
@@ -234,15 +234,15 @@ function createRuns(
         throw outageOf(error, what) ?? error
       }
     },
-    async read(what, operation, { signal: caller, leftMs = readTimeoutMs } = {}) {
-      const maxTimeMS = Math.max(1, Math.min(Math.ceil(leftMs), readTimeoutMs))
+    async read(what, operation, { signal: caller, remainingMs = readTimeoutMs } = {}) {
+      const maxTimeMS = Math.max(1, Math.min(Math.ceil(remainingMs), readTimeoutMs))
       const ended = new AbortController()
       const signal = caller ? AbortSignal.any([caller, ended.signal]) : ended.signal
       try {
         return await within(what, maxTimeMS + READ_GRACE_MS, () => operation({ maxTimeMS, signal }))
       } catch (error) {
         if (caller?.aborted) throw new ReadCancelledError(`MongoDB: ${what}: cancelled`)
-        if (isTimeOver(error)) throw new SlowReadError(what, readTimeoutMs)
+        if (isTimeLimitError(error)) throw new SlowReadError(what, readTimeoutMs)
         throw outageOf(error, what) ?? error
       } finally {
         // What a deadline has left behind ends, too.
@@ -260,7 +260,7 @@ function outageOf(error: unknown, what: string): CatalogUnavailableError | null 
 
 const MAX_TIME_EXPIRED = 50
 
-function isTimeOver(error: unknown): boolean {
+function isTimeLimitError(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED
 }
 

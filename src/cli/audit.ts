@@ -1,6 +1,6 @@
 /** `tollgate audit`: whether every unit is accounted for, while everything runs. */
 import { loadConfig } from '../config/load.ts'
-import { watchRecording } from '../ledger/recording.ts'
+import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { type AuditStores, checkAccount } from './audit/account.ts'
@@ -39,12 +39,12 @@ const LISTED_MAX = 1_000
 export async function audit(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   if (options['records'] === true) return auditRecords(options, file)
   if (options['expect'] !== undefined) throw new UsageError('--expect belongs to --records')
-  const wanted = wantedOf(options)
+  const wanted = auditOptions(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const report = await withStores(config, async ({ ledger, catalog, lost }) => {
     // An empty Redis has nothing that could be wrong.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
-    const stores = { ledger, catalog, recording: watchRecording(ledger) }
+    const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
     const first = await auditStores(stores, (account) => different.push(account))
     if (!wanted.explain && !wanted.mend) return first
@@ -64,14 +64,14 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
   return report.ok ? 0 : 1
 }
 
-interface Wanted {
+interface AuditOptions {
   explain: boolean
   mend: boolean
   isDryRun: boolean
   json: boolean
 }
 
-function wantedOf(options: OptionValues): Wanted {
+function auditOptions(options: OptionValues): AuditOptions {
   const [explain, mend] = [options['explain'] === true, options['mend'] === true]
   const isDryRun = options['dry-run'] === true
   if (isDryRun && !mend) throw new UsageError('--dry-run belongs to --mend')
@@ -85,13 +85,13 @@ async function explainAll(
   stores: AuditStores,
   accounts: readonly FoundAccount[],
   settings: MendSettings,
-  { json }: Wanted,
+  { json }: AuditOptions,
 ): Promise<Explained[]> {
   const all: Explained[] = []
   for (const account of accounts) {
     const explanation = await explainAccount(stores, account, settings)
     if (explanation === null) continue
-    if (json) list(all, explanation)
+    if (json) pushBounded(all, explanation)
     else for (const line of explanationLines(explanation)) print(line)
   }
   return all
@@ -101,7 +101,7 @@ async function mendAll(
   stores: AuditStores,
   accounts: readonly FoundAccount[],
   settings: MendSettings,
-  { json }: Wanted,
+  { json }: AuditOptions,
 ): Promise<Explained[]> {
   const all: Explained[] = []
   for (const account of accounts) {
@@ -110,7 +110,7 @@ async function mendAll(
       explained = explanation
       if (!json) for (const line of explanationLines(explanation)) print(line)
     })
-    if (json) list(all, { ...explained, result })
+    if (json) pushBounded(all, { ...explained, result })
     else print(`account ${account.aid}: ${RESULT_TEXTS[result]}`)
   }
   return all
@@ -151,9 +151,9 @@ export async function auditStores(
     report.buckets += findings.buckets
     report.sessions += findings.sessions
     report.lines += findings.lines
-    for (const owner of findings.damaged) list(report.damaged, owner)
-    if (!findings.isRecorded) list(report.notRecorded, account.aid)
-    if (findings.isMoving) list(report.moving, account.aid)
+    for (const owner of findings.damaged) pushBounded(report.damaged, owner)
+    if (!findings.isRecorded) pushBounded(report.notRecorded, account.aid)
+    if (findings.isMoving) pushBounded(report.moving, account.aid)
     else for (const difference of findings.differences) add(report, difference)
     if (findings.differences.length > 0 && !findings.isMoving) onDifferent(account)
   }
@@ -167,7 +167,7 @@ function add(report: AuditReport, difference: Difference): void {
   else report.differencesLeftOut += 1
 }
 
-function list<T>(into: T[], item: T): void {
+function pushBounded<T>(into: T[], item: T): void {
   if (into.length < LISTED_MAX) into.push(item)
 }
 

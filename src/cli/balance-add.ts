@@ -1,6 +1,6 @@
 /** `tollgate balance add`: an idempotent operation on one balance. */
 import { randomUUID } from 'node:crypto'
-import { recordOperations } from '../admin/balances/trail.ts'
+import { recordOperations } from '../admin/balances/operation-audit.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'
@@ -14,13 +14,13 @@ import { print } from '../runtime/terminal.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
-import { accountOf, amountText, loadOwners, type OwnerAsked, ownerAsked } from './owners.ts'
+import { accountOf, amountText, loadOwners, type OwnerSelector, ownerSelector } from './owners.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
 import { findInclude } from './seed.ts'
 import { type Stores, withStores } from './stores.ts'
 
-interface Wanted {
-  owner: OwnerAsked
+interface CreditCommand {
+  owner: OwnerSelector
   includeId: number
   amountText: string
   operationId: string
@@ -30,14 +30,14 @@ interface Wanted {
 
 export async function addBalance(options: OptionValues, file: string | undefined): Promise<0> {
   const config = loadConfig(file === undefined ? {} : { file })
-  const wanted = readWanted(options, config)
+  const wanted = readCreditCommand(options, config)
   const line = await withStores(config, async (stores) => {
     const nowMs = systemClock.nowMs()
     const operation = await operationFor(stores, wanted, nowMs)
     const settings = { attemptsMax: config.ledger.commitAttemptsMax }
     const done = await creditBucket(stores.ledger, operation, settings, nowMs).catch(
       (error: unknown) => {
-        throw inDoubt(error, wanted.operationId)
+        throw withRetryAdvice(error, wanted.operationId)
       },
     )
     await recordOperations(stores.catalog, { actor: operator(), type: 'update' }, [done])
@@ -48,16 +48,16 @@ export async function addBalance(options: OptionValues, file: string | undefined
 }
 
 /** After an outage it may have been done all the same, and must not be done twice. */
-function inDoubt(error: unknown, operationId: string): unknown {
+function withRetryAdvice(error: unknown, operationId: string): unknown {
   if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
   const advice = `it may have been done: repeat it with --operation-id ${operationId}`
   return new CommandError(`${error.message}; ${advice}`, { cause: error })
 }
 
-function readWanted(options: OptionValues, config: Config): Wanted {
+function readCreditCommand(options: OptionValues, config: Config): CreditCommand {
   requiredText(options, 'include')
   const wanted = {
-    owner: ownerAsked(options),
+    owner: ownerSelector(options),
     includeId: optionalNumber(options, 'include') ?? 0,
     amountText: requiredText(options, 'amount'),
     operationId: optionalText(options, 'operation-id') ?? `cli-${randomUUID()}`,
@@ -80,7 +80,7 @@ function instant(options: OptionValues, name: string, config: Config): number | 
 
 async function operationFor(
   { catalog, ledger }: Stores,
-  wanted: Wanted,
+  wanted: CreditCommand,
   nowMs: number,
 ): Promise<CreditOperation> {
   const include = await findInclude(catalog, wanted.includeId, nowMs)

@@ -4,12 +4,12 @@ import { loadConfig } from '../config/load.ts'
 import { debtOf, type OwnerState } from '../domain/bucket.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
-import { accountOf, loadOwners, ownerAsked, ownerJson, ownerText } from './owners.ts'
+import { accountOf, loadOwners, ownerJson, ownerSelector, ownerText } from './owners.ts'
 import type { OptionValues } from './parse.ts'
 import { withStores } from './stores.ts'
 
 export async function showBalance(options: OptionValues, file: string | undefined): Promise<0> {
-  const { sid, aid } = ownerAsked(options)
+  const { sid, aid } = ownerSelector(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const nowMs = systemClock.nowMs()
   const shown = await withStores(config, async ({ catalog, ledger }) => {

@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { CommandError } from './errors.ts'
-import { isChildMessage, STANDBY, TAKE_OVER, type TakenPorts } from './ipc.ts'
-import type { Running } from './keeper.ts'
+import { type BoundPorts, isChildMessage, STANDBY, TAKE_OVER } from './ipc.ts'
+import type { Running } from './supervisor.ts'
 
 export interface ChildOptions {
   readonly name: string
@@ -20,7 +20,7 @@ export interface ChildOptions {
 }
 
 export interface Child extends Running {
-  readonly ports: TakenPorts
+  readonly ports: BoundPorts
 }
 
 /** A process that has, or soon will have, everything but its sockets. */
@@ -37,14 +37,14 @@ export interface Standby {
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const started = forkChild(options, options.args)
-  return childOf(started, await started.says('ready'))
+  return childOf(started, await started.waitFor('ready'))
 }
 
 /** If it cannot be prepared it ends. */
 export function startStandby(options: ChildOptions): Standby {
   const started = forkChild(options, [...options.args, STANDBY])
   const { process, exited } = started
-  const prepared = started.says('prepared')
+  const prepared = started.waitFor('prepared')
   prepared.catch(() => undefined)
   return {
     exited,
@@ -54,14 +54,14 @@ export function startStandby(options: ChildOptions): Standby {
     },
     async takeOver() {
       await prepared
-      const ready = started.says('ready')
+      const ready = started.waitFor('ready')
       process.send(TAKE_OVER)
       return childOf(started, await ready)
     },
   }
 }
 
-function childOf({ process, exited, stop }: Forked, ports: TakenPorts): Child {
+function childOf({ process, exited, stop }: Forked, ports: BoundPorts): Child {
   return { pid: process.pid, ports, exited, stop }
 }
 
@@ -70,7 +70,7 @@ interface Forked {
   readonly exited: Promise<string>
   stop(): Promise<void>
   /** Resolves when it says this. If it does not, it is ended before this rejects. */
-  says(what: 'ready' | 'prepared'): Promise<TakenPorts>
+  waitFor(what: 'ready' | 'prepared'): Promise<BoundPorts>
 }
 
 function forkChild(options: ChildOptions, args: readonly string[]): Forked {
@@ -96,9 +96,9 @@ function forkChild(options: ChildOptions, args: readonly string[]): Forked {
     process: child,
     exited,
     stop,
-    async says(what) {
+    async waitFor(what) {
       try {
-        return await messageOf(child, exited, what, name, startTimeoutMs)
+        return await awaitMessage(child, exited, what, name, startTimeoutMs)
       } catch (error) {
         await stop()
         throw error
@@ -107,13 +107,13 @@ function forkChild(options: ChildOptions, args: readonly string[]): Forked {
   }
 }
 
-function messageOf(
+function awaitMessage(
   child: ChildProcess,
   exited: Promise<string>,
   awaited: 'ready' | 'prepared',
   name: string,
   timeoutMs: number,
-): Promise<TakenPorts> {
+): Promise<BoundPorts> {
   return new Promise((resolve, reject) => {
     const fail = (reason: string) => reject(new CommandError(`${name}: ${reason}`))
     const timer = setTimeout(() => fail(`not ${awaited} within ${timeoutMs} ms`), timeoutMs)

@@ -1,9 +1,9 @@
 /** `tollgate client add`, `list`, `rotate`, `revoke`: machines that use the control plane. */
 import {
   type ClientChange,
+  type ClientView,
+  clientViews,
   readStoredClients,
-  type ShownClient,
-  shownClients,
   withClient,
   withNewKey,
   withoutClient,
@@ -62,7 +62,7 @@ export async function listClients(options: OptionValues, file: string | undefine
   const { skipped } = compileClients(value, sealerOf(config))
   const unusable = new Set(skipped.filter(({ what }) => what === 'client').map(({ name }) => name))
   const nowMs = systemClock.nowMs()
-  const clients = shownClients(value).filter(({ name }) => !unusable.has(name))
+  const clients = clientViews(value).filter(({ name }) => !unusable.has(name))
   if (options['json'] === true) {
     const left = skipped.filter(({ what }) => what === 'client')
     const shown = clients.map((each) => ({ ...each, state: stateOf(each, nowMs) }))
@@ -128,8 +128,8 @@ function report(name: string, secret: string | null): void {
   print(secret)
 }
 
-function one(list: unknown, name: string): ShownClient | null {
-  return shownClients(list).find((each) => each.name === name) ?? null
+function one(list: unknown, name: string): ClientView | null {
+  return clientViews(list).find((each) => each.name === name) ?? null
 }
 
 function settings(file: string | undefined): Config {
@@ -140,13 +140,13 @@ function ifGiven<T>(name: string, value: T | undefined): Record<string, T> {
   return value === undefined ? {} : { [name]: value }
 }
 
-function stateOf({ disabled, from, to }: ShownClient, nowMs: number): string {
+function stateOf({ disabled, from, to }: ClientView, nowMs: number): string {
   if (disabled) return 'disabled'
   if (from !== null && Date.parse(from) > nowMs) return 'not yet'
   return to !== null && Date.parse(to) <= nowMs ? 'expired' : 'enabled'
 }
 
-function rowOf(client: ShownClient, nowMs: number): string[] {
+function rowOf(client: ClientView, nowMs: number): string[] {
   return [
     client.name,
     stateOf(client, nowMs),

@@ -69,7 +69,7 @@ function targetOf(options: OptionValues, { diameter }: Config): DiameterTarget {
     destinationRealm: optionalText(options, 'destination-realm') ?? diameter.originRealm,
     timeoutMs: TIMEOUT_MS,
     nowMs: systemClock.nowMs(),
-    tls: isTls ? tlsOf(options) : tlsNotAsked(options),
+    tls: isTls ? tlsOf(options) : rejectTlsOptions(options),
   }
 }
 
@@ -81,7 +81,7 @@ function tlsOf(options: OptionValues): NonNullable<DiameterTarget['tls']> {
   return { ...read('ca'), ...read('cert'), ...read('key') }
 }
 
-function tlsNotAsked(options: OptionValues): null {
+function rejectTlsOptions(options: OptionValues): null {
   const given = ['ca', 'cert', 'key'].find((name) => options[name] !== undefined)
   if (given === undefined) return null
   throw new UsageError(`diameter send: --${given} needs --tls`)

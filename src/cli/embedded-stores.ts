@@ -10,14 +10,14 @@ import { nodeEnvironment, systemEnvironment } from '../config/environment.ts'
 import type { Config } from '../config/schema.ts'
 import { findRedis } from '../embedded/redis/find.ts'
 import { startRedis } from '../embedded/redis.ts'
-import { closedFolder } from '../embedded/run-dir.ts'
+import { createPrivateFolder } from '../embedded/run-dir.ts'
 import type { Logger } from '../runtime/log.ts'
 import { printError } from '../runtime/terminal.ts'
 import { startChild } from './child.ts'
 import { CommandError } from './errors.ts'
-import type { Running } from './keeper.ts'
-import { redisLeft, redisOptions, waitingText } from './redis-left.ts'
+import { redisLeftError, redisOptions, waitingText } from './redis-left.ts'
 import { mongoSocketIn, mongoUrlOf } from './stores.ts'
+import type { Running } from './supervisor.ts'
 
 const run = promisify(execFile)
 
@@ -60,7 +60,7 @@ export async function startRedisStore(options: StoreOptions): Promise<Running> {
       const unwritten = await redis.close()
       if (unwritten === null) return
       forget()
-      throw await redisLeft(options, redis, unwritten)
+      throw await redisLeftError(options, redis, unwritten)
     },
   }
 }
@@ -97,7 +97,7 @@ async function startMongod(options: StoreOptions): Promise<Running> {
   const { dataDir, runDir, onLine, stopTimeoutMs } = options
   const folder = join(dataDir, 'mongod')
   const socketPath = mongoSocketIn(runDir)
-  closedFolder(folder)
+  createPrivateFolder(folder)
   const args = ['--dbpath', folder, '--bind_ip', socketPath, '--quiet']
   const child = spawn('mongod', args, {
     env: systemEnvironment(),

@@ -29,7 +29,7 @@ export async function listFields(
 ): Promise<0> {
   const definition = definitionOf(collection)
   const settings = await withCatalog(configOf(file), readFieldSettings)
-  const fields = inWords(() => fieldsOf(definition, settings), 'stored: ', '')
+  const fields = asCommandError(() => fieldsOf(definition, settings), 'stored: ', '')
   const stored = storedList(definition, settings[categoryOf(definition)]).map(nameOf)
   const from = ({ field_name: name }: FieldDefinition) => originOf(definition, name, stored)
   if (options['json'] === true) {
@@ -56,7 +56,7 @@ export async function setFields(
   const definition = definitionOf(collection)
   const given = definitionsIn(await readDocument(source))
   if (given.length === 0) throw new CommandError(`${source} has no fields`)
-  inWords(() => withStoredList(definition, {}, given), `${source}: `)
+  asCommandError(() => withStoredList(definition, {}, given), `${source}: `)
   const named = new Map(given.map((field) => [nameOf(field), field]))
   let created: string[] = []
   await changeFields(definition, file, (stored) => {
@@ -66,7 +66,7 @@ export async function setFields(
     return [...kept, ...created.map((name) => named.get(name))]
   })
   for (const name of named.keys()) {
-    const place = isFromStart(definition, name) ? ' in place of what it is from the start' : ''
+    const place = isDefaultField(definition, name) ? ' in place of what it is from the start' : ''
     print(created.includes(name) ? `created ${name}${place}` : `replaced ${name}`)
   }
   return 0
@@ -78,7 +78,7 @@ export async function removeField(
   file: string | undefined,
 ): Promise<0> {
   const definition = definitionOf(collection)
-  const isFirst = isFromStart(definition, name)
+  const isFirst = isDefaultField(definition, name)
   await changeFields(definition, file, (stored) => {
     const kept = stored.filter((field) => nameOf(field) !== name)
     if (kept.length < stored.length) return kept
@@ -92,8 +92,10 @@ export async function removeField(
 
 function definitionOf(collection: string): CollectionDefinition {
   const definition = DEFINITIONS.get(collection)
-  if (definition !== undefined && definition.fieldsAt !== null) return definition
-  const having = [...DEFINITIONS.values()].filter(({ fieldsAt }) => fieldsAt !== null)
+  if (definition !== undefined && definition.configuredFieldsPath !== null) return definition
+  const having = [...DEFINITIONS.values()].filter(
+    ({ configuredFieldsPath }) => configuredFieldsPath !== null,
+  )
   const names = having.map(({ name }) => name).join(', ')
   throw new UsageError(`fields are configured of ${names}, not of '${collection}'`)
 }
@@ -108,7 +110,7 @@ async function changeFields(
   change: (stored: readonly unknown[]) => readonly unknown[],
 ): Promise<void> {
   const changed = (value: unknown) =>
-    inWords(() => withStoredList(definition, value, change(storedList(definition, value))))
+    asCommandError(() => withStoredList(definition, value, change(storedList(definition, value))))
   await withCatalog(configOf(file), (catalog) =>
     writeConfigByOperator(catalog, categoryOf(definition), changed),
   )
@@ -124,13 +126,13 @@ function nameOf(field: unknown): string {
   return isObject(field) ? String(field['field_name'] ?? '') : ''
 }
 
-function isFromStart({ name }: CollectionDefinition, field: string): boolean {
+function isDefaultField({ name }: CollectionDefinition, field: string): boolean {
   return (DEFAULT_FIELDS[name] ?? []).some(({ field_name }) => field_name === field)
 }
 
 function originOf(definition: CollectionDefinition, name: string, stored: readonly string[]) {
   if (!stored.includes(name)) return 'start'
-  return isFromStart(definition, name) ? 'stored, in place of the one from the start' : 'stored'
+  return isDefaultField(definition, name) ? 'stored, in place of the one from the start' : 'stored'
 }
 
 const SWITCHES = ['mandatory', 'unique', 'multiple', 'searchable', 'generated'] as const
@@ -140,7 +142,7 @@ function switchesOf(field: FieldDefinition): string {
   return [...set, ...(field.editable === false ? ['fixed'] : [])].join(' ')
 }
 
-function inWords<T>(act: () => T, where = '', after = ': nothing was changed'): T {
+function asCommandError<T>(act: () => T, where = '', after = ': nothing was changed'): T {
   try {
     return act()
   } catch (error) {

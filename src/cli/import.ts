@@ -55,7 +55,7 @@ export async function importFile(
       return importRows(api.stores, request, status)
     })
     status.end()
-    tell(result, status, options)
+    printResult(result, status, options)
     return result.failed === 0 ? 0 : 1
   } catch (error) {
     status.end()
@@ -146,7 +146,7 @@ class ImportStatus implements ImportWatch {
   }
 }
 
-function tell(result: ImportResult, { listed }: ImportStatus, options: OptionValues): void {
+function printResult(result: ImportResult, { listed }: ImportStatus, options: OptionValues): void {
   for (const { row, text } of listed) printError(`row ${row}: ${text}`)
   const { total, succeeded, failed, isDryRun } = result
   if (failed > listed.length) printError(`and ${failed - listed.length} more`)

@@ -1,12 +1,12 @@
 /** What a process and the one that started it, if one did, tell each other. */
 
 /** By setting, as in `realtime.port`. */
-export type TakenPorts = Readonly<Record<string, number>>
+export type BoundPorts = Readonly<Record<string, number>>
 
 export interface ReadyMessage {
   readonly type: 'ready'
   /** Ports that were taken, by their settings; absent if it has none. */
-  readonly ports?: TakenPorts
+  readonly ports?: BoundPorts
 }
 
 export interface FailedMessage {
@@ -30,7 +30,7 @@ export function isChildMessage(message: unknown): message is ChildMessage {
 }
 
 /** Nothing happens in a process that nobody has started for this. */
-export function tellParent(message: ChildMessage): void {
+export function notifyParent(message: ChildMessage): void {
   if (process.connected) process.send?.(message)
 }
 
@@ -62,7 +62,7 @@ export function standBy(): void {
 /** Resolves when this process may take its ports; false, and at once, unless it is a standby. */
 export async function mayListen(): Promise<boolean> {
   if (order === null) return false
-  tellParent({ type: 'prepared' })
+  notifyParent({ type: 'prepared' })
   endWithParent()
   await order
   return true

@@ -14,7 +14,7 @@ import {
   totalsJson,
   totalsText,
 } from './rebuild/report.ts'
-import { connectStores, outageInWords } from './stores.ts'
+import { connectStores, outageAsCommandError } from './stores.ts'
 
 /** Longer than a recorder pauses between two attempts to write what it has in hand. */
 const SETTLE_MS = 6_000
@@ -36,7 +36,7 @@ export async function rebuildLedger(options: OptionValues, file: string | undefi
     else for (const line of endLines(totals, rebuilt)) print(line)
     return 0
   } catch (error) {
-    throw outageInWords(error)
+    throw outageAsCommandError(error)
   } finally {
     await close()
   }

@@ -7,7 +7,7 @@ const LOOK_MS = 2_000
 
 export interface LedgerWatch {
   /** False while nobody can be charged; part of a cluster may be lost. */
-  isThere(): boolean
+  isAvailable(): boolean
   stop(): void
 }
 
@@ -31,5 +31,5 @@ export function watchLedger(
   const look = async () => tell((await lostPartitions(redis, partitions)).length)
   const timer = setInterval(() => look().catch(() => undefined), LOOK_MS)
   timer.unref()
-  return { isThere: () => before < partitions, stop: () => clearInterval(timer) }
+  return { isAvailable: () => before < partitions, stop: () => clearInterval(timer) }
 }

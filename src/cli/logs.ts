@@ -17,7 +17,7 @@ export interface Logs {
 
 /** One older file is kept. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024
-const SHOWN: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal'])
+const TERMINAL_LEVELS: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal'])
 
 export function openLogs(folder: string): Logs {
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
@@ -29,7 +29,7 @@ export function openLogs(folder: string): Logs {
       files.set(part, file)
       return (line) => {
         file.write(line)
-        const shown = shownLine(part, line)
+        const shown = terminalLine(part, line)
         if (shown !== undefined) printError(shown)
       }
     },
@@ -40,7 +40,7 @@ export function openLogs(folder: string): Logs {
 }
 
 /** What a person at the terminal should see of a log line; undefined for nothing. */
-export function shownLine(part: string, line: string): string | undefined {
+export function terminalLine(part: string, line: string): string | undefined {
   let record: {
     level?: unknown
     msg?: unknown
@@ -53,7 +53,7 @@ export function shownLine(part: string, line: string): string | undefined {
     // No log line: what Node or a library says when something is really wrong.
     return line.trim() === '' ? undefined : `[${part}] ${line}`
   }
-  if (record === null || !SHOWN.has(record.level)) return undefined
+  if (record === null || !TERMINAL_LEVELS.has(record.level)) return undefined
   const error = typeof record.err === 'string' ? record.err : record.err?.message
   const reason = error ?? record.problem
   const detail = reason === undefined ? '' : `: ${reason}`

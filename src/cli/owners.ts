@@ -8,14 +8,14 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type OptionValues, optionalNumber } from './parse.ts'
 
-export interface OwnerAsked {
+export interface OwnerSelector {
   /** Undefined: the account is meant. */
   sid: number | undefined
   aid: number | undefined
 }
 
 /** `--sid` or `--aid`, one of them. Throws `UsageError`. */
-export function ownerAsked(options: OptionValues): OwnerAsked {
+export function ownerSelector(options: OptionValues): OwnerSelector {
   const sid = optionalNumber(options, 'sid')
   const aid = optionalNumber(options, 'aid')
   if ((sid === undefined) === (aid === undefined)) {
@@ -29,7 +29,7 @@ export async function accountOf(catalog: Catalog, sid: number, atMs: number): Pr
   const query = { key: 'sid', value: String(sid), atMs } as const
   const subscriber = await findSubscriber(catalog, query)
   if (subscriber === null) throw new CommandError(`there is no subscriber ${sid} now`)
-  return subscriber.found.aid
+  return subscriber.profile.aid
 }
 
 /** The live state of owners of one account. Throws `CorruptValueError` or `StoreDownError`. */

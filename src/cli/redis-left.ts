@@ -1,12 +1,12 @@
 /** The embedded Redis that is left running because it holds what the disk does not have. */
 import { join } from 'node:path'
 import type { Config } from '../config/schema.ts'
-import type { EmbeddedRedis, RedisOptions, Unwritten } from '../embedded/redis.ts'
+import type { EmbeddedRedis, RedisOptions, UnwrittenData } from '../embedded/redis.ts'
 import { CommandError } from './errors.ts'
 import { readUnwritten, unwrittenText } from './unwritten.ts'
 
 /** What is needed of a start or a stop to run Redis on a data folder. */
-export interface RedisPlace {
+export interface RedisContext {
   readonly config: Config
   /** Absolute. */
   readonly dataDir: string
@@ -20,7 +20,7 @@ export class RedisLeftError extends CommandError {
   override name = 'RedisLeftError'
 }
 
-export function redisOptions(place: RedisPlace): RedisOptions {
+export function redisOptions(place: RedisContext): RedisOptions {
   const { config, dataDir, runDir, log, stopTimeoutMs } = place
   return {
     dataDir: join(dataDir, 'redis-data'),
@@ -33,7 +33,7 @@ export function redisOptions(place: RedisPlace): RedisOptions {
 }
 
 /** Said while a stop waits. */
-export function waitingText({ reason, bytes }: Unwritten, limitMs: number): string {
+export function waitingText({ reason, bytes }: UnwrittenData, limitMs: number): string {
   const held = bytes === null ? '' : ` (${bytes} bytes are in its memory only)`
   return (
     `tollgate: ${reason}${held}: make room on the disk. The stop waits for it, at most ` +
@@ -43,10 +43,10 @@ export function waitingText({ reason, bytes }: Unwritten, limitMs: number): stri
 }
 
 /** Says what is held, as far as it can be found out, and names the ways out. */
-export async function redisLeft(
-  { config, dataDir }: Pick<RedisPlace, 'config' | 'dataDir'>,
+export async function redisLeftError(
+  { config, dataDir }: Pick<RedisContext, 'config' | 'dataDir'>,
   { pid, url }: EmbeddedRedis,
-  unwritten: Unwritten,
+  unwritten: UnwrittenData,
 ): Promise<RedisLeftError> {
   const held = await readUnwritten(config, url, join(dataDir, 'redis-data'))
   return new RedisLeftError(

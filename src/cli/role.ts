@@ -13,7 +13,7 @@ import { startSnapshotPublisher } from '../store/metrics-exchange.ts'
 import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
-import { endWithParent, mayListen, type TakenPorts, tellParent } from './ipc.ts'
+import { type BoundPorts, endWithParent, mayListen, notifyParent } from './ipc.ts'
 import { watchLedger } from './ledger-watch.ts'
 import { withStoreUrls } from './stores.ts'
 
@@ -43,7 +43,7 @@ export interface RoleContext {
 
 export interface RunningRole {
   /** Ports that were taken; absent if the role has none. */
-  readonly ports?: TakenPorts
+  readonly ports?: BoundPorts
   close(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export async function runRole(
     await startInOrder(name, startRole, config, log, shutdown)
   } catch (error) {
     if (!process.connected) throw error
-    tellParent({ type: 'failed', reason: error instanceof Error ? error.message : String(error) })
+    notifyParent({ type: 'failed', reason: error instanceof Error ? error.message : String(error) })
     // The open channel would keep this process.
     process.disconnect()
     return 1
@@ -100,8 +100,8 @@ async function startInOrder(
     const policy = watchRedisPolicy(redis, log, metrics.redisCannotWrite)
     shutdown.add('redis policy', () => policy.stop())
     const { canWrite: canRedisWrite } = policy
-    const isRedisFit = () => policy.isKept() && canRedisWrite()
-    const isLedgerThere = () => watch.isThere()
+    const isRedisFit = () => policy.isSatisfied() && canRedisWrite()
+    const isLedgerThere = () => watch.isAvailable()
     const fitness = { isRedisFit, canRedisWrite, isLedgerThere }
     const role = await startRole({
       config,
@@ -119,7 +119,7 @@ async function startInOrder(
     }
     shutdown.add(name, () => role.close(), ROLE_SHARE)
     const { ports = {} } = role
-    tellParent({ type: 'ready', ports })
+    notifyParent({ type: 'ready', ports })
     log.info(ports, 'ready')
     endWithParent()
   } catch (error) {

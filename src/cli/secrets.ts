@@ -13,7 +13,7 @@ import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-const ABOUT: Readonly<Record<StoredSecret['state'], string>> = {
+const STATE_TEXTS: Readonly<Record<StoredSecret['state'], string>> = {
   sealed: 'sealed',
   'old key': 'sealed with an old key',
   clear: 'in clear',
@@ -22,7 +22,7 @@ const ABOUT: Readonly<Record<StoredSecret['state'], string>> = {
 
 /** 1 where a secret cannot be opened. */
 export async function showSecrets(options: OptionValues, file: string | undefined): Promise<0 | 1> {
-  const { secrets, keys } = await onSecrets(file, async (catalog, sealer, config) => ({
+  const { secrets, keys } = await withSecrets(file, async (catalog, sealer, config) => ({
     secrets: await readStoredSecrets(catalog, sealer),
     keys: shownKeys(config),
   }))
@@ -35,7 +35,12 @@ export async function showSecrets(options: OptionValues, file: string | undefine
   print(seals === null ? 'there is no key yet' : `key ${seals} seals (${from})`)
   for (const id of others) print(`key ${id} opens only`)
   if (secrets.length === 0) print('no secrets are stored that could be read again')
-  const rows = secrets.map(({ kind, name, state, key }) => [kind, name, ABOUT[state], key ?? '-'])
+  const rows = secrets.map(({ kind, name, state, key }) => [
+    kind,
+    name,
+    STATE_TEXTS[state],
+    key ?? '-',
+  ])
   if (rows.length > 0) {
     for (const line of aligned([['of', 'name', 'state', 'key'], ...rows])) print(line)
   }
@@ -43,7 +48,7 @@ export async function showSecrets(options: OptionValues, file: string | undefine
 }
 
 export async function resealSecrets(file: string | undefined): Promise<0 | 1> {
-  const { sealed, lost } = await onSecrets(file, (catalog, sealer) =>
+  const { sealed, lost } = await withSecrets(file, (catalog, sealer) =>
     resealAll(catalog, sealer, { nowMs: systemClock.nowMs(), actor: operator() }),
   )
   print(`sealed ${sealed}`)
@@ -54,7 +59,7 @@ export async function resealSecrets(file: string | undefined): Promise<0 | 1> {
 }
 
 function shownKeys(config: Config) {
-  const { seals, others } = keyRingOf(config).known()
+  const { seals, others } = keyRingOf(config).available()
   return {
     seals: seals === null ? null : keyIdOf(seals),
     from: config.secrets.key === '' ? keyFileIn(config.data.dir) : 'secrets.key',
@@ -62,7 +67,7 @@ function shownKeys(config: Config) {
   }
 }
 
-async function onSecrets<T>(
+async function withSecrets<T>(
   file: string | undefined,
   act: (catalog: Catalog, sealer: Sealer, config: Config) => Promise<T>,
 ): Promise<T> {

@@ -34,7 +34,8 @@ export async function seedStores(
 ): Promise<number> {
   await catalog.ensureIndexes()
   const seed = await seedDemoCatalogue(catalog, profileFenceOf(ledger, clock))
-  for (const credit of seed.credits) await give(catalog, ledger, credit, config, clock)
+  for (const credit of seed.credits)
+    await grantInitialCredit(catalog, ledger, credit, config, clock)
   if (seed.credits.length > 0) await finishDemoSeed(catalog)
   if (seed.created.length > 0) {
     const entry = { collection: 'installation', type: 'seed', key: 'demo', new: seed }
@@ -43,7 +44,7 @@ export async function seedStores(
   return seed.created.length
 }
 
-async function give(
+async function grantInitialCredit(
   catalog: Catalog,
   ledger: Ledger,
   { aid, sid, prepaidIncludeId, amount, operationId }: InitialCredit,

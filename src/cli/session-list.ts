@@ -1,8 +1,8 @@
 /** `tollgate session list`: what is open. */
 import { loadConfig } from '../config/load.ts'
 import { decimalText } from '../domain/money.ts'
-import { identifierValue } from '../domain/reported.ts'
 import type { ServiceSession, Session } from '../domain/session.ts'
+import { identifierValue } from '../domain/session-services.ts'
 import { openSessionsOf } from '../ledger/open-sessions.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
@@ -48,7 +48,7 @@ function sessionJson(session: Session) {
       service_identifier: identifierValue(service.serviceIdentifier),
       usaget: service.usaget,
       reserved: service.reservation.units,
-      reserved_money: Number(decimalText(moneyHeld(service))),
+      reserved_money: Number(decimalText(reservedMicros(service))),
       used: service.usedTotal,
     })),
   }
@@ -64,23 +64,23 @@ function sessionsText(sessions: readonly Session[]): string[] {
     new Date(session.openedMs).toISOString(),
     new Date(session.expiresMs).toISOString(),
     session.lastNumber < 0 ? '' : String(session.lastNumber),
-    heldText(session),
+    reservationText(session),
   ])
   return aligned([head, ...rows])
 }
 
 /** What a session holds, by rating group. */
-export function heldText({ services }: Session): string {
+export function reservationText({ services }: Session): string {
   const held = services.map((service) => {
     const { ratingGroup, serviceIdentifier, usaget, reservation } = service
     const name = serviceIdentifier === '' ? ratingGroup : `${ratingGroup}/${serviceIdentifier}`
-    const micros = moneyHeld(service)
+    const micros = reservedMicros(service)
     const money = micros === 0 ? '' : ` (${decimalText(micros)} of money)`
     return `${name}: ${reservation.units} ${usaget || 'units'}${money}`
   })
   return held.length === 0 ? 'nothing' : held.join(', ')
 }
 
-function moneyHeld({ reservation }: ServiceSession): number {
+function reservedMicros({ reservation }: ServiceSession): number {
   return reservation.money.reduce((sum, { micros }) => sum + micros, 0)
 }

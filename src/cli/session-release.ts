@@ -7,12 +7,12 @@ import { type FoundSession, findSession, findSessionsById } from '../ledger/open
 import { releaseSession } from '../ledger/release.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
-import { publishHint } from '../store/hints.ts'
 import { StoreDownError } from '../store/redis.ts'
+import { publishSessionEvent } from '../store/session-events.ts'
 import { CommandError } from './errors.ts'
 import { recordByOperator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
-import { heldText } from './session-list.ts'
+import { reservationText } from './session-list.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
 /** Only these network elements can be asked by the node. */
@@ -73,7 +73,7 @@ async function ask(ledger: Ledger, found: FoundSession): Promise<string> {
     const why = 'did not come over Diameter, so that nobody can be asked to end it'
     throw new CommandError(`session ${sessionId} of ${origin} ${why}: use --now`)
   }
-  const isTold = await publishHint(ledger.redis, { cause: 'release', origin, sessionId })
+  const isTold = await publishSessionEvent(ledger.redis, { cause: 'release', origin, sessionId })
   if (!isTold) throw new CommandError('redis did not pass it on: repeat the command')
   return `told every node to have session ${nameOf(found)} ended; its network element ends it`
 }
@@ -83,19 +83,19 @@ async function releaseNow(ledger: Ledger, found: FoundSession, config: Config): 
   const nowMs = systemClock.nowMs()
   const settings = { attemptsMax, replayMs }
   const session = await releaseSession(ledger, found, settings, nowMs).catch((error: unknown) => {
-    throw inDoubt(error)
+    throw withRetryAdvice(error)
   })
   if (session === null) {
     throw new CommandError(`session ${found.session.sessionId} is closed already`)
   }
-  const done = `ended session ${nameOf(found)}; given back: ${heldText(session)}`
+  const done = `ended session ${nameOf(found)}; given back: ${reservationText(session)}`
   if (!session.origin.startsWith(DIAMETER)) return [done]
   const { origin, sessionId } = session
-  const isTold = await publishHint(ledger.redis, { cause: 'release', origin, sessionId })
+  const isTold = await publishSessionEvent(ledger.redis, { cause: 'release', origin, sessionId })
   return [done, isTold ? 'told every node to have it ended' : 'the nodes could not be told of it']
 }
 
-function inDoubt(error: unknown): unknown {
+function withRetryAdvice(error: unknown): unknown {
   if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
   const advice = 'it may have been ended: repeat the command'
   return new CommandError(`${error.message}; ${advice}`, { cause: error })

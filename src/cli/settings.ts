@@ -38,7 +38,7 @@ export function runSettings(
 }
 
 async function listSettings(options: OptionValues, file: string | undefined): Promise<0> {
-  const listed = await onSettings(file, async (settings) => settings.list())
+  const listed = await withSettings(file, async (settings) => settings.list())
   if (options['json'] === true) {
     print(JSON.stringify(listed))
     return 0
@@ -59,7 +59,7 @@ async function getSetting(
   file: string | undefined,
 ): Promise<0> {
   const address = addressOf(category, revIn(options))
-  const read = await onSettings(file, (settings) => settings.get(address))
+  const read = await withSettings(file, (settings) => settings.get(address))
   if (options['json'] === true) {
     print(JSON.stringify(read))
     return 0
@@ -84,7 +84,9 @@ async function setSetting(
 ): Promise<0> {
   const address = addressOf(category, revIn(options))
   const data = await readDocument(source)
-  const { details, rev } = await onSettings(file, (settings) => settings.set(address, data, me()))
+  const { details, rev } = await withSettings(file, (settings) =>
+    settings.set(address, data, localUser()),
+  )
   print(`set ${category}: rev ${rev}`)
   print(stringify(details).trimEnd())
   return 0
@@ -96,7 +98,9 @@ async function unsetSetting(
   file: string | undefined,
 ): Promise<0> {
   const address = addressOf(category, revIn(options))
-  const { rev } = await onSettings(file, (settings) => settings.unset(address, undefined, me()))
+  const { rev } = await withSettings(file, (settings) =>
+    settings.unset(address, undefined, localUser()),
+  )
   print(`unset ${category}: rev ${rev}`)
   return 0
 }
@@ -106,7 +110,9 @@ async function showHistory(
   options: OptionValues,
   file: string | undefined,
 ): Promise<0> {
-  const versions = await onSettings(file, (settings) => settings.history(addressOf(category, null)))
+  const versions = await withSettings(file, (settings) =>
+    settings.history(addressOf(category, null)),
+  )
   if (options['json'] === true) {
     print(JSON.stringify(versions))
     return 0
@@ -133,7 +139,9 @@ async function restoreSetting(
 ): Promise<0> {
   const old = revOf(version, 'REV')
   const address = addressOf(category, revIn(options))
-  const { rev } = await onSettings(file, (settings) => settings.restore(address, old, me()))
+  const { rev } = await withSettings(file, (settings) =>
+    settings.restore(address, old, localUser()),
+  )
   print(`restored ${category} as it was at rev ${old}: rev ${rev}`)
   return 0
 }
@@ -153,7 +161,7 @@ function revOf(text: string, name: string): number {
 }
 
 /** The user of this machine, where it has a name. */
-function me(): Actor {
+function localUser(): Actor {
   return { by: 'cli', id: '', name: userName(), address: '' }
 }
 
@@ -166,7 +174,7 @@ function userName(): string {
   }
 }
 
-function onSettings<T>(
+function withSettings<T>(
   file: string | undefined,
   act: (settings: Settings) => Promise<T>,
 ): Promise<T> {

@@ -14,11 +14,11 @@ import { type Child, type ChildOptions, startChild, startStandby } from './child
 import { type StoreOptions, startMongoStore, startRedisStore } from './embedded-stores.ts'
 import { CommandError } from './errors.ts'
 import { demoLines, greetingLines, loginLines, lostLines } from './greeting.ts'
-import { createKeeper, type Keeper, type Spare } from './keeper.ts'
 import { type Logs, openLogs } from './logs.ts'
 import { RedisLeftError } from './redis-left.ts'
 import { seedStores } from './seed.ts'
 import { withStores, withStoreUrls } from './stores.ts'
+import { createSupervisor, type StandbyProcess, type Supervisor } from './supervisor.ts'
 
 type RoleStarted = 'realtime' | 'admin'
 
@@ -35,7 +35,7 @@ const ORDERLY = 0.9
 const ROLE_START_TIMEOUT_MS = 60_000
 const SHUTDOWN_MS_MIN = 100
 
-interface Supervisor {
+interface StartContext {
   readonly config: Config
   readonly file: string | undefined
   readonly dataDir: string
@@ -62,9 +62,9 @@ export async function start(file: string | undefined): Promise<undefined> {
     level: config.log.level,
     destination: { write: logs.sink('tollgate') },
   })
-  const supervisor: Supervisor = { config, file, dataDir, runDir, log, logs, ports: new Map() }
-  const stores = storeKeepers(supervisor)
-  const roles = roleKeepers(supervisor)
+  const supervisor: StartContext = { config, file, dataDir, runDir, log, logs, ports: new Map() }
+  const stores = storeSupervisors(supervisor)
+  const roles = roleSupervisors(supervisor)
   const timeoutMs = config.shutdown.timeoutMs + config.shutdown.writeTimeoutMs
   const shutdown = createShutdown({ timeoutMs, log })
   let isUp = false
@@ -73,7 +73,7 @@ export async function start(file: string | undefined): Promise<undefined> {
     if (isUp) print('tollgate has stopped')
   })
   for (const [name, keeper] of [...stores, ...roles]) {
-    const stop = () => keeper.stop().catch(sayIfLeft)
+    const stop = () => keeper.stop().catch(reportRedisLeft)
     shutdown.add(name, stop, STOP_SHARE)
   }
   shutdown.add('notice', () => {
@@ -94,7 +94,7 @@ export async function start(file: string | undefined): Promise<undefined> {
 }
 
 /** On the terminal at once: the process ends with code 1, and the log may be on a full disk. */
-function sayIfLeft(error: unknown): never {
+function reportRedisLeft(error: unknown): never {
   if (error instanceof RedisLeftError) printError(`tollgate: ${error.message}`)
   throw error
 }
@@ -109,10 +109,10 @@ async function lockData(config: Config, runDir: string): Promise<FolderLock> {
   }
 }
 
-type Named = readonly [name: string, keeper: Keeper]
+type Named = readonly [name: string, keeper: Supervisor]
 
 /** Only those that the settings ask for; the others are somebody else's. */
-function storeKeepers(supervisor: Supervisor): Named[] {
+function storeSupervisors(supervisor: StartContext): Named[] {
   const { config, dataDir, runDir, log, logs } = supervisor
   const keeperOf = (
     name: 'redis' | 'mongo',
@@ -121,7 +121,7 @@ function storeKeepers(supervisor: Supervisor): Named[] {
     const stopTimeoutMs = SHARES[name] * config.shutdown.timeoutMs
     const onLine = logs.sink(name)
     const options = { config, dataDir, runDir, log, onLine, stopTimeoutMs }
-    return [name, createKeeper({ name, begin: () => begin(options), log })]
+    return [name, createSupervisor({ name, begin: () => begin(options), log })]
   }
   return [
     ...(config.redis.url === 'embedded' ? [keeperOf('redis', startRedisStore)] : []),
@@ -130,19 +130,19 @@ function storeKeepers(supervisor: Supervisor): Named[] {
 }
 
 /** In the order in which they start; they end the other way round, charging first. */
-function roleKeepers(supervisor: Supervisor): Named[] {
+function roleSupervisors(supervisor: StartContext): Named[] {
   return (['admin', 'realtime'] as const).map((name) => {
     const { config, log, logs } = supervisor
     const onLine = logs.sink(name)
     const begin = () => startRole(supervisor, name, onLine)
     const prepare = () => prepareRole(supervisor, name, onLine)
     const hasStandby = name === 'realtime' && config.realtime.standby
-    return [name, createKeeper({ name, begin, prepare: hasStandby ? prepare : undefined, log })]
+    return [name, createSupervisor({ name, begin, prepare: hasStandby ? prepare : undefined, log })]
   })
 }
 
 async function startRole(
-  supervisor: Supervisor,
+  supervisor: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
 ): Promise<Child> {
@@ -153,10 +153,10 @@ async function startRole(
 
 /** Another process of a role, which has loaded everything and can take over at once. */
 function prepareRole(
-  supervisor: Supervisor,
+  supervisor: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
-): Spare {
+): StandbyProcess {
   const standby = startStandby(childOptions(supervisor, name, onLine))
   return {
     ...standby,
@@ -168,12 +168,12 @@ function prepareRole(
   }
 }
 
-function keepPorts({ ports }: Supervisor, child: Child): void {
+function keepPorts({ ports }: StartContext, child: Child): void {
   for (const [setting, port] of Object.entries(child.ports)) ports.set(setting, port)
 }
 
 function childOptions(
-  { config, file, ports }: Supervisor,
+  { config, file, ports }: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
 ): ChildOptions {
@@ -197,7 +197,7 @@ function childOptions(
 }
 
 /** The demo catalogue goes into a store of our own only: nobody else's is for trying out. */
-async function prepareStores({ config, log }: Supervisor): Promise<void> {
+async function prepareStores({ config, log }: StartContext): Promise<void> {
   await withStores(config, async (stores) => {
     // Nothing can be credited there, and what is on record is no place for a demonstration.
     if (config.mongo.url !== 'embedded' || stores.lost.length > 0) return
@@ -206,7 +206,7 @@ async function prepareStores({ config, log }: Supervisor): Promise<void> {
   })
 }
 
-async function greet({ config, dataDir, ports }: Supervisor): Promise<void> {
+async function greet({ config, dataDir, ports }: StartContext): Promise<void> {
   const realtime = addressOf(config.realtime, ports.get('realtime.port') ?? 0)
   const admin = addressOf(config.admin, ports.get('admin.port') ?? 0)
   const more = await withStores(config, async ({ catalog, lost }) => [

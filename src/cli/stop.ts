@@ -12,7 +12,7 @@ import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
-import { type RedisPlace, redisLeft, redisOptions } from './redis-left.ts'
+import { type RedisContext, redisLeftError, redisOptions } from './redis-left.ts'
 import { readUnwritten, unwrittenText } from './unwritten.ts'
 
 const POLL_MS = 50
@@ -59,7 +59,7 @@ async function endSupervisor({ shutdown }: Config, runDir: string, pid: number):
 }
 
 /** Whether one had been left running; it has ended now. */
-async function endRedis(place: RedisPlace, force: boolean): Promise<boolean> {
+async function endRedis(place: RedisContext, force: boolean): Promise<boolean> {
   const { config, dataDir } = place
   if (config.redis.url !== 'embedded') return false
   const options = redisOptions(place)
@@ -67,7 +67,7 @@ async function endRedis(place: RedisPlace, force: boolean): Promise<boolean> {
   if (redis === null) return false
   const held = force ? await readUnwritten(config, redis.url, options.dataDir) : null
   const unwritten = await redis.close({ force })
-  if (unwritten !== null) throw await redisLeft({ config, dataDir }, redis, unwritten)
+  if (unwritten !== null) throw await redisLeftError({ config, dataDir }, redis, unwritten)
   if (force) print(`redis-server (process ${redis.pid}) was ended. ${unwrittenText(held, null)}`)
   return true
 }

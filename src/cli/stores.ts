@@ -88,7 +88,7 @@ export async function connectStores(config: Config): Promise<Connections> {
   } catch (error) {
     await close()
     if (error instanceof StoreDownError && config.redis.url === EMBEDDED) throw notRunning(config)
-    throw outageInWords(error)
+    throw outageAsCommandError(error)
   }
 }
 
@@ -103,14 +103,14 @@ async function openStores(config: Config): Promise<Stores> {
     return { ...connections, ledger, lost }
   } catch (error) {
     await connections.close()
-    throw outageInWords(error)
+    throw outageAsCommandError(error)
   }
 }
 
 export const LEDGER_LOST = "redis has lost the ledger: run 'tollgate ledger rebuild'"
 
 /** An outage as a `CommandError`, with what helps; anything else as it is. */
-export function outageInWords(error: unknown): unknown {
+export function outageAsCommandError(error: unknown): unknown {
   if (error instanceof LedgerLostError) return new CommandError(LEDGER_LOST, { cause: error })
   const outages = [StoreDownError, CatalogUnavailableError, SlowReadError]
   const isOutage = error instanceof Error && outages.some((kind) => error instanceof kind)
@@ -128,7 +128,7 @@ export async function withCatalog<T>(
   try {
     return await act(catalog)
   } catch (error) {
-    throw outageInWords(error)
+    throw outageAsCommandError(error)
   } finally {
     await catalog.close()
   }
@@ -143,7 +143,7 @@ export async function withStores<T>(
   try {
     return await act(stores)
   } catch (error) {
-    throw outageInWords(error)
+    throw outageAsCommandError(error)
   } finally {
     await stores.close()
   }

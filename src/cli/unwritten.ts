@@ -5,7 +5,7 @@
  */
 import { open } from 'node:fs/promises'
 import type { Config } from '../config/schema.ts'
-import { appendOnlyFiles } from '../embedded/redis/written.ts'
+import { appendOnlyFiles } from '../embedded/redis/unwritten.ts'
 import { type CommitsSince, commitsSince } from '../ledger/commits-since.ts'
 import { createKeys } from '../ledger/keys.ts'
 import { createLogger } from '../runtime/log.ts'

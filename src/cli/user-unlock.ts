@@ -1,7 +1,7 @@
 /** `tollgate user unlock`: a user may log in again after too many wrong tries. */
 import { unlockAccount } from '../admin/auth/attempts.ts'
 import { accountOf } from '../admin/auth/login.ts'
-import { heldAt } from '../admin/entities/rules/lookups.ts'
+import { validAt } from '../admin/entities/rules/lookups.ts'
 import { loadConfig } from '../config/load.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
@@ -9,7 +9,7 @@ import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { CommandError } from './errors.ts'
 import { recordByOperator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
-import { connectStores, outageInWords } from './stores.ts'
+import { connectStores, outageAsCommandError } from './stores.ts'
 
 const INTERNAL = 'internal'
 
@@ -25,7 +25,7 @@ export async function unlockUser(
   const { catalog, redis } = stores
   try {
     if (protocol === INTERNAL) {
-      const filter = { username, ...heldAt(systemClock.nowMs()) }
+      const filter = { username, ...validAt(systemClock.nowMs()) }
       const found = await catalog.run('find a user', () => catalog.users.findOne(filter))
       if (found === null) throw new CommandError(`there is no user ${username}`)
     }
@@ -35,7 +35,7 @@ export async function unlockUser(
     const keys = openExpiringKeys(redis, AUTH_KEYS)
     await unlockAccount(keys, accountOf(protocol, username))
   } catch (error) {
-    throw outageInWords(error)
+    throw outageAsCommandError(error)
   } finally {
     await stores.close()
   }

@@ -4,7 +4,7 @@ import { generatedPassword } from '../admin/auth/first-admin.ts'
 import { removePasswordFile } from '../admin/auth/password-file.ts'
 import { changeUser } from '../admin/auth/user-write.ts'
 import { ApiError } from '../admin/entities/errors.ts'
-import { heldAt } from '../admin/entities/rules/lookups.ts'
+import { validAt } from '../admin/entities/rules/lookups.ts'
 import {
   checkNotLast,
   checkRoles,
@@ -17,7 +17,7 @@ import type { RawDocument } from '../catalog/compile/document.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { UserDocument } from '../catalog/entities/user.ts'
 import { DuplicateEntityError, EntityConflictError } from '../catalog/errors.ts'
-import { type ChangeStores, whileUnchanged } from '../catalog/revisions/change.ts'
+import { type ChangeStores, withEntityLocks } from '../catalog/revisions/entity-changes.ts'
 import { writeEntity } from '../catalog/revisions/write.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
@@ -37,7 +37,7 @@ import { withCatalog } from './stores.ts'
 export async function listUsers(options: OptionValues, file: string | undefined): Promise<0> {
   const shown = await onCatalog(file, async (catalog) => {
     const users = await catalog.run('list users', () =>
-      catalog.users.find(heldAt(systemClock.nowMs())).sort({ username: 1 }).toArray(),
+      catalog.users.find(validAt(systemClock.nowMs())).sort({ username: 1 }).toArray(),
     )
     const enrolled = await catalog.run('list second factors', () =>
       catalog.secondfactors.find({ secret: { $ne: null } }, { projection: { _id: 1 } }).toArray(),
@@ -84,7 +84,7 @@ export async function addUser(
     await writeEntity(catalog, 'users', user, { mode: 'insert', timeZone: 'UTC' })
     await record(catalog, 'create', username, null, { username, roles })
   })
-  tellPassword(username, password, isGiven)
+  printPassword(username, password, isGiven)
   return 0
 }
 
@@ -103,7 +103,7 @@ export async function setPassword(
     const log = createLogger({ name: 'cli', level: 'silent' })
     if (user.password_generated === true) await removePasswordFile(data.dir, log)
   })
-  tellPassword(username, password, isGiven)
+  printPassword(username, password, isGiven)
   return 0
 }
 
@@ -124,7 +124,7 @@ export async function removeUser(username: string, file: string | undefined): Pr
   await onCatalog(file, async (catalog) => {
     const { _id: id } = await userNamed(catalog, username, systemClock.nowMs())
     // As the entity API: of two who remove each other, the second one has to see it.
-    await whileUnchanged(storesOf(catalog), [`users/${username}`, 'users'], async () => {
+    await withEntityLocks(storesOf(catalog), [`users/${username}`, 'users'], async () => {
       const nowMs = systemClock.nowMs()
       const user = (await userNamed(catalog, username, nowMs)) as unknown as RawDocument
       if (isAdmin(user)) await checkNotLast(user, { catalog, nowMs })
@@ -150,7 +150,7 @@ async function passwordOf(options: OptionValues): Promise<{ password: string; is
   return { password: text, isGiven: true }
 }
 
-function tellPassword(username: string, password: string, isGiven: boolean): void {
+function printPassword(username: string, password: string, isGiven: boolean): void {
   if (isGiven) {
     print(`${username} has the password that was given`)
     return
@@ -172,7 +172,7 @@ async function givenPassword(
 
 async function userNamed(catalog: Catalog, username: string, nowMs: number): Promise<UserDocument> {
   const found = await catalog.run('find a user', () =>
-    catalog.users.findOne({ username, ...heldAt(nowMs) }),
+    catalog.users.findOne({ username, ...validAt(nowMs) }),
   )
   if (found === null) throw new CommandError(`there is no user ${username}`)
   return found
@@ -206,7 +206,7 @@ function storesOf(catalog: Catalog): ChangeStores {
   return {
     catalog,
     clock: systemClock,
-    follow: nothing,
+    runFollowUp: nothing,
     fence: { begin: nothing, end: nothing },
     log: createLogger({ name: 'cli', level: 'silent' }),
   }

@@ -14,20 +14,20 @@ const SETTINGS = /^TOLLGATE_/
 
 /** Of a program that others wrote, as Redis: nothing that could be secret. */
 export function systemEnvironment(env: Environment = process.env): Environment {
-  return kept(env, SYSTEM)
+  return filtered(env, SYSTEM)
 }
 
 /** Of a process of our own that has no settings, as the embedded store. */
 export function nodeEnvironment(env: Environment = process.env): Environment {
-  return kept(env, [...SYSTEM, NODE])
+  return filtered(env, [...SYSTEM, NODE])
 }
 
 /** Of a process of our own that has the settings of this one. */
 export function settingsEnvironment(env: Environment = process.env): Environment {
-  return kept(env, [...SYSTEM, NODE, SETTINGS])
+  return filtered(env, [...SYSTEM, NODE, SETTINGS])
 }
 
-function kept(env: Environment, names: readonly RegExp[]): Environment {
+function filtered(env: Environment, names: readonly RegExp[]): Environment {
   const isKept = ([name]: [string, unknown]) => names.some((one) => one.test(name))
   return Object.fromEntries(Object.entries(env).filter(isKept))
 }

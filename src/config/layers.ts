@@ -55,7 +55,7 @@ export function documentLayer(document: unknown, source: string): Layer {
 }
 
 /** Ends the name of a variable that names a file with the value, as orchestrators mount secrets. */
-const IN_FILE = '_FILE'
+const FILE_SUFFIX = '_FILE'
 
 /**
  * Settings of the environment: all variables that begin with `TOLLGATE_`. One with `_FILE` behind
@@ -74,7 +74,7 @@ export function environmentLayer(env: Readonly<Record<string, string | undefined
       continue
     }
     // An empty variable is how a compose file says that nothing is given.
-    if (own !== undefined && raw === '' && env[name + IN_FILE] !== undefined) continue
+    if (own !== undefined && raw === '' && env[name + FILE_SUFFIX] !== undefined) continue
     const read = own === undefined ? readValue(leaf, raw) : readText(leaf.schema, raw)
     const isTwice = own === undefined && (env[leaf.variable] ?? '') !== ''
     const reason = isTwice ? `is given twice, also by ${leaf.variable}` : read.reason
@@ -86,16 +86,16 @@ export function environmentLayer(env: Readonly<Record<string, string | undefined
 
 /** The variable of the setting for which this one names a file; else the name itself. */
 export function valueVariableOf(name: string): string {
-  return name.endsWith(IN_FILE) ? name.slice(0, -IN_FILE.length) : name
+  return name.endsWith(FILE_SUFFIX) ? name.slice(0, -FILE_SUFFIX.length) : name
 }
 
-interface Read {
+interface ParsedValue {
   readonly value?: unknown
   /** Undefined: the value fits. */
   readonly reason?: string | undefined
 }
 
-function readText(schema: TSchema, raw: string): Read {
+function readText(schema: TSchema, raw: string): ParsedValue {
   const value = fromText(schema, raw)
   return { value, reason: problemOf(schema, value) }
 }
@@ -103,7 +103,7 @@ function readText(schema: TSchema, raw: string): Read {
 const FILE_BYTES_MAX = 1024 * 1024
 
 /** The value in a file: without blanks around it; of a list, one per line. */
-function readValue({ schema }: Leaf, path: string): Read {
+function readValue({ schema }: Leaf, path: string): ParsedValue {
   let text: string
   try {
     if (statSync(path).size > FILE_BYTES_MAX) return { reason: 'names a file that is too large' }
@@ -140,7 +140,7 @@ function problemOf(schema: TSchema, value: unknown): string | undefined {
     // Nobody can say which part of a broken URL is the password.
     return `${expectation(schema)} (what is written there is not shown)`
   }
-  return `${expectation(schema)}, not ${shown(value)}`
+  return `${expectation(schema)}, not ${displayText(value)}`
 }
 
 function isSecretText(schema: TSchema): boolean {
@@ -163,9 +163,9 @@ function expectation(schema: TSchema): string {
     : FORMATS[format as FormatName].expects
 }
 
-function shown(value: unknown): string {
+function displayText(value: unknown): string {
   if (value === null) return 'empty'
-  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`
+  if (Array.isArray(value)) return `[${value.map(displayText).join(', ')}]`
   if (typeof value === 'object') return 'a section'
   return typeof value === 'string' ? `'${redactUrl(value)}'` : String(value)
 }

@@ -45,7 +45,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
     }))
     throw new ConfigError(missing)
   }
-  checkTogether(merged, layers, options.isPart ?? false)
+  checkConsistency(merged, layers, options.isPart ?? false)
   return freeze(merged)
 }
 
@@ -103,7 +103,7 @@ function merge(layers: readonly Layer[]): Section {
 const SHUTDOWN_REQUESTS_MIN = 3
 
 /** Settings that are right by themselves but not together. */
-function checkTogether(config: Config, layers: readonly Layer[], isPart: boolean): void {
+function checkConsistency(config: Config, layers: readonly Layer[], isPart: boolean): void {
   const sourceOf = (path: string) =>
     layers.findLast((layer) => layer.settings.has(path))?.settings.get(path)?.source ?? DEFAULT_FILE
   const named = (path: string) => `${path} (${sourceOf(path)})`

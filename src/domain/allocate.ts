@@ -1,10 +1,17 @@
 /** Who would pay for units that are wanted: groups first, then buckets or credit, in order. */
-import { availableIn, type Bucket, type BucketRef, type Payer } from './bucket.ts'
+import { availableIn, type Bucket, type BucketRef, type FundingSource } from './bucket.ts'
 import type { SettleState } from './charge-program.ts'
 import { findBucket } from './copy-on-write.ts'
-import { appended, NOTHING_HELD, type PricedSegment, peakPrice } from './segment.ts'
+import { appended, EMPTY_RESERVATION, type PricedSegment, peakPrice } from './segment.ts'
 import type { Carried, MoneyHold, Reservation, Slice } from './session.ts'
-import { affordable, type Course, charge, isFree, mostThatFits, type Tariff } from './tariff.ts'
+import {
+  affordable,
+  charge,
+  isFree,
+  largestFitting,
+  type PricePosition,
+  type Tariff,
+} from './tariff.ts'
 
 /** How units would be paid: slices in order of use, and the money that may be drawn on for them. */
 export interface Allocation {
@@ -16,14 +23,14 @@ export interface Allocation {
   covered: number
   priced: number
   /** Units that nothing can pay. */
-  left: number
+  unpaid: number
 }
 
 /** What may be granted of the units: all that is allocated can be paid. */
 export function allocate(
   work: SettleState,
   segment: PricedSegment,
-  order: readonly Payer[],
+  order: readonly FundingSource[],
   units: number,
 ): Allocation {
   const plan = allocateUsed(work, segment, order, units)
@@ -31,10 +38,10 @@ export function allocate(
   // Other categories price every unit, also those that groups cover: all of it has to be paid.
   const fits = (wanted: number) =>
     isPaid(segment, allocateUsed(work, segment, order, wanted), wanted)
-  const possible = units - plan.left
+  const possible = units - plan.unpaid
   if (possible === 0 || fits(possible)) return plan
-  const most = mostThatFits(possible, fits)
-  return { ...allocateUsed(work, segment, order, most), left: units - most }
+  const most = largestFitting(possible, fits)
+  return { ...allocateUsed(work, segment, order, most), unpaid: units - most }
 }
 
 /** Whether another category is part of what the customer pays. */
@@ -50,11 +57,11 @@ function hasAdded({ others }: PricedSegment): boolean {
 export function hasUnits(
   work: SettleState,
   segment: PricedSegment,
-  order: readonly Payer[],
+  order: readonly FundingSource[],
 ): boolean {
   // What other categories cost takes money, too; free usage takes nothing from anybody.
   if (hasAdded(segment)) return false
-  for (const payer of segment.isPrepaid ? order : segment.payers) {
+  for (const payer of segment.isPrepaid ? order : segment.fundingSources) {
     const bucket = findBucket(work, payer)
     if (bucket?.kind === 'units' && availableOf(work, bucket, payer) > 0) return true
   }
@@ -62,7 +69,7 @@ export function hasUnits(
 }
 
 function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolean {
-  if (plan.left > 0) return false
+  if (plan.unpaid > 0) return false
   const money = plan.money.reduce((sum, { micros }) => sum + micros, 0)
   return peakPrice(segment, plan.priced, units) - segment.charged <= money
 }
@@ -76,14 +83,14 @@ function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolea
 export function allocateUsed(
   work: SettleState,
   segment: PricedSegment,
-  order: readonly Payer[],
+  order: readonly FundingSource[],
   units: number,
-  held: Reservation = NOTHING_HELD,
+  held: Reservation = EMPTY_RESERVATION,
 ): Allocation {
   const plan = emptyPlan(units)
   let pool: Pool | null = null
-  if (segment.carried !== null) takeSold(segment, segment.carried, plan)
-  for (const payer of segment.payers) {
+  if (segment.carried !== null) allocateSold(segment, segment.carried, plan)
+  for (const payer of segment.fundingSources) {
     if (!payer.isGroup) continue
     const bucket = findBucket(work, payer)
     if (bucket === undefined) continue
@@ -95,7 +102,7 @@ export function allocateUsed(
   }
   if (isFree(segment.tariff)) {
     if (hasAdded(segment)) plan.money = moneyOffers(work, segment, order)
-    takePriced(plan, plan.left)
+    takePriced(plan, plan.unpaid)
     return plan
   }
   takePaid(work, segment, order, plan, held)
@@ -103,22 +110,22 @@ export function allocateUsed(
 }
 
 function emptyPlan(units: number): Allocation {
-  const { slices, money } = NOTHING_HELD
-  return { slices, groupMoney: money, money, covered: 0, priced: 0, left: units }
+  const { slices, money } = EMPTY_RESERVATION
+  return { slices, groupMoney: money, money, covered: 0, priced: 0, unpaid: units }
 }
 
 /** Prepaid buckets, or the credit of a postpaid subscriber. */
 function takePaid(
   work: SettleState,
   segment: PricedSegment,
-  order: readonly Payer[],
+  order: readonly FundingSource[],
   plan: Allocation,
   held: Reservation,
 ): void {
   let pool = held.units > 0 ? takeHeld(segment, plan, held) : null
   const needsAll = hasAdded(segment)
-  for (const payer of payersOf(segment, order)) {
-    if (plan.left === 0 && !needsAll) return
+  for (const payer of fundingSourcesOf(segment, order)) {
+    if (plan.unpaid === 0 && !needsAll) return
     const bucket = findBucket(work, payer)
     // A counter that is gone.
     if (bucket === undefined) continue
@@ -127,14 +134,14 @@ function takePaid(
       takeUnits(plan, payer, available)
     } else {
       // Also empty money has its turn: what a begun interval still holds is paid for already.
-      if (available > 0) plan.money = appended(plan.money, { payer, micros: available })
+      if (available > 0) plan.money = appended(plan.money, { source: payer, micros: available })
       pool ??= poolOf(segment)
-      takePriced(plan, pool.add(available, plan.priced, plan.left))
+      takePriced(plan, pool.add(available, plan.priced, plan.unpaid))
     }
   }
-  if (plan.left === 0) return
+  if (plan.unpaid === 0) return
   pool ??= poolOf(segment)
-  takePriced(plan, pool.add(0, plan.priced, plan.left))
+  takePriced(plan, pool.add(0, plan.priced, plan.unpaid))
 }
 
 function takeHeld(segment: PricedSegment, plan: Allocation, held: Reservation): Pool {
@@ -145,7 +152,7 @@ function takeHeld(segment: PricedSegment, plan: Allocation, held: Reservation): 
   }
   for (const { bucket, units } of held.slices) {
     if (bucket !== null) takeUnits(plan, bucket, units)
-    else takePriced(plan, pool.add(0, plan.priced, Math.min(plan.left, units)))
+    else takePriced(plan, pool.add(0, plan.priced, Math.min(plan.unpaid, units)))
   }
   return pool
 }
@@ -154,37 +161,40 @@ function takeHeld(segment: PricedSegment, plan: Allocation, held: Reservation): 
 export function moneyOffers(
   work: SettleState,
   segment: PricedSegment,
-  order: readonly Payer[],
+  order: readonly FundingSource[],
 ): MoneyHold[] {
   const offers: MoneyHold[] = []
-  for (const payer of payersOf(segment, order)) {
+  for (const payer of fundingSourcesOf(segment, order)) {
     const bucket = findBucket(work, payer)
     if (bucket === undefined || bucket.kind === 'units') continue
     const available = availableOf(work, bucket, payer)
-    if (available > 0) offers.push({ payer, micros: available })
+    if (available > 0) offers.push({ source: payer, micros: available })
   }
   return offers
 }
 
 /** The rest of an interval that an earlier segment began is already paid for. */
-function takeSold(segment: PricedSegment, carried: Carried, plan: Allocation): void {
-  const covered = Math.min(plan.left, carried.coveredSold - segment.covered)
+function allocateSold(segment: PricedSegment, carried: Carried, plan: Allocation): void {
+  const covered = Math.min(plan.unpaid, carried.coveredSold - segment.covered)
   if (covered > 0) {
     addSlice(plan, covered, true)
     plan.covered += covered
   }
-  takePriced(plan, Math.max(0, Math.min(plan.left, carried.pricedSold - segment.priced)))
+  takePriced(plan, Math.max(0, Math.min(plan.unpaid, carried.pricedSold - segment.priced)))
 }
 
 /** Who pays for what no group covers. */
-export function payersOf(segment: PricedSegment, order: readonly Payer[]): readonly Payer[] {
-  return segment.isPrepaid ? order : segment.payers.filter(({ isGroup }) => !isGroup)
+export function fundingSourcesOf(
+  segment: PricedSegment,
+  order: readonly FundingSource[],
+): readonly FundingSource[] {
+  return segment.isPrepaid ? order : segment.fundingSources.filter(({ isGroup }) => !isGroup)
 }
 
 /** What a payer's bucket has for it, within the limit of the other one that it counts in, too. */
-function availableOf(work: SettleState, bucket: Bucket, { alsoIn }: Payer): number {
+function availableOf(work: SettleState, bucket: Bucket, { limitCounter }: FundingSource): number {
   const available = availableIn(bucket)
-  const limit = alsoIn === null ? undefined : findBucket(work, alsoIn)
+  const limit = limitCounter === null ? undefined : findBucket(work, limitCounter)
   return limit === undefined ? available : Math.min(available, availableIn(limit))
 }
 
@@ -195,9 +205,9 @@ class Pool {
   readonly #tariff: Tariff
   readonly #access: boolean
   readonly #units: number
-  readonly #course: Course | undefined
+  readonly #course: PricePosition | undefined
 
-  constructor(tariff: Tariff, access: boolean, units: number, course: Course | undefined) {
+  constructor(tariff: Tariff, access: boolean, units: number, course: PricePosition | undefined) {
     this.#tariff = tariff
     this.#access = access
     this.#units = units
@@ -226,15 +236,16 @@ function poolOf({ tariff, access, priced, carried }: PricedSegment): Pool {
 }
 
 function takeUnits(plan: Allocation, { owner, id }: BucketRef, available: number): void {
-  const units = Math.min(available, plan.left)
+  const units = Math.min(available, plan.unpaid)
   if (units === 0) return
   plan.slices = appended(plan.slices, { bucket: { owner, id }, units, isCovered: false })
-  plan.left -= units
+  plan.unpaid -= units
 }
 
-function takeCovered(plan: Allocation, payer: Payer, available: number, pool: Pool): void {
-  if (available > 0) plan.groupMoney = appended(plan.groupMoney, { payer, micros: available })
-  const units = pool.add(available, plan.covered, plan.left)
+function takeCovered(plan: Allocation, payer: FundingSource, available: number, pool: Pool): void {
+  if (available > 0)
+    plan.groupMoney = appended(plan.groupMoney, { source: payer, micros: available })
+  const units = pool.add(available, plan.covered, plan.unpaid)
   addSlice(plan, units, true)
   plan.covered += units
 }
@@ -252,5 +263,5 @@ function addSlice(plan: Allocation, units: number, isCovered: boolean): void {
   } else {
     plan.slices = appended(plan.slices, { bucket: null, units, isCovered })
   }
-  plan.left -= units
+  plan.unpaid -= units
 }

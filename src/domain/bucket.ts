@@ -71,11 +71,11 @@ export interface BucketRef {
 }
 
 /** A bucket that may pay for a segment, and how. */
-export interface Payer extends BucketRef {
+export interface FundingSource extends BucketRef {
   /** What it covers is included in what the subscriber holds, and no part of the price. */
   isGroup: boolean
   /** A limit of the account that what it pays also counts against. */
-  alsoIn: BucketRef | null
+  limitCounter: BucketRef | null
 }
 
 export function emptyOwner(aid: number, sid: number): OwnerState {
@@ -176,10 +176,10 @@ export function bucketOrder(
   account: OwnerState | null,
   mayPay: MayPay,
   atMs: number,
-): Payer[] {
+): FundingSource[] {
   let count = collect(subscriber, 0, mayPay, atMs, 0)
   if (account !== null) count = collect(account, 1, mayPay, atMs, count)
-  return payersFound.slice(0, count)
+  return sourcesFound.slice(0, count)
 }
 
 /** The prepaid buckets that have ended by an instant and might pay otherwise; the last last. */
@@ -188,11 +188,11 @@ export function endedOrder(
   account: OwnerState | null,
   mayPay: MayPay,
   atMs: number,
-): Payer[] {
+): FundingSource[] {
   const found = [subscriber, account].flatMap((owner, index) =>
     (owner?.buckets ?? [])
       .filter((bucket) => bucket.counter === '' && bucket.toMs <= atMs && mayPay(bucket))
-      .map(({ id, toMs }) => ({ toMs, payer: payerOf(index === 0 ? 0 : 1, id) })),
+      .map(({ id, toMs }) => ({ toMs, payer: prepaidSourceOf(index === 0 ? 0 : 1, id) })),
   )
   // Stable: of those that ended together the account's comes after the subscriber's.
   return found.sort((a, b) => a.toMs - b.toMs).map(({ payer }) => payer)
@@ -204,7 +204,7 @@ export function paysFor(usaget: string): MayPay {
 }
 
 /** What `bucketOrder` has found so far, in order: kept, for growing arrays is most of its work. */
-const payersFound: Payer[] = []
+const sourcesFound: FundingSource[] = []
 const bucketsFound: Bucket[] = []
 
 /** Adds an owner's usable buckets to the `count` that were found; how many there are then. */
@@ -222,11 +222,11 @@ function collect(
     let index = end
     while (index > 0 && compareBuckets(bucket, bucketsFound[index - 1] as Bucket) < 0) {
       bucketsFound[index] = bucketsFound[index - 1] as Bucket
-      payersFound[index] = payersFound[index - 1] as Payer
+      sourcesFound[index] = sourcesFound[index - 1] as FundingSource
       index -= 1
     }
     bucketsFound[index] = bucket
-    payersFound[index] = payerOf(slot, bucket.id)
+    sourcesFound[index] = prepaidSourceOf(slot, bucket.id)
     end += 1
   }
   return end
@@ -237,16 +237,16 @@ function compareBuckets(a: Bucket, b: Bucket): number {
 }
 
 /** Nearly all bucket ids are below this one: they have one payer for all owners. */
-const SHARED_PAYERS = 64
-const sharedPayers = ([0, 1] as const).map((owner) =>
-  Array.from({ length: SHARED_PAYERS }, (_, id) => prepaidPayer(owner, id)),
+const SHARED_SOURCES = 64
+const sharedSources = ([0, 1] as const).map((owner) =>
+  Array.from({ length: SHARED_SOURCES }, (_, id) => prepaidSource(owner, id)),
 )
 
 /** A prepaid bucket as it pays. Never changed: many orders have the same. */
-function payerOf(owner: OwnerSlot, id: number): Payer {
-  return sharedPayers[owner]?.[id] ?? prepaidPayer(owner, id)
+function prepaidSourceOf(owner: OwnerSlot, id: number): FundingSource {
+  return sharedSources[owner]?.[id] ?? prepaidSource(owner, id)
 }
 
-function prepaidPayer(owner: OwnerSlot, id: number): Payer {
-  return { owner, id, isGroup: false, alsoIn: null }
+function prepaidSource(owner: OwnerSlot, id: number): FundingSource {
+  return { owner, id, isGroup: false, limitCounter: null }
 }

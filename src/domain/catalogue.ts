@@ -182,7 +182,7 @@ export interface Catalogue {
 }
 
 /** A service as a subscriber or account holds it (interface.md 2.2). */
-export interface HeldService {
+export interface SubscribedService {
   name: string
   /** Tells instances of one service apart; 0 if it came with the plan, or was given none. */
   serviceId: number
@@ -223,7 +223,7 @@ export type PoolMember = Pick<SubscriberProfile, 'plan' | 'planFromMs' | 'servic
 /** What charging needs to know of an account at an instant. */
 export interface AccountProfile extends Revision {
   aid: number
-  services: readonly HeldService[]
+  services: readonly SubscribedService[]
   overrides: readonly Override[]
   /** Micros per cycle; null for no limit. */
   creditLimit: number | null
@@ -241,8 +241,8 @@ export interface SubscriberProfile extends Revision {
   /** When its plan began, with the services that it includes; revisions of one plan agree on it. */
   planFromMs: number
   /** Its own services, and those of its account. */
-  services: readonly HeldService[]
-  accountServices: readonly HeldService[]
+  services: readonly SubscribedService[]
+  accountServices: readonly SubscribedService[]
   /** Of the account, then of the subscriber: the later ones win. */
   overrides: readonly Override[]
   /** Micros per cycle; null for no limit. */

@@ -1,5 +1,5 @@
 /** What settlement is told to do, and what it answers (settle.ts). */
-import type { OwnerState, Payer } from './bucket.ts'
+import type { FundingSource, OwnerState } from './bucket.ts'
 import type { Line } from './line.ts'
 import type { Reservation, Segment, SegmentStart, ServiceSession } from './session.ts'
 
@@ -19,14 +19,14 @@ export interface ChargeProgram {
   /** True: all of `requested` or nothing. */
   exact: boolean
   /** The prepaid buckets that may pay for the segment that is open, in order. */
-  order: readonly Payer[]
+  order: readonly FundingSource[]
   /** The same for `next`. */
-  nextOrder: readonly Payer[]
+  nextOrder: readonly FundingSource[]
   /**
    * Of usage beyond the grant that no valid money may pay for: the prepaid buckets that have ended,
    * and could have paid before; the last one ended last. Absent: there are none.
    */
-  ended?: readonly Payer[]
+  ended?: readonly FundingSource[]
   /** What pricing depends on from now on; null only if nothing is used or asked for. */
   next: SegmentStart | null
   /** Event time, epoch ms. */

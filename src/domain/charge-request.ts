@@ -166,7 +166,7 @@ export function isAmountRefund({ refund, services }: ChargeRequest): boolean {
 }
 
 /** Whether such a request begins a session, and names its subscriber. */
-export function opens(kind: RequestKind): boolean {
+export function opensSession(kind: RequestKind): boolean {
   return kind === 'start' || kind === 'event'
 }
 

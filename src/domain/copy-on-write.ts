@@ -13,9 +13,9 @@ import {
 } from './bucket.ts'
 import type { Settlement, SettleState } from './charge-program.ts'
 
-export interface SettlementDraft extends Settlement {
+export interface SettlementWork extends Settlement {
   /** What was handed in: never changed. */
-  readonly from: SettleState
+  readonly initial: SettleState
 }
 
 /** The two owners of a request. */
@@ -38,28 +38,28 @@ export function bucketOf(state: SettleState, ref: BucketRef): Bucket {
 }
 
 /** To be changed. */
-export function ownBucket(work: SettlementDraft, ref: BucketRef): Bucket {
+export function writableBucket(work: SettlementWork, ref: BucketRef): Bucket {
   const { owner: slot } = ref
   const bucket = bucketOf(work, ref)
-  const before = slot === 0 ? work.from.subscriber : work.from.account
+  const before = slot === 0 ? work.initial.subscriber : work.initial.account
   const owner = slot === 0 ? work.subscriber : work.account
   const index = owner?.buckets.indexOf(bucket) as number
   if (before?.buckets[index] !== bucket) return bucket
   const own = copyBucket(bucket)
-  ownOwner(work, slot).buckets[index] = own
+  writableOwner(work, slot).buckets[index] = own
   return own
 }
 
 /** An owner, to be changed; its buckets stay those that were handed in. */
-export function ownOwner(work: SettlementDraft, slot: OwnerSlot): OwnerState {
+export function writableOwner(work: SettlementWork, slot: OwnerSlot): OwnerState {
   if (slot === 0) {
     const { subscriber } = work
-    if (subscriber !== work.from.subscriber) return subscriber
+    if (subscriber !== work.initial.subscriber) return subscriber
     work.subscriber = withBuckets(subscriber, subscriber.buckets.slice())
     return work.subscriber
   }
   const account = present(work.account, 'the account')
-  if (account !== work.from.account) return account
+  if (account !== work.initial.account) return account
   const own = withBuckets(account, account.buckets.slice())
   work.account = own
   return own

@@ -30,7 +30,7 @@ export interface GroupCounter {
   name: string
 }
 
-export interface CounterWanted {
+export interface RequiredCounter {
   owner: OwnerSlot
   counter: string
   kind: BucketKind
@@ -41,7 +41,7 @@ export interface CounterWanted {
   total: number
 }
 
-export interface CountedOwners {
+export interface CounterOwners {
   subscriber: OwnerState
   account: OwnerState | null
 }
@@ -73,10 +73,10 @@ export function parseGroupCounter(counter: string): GroupCounter | null {
  * `oldestMs`: begin of the oldest cycle that still receives events; counters before it are dropped.
  */
 export function openCounters(
-  owners: CountedOwners,
-  wanted: readonly CounterWanted[],
+  owners: CounterOwners,
+  wanted: readonly RequiredCounter[],
   oldestMs: number,
-): { owners: CountedOwners; ids: number[] } {
+): { owners: CounterOwners; ids: number[] } {
   let { subscriber, account } = owners
   const ids: number[] = []
   for (const counter of wanted) {
@@ -91,7 +91,7 @@ export function openCounters(
 
 function openCounter(
   owner: OwnerState,
-  wanted: CounterWanted,
+  wanted: RequiredCounter,
   oldestMs: number,
 ): { owner: OwnerState; id: number } {
   const limit = wanted.total === 0 ? EMPTY_LIMIT : wanted.total
@@ -119,7 +119,7 @@ function isPast(bucket: Bucket, oldestMs: number): boolean {
 }
 
 /** How long after the oldest open cycle began the counter of a period of its own is still kept. */
-const TERM_KEPT_MS = 93 * 86_400_000
+const TERM_RETENTION_MS = 93 * 86_400_000
 
 /** Whether a counter receives no events any more; credit that is not counted is never closed. */
 export function isClosed(
@@ -127,10 +127,10 @@ export function isClosed(
   oldestMs: number,
 ): boolean {
   if (counter === '') return false
-  return toMs <= (counter.startsWith('term/') ? oldestMs - TERM_KEPT_MS : oldestMs)
+  return toMs <= (counter.startsWith('term/') ? oldestMs - TERM_RETENTION_MS : oldestMs)
 }
 
-function newCounter(id: number, wanted: CounterWanted, limit: number): Bucket {
+function newCounter(id: number, wanted: RequiredCounter, limit: number): Bucket {
   const { counter, kind, fromMs, toMs } = wanted
   return {
     id,

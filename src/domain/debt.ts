@@ -2,8 +2,8 @@
  * Debt: over-use that no bucket could pay, always money. It belongs to one of the two owners of a
  * request, and is repaid by the next top-up of money of that owner (credit.ts).
  */
-import { debtOf, type OwnerSlot, type OwnerState, type Payer } from './bucket.ts'
-import { findBucket, type Owners, ownOwner, type SettlementDraft } from './copy-on-write.ts'
+import { debtOf, type FundingSource, type OwnerSlot, type OwnerState } from './bucket.ts'
+import { findBucket, type Owners, type SettlementWork, writableOwner } from './copy-on-write.ts'
 import type { Segment } from './session.ts'
 
 /**
@@ -13,16 +13,16 @@ import type { Segment } from './session.ts'
  */
 export function debtorOf(
   owners: Owners,
-  valid: readonly Payer[],
-  ended: readonly Payer[],
+  valid: readonly FundingSource[],
+  ended: readonly FundingSource[],
 ): OwnerSlot {
-  const hasMoney = (payer: Payer) => isMoney(owners, payer)
+  const hasMoney = (payer: FundingSource) => isMoneySource(owners, payer)
   const last = valid.findLast(hasMoney) ?? ended.findLast(hasMoney) ?? valid.at(-1) ?? ended.at(-1)
   return last?.owner ?? 0
 }
 
 /** Whether a payer has money: units never owe anything, so that debt goes where money comes. */
-export function isMoney(owners: Owners, payer: Payer): boolean {
+export function isMoneySource(owners: Owners, payer: FundingSource): boolean {
   const bucket = findBucket(owners, payer)
   return bucket !== undefined && bucket.kind !== 'units'
 }
@@ -35,7 +35,7 @@ export function debtIn({ debt, accountDebt, carried }: Segment, slot: OwnerSlot)
 
 /** Takes back debt of a segment as far as its owner still owes it. Returns how much that was. */
 export function forgive(
-  work: SettlementDraft,
+  work: SettlementWork,
   segment: Segment,
   slot: OwnerSlot,
   micros: number,
@@ -45,7 +45,7 @@ export function forgive(
   if (forgiven === 0) return 0
   segment.debt -= forgiven
   if (slot === 1) segment.accountDebt -= forgiven
-  ownOwner(work, slot).owed -= forgiven
+  writableOwner(work, slot).owed -= forgiven
   return forgiven
 }
 

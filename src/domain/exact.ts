@@ -5,7 +5,7 @@ export interface Fraction {
   readonly under: bigint
 }
 
-export function wholeOf(value: number | bigint): Fraction {
+export function integerFraction(value: number | bigint): Fraction {
   return { over: BigInt(value), under: 1n }
 }
 

@@ -4,12 +4,12 @@
  */
 import { RETAIL } from './catalogue.ts'
 import { CREDIT, parseGroupCounter, UNLIMITED_TOTAL } from './counters.ts'
-import { NEW_RUN } from './course.ts'
-import { exactText, type Fraction, plus, product, wholeOf } from './exact.ts'
+import { exactText, type Fraction, integerFraction, plus, product } from './exact.ts'
 import type { Line } from './line.ts'
 import { MICROS_DIGITS } from './money.ts'
+import { START_POSITION } from './price-continuation.ts'
 import type { Payment } from './session.ts'
-import { type Course, charge, type Tariff, type Tier, UNLIMITED } from './tariff.ts'
+import { charge, type PricePosition, type Tariff, type Tier, UNLIMITED } from './tariff.ts'
 
 /** The price of some units at one rate; the steps that follow it are how it is made up. */
 export interface PriceStep {
@@ -123,32 +123,32 @@ function priceSteps(
   units: number,
   access: boolean,
   unit: Fraction,
-  course: Course = NEW_RUN,
+  course: PricePosition = START_POSITION,
 ): RatingStep[] {
   const made = new Computation(tariff, units, unit, course)
   made.run(access)
   const method = tariff.terms?.method ?? 'tiered'
   const amount = exactText(made.sum)
-  const head: PriceStep = { step: 'price', ...what, method, units: made.shown(units), amount }
+  const head: PriceStep = { step: 'price', ...what, method, units: made.lineUnits(units), amount }
   return [head, ...made.steps]
 }
 
 class Computation {
   readonly steps: RatingStep[] = []
   /** Of the currency, exact until it is rounded. */
-  sum: Fraction = wholeOf(0)
+  sum: Fraction = integerFraction(0)
   readonly #tariff: Tariff
   /** Units of this line, and of the whole run; the run is priced as one. */
   readonly #units: number
   readonly #whole: number
-  readonly #course: Course
+  readonly #course: PricePosition
   readonly #unit: Fraction
   /** What one of the prices counts in. */
   readonly #money: Fraction
   /** A base unit in what tiers count in. */
   readonly #scale: number
 
-  constructor(tariff: Tariff, units: number, unit: Fraction, course: Course) {
+  constructor(tariff: Tariff, units: number, unit: Fraction, course: PricePosition) {
     this.#tariff = tariff
     this.#units = units
     this.#whole = units + course.before
@@ -159,8 +159,8 @@ class Computation {
   }
 
   /** Units of the line in base units. */
-  shown(units: number): number {
-    return Number(exactText(product(wholeOf(units), this.#unit)))
+  lineUnits(units: number): number {
+    return Number(exactText(product(integerFraction(units), this.#unit)))
   }
 
   run(access: boolean): void {
@@ -192,7 +192,7 @@ class Computation {
     if (before === 0) return
     const cost = charge(this.#tariff, before, access, { ...this.#course, before: 0 })
     this.sum = plus(this.sum, microsOf(-cost))
-    this.steps.push({ step: 'earlier', units: this.shown(before), amount: microsText(-cost) })
+    this.steps.push({ step: 'earlier', units: this.lineUnits(before), amount: microsText(-cost) })
   }
 
   #addTiers(): void {
@@ -226,7 +226,7 @@ class Computation {
   #addTier(index: number, taken: bigint): void {
     const { interval, price, ceil } = this.#tariff.tiers[index]!
     const size = BigInt(interval)
-    const begun = ceil ? wholeOf((taken + size - 1n) / size) : { over: taken, under: size }
+    const begun = ceil ? integerFraction((taken + size - 1n) / size) : { over: taken, under: size }
     const intervals = this.#signed(begun)
     const amount = product(intervals, this.#moneyOf(price))
     this.sum = plus(this.sum, amount)
@@ -262,7 +262,7 @@ class Computation {
     const { over, under } = this.#signed(this.sum)
     const mode = rounding?.mode ?? 'half-even'
     const steps = rounded(over * to.under, under * to.over, mode)
-    const sum = this.#signed(product(wholeOf(steps), to))
+    const sum = this.#signed(product(integerFraction(steps), to))
     const isExact = sum.over * this.sum.under === this.sum.over * sum.under
     this.sum = sum
     if (isExact) return
@@ -270,7 +270,7 @@ class Computation {
   }
 
   #moneyOf(price: number): Fraction {
-    return product(wholeOf(price), this.#money)
+    return product(integerFraction(price), this.#money)
   }
 
   #baseUnits(tierUnits: bigint): Fraction {
@@ -310,7 +310,7 @@ function paymentStep(payment: Payment, unit: Fraction): PaymentStep {
   const { owner, bucketId: bucket, prepaidIncludeId: include, kind, amount } = payment
   const isUnits = kind === 'units' || kind === 'creditedUnits'
   const shown = (count: number) =>
-    isUnits ? exactText(product(wholeOf(count), unit)) : microsText(count)
+    isUnits ? exactText(product(integerFraction(count), unit)) : microsText(count)
   const paid = isUnits ? { units: Number(shown(amount)) } : { money: shown(amount) }
   const from = { owner: owner === 0 ? 'subscriber' : 'account', bucket } as const
   const group = parseGroupCounter(payment.counter)

@@ -34,7 +34,7 @@ export function objectAt(value: unknown, path: string, known?: readonly string[]
   if (!isObject(value)) {
     throw new FieldError(path, value === undefined ? 'is missing' : 'must be an object')
   }
-  if (known !== undefined) knownKeys(value, path, known)
+  if (known !== undefined) checkKnownKeys(value, path, known)
   return value
 }
 
@@ -156,7 +156,7 @@ function isStoredNumber(value: unknown): boolean {
 /**
  * Refuses keys that nothing reads: they would be a price that somebody meant and nobody applies.
  */
-export function knownKeys(fields: Fields, path: string, known: readonly string[]): void {
+export function checkKnownKeys(fields: Fields, path: string, known: readonly string[]): void {
   for (const key of Object.keys(fields)) {
     if (!known.includes(key)) throw new FieldError(`${path}.${key}`, 'is not known')
   }

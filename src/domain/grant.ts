@@ -1,32 +1,39 @@
 /** The next grant, and the reservation for it. */
-import { allocateAcross } from './across.ts'
+
 import { type Allocation, allocate, hasUnits, moneyOffers } from './allocate.ts'
 import { assert, present } from './assert.ts'
-import type { BucketRef, Payer } from './bucket.ts'
+import { allocateAcrossBoundary } from './boundary-grant.ts'
+import type { BucketRef, FundingSource } from './bucket.ts'
 import type { ChargeProgram } from './charge-program.ts'
-import { ownBucket, type SettlementDraft } from './copy-on-write.ts'
-import { appended, NOTHING_HELD, peakPrice, priceOf } from './segment.ts'
+import { type SettlementWork, writableBucket } from './copy-on-write.ts'
+import { appended, EMPTY_RESERVATION, peakPrice, priceOf } from './segment.ts'
 import type { MoneyHold, Segment } from './session.ts'
 import { peakCharge } from './tariff.ts'
 
-export function reserveNext(work: SettlementDraft, segment: Segment, program: ChargeProgram): void {
+export function reserveNext(work: SettlementWork, segment: Segment, program: ChargeProgram): void {
   if (program.after) {
     reserveAcross(work, segment, program)
     return
   }
   const { requested, nextOrder } = program
   const plan = allocate(work, segment, nextOrder, requested)
-  if (program.exact && plan.left > 0) {
+  if (program.exact && plan.unpaid > 0) {
     work.finalUnit = true
     return
   }
-  reservePlan(work, segment, nextOrder, plan, requested - plan.left)
+  reservePlan(work, segment, nextOrder, plan, requested - plan.unpaid)
 }
 
 /** Reserves for use on either side of the next boundary. */
-function reserveAcross(work: SettlementDraft, segment: Segment, program: ChargeProgram): void {
+function reserveAcross(work: SettlementWork, segment: Segment, program: ChargeProgram): void {
   const { requested, nextOrder, after } = program
-  const cover = allocateAcross(work, segment, present(after, 'boundary'), nextOrder, requested)
+  const cover = allocateAcrossBoundary(
+    work,
+    segment,
+    present(after, 'boundary'),
+    nextOrder,
+    requested,
+  )
   const { plan, granted, slices, micros } = cover
   const cost = Math.max(0, peakPrice(segment, plan.priced, granted) - segment.charged)
   reservePlan(work, segment, nextOrder, plan, granted)
@@ -39,9 +46,9 @@ function reserveAcross(work: SettlementDraft, segment: Segment, program: ChargeP
 
 /** Reserves the units of a plan and the money that they may cost. */
 function reservePlan(
-  work: SettlementDraft,
+  work: SettlementWork,
   segment: Segment,
-  order: readonly Payer[],
+  order: readonly FundingSource[],
   plan: Allocation,
   granted: number,
 ): void {
@@ -54,54 +61,54 @@ function reservePlan(
     if (bucket !== null) hold(work, bucket, units)
   }
   const covering = coveredMicros - segment.coveredMicros
-  const held = holdMoney(work, plan.groupMoney, covering, NOTHING_HELD.money)
+  const held = holdMoney(work, plan.groupMoney, covering, EMPTY_RESERVATION.money)
   const money = holdMoney(work, plan.money, charged - segment.charged, held)
   work.granted = granted
   work.service.reservation = { units: granted, slices: plan.slices, money }
-  work.finalUnit = plan.left > 0 || isLast(work, segment, plan, order)
+  work.finalUnit = plan.unpaid > 0 || isLast(work, segment, plan, order)
 }
 
 /** Whether no further grant is possible after this one. */
 function isLast(
-  work: SettlementDraft,
+  work: SettlementWork,
   segment: Segment,
   plan: Allocation,
-  order: readonly Payer[],
+  order: readonly FundingSource[],
 ): boolean {
   if (hasUnits(work, segment, order)) return false
-  const { tariff, others, carried, access, payers, isPrepaid } = segment
+  const { tariff, others, carried, access, fundingSources, isPrepaid } = segment
   const used = segment.used + work.granted
   const priced = segment.priced + plan.priced
   const covered = segment.covered + plan.covered
   const charged = priceOf(segment, priced, used)
-  const terms = { tariff, others, carried, access, payers, isPrepaid }
+  const terms = { tariff, others, carried, access, fundingSources, isPrepaid }
   const ahead = { ...terms, used, covered, priced, charged }
-  return allocate(work, ahead, order, 1).left > 0
+  return allocate(work, ahead, order, 1).unpaid > 0
 }
 
 /** Holds `cost` in the offered buckets, and appends it to the holds that exist already. */
 function holdMoney(
-  work: SettlementDraft,
+  work: SettlementWork,
   offers: readonly MoneyHold[],
   cost: number,
   before: MoneyHold[],
 ): MoneyHold[] {
   let holds = before
   let left = Math.max(0, cost)
-  for (const { payer, micros: offered } of offers) {
+  for (const { source, micros: offered } of offers) {
     const micros = Math.min(left, offered)
     if (micros === 0) continue
     left -= micros
-    hold(work, payer, micros)
-    if (payer.alsoIn !== null) hold(work, payer.alsoIn, micros)
-    holds = appended(holds, { payer, micros })
+    hold(work, source, micros)
+    if (source.limitCounter !== null) hold(work, source.limitCounter, micros)
+    holds = appended(holds, { source, micros })
   }
   assert(left === 0, 'a grant costs more than the buckets that pay for it hold')
   return holds
 }
 
-function hold(work: SettlementDraft, ref: BucketRef, amount: number): void {
-  const bucket = ownBucket(work, ref)
+function hold(work: SettlementWork, ref: BucketRef, amount: number): void {
+  const bucket = writableBucket(work, ref)
   bucket.free -= amount
   bucket.reserved += amount
   work.bucketsEndMs = Math.min(work.bucketsEndMs, bucket.toMs)

@@ -1,8 +1,13 @@
 /** Recognises retransmissions: session and request number identify a request (design.md §2). */
 import type { ChargeOutcome, Reason } from './charge-outcome.ts'
-import { type ChargeRequest, isAmountRefund, opens, type ServiceRequest } from './charge-request.ts'
-import { newlyUsed, serviceOf } from './reported.ts'
+import {
+  type ChargeRequest,
+  isAmountRefund,
+  opensSession,
+  type ServiceRequest,
+} from './charge-request.ts'
 import type { AnsweredRequest, Session } from './session.ts'
+import { newlyUsed, serviceOf } from './session-services.ts'
 
 /** How many answers are kept for a session whose requests carry no number. */
 export const ANSWERS_KEPT_UNNUMBERED = 8
@@ -22,11 +27,11 @@ export function findAnswer(
 }
 
 /** Why a request that was not answered before does not fit its session, or null if it fits. */
-export function misfit(
+export function sequenceErrorOf(
   session: Session | null,
   request: ChargeRequest,
 ): { reason: Reason; detail: string } | null {
-  const isOpening = opens(request.kind)
+  const isOpening = opensSession(request.kind)
   if (session === null) {
     const mayBegin = isOpening && (!request.refund || isAmountRefund(request))
     return mayBegin ? null : { reason: 'unknownSession', detail: '' }
@@ -37,7 +42,7 @@ export function misfit(
       return { reason: 'outOfOrder', detail: `request_num ${session.lastNumber} was answered` }
     }
   }
-  if (request.refund) return refundMisfit(session)
+  if (request.refund) return refundErrorOf(session)
   if (session.state === 'open') {
     return isOpening ? { reason: 'outOfOrder', detail: 'the session is open already' } : null
   }
@@ -50,10 +55,10 @@ export function misfit(
 }
 
 /** The answer to a refund of an event that another subscriber has paid. */
-export const OTHERS_EVENT = { reason: 'unknownSession', detail: '' } as const
+export const FOREIGN_EVENT = { reason: 'unknownSession', detail: '' } as const
 
 /** Only a closed event that still has something to give back can be refunded. */
-function refundMisfit({ state, services }: Session): { reason: Reason; detail: string } | null {
+function refundErrorOf({ state, services }: Session): { reason: Reason; detail: string } | null {
   // A session that was closed keeps no services; an event keeps them for refunds.
   if (state !== 'closed' || services.length === 0) {
     return { reason: 'sessionClosed', detail: 'it was no event' }
@@ -63,7 +68,7 @@ function refundMisfit({ state, services }: Session): { reason: Reason; detail: s
 }
 
 /** The answers to keep after one more. */
-export function remember(
+export function addAnswer(
   answered: readonly AnsweredRequest[],
   next: AnsweredRequest,
 ): AnsweredRequest[] {

@@ -2,9 +2,9 @@
 import { present } from './assert.ts'
 import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
-import type { SettlementDraft } from './copy-on-write.ts'
-import { continued } from './course.ts'
+import type { SettlementWork } from './copy-on-write.ts'
 import type { Line } from './line.ts'
+import { continuePrice } from './price-continuation.ts'
 import type {
   CategoryPrice,
   Payment,
@@ -16,7 +16,7 @@ import type {
 import { charge, PriceRangeError, peakCharge } from './tariff.ts'
 
 /** What a service holds that has no grant. Never changed: all such services have the same. */
-export const NOTHING_HELD: Reservation = { units: 0, slices: [], money: [] }
+export const EMPTY_RESERVATION: Reservation = { units: 0, slices: [], money: [] }
 
 /** A service that nothing has been granted to yet. */
 export function emptyService(
@@ -30,14 +30,14 @@ export function emptyService(
     serviceIdentifier,
     usaget,
     calledNumber,
-    accessBorne: false,
-    othersBorne: false,
+    accessCharged: false,
+    othersAccessCharged: false,
     reportedMs: 0,
     usedTotal: 0,
     endedMicros: 0,
     segmentsEnded: 0,
     segment: null,
-    reservation: NOTHING_HELD,
+    reservation: EMPTY_RESERVATION,
   }
 }
 
@@ -54,8 +54,8 @@ export function withSegment(service: ServiceSession, segment: Segment | null): S
     serviceIdentifier: service.serviceIdentifier,
     usaget: service.usaget,
     calledNumber: service.calledNumber,
-    accessBorne: service.accessBorne,
-    othersBorne: service.othersBorne,
+    accessCharged: service.accessCharged,
+    othersAccessCharged: service.othersAccessCharged,
     reportedMs: service.reportedMs,
     usedTotal: service.usedTotal,
     endedMicros: service.endedMicros,
@@ -79,7 +79,7 @@ export function copySegment(segment: Segment): Segment {
     taxes: segment.taxes,
     rounding: segment.rounding,
     hasGroups: segment.hasGroups,
-    payers: segment.payers,
+    fundingSources: segment.fundingSources,
     isPrepaid: segment.isPrepaid,
     endMs: segment.endMs,
     number: segment.number,
@@ -122,7 +122,7 @@ export function costOf({ endedMicros, segment }: ServiceSession): number {
 }
 
 /** Whether the service has neither usage nor a segment, current or ended. */
-export function isUntouched({ segment, usedTotal, segmentsEnded }: ServiceSession): boolean {
+export function hasNoUsage({ segment, usedTotal, segmentsEnded }: ServiceSession): boolean {
   return segment === null && usedTotal === 0 && segmentsEnded === 0
 }
 
@@ -161,7 +161,7 @@ function beginSegment(
   atMs: number,
   ended: Segment | null,
 ): Segment {
-  const { carried, others } = continued(ended, start, service.othersBorne)
+  const { carried, others } = continuePrice(ended, start, service.othersAccessCharged)
   const segment: Segment = {
     key: start.key,
     rateKey: start.rateKey,
@@ -174,13 +174,13 @@ function beginSegment(
     taxes: start.taxes,
     rounding: start.rounding,
     hasGroups: start.hasGroups,
-    payers: start.payers,
+    fundingSources: start.fundingSources,
     isPrepaid: start.isPrepaid,
     endMs: start.endMs,
     number: service.segmentsEnded + 1,
     version: 0,
     carried,
-    access: !service.accessBorne,
+    access: !service.accessCharged,
     used: 0,
     grouped: 0,
     covered: 0,
@@ -202,19 +202,19 @@ function beginSegment(
 
 /** The segment goes on under the same price; who pays for it may have changed. */
 export function refresh(segment: Segment, next: SegmentStart): void {
-  segment.payers = next.payers
+  segment.fundingSources = next.fundingSources
   segment.hasGroups = next.hasGroups
   segment.endMs = next.endMs
 }
 
-export function endSegment(work: SettlementDraft, segment: Segment, state: Line['state']): void {
+export function endSegment(work: SettlementWork, segment: Segment, state: Line['state']): void {
   const { service } = work
   work.ended = segment
   service.segment = null
   service.segmentsEnded += 1
   service.endedMicros += segment.charged
-  if (segment.access && segment.priced > 0) service.accessBorne = true
-  if (segment.used > 0 && segment.others.length > 0) service.othersBorne = true
+  if (segment.access && segment.priced > 0) service.accessCharged = true
+  if (segment.used > 0 && segment.others.length > 0) service.othersAccessCharged = true
   reportEnd(work, segment, state)
 }
 
@@ -228,10 +228,10 @@ export function reportEnd(work: Settlement, segment: Segment, state: Line['state
     return
   }
   segment.version += 1
-  noteChange(work, { segment, state })
+  recordChange(work, { segment, state })
 }
 
-export function noteChange(work: Settlement, change: SegmentChange): void {
+export function recordChange(work: Settlement, change: SegmentChange): void {
   work.changes = appended(work.changes, change)
 }
 
@@ -247,7 +247,7 @@ export type PricedSegment = Pick<
   | 'others'
   | 'carried'
   | 'access'
-  | 'payers'
+  | 'fundingSources'
   | 'isPrepaid'
   | 'used'
   | 'covered'
@@ -263,7 +263,7 @@ export function priceOf(segment: PricedSegment, priced: number, used: number): n
     const { isAdded, tariff: other } = others[index] as CategoryPrice
     if (isAdded) sum += charge(other, used, access, carried?.others[index])
   }
-  return countable(sum, 'the price of a segment')
+  return safeTotal(sum, 'the price of a segment')
 }
 
 /** The highest that the price gets on the way to so many more units. */
@@ -271,7 +271,7 @@ export function peakPrice(segment: PricedSegment, priced: number, used: number):
   const { tariff, access, carried } = segment
   const from = segment.priced
   const peak = peakCharge(tariff, from, from + priced, access, carried?.priced)
-  return countable(peak + peakOfOthers(segment, used), 'the price of a segment')
+  return safeTotal(peak + peakOfOthers(segment, used), 'the price of a segment')
 }
 
 /** The highest amount that other categories add on the way to so many more units. */
@@ -285,7 +285,7 @@ export function peakOfOthers(segment: PricedSegment, used: number): number {
 }
 
 /** Notes what a bucket paid. */
-export function pay(
+export function recordPayment(
   segment: Segment,
   ref: BucketRef,
   bucket: Bucket,
@@ -308,7 +308,7 @@ export function pay(
     segment.payments = appended(segment.payments, payment)
   }
   payment.amount += amount
-  noteCounter(payment, bucket)
+  recordCounter(payment, bucket)
 }
 
 function paymentOf(
@@ -322,14 +322,14 @@ function paymentOf(
   return undefined
 }
 
-export function noteCounter(payment: Payment, bucket: Bucket): void {
+export function recordCounter(payment: Payment, bucket: Bucket): void {
   if (bucket.counter === '') return
   payment.left = Math.max(0, bucket.limit - bucket.spent)
   payment.total = Math.max(0, bucket.limit)
 }
 
 /** A total that has stayed exact. */
-export function countable(total: number, what: string): number {
+export function safeTotal(total: number, what: string): number {
   if (!Number.isSafeInteger(total)) throw new PriceRangeError(`${what} exceeds 2^53`)
   return total
 }

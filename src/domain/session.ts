@@ -2,10 +2,10 @@
  * A session as it is stored between requests: what is reserved, what was priced, and the last
  * answer.
  */
-import type { BucketRef, OwnerSlot, Payer } from './bucket.ts'
+import type { BucketRef, FundingSource, OwnerSlot } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
 import type { CreditControlClient } from './charge-request.ts'
-import type { Course, Tariff } from './tariff.ts'
+import type { PricePosition, Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
 /**
@@ -26,7 +26,7 @@ export interface Slice {
 
 /** Money held in one bucket. */
 export interface MoneyHold {
-  payer: Payer
+  source: FundingSource
   micros: number
 }
 
@@ -86,7 +86,7 @@ export interface SegmentStart {
   /** Whether units beyond the groups are `over_group`: some group is meant for such usage. */
   hasGroups: boolean
   /** The groups that include it, in order, then the credit of a postpaid subscriber. */
-  payers: Payer[]
+  fundingSources: FundingSource[]
   /** Whether prepaid buckets pay for what no group covers; else credit does. */
   isPrepaid: boolean
   /** When its cycle or time band ends, epoch ms. */
@@ -96,10 +96,10 @@ export interface SegmentStart {
 /** State carried over from earlier segments of the service: the course of prices, and payments. */
 export interface Carried {
   /** Courses of the units priced for the customer, and of those covered by money of groups. */
-  priced: Course
-  covered: Course
+  priced: PricePosition
+  covered: PricePosition
   /** Courses of the other categories, in the order of the segment's. */
-  others: Course[]
+  others: PricePosition[]
   /** Units at the start of the segment that lie in an interval already paid for. */
   pricedSold: number
   coveredSold: number
@@ -154,9 +154,9 @@ export interface ServiceSession {
   /**
    * Whether a segment that has ended bore the access price: it is due once per session and service.
    */
-  accessBorne: boolean
+  accessCharged: boolean
   /** The same of other categories, which price every unit: due with the first one used. */
-  othersBorne: boolean
+  othersAccessCharged: boolean
   /** Of a report without usage after the last usage of the segment, epoch ms; 0 if none. */
   reportedMs: number
   /** Units of all reports so far. */

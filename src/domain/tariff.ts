@@ -57,7 +57,7 @@ export interface Tariff {
  * The position at which the price of a segment continues from earlier segments of its service. A
  * run is a series of consecutive segments at one tariff, priced and rounded as one.
  */
-export interface Course {
+export interface PricePosition {
   /** Units priced before the run; its tiers keep counting from there. */
   at: number
   /** Units of the run in an interval that began before it, in the scale of the tiers. */
@@ -87,7 +87,7 @@ export function charge(
   tariff: Tariff,
   units: number,
   access: boolean,
-  course: Course | null = null,
+  course: PricePosition | null = null,
 ): number {
   if (course === null) return priceOfRun(tariff, units, access, 0, 0)
   if (units === 0) return 0
@@ -97,7 +97,7 @@ export function charge(
 }
 
 /** The price of a run in excess of the minimum charge that was paid before it. */
-function net(tariff: Tariff, units: number, access: boolean, course: Course): number {
+function net(tariff: Tariff, units: number, access: boolean, course: PricePosition): number {
   const { at, ahead, credit } = course
   return Math.max(0, priceOfRun(tariff, units, access, at, ahead) - credit)
 }
@@ -284,7 +284,7 @@ export function peakCharge(
   from: number,
   to: number,
   access: boolean,
-  course: Course | null = null,
+  course: PricePosition | null = null,
 ): number {
   let peak = charge(tariff, to, access, course)
   if (tariff.terms?.method !== 'volume') return peak
@@ -311,16 +311,16 @@ export function affordable(
   charged: number,
   budget: number,
   cap: number,
-  course: Course | null = null,
+  course: PricePosition | null = null,
 ): number {
   const fits = (units: number) =>
     peakOf(tariff, access, course, priced, priced + units) - charged <= budget
   if (cap === 0 || fits(cap)) return cap
-  return mostThatFits(cap, fits)
+  return largestFitting(cap, fits)
 }
 
 /** The largest number below `cap` that fits, if everything below it does. */
-export function mostThatFits(cap: number, fits: (units: number) => boolean): number {
+export function largestFitting(cap: number, fits: (units: number) => boolean): number {
   let low = 0
   let high = cap
   while (high - low > 1) {
@@ -334,7 +334,7 @@ export function mostThatFits(cap: number, fits: (units: number) => boolean): num
 function peakOf(
   tariff: Tariff,
   access: boolean,
-  course: Course | null,
+  course: PricePosition | null,
   from: number,
   to: number,
 ): number {

@@ -10,7 +10,7 @@
 export const FOREVER_MS = Date.UTC(2170, 0, 1)
 
 /** Begin of what has always been there: a document that names no begin, as in a case of quotes. */
-export const EVER_MS = 0
+export const NO_BEGIN_MS = 0
 
 /** Wall-clock parts of an instant; month 1 to 12. */
 export interface LocalTime {
@@ -146,7 +146,7 @@ const [DASH, COLON, T, Z] = [0x2d, 0x3a, 0x54, 0x5a] as const
  * The form that nearly all network elements send, without a regular expression; -1 for any other,
  * for what is no date, and before 1970.
  */
-export function parseUsualInstant(text: string): number {
+export function parseCommonInstant(text: string): number {
   if (text.length !== USUAL_LENGTH || text.charCodeAt(19) !== Z) return -1
   if (text.charCodeAt(4) !== DASH || text.charCodeAt(7) !== DASH) return -1
   if (text.charCodeAt(10) !== T) return -1

@@ -27,10 +27,10 @@ export interface WorkerResult {
 }
 
 /** What the first worker tells unasked. */
-export type WorkerNews = SkippedNews | SessionNews
+export type WorkerEvent = SkippedEvent | SessionEvent
 
 /** Told whenever it changes. */
-export interface SkippedNews {
+export interface SkippedEvent {
   kind: 'skipped'
   /** Documents of the catalogue that cannot be used and are left out, by collection. */
   catalogueSkipped: Record<string, number>
@@ -51,7 +51,7 @@ export interface SkippedEntity {
  * Why network elements should ask again for open sessions, or end them. Each may come twice, or not
  * at all: what a session has is bounded by its validity.
  */
-export type SessionNews =
+export type SessionEvent =
   /** Credit or profile changed. `sid` 0: all subscribers of the account. */
   | { kind: 'reauthorize'; aid: number; sid: number }
   /** The subscriber is closed. */

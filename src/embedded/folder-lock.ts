@@ -52,7 +52,7 @@ export async function lockFolder(runDir: string, name: string): Promise<FolderLo
   try {
     // Seen only once it answers: between bind and listen it would look left behind.
     await rename(draft, path)
-    const winner = await contend(runDir, name, entry)
+    const winner = await findWinner(runDir, name, entry)
     if (winner !== undefined) throw new FolderInUseError(join(runDir, name), winner.pid)
   } catch (error) {
     await release()
@@ -65,7 +65,7 @@ export async function lockFolder(runDir: string, name: string): Promise<FolderLo
 /** Whether a living process holds the lock of that name, or is about to. */
 export async function isLocked(runDir: string, name: string): Promise<boolean> {
   for (const entry of await entriesOf(runDir, name)) {
-    if ((await holderOf(join(runDir, entry))).state !== 'gone') return true
+    if ((await probeEntry(join(runDir, entry))).state !== 'gone') return true
   }
   return false
 }
@@ -73,7 +73,7 @@ export async function isLocked(runDir: string, name: string): Promise<boolean> {
 /** Process id of the owner, if one lives and says so in time. */
 export async function ownerOf(runDir: string, name: string): Promise<number | undefined> {
   for (const entry of await entriesOf(runDir, name)) {
-    const { state, pid } = await holderOf(join(runDir, entry))
+    const { state, pid } = await probeEntry(join(runDir, entry))
     if (state === 'owner' && pid !== undefined) return pid
   }
   return undefined
@@ -83,13 +83,13 @@ export async function ownerOf(runDir: string, name: string): Promise<number | un
  * Who keeps us from owning the lock, or nobody. An owner does, and of two candidates the one whose
  * name comes first; for a candidate that comes after us we wait: it may be about to own, or go.
  */
-async function contend(runDir: string, name: string, own: string): Promise<Holder | undefined> {
+async function findWinner(runDir: string, name: string, own: string): Promise<Holder | undefined> {
   let last: Holder | undefined
   for (let poll = 0; poll < POLLS_MAX; poll++) {
     last = undefined
     for (const entry of await entriesOf(runDir, name)) {
       if (entry === own) continue
-      const holder = await holderOf(join(runDir, entry))
+      const holder = await probeEntry(join(runDir, entry))
       if (holder.state === 'owner') return holder
       if (holder.state === 'candidate' && entry < own) return holder
       if (holder.state === 'gone') await unlink(join(runDir, entry)).catch(unlessAbsent)
@@ -119,7 +119,7 @@ function listen(path: string, self: { readonly isOwner: boolean }): Promise<Serv
   })
 }
 
-function holderOf(path: string): Promise<Holder> {
+function probeEntry(path: string): Promise<Holder> {
   return new Promise((resolve) => {
     let said = ''
     const socket = connect(path)

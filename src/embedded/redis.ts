@@ -4,15 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../runtime/log.ts'
 import { FolderInUseError, type FolderLock, isLocked, lockFolder } from './folder-lock.ts'
 import { type AppendFsync, LOG_FILE, liveSettings, redisArguments } from './redis/arguments.ts'
-import { ask } from './redis/ask.ts'
 import { environmentFor, findRedis, type RedisProgram } from './redis/find.ts'
-import { findLeft, type LeftRedis, OrphanRedisError } from './redis/left.ts'
+import { findOrphan, type OrphanRedis, OrphanRedisError } from './redis/orphan.ts'
+import { sendCommand } from './redis/send-command.ts'
 import { adoptServer, type RedisExit, type RedisServer, spawnRedis } from './redis/server.ts'
-import { resumeWrites, type Unwritten, untilWritten } from './redis/written.ts'
-import { closedFolder } from './run-dir.ts'
+import { resumeWrites, type UnwrittenData, waitUntilWritten } from './redis/unwritten.ts'
+import { createPrivateFolder } from './run-dir.ts'
 
 export type { RedisExit } from './redis/server.ts'
-export type { Unwritten } from './redis/written.ts'
+export type { UnwrittenData } from './redis/unwritten.ts'
 
 const LOCK_NAME = 'redis'
 /** Names the run folder of the last start, in case the next one has another. */
@@ -39,7 +39,7 @@ export type RedisOptions = {
   /** How long `close` then waits for an orderly end; ten seconds by default. */
   readonly closeTimeoutMs?: number
   /** Called once when `close` has to wait for the append-only file. */
-  readonly onWait?: (unwritten: Unwritten) => void
+  readonly onWait?: (unwritten: UnwrittenData) => void
   /** Which redis-server to run; found by `findRedis` if not given. */
   readonly program?: RedisProgram
 }
@@ -55,7 +55,7 @@ export type EmbeddedRedis = {
    * and it resolves with what is not written. With `force` Redis is ended without waiting. Only the
    * first call acts.
    */
-  close(how?: { force: boolean }): Promise<Unwritten | null>
+  close(how?: { force: boolean }): Promise<UnwrittenData | null>
   /** When Redis has ended, for whatever reason, and the data folder is free again. */
   readonly exited: Promise<RedisExit>
 }
@@ -74,7 +74,7 @@ export class RedisStartError extends Error {
  */
 export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> {
   const program = options.program ?? (await findRedis(options.dataDir))
-  const redis = await own(options, (left, given) =>
+  const redis = await withFolderLock(options, (left, given) =>
     left === null ? spawnReady(given, program) : adoptReady(given, left),
   )
   return redis as EmbeddedRedis
@@ -85,24 +85,27 @@ export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> 
  * @throws as `startRedis` does
  */
 export function adoptRedis(options: RedisOptions): Promise<EmbeddedRedis | null> {
-  return own(options, (left, given) => (left === null ? null : adoptReady(given, left)))
+  return withFolderLock(options, (left, given) => (left === null ? null : adoptReady(given, left)))
 }
 
-type Begin = (
-  left: LeftRedis | null,
+type StartServer = (
+  left: OrphanRedis | null,
   options: RedisOptions,
 ) => Promise<RedisServer> | RedisServer | null
 
 /** Begins with the lock of the folder in hand, which is kept until Redis has ended or is left. */
-async function own(given: RedisOptions, begin: Begin): Promise<EmbeddedRedis | null> {
+async function withFolderLock(
+  given: RedisOptions,
+  begin: StartServer,
+): Promise<EmbeddedRedis | null> {
   const dataDir = resolve(given.dataDir)
-  closedFolder(dataDir)
+  createPrivateFolder(dataDir)
   const options = { ...given, dataDir }
   const lock = await lockFolder(options.runDir, LOCK_NAME)
   try {
-    const left = await findLeftIn(options)
+    const left = await findOrphanIn(options)
     const server = await begin(left, options)
-    if (server !== null) return handleOf(server, options, lock)
+    if (server !== null) return createHandle(server, options, lock)
   } catch (error) {
     await lock.release()
     throw error
@@ -112,29 +115,34 @@ async function own(given: RedisOptions, begin: Begin): Promise<EmbeddedRedis | n
 }
 
 /** The Redis that has the data folder open. One with another socket cannot be adopted. */
-async function findLeftIn({ dataDir, runDir, log }: RedisOptions): Promise<LeftRedis | null> {
+async function findOrphanIn({ dataDir, runDir, log }: RedisOptions): Promise<OrphanRedis | null> {
   const record = join(dataDir, RUN_RECORD)
   const earlier = await readFile(record, 'utf8').catch(() => '')
-  if (earlier === runDir) return findLeft(socketIn(runDir))
+  if (earlier === runDir) return findOrphan(socketIn(runDir))
   if (earlier !== '') {
     if (await isLocked(earlier, LOCK_NAME)) throw new FolderInUseError(dataDir, undefined)
-    await endElsewhere(socketIn(earlier), dataDir, log)
+    await endOrphanAt(socketIn(earlier), dataDir, log)
   }
   // Not where nothing changes: a full disk would leave the record empty.
   await writeFile(record, runDir)
-  return findLeft(socketIn(runDir))
+  return findOrphan(socketIn(runDir))
 }
 
-async function endElsewhere(
+async function endOrphanAt(
   socketPath: string,
   dataDir: string,
   log: RedisOptions['log'],
 ): Promise<void> {
-  const left = await findLeft(socketPath)
+  const left = await findOrphan(socketPath)
   if (left === null) return
   const server = adoptServer(left.pid, socketPath)
   const limitMs = WRITE_TIMEOUT_MS
-  const unwritten = await untilWritten({ socketPath, dataDir, limitMs, onWait: () => undefined })
+  const unwritten = await waitUntilWritten({
+    socketPath,
+    dataDir,
+    limitMs,
+    onWait: () => undefined,
+  })
   if (unwritten !== null) {
     server.release()
     await resumeWrites(socketPath)
@@ -161,7 +169,7 @@ async function spawnReady(options: RedisOptions, program: RedisProgram): Promise
   if (problem !== undefined) {
     server.kill()
     await server.exited
-    const lines = [server.said(), await textFrom(logFile, logSizeBytes)]
+    const lines = [server.output(), await textFrom(logFile, logSizeBytes)]
       .join('\n')
       .trim()
       .split('\n')
@@ -174,7 +182,7 @@ async function spawnReady(options: RedisOptions, program: RedisProgram): Promise
 
 async function adoptReady(
   options: RedisOptions,
-  { pid, version }: LeftRedis,
+  { pid, version }: OrphanRedis,
 ): Promise<RedisServer> {
   const socketPath = socketIn(options.runDir)
   const server = adoptServer(pid, socketPath)
@@ -184,12 +192,17 @@ async function adoptReady(
     throw new OrphanRedisError(`a redis-server of an earlier run (process ${pid}) ${problem}`)
   }
   const { dataDir, log } = options
-  const unwritten = await untilWritten({ socketPath, dataDir, limitMs: 0, onWait: () => undefined })
+  const unwritten = await waitUntilWritten({
+    socketPath,
+    dataDir,
+    limitMs: 0,
+    onWait: () => undefined,
+  })
   await resumeWrites(socketPath)
   // With 'always' Redis ends at the first write that fails, and would lose what it holds.
   const settings = unwritten === null ? Object.entries(liveSettings(options)) : []
   for (const [name, value] of settings) {
-    await ask(socketPath, ['CONFIG', 'SET', name, String(value)], REPLY_MS)
+    await sendCommand(socketPath, ['CONFIG', 'SET', name, String(value)], REPLY_MS)
   }
   log.warn({ pid, version, ...unwritten }, 'adopted a redis-server of an earlier run')
   return server
@@ -201,7 +214,7 @@ async function untilReady(socketPath: string, server: RedisServer): Promise<stri
     if (server.pid === 0) return 'cannot be run'
     const exit = server.exit()
     if (exit !== null) return `ended at start ${exit.signal ?? `with code ${exit.code}`}`
-    const reply = await ask(socketPath, ['PING'], REPLY_MS).catch(() => '')
+    const reply = await sendCommand(socketPath, ['PING'], REPLY_MS).catch(() => '')
     // On a full disk it has its data, and answers PING with an error.
     if (reply === 'PONG' || reply.startsWith('-MISCONF')) return undefined
     if (reply.startsWith('-LOADING')) silent = 0
@@ -210,20 +223,20 @@ async function untilReady(socketPath: string, server: RedisServer): Promise<stri
   return 'does not answer'
 }
 
-function handleOf(server: RedisServer, options: RedisOptions, lock: FolderLock): EmbeddedRedis {
+function createHandle(server: RedisServer, options: RedisOptions, lock: FolderLock): EmbeddedRedis {
   const { runDir, log, closeTimeoutMs = CLOSE_TIMEOUT_MS } = options
   const socketPath = socketIn(runDir)
   const { pid } = server
-  let closing: Promise<Unwritten | null> | undefined
+  let closing: Promise<UnwrittenData | null> | undefined
   const exited = server.exited.then(async (exit) => {
     await lock.release()
     if (closing === undefined) log.error({ pid, ...exit }, 'redis-server ended unasked')
     return exit
   })
-  const act = async (force: boolean): Promise<Unwritten | null> => {
+  const act = async (force: boolean): Promise<UnwrittenData | null> => {
     // Its socket may belong to the Redis that was started after it.
     if (server.exit() === null) {
-      const unwritten = force ? null : await written(server, options)
+      const unwritten = force ? null : await waitForWrites(server, options)
       if (unwritten !== null) {
         server.release()
         await lock.release()
@@ -243,10 +256,13 @@ function handleOf(server: RedisServer, options: RedisOptions, lock: FolderLock):
 }
 
 /** What stays unwritten, with writes let through again; null: all is written, or it has ended. */
-async function written(server: RedisServer, options: RedisOptions): Promise<Unwritten | null> {
+async function waitForWrites(
+  server: RedisServer,
+  options: RedisOptions,
+): Promise<UnwrittenData | null> {
   const { runDir, dataDir, writeTimeoutMs = WRITE_TIMEOUT_MS, onWait = () => undefined } = options
   const socketPath = socketIn(runDir)
-  const waiting = untilWritten({ socketPath, dataDir, limitMs: writeTimeoutMs, onWait })
+  const waiting = waitUntilWritten({ socketPath, dataDir, limitMs: writeTimeoutMs, onWait })
   const unwritten = await Promise.race([waiting, server.exited.then(() => null)])
   if (unwritten !== null) await resumeWrites(socketPath)
   return unwritten
@@ -259,7 +275,7 @@ async function end(
   log: RedisOptions['log'],
 ): Promise<void> {
   // No answer is the rule: Redis ends instead. Whether it did is seen by the process, below.
-  ask(socketPath, ['SHUTDOWN', 'NOSAVE'], timeoutMs).catch(() => undefined)
+  sendCommand(socketPath, ['SHUTDOWN', 'NOSAVE'], timeoutMs).catch(() => undefined)
   const timer = setTimeout(() => {
     log.warn({ pid: server.pid, timeoutMs }, 'redis-server did not end: killing it')
     server.kill()

@@ -31,12 +31,13 @@ export function runDirFor(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true, mode: FOLDER_MODE })
   const real = realpathSync(dataDir)
   const near = join(real, 'run')
-  if (Buffer.byteLength(near) <= RUN_DIR_BYTES_MAX && PLAIN_PATH.test(near)) return own(near)
+  if (Buffer.byteLength(near) <= RUN_DIR_BYTES_MAX && PLAIN_PATH.test(near))
+    return ensurePrivateDir(near)
   const hash = createHash('sha256').update(real).digest('hex').slice(0, 12)
-  return own(join(realpathSync(tmpdir()), `tollgate-${userInfo().uid}-${hash}`))
+  return ensurePrivateDir(join(realpathSync(tmpdir()), `tollgate-${userInfo().uid}-${hash}`))
 }
 
-function own(dir: string): string {
+function ensurePrivateDir(dir: string): string {
   mkdirSync(dir, { recursive: true, mode: OWN_MODE })
   const found = lstatSync(dir)
   if (!found.isDirectory()) throw new RunDirError(`${dir} must be a folder, and not a link to one`)
@@ -53,7 +54,7 @@ function own(dir: string): string {
  * Creates the folder of a store, and closes it to other users of the machine: who reads its files
  * has the secrets in them. A folder that belongs to another user stays as it is.
  */
-export function closedFolder(dir: string): void {
+export function createPrivateFolder(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: OWN_MODE })
   const { uid, mode } = statSync(dir)
   if (uid === userInfo().uid && (mode & OTHERS_MODE) !== 0) chmodSync(dir, OWN_MODE)

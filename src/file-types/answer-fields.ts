@@ -13,7 +13,7 @@ import {
 import { explain } from '../domain/explain.ts'
 import { groupUnits } from '../domain/lines.ts'
 import { decimalText } from '../domain/money.ts'
-import { identifierValue } from '../domain/reported.ts'
+import { identifierValue } from '../domain/session-services.ts'
 import { balanceValues, remainingMicros } from './balance-values.ts'
 import {
   type AnswerReader,
@@ -111,14 +111,14 @@ const readers = {
   },
   /** Seconds without usage after which a grant is to be given back, rounded up. */
   quota_holding_time: (answer, service) => {
-    const grant = heldOf(answer, service)
+    const grant = reservedGrantOf(answer, service)
     if (grant === undefined) return undefined
     const { quotaHoldingMs } = answer.settings(grant.usaget)
     return quotaHoldingMs === 0 ? undefined : Math.ceil(quotaHoldingMs / 1000)
   },
   /** Units of the grant that may be left when more is asked for, rounded down. */
   threshold: (answer, service) => {
-    const grant = heldOf(answer, service)
+    const grant = reservedGrantOf(answer, service)
     if (grant === undefined) return undefined
     const { thresholdPercent } = answer.settings(grant.usaget)
     if (thresholdPercent === 0 || grant.granted === 0) return undefined
@@ -206,13 +206,13 @@ export const balanceFields: ReadonlySet<string> = new Set<AnswerFieldName>([
 
 /** What fields are absent without, of those that most answers have none of. */
 export const fieldNeeds: Readonly<Partial<Record<AnswerFieldName, AnswerTest>>> = {
-  quota_holding_time: isHeld,
-  threshold: isHeld,
+  quota_holding_time: hasReservedGrant,
+  threshold: hasReservedGrant,
   tariff_change: (answer, service) => changingOf(answer, service) !== undefined,
-  final_unit_action: isEnding,
-  redirect_address: isEnding,
-  redirect_address_type: isEnding,
-  restriction_filters: isEnding,
+  final_unit_action: hasFinalUnit,
+  redirect_address: hasFinalUnit,
+  redirect_address_type: hasFinalUnit,
+  restriction_filters: hasFinalUnit,
   aprice: hasQuote,
   final_charge: hasQuote,
   tax_data: hasQuote,
@@ -304,7 +304,10 @@ function grantOf(
 }
 
 /** A grant that is held: an event is over as soon as it is granted. */
-function heldOf(answer: AnswerSource, service: ServiceOutcome | null): ServiceOutcome | undefined {
+function reservedGrantOf(
+  answer: AnswerSource,
+  service: ServiceOutcome | null,
+): ServiceOutcome | undefined {
   const grant = grantOf(answer, service)
   if (grant === undefined || grant.validityMs === 0) return undefined
   return grant.granted > 0 || grant.parts !== null ? grant : undefined
@@ -319,11 +322,11 @@ function changingOf(
   return grant !== undefined && grant.tariffChangeMs > 0 ? grant : undefined
 }
 
-function isHeld(answer: AnswerSource, service: ServiceOutcome | null): boolean {
-  return heldOf(answer, service) !== undefined
+function hasReservedGrant(answer: AnswerSource, service: ServiceOutcome | null): boolean {
+  return reservedGrantOf(answer, service) !== undefined
 }
 
-function isEnding(answer: AnswerSource, service: ServiceOutcome | null): boolean {
+function hasFinalUnit(answer: AnswerSource, service: ServiceOutcome | null): boolean {
   return grantOf(answer, service)?.finalUnit === true
 }
 

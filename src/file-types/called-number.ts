@@ -1,14 +1,17 @@
 /** The called number of a service: as it is written, or as a URI has it. */
 import { isUnset, oneOfAt } from '../domain/fields.ts'
-import { type Findings, NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from './findings.ts'
+import { type DecodeErrors, NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from './decode-errors.ts'
 import { firstPathAt, type Scope } from './paths.ts'
-import type { Placed } from './realtime-section.ts'
+import type { LocatedValue } from './realtime-section.ts'
 
 /** Empty if the message has none. */
-export type CalledNumber = (scope: Scope, findings: Findings) => string
+export type CalledNumber = (scope: Scope, findings: DecodeErrors) => string
 
 /** Compiles a path, or several of which the first counts, and `format`: text (default) or uri. */
-export function compileCalledNumber(field: Placed, format: Placed): CalledNumber | null {
+export function compileCalledNumber(
+  field: LocatedValue,
+  format: LocatedValue,
+): CalledNumber | null {
   const isUri =
     !isUnset(format.value) && oneOfAt(format.value, format.path, ['text', 'uri']) === 'uri'
   if (isUnset(field.value)) return null

@@ -23,7 +23,7 @@ import { compileParser } from './parser-section.ts'
 import { optionalPathAt, type Path, pathAt } from './paths.ts'
 import {
   booleanAt,
-  type Placed,
+  type LocatedValue,
   type RealtimeSection,
   readRealtimeSection,
 } from './realtime-section.ts'
@@ -87,8 +87,8 @@ export function compileFileType(
     realtime: realtime.fields,
   })
   const filters = { value: fields['filters'], path: `${path}.filters` }
-  const judgesMembers = parser.type === 'diameter'
-  const lists = { list, judgesMembers }
+  const handlesMembersSeparately = parser.type === 'diameter'
+  const lists = { list, handlesMembersSeparately }
   const services = compileServices(realtime, mappings, rules, lists, filters)
   const parts = { name, path, fields, parser, processor, realtime, rules, response, services }
   const plan = compilePlan(parts, defaults)
@@ -141,7 +141,7 @@ function processorAt(value: unknown, path: string): Fields {
   return processor
 }
 
-function optionalPath({ value, path }: Placed): Path | null {
+function optionalPath({ value, path }: LocatedValue): Path | null {
   return optionalPathAt(value, path)
 }
 
@@ -167,7 +167,7 @@ function compilePlan(parts: Parts, { timeZone }: FileTypeDefaults): MapPlan {
     recordType: compileRecordType(realtime),
     session: compileSessionId(sessions.value, sessions.path),
     // A refund names the event that it takes back by its session id.
-    isApart: booleanAt(realtime.general('postpay_charge')) && refund === null,
+    isEventPerMessage: booleanAt(realtime.general('postpay_charge')) && refund === null,
     hide: compileHidden(structure, `${path}.parser.structure`),
     requestNumber: pathOr(realtime.general('request_num_field'), 'request_num'),
     eventTime: compileEventTime(processor, `${path}.processor`, parser.type, timeZone),
@@ -175,13 +175,13 @@ function compilePlan(parts: Parts, { timeZone }: FileTypeDefaults): MapPlan {
     refund,
     balances: flagAt(realtime.general('balances_field')),
     wantsBalances: response.wantsBalances,
-    naming: compileSubscriberFields(realtime.general('subscriber_fields')),
+    subscriberFields: compileSubscriberFields(realtime.general('subscriber_fields')),
     rules,
     services,
   }
 }
 
-function pathOr({ value, path }: Placed, name: string): Path {
+function pathOr({ value, path }: LocatedValue, name: string): Path {
   return isUnset(value) ? builtInPath(name) : pathAt(value, path)
 }
 
@@ -198,16 +198,16 @@ function compileServices(
   realtime: RealtimeSection,
   mappings: Mappings,
   rules: FileTypeRules,
-  lists: Pick<ServicesPlan, 'list' | 'judgesMembers'>,
-  filters: Placed,
+  lists: Pick<ServicesPlan, 'list' | 'handlesMembersSeparately'>,
+  filters: LocatedValue,
 ): ServicesPlan {
   return {
     ...lists,
-    asking: optionalPath(realtime.general('requested_field')),
+    requestedField: optionalPath(realtime.general('requested_field')),
     usage: mappings.rules(realtime),
     reports: reportsOf(realtime, mappings),
     filter: compileFilters(filters.value, filters.path),
-    kept: rules.kept,
+    retained: rules.retained,
   }
 }
 

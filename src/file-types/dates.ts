@@ -1,8 +1,8 @@
 /** The event time of a message (spec/realtime.md 1.2). What cannot be read is never "now". */
 import { FieldError, type Fields, isUnset, textAt } from '../domain/fields.ts'
-import { parseInstant, parseUsualInstant } from '../domain/time.ts'
+import { parseCommonInstant, parseInstant } from '../domain/time.ts'
+import type { DecodeErrors } from './decode-errors.ts'
 import type { MapContext, Message, ParserSettings } from './file-type.ts'
-import type { Findings } from './findings.ts'
 import { optionalPathAt, type Path } from './paths.ts'
 import { compileDateFormat, type DateReader } from './php-dates.ts'
 import { instantIn, type Zone, zoneOf } from './zones.ts'
@@ -18,7 +18,7 @@ export const DATE_KEYS = [
 ]
 
 /** Event time in epoch ms; -1 if the message has none. */
-export type EventTime = (message: Message, context: MapContext, findings: Findings) => number
+export type EventTime = (message: Message, context: MapContext, findings: DecodeErrors) => number
 
 /** Seconds between the beginnings of NTP time (1900) and of unix time. */
 const NTP_TO_UNIX = 2_208_988_800
@@ -90,7 +90,7 @@ function compileZone(
   processor: Fields,
   path: string,
   zone: string,
-): (message: Message, findings: Findings) => Zone {
+): (message: Message, findings: DecodeErrors) => Zone {
   const fixed = processor['timezone']
   const field = optionalPathAt(processor['timezone_field'], `${path}.timezone_field`)
   if (!isUnset(fixed)) {
@@ -167,7 +167,7 @@ function readNtp(text: string): number | null {
 }
 
 function readFree(text: string, zone: Zone, isNtp: boolean): number | null {
-  const usual = parseUsualInstant(text)
+  const usual = parseCommonInstant(text)
   if (usual >= 0) return usual
   if (SECONDS.test(text)) {
     const seconds = Number(text)

@@ -8,9 +8,9 @@ import { type Fields, isObject, isUnset } from '../domain/fields.ts'
 import { compileIdentification, type RequestReader } from '../rating/identify.ts'
 import { compileCalculators } from '../rating/match/calculators.ts'
 import type { CheckStep } from './check-report.ts'
+import { DecodeErrors } from './decode-errors.ts'
 import type { FileTypeDefaults, Message } from './file-type.ts'
 import { compileFilters } from './filters.ts'
-import { Findings } from './findings.ts'
 import { compileHidden } from './hidden.ts'
 import { compilePath, type Scope } from './paths.ts'
 import { booleanAt, type RealtimeSection, readRealtimeSection } from './realtime-section.ts'
@@ -32,7 +32,7 @@ export function explainMessage(document: unknown, message: Message): CheckStep[]
   const { parser } = parts.document
   const structure = isObject(parser) ? parser['structure'] : undefined
   const visible = compileHidden(structure, 'parser.structure')(message)
-  const findings = new Findings()
+  const findings = new DecodeErrors()
   const record = recordTypeOf(parts.realtime)(message, findings)
   const { document: whole, processor, realtime } = parts
   const dateFields = ['date_field', 'time_field', 'timezone_field'].map((key) => processor[key])
@@ -106,7 +106,7 @@ function recordTypeOf(realtime: RealtimeSection) {
   const { value, path } = realtime.general('request_type_field')
   if (booleanAt(realtime.general('postpay_charge'))) {
     const compiled = compileOneTime(value, path)
-    return (message: Message, _findings: Findings) => compiled(message)
+    return (message: Message, _findings: DecodeErrors) => compiled(message)
   }
   const types = realtime.general('request_types')
   return compileRecordTypes(value, path, types.value, types.path)
@@ -119,7 +119,7 @@ function typeFields(realtime: RealtimeSection): unknown {
 
 function sessionStep(realtime: RealtimeSection, message: Message): CheckStep {
   const { value, path } = realtime.general('session_id_fields')
-  const findings = new Findings()
+  const findings = new DecodeErrors()
   const id = compileSessionId(value, path).read(message, findings)
   const fields = valuesOf(isUnset(value) ? 'session_id' : value, message)
   return stepOf('session', findings, { fields, session_id: id })
@@ -143,7 +143,7 @@ function serviceStep(
   const at = rules.findIndex((each) => each.matches(scope))
   const rule = rules[at]
   if (rule === undefined) return stepOf(step, null, { mapping: null })
-  const findings = new Findings()
+  const findings = new DecodeErrors()
   const usaget = usagetOf(rule, scope, findings)
   const { name, unit, type, source } = mappingOf(processor, rule, at)
   const used = realtime.of(rule.usaget, 'used_usagev_field').value
@@ -190,7 +190,7 @@ function mappingOf(processor: Fields, rule: UsageRule, at: number) {
   }
 }
 
-function stepOf(step: string, findings: Findings | null, result: object): CheckStep {
+function stepOf(step: string, findings: DecodeErrors | null, result: object): CheckStep {
   const problem = findings?.problem ?? null
   return { step, ok: problem === null, result: problem === null ? result : { ...result, problem } }
 }

@@ -1,19 +1,19 @@
 /** A yes or no of a message: what a field says, or whether conditions hold. */
 import { arrayAt, isObject, isUnset, objectAt, textAt } from '../domain/fields.ts'
 import { compileConditions } from './conditions.ts'
+import type { DecodeErrors } from './decode-errors.ts'
 import type { Message } from './file-type.ts'
-import type { Findings } from './findings.ts'
 import { type Path, pathAt } from './paths.ts'
-import type { Placed } from './realtime-section.ts'
+import type { LocatedValue } from './realtime-section.ts'
 
 export interface Flag {
   /** The field, or the first of the conditions', for errors. */
   readonly name: string
-  readonly read: (message: Message, findings: Findings) => boolean
+  readonly read: (message: Message, findings: DecodeErrors) => boolean
 }
 
 /** Compiles a path or `{conditions}`; null if there is neither. Throws `FieldError`. */
-export function flagAt({ value, path }: Placed): Flag | null {
+export function flagAt({ value, path }: LocatedValue): Flag | null {
   if (isUnset(value)) return null
   if (!isObject(value)) return fieldFlag(pathAt(value, path))
   const { conditions } = objectAt(value, path, ['conditions'])

@@ -5,11 +5,11 @@ import { compileFileType } from './compile.ts'
 import type { FileType, FileTypeDefaults } from './file-type.ts'
 
 /** Either the file type, or why there is none. */
-export type Compiled =
+export type CompiledFileType =
   | { readonly fileType: FileType; readonly problem: null }
   | { readonly fileType: null; readonly problem: { path: string; reason: string } }
 
-export type InstalledFileType = Compiled & {
+export type InstalledFileType = CompiledFileType & {
   /** Empty if the document has none. */
   readonly name: string
   readonly origin: 'builtIn' | 'stored'
@@ -39,16 +39,16 @@ export function installedFileTypes(
     const path = pathOfFileType(document, index)
     const name = nameOfFileType(document)
     const isTaken = documents.slice(index + 1).some((later) => nameOfFileType(later) === name)
-    const compiled: Compiled = isTaken
+    const compiled: CompiledFileType = isTaken
       ? { fileType: null, problem: { path, reason: 'is there again: the later one holds' } }
-      : compiledOrNot(() => checkedFileType(document, defaults, path))
+      : tryCompile(() => checkedFileType(document, defaults, path))
     const replaces = builtIn.has(name)
     installed.push({ name, origin: 'stored', replaces, document, ...compiled })
     taken.add(name)
   }
   for (const [name, document] of builtIn) {
     if (taken.has(name)) continue
-    const compiled = compiledOrNot(() => compileFileType(document, defaults, `built in ${name}`))
+    const compiled = tryCompile(() => compileFileType(document, defaults, `built in ${name}`))
     installed.push({ name, origin: 'builtIn', replaces: false, document, ...compiled })
   }
   return installed.sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
@@ -63,8 +63,8 @@ export function pathOfFileType(document: unknown, index: number): string {
 }
 
 /** A file type, or why its document cannot be used. */
-export function fileTypeOrProblem(document: unknown, defaults: FileTypeDefaults): Compiled {
-  return compiledOrNot(() => checkedFileType(document, defaults, pathOfFileType(document, 0)))
+export function fileTypeOrProblem(document: unknown, defaults: FileTypeDefaults): CompiledFileType {
+  return tryCompile(() => checkedFileType(document, defaults, pathOfFileType(document, 0)))
 }
 
 /** A file type that may be stored. Throws `FieldError`, whose path begins with `path`. */
@@ -84,7 +84,7 @@ export function nameOfFileType(document: unknown): string {
   return typeof name === 'string' ? name : ''
 }
 
-function compiledOrNot(compile: () => FileType): Compiled {
+function tryCompile(compile: () => FileType): CompiledFileType {
   try {
     return { fileType: compile(), problem: null }
   } catch (error) {

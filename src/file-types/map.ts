@@ -2,10 +2,10 @@
  * From a message to a charge request: the whole way, top to bottom. What is read and by which rule
  * was compiled from the document (compile.ts); nothing of it is interpreted here.
  */
-import { type ChargeRequest, opens } from '../domain/charge-request.ts'
+import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
 import type { EventTime } from './dates.ts'
+import { DecodeErrors, TEXT_CHARS_MAX } from './decode-errors.ts'
 import type { FieldProblem, MapContext, MappedRequest, Message } from './file-type.ts'
-import { Findings, TEXT_CHARS_MAX } from './findings.ts'
 import type { Flag } from './flags.ts'
 import { compilePath, type Path } from './paths.ts'
 import type { RecordType } from './record-types.ts'
@@ -14,19 +14,19 @@ import { readServices, type ServicesPlan } from './services.ts'
 import { joinParts, type SessionFields } from './session.ts'
 import {
   isIdentified,
-  keptOf,
   missingSubscriber,
-  type NamingField,
-  namedValue,
-  namingField,
+  retainedFieldsOf,
+  type SubscriberField,
+  subscriberFieldIn,
+  subscriberValueOf,
 } from './subscriber.ts'
 
 export interface MapPlan {
   readonly name: string
-  readonly recordType: (message: Message, findings: Findings) => RecordType
+  readonly recordType: (message: Message, findings: DecodeErrors) => RecordType
   readonly session: SessionFields
   /** Each message is an event of its own, also where several name one session. */
-  readonly isApart: boolean
+  readonly isEventPerMessage: boolean
   readonly hide: (message: Message) => Message
   readonly requestNumber: Path
   readonly eventTime: EventTime
@@ -35,7 +35,7 @@ export interface MapPlan {
   /** Null: every answer has balances if the document maps them. */
   readonly balances: Flag | null
   readonly wantsBalances: boolean
-  readonly naming: readonly NamingField[]
+  readonly subscriberFields: readonly SubscriberField[]
   readonly rules: FileTypeRules
   readonly services: ServicesPlan
 }
@@ -46,7 +46,7 @@ export function mapMessage(
   original: Message,
   context: MapContext,
 ): MappedRequest | FieldProblem {
-  const findings = new Findings()
+  const findings = new DecodeErrors()
   const record = plan.recordType(original, findings)
   const givenId = plan.session.read(original, findings)
   const message = plan.hide(original)
@@ -63,10 +63,10 @@ export function mapMessage(
   // One service that nothing stamps, and only the whole content tells requests apart.
   const isAlone = stamps.length === 1 && plan.services.list === null
   const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
-  const ownId = givenId || sessionless(plan, record, stamp, context, findings)
+  const ownId = givenId || sessionIdOfEvent(plan, record, stamp, context, findings)
   // Without a number, fields that nothing reads tell two messages apart as well as others.
   const ownStamp = requestNumber < 0 ? stamp || context.bodyDigest() : ''
-  const isEventOfMany = plan.isApart && givenId !== ''
+  const isEventOfMany = plan.isEventPerMessage && givenId !== ''
   const sessionId = isEventOfMany ? eventSession(givenId, ownStamp || String(requestNumber)) : ownId
   if (findings.problem !== null) return findings.problem
 
@@ -79,13 +79,13 @@ export function mapMessage(
     requestNumber,
     pretend,
   }
-  const naming = namingField(plan.naming, message)
+  const naming = subscriberFieldIn(plan.subscriberFields, message)
   const isSkipped = skipped.length > 0 && services.length === 0
-  if (isSkipped && passes(plan, record, naming)) return { request: null, skipped, echo }
+  if (isSkipped && isFullySkipped(plan, record, naming)) return { request: null, skipped, echo }
 
-  const fields = keptOf(plan.rules.kept, message, findings)
-  if (naming === null && opens(record.kind) && !isIdentified(plan.rules, services, fields)) {
-    return missingSubscriber(plan.naming, plan.rules.kept)
+  const fields = retainedFieldsOf(plan.rules.retained, message, findings)
+  if (naming === null && opensSession(record.kind) && !isIdentified(plan.rules, services, fields)) {
+    return missingSubscriber(plan.subscriberFields, plan.rules.retained)
   }
   const request: ChargeRequest = {
     kind: record.kind,
@@ -95,7 +95,7 @@ export function mapMessage(
     stamp: ownStamp,
     rules: plan.rules.key,
     subscriberKey: naming === null ? 'none' : naming.key,
-    subscriberValue: naming === null ? '' : namedValue(naming, message, findings),
+    subscriberValue: naming === null ? '' : subscriberValueOf(naming, message, findings),
     eventTimeMs: eventTimeMs < 0 ? context.nowMs : eventTimeMs,
     eventTimeGiven: eventTimeMs >= 0,
     services,
@@ -112,7 +112,11 @@ export function mapMessage(
  * with its messages all the same, and it begins with them where later ones may have services that
  * are charged.
  */
-function passes({ services }: MapPlan, { kind }: RecordType, naming: NamingField | null): boolean {
+function isFullySkipped(
+  { services }: MapPlan,
+  { kind }: RecordType,
+  naming: SubscriberField | null,
+): boolean {
   if (kind === 'start') return services.list === null || naming === null
   return kind === 'event'
 }
@@ -121,14 +125,14 @@ function readRefund(
   { refund }: MapPlan,
   record: RecordType,
   message: Message,
-  findings: Findings,
+  findings: DecodeErrors,
 ): boolean {
   if (refund === null || !refund.read(message, findings)) return false
   if (record.kind !== 'event') findings.fail(refund.name, 'is for an event_request only')
   return true
 }
 
-function readBalances(plan: MapPlan, message: Message, findings: Findings): boolean {
+function readBalances(plan: MapPlan, message: Message, findings: DecodeErrors): boolean {
   const { balances, wantsBalances } = plan
   if (balances === null) return wantsBalances
   return balances.read(message, findings)
@@ -138,12 +142,12 @@ function readBalances(plan: MapPlan, message: Message, findings: Findings): bool
  * The session id of an event that names none: what stamps it, or else all of it, so that the same
  * message again is the same event.
  */
-function sessionless(
+function sessionIdOfEvent(
   plan: MapPlan,
   record: RecordType,
   stamp: string,
   context: MapContext,
-  findings: Findings,
+  findings: DecodeErrors,
 ): string {
   if (record.kind !== 'event') {
     findings.fail(plan.session.name, 'is required')

@@ -31,7 +31,7 @@ export const REALTIME_KEYS = [...SCOPED_KEYS, ...GENERAL_KEYS]
 const GENERAL = 'general'
 
 /** A value of the document and where it is. */
-export interface Placed {
+export interface LocatedValue {
   readonly value: unknown
   readonly path: string
 }
@@ -39,9 +39,9 @@ export interface Placed {
 export interface RealtimeSection {
   readonly fields: Fields
   /** A key that holds for all. */
-  general(key: string): Placed
+  general(key: string): LocatedValue
   /** A key of a usage type: its own, or that for all. */
-  of(usaget: string, key: string): Placed
+  of(usaget: string, key: string): LocatedValue
 }
 
 /** Throws `FieldError` for keys that are not known. */
@@ -59,7 +59,7 @@ export function readRealtimeSection(
     else if (usagets.includes(key)) objectAt(value, at, SCOPED_KEYS)
     else throw new FieldError(at, 'is neither a key nor a usage type of the processor')
   }
-  const of = (scope: string, key: string): Placed => {
+  const of = (scope: string, key: string): LocatedValue => {
     const own = fields[scope]
     const scoped = isObject(own) ? own[key] : undefined
     if (!isUnset(scoped)) return { value: scoped, path: `${path}.${scope}.${key}` }
@@ -77,7 +77,7 @@ export function readRealtimeSection(
 }
 
 /** A boolean; false if it is absent. */
-export function booleanAt({ value, path }: Placed): boolean {
+export function booleanAt({ value, path }: LocatedValue): boolean {
   if (isUnset(value)) return false
   if (typeof value === 'boolean') return value
   throw new FieldError(path, 'must be true or false')

@@ -2,8 +2,8 @@
 
 import type { RequestKind } from '../domain/charge-request.ts'
 import { FieldError, type Fields, isUnset, objectAt, textAt } from '../domain/fields.ts'
+import type { DecodeErrors } from './decode-errors.ts'
 import type { Message } from './file-type.ts'
-import type { Findings } from './findings.ts'
 import { compilePath, type Path, pathAt } from './paths.ts'
 
 export interface RecordType {
@@ -48,7 +48,7 @@ export function compileRecordTypes(
   fieldPath: string,
   types: unknown,
   typesPath: string,
-): (message: Message, findings: Findings) => RecordType {
+): (message: Message, findings: DecodeErrors) => RecordType {
   const paths = isUnset(field) ? DEFAULT_FIELDS : [pathAt(field, fieldPath)]
   const [first] = paths as [Path]
   const own = isUnset(types) ? null : ownTypes(objectAt(types, typesPath), typesPath)

@@ -30,7 +30,7 @@ const reasonsOf = {
 } as const satisfies Record<string, readonly Reason[]>
 
 /** Keys that, where they are not given, have the code that is given of another. */
-const asOf: readonly (readonly [Key, Key])[] = [
+const FALLBACK_KEYS: readonly (readonly [Key, Key])[] = [
   ['not_charged', 'ok'],
   ['blocked', 'rate'],
 ]
@@ -60,7 +60,7 @@ export function compileReturnCodes(
   if (document === undefined || document === null) return codes
   const section = objectAt(document, path, [...RETURN_CODE_KEYS, NESTED])
   const given = givenCodes(section, path)
-  for (const [key, other] of asOf) {
+  for (const [key, other] of FALLBACK_KEYS) {
     const code = given.get(other)
     if (code !== undefined && !given.has(key)) given.set(key, code)
   }

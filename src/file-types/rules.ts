@@ -12,7 +12,7 @@ const IDENTIFICATION = 'customer_identification_fields'
 const CALCULATORS = 'rate_calculators'
 
 /** A field of messages that the rules read, kept for them under the name that they know. */
-export interface KeptField {
+export interface RetainedField {
   readonly name: string
   readonly path: Path
   /** Whether identification reads it. */
@@ -23,7 +23,7 @@ export interface FileTypeRules {
   /** As `FileType.rulesKey` and `FileType.rules`. */
   readonly key: string
   readonly documents: RuleDocuments | null
-  readonly kept: readonly KeptField[]
+  readonly retained: readonly RetainedField[]
   /** Whether there are rules of identification for a usage type. */
   readonly identifies: (usaget: string | null) => boolean
 }
@@ -50,7 +50,7 @@ export function compileFileTypeRules(
   return {
     key: isOwn ? contentDigest(documents) : '',
     documents: isOwn ? documents : null,
-    kept: keptFields(identification, calculators, identifiers.path, matchers.path),
+    retained: retainedFields(identification, calculators, identifiers.path, matchers.path),
     identifies: (usaget) => identification.covers(usaget),
   }
 }
@@ -85,12 +85,12 @@ function namesOf({ mainUsagets, isOpen }: Mappings): readonly string[] {
   return isOpen ? [...mainUsagets, ANY_USAGET] : mainUsagets
 }
 
-function keptFields(
+function retainedFields(
   identification: Identification,
   calculators: Calculators,
   identificationPath: string,
   calculatorsPath: string,
-): readonly KeptField[] {
+): readonly RetainedField[] {
   const identifying = new Set(identification.fieldsNeeded())
   const names = new Set([...identifying, ...calculators.fieldsNeeded()])
   return [...names].sort().map((name) => {

@@ -1,22 +1,22 @@
 /** The services of a message: the members of its list, or the message itself as the only one. */
 
 import {
-  opens,
+  opensSession,
   type RequestKind,
   type ServicePart,
   type ServiceRequest,
   serviceIdentifierOf,
 } from '../domain/charge-request.ts'
 import { isObject } from '../domain/fields.ts'
-import { isSameService } from '../domain/reported.ts'
+import { isSameService } from '../domain/session-services.ts'
+import { DecodeErrors } from './decode-errors.ts'
 import type { FieldProblem, Message, SkippedService } from './file-type.ts'
 import type { FilterEffect, ServiceScope } from './filters.ts'
-import { Findings } from './findings.ts'
 import { mergedService } from './merged-service.ts'
 import type { Path, Scope } from './paths.ts'
 import type { RecordType } from './record-types.ts'
-import type { KeptField } from './rules.ts'
-import { keptOf } from './subscriber.ts'
+import type { RetainedField } from './rules.ts'
+import { retainedFieldsOf } from './subscriber.ts'
 import { type PartRule, type UsageRule, usagetOf } from './usage.ts'
 import type { VolumeTerm } from './volume-terms.ts'
 
@@ -27,18 +27,18 @@ export interface ServicesPlan {
    * Whether a member of the list that cannot be read is refused alone, and one that repeats another
    * is taken together with it. Else the whole message is refused.
    */
-  readonly judgesMembers: boolean
+  readonly handlesMembersSeparately: boolean
   /** A field whose absence means that nothing is asked for, except by an event. */
-  readonly asking: Path | null
+  readonly requestedField: Path | null
   readonly usage: readonly UsageRule[]
   /** All fields that report usage. */
   readonly reports: readonly VolumeTerm[]
   readonly filter: (scope: ServiceScope) => FilterEffect
-  readonly kept: readonly KeptField[]
+  readonly retained: readonly RetainedField[]
 }
 
 /** What of a request decides which fields its services need. */
-export interface RequestForm {
+export interface RequestShape {
   record: RecordType
   refund: boolean
   servicesMax: number
@@ -64,12 +64,12 @@ const SERVICE_IDENTIFIERS_MAX = 16
 export function readServices(
   plan: ServicesPlan,
   message: Message,
-  form: RequestForm,
-  findings: Findings,
+  form: RequestShape,
+  findings: DecodeErrors,
 ): ReadServices {
   const list = plan.list?.in(message)
   const found: ReadServices = { services: [], skipped: [], entries: [], stamps: [] }
-  const isAbsent = plan.judgesMembers && Array.isArray(list) && list.length === 0
+  const isAbsent = plan.handlesMembersSeparately && Array.isArray(list) && list.length === 0
   if (list === undefined || plan.list === null || isAbsent) {
     found.entries.push(message)
     readEntry(plan, { entry: message, message }, form, found, findings)
@@ -81,7 +81,7 @@ export function readServices(
     findings.failTooMany(name, form.servicesMax)
     return found
   }
-  if (members.length === 0 && opens(form.record.kind)) {
+  if (members.length === 0 && opensSession(form.record.kind)) {
     findings.fail(name, 'must have at least one service')
   }
   form.members = members.length
@@ -93,9 +93,9 @@ function readMembers(
   plan: ServicesPlan,
   members: readonly unknown[],
   { message, name }: { message: Message; name: string },
-  form: RequestForm,
+  form: RequestShape,
   found: ReadServices,
-  findings: Findings,
+  findings: DecodeErrors,
 ): void {
   let refused: FieldProblem | null = null
   for (let index = 0; index < members.length && findings.problem === null; index += 1) {
@@ -107,7 +107,7 @@ function readMembers(
     findings.prefix = `${name}.${index}.`
     found.entries.push(member)
     const isService = readEntry(plan, { entry: member, message }, form, found, findings)
-    if (plan.judgesMembers && findings.problem !== null) {
+    if (plan.handlesMembersSeparately && findings.problem !== null) {
       refused ??= findings.problem
       refuse(found, findings.problem)
       findings.problem = null
@@ -131,16 +131,17 @@ function refuse(found: ReadServices, problem: FieldProblem): void {
 function readEntry(
   plan: ServicesPlan,
   { entry, message }: Scope,
-  form: RequestForm,
+  form: RequestShape,
   found: ReadServices,
-  findings: Findings,
+  findings: DecodeErrors,
 ): boolean {
   const { record } = form
   const scope: ServiceScope = { entry, message, usaget: '', recordType: record.name }
   const rule = ruleOf(plan.usage, scope)
   const isBare = entry === message && isBareStart(plan, rule, record, scope)
   if (rule === null) {
-    const isRequired = (opens(record.kind) && !form.refund && !isBare) || reportsUsage(plan, scope)
+    const isRequired =
+      (opensSession(record.kind) && !form.refund && !isBare) || reportsUsage(plan, scope)
     if (isRequired) findings.failEntry('is of no usage type of the file type')
     return false
   }
@@ -172,13 +173,13 @@ function readEntry(
     calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, findings),
     rateKey: '',
     untaxed: effect === 'untaxed',
-    checksCredit: requested === 0 && plan.asking !== null && record.kind !== 'event',
+    checksCredit: requested === 0 && plan.requestedField !== null && record.kind !== 'event',
     parts: readParts(rule, scope, form, requested, findings),
-    fields: entry === message ? null : keptOf(plan.kept, entry, findings),
+    fields: entry === message ? null : retainedFieldsOf(plan.retained, entry, findings),
   }
-  if (entry === message && isNothing(plan, record, service)) return false
+  if (entry === message && isEmptyService(plan, record, service)) return false
   const same = found.services.findIndex((other) => isSameService(other, service))
-  if (same >= 0 && plan.judgesMembers) {
+  if (same >= 0 && plan.handlesMembersSeparately) {
     if (findings.problem !== null) return true
     found.services[same] = mergedService(found.services[same] as ServiceRequest, service)
     return false
@@ -187,7 +188,7 @@ function readEntry(
     findings.failEntry('repeats a service: its rating group and usage type are those of another')
   }
   const stamp = rule.stamp === null ? '' : rule.stamp(scope, findings)
-  if (plan.judgesMembers && findings.problem !== null) return true
+  if (plan.handlesMembersSeparately && findings.problem !== null) return true
   found.services.push(service)
   found.stamps.push(stamp)
   return true
@@ -205,18 +206,18 @@ function isBareStart(
   scope: Scope,
 ): boolean {
   if (plan.list === null || kind !== 'start' || reportsUsage(plan, scope)) return false
-  if (plan.asking !== null) return plan.asking.read(scope) === undefined
+  if (plan.requestedField !== null) return plan.requestedField.read(scope) === undefined
   if (rule === null || rule.usagetField !== null || rule.defaults.start < 0) return false
-  return rule.requested.read(scope, new Findings()) === -1
+  return rule.requested.read(scope, new DecodeErrors()) === -1
 }
 
 /** Where messages may have a list, one without it that asks and reports nothing has no service. */
-function isNothing(
+function isEmptyService(
   { list }: ServicesPlan,
   { kind }: RecordType,
   { requested, used }: ServiceRequest,
 ): boolean {
-  return list !== null && !opens(kind) && requested < 0 && used === 0
+  return list !== null && !opensSession(kind) && requested < 0 && used === 0
 }
 
 function ruleOf(usage: readonly UsageRule[], scope: Scope): UsageRule | null {
@@ -243,17 +244,22 @@ function readRequested(
   plan: ServicesPlan,
   rule: UsageRule,
   scope: Scope,
-  { record: { kind, name }, refund }: RequestForm,
+  { record: { kind, name }, refund }: RequestShape,
   isSkipped: boolean,
-  findings: Findings,
+  findings: DecodeErrors,
 ): number {
   // A release asks for nothing more, whatever some network elements put there.
   if (kind === 'release') return -1
-  if (kind === 'update' && plan.asking?.read(scope) === undefined && plan.asking !== null) return -1
-  const requested = askedUnits(rule, scope, kind, findings)
+  if (
+    kind === 'update' &&
+    plan.requestedField?.read(scope) === undefined &&
+    plan.requestedField !== null
+  )
+    return -1
+  const requested = requestedUnits(rule, scope, kind, findings)
   if (requested >= 0 || refund) return requested
   const absent = rule.defaults[kind]
-  if (absent < 0 && opens(kind) && !isSkipped) {
+  if (absent < 0 && opensSession(kind) && !isSkipped) {
     const why = `is required in ${article(kind)} ${name}, and there is no default volume`
     findings.fail(rule.requested.name, why)
   }
@@ -264,11 +270,11 @@ function readRequested(
  * Whoever asks for more than can be counted gets what can be granted. An event is debited as a
  * whole, so that its units have to be exact.
  */
-function askedUnits(
+function requestedUnits(
   rule: UsageRule | PartRule,
   scope: Scope,
   kind: RequestKind,
-  findings: Findings,
+  findings: DecodeErrors,
 ): number {
   findings.isClamping = kind !== 'event'
   const units = rule.requested.read(scope, findings)
@@ -280,11 +286,11 @@ function askedUnits(
 function readUsed(
   { used }: UsageRule,
   scope: Scope,
-  { record: { kind, name }, members }: RequestForm,
-  findings: Findings,
+  { record: { kind, name }, members }: RequestShape,
+  findings: DecodeErrors,
 ): number {
   const units = used.read(scope, findings)
-  if (units > 0 && opens(kind)) {
+  if (units > 0 && opensSession(kind)) {
     findings.fail(used.name, `must be 0 or absent in ${article(kind)} ${name}`)
   }
   // Else it would count for each of them.
@@ -296,7 +302,7 @@ function readUsed(
 }
 
 /** Of what is reported the units from before a tariff change; -1 if the message does not say. */
-function usedBeforeOf({ used, isTotal }: UsageRule, scope: Scope, findings: Findings): number {
+function usedBeforeOf({ used, isTotal }: UsageRule, scope: Scope, findings: DecodeErrors): number {
   return isTotal || used.before === null ? -1 : used.before(scope, findings)
 }
 
@@ -304,9 +310,9 @@ function usedBeforeOf({ used, isTotal }: UsageRule, scope: Scope, findings: Find
 function readParts(
   { parts: rules, isTotal }: UsageRule,
   scope: Scope,
-  form: RequestForm,
+  form: RequestShape,
   requested: number,
-  findings: Findings,
+  findings: DecodeErrors,
 ): ServiceRequest['parts'] {
   let parts: ServicePart[] | null = null
   for (let at = 0; at < rules.length; at += 1) {
@@ -316,7 +322,7 @@ function readParts(
     // What the message has for all of its services is not of each of them.
     const { entry } = scope
     const own = form.members > 1 ? { entry, message: entry } : scope
-    const units = opens(form.record.kind) ? 0 : Math.max(0, used.read(own, findings))
+    const units = opensSession(form.record.kind) ? 0 : Math.max(0, used.read(own, findings))
     // Whether the session has been granted what it may hold, the message does not know.
     if (role !== 'held' && asked < 0 && units === 0) continue
     const isSplit = units > 0 && !isTotal && used.before !== null
@@ -332,14 +338,14 @@ function readParts(
 function partRequested(
   rule: PartRule,
   scope: Scope,
-  { record: { kind } }: RequestForm,
+  { record: { kind } }: RequestShape,
   requested: number,
-  findings: Findings,
+  findings: DecodeErrors,
 ): number {
   if (requested < 0) return -1
   // Who asks for nothing of a service asks for no other units of it.
   if (requested === 0) return rule.role === 'beside' ? -1 : 0
-  const own = askedUnits(rule, scope, kind, findings)
+  const own = requestedUnits(rule, scope, kind, findings)
   if (own >= 0 || rule.role === 'beside') return own
   return rule.role === 'preferred' ? requested : rule.defaults[kind]
 }
@@ -351,7 +357,7 @@ function article(kind: RequestKind): string {
 function readRatingGroup(
   { ratingGroup, serviceIdentifier }: UsageRule,
   scope: Scope,
-  findings: Findings,
+  findings: DecodeErrors,
 ): number {
   if (ratingGroup === null) return -1
   const value = ratingGroup.read(scope)
@@ -364,7 +370,7 @@ function readRatingGroup(
 function readServiceIdentifier(
   { serviceIdentifier }: UsageRule,
   scope: Scope,
-  findings: Findings,
+  findings: DecodeErrors,
 ): string {
   const value = serviceIdentifier?.read(scope)
   if (value === undefined || serviceIdentifier === null) return ''

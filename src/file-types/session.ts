@@ -1,14 +1,14 @@
 /** What a message names its session by, and what tells it from others of the session. */
 import { FieldError, isUnset } from '../domain/fields.ts'
+import { type DecodeErrors, TEXT_CHARS_MAX } from './decode-errors.ts'
 import type { Message } from './file-type.ts'
-import { type Findings, TEXT_CHARS_MAX } from './findings.ts'
 import { compilePath, type Path, pathsAt, type Scope } from './paths.ts'
 
 /** The session id; empty if the message has none of its fields. */
-export type SessionId = (message: Message, findings: Findings) => string
+export type SessionId = (message: Message, findings: DecodeErrors) => string
 
 /** The values of `stamp_fields`; empty if the entry has none of them. */
-export type Stamp = (scope: Scope, findings: Findings) => string
+export type Stamp = (scope: Scope, findings: DecodeErrors) => string
 
 const DEFAULT_FIELDS = [compilePath('session_id') as Path]
 
@@ -66,7 +66,7 @@ function stampPart(value: unknown): unknown {
 function joinedTexts(
   paths: readonly Path[],
   read: (path: Path) => unknown,
-  findings: Findings,
+  findings: DecodeErrors,
 ): string {
   const parts = paths.map((path) => findings.text(read(path), path.name, TEXT_CHARS_MAX))
   return parts.some((part) => part !== '') ? joinParts(parts) : ''

@@ -2,21 +2,27 @@
 
 import type { ChargeRequest, ServiceRequest, SubscriberKey } from '../domain/charge-request.ts'
 import { isUnset, objectAt } from '../domain/fields.ts'
+import {
+  type DecodeErrors,
+  isUsable,
+  NUMBER_CHARS_MAX,
+  TEXT_CHARS_MAX,
+  UNUSABLE,
+} from './decode-errors.ts'
 import type { Message } from './file-type.ts'
-import { type Findings, isUsable, NUMBER_CHARS_MAX, TEXT_CHARS_MAX, UNUSABLE } from './findings.ts'
 import { type Path, pathAt } from './paths.ts'
-import type { Placed } from './realtime-section.ts'
-import type { FileTypeRules, KeptField } from './rules.ts'
+import type { LocatedValue } from './realtime-section.ts'
+import type { FileTypeRules, RetainedField } from './rules.ts'
 
 const KEYS = ['sid', 'msisdn', 'imsi'] as const
 
-export interface NamingField {
+export interface SubscriberField {
   readonly key: Exclude<SubscriberKey, 'none'>
   readonly path: Path
 }
 
 /** Compiles `subscriber_fields`, by default `sid`, `msisdn` and `imsi`. Throws `FieldError`. */
-export function compileSubscriberFields({ value, path }: Placed): readonly NamingField[] {
+export function compileSubscriberFields({ value, path }: LocatedValue): readonly SubscriberField[] {
   const fields = isUnset(value)
     ? { sid: 'sid', msisdn: 'msisdn', imsi: 'imsi' }
     : objectAt(value, path, KEYS)
@@ -27,16 +33,23 @@ export function compileSubscriberFields({ value, path }: Placed): readonly Namin
 }
 
 /** The first of the fields that the message has; null if it has none. */
-export function namingField(fields: readonly NamingField[], message: Message): NamingField | null {
+export function subscriberFieldIn(
+  fields: readonly SubscriberField[],
+  message: Message,
+): SubscriberField | null {
   for (let at = 0; at < fields.length; at += 1) {
-    const field = fields[at] as NamingField
+    const field = fields[at] as SubscriberField
     const value = field.path.in(message)
     if (value !== undefined && value !== '') return field
   }
   return null
 }
 
-export function namedValue(field: NamingField, message: Message, findings: Findings): string {
+export function subscriberValueOf(
+  field: SubscriberField,
+  message: Message,
+  findings: DecodeErrors,
+): string {
   const { key, path } = field
   const value = path.in(message)
   if (key !== 'sid') return findings.text(value, path.name, NUMBER_CHARS_MAX)
@@ -49,14 +62,14 @@ export function namedValue(field: NamingField, message: Message, findings: Findi
  * The fields that rules read of a record; null if it has none of them. What is neither text nor
  * number is no field to them.
  */
-export function keptOf(
-  kept: readonly KeptField[],
+export function retainedFieldsOf(
+  kept: readonly RetainedField[],
   record: Message,
-  findings: Findings,
+  findings: DecodeErrors,
 ): Record<string, string> | null {
   let fields: Record<string, string> | null = null
   for (let at = 0; at < kept.length; at += 1) {
-    const { name, path } = kept[at] as KeptField
+    const { name, path } = kept[at] as RetainedField
     const value = path.in(record)
     const text = typeof value === 'number' ? String(value) : value
     if (typeof text !== 'string') continue
@@ -76,18 +89,18 @@ const TOO_LARGE = 'is too large for a number: it must be a text'
 
 /** Whether the rules of identification have something to go by. */
 export function isIdentified(
-  { kept, identifies }: FileTypeRules,
+  { retained, identifies }: FileTypeRules,
   services: readonly ServiceRequest[],
   fields: ChargeRequest['fields'],
 ): boolean {
   const tells = (name: string) => fields?.[name] !== undefined
   if (services.length === 0) {
-    return identifies(null) && kept.some((field) => field.identifies && tells(field.name))
+    return identifies(null) && retained.some((field) => field.identifies && tells(field.name))
   }
   return services.some(
     (service) =>
       identifies(service.usaget) &&
-      kept.some(
+      retained.some(
         (field) =>
           field.identifies && (service.fields?.[field.name] !== undefined || tells(field.name)),
       ),
@@ -99,8 +112,8 @@ const ALTERNATIVES_MAX = 4
 
 /** Which fields would tell the subscriber, for the error where there is none of them. */
 export function missingSubscriber(
-  naming: readonly NamingField[],
-  kept: readonly KeptField[],
+  naming: readonly SubscriberField[],
+  kept: readonly RetainedField[],
 ): { field: string; why: string } {
   const reading = kept.filter(({ identifies }) => identifies).map(({ name }) => name)
   const names = new Set([...reading, ...naming.map(({ path }) => path.name)])

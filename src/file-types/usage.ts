@@ -13,7 +13,7 @@ import {
 import { checkName } from '../rating/rule-names.ts'
 import { type CalledNumber, compileCalledNumber } from './called-number.ts'
 import { compileCondition, compileConditions } from './conditions.ts'
-import { type Findings, NUMBER_CHARS_MAX } from './findings.ts'
+import { type DecodeErrors, NUMBER_CHARS_MAX } from './decode-errors.ts'
 import { firstPathAt, optionalPathAt, type Path, pathAt, type Scope } from './paths.ts'
 import { booleanAt, type RealtimeSection } from './realtime-section.ts'
 import { compileStamp, type Stamp } from './session.ts'
@@ -278,7 +278,7 @@ function complete(mapping: Mapping, realtime: RealtimeSection): UsageRule {
 const USAGET = /^[A-Za-z0-9_-]{1,64}$/
 
 /** The usage type of a service that the rule matches. */
-export function usagetOf(rule: UsageRule, scope: Scope, findings: Findings): string {
+export function usagetOf(rule: UsageRule, scope: Scope, findings: DecodeErrors): string {
   if (rule.usagetField === null) return rule.usaget
   const value = rule.usagetField.read(scope)
   if (typeof value === 'string' && USAGET.test(value)) return value

@@ -4,7 +4,7 @@
  */
 
 import { arrayAt, FieldError, isObject, isUnset, objectAt } from '../domain/fields.ts'
-import type { Findings } from './findings.ts'
+import type { DecodeErrors } from './decode-errors.ts'
 import { type Path, pathAt, type Scope } from './paths.ts'
 import { baseUnitsOf, isTooLarge } from './units.ts'
 
@@ -12,7 +12,7 @@ export interface VolumeTerm {
   /** The first of its fields, for errors. */
   readonly name: string
   /** Base units; -1 if the fields are absent. */
-  readonly read: (scope: Scope, findings: Findings) => number
+  readonly read: (scope: Scope, findings: DecodeErrors) => number
   /** The values of its fields as they are, in no unit. */
   readonly values: (scope: Scope) => readonly unknown[]
 }
@@ -27,13 +27,18 @@ export function termAt(value: unknown, path: string, unit: string, isPartial: bo
   return groupsAt(value, path, { unit, within: '' }, isPartial)
 }
 
-interface Place {
+interface TermContext {
   readonly unit: string
   /** Path of the list whose members have the fields, with a point at its end, for errors. */
   readonly within: string
 }
 
-function groupsAt(value: unknown, path: string, place: Place, isPartial: boolean): VolumeTerm {
+function groupsAt(
+  value: unknown,
+  path: string,
+  place: TermContext,
+  isPartial: boolean,
+): VolumeTerm {
   if (!Array.isArray(value)) return singleAt(value, path, place)
   if (!value.some(Array.isArray)) return sumAt(value, path, place, isPartial)
   const groups = value.map((group, index) => {
@@ -55,12 +60,12 @@ function groupsAt(value: unknown, path: string, place: Place, isPartial: boolean
   }
 }
 
-function singleAt(value: unknown, path: string, place: Place): VolumeTerm {
+function singleAt(value: unknown, path: string, place: TermContext): VolumeTerm {
   if (isObject(value)) return eachAt(value, path, place)
   return fieldTerm(pathAt(value, path), place)
 }
 
-function fieldTerm(field: Path, { unit, within }: Place): VolumeTerm {
+function fieldTerm(field: Path, { unit, within }: TermContext): VolumeTerm {
   const name = `${within}${field.name}`
   const { read } = field
   const toBaseUnits = baseUnitsOf(unit)
@@ -82,7 +87,7 @@ function fieldTerm(field: Path, { unit, within }: Place): VolumeTerm {
 function sumAt(
   list: readonly unknown[],
   path: string,
-  place: Place,
+  place: TermContext,
   isPartial: boolean,
 ): VolumeTerm {
   const terms = list.map((each, index) => singleAt(each, `${path}.${index}`, place))
@@ -104,7 +109,7 @@ function sumAt(
 }
 
 /** `{each: a list, or the record in its place, fields: of each of its members}`. */
-function eachAt(document: object, path: string, { unit, within }: Place): VolumeTerm {
+function eachAt(document: object, path: string, { unit, within }: TermContext): VolumeTerm {
   const { each, fields } = objectAt(document, path, ['each', 'fields'])
   const list = pathAt(each, `${path}.each`)
   const at = `${path}.fields`
@@ -133,7 +138,7 @@ export function membersOf(list: Path, scope: Scope): readonly Scope[] {
   return records.filter(isObject).map((entry) => ({ entry, message: entry }))
 }
 
-function added(sum: number, units: number, name: string, findings: Findings): number {
+function added(sum: number, units: number, name: string, findings: DecodeErrors): number {
   const total = sum + units
   return Number.isSafeInteger(total) ? total : findings.tooLarge(name, TOO_LARGE)
 }

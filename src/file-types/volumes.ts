@@ -2,15 +2,15 @@
 
 import type { RequestKind } from '../domain/charge-request.ts'
 import { FieldError, type Fields, isUnset, objectAt, oneOfAt } from '../domain/fields.ts'
-import type { Findings } from './findings.ts'
+import type { DecodeErrors } from './decode-errors.ts'
 import type { Scope } from './paths.ts'
-import type { Placed, RealtimeSection } from './realtime-section.ts'
+import type { LocatedValue, RealtimeSection } from './realtime-section.ts'
 import { beforeChangeAt, usedTermAt } from './tariff-change.ts'
 import { toBaseUnits } from './units.ts'
 import { termAt } from './volume-terms.ts'
 
 /** Base units; -1 if any of the fields is absent. */
-export type VolumeReader = (scope: Scope, findings: Findings) => number
+export type VolumeReader = (scope: Scope, findings: DecodeErrors) => number
 
 export interface Volume {
   readonly read: VolumeReader
@@ -19,7 +19,7 @@ export interface Volume {
 }
 
 /** `type` and `source`: of a mapping, `volume_type` and `volume_src`. Throws `FieldError`. */
-export function compileRequested(type: Placed, source: Placed, unit: string): Volume {
+export function compileRequested(type: LocatedValue, source: LocatedValue, unit: string): Volume {
   const kind = isUnset(type.value) ? 'field' : oneOfAt(type.value, type.path, ['field', 'value'])
   if (isUnset(source.value)) throw new FieldError(source.path, 'is missing')
   if (kind === 'field') return termAt(source.value, source.path, unit, false)
@@ -38,7 +38,7 @@ export interface UsedVolume extends Volume {
 }
 
 /** Compiles `used_usagev_field`: the sum of those that a message has, -1 if it has none. */
-export function compileUsed({ value, path }: Placed, unit: string): UsedVolume {
+export function compileUsed({ value, path }: LocatedValue, unit: string): UsedVolume {
   if (isUnset(value)) return { read: () => -1, name: 'used_usagev', before: null }
   const { read, name } = usedTermAt(value, path, unit)
   return { read, name, before: beforeChangeAt(value, path, unit) }

@@ -8,17 +8,17 @@ const OFFSET = /^([+-])(0\d|1[0-4]):?([0-5]\d)$/
 const CHARS_MAX = 40
 
 /** Names that were asked for; emptied when full, since messages may name anything. */
-const known = new Map<string, Zone | null>()
-const KNOWN_MAX = 1000
+const cache = new Map<string, Zone | null>()
+const CACHE_MAX = 1000
 
 /** Null if there is no such zone. */
 export function zoneOf(text: string): Zone | null {
   if (text.length === 0 || text.length > CHARS_MAX) return null
-  let zone = known.get(text)
+  let zone = cache.get(text)
   if (zone === undefined) {
     zone = lookUp(text)
-    if (known.size >= KNOWN_MAX) known.clear()
-    known.set(text, zone)
+    if (cache.size >= CACHE_MAX) cache.clear()
+    cache.set(text, zone)
   }
   return zone
 }

@@ -4,7 +4,7 @@ import { expireSession } from '../domain/expire.ts'
 import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import type { AccountCommit, SessionCommit } from './commit-layout.ts'
-import type { LoadedOwner, OwnerWanted } from './ledger.ts'
+import type { LoadedOwner, OwnerQuery } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 
 export interface DueSession {
@@ -19,14 +19,14 @@ export class AccountSweep {
   /** Sessions that are damaged, or their owner is. */
   readonly corrupt: DueSession[] = []
   /** Sessions that are not due, and when they are; 0: nothing stands behind them. */
-  readonly living: { session: DueSession; expiresMs: number }[] = []
+  readonly notDue: { session: DueSession; expiresMs: number }[] = []
   #shared: OwnerState | null = null
   #sharedBefore: OwnerState | null = null
   /** As it was before it expired; of several the last one. */
   released: Session | null = null
   readonly #replayMs: number
   readonly #nowMs: number
-  readonly #isMeant: ((session: Session) => boolean) | null
+  readonly #shouldEnd: ((session: Session) => boolean) | null
   readonly #owners: AccountCommit['owners'] = []
   readonly #lines: Line[] = []
 
@@ -37,14 +37,14 @@ export class AccountSweep {
    */
   constructor(
     due: DueSession[],
-    wanted: readonly OwnerWanted[],
+    wanted: readonly OwnerQuery[],
     loaded: readonly (LoadedOwner | CorruptValueError)[],
     replayMs: number,
     nowMs: number,
     isMeant: ((session: Session) => boolean) | null = null,
   ) {
     this.due = due
-    this.#isMeant = isMeant
+    this.#shouldEnd = isMeant
     this.#replayMs = replayMs
     this.#nowMs = nowMs
     const [shared] = loaded
@@ -59,18 +59,18 @@ export class AccountSweep {
       if (index === 0 || owner === undefined) continue
       const sessions = sessionKeys.map((sessionKey) => ({ aid, sid, sessionKey }))
       if (owner instanceof CorruptValueError) this.corrupt.push(...sessions)
-      else this.#owner(owner, sessions)
+      else this.#sweepOwner(owner, sessions)
     }
   }
 
-  #owner(loaded: LoadedOwner, due: readonly DueSession[]): void {
+  #sweepOwner(loaded: LoadedOwner, due: readonly DueSession[]): void {
     let subscriber = loaded.state
     const sessions: SessionCommit[] = []
     for (const [index, one] of due.entries()) {
       const session = loaded.sessions[index] ?? null
       if (session?.state !== 'open' || !this.#isDue(session)) {
         const expiresMs = session?.state === 'open' ? session.expiresMs : 0
-        this.living.push({ session: one, expiresMs })
+        this.notDue.push({ session: one, expiresMs })
         continue
       }
       const expired = this.#expire(subscriber, session, one)
@@ -86,7 +86,7 @@ export class AccountSweep {
   }
 
   #isDue(session: Session): boolean {
-    return this.#isMeant === null ? session.expiresMs <= this.#nowMs : this.#isMeant(session)
+    return this.#shouldEnd === null ? session.expiresMs <= this.#nowMs : this.#shouldEnd(session)
   }
 
   /** Null for a session that does not agree with its owner: it must not keep the others waiting. */
@@ -105,7 +105,7 @@ export class AccountSweep {
     }
   }
 
-  commit(wantsTurn: boolean): AccountCommit {
+  commit(setsBackoffHint: boolean): AccountCommit {
     const shared = this.#shared
     const sharedBefore = this.#sharedBefore
     const isSame = shared === null || sharedBefore === null || isUnchanged(sharedBefore, shared)
@@ -117,10 +117,10 @@ export class AccountSweep {
         expectedVersion: version,
         state: isSame ? null : { ...shared, version: version + 1 },
       },
-      claims: [],
+      registrations: [],
       operation: null,
       lines: this.#lines,
-      wantsTurn,
+      setsBackoffHint: setsBackoffHint,
     }
   }
 }

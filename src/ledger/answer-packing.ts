@@ -17,8 +17,8 @@ import type {
   ServiceOutcome,
 } from '../domain/charge-outcome.ts'
 import { sessionTagOf } from '../domain/lines.ts'
-import { isSameService } from '../domain/reported.ts'
 import type { AnsweredRequest, ServiceSession, Session } from '../domain/session.ts'
+import { isSameService } from '../domain/session-services.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
@@ -50,7 +50,7 @@ export const STORED_REASONS = [
 
 const HAS_REASON = 1
 const HAS_DETAIL = 2
-const OF_OTHERS = 4
+const HAS_SUBSCRIBER = 4
 /** The transaction id is that of the session's tag and its count of requests. */
 const IS_COUNTED = 8
 const HAS_BALANCES = 16
@@ -62,13 +62,13 @@ const HAS_GRANT = 4
 /** What is granted is what the service has reserved. */
 const IS_RESERVED = 8
 const HAS_VALIDITY = 16
-const HAS_CHANGE = 32
+const HAS_TARIFF_CHANGE = 32
 /** What it costs is not what the service has cost. */
 const HAS_OWN_COST = 64
 /** A service identifier that the session does not tell, or grants of parts: both follow. */
 const HAS_MORE = 128
 
-const OF_MONEY = 1
+const IS_MONEY = 1
 const HAS_USAGET = 2
 const HAS_COUNTER = 4
 const HAS_DEBT = 8
@@ -81,21 +81,21 @@ const NINE = 0x39
 const LETTER_A = 0x61
 
 /** What tells the answers of one opening of a session, and how they can be told shorter. */
-export interface AnswerPlace {
+export interface AnswerContext {
   sessionKey: string
   session: Session
 }
 
-export function writeAnswer(writer: Writer, answered: AnsweredRequest, place: AnswerPlace): void {
+export function writeAnswer(writer: Writer, answered: AnsweredRequest, place: AnswerContext): void {
   const { session } = place
   const { outcome } = answered
   const { aid, sid, detail, transactionId, services, balances } = outcome
-  const count = countIn(transactionId, place)
+  const count = requestCountIn(transactionId, place)
   const isOfOthers = aid !== session.aid || sid !== session.sid
   const hasCost = outcome.cost !== sumOf(services)
   let flags = outcome.reason === 'granted' ? 0 : HAS_REASON
   if (detail !== '') flags |= HAS_DETAIL
-  if (isOfOthers) flags |= OF_OTHERS
+  if (isOfOthers) flags |= HAS_SUBSCRIBER
   if (count >= 0) flags |= IS_COUNTED
   if (balances !== null) flags |= HAS_BALANCES
   if (hasCost) flags |= HAS_COST
@@ -118,7 +118,7 @@ export function writeAnswer(writer: Writer, answered: AnsweredRequest, place: An
   for (const balance of balances) writeBalance(writer, balance, session.openedMs)
 }
 
-export function readAnswer(reader: Reader, place: AnswerPlace): AnsweredRequest {
+export function readAnswer(reader: Reader, place: AnswerContext): AnsweredRequest {
   return {
     requestNumber: reader.number(),
     digest: reader.number(),
@@ -126,9 +126,9 @@ export function readAnswer(reader: Reader, place: AnswerPlace): AnsweredRequest 
   }
 }
 
-function readOutcome(reader: Reader, { sessionKey, session }: AnswerPlace): ChargeOutcome {
+function readOutcome(reader: Reader, { sessionKey, session }: AnswerContext): ChargeOutcome {
   const flags = reader.u8()
-  const isOfOthers = (flags & OF_OTHERS) !== 0
+  const isOfOthers = (flags & HAS_SUBSCRIBER) !== 0
   const outcome: ChargeOutcome = {
     reason: flags & HAS_REASON ? readReason(reader) : 'granted',
     detail: flags & HAS_DETAIL ? reader.string() : '',
@@ -151,7 +151,7 @@ function readOutcome(reader: Reader, { sessionKey, session }: AnswerPlace): Char
  * How many requests the session had processed with the one that a transaction id is of; -1 if the
  * id is not made like that. Without making one: that takes longer than all the rest.
  */
-function countIn(transactionId: string, { sessionKey, session }: AnswerPlace): number {
+function requestCountIn(transactionId: string, { sessionKey, session }: AnswerContext): number {
   const { length } = transactionId
   let at = 0
   while (at < sessionKey.length) {
@@ -194,7 +194,7 @@ function readReason(reader: Reader): Reason {
   return present(STORED_REASONS[reader.u8()], 'reason of an answer')
 }
 
-function placeOf(outcome: ServiceOutcome, { services }: Session): number {
+function serviceNumberOf(outcome: ServiceOutcome, { services }: Session): number {
   for (let index = 0; index < services.length; index += 1) {
     if (isSameService(services[index] as ServiceSession, outcome)) return index + 1
   }
@@ -204,14 +204,14 @@ function placeOf(outcome: ServiceOutcome, { services }: Session): number {
 function writeService(writer: Writer, outcome: ServiceOutcome, session: Session): void {
   const { ratingGroup, usaget, reason, granted, validityMs, tariffChangeMs, cost } = outcome
   const { serviceIdentifier, parts } = outcome
-  const place = placeOf(outcome, session)
+  const place = serviceNumberOf(outcome, session)
   const service = session.services[place - 1]
   let flags = reason === 'granted' ? 0 : HAS_REASON
   if (outcome.finalUnit) flags |= FINAL_UNIT
   if (service !== undefined && service.reservation.units === granted) flags |= IS_RESERVED
   else if (granted !== 0) flags |= HAS_GRANT
   if (validityMs !== 0) flags |= HAS_VALIDITY
-  if (tariffChangeMs !== 0) flags |= HAS_CHANGE
+  if (tariffChangeMs !== 0) flags |= HAS_TARIFF_CHANGE
   if (cost !== costOf(service)) flags |= HAS_OWN_COST
   if (parts !== null || (place === 0 && serviceIdentifier !== '')) flags |= HAS_MORE
   writer.number(place)
@@ -223,7 +223,7 @@ function writeService(writer: Writer, outcome: ServiceOutcome, session: Session)
   if (flags & HAS_REASON) writer.u8(STORED_REASONS.indexOf(reason))
   if (flags & HAS_GRANT) writer.number(granted)
   if (flags & HAS_VALIDITY) writeSpan(writer, validityMs)
-  if (flags & HAS_CHANGE) writer.time(tariffChangeMs, session.openedMs)
+  if (flags & HAS_TARIFF_CHANGE) writer.time(tariffChangeMs, session.openedMs)
   if (flags & HAS_OWN_COST) writer.number(cost)
   if ((flags & HAS_MORE) === 0) return
   writer.string(serviceIdentifier)
@@ -263,7 +263,7 @@ function readService(reader: Reader, { services, openedMs }: Session): ServiceOu
     granted: flags & HAS_GRANT ? reader.number() : reserved,
     parts: null,
     validityMs: flags & HAS_VALIDITY ? readSpan(reader) : 0,
-    tariffChangeMs: flags & HAS_CHANGE ? reader.time(openedMs) : 0,
+    tariffChangeMs: flags & HAS_TARIFF_CHANGE ? reader.time(openedMs) : 0,
     finalUnit: (flags & FINAL_UNIT) !== 0,
     cost: flags & HAS_OWN_COST ? reader.number() : costOf(service),
     // Who only pretends leaves nothing behind to repeat.
@@ -288,7 +288,7 @@ function readSpan(reader: Reader): number {
 
 function writeBalance(writer: Writer, balance: BalanceReport, sinceMs: number): void {
   const { kind, usaget, counter } = balance
-  let flags = kind === 'money' ? OF_MONEY : 0
+  let flags = kind === 'money' ? IS_MONEY : 0
   if (usaget !== '') flags |= HAS_USAGET
   if (counter !== '') flags |= HAS_COUNTER
   if (balance.debt !== 0) flags |= HAS_DEBT
@@ -308,7 +308,7 @@ function readBalances(reader: Reader, sinceMs: number): BalanceReport[] {
     const flags = reader.u8()
     balances.push({
       prepaidIncludeId: reader.number(),
-      kind: flags & OF_MONEY ? 'money' : 'units',
+      kind: flags & IS_MONEY ? 'money' : 'units',
       usaget: flags & HAS_USAGET ? reader.word() : '',
       counter: flags & HAS_COUNTER ? reader.word() : '',
       free: reader.number(),

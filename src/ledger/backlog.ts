@@ -57,7 +57,7 @@ export class Threshold {
   }
 
   /** Takes a figure; true if that has changed the verdict. */
-  take(figure: number): boolean {
+  update(figure: number): boolean {
     const before = this.isExceeded
     this.isExceeded = figure >= (before ? this.#below : this.#from)
     return this.isExceeded !== before

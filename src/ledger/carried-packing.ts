@@ -6,7 +6,7 @@
  *   course   at, ahead, before, credit | u8 1 for the access price
  */
 import type { Carried } from '../domain/session.ts'
-import type { Course } from '../domain/tariff.ts'
+import type { PricePosition } from '../domain/tariff.ts'
 import { readPayments, writePayments } from './payment-packing.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
@@ -26,7 +26,7 @@ export function writeCarried(writer: Writer, carried: Carried): void {
 export function readCarried(reader: Reader): Carried {
   const priced = readCourse(reader)
   const covered = readCourse(reader)
-  const others: Course[] = []
+  const others: PricePosition[] = []
   for (let left = reader.number(); left > 0; left -= 1) others.push(readCourse(reader))
   return {
     priced,
@@ -40,7 +40,7 @@ export function readCarried(reader: Reader): Carried {
   }
 }
 
-function writeCourse(writer: Writer, { at, ahead, before, credit, access }: Course): void {
+function writeCourse(writer: Writer, { at, ahead, before, credit, access }: PricePosition): void {
   writer.number(at)
   writer.number(ahead)
   writer.number(before)
@@ -48,7 +48,7 @@ function writeCourse(writer: Writer, { at, ahead, before, credit, access }: Cour
   writer.u8(access ? 1 : 0)
 }
 
-function readCourse(reader: Reader): Course {
+function readCourse(reader: Reader): PricePosition {
   const [at, ahead, before, credit] = [0, 1, 2, 3].map(() => reader.number()) as [
     number,
     number,

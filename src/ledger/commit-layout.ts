@@ -29,9 +29,9 @@ export interface SessionCommit {
  * Puts a session at home in an account. Fails if it is at home elsewhere, unless that is
  * `expected`.
  */
-export interface ClaimCommit {
+export interface RegistrationCommit {
   sessionKey: string
-  home: string
+  location: string
   expected: string
   /** How long the directory remembers, ms. */
   ttlMs: number
@@ -52,14 +52,14 @@ export interface AccountCommit {
   aid: number
   owners: OwnerCommit[]
   shared: SharedCommit
-  claims: ClaimCommit[]
+  registrations: RegistrationCommit[]
   operation: { id: string; result: OperationLine } | null
   /** Whether what is credited to buckets may change without an operation; by default not. */
-  isCredited?: boolean
+  mayChangeCredit?: boolean
   /** Lines of segments that ended. Those of open ones are read off the sessions. */
   lines: Line[]
   /** Asks for the turn on the account if the commit meets a conflict. */
-  wantsTurn: boolean
+  setsBackoffHint: boolean
 }
 
 export interface LayoutSettings {
@@ -136,22 +136,23 @@ function writeAccount(
   table: KeyTable,
   writer: Writer,
 ): void {
-  const { aid, owners, shared, claims, operation, lines } = commit
+  const { aid, owners, shared, registrations, operation, lines } = commit
   const { keys } = settings
   writer.f64(shared.expectedVersion)
   writer.f64(shared.fence ?? -1)
   writer.u16(table.index(keys.owner(aid, 0)))
   writer.u16(owners.length)
-  const moves = countMoves(owners)
+  const moves = countIndexWrites(owners)
   const hasRecord = operation !== null || lines.length > 0
-  const more = moves + claims.length > 0 || hasRecord || shared.state !== null || commit.wantsTurn
+  const more =
+    moves + registrations.length > 0 || hasRecord || shared.state !== null || commit.setsBackoffHint
   writer.u16(more ? 1 : 0)
   if (more) {
-    writer.u16(commit.wantsTurn ? 1 : 0)
+    writer.u16(commit.setsBackoffHint ? 1 : 0)
     writer.u16(shared.state === null ? 0 : 1)
-    writer.u16(operation !== null ? OPERATION : commit.isCredited === true ? CREDITED : 0)
+    writer.u16(operation !== null ? OPERATION : commit.mayChangeCredit === true ? CREDITED : 0)
     writer.u16(moves)
-    writer.u16(claims.length)
+    writer.u16(registrations.length)
     writer.u16(hasRecord ? 1 : 0)
   }
   for (const owner of owners) writeOwner(owner, aid, keys, table, writer)
@@ -165,12 +166,12 @@ function writeAccount(
     writer.block(packResult(operation.result))
   }
   for (const { state, sessions } of owners) {
-    for (const session of sessions) writeMoves(session, aid, state.sid, keys, table, writer)
+    for (const session of sessions) writeIndexWrites(session, aid, state.sid, keys, table, writer)
   }
-  for (const { sessionKey, home, expected, ttlMs } of claims) {
+  for (const { sessionKey, location, expected, ttlMs } of registrations) {
     writer.u16(table.index(keys.directory(sessionKey)))
     writer.text(wholeMs(ttlMs))
-    writer.text(home)
+    writer.text(location)
     writer.text(expected)
   }
   const operations = operation === null ? [] : [operation.result]
@@ -196,22 +197,22 @@ function writeOwner(
 }
 
 /** An open session that lives on keeps its place: the sweep moves it when it comes due early. */
-function staysInPlace({ session, before }: SessionCommit): boolean {
+function keepsIndexEntry({ session, before }: SessionCommit): boolean {
   return session.state === 'open' && before === 'open'
 }
 
-function movesOf(change: SessionCommit): number {
-  if (staysInPlace(change)) return 0
+function indexWritesOf(change: SessionCommit): number {
+  if (keepsIndexEntry(change)) return 0
   return change.session.state === 'open' || change.before === 'open' ? 2 : 1
 }
 
-function countMoves(owners: readonly OwnerCommit[]): number {
+function countIndexWrites(owners: readonly OwnerCommit[]): number {
   let moves = 0
-  for (const { sessions } of owners) for (const change of sessions) moves += movesOf(change)
+  for (const { sessions } of owners) for (const change of sessions) moves += indexWritesOf(change)
   return moves
 }
 
-function writeMoves(
+function writeIndexWrites(
   change: SessionCommit,
   aid: number,
   sid: number,
@@ -219,7 +220,7 @@ function writeMoves(
   table: KeyTable,
   writer: Writer,
 ): void {
-  const moves = movesOf(change)
+  const moves = indexWritesOf(change)
   if (moves === 0) return
   const { session, sessionKey } = change
   const partition = keys.partitionOf(aid)

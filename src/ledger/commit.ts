@@ -4,34 +4,34 @@ import type { OperationLine } from '../domain/line.ts'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { type AccountCommit, type LayoutSettings, layOut } from './commit-layout.ts'
 import type { Epochs } from './epochs.ts'
-import { type Home, parseHome, readHomeKey } from './homes.ts'
 import { type LoadedOwner, readOwner } from './loading.ts'
 import { CorruptValueError } from './owner-packing.ts'
-import { inParts } from './parts.ts'
+import { callPerPartition } from './partition-calls.ts'
 import { unpackResult } from './record-packing.ts'
 import { REPLY } from './replies.ts'
 import { runScript } from './script.ts'
 import {
   type CommitReplies,
   commitScript,
-  type DirectoryClaim,
+  type DirectoryRegistration,
   type Epoch,
   openDirectoryScript,
 } from './scripts.ts'
+import { parseLocation, type SessionLocation, sessionKeyIn } from './session-locations.ts'
 
 /** A session that is at home elsewhere. */
-export interface Claimed {
+export interface RegisteredSession {
   sessionKey: string
-  home: Home
+  location: SessionLocation
 }
 
 export type CommitReply =
   | { kind: 'committed' }
   | { kind: 'conflict'; shared: LoadedOwner; owners: LoadedOwner[] }
   /** Another worker has the turn; or, with its claim, may just be opening a session. */
-  | { kind: 'busy'; claim: Claimed | null }
+  | { kind: 'busy'; claim: RegisteredSession | null }
   | { kind: 'repeated'; result: OperationLine }
-  | ({ kind: 'claimed' } & Claimed)
+  | ({ kind: 'claimed' } & RegisteredSession)
   | { kind: 'corrupt'; detail: string }
   /** The part of a cluster that the account is in is away; whether it was written is unknown. */
   | { kind: 'down'; error: StoreDownError }
@@ -47,19 +47,19 @@ export function createCommit(
   const run = (part: readonly AccountCommit[], epoch: Epoch, nowMs: number) =>
     runScript(redis, commitScript, layOut(part, layout, epoch, nowMs))
   const write: Commit = async (batch, nowMs) => {
-    const replies = await inParts(redis, batch, partitionOf, (part, partition) =>
-      epochs.under(partition, async (epoch) => {
+    const replies = await callPerPartition(redis, batch, partitionOf, (part, partition) =>
+      epochs.withEpoch(partition, async (epoch) => {
         const raw = await run(part, epoch, nowMs)
         if (raw === REPLY.COMMITTED) return part.map(() => COMMITTED)
         const again = (apart: readonly AccountCommit[]) => run(apart, epoch, nowMs)
-        const sure = await writeApart(part, raw, partitionOf, again)
+        const sure = await retryUnwritten(part, raw, partitionOf, again)
         return sure.map((reply, index) => readCommit(present(part[index], 'commit'), reply))
       }),
     )
-    return replies.map(downInPlace)
+    return replies.map(outageAsReply)
   }
   if (!redis.isCluster) return write
-  const claim = createClaiming(redis, epochs, layout)
+  const claim = createRegistering(redis, epochs, layout)
   return async (batch, nowMs) => {
     const refused = await claim(batch, nowMs)
     const left = batch.filter((_, index) => refused[index] === null)
@@ -77,7 +77,7 @@ type RawReply = number | unknown[]
  * A call has one stream, that of its first account. If that is damaged, the accounts of other
  * partitions are written with their own; in a cluster there are none.
  */
-async function writeApart(
+async function retryUnwritten(
   batch: readonly AccountCommit[],
   replies: readonly RawReply[],
   partitionOf: (commit: AccountCommit) => number,
@@ -106,11 +106,11 @@ function codeOf(reply: RawReply): unknown {
   return Array.isArray(reply) ? reply[0] : reply
 }
 
-function downInPlace(reply: CommitReply | StoreDownError): CommitReply {
+function outageAsReply(reply: CommitReply | StoreDownError): CommitReply {
   return reply instanceof StoreDownError ? { kind: 'down', error: reply } : reply
 }
 
-interface Claim extends DirectoryClaim {
+interface BatchRegistration extends DirectoryRegistration {
   /** Index of its account within the batch. */
   account: number
   partition: number
@@ -120,24 +120,24 @@ interface Claim extends DirectoryClaim {
  * In a cluster a session's home is in another slot than its account, so the claims go first. What
  * is claimed and then not opened is replaced by the next one that claims it.
  */
-function createClaiming(redis: RedisConnection, epochs: Epochs, { keys }: LayoutSettings) {
+function createRegistering(redis: RedisConnection, epochs: Epochs, { keys }: LayoutSettings) {
   return async (
     batch: readonly AccountCommit[],
     nowMs: number,
   ): Promise<(CommitReply | null)[]> => {
     const refused: (CommitReply | null)[] = batch.map(() => null)
-    const claims = batch.flatMap(({ claims }, account) =>
-      claims.map(({ sessionKey, ...claim }): Claim => {
+    const claims = batch.flatMap(({ registrations }, account) =>
+      registrations.map(({ sessionKey, ...claim }): BatchRegistration => {
         const partition = keys.directoryPartitionOf(sessionKey)
         return { ...claim, key: keys.directory(sessionKey), account, partition }
       }),
     )
-    const replies = await inParts(
+    const replies = await callPerPartition(
       redis,
       claims,
       (claim) => claim.partition,
       (part, partition) =>
-        epochs.under(partition, (epoch) =>
+        epochs.withEpoch(partition, (epoch) =>
           runScript(redis, openDirectoryScript, { epoch, claims: [...part], nowMs }),
         ),
     )
@@ -174,10 +174,10 @@ function readRefusal(reply: RawReply): CommitReply {
   if (code !== REPLY.CLAIMED && code !== REPLY.BUSY) {
     return { kind: 'corrupt', detail: String(rest[0]) }
   }
-  const sessionKey = readHomeKey(String(rest[1]))
-  const home = parseHome(String(rest[0]))
-  if (home === null) return { kind: 'corrupt', detail: `home of session ${sessionKey}` }
-  const claim = { sessionKey, home }
+  const sessionKey = sessionKeyIn(String(rest[1]))
+  const location = parseLocation(String(rest[0]))
+  if (location === null) return { kind: 'corrupt', detail: `home of session ${sessionKey}` }
+  const claim = { sessionKey, location }
   return code === REPLY.BUSY ? { kind: 'busy', claim } : { kind: 'claimed', ...claim }
 }
 

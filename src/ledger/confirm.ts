@@ -2,7 +2,7 @@
 import type { RedisConnection, StoreDownError } from '../store/redis.ts'
 import type { Epochs } from './epochs.ts'
 import type { LedgerKeys } from './keys.ts'
-import { inParts } from './parts.ts'
+import { callPerPartition } from './partition-calls.ts'
 import { runScript } from './script.ts'
 import { confirmScript } from './scripts.ts'
 
@@ -20,8 +20,8 @@ export function createConfirm(
 ): Confirm | undefined {
   if (redis.replicaAcks === 0) return undefined
   return (aids) =>
-    inParts<number, null>(redis, aids, keys.partitionOf, (part, partition) =>
-      epochs.under(partition, async (epoch) => {
+    callPerPartition<number, null>(redis, aids, keys.partitionOf, (part, partition) =>
+      epochs.withEpoch(partition, async (epoch) => {
         await runScript(redis, confirmScript, { epoch, mark: keys.mark(partition) })
         return part.map(() => null)
       }),

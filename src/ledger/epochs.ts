@@ -17,12 +17,12 @@ export interface Epochs {
    * The epoch of a partition, as last seen; read where it is not known. A single Redis is lost as a
    * whole, so that one partition stands for all. Throws `LedgerLostError` or `StoreDownError`.
    */
-  of(partition: number): Promise<Epoch>
+  get(partition: number): Promise<Epoch>
   /**
    * Does something under a partition's epoch. A refusal by the script makes it forgotten, and
    * throws `LedgerLostError`.
    */
-  under<T>(partition: number, act: (epoch: Epoch) => Promise<T>): Promise<T>
+  withEpoch<T>(partition: number, act: (epoch: Epoch) => Promise<T>): Promise<T>
 }
 
 /** `onChange`: what was read before is void. */
@@ -33,12 +33,12 @@ export function createEpochs(
 ): Epochs {
   const known = new Map<number, Epoch>()
   const epochs: Epochs = {
-    async of(partition) {
+    async get(partition) {
       const home = redis.isCluster ? partition : 0
       return known.get(home) ?? read(home)
     },
-    async under(partition, act) {
-      const epoch = await epochs.of(partition)
+    async withEpoch(partition, act) {
+      const epoch = await epochs.get(partition)
       try {
         return await act(epoch)
       } catch (error) {

@@ -62,18 +62,18 @@ export async function ensureLedger(
   const state = await inspectLedger(redis, partitions, record)
   const { epoch } = state
   const isNew = epoch === null
-  await noteSettings(redis, createKeys(partitions))
+  await storeSettings(redis, createKeys(partitions))
   // Redis first: a process that dies in between leaves an installation that the next one completes.
   const current = isNew ? await install(redis, partitions, nextEpoch(null, partitions)) : epoch
   // The record may be away: whoever finds it missing later writes it.
-  const noted = noteOnce(record, current)
+  const noted = recordOnce(record, current)
   await (isNew ? noted : noted.catch(() => undefined))
   if (isNew || state.lost.length === 0) return []
   // Another process may have been installing it while we looked.
   return (await inspectLedger(redis, partitions, record)).lost
 }
 
-async function noteOnce(record: EpochRecord, epoch: string): Promise<void> {
+async function recordOnce(record: EpochRecord, epoch: string): Promise<void> {
   if ((await record.read()) === null) await record.write(epoch)
 }
 
@@ -138,7 +138,7 @@ export async function lostPartitions(
  * Stores partitions and format unless they are stored. Throws `LedgerMismatchError` if other values
  * are.
  */
-export async function noteSettings(redis: RedisConnection, keys: LedgerKeys): Promise<void> {
+export async function storeSettings(redis: RedisConnection, keys: LedgerKeys): Promise<void> {
   const { client, guard } = redis
   const before = await guard(client.hgetall(keys.meta))
   for (const [field, value] of settingsOf(keys)) {

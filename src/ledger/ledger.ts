@@ -8,24 +8,24 @@ import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { type Commit, createCommit } from './commit.ts'
 import { type Confirm, createConfirm } from './confirm.ts'
 import { createEpochs, type Epochs } from './epochs.ts'
-import { createFindHomes, type FindHomes } from './homes.ts'
 import { createKeys, type LedgerKeys } from './keys.ts'
 import {
   createLoadEach,
   type Fence,
   type LoadEach,
   type LoadedOwner,
-  type OwnerWanted,
+  type OwnerQuery,
   readFence,
 } from './loading.ts'
 import type { CorruptValueError } from './owner-packing.ts'
 import { unpackResult } from './record-packing.ts'
 import { runScript } from './script.ts'
 import { fenceScript } from './scripts.ts'
+import { createFindLocations, type FindLocations } from './session-locations.ts'
 
-export type { Claimed, CommitReply } from './commit.ts'
-export { type Home, homeText } from './homes.ts'
-export type { Fence, LoadedOwner, LoadReply, OwnerWanted } from './loading.ts'
+export type { CommitReply, RegisteredSession } from './commit.ts'
+export type { Fence, LoadedOwner, LoadReply, OwnerQuery } from './loading.ts'
+export { formatLocation, type SessionLocation } from './session-locations.ts'
 
 export interface LedgerSettings {
   partitions: number
@@ -38,7 +38,7 @@ export interface Ledger {
   redis: RedisConnection
   epochs: Epochs
   /** Owners at one moment. A damaged one is reported in its place, and only there. */
-  load(wanted: readonly OwnerWanted[]): Promise<(LoadedOwner | CorruptValueError)[]>
+  load(wanted: readonly OwnerQuery[]): Promise<(LoadedOwner | CorruptValueError)[]>
   /** Likewise; what a part of a cluster would have said that is away is reported in its place. */
   loadEach: LoadEach
   /** A reply per account, in order. One script call, in a cluster one per partition. */
@@ -46,7 +46,7 @@ export interface Ledger {
   /** For answers that write nothing; undefined where no replica is waited for. */
   confirm: Confirm | undefined
   /** Homes of sessions, null where the directory knows none. */
-  findHomes: FindHomes
+  findLocations: FindLocations
   /** The stored result of an operation, null if it was never done. */
   findOperation(aid: number, operationId: string): Promise<OperationLine | null>
   /**
@@ -55,7 +55,7 @@ export interface Ledger {
    */
   onDataChanged(listener: (isAnother: boolean) => void): void
   /** Keeps directory entries of sessions that live long. */
-  keepHomes(sessionKeys: readonly string[]): Promise<void>
+  renewLocations(sessionKeys: readonly string[]): Promise<void>
   /** Raises the fence of a subscriber's profile (design.md §3, catalogue feed). */
   raiseFence(aid: number, sid: number, dirty: boolean, nowMs: number): Promise<Fence>
 }
@@ -85,7 +85,7 @@ export function createLedger(
     },
     commit: createCommit(redis, epochs, { keys, ...settings, token }),
     confirm: createConfirm(redis, epochs, keys),
-    findHomes: createFindHomes(redis, epochs, keys),
+    findLocations: createFindLocations(redis, epochs, keys),
     async findOperation(aid, operationId) {
       const stored = redis.client.getBuffer(keys.operation(aid, operationId))
       const packed = await redis.guard(stored)
@@ -96,7 +96,7 @@ export function createLedger(
       // A Redis that lost its last writes may reach the same version again with another content.
       redis.onLost(() => listener(false))
     },
-    async keepHomes(sessionKeys) {
+    async renewLocations(sessionKeys) {
       const renewals = sessionKeys.map((sessionKey) =>
         redis.client.pexpire(keys.directory(sessionKey), settings.directoryTtlMs),
       )

@@ -6,7 +6,7 @@ import type { RedisConnection, StoreDownError } from '../store/redis.ts'
 import type { Epochs } from './epochs.ts'
 import type { LedgerKeys } from './keys.ts'
 import { CorruptValueError, unpackOwner } from './owner-packing.ts'
-import { inParts } from './parts.ts'
+import { callPerPartition } from './partition-calls.ts'
 import { REPLY } from './replies.ts'
 import { runScript } from './script.ts'
 import { loadScript } from './scripts.ts'
@@ -20,7 +20,7 @@ export interface Fence {
   changedMs: number
 }
 
-export interface OwnerWanted {
+export interface OwnerQuery {
   aid: number
   sid: number
   sessionKeys: readonly string[]
@@ -36,17 +36,17 @@ export interface LoadedOwner {
 /** What stands in the place of an owner that is damaged, or in a part of a cluster that is away. */
 export type LoadReply = LoadedOwner | CorruptValueError | StoreDownError
 
-export type LoadEach = (wanted: readonly OwnerWanted[]) => Promise<LoadReply[]>
+export type LoadEach = (wanted: readonly OwnerQuery[]) => Promise<LoadReply[]>
 
 export function createLoadEach(redis: RedisConnection, epochs: Epochs, keys: LedgerKeys): LoadEach {
-  const partitionOf = ({ aid }: OwnerWanted) => keys.partitionOf(aid)
+  const partitionOf = ({ aid }: OwnerQuery) => keys.partitionOf(aid)
   return (wanted) =>
-    inParts<OwnerWanted, LoadedOwner | CorruptValueError>(
+    callPerPartition<OwnerQuery, LoadedOwner | CorruptValueError>(
       redis,
       wanted,
       partitionOf,
       (part, partition) =>
-        epochs.under(partition, async (epoch) => {
+        epochs.withEpoch(partition, async (epoch) => {
           const owners = part.map(({ aid, sid, sessionKeys }) => ({
             key: keys.owner(aid, sid),
             sessionKeys,
@@ -70,7 +70,7 @@ function readState(aid: number, sid: number, packed: unknown): OwnerState {
   return Buffer.isBuffer(packed) ? unpackOwner(aid, sid, packed) : emptyOwner(aid, sid)
 }
 
-function readLoaded(wanted: OwnerWanted, reply: unknown[]): LoadedOwner | CorruptValueError {
+function readLoaded(wanted: OwnerQuery, reply: unknown[]): LoadedOwner | CorruptValueError {
   try {
     return readOwner(wanted, reply)
   } catch (error) {
@@ -80,7 +80,7 @@ function readLoaded(wanted: OwnerWanted, reply: unknown[]): LoadedOwner | Corrup
 }
 
 /** State, fence and sessions as load.lua gives them. Throws `CorruptValueError`. */
-export function readOwner({ aid, sid, sessionKeys }: OwnerWanted, reply: unknown[]): LoadedOwner {
+export function readOwner({ aid, sid, sessionKeys }: OwnerQuery, reply: unknown[]): LoadedOwner {
   const [state, fence, ...sessions] = reply
   if (state === REPLY.CORRUPT) {
     throw new CorruptValueError(`an owner cannot be read: ${fence}`, { aid, sid })

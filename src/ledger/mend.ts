@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts'
 import { packOwner } from './owner-packing.ts'
 import { packRecord, packResult } from './record-packing.ts'
 import { REPLY } from './replies.ts'
-import type { KeptOperation } from './restore.ts'
+import type { StoredOperation } from './restore.ts'
 import { runScript } from './script.ts'
 import { mendOwnersScript } from './scripts.ts'
 import { packSession } from './session-packing.ts'
@@ -31,17 +31,17 @@ export interface AccountMend {
   /** A line per bucket that is corrected. */
   lines: readonly OperationLine[]
   /** Operations that the ledger has lost: their repetition must move nothing. */
-  kept: readonly KeptOperation[]
+  lostOperations: readonly StoredOperation[]
 }
 
 /** `conflict`: an owner has changed since it was read. Throws `StoreDownError`. */
 export async function mendAccount(
   { redis, epochs, keys }: Ledger,
-  { aid, operationId, owners, lines, kept }: AccountMend,
+  { aid, operationId, owners, lines, lostOperations }: AccountMend,
   ttlMs: number,
 ): Promise<'mended' | 'conflict' | 'repeated'> {
   const partition = keys.partitionOf(aid)
-  const code = await epochs.under(partition, (epoch) =>
+  const code = await epochs.withEpoch(partition, (epoch) =>
     runScript(redis, mendOwnersScript, {
       epoch,
       stream: keys.stream(partition),
@@ -61,7 +61,7 @@ export async function mendAccount(
           packed: packSession(session, sessionKey),
         })),
       })),
-      kept: kept.map(({ line, ttlMs }) => ({
+      kept: lostOperations.map(({ line, ttlMs }) => ({
         key: keys.operation(aid, line.operationId),
         ttlMs,
         result: packResult(line),

@@ -4,20 +4,20 @@
  */
 import type { Session } from '../domain/session.ts'
 import { parseMember, sessionKeyOf } from './keys.ts'
-import type { Home, Ledger } from './ledger.ts'
+import type { Ledger, SessionLocation } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { unpackSession } from './session-packing.ts'
 
-export interface SessionPlace extends Home {
+export interface LocatedSession extends SessionLocation {
   sessionKey: string
 }
 
-export interface FoundSession extends SessionPlace {
+export interface FoundSession extends LocatedSession {
   session: Session
 }
 
 /** Members that one step reads of an index, and sessions that one call reads. */
-const STEP = 500
+const SCAN_COUNT = 500
 
 /**
  * Open sessions of a subscriber, or with `sid` 0 of its whole account. Throws `CorruptValueError`
@@ -25,11 +25,11 @@ const STEP = 500
  */
 export async function* openSessionsOf(
   ledger: Ledger,
-  { aid, sid }: Home,
+  { aid, sid }: SessionLocation,
 ): AsyncGenerator<FoundSession> {
   const expiry = ledger.keys.expiry(ledger.keys.partitionOf(aid))
   const pattern = sid === 0 ? `${aid}:*` : `${aid}:${sid}:*`
-  for await (const places of placesIn(ledger, expiry, pattern)) {
+  for await (const places of scanIndex(ledger, expiry, pattern)) {
     for (const found of await readSessions(ledger, places)) {
       if (found.session.state === 'open') yield found
     }
@@ -41,7 +41,7 @@ export async function* openSessionsIn(
   ledger: Ledger,
   partition: number,
 ): AsyncGenerator<FoundSession[]> {
-  for await (const places of placesIn(ledger, ledger.keys.expiry(partition), '*')) {
+  for await (const places of scanIndex(ledger, ledger.keys.expiry(partition), '*')) {
     const found = await readSessions(ledger, places, true)
     yield found.filter(({ session }) => session.state === 'open')
   }
@@ -54,7 +54,7 @@ export async function findSession(
   sessionId: string,
 ): Promise<FoundSession | null> {
   const sessionKey = sessionKeyOf(origin, sessionId)
-  const [home = null] = await ledger.findHomes([sessionKey])
+  const [home = null] = await ledger.findLocations([sessionKey])
   if (home instanceof Error) throw home
   if (home === null) return null
   const { aid, sid } = home
@@ -71,8 +71,8 @@ export async function findSessionsById(ledger: Ledger, sessionId: string): Promi
   for (const indexOf of [keys.expiry, keys.tombstones]) {
     const found: FoundSession[] = []
     for (let partition = 0; partition < keys.partitions; partition += 1) {
-      for await (const places of placesIn(ledger, indexOf(partition), '*')) {
-        found.push(...(await withId(ledger, places, sessionId)))
+      for await (const places of scanIndex(ledger, indexOf(partition), '*')) {
+        found.push(...(await filterById(ledger, places, sessionId)))
       }
     }
     if (found.length > 0) return found
@@ -81,18 +81,18 @@ export async function findSessionsById(ledger: Ledger, sessionId: string): Promi
 }
 
 /** What an index names, each once. */
-async function* placesIn(
+async function* scanIndex(
   { redis }: Ledger,
   index: string,
   pattern: string,
-): AsyncGenerator<SessionPlace[]> {
+): AsyncGenerator<LocatedSession[]> {
   const seen = new Set<string>()
   let cursor = '0'
   do {
-    const scan = redis.client.zscan(index, cursor, 'MATCH', pattern, 'COUNT', STEP)
+    const scan = redis.client.zscan(index, cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
     const [next, entries] = await redis.guard(scan)
     cursor = next
-    const places: SessionPlace[] = []
+    const places: LocatedSession[] = []
     // Members and scores take turns.
     for (let at = 0; at < entries.length; at += 2) {
       const member = entries[at] ?? ''
@@ -107,7 +107,7 @@ async function* placesIn(
 /** Throws `CorruptValueError`, unless what is damaged is to be left out. */
 async function readSessions(
   ledger: Ledger,
-  places: readonly SessionPlace[],
+  places: readonly LocatedSession[],
   skipsDamaged = false,
 ): Promise<FoundSession[]> {
   const wanted = places.map(({ aid, sid, sessionKey }) => ({ aid, sid, sessionKeys: [sessionKey] }))
@@ -124,9 +124,9 @@ async function readSessions(
 }
 
 /** Only what holds the bytes of the id is unpacked; what is damaged is none that can be found. */
-async function withId(
+async function filterById(
   { keys, redis }: Ledger,
-  places: readonly SessionPlace[],
+  places: readonly LocatedSession[],
   sessionId: string,
 ): Promise<FoundSession[]> {
   const pipeline = redis.client.pipeline()
@@ -139,12 +139,12 @@ async function withId(
     const [failure, packed] = replies[index] ?? [null, null]
     if (failure !== null && failure.name !== 'ReplyError') throw failure
     if (!Buffer.isBuffer(packed) || !packed.includes(bytes)) return []
-    const session = readable(place, packed)
+    const session = tryUnpack(place, packed)
     return session?.sessionId === sessionId ? [{ ...place, session }] : []
   })
 }
 
-function readable({ aid, sid, sessionKey }: SessionPlace, packed: Buffer): Session | null {
+function tryUnpack({ aid, sid, sessionKey }: LocatedSession, packed: Buffer): Session | null {
   try {
     return unpackSession(aid, sid, sessionKey, packed)
   } catch (error) {

@@ -1,10 +1,15 @@
 /** Operations on balances from outside the hot path: idempotent by their id (design.md §3). */
+
+import {
+  type BalanceOperation,
+  type OperationResult,
+  operate,
+} from '../domain/balance-operations.ts'
 import { BalanceRefusal } from '../domain/credit.ts'
-import { type BalanceOperation, type OperationResult, operate } from '../domain/credit-moves.ts'
 import type { OperationLine, OperationNote } from '../domain/line.ts'
-import { publishHint } from '../store/hints.ts'
+import { publishSessionEvent } from '../store/session-events.ts'
 import type { AccountCommit } from './commit-layout.ts'
-import { homeText, type Ledger, type LoadedOwner } from './ledger.ts'
+import { formatLocation, type Ledger, type LoadedOwner } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 
 /** Others kept committing: nothing has moved, and the operation may be repeated under its id. */
@@ -49,7 +54,7 @@ export async function creditBucket(
   let loaded = await loadOne(ledger, aid, sid)
   let waitedMs = 0
   for (let attempt = 1; attempt <= settings.attemptsMax; ) {
-    const commit = draftCredit(loaded, operation, nowMs, attempt > 2)
+    const commit = tryCreditCommit(loaded, operation, nowMs, attempt > 2)
     if (commit instanceof Error) {
       // What stands against it may be what it did itself, the first time.
       const done = await ledger.findOperation(aid, operation.operationId)
@@ -61,7 +66,7 @@ export async function creditBucket(
     switch (reply?.kind) {
       case 'committed':
         // Nobody waits for it: open sessions only learn of the credit sooner.
-        void publishHint(ledger.redis, { cause: 'credit', aid, sid })
+        void publishSessionEvent(ledger.redis, { cause: 'credit', aid, sid })
         return commit.operation!.result
       case 'repeated':
         return sameOperation(operation, reply.result)
@@ -79,7 +84,7 @@ export async function creditBucket(
         throw new CorruptValueError('an owner cannot be written', { aid, sid })
     }
   }
-  throw new ContentionError(`owner ${homeText({ aid, sid })} is contended`)
+  throw new ContentionError(`owner ${formatLocation({ aid, sid })} is contended`)
 }
 
 /** The stored result, if it is of the same operation. Throws `OperationReusedError`. */
@@ -125,7 +130,9 @@ async function loadOne(ledger: Ledger, aid: number, sid: number): Promise<Loaded
   return loaded
 }
 
-function draftCredit(...draft: Parameters<typeof creditCommit>): AccountCommit | BalanceRefusal {
+function tryCreditCommit(
+  ...draft: Parameters<typeof creditCommit>
+): AccountCommit | BalanceRefusal {
   try {
     return creditCommit(...draft)
   } catch (error) {
@@ -138,7 +145,7 @@ function creditCommit(
   { state }: LoadedOwner,
   operation: CreditOperation,
   nowMs: number,
-  wantsTurn: boolean,
+  setsBackoffHint: boolean,
 ): AccountCommit {
   const { aid, sid, operationId } = operation
   const done = operate(state, operation, nowMs)
@@ -151,10 +158,10 @@ function creditCommit(
       sid === 0
         ? { expectedVersion: state.version, state: owner }
         : { expectedVersion: -1, state: null },
-    claims: [],
+    registrations: [],
     operation: { id: operationId, result },
     lines: [],
-    wantsTurn,
+    setsBackoffHint: setsBackoffHint,
   }
 }
 

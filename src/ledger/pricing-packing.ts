@@ -41,17 +41,17 @@ const BASE = 'BASE'
 const MODES: readonly PriceRounding['mode'][] = ['up', 'down', 'nearest']
 
 /** Distinct prices that are remembered: a node has few in use at a time. */
-const PRICINGS_KEPT = 2000
+const PRICINGS_CACHED_MAX = 2000
 /** Prices as they were read last, by their bytes: sessions share them. */
-const known = new Map<string, Pricing>()
+const pricingByBytes = new Map<string, Pricing>()
 /** What prices were packed to last: a copy takes a fifth of the time. */
-const packed = new Map<Tariff, Map<string, { pricing: Pricing; bytes: Buffer }>>()
+const bytesByTariff = new Map<Tariff, Map<string, { pricing: Pricing; bytes: Buffer }>>()
 let packedCount = 0
 const scratch = new Writer(512)
 
 /** Number of its bytes, then the bytes. */
 export function writePricing(writer: Writer, pricing: Pricing): void {
-  const before = packed.get(pricing.tariff)?.get(pricing.key)
+  const before = bytesByTariff.get(pricing.tariff)?.get(pricing.key)
   if (before !== undefined && isSame(before.pricing, pricing)) {
     writer.chunk(before.bytes)
     return
@@ -60,20 +60,20 @@ export function writePricing(writer: Writer, pricing: Pricing): void {
   writeParts(scratch, pricing)
   writer.chunk(scratch.bytes())
   // Lines have no keys, and differ from each other.
-  if (pricing.key !== '') remember(pricing, scratch.take())
+  if (pricing.key !== '') cacheBytes(pricing, scratch.take())
 }
 
-function remember(pricing: Pricing, bytes: Buffer): void {
-  if (packedCount >= PRICINGS_KEPT) {
-    packed.clear()
+function cacheBytes(pricing: Pricing, bytes: Buffer): void {
+  if (packedCount >= PRICINGS_CACHED_MAX) {
+    bytesByTariff.clear()
     packedCount = 0
   }
   const { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding } = pricing
   const { isPrepaid } = pricing
-  let ofTariff = packed.get(tariff)
+  let ofTariff = bytesByTariff.get(tariff)
   if (ofTariff === undefined) {
     ofTariff = new Map()
-    packed.set(tariff, ofTariff)
+    bytesByTariff.set(tariff, ofTariff)
   }
   packedCount += 1
   const kept = { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding }
@@ -113,11 +113,11 @@ function hasSameTaxes(ones: readonly TaxRule[], others: readonly TaxRule[]): boo
 export function readPricing(reader: Reader): Pricing {
   const bytes = reader.chunk()
   const name = bytes.toString('latin1')
-  let pricing = known.get(name)
+  let pricing = pricingByBytes.get(name)
   if (pricing === undefined) {
     pricing = readParts(new Reader(bytes))
-    if (known.size >= PRICINGS_KEPT) known.clear()
-    known.set(name, pricing)
+    if (pricingByBytes.size >= PRICINGS_CACHED_MAX) pricingByBytes.clear()
+    pricingByBytes.set(name, pricing)
   }
   return pricing
 }

@@ -5,9 +5,9 @@ import { NUMBER } from './writer.ts'
 
 /** Longest word that is kept to be shared. */
 const WORD_BYTES_MAX = 32
-const WORDS_KEPT = 512
+const WORDS_CACHED = 512
 /** Words that were read, by a hash of their bytes: usage types and the like come often. */
-const words: string[] = new Array<string>(WORDS_KEPT).fill('')
+const words: string[] = new Array<string>(WORDS_CACHED).fill('')
 
 export class Reader {
   readonly #buffer: Buffer
@@ -58,14 +58,14 @@ export class Reader {
 
   /** So many bytes of UTF-8. */
   text(length: number): string {
-    const from = this.#pass(length)
+    const from = this.#skip(length)
     return this.#buffer.toString('utf8', from, this.#at)
   }
 
   /** A text that many values have: the same one is given again. */
   word(): string {
     const length = this.number()
-    const from = this.#pass(length)
+    const from = this.#skip(length)
     if (length === 0) return ''
     if (length > WORD_BYTES_MAX) return this.#buffer.toString('utf8', from, this.#at)
     const buffer = this.#buffer
@@ -78,9 +78,9 @@ export class Reader {
       bits |= byte
     }
     if (bits > 0x7f) return buffer.toString('utf8', from, at)
-    const slot = hash & (WORDS_KEPT - 1)
+    const slot = hash & (WORDS_CACHED - 1)
     const known = words[slot] as string
-    if (this.#isWord(known, from)) return known
+    if (this.#matchesWord(known, from)) return known
     const word = buffer.toString('latin1', from, at)
     words[slot] = word
     return word
@@ -88,11 +88,11 @@ export class Reader {
 
   /** The bytes of a chunk; they are not copied. */
   chunk(): Buffer {
-    const from = this.#pass(this.number())
+    const from = this.#skip(this.number())
     return this.#buffer.subarray(from, this.#at)
   }
 
-  #isWord(word: string, from: number): boolean {
+  #matchesWord(word: string, from: number): boolean {
     if (word.length !== this.#at - from) return false
     for (let index = 0; index < word.length; index += 1) {
       if (word.charCodeAt(index) !== this.#buffer[from + index]) return false
@@ -117,7 +117,7 @@ export class Reader {
   }
 
   /** Where the bytes begin that are passed over. */
-  #pass(count: number): number {
+  #skip(count: number): number {
     const from = this.#at
     if (!(count >= 0) || count > this.#buffer.length - from) {
       throw new RangeError('it ends too early')

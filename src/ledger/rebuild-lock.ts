@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import type { RedisConnection } from '../store/redis.ts'
 import type { LedgerKeys } from './keys.ts'
 import { runScript } from './script.ts'
-import { keepLockScript } from './scripts.ts'
+import { renewLockScript } from './scripts.ts'
 
 export interface RebuildLock {
   /** False if it was lost: Redis was emptied again, or stood still for longer than the lock. */
@@ -18,7 +18,7 @@ export interface RebuildLock {
 const TTL_MS = 30_000
 
 /** Null if somebody else holds it. Throws `StoreDownError`. */
-export async function takeRebuildLock(
+export async function acquireRebuildLock(
   redis: RedisConnection,
   { rebuildLock: lock }: LedgerKeys,
   ttlMs = TTL_MS,
@@ -32,7 +32,7 @@ export async function takeRebuildLock(
     isHeld = false
   })
   const keep = async (keepMs: number) => {
-    const kept = await runScript(redis, keepLockScript, { lock, token, ttlMs: keepMs })
+    const kept = await runScript(redis, renewLockScript, { lock, token, ttlMs: keepMs })
     if (kept === 0) isHeld = false
   }
   const timer = setInterval(() => {

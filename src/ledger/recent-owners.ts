@@ -1,6 +1,6 @@
 /** Which owners were active last, by the indexes of open and of closed sessions. */
 import { parseMember } from './keys.ts'
-import type { Ledger, OwnerWanted } from './ledger.ts'
+import type { Ledger, OwnerQuery } from './ledger.ts'
 
 /**
  * Subscribers with sessions, about `countMax` in all: of each partition first those whose sessions
@@ -10,14 +10,14 @@ import type { Ledger, OwnerWanted } from './ledger.ts'
 export async function* recentOwners(
   { keys, redis }: Pick<Ledger, 'keys' | 'redis'>,
   countMax: number,
-): AsyncGenerator<OwnerWanted[]> {
+): AsyncGenerator<OwnerQuery[]> {
   const count = Math.ceil(countMax / keys.partitions)
   const newest = (index: string) => redis.client.zrevrange(index, 0, count - 1)
   for (let partition = 0; partition < keys.partitions; partition += 1) {
     const [open, closed] = await redis.guard(
       Promise.all([newest(keys.expiry(partition)), newest(keys.tombstones(partition))]),
     )
-    const owners = new Map<string, OwnerWanted & { sessionKeys: string[] }>()
+    const owners = new Map<string, OwnerQuery & { sessionKeys: string[] }>()
     for (const [at, member] of [...open, ...closed].entries()) {
       const place = parseMember(member)
       if (place === null) continue

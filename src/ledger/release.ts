@@ -2,7 +2,7 @@
 import type { Session } from '../domain/session.ts'
 import { AccountSweep } from './account-sweep.ts'
 import type { Ledger } from './ledger.ts'
-import type { SessionPlace } from './open-sessions.ts'
+import type { LocatedSession } from './open-sessions.ts'
 import { ContentionError } from './operations.ts'
 import { CorruptValueError } from './owner-packing.ts'
 
@@ -21,7 +21,7 @@ const BUSY_PAUSE_MS = 2
  */
 export async function releaseSession(
   ledger: Ledger,
-  place: SessionPlace,
+  place: LocatedSession,
   { attemptsMax, replayMs }: ReleaseSettings,
   nowMs: number,
   isMeant: (session: Session) => boolean = () => true,

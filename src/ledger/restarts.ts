@@ -5,13 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Session } from '../domain/session.ts'
 import { forgetRestarts, pendingRestarts, type Restarts } from '../store/client-states.ts'
 import type { Ledger } from './ledger.ts'
-import { openSessionsIn, type SessionPlace } from './open-sessions.ts'
+import { type LocatedSession, openSessionsIn } from './open-sessions.ts'
 import { ContentionError } from './operations.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { type ReleaseSettings, releaseSession } from './release.ts'
 
 /** Sessions that end at the same time: Redis must not be held up while it charges. */
-const AT_ONCE = 16
+const CONCURRENCY = 16
 
 export interface RestartOptions {
   settings: ReleaseSettings
@@ -38,8 +38,8 @@ export async function endLostSessions(ledger: Ledger, options: RestartOptions): 
     for await (const found of openSessionsIn(ledger, partition)) {
       if (options.isStopping()) return ended
       const lost = found.filter(({ session }) => isLost(session))
-      for (let from = 0; from < lost.length; from += AT_ONCE) {
-        ended += await endAll(ledger, lost.slice(from, from + AT_ONCE), isLost, options)
+      for (let from = 0; from < lost.length; from += CONCURRENCY) {
+        ended += await endAll(ledger, lost.slice(from, from + CONCURRENCY), isLost, options)
       }
       await delay(0)
     }
@@ -55,7 +55,7 @@ function lostBy(restarts: Restarts): (session: Session) => boolean {
 
 async function endAll(
   ledger: Ledger,
-  places: readonly SessionPlace[],
+  places: readonly LocatedSession[],
   isLost: (session: Session) => boolean,
   { settings, nowMs, onExpired }: RestartOptions,
 ): Promise<number> {
@@ -67,7 +67,7 @@ async function endAll(
 
 async function endOne(
   ledger: Ledger,
-  place: SessionPlace,
+  place: LocatedSession,
   isLost: (session: Session) => boolean,
   settings: ReleaseSettings,
   nowMs: number,

@@ -18,7 +18,7 @@ export class LedgerStandsError extends Error {
 }
 
 /** An operation whose repetition must still move nothing, for so long. */
-export interface KeptOperation {
+export interface StoredOperation {
   line: OperationLine
   ttlMs: number
 }
@@ -26,7 +26,7 @@ export interface KeptOperation {
 /** Gathers by partition what is restored. Throws `LedgerStandsError` or `StoreDownError`. */
 export interface Restorer {
   /** Of one account. */
-  add(owners: readonly OwnerState[], operations: readonly KeptOperation[]): Promise<void>
+  add(owners: readonly OwnerState[], operations: readonly StoredOperation[]): Promise<void>
   /** Writes what is left. */
   flush(): Promise<void>
 }
@@ -37,7 +37,7 @@ const OPERATIONS_PER_CALL = 100
 
 interface Part {
   owners: OwnerState[]
-  operations: KeptOperation[]
+  operations: StoredOperation[]
 }
 
 /** `nowMs`: greater than the number of any profile's fence, which only counts writes. */

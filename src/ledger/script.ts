@@ -6,7 +6,7 @@ import type { RedisConnection } from '../store/redis.ts'
 import type { ScriptValue } from '../store/script-command.ts'
 import { REPLY } from './replies.ts'
 
-const HOME = new URL('./lua/', import.meta.url)
+const LUA_FOLDER = new URL('./lua/', import.meta.url)
 const INCLUDE = /^-- @include (\w+)$/gm
 
 export interface Script<Input, Reply> {
@@ -24,9 +24,9 @@ export interface Script<Input, Reply> {
  * The text of a script: reply codes as locals, includes in place. Throws if an include is missing.
  */
 export function scriptText(name: string): string {
-  const source = readFileSync(new URL(`${name}.lua`, HOME), 'utf8')
+  const source = readFileSync(new URL(`${name}.lua`, LUA_FOLDER), 'utf8')
   const body = source.replace(INCLUDE, (_, include: string) =>
-    readFileSync(new URL(`include/${include}.lua`, HOME), 'utf8'),
+    readFileSync(new URL(`include/${include}.lua`, LUA_FOLDER), 'utf8'),
   )
   const codes = Object.entries(REPLY).filter(([code]) => new RegExp(`\\b${code}\\b`).test(body))
   const locals = codes.map(([code, value]) => `local ${code} = ${value}\n`)

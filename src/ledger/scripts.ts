@@ -113,16 +113,16 @@ export const fenceScript = defineScript<
   reply: readOptional,
 })
 
-export interface DirectoryClaim {
+export interface DirectoryRegistration {
   key: string
-  home: string
+  location: string
   /** Home that the claim may replace. */
   expected: string
   ttlMs: number
 }
 
 export const openDirectoryScript = defineScript<
-  { epoch: Epoch; claims: DirectoryClaim[]; nowMs: number },
+  { epoch: Epoch; claims: DirectoryRegistration[]; nowMs: number },
   (number | unknown[])[]
 >({
   name: 'open_directory',
@@ -131,7 +131,7 @@ export const openDirectoryScript = defineScript<
   args: ({ epoch, claims, nowMs }) => [
     epoch.text,
     nowMs,
-    ...claims.flatMap(({ home, expected, ttlMs }) => [home, expected, ttlMs]),
+    ...claims.flatMap(({ location, expected, ttlMs }) => [location, expected, ttlMs]),
   ],
   reply: (raw, call) => readReplies(raw, call.claims.length),
 })
@@ -211,12 +211,14 @@ export const mendOwnersScript = defineScript<
   reply: readCount,
 })
 
-export const keepLockScript = defineScript<{ lock: string; token: string; ttlMs: number }, number>({
-  name: 'keep_lock',
-  keys: (call) => [call.lock],
-  args: (call) => [call.token, call.ttlMs],
-  reply: readCount,
-})
+export const renewLockScript = defineScript<{ lock: string; token: string; ttlMs: number }, number>(
+  {
+    name: 'keep_lock',
+    keys: (call) => [call.lock],
+    args: (call) => [call.token, call.ttlMs],
+    reply: readCount,
+  },
+)
 
 export const confirmScript = defineScript<{ epoch: Epoch; mark: string }, number>({
   name: 'confirm',
@@ -226,7 +228,7 @@ export const confirmScript = defineScript<{ epoch: Epoch; mark: string }, number
   reply: readCount,
 })
 
-export const keepApartScript = defineScript<
+export const isolateAccountsScript = defineScript<
   { stream: string; group: string; id: string; accounts: (readonly Buffer[])[] },
   number
 >({
@@ -252,6 +254,6 @@ export const allScripts = [
   fenceScript,
   restoreOwnersScript,
   mendOwnersScript,
-  keepLockScript,
-  keepApartScript,
+  renewLockScript,
+  isolateAccountsScript,
 ]

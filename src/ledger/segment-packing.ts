@@ -12,7 +12,7 @@
  *
  * What the flags say is not there is nothing, or 0.
  */
-import type { BucketRef, OwnerSlot, Payer } from '../domain/bucket.ts'
+import type { BucketRef, FundingSource, OwnerSlot } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
 import type { MoneyHold, Reservation, Segment, Slice } from '../domain/session.ts'
 import { readCarried, writeCarried } from './carried-packing.ts'
@@ -22,31 +22,31 @@ import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
 const ACCESS = 1
-const LATE = 2
+const REPORTED_AFTER_EXPIRY = 2
 const HAS_GROUPS = 4
-const PAYERS = 8
+const FUNDING_SOURCES = 8
 /** Some of what only groups, debt and expired buckets bring about is not 0. */
 const RARE = 16
 const ACCOUNT_DEBT = 32
 const CARRIED = 64
 
-const PAYER_OF_ACCOUNT = 1
-const PAYER_IS_GROUP = 2
-const PAYER_ALSO_IN_OWN = 4
-const PAYER_ALSO_IN_ACCOUNT = 8
+const SOURCE_OF_ACCOUNT = 1
+const SOURCE_IS_GROUP = 2
+const SOURCE_COUNTER_OWN = 4
+const SOURCE_COUNTER_ACCOUNT = 8
 
 const SLICE_OF_OWN = 1
 const SLICE_OF_ACCOUNT = 2
-const SLICE_IS_COVERED = 4
+const SLICE_IS_INCLUDED = 4
 
 export function writeSegment(writer: Writer, segment: Segment, sinceMs: number): void {
-  const { payers } = segment
-  const flags = flagsOf(segment) | (payers.length > 0 ? PAYERS : 0)
+  const { fundingSources } = segment
+  const flags = flagsOf(segment) | (fundingSources.length > 0 ? FUNDING_SOURCES : 0)
   writePricing(writer, segment)
   writer.u8(flags)
-  if (payers.length > 0) {
-    writer.number(payers.length)
-    for (const payer of payers) writePayer(writer, payer)
+  if (fundingSources.length > 0) {
+    writer.number(fundingSources.length)
+    for (const payer of fundingSources) writeFundingSource(writer, payer)
   }
   writer.time(segment.endMs, sinceMs)
   writer.number(segment.number)
@@ -56,7 +56,7 @@ export function writeSegment(writer: Writer, segment: Segment, sinceMs: number):
 export function readSegment(reader: Reader, sinceMs: number): Segment {
   const pricing = readPricing(reader)
   const flags = reader.u8()
-  const payers = flags & PAYERS ? readPayers(reader) : []
+  const payers = flags & FUNDING_SOURCES ? readFundingSources(reader) : []
   const endMs = reader.time(sinceMs)
   const number = reader.number()
   const counts = readCounts(reader, flags, sinceMs)
@@ -72,7 +72,7 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
     taxes: pricing.taxes,
     rounding: pricing.rounding,
     hasGroups: (flags & HAS_GROUPS) !== 0,
-    payers,
+    fundingSources: payers,
     isPrepaid: pricing.isPrepaid,
     endMs,
     number,
@@ -92,7 +92,7 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
     payments: counts.payments,
     firstMs: counts.firstMs,
     lastMs: counts.lastMs,
-    late: (flags & LATE) !== 0,
+    late: (flags & REPORTED_AFTER_EXPIRY) !== 0,
   }
 }
 
@@ -171,7 +171,7 @@ export function readLineParts(reader: Reader, name: LineName): Line {
     firstMs: counts.firstMs,
     lastMs: counts.lastMs,
     state: name.state,
-    late: (flags & LATE) !== 0,
+    late: (flags & REPORTED_AFTER_EXPIRY) !== 0,
   }
 }
 
@@ -180,7 +180,7 @@ function flagsOf(of: Segment | Line): number {
   const isLapsed = of.lapsedUnits !== 0 || of.lapsedMicros !== 0
   let flags = isCovered || isLapsed || of.debt !== 0 ? RARE : 0
   if (of.access) flags |= ACCESS
-  if (of.late) flags |= LATE
+  if (of.late) flags |= REPORTED_AFTER_EXPIRY
   if (of.hasGroups) flags |= HAS_GROUPS
   if (of.accountDebt !== 0) flags |= ACCOUNT_DEBT
   if (of.carried !== null) flags |= CARRIED
@@ -274,8 +274,8 @@ export function writeReservation(writer: Writer, { units, slices, money }: Reser
     sum += slice.units
   }
   writer.number(money.length)
-  for (const { payer, micros } of money) {
-    writePayer(writer, payer)
+  for (const { source, micros } of money) {
+    writeFundingSource(writer, source)
     writer.number(micros)
   }
   writer.number(units - sum)
@@ -291,13 +291,13 @@ export function readReservation(reader: Reader): Reservation {
   }
   const money: MoneyHold[] = []
   for (let left = reader.number(); left > 0; left -= 1) {
-    money.push({ payer: readPayer(reader), micros: reader.number() })
+    money.push({ source: readFundingSource(reader), micros: reader.number() })
   }
   return { units: sum + reader.number(), slices, money }
 }
 
 function writeSlice(writer: Writer, { bucket, units, isCovered }: Slice): void {
-  let flags = isCovered ? SLICE_IS_COVERED : 0
+  let flags = isCovered ? SLICE_IS_INCLUDED : 0
   if (bucket !== null) flags |= bucket.owner === 0 ? SLICE_OF_OWN : SLICE_OF_ACCOUNT
   writer.u8(flags)
   if (bucket !== null) writer.number(bucket.id)
@@ -309,32 +309,36 @@ function readSlice(reader: Reader): Slice {
   return {
     bucket: readRef(reader, flags & SLICE_OF_OWN, flags & SLICE_OF_ACCOUNT),
     units: reader.number(),
-    isCovered: (flags & SLICE_IS_COVERED) !== 0,
+    isCovered: (flags & SLICE_IS_INCLUDED) !== 0,
   }
 }
 
-function writePayer(writer: Writer, { owner, id, isGroup, alsoIn }: Payer): void {
-  let flags = owner === 1 ? PAYER_OF_ACCOUNT : 0
-  if (isGroup) flags |= PAYER_IS_GROUP
-  if (alsoIn !== null) flags |= alsoIn.owner === 0 ? PAYER_ALSO_IN_OWN : PAYER_ALSO_IN_ACCOUNT
+function writeFundingSource(
+  writer: Writer,
+  { owner, id, isGroup, limitCounter }: FundingSource,
+): void {
+  let flags = owner === 1 ? SOURCE_OF_ACCOUNT : 0
+  if (isGroup) flags |= SOURCE_IS_GROUP
+  if (limitCounter !== null)
+    flags |= limitCounter.owner === 0 ? SOURCE_COUNTER_OWN : SOURCE_COUNTER_ACCOUNT
   writer.u8(flags)
   writer.number(id)
-  if (alsoIn !== null) writer.number(alsoIn.id)
+  if (limitCounter !== null) writer.number(limitCounter.id)
 }
 
-function readPayer(reader: Reader): Payer {
+function readFundingSource(reader: Reader): FundingSource {
   const flags = reader.u8()
   return {
-    owner: flags & PAYER_OF_ACCOUNT ? 1 : 0,
+    owner: flags & SOURCE_OF_ACCOUNT ? 1 : 0,
     id: reader.number(),
-    isGroup: (flags & PAYER_IS_GROUP) !== 0,
-    alsoIn: readRef(reader, flags & PAYER_ALSO_IN_OWN, flags & PAYER_ALSO_IN_ACCOUNT),
+    isGroup: (flags & SOURCE_IS_GROUP) !== 0,
+    limitCounter: readRef(reader, flags & SOURCE_COUNTER_OWN, flags & SOURCE_COUNTER_ACCOUNT),
   }
 }
 
-function readPayers(reader: Reader): Payer[] {
-  const payers: Payer[] = []
-  for (let left = reader.number(); left > 0; left -= 1) payers.push(readPayer(reader))
+function readFundingSources(reader: Reader): FundingSource[] {
+  const payers: FundingSource[] = []
+  for (let left = reader.number(); left > 0; left -= 1) payers.push(readFundingSource(reader))
   return payers
 }
 

@@ -16,7 +16,7 @@ import type {
   Session,
   SessionState,
 } from '../domain/session.ts'
-import { type AnswerPlace, readAnswer, writeAnswer } from './answer-packing.ts'
+import { type AnswerContext, readAnswer, writeAnswer } from './answer-packing.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
 import { readReservation, readSegment, writeReservation, writeSegment } from './segment-packing.ts'
@@ -74,7 +74,7 @@ function writeSession(writer: Writer, session: Session, sessionKey: string): voi
   for (const service of services) writeService(writer, service, openedMs)
   writer.number(answered.length)
   if (answered.length === 0) return
-  const place: AnswerPlace = { sessionKey, session }
+  const place: AnswerContext = { sessionKey, session }
   for (const answer of answered) writeAnswer(writer, answer, place)
 }
 
@@ -127,7 +127,7 @@ function readServices(reader: Reader, sinceMs: number): ServiceSession[] {
   return services
 }
 
-function readAnswers(reader: Reader, place: AnswerPlace): AnsweredRequest[] {
+function readAnswers(reader: Reader, place: AnswerContext): AnsweredRequest[] {
   const answered: AnsweredRequest[] = []
   for (let left = reader.number(); left > 0; left -= 1) answered.push(readAnswer(reader, place))
   return answered
@@ -155,8 +155,8 @@ function writeService(writer: Writer, service: ServiceSession, sinceMs: number):
 function flagsOf(service: ServiceSession, hasTotals: boolean): number {
   const { units, slices, money } = service.reservation
   let flags = hasTotals ? HAS_TOTALS : 0
-  if (service.accessBorne) flags |= ACCESS_BORNE
-  if (service.othersBorne) flags |= OTHERS_BORNE
+  if (service.accessCharged) flags |= ACCESS_BORNE
+  if (service.othersAccessCharged) flags |= OTHERS_BORNE
   if (service.serviceIdentifier !== '') flags |= HAS_IDENTIFIER
   if (service.calledNumber !== '') flags |= HAS_CALLED
   if (service.reportedMs !== 0) flags |= HAS_REPORT
@@ -175,8 +175,8 @@ function readService(reader: Reader, sinceMs: number): ServiceSession {
     serviceIdentifier: flags & HAS_IDENTIFIER ? reader.word() : '',
     usaget,
     calledNumber: flags & HAS_CALLED ? reader.string() : '',
-    accessBorne: (flags & ACCESS_BORNE) !== 0,
-    othersBorne: (flags & OTHERS_BORNE) !== 0,
+    accessCharged: (flags & ACCESS_BORNE) !== 0,
+    othersAccessCharged: (flags & OTHERS_BORNE) !== 0,
     reportedMs: flags & HAS_REPORT ? reader.time(sinceMs) : 0,
     usedTotal: hasTotals ? reader.number() : 0,
     endedMicros: hasTotals ? reader.number() : 0,

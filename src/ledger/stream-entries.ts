@@ -8,7 +8,7 @@ import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
 import type { Session } from '../domain/session.ts'
 import { StoreDownError } from '../store/redis.ts'
-import type { Ledger, LoadedOwner, OwnerWanted } from './ledger.ts'
+import type { Ledger, LoadedOwner, OwnerQuery } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { type StreamRecord, unpackRecord } from './record-packing.ts'
 
@@ -48,7 +48,7 @@ export interface RawEntry {
 }
 
 /** An owner that an entry names, with the sessions that were written. */
-interface Touched {
+interface WrittenOwner {
   aid: number
   sid: number
   sessionKeys: Set<string>
@@ -66,7 +66,7 @@ export async function resolveEntries(
   raw: readonly RawEntry[],
 ): Promise<StreamBatch> {
   const batch: StreamBatch = { entries: [], unreadable: [] }
-  const touched = new Map<string, Touched>()
+  const touched = new Map<string, WrittenOwner>()
   const parsed = raw.map((entry) => parseEntry(entry, touched))
   const states = await loadStates(ledger, [...touched.values()])
   let outage: StoreDownError | undefined
@@ -83,7 +83,7 @@ export async function resolveEntries(
 
 function resolvePart(
   { entry, names, damage }: EntryPart,
-  states: ReadonlyMap<string, State | Unread>,
+  states: ReadonlyMap<string, State | UnreadableState>,
   batch: StreamBatch,
 ): void {
   const found = names.map((name) => states.get(name))
@@ -120,7 +120,7 @@ interface EntryPart {
 }
 
 /** Takes an entry apart by its accounts. What cannot be read is noted; the rest goes on. */
-function parseEntry(raw: RawEntry, touched: Map<string, Touched>): EntryPart[] {
+function parseEntry(raw: RawEntry, touched: Map<string, WrittenOwner>): EntryPart[] {
   const { partition, id, fields } = raw
   const parts = new EntryParts(partition, id, touched)
   for (let index = 0; fields !== null && index + 1 < fields.length; index += 2) {
@@ -140,11 +140,11 @@ class EntryParts {
   readonly list: EntryPart[] = []
   readonly #partition: number
   readonly #id: string
-  readonly #touched: Map<string, Touched>
+  readonly #touched: Map<string, WrittenOwner>
   /** That of the account at hand, until its record. */
   #part: EntryPart | undefined
 
-  constructor(partition: number, id: string, touched: Map<string, Touched>) {
+  constructor(partition: number, id: string, touched: Map<string, WrittenOwner>) {
     this.#partition = partition
     this.#id = id
     this.#touched = touched
@@ -167,7 +167,7 @@ class EntryParts {
   #readOwner({ names, entry }: EntryPart, name: string, value: Buffer): void {
     if (entry.aid === undefined) throw new CorruptValueError(`unknown field ${name}`)
     names.push(name)
-    touch(this.#touched, name, value.toString().split(' ').filter(isNotEmpty))
+    addWritten(this.#touched, name, value.toString().split(' ').filter(isNotEmpty))
   }
 
   #partOf(aid: number | undefined): EntryPart {
@@ -200,7 +200,7 @@ function isNotEmpty(text: string): boolean {
   return text !== ''
 }
 
-function touch(touched: Map<string, Touched>, name: string, sessionKeys: string[]): void {
+function addWritten(touched: Map<string, WrittenOwner>, name: string, sessionKeys: string[]): void {
   let owner = touched.get(name)
   if (owner === undefined) {
     const [aid, sid] = name.split(':').map(Number)
@@ -211,16 +211,16 @@ function touch(touched: Map<string, Touched>, name: string, sessionKeys: string[
 }
 
 /** What stands in the place of a state that cannot be read. */
-type Unread = CorruptValueError | StoreDownError
+type UnreadableState = CorruptValueError | StoreDownError
 
 async function loadStates(
   ledger: Ledger,
-  touched: readonly Touched[],
-): Promise<Map<string, State | Unread>> {
-  const states = new Map<string, State | Unread>()
+  touched: readonly WrittenOwner[],
+): Promise<Map<string, State | UnreadableState>> {
+  const states = new Map<string, State | UnreadableState>()
   for (const wanted of callsFor(touched)) {
     for (const [index, loaded] of (await ledger.loadEach(wanted)).entries()) {
-      const { aid, sid, sessionKeys } = wanted[index] as OwnerWanted
+      const { aid, sid, sessionKeys } = wanted[index] as OwnerQuery
       const name = `${aid}:${sid}`
       const state = loaded instanceof Error ? loaded : stateOf(loaded, sessionKeys)
       states.set(name, merged(states.get(name), state))
@@ -230,11 +230,11 @@ async function loadStates(
 }
 
 /** Parts of an owner's sessions, gathered into calls of a bounded size. */
-function callsFor(touched: readonly Touched[]): OwnerWanted[][] {
-  const calls: OwnerWanted[][] = []
-  let call: OwnerWanted[] = []
+function callsFor(touched: readonly WrittenOwner[]): OwnerQuery[][] {
+  const calls: OwnerQuery[][] = []
+  let call: OwnerQuery[] = []
   let values = 0
-  const add = (wanted: OwnerWanted) => {
+  const add = (wanted: OwnerQuery) => {
     call.push(wanted)
     values += 1 + wanted.sessionKeys.length
     if (values < VALUES_PER_CALL) return
@@ -252,7 +252,10 @@ function callsFor(touched: readonly Touched[]): OwnerWanted[][] {
   return calls
 }
 
-function merged(known: State | Unread | undefined, part: State | Unread): State | Unread {
+function merged(
+  known: State | UnreadableState | undefined,
+  part: State | UnreadableState,
+): State | UnreadableState {
   if (known === undefined || part instanceof Error) return part
   if (known instanceof Error) return known
   const owner = part.owner.version > known.owner.version ? part.owner : known.owner
@@ -261,13 +264,13 @@ function merged(known: State | Unread | undefined, part: State | Unread): State 
 
 function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {
   const lines = loaded.sessions.flatMap((session, index) =>
-    session === null ? [] : standingLines(session, sessionKeys[index] as string),
+    session === null ? [] : segmentLines(session, sessionKeys[index] as string),
   )
   return { owner: loaded.state, lines }
 }
 
 /** The lines of the segments that stand in a session: whole, and as the record has them. */
-export function standingLines(session: Session, sessionKey: string): Line[] {
+export function segmentLines(session: Session, sessionKey: string): Line[] {
   // An event that is over keeps its segments, so that it can be refunded.
   const state = session.state === 'denied' ? 'closed' : session.state
   return session.services.flatMap((service, index) => {

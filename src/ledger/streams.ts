@@ -4,7 +4,7 @@ import { StoreDownError } from '../store/redis.ts'
 import { LedgerLostError } from './epochs.ts'
 import type { Ledger } from './ledger.ts'
 import { runScript } from './script.ts'
-import { keepApartScript } from './scripts.ts'
+import { isolateAccountsScript } from './scripts.ts'
 import {
   type AccountPart,
   type RawEntry,
@@ -14,7 +14,7 @@ import {
 
 const GROUP = 'recorder'
 /** A cluster cannot wait at streams in several slots at once: they are looked at so often. */
-const LOOK_MS_MAX = 50
+const POLL_MS_MAX = 50
 
 type WireEntry = [id: Buffer, fields: Buffer[] | null]
 
@@ -27,15 +27,15 @@ export interface StreamReader {
   /** Entries that were read before and not acknowledged: ours, and those idle for `idleMs`. */
   readPending(countMax: number, idleMs: number): Promise<StreamBatch>
   /** Forgets what is recorded. Gives how many entries were still there to be forgotten. */
-  acknowledge(entries: readonly EntryPlace[]): Promise<number>
+  acknowledge(entries: readonly StreamEntryRef[]): Promise<number>
   /**
    * Gives accounts that cannot be recorded an entry each in the place of the one that they share
    * with others, which is forgotten. `parts`: of one entry. Gives how many entries were forgotten.
    */
-  keepApart(parts: readonly AccountPart[]): Promise<number>
+  isolateAccounts(parts: readonly AccountPart[]): Promise<number>
 }
 
-export interface EntryPlace {
+export interface StreamEntryRef {
   partition: number
   id: string
 }
@@ -45,7 +45,7 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
   const { client, guard } = ledger.redis
   const groups = new StreamGroups(ledger, consumer)
   const { partitions } = ledger.keys
-  await reachable(partitions, (partition) => groups.open(partition))
+  await fromReachable(partitions, (partition) => groups.open(partition))
   let fresh: RawEntry[] = []
   let pending: RawEntry[] = []
   // What is read fills a round, if as many streams have entries as before, and as large ones. More
@@ -66,17 +66,17 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
           streams = new Set(fresh.map(({ partition }) => partition)).size
         }
       }
-      return resolveEntries(ledger, takeRound(fresh, countMax * partitions))
+      return resolveEntries(ledger, takeBatch(fresh, countMax * partitions))
     },
     async readPending(countMax, idleMs) {
       if (pending.length === 0) {
         const claim = (partition: number) => groups.claim(partition, countEach(countMax), idleMs)
-        pending = (await reachable(partitions, claim)).flat()
+        pending = (await fromReachable(partitions, claim)).flat()
         // Some of it may be what has waited here for too long.
         const claimed = new Set(pending.map(nameOf))
         fresh = fresh.filter((entry) => !claimed.has(nameOf(entry)))
       }
-      return resolveEntries(ledger, takeRound(pending, countMax * partitions))
+      return resolveEntries(ledger, takeBatch(pending, countMax * partitions))
     },
     async acknowledge(entries) {
       const byPartition = [...groupIds(entries)].map(async ([partition, ids]) => {
@@ -87,12 +87,12 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
       })
       return (await Promise.all(byPartition)).reduce((sum, forgotten) => sum + forgotten, 0)
     },
-    async keepApart(parts) {
+    async isolateAccounts(parts) {
       const [first] = parts
       if (first === undefined) return 0
       const accounts = parts.map(({ fields }) => fields)
       const call = { stream: ledger.keys.stream(first.partition), group: GROUP, id: first.id }
-      const added = await runScript(ledger.redis, keepApartScript, { ...call, accounts })
+      const added = await runScript(ledger.redis, isolateAccountsScript, { ...call, accounts })
       return added > 0 ? 1 : 0
     },
   }
@@ -102,7 +102,7 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
  * Takes entries off the list until they have so many fields with values, the last one whole: Redis
  * counts entries, and one may name the accounts of a whole call.
  */
-function takeRound(entries: RawEntry[], fieldsMax: number): RawEntry[] {
+function takeBatch(entries: RawEntry[], fieldsMax: number): RawEntry[] {
   let [count, fields] = [0, 0]
   while (count < entries.length && fields < fieldsMax) {
     fields += fieldsIn(entries.slice(count, count + 1))
@@ -116,7 +116,7 @@ function fieldsIn(entries: readonly RawEntry[]): number {
   return entries.reduce((sum, { fields }) => sum + (fields?.length ?? 0) / 2, 0)
 }
 
-function nameOf({ partition, id }: EntryPlace): string {
+function nameOf({ partition, id }: StreamEntryRef): string {
   return `${partition}/${id}`
 }
 
@@ -147,8 +147,8 @@ class StreamGroups {
       await this.open(partition)
       return this.#readStreams([partition], countMax, [])
     }
-    const found = (await reachable(keys.partitions, readOne)).flat()
-    if (found.length === 0) await delay(Math.min(blockMs, LOOK_MS_MAX))
+    const found = (await fromReachable(keys.partitions, readOne)).flat()
+    if (found.length === 0) await delay(Math.min(blockMs, POLL_MS_MAX))
     return found
   }
 
@@ -159,7 +159,7 @@ class StreamGroups {
   ): Promise<RawEntry[]> {
     const { redis, keys } = this.#ledger
     const streams = new Map(partitions.map((partition) => [keys.stream(partition), partition]))
-    const found = await this.#stillThere(
+    const found = await this.#detectLoss(
       partitions,
       redis.client.callBuffer(
         'XREADGROUP',
@@ -181,7 +181,7 @@ class StreamGroups {
   }
 
   /** A stream or a group that has gone was lost with its Redis: it is opened anew next time. */
-  #stillThere<T>(partitions: readonly number[], command: Promise<T>): Promise<T> {
+  #detectLoss<T>(partitions: readonly number[], command: Promise<T>): Promise<T> {
     return this.#ledger.redis.guard(command).catch((error: unknown) => {
       const isGone = error instanceof Error && /^(NOGROUP|UNBLOCKED)\b/.test(error.message)
       if (!isGone) throw error
@@ -193,7 +193,7 @@ class StreamGroups {
   async claim(partition: number, countMax: number, idleMs: number): Promise<RawEntry[]> {
     const { client } = this.#ledger.redis
     const key = this.#ledger.keys.stream(partition)
-    const [, entries] = (await this.#stillThere(
+    const [, entries] = (await this.#detectLoss(
       [partition],
       client.callBuffer(
         'XAUTOCLAIM',
@@ -216,7 +216,7 @@ class StreamGroups {
  * What the partitions answer that can be reached; a part of a cluster that is away keeps nobody
  * else's entries waiting. Throws `StoreDownError` if none can.
  */
-async function reachable<T>(
+async function fromReachable<T>(
   partitions: number,
   ask: (partition: number) => Promise<T>,
 ): Promise<T[]> {
@@ -266,7 +266,7 @@ function ignoreExistingGroup(error: unknown): void {
   if (!(error instanceof Error) || !error.message.startsWith('BUSYGROUP')) throw error
 }
 
-function groupIds(entries: readonly EntryPlace[]): Map<number, string[]> {
+function groupIds(entries: readonly StreamEntryRef[]): Map<number, string[]> {
   const groups = new Map<number, string[]>()
   for (const { partition, id } of entries) {
     const group = groups.get(partition)

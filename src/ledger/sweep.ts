@@ -56,7 +56,7 @@ export async function sweepPartition(
 class Batch {
   readonly result: SweepResult = { status: 'done', expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
   /** Members of the expiry index that stay, and where; score 0 for what has nothing behind it. */
-  readonly #staying: { member: string; score: number }[] = []
+  readonly #remaining: { member: string; score: number }[] = []
   readonly #ledger: Ledger
   readonly #partition: number
   readonly #settings: SweepSettings
@@ -92,14 +92,14 @@ class Batch {
     for (const accounts of callsFor(expired.flatMap((member) => this.#parse(member)))) {
       await this.#sweepAccounts(accounts)
     }
-    const members = this.#staying
+    const members = this.#remaining
     await runScript(redis, reindexScript, { index: expiry, lease, nowMs, token, members })
   }
 
   #parse(member: string): DueSession[] {
     const parsed = parseMember(member)
     if (parsed !== null) return [parsed]
-    this.#staying.push({ member, score: this.#laterMs() })
+    this.#remaining.push({ member, score: this.#laterMs() })
     return []
   }
 
@@ -131,7 +131,10 @@ class Batch {
   }
 
   /** Two script calls. Gives the accounts that somebody else has written meanwhile. */
-  async #attempt(accounts: readonly DueSession[][], wantsTurn: boolean): Promise<DueSession[][]> {
+  async #attempt(
+    accounts: readonly DueSession[][],
+    setsBackoffHint: boolean,
+  ): Promise<DueSession[][]> {
     const ledger = this.#ledger
     const nowMs = this.#nowMs
     const settings = this.#settings
@@ -145,18 +148,18 @@ class Batch {
       return new AccountSweep(due, owners, states, settings.replayMs, nowMs)
     })
     const writing = works.filter((work) => work.expired > 0)
-    const commits = writing.map((work) => work.commit(wantsTurn))
+    const commits = writing.map((work) => work.commit(setsBackoffHint))
     const replies = commits.length === 0 ? [] : await ledger.commit(commits, nowMs)
     const again: DueSession[][] = []
     for (const work of works) {
       const reply = replies[writing.indexOf(work)] ?? null
-      if (!this.#take(work, reply)) again.push(work.due)
+      if (!this.#applyReply(work, reply)) again.push(work.due)
     }
     return again
   }
 
   /** Counts what became of an account; false if it has to be settled again. */
-  #take(work: AccountSweep, reply: CommitReply | null): boolean {
+  #applyReply(work: AccountSweep, reply: CommitReply | null): boolean {
     const { result } = this
     if (reply !== null && reply.kind !== 'committed' && reply.kind !== 'corrupt') return false
     if (reply?.kind === 'committed') {
@@ -169,17 +172,17 @@ class Batch {
       return true
     }
     result.corrupt += work.corrupt.length
-    result.moved += work.living.length
+    result.moved += work.notDue.length
     this.#postpone(work.corrupt)
-    for (const { session, expiresMs } of work.living) {
-      this.#staying.push({ member: memberOf(session), score: expiresMs })
+    for (const { session, expiresMs } of work.notDue) {
+      this.#remaining.push({ member: memberOf(session), score: expiresMs })
     }
     return true
   }
 
   #postpone(due: readonly DueSession[]): void {
     for (const session of due) {
-      this.#staying.push({ member: memberOf(session), score: this.#laterMs() })
+      this.#remaining.push({ member: memberOf(session), score: this.#laterMs() })
     }
   }
 

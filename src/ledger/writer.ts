@@ -57,20 +57,20 @@ export class Writer {
   }
 
   u16(value: number): void {
-    this.#room(2)
+    this.#ensureRoom(2)
     this.#view.setUint16(this.#length, value, true)
     this.#length += 2
   }
 
   f64(value: number): void {
-    this.#room(8)
+    this.#ensureRoom(8)
     this.#view.setFloat64(this.#length, value, true)
     this.#length += 8
   }
 
   /** Length as u32, then the bytes. */
   block(bytes: Uint8Array): void {
-    this.#room(4 + bytes.length)
+    this.#ensureRoom(4 + bytes.length)
     this.#view.setUint32(this.#length, bytes.length, true)
     this.#buffer.set(bytes, this.#length + 4)
     this.#length += 4 + bytes.length
@@ -78,7 +78,7 @@ export class Writer {
 
   /** Length as u32, then the text in UTF-8. */
   text(text: string): void {
-    this.#room(4 + text.length * 3)
+    this.#ensureRoom(4 + text.length * 3)
     const written = this.#put(text, this.#length + 4)
     this.#view.setUint32(this.#length, written, true)
     this.#length += 4 + written
@@ -86,7 +86,7 @@ export class Writer {
 
   /** Reserves a u32 for a length; `closeLength` fills in how many bytes followed. */
   openLength(): number {
-    this.#room(4)
+    this.#ensureRoom(4)
     this.#length += 4
     return this.#length
   }
@@ -96,7 +96,7 @@ export class Writer {
   }
 
   number(value: number): void {
-    this.#room(NUMBER_BYTES_MAX)
+    this.#ensureRoom(NUMBER_BYTES_MAX)
     if (value >>> 0 !== value) {
       this.#wideNumber(value)
       return
@@ -131,7 +131,7 @@ export class Writer {
   /** Length as number, then the text in UTF-8. */
   string(text: string): void {
     if (text.length < SHORT_TEXT_MAX) {
-      this.#room(1 + text.length)
+      this.#ensureRoom(1 + text.length)
       if (this.#putAscii(text, this.#length + 1)) {
         this.#buffer[this.#length] = text.length
         this.#length += 1 + text.length
@@ -139,14 +139,14 @@ export class Writer {
       }
     }
     this.number(Buffer.byteLength(text))
-    this.#room(text.length * 3)
+    this.#ensureRoom(text.length * 3)
     this.#length += this.#buffer.write(text, this.#length)
   }
 
   /** Number of bytes, then the bytes. */
   chunk(bytes: Uint8Array): void {
     this.number(bytes.length)
-    this.#room(bytes.length)
+    this.#ensureRoom(bytes.length)
     this.#buffer.set(bytes, this.#length)
     this.#length += bytes.length
   }
@@ -192,7 +192,7 @@ export class Writer {
     return true
   }
 
-  #room(sizeBytes: number): void {
+  #ensureRoom(sizeBytes: number): void {
     if (this.#length + sizeBytes > this.#buffer.length) this.#grow(sizeBytes)
   }
 

@@ -16,7 +16,7 @@ import { ownerAt } from '../domain/debt.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 
 /** Whether an opening request with this answer is worth remembering: it moved or tried to move. */
-export function leavesTrace(service: ServiceOutcome): boolean {
+export function mustBeStored(service: ServiceOutcome): boolean {
   return service.reason === 'granted' || service.reason === 'noCredit'
 }
 
@@ -32,7 +32,7 @@ function unpriced(services: readonly ServiceOutcome[]): string {
 }
 
 /** A release succeeds; else it is granted if anything is. */
-export function overallOf(request: ChargeRequest, services: readonly ServiceOutcome[]): Reason {
+export function overallReason(request: ChargeRequest, services: readonly ServiceOutcome[]): Reason {
   if (request.kind === 'release' || services.length === 0) return 'granted'
   for (const { reason } of services) if (reason === 'granted') return reason
   return services[0]?.reason ?? 'granted'

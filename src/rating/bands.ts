@@ -1,6 +1,6 @@
 /** Which price of a set holds at an instant of the subscriber's wall clock, and until when. */
 import type { PriceSet, TimeBand } from '../domain/catalogue.ts'
-import { isSameTariff } from '../domain/course.ts'
+import { isSameTariff } from '../domain/price-continuation.ts'
 import type { Tariff } from '../domain/tariff.ts'
 import { instantOf, type LocalTime, localTime } from '../domain/time.ts'
 

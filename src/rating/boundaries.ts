@@ -1,11 +1,11 @@
 /** Time boundaries: ends of billing cycles, and edges of time bands where the price changes. */
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
-import type { CountedOwners } from '../domain/counters.ts'
-import { NOTHING_HELD } from '../domain/segment.ts'
+import type { CounterOwners } from '../domain/counters.ts'
+import { EMPTY_RESERVATION } from '../domain/segment.ts'
 import type { Reservation, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
-import { openPayers } from './payers.ts'
+import { openFundingSources } from './funding-sources.ts'
 import type { RatedService } from './program.ts'
 import { splitByTime } from './split.ts'
 
@@ -21,13 +21,13 @@ type RateAt = (atMs: number) => RatedService | null
 /** The state after usage was settled up to the last boundary: remaining usage and its holds. */
 export interface SettledUse {
   service: ServiceSession
-  asked: ServiceRequest
-  held: Reservation
+  remaining: ServiceRequest
+  carried: Reservation
 }
 
 /** The state if usage passes no boundary. */
 export function unsettled(service: ServiceSession, asked: ServiceRequest): SettledUse {
-  return { service, asked, held: NOTHING_HELD }
+  return { service, remaining: asked, carried: EMPTY_RESERVATION }
 }
 
 /** The boundaries between segments that usage up to an instant passes. */
@@ -61,7 +61,7 @@ export function sharesOf(
 /** Terms of a grant after the next boundary; null if the session expires before it. */
 export function afterBoundary(
   { profile, settings }: ChargeContext,
-  owners: CountedOwners,
+  owners: CounterOwners,
   { key, endMs }: SegmentStart,
   atMs: number,
   rateAt: RateAt,
@@ -69,7 +69,7 @@ export function afterBoundary(
   if (profile === null || endMs - atMs > settings.validityMs + settings.graceMs) return null
   const next = rateAt(endMs)
   if (next === null || next.start.key === key) return null
-  const opened = openPayers(owners, next, profile)
+  const opened = openFundingSources(owners, next, profile)
   const { subscriber, account } = opened.owners
   return { start: opened.start, subscriber, account }
 }

@@ -3,14 +3,14 @@
  * committed. Pure: the hot path, `pretend` and the tests call it with the states they hold.
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
-import { type ChargeRequest, opens, type ServiceRequest } from '../domain/charge-request.ts'
-import { findAnswer, misfit, OTHERS_EVENT } from '../domain/replay.ts'
-import { newlyUsed, serviceOf } from '../domain/reported.ts'
-import { isUntouched } from '../domain/segment.ts'
+import { type ChargeRequest, opensSession, type ServiceRequest } from '../domain/charge-request.ts'
+import { FOREIGN_EVENT, findAnswer, sequenceErrorOf } from '../domain/replay.ts'
+import { hasNoUsage } from '../domain/segment.ts'
 import type { Session } from '../domain/session.ts'
+import { newlyUsed, serviceOf } from '../domain/session-services.ts'
 import { detailOf } from './answers.ts'
-import { requestedOf } from './asked.ts'
 import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
+import { requestedUnits } from './effective-request.ts'
 import { isBarred, needsRating } from './program.ts'
 import { chooseUnits } from './service-units.ts'
 import { SessionWork } from './session-work.ts'
@@ -24,7 +24,7 @@ export function needsProfile(
   session: Session | null,
   isAway = false,
 ): boolean {
-  if (opens(request.kind)) return true
+  if (opensSession(request.kind)) return true
   if (session === null) return false
   const isLate = session.state === 'expired'
   // Nothing is settled on another tombstone.
@@ -32,11 +32,11 @@ export function needsProfile(
   const atMs = isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs
   // During an outage a missing line without usage is acceptable.
   const kind = isAway ? 'update' : request.kind
-  if (kind === 'release' && !isLate && session.services.some(isUntouched)) return true
+  if (kind === 'release' && !isLate && session.services.some(hasNoUsage)) return true
   for (const service of request.services) {
     for (const units of chargedUnits(session, service)) {
       const kept = serviceOf(session, units)
-      const requested = requestedOf(request, units, isLate)
+      const requested = requestedUnits(request, units, isLate)
       const used = newlyUsed(units, kept)
       if (needsRating(kind, requested, used, kept, isLate, atMs)) return true
     }
@@ -64,11 +64,11 @@ export function chargeSession(
   }
   const { aid, sid } = view.subscriber
   const isOthers = request.refund && known !== null && known.sid !== sid
-  const problem = isOthers ? OTHERS_EVENT : misfit(known, request)
+  const problem = isOthers ? FOREIGN_EVENT : sequenceErrorOf(known, request)
   if (problem !== null) {
     return { outcome: plainOutcome(problem.reason, problem.detail, aid, sid), commit: null }
   }
-  const isOpening = opens(request.kind)
+  const isOpening = opensSession(request.kind)
   if (isOpening && context.profile === null) {
     return { outcome: plainOutcome('unknownSubscriber'), commit: null }
   }

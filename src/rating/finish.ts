@@ -1,7 +1,7 @@
 /** Completes a request: updates its session, and computes the validity of its grants. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, CreditControlClient } from '../domain/charge-request.ts'
-import { remember } from '../domain/replay.ts'
+import { addAnswer } from '../domain/replay.ts'
 import type { SegmentStart, Session } from '../domain/session.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
 
@@ -17,7 +17,7 @@ export function finishSession(
   session.processed += 1
   session.client = latestClient(session.client, request.client)
   if (requestNumber >= 0) session.lastNumber = requestNumber
-  session.answered = remember(session.answered, { requestNumber, digest, outcome })
+  session.answered = addAnswer(session.answered, { requestNumber, digest, outcome })
   if (refused) session.state = 'denied'
   else if (kind === 'release' || kind === 'event') session.state = 'closed'
   const open = session.state === 'open'

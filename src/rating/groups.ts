@@ -2,28 +2,33 @@
 import type { OwnerSlot } from '../domain/bucket.ts'
 import {
   type Catalogue,
-  type HeldService,
   type IncludedGroup,
   type PoolMember,
   revisionAt,
+  type SubscribedService,
   type SubscriberProfile,
 } from '../domain/catalogue.ts'
-import { type CounterWanted, groupCounter, isClosed, UNLIMITED_TOTAL } from '../domain/counters.ts'
+import {
+  groupCounter,
+  isClosed,
+  type RequiredCounter,
+  UNLIMITED_TOTAL,
+} from '../domain/counters.ts'
 import type { Cycle } from '../domain/cycle.ts'
 import {
+  type ActiveProducts,
   calendarOf,
-  type HeldOffer,
-  type Holdings,
   type InstallationCalendar,
   includedService,
-} from './holdings.ts'
+  type OfferInstance,
+} from './active-products.ts'
 import { endOfService, termsSince } from './periods.ts'
 
 export interface GroupQuery {
   catalogue: Catalogue
   calendar: InstallationCalendar
   profile: SubscriberProfile
-  holdings: Holdings
+  holdings: ActiveProducts
   rateKey: string
   usaget: string
   cycle: Cycle
@@ -33,7 +38,7 @@ export interface GroupQuery {
 }
 
 export interface IncludedUsage {
-  counters: CounterWanted[]
+  counters: RequiredCounter[]
   /** Whether any group is meant for such a usage, also one that does not hold now. */
   hasGroups: boolean
 }
@@ -43,10 +48,10 @@ const NONE: IncludedUsage = { counters: [], hasGroups: false }
 export function includedFor(query: GroupQuery): IncludedUsage {
   const { offers } = query.holdings
   if (offers.every(({ groups }) => groups.length === 0)) return NONE
-  const found: { offer: HeldOffer; counters: CounterWanted[] }[] = []
+  const found: { offer: OfferInstance; counters: RequiredCounter[] }[] = []
   let hasGroups = false
   for (const offer of offers) {
-    const groups = strongest(offer.groups, query)
+    const groups = groupsFor(offer.groups, query)
     if (groups.length === 0) continue
     hasGroups = true
     if (!offer.isActive) continue
@@ -61,11 +66,11 @@ export function includedFor(query: GroupQuery): IncludedUsage {
   const rank = ({ offer, counters }: (typeof found)[number]) =>
     offer.kind === 'plan' ? Number.NEGATIVE_INFINITY : (counters[0]?.toMs ?? 0)
   found.sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)))
-  return { counters: eachOnce(found.flatMap(({ counters }) => counters)), hasGroups }
+  return { counters: withoutDuplicates(found.flatMap(({ counters }) => counters)), hasGroups }
 }
 
 /** Who holds a service twice shares the one counter of its account all the same. */
-function eachOnce(counters: CounterWanted[]): CounterWanted[] {
+function withoutDuplicates(counters: RequiredCounter[]): RequiredCounter[] {
   if (counters.length < 2) return counters
   return counters.filter((counter, index) => {
     const { owner, fromMs } = counter
@@ -78,7 +83,7 @@ function eachOnce(counters: CounterWanted[]): CounterWanted[] {
 }
 
 /** The first group of units and the first of money that contain the usage; no second ones. */
-function strongest(groups: readonly IncludedGroup[], query: GroupQuery): IncludedGroup[] {
+function groupsFor(groups: readonly IncludedGroup[], query: GroupQuery): IncludedGroup[] {
   const containing = groups.filter((group) => contains(group, query))
   const first = (kind: IncludedGroup['kind']) => containing.find((group) => group.kind === kind)
   return [first('units'), first('totalCost')].flatMap((group) => group ?? [])
@@ -96,16 +101,16 @@ interface Period {
 }
 
 /** A service with a period of its own counts from its begin to its end. */
-function periodOf({ period, fromMs, toMs }: HeldOffer, { cycle }: GroupQuery): Period {
+function periodOf({ period, fromMs, toMs }: OfferInstance, { cycle }: GroupQuery): Period {
   return period === null ? { fromMs: cycle.fromMs, toMs: cycle.toMs } : { fromMs, toMs }
 }
 
 function counterOf(
   group: IncludedGroup,
-  offer: HeldOffer,
+  offer: OfferInstance,
   { fromMs, toMs }: Period,
   query: GroupQuery,
-): CounterWanted {
+): RequiredCounter {
   const isOwn = group.sharing === 'none'
   const owner: OwnerSlot = isOwn ? offer.slot : 1
   const serviceId = isOwn ? offer.serviceId : 0
@@ -117,7 +122,7 @@ function counterOf(
 }
 
 /** How often the group's amount is included. */
-function sharesOf(group: IncludedGroup, offer: HeldOffer, query: GroupQuery): number {
+function sharesOf(group: IncludedGroup, offer: OfferInstance, query: GroupQuery): number {
   const { pool } = query.profile
   if (group.sharing !== 'pool' || pool === null) return group.isPerQuantity ? offer.quantity : 1
   return pool.reduce((sum, member) => sum + sharesOfMember(member, group, offer, query), 0)
@@ -126,13 +131,13 @@ function sharesOf(group: IncludedGroup, offer: HeldOffer, query: GroupQuery): nu
 function sharesOfMember(
   member: PoolMember,
   group: IncludedGroup,
-  offer: HeldOffer,
+  offer: OfferInstance,
   { catalogue, calendar, profile, atMs }: GroupQuery,
 ): number {
   const { plan, services } = member
   if (offer.kind === 'plan') return plan === offer.name ? 1 : 0
   let shares = 0
-  const add = (held: HeldService, slot: OwnerSlot) => {
+  const add = (held: SubscribedService, slot: OwnerSlot) => {
     if (held.name !== offer.name || atMs < held.fromMs || atMs >= held.toMs) return
     const terms = termsSince(catalogue.services.get(held.name) ?? [], held.fromMs)
     if (atMs >= endOfService(terms, held, calendarOf(member, slot, calendar))) return

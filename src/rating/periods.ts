@@ -1,7 +1,7 @@
 /** How long a service is held: `balance_period`, `limit_cycles` (spec/entity-api.md 3.2, 4.4). */
 import type { ServicePeriod, ServiceRevision, ServiceTerms } from '../domain/catalogue.ts'
 import { cycleAt } from '../domain/cycle.ts'
-import { EVER_MS, instantOf, localTime } from '../domain/time.ts'
+import { instantOf, localTime, NO_BEGIN_MS } from '../domain/time.ts'
 
 /** By whose calendar a service ends. */
 export interface HolderCalendar {
@@ -27,7 +27,7 @@ const ENDLESS: ServiceTerms = { period: null, limitMonths: null }
  * the first one if there was none yet. What has no begin has nothing to count from.
  */
 export function termsSince(revisions: readonly ServiceRevision[], fromMs: number): ServiceTerms {
-  if (fromMs <= EVER_MS) return ENDLESS
+  if (fromMs <= NO_BEGIN_MS) return ENDLESS
   return revisions.find(({ toMs }) => fromMs < toMs) ?? revisions.at(-1) ?? ENDLESS
 }
 
@@ -37,18 +37,18 @@ export function endOfService(
   { fromMs, toMs }: Span,
   { zone, cycleDay }: HolderCalendar,
 ): number {
-  if (period !== null) return Math.min(toMs, rememberedEnd(period, fromMs, zone))
+  if (period !== null) return Math.min(toMs, cachedEnd(period, fromMs, zone))
   if (limitMonths === null) return toMs
   const beginMs = cycleDay === null ? fromMs : cycleAt(fromMs, zone, cycleDay).fromMs
   const months = { months: limitMonths, days: 0, hours: 0, untilMidnight: false }
-  return Math.min(toMs, rememberedEnd(months, beginMs, zone))
+  return Math.min(toMs, cachedEnd(months, beginMs, zone))
 }
 
 /** Each request for what is pooled asks this of every subscriber of the account. */
 const ENDS_MAX = 20_000
 const ends = new Map<string, number>()
 
-function rememberedEnd(period: ServicePeriod, fromMs: number, zone: string): number {
+function cachedEnd(period: ServicePeriod, fromMs: number, zone: string): number {
   const { months, days, hours, untilMidnight } = period
   const key = `${months} ${days} ${hours} ${untilMidnight} ${fromMs} ${zone}`
   let end = ends.get(key)

@@ -10,7 +10,7 @@ import {
 import { PriceRangeError, type Tariff } from '../domain/tariff.ts'
 import { scaledTariff, withRateTerms } from '../domain/tariff-terms.ts'
 import type { TaxRule } from '../domain/tax.ts'
-import type { Holdings } from './holdings.ts'
+import type { ActiveProducts } from './active-products.ts'
 
 export interface ChosenPrice {
   price: PriceSet
@@ -21,7 +21,7 @@ export interface ChosenPrice {
 
 /** Null if the rate has no price for this subscriber: it is blocked. */
 export function choosePrice(
-  { plan, offers }: Holdings,
+  { plan, offers }: ActiveProducts,
   rate: RateRevision,
   usaget: string,
 ): ChosenPrice | null {

@@ -1,7 +1,7 @@
 /**
  * Builds the charge program of one service: integers only, ready to settle (design.md §2, stage 6).
  */
-import { type Bucket, bucketOrder, endedOrder, type Payer } from '../domain/bucket.ts'
+import { type Bucket, bucketOrder, endedOrder, type FundingSource } from '../domain/bucket.ts'
 import {
   type Catalogue,
   type PrepaidInclude,
@@ -13,16 +13,20 @@ import {
 import type { Reason } from '../domain/charge-outcome.ts'
 import type { ChargeProgram } from '../domain/charge-program.ts'
 import type { RequestKind, ServiceRequest } from '../domain/charge-request.ts'
-import type { CountedOwners } from '../domain/counters.ts'
+import type { CounterOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
-import { isMoney } from '../domain/debt.ts'
+import { isMoneySource } from '../domain/debt.ts'
 import type { CategoryPrice, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
+import {
+  type ActiveProducts,
+  activeProductsAt,
+  calendarOf,
+  type InstallationCalendar,
+} from './active-products.ts'
 import { priceAt } from './bands.ts'
+import type { FundingCounters } from './funding-sources.ts'
 import { includedFor } from './groups.ts'
-import { calendarOf, type Holdings, holdingsAt, type InstallationCalendar } from './holdings.ts'
-import type { RatingTerms } from './known-services.ts'
 import type { RateFinder, UsageFields } from './match/finder.ts'
-import type { WantedPayers } from './payers.ts'
 import {
   type ChosenPrice,
   choosePrice,
@@ -30,6 +34,7 @@ import {
   type TaxMapping,
   taxesBetween,
 } from './price.ts'
+import type { RatingTerms } from './rated-service-cache.ts'
 
 /** What rating needs beside the request: all of it immutable. */
 export interface RatingContext {
@@ -56,7 +61,7 @@ export interface Usage {
 /** What pricing depends on, and until when it stays so (epoch ms). `payers` are not open yet. */
 export interface RatedService {
   start: SegmentStart
-  wanted: WantedPayers
+  wanted: FundingCounters
   untilMs: number
 }
 
@@ -72,7 +77,7 @@ export function rateService(
   if (context.isFreeNumber(service.calledNumber)) return freeService(profile, open)
   if (isBarred(profile, atMs)) return 'barred'
   const { zone } = calendarOf(profile, 0, context.calendar)
-  const holdings = holdingsAt(catalogue, profile, atMs, context.calendar)
+  const holdings = activeProductsAt(catalogue, profile, atMs, context.calendar)
   if (holdings === null) return 'unknownSubscriber'
   const fields = new Fields(usage, profile, zone)
   const rate = findRate(context, service, fields, atMs)
@@ -84,7 +89,7 @@ export function rateService(
   const rated = known ?? rateBy(context, holdings, rate, terms, fields)
   if (typeof rated === 'string') return rated
   if (known === null && isOneCategory && isLasting(holdings)) {
-    remember(holdings, rate, terms, rated)
+    cacheRated(holdings, rate, terms, rated)
   }
   if (rated.untilMs <= profile.toMs) return rated
   return { start: rated.start, wanted: rated.wanted, untilMs: profile.toMs }
@@ -95,12 +100,12 @@ export function isBarred(profile: SubscriberProfile, atMs: number): boolean {
 }
 
 /** What others of the account hold may change at any time: pools are looked at each time. */
-function isLasting({ offers }: Holdings): boolean {
+function isLasting({ offers }: ActiveProducts): boolean {
   return offers.every(({ groups }) => groups.every(({ sharing }) => sharing !== 'pool'))
 }
 
-function remember(
-  holdings: Holdings,
+function cacheRated(
+  holdings: ActiveProducts,
   rate: RateRevision,
   terms: RatingTerms,
   rated: RatedService,
@@ -120,7 +125,7 @@ function remember(
 /** Prices, taxes and payers of a service at the rate that was found for it. */
 function rateBy(
   context: RatingContext,
-  holdings: Holdings,
+  holdings: ActiveProducts,
   rate: RateRevision,
   terms: RatingTerms,
   fields: UsageFields,
@@ -199,7 +204,7 @@ interface OtherPrices {
 /** Prices of the tariff categories beside retail; null if one of them has no rate. */
 function otherPrices(
   { finder }: RatingContext,
-  holdings: Holdings,
+  holdings: ActiveProducts,
   fields: UsageFields,
   { service, zone, atMs }: RatingTerms,
 ): OtherPrices | null {
@@ -219,7 +224,7 @@ function otherPrices(
 }
 
 interface StartParts {
-  holdings: Holdings
+  holdings: ActiveProducts
   others: OtherPrices
   cycle: Cycle
   zone: string
@@ -246,7 +251,7 @@ function segmentStart(
     taxes: [],
     rounding: rounding?.stage === 'after_tax' ? rounding : null,
     hasGroups: false,
-    payers: [],
+    fundingSources: [],
     isPrepaid: true,
     endMs: Math.min(changeMs, others.endMs, cycle.toMs),
   }
@@ -268,7 +273,7 @@ function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle)
     taxes: [],
     rounding: null,
     hasGroups: false,
-    payers: [],
+    fundingSources: [],
     isPrepaid: true,
     endMs: cycle.toMs,
   }
@@ -321,15 +326,15 @@ export interface ProgramRequest {
 /** The program of a service that is used on, closed or both. */
 export function buildProgram(
   catalogue: Catalogue,
-  owners: CountedOwners,
+  owners: CounterOwners,
   segment: Segment | null,
   next: SegmentStart | null,
   { usaget, used, requested, atMs, end, exact, held = 0 }: ProgramRequest,
 ): ChargeProgram {
   const isOverUsed = used > held
   const asksPayers = requested > 0 || isOverUsed
-  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, atMs) : NOBODY
-  let order = NOBODY
+  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, atMs) : NO_SOURCES
+  let order = NO_SOURCES
   if (isOverUsed) {
     const isSame = segment !== null && segment.key === next?.key
     order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, atMs)
@@ -338,22 +343,22 @@ export function buildProgram(
   if (!isOverUsed) return program
   const isOfNext = segment === null || (held === 0 && next !== null) || segment.key === next?.key
   const start = isOfNext ? next : segment
-  const hasMoney = (isOfNext ? nextOrder : order).some((payer) => isMoney(owners, payer))
+  const hasMoney = (isOfNext ? nextOrder : order).some((payer) => isMoneySource(owners, payer))
   if (hasMoney || start === null || !start.isPrepaid) return program
   const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
   return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, atMs) }
 }
 
-const NOBODY: readonly Payer[] = []
+const NO_SOURCES: readonly FundingSource[] = []
 
 function prepaidOrder(
   catalogue: Catalogue,
-  { subscriber, account }: CountedOwners,
+  { subscriber, account }: CounterOwners,
   start: SegmentStart | null,
   usaget: string,
   atMs: number,
-): readonly Payer[] {
-  if (start === null || !start.isPrepaid) return NOBODY
+): readonly FundingSource[] {
+  if (start === null || !start.isPrepaid) return NO_SOURCES
   const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
   return bucketOrder(subscriber, account, mayPay, atMs)
 }

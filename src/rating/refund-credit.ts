@@ -7,27 +7,27 @@ import {
   type BucketRef,
   copyOwner,
   debtOf,
+  type FundingSource,
   type OwnerSlot,
   type OwnerState,
-  type Payer,
 } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { Reason } from '../domain/charge-outcome.ts'
 import { MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
-import type { CountedOwners } from '../domain/counters.ts'
+import type { CounterOwners } from '../domain/counters.ts'
 import { addCredit, BalanceRangeError } from '../domain/credit.ts'
 import { ownerAt } from '../domain/debt.ts'
 import { emptyService, priceOf, startedService } from '../domain/segment.ts'
 import type { Payment, Segment, SegmentStart } from '../domain/session.ts'
 import { affordable, charge, isFree, PriceRangeError } from '../domain/tariff.ts'
+import { activeProductsAt } from './active-products.ts'
 import type { ChargeContext } from './decision.ts'
-import { holdingsAt } from './holdings.ts'
-import { openPayers } from './payers.ts'
+import { openFundingSources } from './funding-sources.ts'
 import { buildProgram, type RatedService, rateService, type Usage } from './program.ts'
 import { moneyStart } from './refund-parts.ts'
 
 export interface Credited {
-  owners: CountedOwners
+  owners: CounterOwners
   /** The refunded usage; its line is recorded with reversed signs. */
   segment: Segment
   /** The price of all units, including those that groups or buckets of units pay. */
@@ -36,7 +36,7 @@ export interface Credited {
 
 /** `microsMax`: the remaining limit of the request. Returns a reason if it is denied. */
 export function creditRefund(
-  owners: CountedOwners,
+  owners: CounterOwners,
   wanted: ServiceRequest,
   usage: Omit<Usage, 'service'>,
   context: ChargeContext,
@@ -56,7 +56,7 @@ export function creditRefund(
   if (typeof terms === 'string') return terms
   const micros = priceOfAll(terms.start, units)
   if (micros > microsMax) return 'refundLimit'
-  const opened = openPayers(owners, terms, served)
+  const opened = openFundingSources(owners, terms, served)
   const { atMs } = usage
   const asked = { usaget, used: 0, requested: units, atMs, end: 'none', exact: true } as const
   const { catalogue } = context
@@ -72,10 +72,17 @@ export function creditRefund(
 }
 
 /** Infinity if the price is out of range. */
-function priceOfAll({ tariff, others, payers, isPrepaid }: SegmentStart, units: number): number {
+function priceOfAll(
+  { tariff, others, fundingSources, isPrepaid }: SegmentStart,
+  units: number,
+): number {
   const used = { used: 0, covered: 0, priced: 0, charged: 0, carried: null }
   try {
-    return priceOf({ tariff, others, access: true, payers, isPrepaid, ...used }, units, units)
+    return priceOf(
+      { tariff, others, access: true, fundingSources, isPrepaid, ...used },
+      units,
+      units,
+    )
   } catch (error) {
     if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
     throw error
@@ -93,7 +100,7 @@ function moneyTerms(
     const { start, wanted, untilMs } = rated
     return { start: moneyStart(start), wanted: { ...wanted, groups: [] }, untilMs }
   }
-  const holdings = holdingsAt(context.catalogue, profile, atMs, context.calendar)
+  const holdings = activeProductsAt(context.catalogue, profile, atMs, context.calendar)
   if (holdings === null) return 'unknownSubscriber'
   const { cycle, oldestMs } = context.cycleAt(atMs, nowMs)
   const isPrepaid = holdings.plan.connectionType === 'prepaid'
@@ -109,7 +116,7 @@ function moneyTerms(
     taxes: [],
     rounding: null,
     hasGroups: false,
-    payers: [],
+    fundingSources: [],
     isPrepaid,
     endMs: cycle.toMs,
   }
@@ -124,10 +131,10 @@ function moneyTerms(
 const FREE = { tiers: [], access: 0, extraDigits: 0, terms: null }
 
 class CreditWork {
-  owners: CountedOwners
+  owners: CounterOwners
   readonly segment: Segment
 
-  constructor(owners: CountedOwners, start: SegmentStart, wanted: ServiceRequest, atMs: number) {
+  constructor(owners: CounterOwners, start: SegmentStart, wanted: ServiceRequest, atMs: number) {
     const { subscriber, account } = owners
     this.owners = {
       subscriber: copyOwner(subscriber),
@@ -139,11 +146,11 @@ class CreditWork {
   }
 
   /** False if no bucket can take all of it. Throws `BalanceRangeError`. */
-  run(units: number, order: readonly Payer[]): boolean {
+  run(units: number, order: readonly FundingSource[]): boolean {
     const { segment } = this
     segment.used = units
     let left = units
-    for (const payer of segment.payers) {
+    for (const payer of segment.fundingSources) {
       if (payer.isGroup) left -= this.#uncount(payer, left)
     }
     if (left > 0 && segment.isPrepaid && !this.#creditPrepaid(left, order)) return false
@@ -153,7 +160,7 @@ class CreditWork {
   }
 
   /** Reduces the usage that a group has counted. Returns the number of units. */
-  #uncount(payer: Payer, left: number): number {
+  #uncount(payer: FundingSource, left: number): number {
     const bucket = this.#bucketOf(payer)
     if (bucket === undefined || bucket.spent === 0) return 0
     const { segment } = this
@@ -175,10 +182,10 @@ class CreditWork {
   #creditPostpaid(units: number): void {
     const { segment } = this
     const micros = this.#priced(units)
-    const credit = segment.payers.find(({ isGroup }) => !isGroup)
+    const credit = segment.fundingSources.find(({ isGroup }) => !isGroup)
     if (credit === undefined) return
-    const { alsoIn } = credit
-    for (const [ref, kind] of [[credit, 'money'] as const, [alsoIn, 'limit'] as const]) {
+    const { limitCounter } = credit
+    for (const [ref, kind] of [[credit, 'money'] as const, [limitCounter, 'limit'] as const]) {
       const bucket = ref === null ? undefined : this.#bucketOf(ref)
       if (ref === null || bucket === undefined) continue
       this.#giveBack(ref, bucket, Math.min(micros, bucket.spent), kind)
@@ -189,7 +196,7 @@ class CreditWork {
    * Credits the bucket that pays last: buckets of units before money, those of the subscriber
    * before those of the account. Money pays the subscriber's debt first.
    */
-  #creditPrepaid(units: number, order: readonly Payer[]): boolean {
+  #creditPrepaid(units: number, order: readonly FundingSource[]): boolean {
     const ofUnits = this.#last(order, true)
     if (ofUnits !== undefined) this.#credit(ofUnits, units, 'creditedUnits')
     const micros = this.#priced(ofUnits === undefined ? units : 0)
@@ -222,7 +229,7 @@ class CreditWork {
     return segment.charged
   }
 
-  #last(order: readonly Payer[], isUnits: boolean): Payer | undefined {
+  #last(order: readonly FundingSource[], isUnits: boolean): FundingSource | undefined {
     const fitting = order.filter((payer) => (this.#bucketOf(payer)?.kind === 'units') === isUnits)
     return fitting.findLast(({ owner }) => owner === 0) ?? fitting.at(-1)
   }

@@ -6,13 +6,13 @@ import { charge, type Tariff, UNLIMITED } from '../domain/tariff.ts'
 
 export interface SplitSegment {
   /** The refunded part, as a segment of its own. */
-  back: Segment
+  refunded: Segment
   /** The part that stays charged. */
-  rest: Segment
+  remaining: Segment
 }
 
 /** One micro per unit. */
-export const PAR: Tariff = oneInterval(1, 1)
+export const ONE_MICRO_PER_UNIT: Tariff = oneInterval(1, 1)
 
 /** A tariff by which `units` cost exactly `micros`, so that a line can be recomputed. */
 function oneInterval(units: number, micros: number): Tariff {
@@ -51,7 +51,7 @@ export function splitUnits(segment: Segment, units: number): SplitSegment {
   if (priced > 0) back.tariff = oneInterval(priced, back.charged)
   else if (covered > 0) back.tariff = oneInterval(covered, back.coveredMicros)
   back.others = []
-  return { back, rest }
+  return { refunded: back, remaining: rest }
 }
 
 /** Splits off an amount of money, at most the charge. The units stay used. */
@@ -65,21 +65,28 @@ export function splitMoney(segment: Segment, micros: number): SplitSegment {
   back.used = micros
   back.priced = micros
   back.charged = micros
-  back.tariff = PAR
+  back.tariff = ONE_MICRO_PER_UNIT
   back.others = []
-  return { back, rest }
+  return { refunded: back, remaining: rest }
 }
 
 /** The start of a segment for an amount of money, which is not usage of a rate. */
 export function moneyStart(start: SegmentStart): SegmentStart {
-  return { ...start, key: 'refund', tariff: PAR, others: [], hasGroups: false, payers: [] }
+  return {
+    ...start,
+    key: 'refund',
+    tariff: ONE_MICRO_PER_UNIT,
+    others: [],
+    hasGroups: false,
+    fundingSources: [],
+  }
 }
 
 /**
  * The remainder of an event, ready to be refunded. Replaces the tariff if it no longer yields the
  * charge because an amount of money was refunded before.
  */
-export function explained(segment: Segment): Segment {
+export function recomputable(segment: Segment): Segment {
   const { priced, charged, used } = segment
   if (priced === 0 || priceOf(segment, priced, used) === charged) return segment
   const back = copySegment(segment)

@@ -7,13 +7,13 @@ import type { ServiceOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, MONEY_USAGE, type ServiceRequest } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
-import { findService, isSameService, type ServiceName } from '../domain/reported.ts'
 import { copySegment, costOf, emptyService, withSegment } from '../domain/segment.ts'
 import type { Segment, ServiceSession, Session } from '../domain/session.ts'
+import { findService, isSameService, type ServiceKey } from '../domain/session-services.ts'
 import { denied, settledOnly } from './answers.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
 import { creditRefund } from './refund-credit.ts'
-import { explained, splitMoney, splitUnits } from './refund-parts.ts'
+import { recomputable, splitMoney, splitUnits } from './refund-parts.ts'
 import { settleUnits, type UnitWork } from './service-units.ts'
 
 interface RefundState {
@@ -159,10 +159,10 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     if (requested === 0) return denied(wanted, 'nothingToRefund')
     if (requested > segment.used) return denied(wanted, 'refundLimit')
     if (requested < 0 || requested === segment.used) return this.#whole(index, segment)
-    const { back, rest } = splitUnits(segment, requested)
-    this.#giveBack(back)
-    const service = this.#ended(index, back, rest)
-    service.usedTotal -= back.used
+    const { refunded, remaining } = splitUnits(segment, requested)
+    this.#giveBack(refunded)
+    const service = this.#ended(index, refunded, remaining)
+    service.usedTotal -= refunded.used
     return given(wanted, requested, service)
   }
 
@@ -194,22 +194,22 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     const { session } = this
     const { services } = session
     const service = services[index] as ServiceSession
-    const { back, rest } = splitMoney(service.segment as Segment, micros)
-    this.#giveBack(back)
-    const left = withSegment(service, rest)
+    const { refunded, remaining } = splitMoney(service.segment as Segment, micros)
+    this.#giveBack(refunded)
+    const left = withSegment(service, remaining)
     services[index] = left
     const { ratingGroup, calledNumber, serviceIdentifier } = service
     const known = findService(session, { ...service, usaget: MONEY_USAGE })
     if (known === undefined) {
       services.push(emptyService(ratingGroup, MONEY_USAGE, calledNumber, serviceIdentifier))
     }
-    this.#ended(known === undefined ? services.length - 1 : services.indexOf(known), back, null)
+    this.#ended(known === undefined ? services.length - 1 : services.indexOf(known), refunded, null)
     return left
   }
 
   #whole(index: number, segment: Segment): ServiceOutcome {
     this.#giveBack(segment)
-    const service = this.#ended(index, explained(segment), null)
+    const service = this.#ended(index, recomputable(segment), null)
     service.usedTotal -= segment.used
     return given(service, segment.used, service)
   }
@@ -229,7 +229,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   }
 
   /** Index of the service of the event to refund; -1 if no refundable service matches. */
-  #indexOf(wanted: ServiceName): number {
+  #indexOf(wanted: ServiceKey): number {
     const { services } = this.session
     const exact = services.findIndex((one) => one.segment !== null && isSameService(one, wanted))
     if (exact >= 0) return exact
@@ -255,13 +255,13 @@ class RefundWork implements Refund, UnitWork<WorkState> {
 }
 
 /** Whether the service matches a refund, which may omit rating group and service identifier. */
-function isNamed(service: ServiceName, wanted: ServiceName): boolean {
+function isNamed(service: ServiceKey, wanted: ServiceKey): boolean {
   const isOfGroup = wanted.ratingGroup < 0 || service.ratingGroup === wanted.ratingGroup
   const { serviceIdentifier: identifier } = wanted
   return isOfGroup && (identifier === '' || service.serviceIdentifier === identifier)
 }
 
-function given(named: ServiceName, granted: number, service: ServiceSession): ServiceOutcome {
+function given(named: ServiceKey, granted: number, service: ServiceSession): ServiceOutcome {
   return {
     ratingGroup: named.ratingGroup,
     serviceIdentifier: named.serviceIdentifier,

@@ -6,8 +6,8 @@ import type { OwnerState } from '../domain/bucket.ts'
 import type { PartGrant, ServiceOutcome } from '../domain/charge-outcome.ts'
 import { type ServicePart, type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
-import { findService } from '../domain/reported.ts'
 import type { ServiceSession, Session } from '../domain/session.ts'
+import { findService } from '../domain/session-services.ts'
 
 export interface ChosenUnits {
   /** Each is a service of its own in the session. Never empty. */
@@ -126,25 +126,25 @@ export function settleUnits<State>(
   const { charged, free } = chooseUnits(work.session, wanted, (service) => work.hasPrice(service))
   const before = work.state()
   let outcomes = charged.map((service) => work.settle(service))
-  for (let halvings = 1; isTorn(outcomes); halvings += 1) {
+  for (let halvings = 1; isPartlyGranted(outcomes); halvings += 1) {
     const denied = outcomes.find(({ reason }) => reason !== 'granted') as ServiceOutcome
     const isLast = isExact || denied.reason !== 'noCredit' || halvings > HALVINGS_MAX
     work.restore(before)
     const divisor = isLast ? 0 : 2 ** halvings
-    outcomes = charged.map((service) => work.settle(asking(service, divisor)))
-    if (isLast) return joined(wanted, [{ ...denied, cost: 0 }, ...outcomes], [])
+    outcomes = charged.map((service) => work.settle(withReducedRequest(service, divisor)))
+    if (isLast) return combinedOutcome(wanted, [{ ...denied, cost: 0 }, ...outcomes], [])
   }
-  return joined(wanted, outcomes, free)
+  return combinedOutcome(wanted, outcomes, free)
 }
 
 /** Whether some units are granted and others, which were asked for as well, are not. */
-function isTorn(outcomes: readonly ServiceOutcome[]): boolean {
+function isPartlyGranted(outcomes: readonly ServiceOutcome[]): boolean {
   const isDenied = outcomes.some(({ reason }) => reason !== 'granted')
   return isDenied && outcomes.some(({ granted }) => granted > 0)
 }
 
 /** The service asking for less, or with a divisor of 0 for nothing. */
-function asking(service: ServiceRequest, divisor: number): ServiceRequest {
+function withReducedRequest(service: ServiceRequest, divisor: number): ServiceRequest {
   const { requested, used, usedBefore, calledNumber } = service
   if (requested <= 0) return service
   const less = divisor === 0 ? -1 : Math.max(1, Math.floor(requested / divisor))
@@ -152,7 +152,7 @@ function asking(service: ServiceRequest, divisor: number): ServiceRequest {
 }
 
 /** One answer: that of the units that were denied, if any were. */
-function joined(
+function combinedOutcome(
   wanted: ServiceRequest,
   outcomes: readonly ServiceOutcome[],
   free: readonly PartGrant[],

@@ -9,19 +9,18 @@ import type {
 } from '../domain/charge-program.ts'
 import {
   type ChargeRequest,
-  opens,
+  opensSession,
   type ServiceRequest,
   serviceRequest,
   withVolumes,
 } from '../domain/charge-request.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf, transactionIdOf } from '../domain/lines.ts'
-import { findService, newlyUsed, serviceOf } from '../domain/reported.ts'
 import {
   appended,
   costOf,
-  isUntouched,
-  NOTHING_HELD,
+  EMPTY_RESERVATION,
+  hasNoUsage,
   reopened,
   startedService,
 } from '../domain/segment.ts'
@@ -32,15 +31,23 @@ import {
   type Session,
   withServices,
 } from '../domain/session.ts'
+import { findService, newlyUsed, serviceOf } from '../domain/session-services.ts'
 import { settle } from '../domain/settle.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
-import { balanceReports, denied, detailOf, leavesTrace, overallOf, settledOnly } from './answers.ts'
-import { askedOf } from './asked.ts'
+import {
+  balanceReports,
+  denied,
+  detailOf,
+  mustBeStored,
+  overallReason,
+  settledOnly,
+} from './answers.ts'
 import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } from './boundaries.ts'
 import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
+import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
+import { needsNoCounters, openFundingSources } from './funding-sources.ts'
 import { finalCharge } from './line-tax.ts'
-import { openPayers, wantsNone } from './payers.ts'
 import { buildProgram, endsUnused, needsRating, type RatedService } from './program.ts'
 import { refundSession } from './refund.ts'
 import { ServiceRates } from './service-rates.ts'
@@ -67,7 +74,7 @@ export class SessionWork implements UnitWork<WorkState> {
   readonly #context: ChargeContext
   readonly #rates: ServiceRates
   /** The session has expired: what is reported is settled, and nothing is granted. */
-  readonly #isLate: boolean
+  readonly #hasExpired: boolean
 
   constructor(
     view: ChargeView,
@@ -82,7 +89,7 @@ export class SessionWork implements UnitWork<WorkState> {
     this.#request = identified.request
     this.#context = context
     this.#rates = new ServiceRates(identified.request, context)
-    this.#isLate = session.state === 'expired'
+    this.#hasExpired = session.state === 'expired'
   }
 
   run(): ChargeDecision {
@@ -92,14 +99,14 @@ export class SessionWork implements UnitWork<WorkState> {
     const services = request.refund
       ? this.#refund()
       : request.services.map((service) => this.#service(service))
-    if (request.kind === 'release' && !this.#isLate) this.#closeOthers()
-    const reason = overallOf(request, services)
-    const refused = opens(request.kind) && reason !== 'granted'
+    if (request.kind === 'release' && !this.#hasExpired) this.#closeOthers()
+    const reason = overallReason(request, services)
+    const refused = opensSession(request.kind) && reason !== 'granted'
     let cost = 0
     for (const service of session.services) cost += costOf(service)
     const outcome: ChargeOutcome = {
       reason,
-      detail: detailOf(reason, services, request, this.#context.profile, this.#isLate),
+      detail: detailOf(reason, services, request, this.#context.profile, this.#hasExpired),
       aid: session.aid,
       sid: session.sid,
       transactionId: request.pretend ? '' : transactionIdOf(identified.sessionKey, session),
@@ -107,7 +114,7 @@ export class SessionWork implements UnitWork<WorkState> {
       cost,
       balances: request.wantBalances ? balanceReports(this.#owners(), request) : null,
     }
-    if (request.pretend || !this.#hasTrace(services)) return { outcome, commit: null }
+    if (request.pretend || !this.#mustCommit(services)) return { outcome, commit: null }
     finishSession(session, identified, outcome, refused, this.#context)
     const subscriber = this.#subscriber
     const account = this.#account
@@ -116,11 +123,11 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   /** A start that names no service opens the session all the same: its updates will. */
-  #hasTrace(services: readonly ServiceOutcome[]): boolean {
+  #mustCommit(services: readonly ServiceOutcome[]): boolean {
     const { kind, refund } = this.#request
     if (refund) return services.some(({ reason }) => reason === 'granted')
-    if (!opens(kind) || (kind === 'start' && services.length === 0)) return true
-    return services.some(leavesTrace)
+    if (!opensSession(kind) || (kind === 'start' && services.length === 0)) return true
+    return services.some(mustBeStored)
   }
 
   #owners() {
@@ -142,7 +149,10 @@ export class SessionWork implements UnitWork<WorkState> {
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
-        : this.#reported(askedOf(this.#request, wanted, used, kept, this.#isLate), kept)
+        : this.#settleReport(
+            effectiveRequest(this.#request, wanted, used, kept, this.#hasExpired),
+            kept,
+          )
     // A service that was never granted or used does not become part of the session.
     if (outcome.reason !== 'granted' && used === 0 && !services.includes(kept)) {
       this.session.services = services
@@ -155,10 +165,13 @@ export class SessionWork implements UnitWork<WorkState> {
 
   /** Whether a unit could be granted, for who asks for none. */
   #checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
-    if (outcome.reason !== 'granted' || this.#isLate) return
+    if (outcome.reason !== 'granted' || this.#hasExpired) return
     const before = this.state()
     const asked = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
-    const { reason, validityMs, finalUnit } = this.#reported(asked, serviceOf(this.session, wanted))
+    const { reason, validityMs, finalUnit } = this.#settleReport(
+      asked,
+      serviceOf(this.session, wanted),
+    )
     this.restore(before)
     outcome.reason = reason
     outcome.validityMs = validityMs
@@ -184,8 +197,8 @@ export class SessionWork implements UnitWork<WorkState> {
     this.#lines = lines
   }
 
-  #reported(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
-    if (this.#isLate && asked.used === 0) return this.#settledOnly(asked)
+  #settleReport(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
+    if (this.#hasExpired && asked.used === 0) return this.#settledOnly(asked)
     const before = this.state()
     try {
       return this.#settleService(asked, kept)
@@ -199,16 +212,16 @@ export class SessionWork implements UnitWork<WorkState> {
   #settleService(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
     const subscriber = this.#subscriber
     const account = this.#account
-    const { service, asked: left, held } = this.#settleEarlier(asked, kept)
+    const { service, remaining: left, carried } = this.#settleEarlier(asked, kept)
     const rated = this.#rate(left, service)
-    if (typeof rated !== 'string') return this.#settleRated(service, left, rated, held)
+    if (typeof rated !== 'string') return this.#settleRated(service, left, rated, carried)
     // Without a price only what was granted before can be settled.
     if (asked.used > 0 && service.segment === null && kept.segment === null) {
       this.#subscriber = subscriber
       this.#account = account
       return denied(asked, rated)
     }
-    this.#settleOne(service, left.used, 0, null, 'none', { held })
+    this.#settleOne(service, left.used, 0, null, 'none', { held: carried })
     const isSettled = asked.requested === 0 && this.#request.kind !== 'event'
     return isSettled ? this.#settledOnly(asked) : denied(asked, rated)
   }
@@ -220,21 +233,21 @@ export class SessionWork implements UnitWork<WorkState> {
   #settleEarlier(asked: ServiceRequest, kept: ServiceSession): SettledUse {
     const { segment } = kept
     const { eventTimeMs } = this.#request
-    if (segment === null || asked.used <= 0 || this.#isLate) return unsettled(kept, asked)
+    if (segment === null || asked.used <= 0 || this.#hasExpired) return unsettled(kept, asked)
     const boundaries = boundariesOf(segment, eventTimeMs, (atMs) => this.#rates.find(asked, atMs))
     if (boundaries.length === 0) return unsettled(kept, asked)
     const shares = sharesOf(asked, kept, segment, boundaries, eventTimeMs)
     const split = unsettled(kept, asked)
     for (const [index, { next, fromMs }] of boundaries.entries()) {
       const share = shares[index] as number
-      const { requested, used, calledNumber } = split.asked
-      const more = { atMs: fromMs, held: split.held, keeps: used > share }
+      const { requested, used, calledNumber } = split.remaining
+      const more = { atMs: fromMs, held: split.carried, keeps: used > share }
       const settled = this.#settleOne(split.service, share, 0, null, 'ended', more)
       const start = this.#opened(next)
       split.service = startedService(settled.service, start, fromMs, settled.ended)
       this.#keep(split.service)
-      split.asked = withVolumes(split.asked, requested, used - share, -1, calledNumber)
-      split.held = settled.kept
+      split.remaining = withVolumes(split.remaining, requested, used - share, -1, calledNumber)
+      split.carried = settled.kept
     }
     return split
   }
@@ -247,9 +260,9 @@ export class SessionWork implements UnitWork<WorkState> {
   ): ServiceOutcome {
     const { kind, pretend } = this.#request
     const { used, requested } = asked
-    const isUnused = !this.#isLate && endsUnused(kind, requested, used, service)
+    const isUnused = !this.#hasExpired && endsUnused(kind, requested, used, service)
     const ends = kind === 'release' || isUnused
-    const end = this.#isLate ? 'expired' : ends ? 'closed' : 'none'
+    const end = this.#hasExpired ? 'expired' : ends ? 'closed' : 'none'
     const after = requested === 0 ? null : this.#after(asked, rated.start)
     const more = { held, after, isUnused }
     const settled = this.#settleOne(service, used, requested, rated.start, end, more)
@@ -308,7 +321,7 @@ export class SessionWork implements UnitWork<WorkState> {
   /** Who reports late and means to go on is told that there is no more. */
   #settledOnly(wanted: ServiceRequest): ServiceOutcome {
     const outcome = settledOnly(wanted)
-    outcome.finalUnit = this.#isLate && this.#request.kind === 'update'
+    outcome.finalUnit = this.#hasExpired && this.#request.kind === 'update'
     return outcome
   }
 
@@ -316,15 +329,15 @@ export class SessionWork implements UnitWork<WorkState> {
     const { eventTimeMs } = this.#request
     const { requested, used } = asked
     const { kind } = this.#request
-    if (!needsRating(kind, requested, used, kept, this.#isLate, eventTimeMs)) return UNRATED
+    if (!needsRating(kind, requested, used, kept, this.#hasExpired, eventTimeMs)) return UNRATED
     const rated = this.#rates.at(asked, eventTimeMs)
-    if (typeof rated === 'string' || wantsNone(rated.wanted)) return rated
+    if (typeof rated === 'string' || needsNoCounters(rated.wanted)) return rated
     return { start: this.#opened(rated), untilMs: rated.untilMs }
   }
 
   /** The start of a segment, with the counters that pay for it open. */
   #opened(rated: RatedService): SegmentStart {
-    const { owners, start } = openPayers(this.#owners(), rated, this.#rates.profile)
+    const { owners, start } = openFundingSources(this.#owners(), rated, this.#rates.profile)
     this.#subscriber = owners.subscriber
     this.#account = owners.account
     return start
@@ -346,7 +359,7 @@ export class SessionWork implements UnitWork<WorkState> {
     const exact = this.#request.kind === 'event'
     const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
     const program = buildProgram(this.#context.catalogue, state, segment, next, wanted)
-    if (held !== undefined && held !== NOTHING_HELD) program.held = held
+    if (held !== undefined && held !== EMPTY_RESERVATION) program.held = held
     if (keeps === true) program.keeps = true
     if (after) program.after = after
     if (isUnused) program.isUnused = true
@@ -376,7 +389,7 @@ export class SessionWork implements UnitWork<WorkState> {
   #closeOthers(): void {
     for (const service of this.session.services) {
       if (service.segment !== null) this.#settleOne(service, 0, 0, null, 'closed')
-      else if (isUntouched(service)) this.#closeUntouched(service)
+      else if (hasNoUsage(service)) this.#closeUntouched(service)
     }
   }
 
@@ -386,7 +399,7 @@ export class SessionWork implements UnitWork<WorkState> {
     const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }
     const asked = serviceRequest({ ...named, requested: 0 })
     const rated = this.#rate(asked, service)
-    if (typeof rated !== 'string') this.#settleRated(service, asked, rated, NOTHING_HELD)
+    if (typeof rated !== 'string') this.#settleRated(service, asked, rated, EMPTY_RESERVATION)
   }
 
   #refund(): ServiceOutcome[] {

@@ -1,14 +1,19 @@
 import { assert } from '../domain/assert.ts'
-import type { AdmissionFigures } from '../runtime/overload-metrics.ts'
+import type { AdmissionStatistics } from '../runtime/overload-metrics.ts'
 import { isReport, type LoadClass } from './load-class.ts'
 import { QueueLimit, type QueueLimitOptions } from './queue-limit.ts'
-import { type Entrant, type QueueName, ReportQueue, type Waiter } from './report-queue.ts'
+import {
+  type AdmissionCandidate,
+  type QueueName,
+  ReportQueue,
+  type WaitingRequest,
+} from './report-queue.ts'
 
 /**
  * What becomes of a request; one that `waits` has to be handed to `wait`. `noMemory`: a report is
  * refused, because there is no memory left to let it wait.
  */
-export type Entrance = 'admitted' | 'waits' | 'refused' | 'noMemory'
+export type AdmissionResult = 'admitted' | 'waits' | 'refused' | 'noMemory'
 
 /**
  * Decides which requests are admitted: beyond what can be answered in time, what opens sessions or
@@ -17,20 +22,20 @@ export type Entrance = 'admitted' | 'waits' | 'refused' | 'noMemory'
  */
 export interface Admission {
   /** Takes a slot, unless the request has to wait or is refused. */
-  enter(entrant: Entrant, nowMs: number): Entrance
+  acquire(entrant: AdmissionCandidate, nowMs: number): AdmissionResult
   /** Keeps a request until it has a slot, `waitMsMax` at most. */
-  wait(waiter: Waiter, nowMs: number): void
+  wait(waiter: WaitingRequest, nowMs: number): void
   /**
    * Gives a slot back; `isAside` of one that was set aside, `isDecided` if granted or denied.
    * What failed says nothing of how fast requests are answered.
    */
-  leave(entrant: Entrant, nowMs: number, isAside: boolean, isDecided: boolean): void
+  release(entrant: AdmissionCandidate, nowMs: number, isAside: boolean, isDecided: boolean): void
   /** A request that has a slot waits for MongoDB, beside the others: it no longer queues. */
-  setAside(nowMs: number): void
+  beginLookup(nowMs: number): void
   /** To be called each `BEAT_MS`: ends waits, and notes pauses of this thread. */
-  beat(nowMs: number): void
+  tick(nowMs: number): void
   readonly inFlight: number
-  readonly figures: AdmissionFigures
+  readonly statistics: AdmissionStatistics
   /** Whether so much waits that who can hold further requests back should. */
   readonly isBehind: boolean
   /** Calls back once, when the node is no longer behind. */
@@ -55,7 +60,7 @@ export interface QueueOptions extends Omit<QueueLimitOptions, 'limitMax'> {
   readonly newSessionsPercent: number
 }
 
-export const BEAT_MS = 20
+export const TICK_MS = 20
 
 /** What a request takes in memory beside its message: decoded, with what its answer repeats. */
 export const REQUEST_BYTES = 2_048
@@ -66,24 +71,24 @@ export const REQUEST_BYTES = 2_048
  */
 const TERMINATIONS_SHARE = 0.5
 /** Who can hold requests back does so while half of the time or half of the memory is used up. */
-const BEHIND_SHARE = 0.5
+const BACKPRESSURE_SHARE = 0.5
 
 const WAITED = 'waited too long (realtime.requestTimeoutMs); nothing was charged'
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  return new Door(options)
+  return new AdmissionGate(options)
 }
 
-class Door implements Admission {
+class AdmissionGate implements Admission {
   readonly #options: AdmissionOptions
   readonly #queue: QueueLimit | null
   readonly #newSessions: number
   readonly #reports: ReportQueue
   #reportsBytes = 0
-  #beatMs = -1
+  #tickMs = -1
   #inFlight = 0
   #terminations = 0
-  #aside = 0
+  #lookups = 0
   #isClosed = false
   #refusedNew = 0
   #refusedQueue = 0
@@ -105,7 +110,7 @@ class Door implements Admission {
     return this.#inFlight
   }
 
-  get figures(): AdmissionFigures {
+  get statistics(): AdmissionStatistics {
     return {
       limit: this.#limit,
       delayMs: this.#queue?.delayMs ?? 0,
@@ -122,26 +127,26 @@ class Door implements Admission {
   get isBehind(): boolean {
     const { reportsBytesMax, waitMsMax } = this.#options
     if (this.#reports.size === 0) return false
-    if (this.#reportsBytes > reportsBytesMax * BEHIND_SHARE) return true
+    if (this.#reportsBytes > reportsBytesMax * BACKPRESSURE_SHARE) return true
     const rate = this.#queue?.rate ?? Number.POSITIVE_INFINITY
-    return this.#reports.expectedMs(rate * TERMINATIONS_SHARE) > waitMsMax * BEHIND_SHARE
+    return this.#reports.expectedMs(rate * TERMINATIONS_SHARE) > waitMsMax * BACKPRESSURE_SHARE
   }
 
   onCaughtUp(resume: () => void): void {
     this.#whenCaughtUp.push(resume)
   }
 
-  enter(entrant: Entrant, nowMs: number): Entrance {
+  acquire(entrant: AdmissionCandidate, nowMs: number): AdmissionResult {
     if (this.#isClosed) {
       this.#refusedInFlight += 1
       return 'refused'
     }
     return isReport(entrant.load)
-      ? this.#enterReport(entrant, nowMs)
-      : this.#enterOther(entrant, nowMs)
+      ? this.#acquireReport(entrant, nowMs)
+      : this.#acquireOther(entrant, nowMs)
   }
 
-  #enterReport({ load, request, bytes }: Entrant, nowMs: number): Entrance {
+  #acquireReport({ load, request, bytes }: AdmissionCandidate, nowMs: number): AdmissionResult {
     const size = bytes + REQUEST_BYTES
     // One that is larger than all of the memory is taken while it is the only one.
     if (this.#reportsBytes > 0 && this.#reportsBytes + size > this.#options.reportsBytesMax) {
@@ -159,7 +164,7 @@ class Door implements Admission {
     return 'waits'
   }
 
-  #enterOther({ load, request }: Entrant, nowMs: number): Entrance {
+  #acquireOther({ load, request }: AdmissionCandidate, nowMs: number): AdmissionResult {
     if (this.#inFlight >= this.#options.inFlightMax) {
       this.#refusedInFlight += 1
       return 'refused'
@@ -167,7 +172,7 @@ class Door implements Admission {
     // What waits of its session must not be overtaken.
     if (!this.#hasRoom(load) || this.#reports.reports > 0 || this.#reports.has(request)) {
       this.#queue?.refused()
-      const isServed = this.#inFlight - this.#aside < this.#limit
+      const isServed = this.#inFlight - this.#lookups < this.#limit
       if (load === 'opening' && isServed) this.#refusedNew += 1
       else this.#refusedQueue += 1
       return 'refused'
@@ -176,35 +181,40 @@ class Door implements Admission {
     return 'admitted'
   }
 
-  wait(waiter: Waiter, nowMs: number): void {
+  wait(waiter: WaitingRequest, nowMs: number): void {
     this.#reports.add(waiter, nowMs)
   }
 
-  leave({ load, bytes }: Entrant, nowMs: number, isAside: boolean, isDecided: boolean): void {
+  release(
+    { load, bytes }: AdmissionCandidate,
+    nowMs: number,
+    isAside: boolean,
+    isDecided: boolean,
+  ): void {
     assert(this.#inFlight > 0, 'a slot is given back once')
-    if (isAside) this.#aside -= 1
-    else if (isDecided) this.#queue?.answered(this.#inFlight - this.#aside, nowMs)
+    if (isAside) this.#lookups -= 1
+    else if (isDecided) this.#queue?.answered(this.#inFlight - this.#lookups, nowMs)
     this.#inFlight -= 1
     if (load === 'termination') this.#terminations -= 1
     if (isReport(load)) this.#reportsBytes -= bytes + REQUEST_BYTES
-    this.#goOn(nowMs)
+    this.#admitWaiting(nowMs)
   }
 
-  setAside(nowMs: number): void {
-    this.#aside += 1
-    this.#goOn(nowMs)
+  beginLookup(nowMs: number): void {
+    this.#lookups += 1
+    this.#admitWaiting(nowMs)
   }
 
-  beat(nowMs: number): void {
-    const lateMs = nowMs - this.#beatMs - BEAT_MS
-    if (this.#beatMs >= 0 && lateMs > BEAT_MS) this.#queue?.paused(lateMs)
-    this.#beatMs = nowMs
-    for (const waiter of this.#reports.takeLate(nowMs)) {
+  tick(nowMs: number): void {
+    const lateMs = nowMs - this.#tickMs - TICK_MS
+    if (this.#tickMs >= 0 && lateMs > TICK_MS) this.#queue?.paused(lateMs)
+    this.#tickMs = nowMs
+    for (const waiter of this.#reports.takeExpired(nowMs)) {
       this.#refusedLate += 1
       this.#reportsBytes -= waiter.bytes + REQUEST_BYTES
       waiter.refused(WAITED)
     }
-    this.#goOn(nowMs)
+    this.#admitWaiting(nowMs)
   }
 
   close(): Promise<void> {
@@ -223,27 +233,27 @@ class Door implements Admission {
 
   #hasRoom(load: LoadClass): boolean {
     if (load === 'termination') return this.#terminations < this.#limit * TERMINATIONS_SHARE
-    const queued = this.#inFlight - this.#aside
+    const queued = this.#inFlight - this.#lookups
     return queued < this.#limit * (load === 'opening' ? this.#newSessions : 1)
   }
 
   #admit(load: LoadClass, nowMs: number): void {
-    this.#queue?.taken(this.#inFlight - this.#aside, nowMs)
+    this.#queue?.admitted(this.#inFlight - this.#lookups, nowMs)
     this.#inFlight += 1
     if (load === 'termination') this.#terminations += 1
   }
 
   /** Admits those that wait as far as there is room, and tells who waits for that. */
-  #goOn(nowMs: number): void {
+  #admitWaiting(nowMs: number): void {
     if (this.#reports.size > 0) {
-      this.#empty('report', nowMs)
-      this.#empty('termination', nowMs)
+      this.#drain('report', nowMs)
+      this.#drain('termination', nowMs)
     }
     if (this.#whenCaughtUp.length > 0 && !this.isBehind) callAll(this.#whenCaughtUp.splice(0))
     if (this.#whenEmpty.length > 0 && this.#isEmpty) callAll(this.#whenEmpty.splice(0))
   }
 
-  #empty(queue: QueueName, nowMs: number): void {
+  #drain(queue: QueueName, nowMs: number): void {
     while (this.#reports.first(queue) !== undefined && this.#hasRoom(queue)) {
       const waiter = this.#reports.takeFirst(queue)
       this.#admit(waiter.load, nowMs)

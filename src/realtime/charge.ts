@@ -5,9 +5,9 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Admission } from './admission.ts'
 import type { DecodeContext, Decoded, MessageCodec } from './codecs/codec.ts'
-import type { RequestSender, TakeOutcome } from './lane.ts'
 import { isReport, loadClassOf } from './load-class.ts'
 import type { Pool } from './pool.ts'
+import type { OnOutcome, RequestSender } from './worker-queue.ts'
 
 export interface ChargeOptions {
   readonly limits: Omit<DecodeContext, 'nowMs' | 'origin'>
@@ -19,7 +19,7 @@ export interface ChargeOptions {
 }
 
 /** A message that has arrived, and what is known of it before it is read. */
-export interface Arrival<Out> {
+export interface ReceivedMessage<Out> {
   /** Valid during the call that hands it over. */
   readonly body: Buffer
   readonly codec: MessageCodec<unknown, Out>
@@ -37,17 +37,17 @@ export interface Arrival<Out> {
    * Its peer sends more than agreed: called in place of the answer, within the call that hands the
    * message over, unless it is a report, which no rate refuses. Null: it does not.
    */
-  readonly overRate: (() => void) | null
+  readonly refuseOverRate: (() => void) | null
 }
 
 /** Takes the answer; null, with `timedOut`: it could not be encoded, which is a defect of ours. */
-export type TakeAnswer<Out> = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => void
+export type OnAnswer<Out> = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => void
 
 /**
  * Calls `answer` once, at once or later; without an outcome for what is malformed. Keeps no
  * reference to the body.
  */
-export type ChargeOf<Out> = (arrival: Arrival<Out>, answer: TakeAnswer<Out>) => void
+export type ChargeOf<Out> = (arrival: ReceivedMessage<Out>, answer: OnAnswer<Out>) => void
 export type Charge = <Out>(...charged: Parameters<ChargeOf<Out>>) => void
 
 /**
@@ -57,8 +57,8 @@ export type Charge = <Out>(...charged: Parameters<ChargeOf<Out>>) => void
 export function createCharge(options: ChargeOptions): Charge {
   const { limits, admission, pool, clock, metrics, log } = options
 
-  return <Out>(arrival: Arrival<Out>, answer: TakeAnswer<Out>) => {
-    const { body, codec, fileType, origin, peer, client, overRate } = arrival
+  return <Out>(arrival: ReceivedMessage<Out>, answer: OnAnswer<Out>) => {
+    const { body, codec, fileType, origin, peer, client, refuseOverRate } = arrival
     const startMs = monotonicMs()
     const reply = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => {
       const { status, code } = reasons[reason]
@@ -66,9 +66,9 @@ export function createCharge(options: ChargeOptions): Charge {
       answer(reason, out, outcome)
     }
 
-    const decoded = decodedBy(codec, body, contextOf(limits, origin, clock.nowMs()), log)
-    if (overRate !== null && !isReportIn(decoded)) {
-      overRate()
+    const decoded = decodeSafely(codec, body, contextOf(limits, origin, clock.nowMs()), log)
+    if (refuseOverRate !== null && !isReportIn(decoded)) {
+      refuseOverRate()
       return
     }
     if (!decoded.ok) {
@@ -99,12 +99,12 @@ export function createCharge(options: ChargeOptions): Charge {
     }
     const load = loadClassOf(request)
     const entrant = { request, load, bytes: body.length }
-    const take: TakeOutcome = (outcome, isAside) => {
-      admission.leave(entrant, monotonicMs(), isAside, !failures.has(outcome.reason))
+    const take: OnOutcome = (outcome, isAside) => {
+      admission.release(entrant, monotonicMs(), isAside, !failures.has(outcome.reason))
       finish(outcome)
     }
     const admitted = () => pool.submit(request, take, client, isReport(load))
-    const entrance = admission.enter(entrant, startMs)
+    const entrance = admission.acquire(entrant, startMs)
     if (entrance === 'admitted') admitted()
     else if (entrance === 'waits') {
       const refused = (why: string) => finish(plainOutcome('overloaded', why))
@@ -140,7 +140,7 @@ function contextOf(limits: ChargeOptions['limits'], origin: string, nowMs: numbe
 }
 
 /** No message may end the process, and with it all that is under way: the next may be the same. */
-function decodedBy(
+function decodeSafely(
   codec: Pick<MessageCodec<unknown, unknown>, 'decode'>,
   body: Buffer,
   context: DecodeContext,

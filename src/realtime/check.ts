@@ -47,7 +47,7 @@ export function checkMessage(
   }
   const { request, envelope } = decoded
   if (request !== null) steps.push(...parts.explainRequest(request))
-  steps.push({ step: 'request', ok: true, result: shown(request) })
+  steps.push({ step: 'request', ok: true, result: requestView(request) })
   const granted = grantedOutcome(request, validityMs, context.nowMs)
   steps.push(answer('answer if granted', codec.encode(envelope, granted)))
   if (request !== null) {
@@ -73,7 +73,7 @@ function answer(step: string, text: string): CheckStep {
   return { step, ok: true, result: text }
 }
 
-function shown(request: ChargeRequest | null): unknown {
+function requestView(request: ChargeRequest | null): unknown {
   if (request === null) return 'is not charged: filters keep all of it from that'
   return { ...request, eventTime: new Date(request.eventTimeMs).toISOString() }
 }

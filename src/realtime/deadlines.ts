@@ -32,7 +32,7 @@ export class Deadlines<Member extends Deadline> {
   }
 
   /** Removes and returns the first member if its time is over. */
-  takeOver(nowMs: number): Member | null {
+  takeExpired(nowMs: number): Member | null {
     const first = this.#first as Member | null
     if (first === null || first.deadlineMs > nowMs) return null
     this.remove(first)

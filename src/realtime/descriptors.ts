@@ -29,7 +29,7 @@ export function descriptorCeiling(base: number, connectionsMax: number, limit = 
 }
 
 /** How many of `connectionsMax` may be beside those of HTTP: half of what the limit leaves. */
-export function connectionsBeside(connectionsMax: number, limit = fileLimit()): number {
+export function nonHttpConnectionsMax(connectionsMax: number, limit = fileLimit()): number {
   return Math.max(1, Math.min(connectionsMax, Math.floor((limit - reserveOf(limit)) / 2)))
 }
 

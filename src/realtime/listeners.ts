@@ -3,8 +3,8 @@ import { nextDescriptor } from './descriptors.ts'
 import { createRateTable } from './http/rate-limits.ts'
 import { type EventLoopError, LoopHandle } from './loop-handle.ts'
 import { createNodeState, type LoopData, type NodeState } from './loop-messages.ts'
-import { loopConfig } from './loop-place.ts'
 import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
+import { loopConfig } from './thread-context.ts'
 
 export interface ListenersOptions extends Omit<RealtimeOptions, 'place'> {
   /** Module of the thread of a further event loop, which calls `runLoop`. */
@@ -55,7 +55,7 @@ class Listeners {
       await this.#close()
       throw error
     }
-    this.#options.metrics.readLoops(() => this.#figures())
+    this.#options.metrics.readLoops(() => this.#statistics())
     const { port, diameterPort, diameterTlsPort } = this.#first
     return {
       port,
@@ -84,7 +84,7 @@ class Listeners {
       ...this.#options,
       config: loopConfig(config, 0),
       isLedgerThere: () => this.#isComplete && isLedgerThere(),
-      place: {
+      threadContext: {
         loop: 0,
         rates: this.#rates,
         mayListen: async () => {
@@ -108,8 +108,8 @@ class Listeners {
     this.#timer.unref()
   }
 
-  async #figures() {
-    const figures = await Promise.all(this.#loops.map((loop) => loop.figures()))
+  async #statistics() {
+    const figures = await Promise.all(this.#loops.map((loop) => loop.statistics()))
     return figures.filter((one) => one !== null)
   }
 

@@ -1,5 +1,5 @@
 /** What becomes of a request under load depends on what it does. */
-import { type ChargeRequest, opens, type ServiceRequest } from '../domain/charge-request.ts'
+import { type ChargeRequest, opensSession, type ServiceRequest } from '../domain/charge-request.ts'
 
 /**
  * In the order in which load is shed. `opening` and `asking` requests are refused, in this order.
@@ -15,7 +15,7 @@ export function loadClassOf({ kind, pretend, services }: ChargeRequest): LoadCla
       if (hasUsed(service) || (kind === 'update' && onlySettles(service))) return 'report'
     }
   }
-  return opens(kind) ? 'opening' : 'asking'
+  return opensSession(kind) ? 'opening' : 'asking'
 }
 
 function hasUsed({ used, parts }: ServiceRequest): boolean {

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads'
 import type { MetricsSnapshot } from '../runtime/metrics.ts'
 import type { FromLoop, LoopData, ToLoop } from './loop-messages.ts'
-import type { Door } from './loop-place.ts'
+import type { ListenPort } from './thread-context.ts'
 
 /** An event loop does not start, or has ended; the message says which one and why. */
 export class EventLoopError extends Error {
@@ -10,13 +10,13 @@ export class EventLoopError extends Error {
 }
 
 /** After so long its last figures stand for those of now: it may be busy, or hang. */
-const FIGURES_TIMEOUT_MS = 500
+const STATISTICS_TIMEOUT_MS = 500
 /** It hangs if it has not answered so often in succession: its connections are lost with it. */
 const UNANSWERED_MAX = 20
 /** What it has not let go of so long after its orderly end is ended with it. */
 const END_TIMEOUT_MS = 2_000
 
-type Told = FromLoop['type']
+type MessageType = FromLoop['type']
 
 export class LoopHandle {
   /** All is there but its sockets. */
@@ -25,9 +25,9 @@ export class LoopHandle {
   readonly #loop: number
   readonly #ended: Promise<void>
   readonly #onFailure: (error: EventLoopError) => void
-  readonly #expected = new Map<Told, Expectation>()
-  readonly #asks = new Map<number, () => void>()
-  #asked = 0
+  readonly #expected = new Map<MessageType, Expectation>()
+  readonly #statisticsRequests = new Map<number, () => void>()
+  #lastRequest = 0
   #unanswered = 0
   #latest: MetricsSnapshot | null = null
   #isAlive = true
@@ -54,28 +54,28 @@ export class LoopHandle {
   }
 
   /** Resolves when it takes requests. */
-  async listen(door: Door): Promise<void> {
+  async listen(door: ListenPort): Promise<void> {
     const ready = this.#expect('ready')
-    this.#tell({ type: 'listen', ...door })
+    this.#post({ type: 'listen', ...door })
     await ready
   }
 
   /** Its figures of now; those of before if it is late, null if there are none. */
-  async figures(): Promise<MetricsSnapshot | null> {
+  async statistics(): Promise<MetricsSnapshot | null> {
     if (this.#isClosing) return this.#latest
-    this.#asked += 1
-    const ask = this.#asked
+    this.#lastRequest += 1
+    const ask = this.#lastRequest
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
-      this.#asks.set(ask, resolve)
+      this.#statisticsRequests.set(ask, resolve)
       timer = setTimeout(() => {
-        this.#miss()
+        this.#countUnanswered()
         resolve()
-      }, FIGURES_TIMEOUT_MS)
-      this.#tell({ type: 'figures', ask })
+      }, STATISTICS_TIMEOUT_MS)
+      this.#post({ type: 'figures', ask })
     })
     clearTimeout(timer)
-    this.#asks.delete(ask)
+    this.#statisticsRequests.delete(ask)
     return this.#latest
   }
 
@@ -83,7 +83,7 @@ export class LoopHandle {
   async close(): Promise<void> {
     this.#isClosing = true
     const closed = this.#expect('closed')
-    this.#tell({ type: 'close' })
+    this.#post({ type: 'close' })
     await Promise.race([closed, this.#ended])
     const timer = setTimeout(() => void this.#worker.terminate(), END_TIMEOUT_MS)
     await this.#ended
@@ -93,11 +93,11 @@ export class LoopHandle {
   /** Without waiting (see `NodeState.awaitAbandoned`); false if it has ended already. */
   abandon(): boolean {
     this.#isClosing = true
-    this.#tell({ type: 'abandon' })
+    this.#post({ type: 'abandon' })
     return this.#isAlive
   }
 
-  #tell(message: ToLoop): void {
+  #post(message: ToLoop): void {
     this.#worker.postMessage(message)
   }
 
@@ -106,23 +106,23 @@ export class LoopHandle {
     else if (message.type === 'figures') {
       this.#latest = message.snapshot
       this.#unanswered = 0
-      this.#asks.get(message.ask)?.()
-    } else this.#satisfy(message.type)
+      this.#statisticsRequests.get(message.ask)?.()
+    } else this.#resolve(message.type)
   }
 
-  #miss(): void {
+  #countUnanswered(): void {
     this.#unanswered += 1
     if (this.#unanswered === UNANSWERED_MAX && !this.#isClosing) this.#fail('does not answer')
   }
 
-  #expect(told: Told): Promise<void> {
+  #expect(told: MessageType): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== null && told !== 'closed') reject(this.#failure)
       else this.#expected.set(told, { resolve, reject })
     })
   }
 
-  #satisfy(told: Told): void {
+  #resolve(told: MessageType): void {
     this.#expected.get(told)?.resolve()
     this.#expected.delete(told)
   }

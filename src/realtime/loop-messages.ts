@@ -2,7 +2,7 @@
 import type { Config } from '../config/schema.ts'
 import type { MetricsSnapshot } from '../runtime/metrics.ts'
 import type { RateTable } from './http/rate-limits.ts'
-import type { Door } from './loop-place.ts'
+import type { ListenPort } from './thread-context.ts'
 
 /** What such a thread finds as its worker data. */
 export interface LoopData {
@@ -17,7 +17,7 @@ export interface LoopData {
 }
 
 export type ToLoop =
-  | ({ readonly type: 'listen' } & Door)
+  | ({ readonly type: 'listen' } & ListenPort)
   | { readonly type: 'figures'; readonly ask: number }
   /** Ends in order. */
   | { readonly type: 'close' }

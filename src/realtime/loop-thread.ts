@@ -12,8 +12,8 @@ import {
   type NodeState,
   type ToLoop,
 } from './loop-messages.ts'
-import type { Door } from './loop-place.ts'
 import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
+import type { ListenPort } from './thread-context.ts'
 
 /** What the installation gives to charging; the same for all event loops. */
 export type Wiring = Pick<RealtimeOptions, 'defaults' | 'rules' | 'follow'>
@@ -26,7 +26,7 @@ export function runLoop(wire: (config: Config, log: Logger) => Promise<Wiring>):
   for (const defect of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(defect, (error: unknown) => {
       log.fatal({ err: error }, defect)
-      tell({ type: 'failed', reason: reasonOf(error) })
+      post({ type: 'failed', reason: reasonOf(error) })
     })
   }
   parentPort?.on('message', (message: ToLoop) => loop.take(message))
@@ -40,7 +40,7 @@ class LoopThread {
   readonly #state: NodeState
   #realtime: Realtime | null = null
   #starting: Promise<void> = Promise.resolve()
-  #open: ((door: Door) => void) | null = null
+  #open: ((door: ListenPort) => void) | null = null
   #refuse: ((error: Error) => void) | null = null
   #isEnding = false
 
@@ -53,14 +53,14 @@ class LoopThread {
 
   start(wire: (config: Config, log: Logger) => Promise<Wiring>): Promise<void> {
     this.#starting = this.#start(wire).catch((error: unknown) => {
-      tell({ type: 'failed', reason: reasonOf(error) })
+      post({ type: 'failed', reason: reasonOf(error) })
     })
     return this.#starting
   }
 
   take(message: ToLoop): void {
     if (message.type === 'listen') this.#open?.(message)
-    else if (message.type === 'figures') void this.#tellFigures(message.ask)
+    else if (message.type === 'figures') void this.#postStatistics(message.ask)
     else if (message.type === 'close') void this.#close()
     else this.#abandon()
   }
@@ -75,23 +75,23 @@ class LoopThread {
       metrics: this.#metrics,
       clock: systemClock,
       isLedgerThere: () => this.#state.isReady(),
-      place: { loop, rates, mayListen: () => this.#mayListen() },
+      threadContext: { loop, rates, mayListen: () => this.#mayListen() },
       ...(workerFile === null ? {} : { workerFile: new URL(workerFile) }),
     })
-    tell({ type: 'ready' })
+    post({ type: 'ready' })
   }
 
-  #mayListen(): Promise<Door> {
+  #mayListen(): Promise<ListenPort> {
     return new Promise((resolve, reject) => {
       this.#open = resolve
       this.#refuse = reject
       if (this.#isEnding) reject(ENDING)
-      else tell({ type: 'prepared' })
+      else post({ type: 'prepared' })
     })
   }
 
-  async #tellFigures(ask: number): Promise<void> {
-    tell({ type: 'figures', ask, snapshot: await this.#metrics.snapshot() })
+  async #postStatistics(ask: number): Promise<void> {
+    post({ type: 'figures', ask, snapshot: await this.#metrics.snapshot() })
   }
 
   async #close(): Promise<void> {
@@ -103,7 +103,7 @@ class LoopThread {
     } catch (error) {
       this.#log.error({ err: error }, 'event loop did not end in order')
     }
-    tell({ type: 'closed' })
+    post({ type: 'closed' })
     parentPort?.close()
   }
 
@@ -118,7 +118,7 @@ class LoopThread {
 
 const ENDING = new Error('the node ends')
 
-function tell(message: FromLoop): void {
+function post(message: FromLoop): void {
   assert(parentPort !== null, 'an event loop has a main thread')
   parentPort.postMessage(message)
 }

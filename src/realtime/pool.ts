@@ -1,12 +1,12 @@
 import { assert } from '../domain/assert.ts'
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
-import type { WorkerNews, WorkerResult } from '../domain/worker-task.ts'
+import type { WorkerEvent, WorkerResult } from '../domain/worker-task.ts'
 import { processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { Deadlines } from './deadlines.ts'
-import { Lane, type Pending, type RequestSender, type TakeOutcome } from './lane.ts'
 import { createRoutes, type Routes } from './routes.ts'
+import { type OnOutcome, type Pending, type RequestSender, WorkerQueue } from './worker-queue.ts'
 import { WorkerThread } from './worker-thread.ts'
 
 export interface PoolOptions {
@@ -21,11 +21,11 @@ export interface PoolOptions {
   readonly log: Pick<Logger, 'warn' | 'error'>
   readonly onBatch: (size: number) => void
   /** A request waits for MongoDB from now on, beside the others. */
-  readonly onAside?: () => void
+  readonly onLookup?: () => void
   /** A request was not charged: nobody waited for it any more when its turn came. */
   readonly onDropped?: (cause: 'late' | 'gone') => void
   /** What a worker tells unasked; so does one that took the place of another. */
-  readonly onNews?: (news: WorkerNews) => void
+  readonly onEvent?: (news: WorkerEvent) => void
   /** Counters of the workers, to be added up. */
   readonly onStats: (stats: Readonly<Record<string, number>>) => void
 }
@@ -37,7 +37,7 @@ export interface Pool {
    * `done` is called exactly once, later: with the worker's outcome, or with `timedOut` if that did
    * not come in time, the client has gone or the worker ended. Not after `close`.
    */
-  submit(request: ChargeRequest, done: TakeOutcome, client: RequestSender, isReport?: boolean): void
+  submit(request: ChargeRequest, done: OnOutcome, client: RequestSender, isReport?: boolean): void
   /** Ends the threads. What is still under way is answered `timedOut`. */
   close(): Promise<void>
 }
@@ -56,7 +56,7 @@ const STALLED_TIMEOUTS = 4
  * Batches of a worker that may wait for MongoDB: they wait beside the others, so that subscribers
  * that are not in memory delay nobody else, whatever MongoDB does.
  */
-const SLOW_BATCHES_IN_FLIGHT_MAX = 8
+const LOOKUP_BATCHES_IN_FLIGHT_MAX = 8
 const START_TIMEOUT_MS = 30_000
 
 /** Starts the threads. Throws `WorkerStartError` if one does not answer an empty batch. */
@@ -76,7 +76,7 @@ function startThread(options: PoolOptions, index: number): WorkerThread {
     workerFile: options.workerFile,
     workerData: options.workerData(index),
     onError: (error) => options.log.error({ err: error, worker: index }, 'worker failed'),
-    onNews: (news) => options.onNews?.(news),
+    onEvent: (news) => options.onEvent?.(news),
   })
 }
 
@@ -98,8 +98,8 @@ async function awaitStart(thread: WorkerThread): Promise<void> {
 class PiscinaPool implements Pool {
   readonly #options: PoolOptions
   readonly #threads: WorkerThread[]
-  readonly #lanes: Lane[]
-  readonly #slowLanes: Lane[]
+  readonly #queues: WorkerQueue[]
+  readonly #lookupQueues: WorkerQueue[]
   readonly #routes: Routes
   readonly #deadlines = new Deadlines<Pending>()
   readonly #timer: NodeJS.Timeout
@@ -110,12 +110,12 @@ class PiscinaPool implements Pool {
     this.#threads = threads
     this.#routes = createRoutes(threads.length, ROUTES_LEARNED_MAX)
     const { batchesInFlightMax } = options
-    this.#lanes = threads.map((thread, index) =>
-      this.#createLane(thread, index, { batchesInFlightMax, mayLookUp: false }),
+    this.#queues = threads.map((thread, index) =>
+      this.#createQueue(thread, index, { batchesInFlightMax, mayLookUp: false }),
     )
-    this.#slowLanes = threads.map((thread, index) =>
-      this.#createLane(thread, index, {
-        batchesInFlightMax: SLOW_BATCHES_IN_FLIGHT_MAX,
+    this.#lookupQueues = threads.map((thread, index) =>
+      this.#createQueue(thread, index, {
+        batchesInFlightMax: LOOKUP_BATCHES_IN_FLIGHT_MAX,
         mayLookUp: true,
       }),
     )
@@ -124,21 +124,21 @@ class PiscinaPool implements Pool {
     this.#timer.unref()
   }
 
-  submit(request: ChargeRequest, done: TakeOutcome, client: RequestSender, isReport = false): void {
+  submit(request: ChargeRequest, done: OnOutcome, client: RequestSender, isReport = false): void {
     assert(!this.#isClosed, 'the pool is open while requests are admitted')
     const deadlineMs = processMs() + this.#options.requestTimeoutMs
     const pending: Pending = {
       request,
       client,
       done,
-      isAside: false,
+      isLookup: false,
       isReport,
       deadlineMs,
       earlier: null,
       later: null,
     }
     this.#deadlines.add(pending)
-    this.#lanes[this.#routes.workerOf(request)]?.push(pending)
+    this.#queues[this.#routes.workerOf(request)]?.push(pending)
   }
 
   async close(): Promise<void> {
@@ -148,13 +148,13 @@ class PiscinaPool implements Pool {
     await Promise.all(this.#threads.map((thread) => thread.destroy()))
   }
 
-  #createLane(
+  #createQueue(
     thread: WorkerThread,
     index: number,
     kind: { batchesInFlightMax: number; mayLookUp: boolean },
-  ): Lane {
+  ): WorkerQueue {
     const { batchSizeMax, onBatch, log } = this.#options
-    return new Lane(thread, {
+    return new WorkerQueue(thread, {
       ...kind,
       batchSizeMax,
       elapsedMs: processMs,
@@ -180,7 +180,7 @@ class PiscinaPool implements Pool {
       const pending = batch[index] as Pending
       const outcome = outcomes[index] as ChargeOutcome | null
       if (outcome === null) {
-        if (pending.done !== null) this.#pushAside(pending, worker)
+        if (pending.done !== null) this.#pushLookup(pending, worker)
         continue
       }
       this.#routes.learn(pending.request, outcome)
@@ -188,10 +188,10 @@ class PiscinaPool implements Pool {
     }
   }
 
-  #pushAside(pending: Pending, worker: number): void {
-    if (!pending.isAside) this.#options.onAside?.()
-    pending.isAside = true
-    this.#slowLanes[worker]?.push(pending)
+  #pushLookup(pending: Pending, worker: number): void {
+    if (!pending.isLookup) this.#options.onLookup?.()
+    pending.isLookup = true
+    this.#lookupQueues[worker]?.push(pending)
   }
 
   /** What became of these requests is not known, as with a time-out. */
@@ -211,39 +211,39 @@ class PiscinaPool implements Pool {
     if (done === null) return
     pending.done = null
     this.#deadlines.remove(pending)
-    done(outcome, pending.isAside)
+    done(outcome, pending.isLookup)
   }
 
   #sweep(): void {
     const nowMs = processMs()
     this.#expire(nowMs)
     const stalledMs = STALLED_TIMEOUTS * this.#options.requestTimeoutMs
-    for (const [index, lane] of this.#lanes.entries()) {
+    for (const [index, lane] of this.#queues.entries()) {
       if (lane.oldestMs(nowMs) > stalledMs) this.#restart(lane, index)
     }
   }
 
   #expire(nowMs: number): void {
-    let pending = this.#deadlines.takeOver(nowMs)
+    let pending = this.#deadlines.takeExpired(nowMs)
     if (pending === null) return
     while (pending !== null) {
       const { done } = pending
       pending.done = null
-      done?.(plainOutcome('timedOut'), pending.isAside)
-      pending = this.#deadlines.takeOver(nowMs)
+      done?.(plainOutcome('timedOut'), pending.isLookup)
+      pending = this.#deadlines.takeExpired(nowMs)
     }
-    for (const lane of this.#lanes) lane.prune()
-    for (const lane of this.#slowLanes) lane.prune()
+    for (const lane of this.#queues) lane.prune()
+    for (const lane of this.#lookupQueues) lane.prune()
   }
 
   /** Piscina replaces a thread that ends; one that hangs, or fails at each start, is up to us. */
-  #restart(lane: Lane, index: number): void {
+  #restart(lane: WorkerQueue, index: number): void {
     this.#options.log.warn({ worker: index }, 'worker does not answer and is replaced')
     const stalled = this.#threads[index]
     const thread = startThread(this.#options, index)
     this.#threads[index] = thread
     lane.replace(thread)
-    this.#slowLanes[index]?.replace(thread)
+    this.#lookupQueues[index]?.replace(thread)
     void stalled?.destroy()
   }
 }

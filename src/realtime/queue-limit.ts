@@ -53,7 +53,7 @@ export class QueueLimit {
   }
 
   /** A request is taken; `inFlight` without it. */
-  taken(inFlight: number, nowMs: number): void {
+  admitted(inFlight: number, nowMs: number): void {
     if (inFlight === 0) {
       // Nothing is said of a rate by the time before.
       this.#begin(nowMs)
@@ -90,7 +90,7 @@ export class QueueLimit {
 
   #adapt(inFlight: number, nowMs: number): void {
     const { targetMs, limitMin, limitMax } = this.#options
-    const rate = this.#answers / Math.max(nowMs - this.#sinceMs, LEAST_MS)
+    const rate = this.#answers / Math.max(nowMs - this.#sinceMs, WINDOW_MS_MIN)
     this.delayMs = inFlight / rate
     const isBusy = this.#hasRefused || this.delayMs > this.#windowMs
     // Who is asked little answers little, and could answer more.
@@ -115,4 +115,4 @@ export class QueueLimit {
 }
 
 /** All answers of a window may come within one tick of a clock. */
-const LEAST_MS = 0.1
+const WINDOW_MS_MIN = 0.1

@@ -4,7 +4,7 @@ import { type ChargeRequest, sessionNameOf } from '../domain/charge-request.ts'
 import type { LoadClass } from './load-class.ts'
 
 /** A request as far as it counts for whether it is admitted. */
-export interface Entrant {
+export interface AdmissionCandidate {
   readonly request: ChargeRequest
   readonly load: LoadClass
   /** Size of its message. */
@@ -12,7 +12,7 @@ export interface Entrant {
 }
 
 /** A request that waits. One of its functions is called, once. */
-export interface Waiter extends Entrant {
+export interface WaitingRequest extends AdmissionCandidate {
   /** It has a slot from now on. */
   admitted(): void
   /** It was not charged; `why` is for the answer. */
@@ -20,11 +20,11 @@ export interface Waiter extends Entrant {
 }
 
 interface Entry {
-  readonly waiter: Waiter
+  readonly waiter: WaitingRequest
   readonly queue: QueueName
   readonly session: string
   readonly deadlineMs: number
-  isOut: boolean
+  isRemoved: boolean
 }
 
 export type QueueName = 'report' | 'termination'
@@ -69,7 +69,7 @@ export class ReportQueue {
     return this.#size > 0 && this.#sessions.has(sessionNameOf(request))
   }
 
-  add(waiter: Waiter, nowMs: number): void {
+  add(waiter: WaitingRequest, nowMs: number): void {
     if (this.#size === 0) {
       this.#rate = -1
       this.#beginWindow(nowMs)
@@ -79,7 +79,7 @@ export class ReportQueue {
     const own = waiter.load === 'termination' ? 'termination' : 'report'
     const queue = ofSession?.[0]?.queue ?? own
     const deadlineMs = nowMs + this.#waitMsMax
-    const entry: Entry = { waiter, queue, session, deadlineMs, isOut: false }
+    const entry: Entry = { waiter, queue, session, deadlineMs, isRemoved: false }
     if (ofSession === undefined) this.#sessions.set(session, [entry])
     else ofSession.push(entry)
     this.#queues[queue].push(entry)
@@ -88,12 +88,12 @@ export class ReportQueue {
   }
 
   /** The one whose turn is next in a queue, which stays there; undefined: none waits in it. */
-  first(queue: QueueName): Waiter | undefined {
+  first(queue: QueueName): WaitingRequest | undefined {
     return this.#first(this.#queues[queue])?.waiter
   }
 
   /** Takes the first one out, because there is a slot for it. */
-  takeFirst(queue: QueueName): Waiter {
+  takeFirst(queue: QueueName): WaitingRequest {
     const entry = this.#first(this.#queues[queue])
     assert(entry !== undefined, 'only what waits is taken')
     this.#remove(entry)
@@ -102,9 +102,9 @@ export class ReportQueue {
   }
 
   /** Takes out those that have waited too long, and what is behind them in their sessions. */
-  takeLate(nowMs: number): Waiter[] {
+  takeExpired(nowMs: number): WaitingRequest[] {
     this.#measure(nowMs)
-    const late: Waiter[] = []
+    const late: WaitingRequest[] = []
     for (const queue of [this.#queues.report, this.#queues.termination]) {
       let entry = this.#first(queue)
       while (entry !== undefined && entry.deadlineMs <= nowMs) {
@@ -124,12 +124,12 @@ export class ReportQueue {
   }
 
   #first(queue: Fifo<Entry>): Entry | undefined {
-    while (queue.first?.isOut === true) queue.shift()
+    while (queue.first?.isRemoved === true) queue.shift()
     return queue.first
   }
 
   #remove(entry: Entry): void {
-    entry.isOut = true
+    entry.isRemoved = true
     this.#size -= 1
     if (entry.waiter.load === 'report') this.#reports -= 1
     const ofSession = this.#sessions.get(entry.session) ?? []

@@ -1,9 +1,9 @@
-import type { ClientsNow } from '../catalog/clients/clients-watch.ts'
-import type { StoredNow } from '../catalog/settings/follow-stored-config.ts'
+import type { CurrentClients } from '../catalog/clients/clients-watch.ts'
+import type { CurrentStoredConfig } from '../catalog/settings/follow-stored-config.ts'
 import type { Peers } from '../catalog/settings/peers.ts'
 import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
-import type { SessionNews } from '../domain/worker-task.ts'
+import type { SessionEvent } from '../domain/worker-task.ts'
 import type { FileTypeDefaults } from '../file-types/file-type.ts'
 import { type Clock, monotonicMs, processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -12,21 +12,25 @@ import { type ClientStates, openClientStates } from '../store/client-states.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { openRedis, type RedisConnection } from '../store/redis.ts'
 import { createTokens } from '../store/tokens.ts'
-import { type Admission, type AdmissionOptions, BEAT_MS, createAdmission } from './admission.ts'
+import { type Admission, type AdmissionOptions, createAdmission, TICK_MS } from './admission.ts'
 import { type Charge, createCharge } from './charge.ts'
 import type { DecodeContext } from './codecs/codec.ts'
 import { createJsonCodec, type JsonCodec } from './codecs/json/codec.ts'
-import { createDialects, type Dialects, isDialect } from './dialects.ts'
 import { identityOf } from './diameter/identity.ts'
 import { type DiameterService, startDiameterService } from './diameter/service.ts'
 import { createAuthenticator, createKeyCheck } from './http/authenticate.ts'
-import { type CallerStore, type Callers, createCallers } from './http/callers.ts'
+import {
+  type ClientAuthenticator,
+  type ClientAuthenticatorStore,
+  createClientAuthenticator,
+} from './http/client-authenticator.ts'
 import type { HttpServer } from './http/listening.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
-import { type Door, type ThreadContext, workersOf } from './loop-place.ts'
+import { createMessageFormats, isMessageFormat, type MessageFormats } from './message-formats.ts'
 import { type Pool, startPool } from './pool.ts'
 import { openPorts } from './port-handover.ts'
+import { type ListenPort, type ThreadContext, workersOf } from './thread-context.ts'
 
 export interface RealtimeOptions {
   readonly config: Config
@@ -51,13 +55,13 @@ export interface RealtimeOptions {
   /** Worker module; without it the one of the built product. */
   readonly workerFile?: URL
   /** Which event loop of several it is; without it, the only one. */
-  readonly place?: ThreadContext
+  readonly threadContext?: ThreadContext
 }
 
 /** Calls the listeners at once if it can be read, and upon every change. */
 export type FollowStored = (
-  onStored: (stored: StoredNow) => void,
-  onClients: (clients: ClientsNow) => void,
+  onStored: (stored: CurrentStoredConfig) => void,
+  onClients: (clients: CurrentClients) => void,
 ) => Promise<{ close(): Promise<void> }>
 
 const NOTHING_STORED: FollowStored = async (onStored) => {
@@ -101,17 +105,23 @@ const OPEN = 'charging is open to the network, and nobody has to authenticate'
  * `ListenError` or `TlsFileError`.
  */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
-  const { config, metrics, place, isRedisFit = () => true, isLedgerThere = () => true } = options
+  const {
+    config,
+    metrics,
+    threadContext,
+    isRedisFit = () => true,
+    isLedgerThere = () => true,
+  } = options
   const admission = createAdmission(admissionOptions(config))
   metrics.readInFlight(() => admission.inFlight)
-  metrics.readAdmission(() => admission.figures)
+  metrics.readAdmission(() => admission.statistics)
   const plain = createJsonCodec(options.defaults.answers)
   // At the same time as the threads: where MongoDB is away both wait for it.
   const following = readStored(options, plain)
   following.catch(() => undefined)
   let isReady = true
   let pool: Pool | undefined
-  let stored: Stored
+  let stored: StoredConfiguration
   let server: HttpServer | undefined
   let diameter: DiameterService | null = null
   const clientStates = createClientStateStore(options.config, options.log)
@@ -121,7 +131,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     const takesOver = (await options.mayListen?.()) ?? false
     const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
-    const door = await (place?.mayListen() ?? { port: config.realtime.port, sharing: null })
+    const door = await (threadContext?.mayListen() ?? { port: config.realtime.port, sharing: null })
     server = await openPorts(takesOver, () => startHttp(options, parts, door))
     const openStates = () => clientStates.open()
     const credit = { ...options, ...parts, ...stored, intake: admission, openStates }
@@ -133,11 +143,11 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     throw error
   }
   const { host, openTo } = config.realtime
-  const isFirst = place === undefined || place.loop === 0
+  const isFirst = threadContext === undefined || threadContext.loop === 0
   if (isFirst && !isLoopback(host) && !mustAuthenticate(host, openTo)) {
     options.log.warn({ host, port: server.port }, OPEN)
   }
-  const beating = setInterval(() => admission.beat(monotonicMs()), BEAT_MS)
+  const beating = setInterval(() => admission.tick(monotonicMs()), TICK_MS)
   beating.unref()
   return {
     port: server.port,
@@ -147,7 +157,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       isReady = false
       server.stop()
       diameter?.stop()
-      await stored.callers.idle()
+      await stored.clientAuthenticator.idle()
       await admission.close()
       clearInterval(beating)
       await diameter?.close()
@@ -164,25 +174,25 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
  * idle, and a hundred clients that wait for their answers would be refused whenever the machine
  * pauses, or while a node is new.
  */
-const BATCHES_BESIDE = 1.5
+const SPARE_BATCHES = 1.5
 
 function admissionOptions(config: Config): AdmissionOptions {
   const { inFlightMax, reportsBytesMax, requestTimeoutMs: waitMsMax } = config.realtime
   const { queueMsMax, newSessionsPercent, batchSizeMax } = config.realtime
-  const limitMin = Math.ceil((workersOf(config.realtime) + BATCHES_BESIDE) * batchSizeMax)
+  const limitMin = Math.ceil((workersOf(config.realtime) + SPARE_BATCHES) * batchSizeMax)
   const queue = { targetMs: queueMsMax, newSessionsPercent, limitMin }
   return { inFlightMax, reportsBytesMax, waitMsMax, queue }
 }
 
 function startWorkers(
-  { config, log, metrics, place, workerFile }: RealtimeOptions,
+  { config, log, metrics, threadContext, workerFile }: RealtimeOptions,
   admission: Admission,
-  onSessionNews: (news: SessionNews) => void,
+  onSessionNews: (news: SessionEvent) => void,
 ): Promise<Pool> {
   const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
   const workers = workersOf(config.realtime)
   // The first one of a node has duties that no other has.
-  const first = (place?.loop ?? 0) * workers
+  const first = (threadContext?.loop ?? 0) * workers
   return startPool({
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
     workerData: (index): RealtimeWorkerData => ({ config, worker: first + index }),
@@ -192,10 +202,10 @@ function startWorkers(
     requestTimeoutMs,
     log,
     onBatch: metrics.batch,
-    onAside: () => admission.setAside(monotonicMs()),
+    onLookup: () => admission.beginLookup(monotonicMs()),
     onDropped: (cause) => metrics.dropped(cause, 1),
     onStats: metrics.workerCounts,
-    onNews: (news) => {
+    onEvent: (news) => {
       if (news.kind === 'skipped') metrics.catalogueSkipped(news)
       else onSessionNews(news)
     },
@@ -203,11 +213,11 @@ function startWorkers(
 }
 
 /** What operators change while the node runs. */
-interface Stored {
-  readonly dialects: Dialects
+interface StoredConfiguration {
+  readonly dialects: MessageFormats
   /** Null as long as they were never read. */
   readonly peers: () => Peers | null
-  readonly callers: Callers
+  readonly clientAuthenticator: ClientAuthenticator
   close(): Promise<void>
 }
 
@@ -215,14 +225,14 @@ interface Stored {
 async function readStored(
   { config, log, clock, defaults, follow = NOTHING_STORED }: RealtimeOptions,
   plain: JsonCodec,
-): Promise<Stored> {
+): Promise<StoredConfiguration> {
   const { defaultFileType: defaultName } = config.realtime
   const identity = identityOf(config)
-  const dialects = createDialects({ defaultName, plain, defaults, identity })
+  const dialects = createMessageFormats({ defaultName, plain, defaults, identity })
   let peers: Peers | null = null
-  let clients: ClientsNow | null = null
-  const take = (stored: StoredNow) => {
-    for (const { name, why } of dialects.take(stored.fileTypes)) {
+  let clients: CurrentClients | null = null
+  const take = (stored: CurrentStoredConfig) => {
+    for (const { name, why } of dialects.replace(stored.fileTypes)) {
       log.error({ fileType: name, why }, 'a file type cannot be used')
     }
     peers = stored.peers
@@ -233,15 +243,21 @@ async function readStored(
     clients = stored
   })
   const open = () => openCallerStore(config, log)
-  const callers = createCallers({ now: () => clients, open, clock, elapsedMs: monotonicMs, log })
+  const callers = createClientAuthenticator({
+    now: () => clients,
+    open,
+    clock,
+    elapsedMs: monotonicMs,
+    log,
+  })
   const close = async () => {
     await Promise.all([following.close(), callers.close()])
   }
-  return { dialects, peers: () => peers, callers, close }
+  return { dialects, peers: () => peers, clientAuthenticator: callers, close }
 }
 
 /** Only where somebody comes with a token or a signature: most nodes have no use for it. */
-async function openCallerStore({ redis }: Config, log: Logger): Promise<CallerStore> {
+async function openCallerStore({ redis }: Config, log: Logger): Promise<ClientAuthenticatorStore> {
   const connection = openRedis(redis, log)
   await connection.untilReady(redis.connectTimeoutMs)
   const keys = openExpiringKeys(connection, AUTH_KEYS)
@@ -261,9 +277,9 @@ function createClientStateStore({ redis }: Config, log: Logger) {
   }
 }
 
-function diameterProblem({ diameter: { fileType } }: Config, dialects: Dialects) {
+function diameterProblem({ diameter: { fileType } }: Config, dialects: MessageFormats) {
   const dialect = dialects.find(fileType)
-  if (!isDialect(dialect)) return { fileType, why: dialect.why }
+  if (!isMessageFormat(dialect)) return { fileType, why: dialect.why }
   return dialect.wire === null ? { fileType, why: 'has another parser than diameter' } : null
 }
 
@@ -271,7 +287,7 @@ interface Core {
   readonly pool: Pool
   readonly admission: Admission
   readonly plain: JsonCodec
-  readonly stored: Stored
+  readonly stored: StoredConfiguration
   readonly isReady: () => boolean
 }
 
@@ -282,7 +298,7 @@ interface Parts extends Core {
 }
 
 function partsOf(
-  { config, log, metrics, clock, rules = NO_RULES, place }: RealtimeOptions,
+  { config, log, metrics, clock, rules = NO_RULES, threadContext }: RealtimeOptions,
   core: Core,
 ): Parts {
   const { admission, pool } = core
@@ -292,13 +308,13 @@ function partsOf(
   const times = { eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
   const limits = { servicesMax, ...times, ...rules }
   const charge = createCharge({ limits, admission, pool, clock, metrics, log })
-  return { ...core, charge, rateLimits: createRateLimits(processMs, place?.rates) }
+  return { ...core, charge, rateLimits: createRateLimits(processMs, threadContext?.rates) }
 }
 
 function startHttp(
   { config, log, metrics }: RealtimeOptions,
   { plain, stored, charge, rateLimits, isReady }: Parts,
-  { port, sharing }: Door,
+  { port, sharing }: ListenPort,
 ): Promise<HttpServer> {
   const { host, openTo, httpServer, tls, connectionsMax, bodyBytesMax } = config.realtime
   return startHttpServer({
@@ -316,7 +332,7 @@ function startHttp(
       mustAuthenticate: mustAuthenticate(host, openTo),
       isForThisMachine: openTo === 'loopback',
       rateLimits,
-      callers: stored.callers,
+      clientAuthenticator: stored.clientAuthenticator,
     }),
     dialects: stored.dialects,
     charge,

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
-import { packTask, type ReplyMessage, unpackResult } from '../domain/hand-over.ts'
-import type { WorkerNews, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
-import type { BatchWorker } from './lane.ts'
+import { packTask, type ReplyMessage, unpackResult } from '../domain/worker-protocol.ts'
+import type { WorkerEvent, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
+import type { BatchWorker } from './worker-queue.ts'
 
 export interface WorkerThreadOptions {
   /** Module whose default export takes a port to serve batches at (workers/serve.ts). */
@@ -11,19 +11,19 @@ export interface WorkerThreadOptions {
   readonly workerData: unknown
   /** What fails while no batch is under way. */
   readonly onError: (error: unknown) => void
-  readonly onNews: (news: WorkerNews) => void
+  readonly onEvent: (news: WorkerEvent) => void
 }
 
 /** Who waits for a batch. */
-interface Waiter {
+interface PendingBatch {
   readonly resolve: (result: WorkerResult) => void
   readonly reject: (error: unknown) => void
 }
 
 /** The way to the thread as long as that lives. */
-interface Line {
+interface WorkerChannel {
   readonly port: MessagePort
-  readonly waiting: Map<number, Waiter>
+  readonly waiting: Map<number, PendingBatch>
 }
 
 /**
@@ -34,14 +34,14 @@ interface Line {
  */
 export class WorkerThread implements BatchWorker {
   readonly #piscina: Piscina
-  #line: Line | null = null
+  #channel: WorkerChannel | null = null
   #lastId = 0
 
   /**
    * `atomics` is disabled: with 'sync' an idle worker would sleep through its Redis socket and its
    * timers.
    */
-  constructor({ workerFile, workerData, onError, onNews }: WorkerThreadOptions) {
+  constructor({ workerFile, workerData, onError, onEvent }: WorkerThreadOptions) {
     this.#piscina = new Piscina({
       filename: fileURLToPath(workerFile),
       workerData,
@@ -54,7 +54,7 @@ export class WorkerThread implements BatchWorker {
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     })
     this.#piscina.on('error', onError)
-    this.#piscina.on('message', onNews)
+    this.#piscina.on('message', onEvent)
   }
 
   /** Resolves when the thread answers; rejects with why it could not be started. */
@@ -66,7 +66,7 @@ export class WorkerThread implements BatchWorker {
   }
 
   run(task: WorkerTask): Promise<WorkerResult> {
-    const { port, waiting } = this.#line ?? this.#open()
+    const { port, waiting } = this.#channel ?? this.#open()
     this.#lastId += 1
     const id = this.#lastId
     const { numbers, texts } = packTask(task)
@@ -81,29 +81,29 @@ export class WorkerThread implements BatchWorker {
   }
 
   /** What is sent before the thread has started waits in the port. */
-  #open(): Line {
+  #open(): WorkerChannel {
     const { port1: port, port2 } = new MessageChannel()
-    const line: Line = { port, waiting: new Map() }
+    const line: WorkerChannel = { port, waiting: new Map() }
     port.on('message', (reply: ReplyMessage) => take(line, reply))
     const serving = this.#piscina.run({ port: port2 }, { transferList: [port2] })
     serving.then(
       () => this.#end(line, new Error('worker does not serve any more')),
       (error: unknown) => this.#end(line, error),
     )
-    this.#line = line
+    this.#channel = line
     return line
   }
 
   /** The thread has ended, and with it what was under way. */
-  #end(line: Line, error: unknown): void {
-    if (this.#line === line) this.#line = null
+  #end(line: WorkerChannel, error: unknown): void {
+    if (this.#channel === line) this.#channel = null
     line.port.close()
     for (const { reject } of line.waiting.values()) reject(error)
     line.waiting.clear()
   }
 }
 
-function take({ waiting }: Line, reply: ReplyMessage): void {
+function take({ waiting }: WorkerChannel, reply: ReplyMessage): void {
   const waiter = waiting.get(reply.id)
   waiting.delete(reply.id)
   if (waiter === undefined) return

@@ -6,7 +6,7 @@ import type { StreamEntry } from '../ledger/stream-entries.ts'
 /** What an entry says, wherever it stands. */
 export type EntryContent = Pick<StreamEntry, 'lines' | 'operations' | 'owners'>
 
-export interface Round {
+export interface FlushRecords {
   /** By stamp. */
   lines: ReadonlyMap<string, Line>
   operations: ReadonlyMap<string, OperationLine>
@@ -19,7 +19,7 @@ export function ownerKey({ aid, sid }: { aid: number; sid: number }): string {
 }
 
 /** Entries may come in any order and more than once. */
-export function coalesce(entries: readonly EntryContent[]): Round {
+export function coalesce(entries: readonly EntryContent[]): FlushRecords {
   const lines = new Map<string, Line>()
   const operations = new Map<string, OperationLine>()
   const owners = new Map<string, OwnerState>()

@@ -11,7 +11,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { coalesce, keysOf } from './coalesce.ts'
 import { createIncludeNames } from './include-names.ts'
 import { createOutage, type Outage } from './outage.ts'
-import { type RecordRefusal, type RefusedRecords, writeRound } from './write.ts'
+import { type RecordRefusal, type RefusedRecords, writeFlush } from './write.ts'
 
 export interface DrainOptions {
   /** On a connection of its own: it waits at the streams, `blockMs` at a time. */
@@ -38,7 +38,7 @@ export interface Drain {
 
 const PAUSE_MS_MAX = 5_000
 /** Bounds one take-over: what cannot be recorded would come round again and again. */
-const CLAIM_ROUNDS_MAX = 100
+const CLAIM_BATCHES_MAX = 100
 /** Entries in trouble that are remembered, so that each is reported once. */
 const REPORTED_MAX = 10_000
 
@@ -97,7 +97,7 @@ class DrainLoop {
     let claimAtMs = 0
     while (!this.#abort.signal.aborted) {
       if (monotonicMs() >= claimAtMs) {
-        await this.#takeOver(reader)
+        await this.#claimPending(reader)
         claimAtMs = monotonicMs() + this.#options.claimEveryMs
       }
       const isLast = this.#isStopping
@@ -109,8 +109,8 @@ class DrainLoop {
   }
 
   /** Records what was read before and not acknowledged: by us, or by another that has ended. */
-  async #takeOver(reader: StreamReader): Promise<void> {
-    for (let round = 0; round < CLAIM_ROUNDS_MAX; round += 1) {
+  async #claimPending(reader: StreamReader): Promise<void> {
+    for (let round = 0; round < CLAIM_BATCHES_MAX; round += 1) {
       const batch = await reader.readPending(this.#countMax, this.#options.claimIdleMs)
       await this.#record(reader, batch)
       if (isEmpty(batch) || this.#abort.signal.aborted) return
@@ -118,27 +118,27 @@ class DrainLoop {
   }
 
   async #record(reader: StreamReader, { entries, unreadable }: StreamBatch): Promise<void> {
-    const left = new LeftParts()
-    for (const part of unreadable) this.#leave(left, part, part)
+    const left = new UnrecordedParts()
+    for (const part of unreadable) this.#setAside(left, part, part)
     const refused: RefusedRecords | undefined =
       entries.length === 0 ? new Map() : await this.#writeUntilDone(entries)
     if (refused === undefined) return
     for (const entry of entries) {
       const key = keysOf(entry).find((candidate) => refused.has(candidate))
-      if (key !== undefined) this.#leave(left, entry, refused.get(key) as RecordRefusal)
+      if (key !== undefined) this.#setAside(left, entry, refused.get(key) as RecordRefusal)
     }
-    const recorded = new Map(entries.map((entry) => [nameOf(entry), entry]))
+    const recorded = new Map(entries.map((entry) => [entryName(entry), entry]))
     for (const name of left.byEntry.keys()) recorded.delete(name)
     // Another recorder may have been faster: each entry counts once.
     let count = await reader.acknowledge([...recorded.values()])
     for (const parts of left.byEntry.values()) {
-      if (parts[0]?.isShared === true) count += await reader.keepApart(parts)
+      if (parts[0]?.isShared === true) count += await reader.isolateAccounts(parts)
     }
     this.#options.metrics.entriesRecorded(count)
   }
 
   /** What shares its entry with others gets one of its own first, and is reported by that. */
-  #leave(left: LeftParts, part: AccountPart, refusal: Trouble): void {
+  #setAside(left: UnrecordedParts, part: AccountPart, refusal: PartFailure): void {
     left.add(part)
     if (!part.isShared) this.#report(part, refusal)
   }
@@ -149,11 +149,12 @@ class DrainLoop {
     const round = coalesce(entries)
     while (!this.#abort.signal.aborted) {
       try {
-        const refused = await writeRound(catalog, round, await this.#namesFor(round))
+        const refused = await writeFlush(catalog, round, await this.#namesFor(round))
         this.#outage.over()
         return refused
       } catch (error) {
-        if (!(error instanceof CatalogUnavailableError)) return this.#writeApart(entries, error)
+        if (!(error instanceof CatalogUnavailableError))
+          return this.#writeIndividually(entries, error)
         await this.#outage.failed(error)
       }
     }
@@ -161,7 +162,7 @@ class DrainLoop {
   }
 
   /** One of them cannot even be sent. The others must not wait for it. */
-  async #writeApart(
+  async #writeIndividually(
     entries: readonly StreamEntry[],
     error: unknown,
   ): Promise<RefusedRecords | undefined> {
@@ -180,8 +181,8 @@ class DrainLoop {
   }
 
   /** It stays pending in its stream, for a person to look at. */
-  #report({ partition, id, aid }: AccountPart, { reason, error }: Trouble): void {
-    const name = nameOf({ partition, id })
+  #report({ partition, id, aid }: AccountPart, { reason, error }: PartFailure): void {
+    const name = entryName({ partition, id })
     if (this.#reported.has(name)) return
     if (this.#reported.size >= REPORTED_MAX) this.#reported.clear()
     this.#reported.add(name)
@@ -194,21 +195,21 @@ class DrainLoop {
   }
 }
 
-type Trouble = Omit<RecordRefusal, 'error'> & { error?: unknown }
+type PartFailure = Omit<RecordRefusal, 'error'> & { error?: unknown }
 
 /** Parts that cannot be recorded, each once, by the names of their entries. */
-class LeftParts {
+class UnrecordedParts {
   readonly byEntry = new Map<string, AccountPart[]>()
 
   add(part: AccountPart): void {
-    const name = nameOf(part)
+    const name = entryName(part)
     const parts = this.byEntry.get(name)
     if (parts === undefined) this.byEntry.set(name, [part])
     else if (!parts.some(({ fields }) => fields === part.fields)) parts.push(part)
   }
 }
 
-function nameOf({ partition, id }: { partition: number; id: string }): string {
+function entryName({ partition, id }: { partition: number; id: string }): string {
   return `${partition}/${id}`
 }
 

@@ -2,7 +2,7 @@
 
 import type { Catalog } from '../catalog/connection.ts'
 import { DEBT_BUCKET_ID } from '../catalog/records/balance-document.ts'
-import { moneyOf } from '../catalog/records/money-shown.ts'
+import { moneyOf } from '../catalog/records/money-value.ts'
 import { backlogPercent, readBacklog } from '../ledger/backlog.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { openSessions, streamBacklog } from '../ledger/streams.ts'

@@ -1,6 +1,6 @@
 /** Names of prepaid includes, for records that people read. */
 import type { Catalog } from '../catalog/connection.ts'
-import type { Round } from './coalesce.ts'
+import type { FlushRecords } from './coalesce.ts'
 
 /** Names may change, though they hardly do. */
 const KEPT_MS = 60_000
@@ -14,7 +14,7 @@ export type NameOf = (externalId: number) => string
 export function createIncludeNames(catalog: Catalog, elapsedMs: () => number) {
   let names = new Map<number, string>()
   let freshUntilMs = 0
-  return async (round: Round): Promise<NameOf> => {
+  return async (round: FlushRecords): Promise<NameOf> => {
     if (elapsedMs() >= freshUntilMs) {
       names = new Map()
       freshUntilMs = elapsedMs() + KEPT_MS
@@ -34,7 +34,7 @@ export function createIncludeNames(catalog: Catalog, elapsedMs: () => number) {
   }
 }
 
-function idsIn({ operations, owners }: Round): Set<number> {
+function idsIn({ operations, owners }: FlushRecords): Set<number> {
   const ids = new Set<number>()
   for (const operation of operations.values()) ids.add(operation.prepaidIncludeId)
   for (const owner of owners.values()) {

@@ -10,7 +10,7 @@ import { lineDocument } from '../catalog/records/line-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
 import type { Tariff } from '../domain/tariff.ts'
-import { ownerKey, type Round } from './coalesce.ts'
+import { type FlushRecords, ownerKey } from './coalesce.ts'
 import type { NameOf } from './include-names.ts'
 
 /** Keeps one command well within the time limit of an operation. */
@@ -43,9 +43,9 @@ interface Upsert {
  * there too. Rejects with `CatalogUnavailableError`; then a part may be written, and repeating the
  * round completes it.
  */
-export async function writeRound(
+export async function writeFlush(
   catalog: Catalog,
-  round: Round,
+  round: FlushRecords,
   nameOf: NameOf,
 ): Promise<RefusedRecords> {
   const refused: RefusedRecords = new Map()
@@ -54,7 +54,7 @@ export async function writeRound(
   return refused
 }
 
-function lineUpserts({ lines, operations }: Round, nameOf: NameOf): Upsert[] {
+function lineUpserts({ lines, operations }: FlushRecords, nameOf: NameOf): Upsert[] {
   const documents: LineDocument[] = [...lines.values()].map(lineDocument)
   for (const operation of operations.values()) {
     documents.push(balanceLineDocument(operation, nameOf(operation.prepaidIncludeId)))
@@ -63,8 +63,8 @@ function lineUpserts({ lines, operations }: Round, nameOf: NameOf): Upsert[] {
 }
 
 /** Of each owner its buckets, and what it owes or has owed: that is recorded without a bucket. */
-function balanceUpserts({ owners, lines }: Round, nameOf: NameOf): Upsert[] {
-  const falling = fallingOwners(lines.values())
+function balanceUpserts({ owners, lines }: FlushRecords, nameOf: NameOf): Upsert[] {
+  const falling = ownersWithVolumePrices(lines.values())
   return [...owners].flatMap(([key, owner]) => {
     const upserts = owner.buckets.map((bucket) => balanceUpsert(owner, bucket, nameOf))
     const hasOwed = owner.owed > 0
@@ -77,7 +77,7 @@ function balanceUpserts({ owners, lines }: Round, nameOf: NameOf): Upsert[] {
 }
 
 /** Owners whose debt may have been taken back: only a volume price falls. */
-function fallingOwners(lines: Iterable<Line>): Set<string> {
+function ownersWithVolumePrices(lines: Iterable<Line>): Set<string> {
   const keys = new Set<string>()
   for (const { aid, sid, tariff, others } of lines) {
     const isVolume = ({ terms }: Tariff) => terms?.method === 'volume'

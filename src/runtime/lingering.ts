@@ -13,7 +13,7 @@ interface Request {
   readonly socket: object
 }
 
-interface FollowedServer {
+interface TrackedServer {
   on(event: 'request', listener: (request: Request) => void): unknown
 }
 
@@ -22,7 +22,7 @@ interface FollowedServer {
  * the client: a socket that is closed with bytes in it is reset, and the answer may be lost with
  * it (RFC 9112, 9.6). Must be called before other listeners of requests are added.
  */
-export function lingerAfterAnswers(server: FollowedServer): void {
+export function lingerAfterAnswers(server: TrackedServer): void {
   const latest = new WeakMap<object, Request>()
   server.on('request', (request) => {
     const socket = request.socket as Socket

@@ -1,18 +1,18 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
+import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
 import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
-import { sumFigures } from './sum-figures.ts'
-import { createTally, type Figures } from './tally.ts'
+import { sumMetrics } from './sum-metrics.ts'
 import { createTlsMetrics, type TlsMetrics } from './tls-metrics.ts'
 
 /** Who measures: which installation of the product on which machine, and which of its processes. */
-export type MetricsOrigin = { readonly node: string; readonly role: string }
+export type MetricsSource = { readonly node: string; readonly role: string }
 
 /** The figures of one process as plain JSON, to be sent to the process that answers Prometheus. */
-export type MetricsSnapshot = MetricsOrigin & {
-  readonly metrics: readonly Figures[]
+export type MetricsSnapshot = MetricsSource & {
+  readonly metrics: readonly MetricValues[]
 }
 
 /** Counters of worker threads, all of them to be added up; what is not given is 0. */
@@ -34,7 +34,7 @@ export type WorkerCounts = {
 }
 
 /** How many by collection, and the first ones by name. */
-export type SkippedFigures = {
+export type SkippedEntities = {
   readonly catalogueSkipped: Readonly<Record<string, number>>
   readonly entities: readonly Readonly<Record<SkippedLabel, string>>[]
 }
@@ -55,7 +55,7 @@ export type Metrics = RequestMetrics &
     /** What the workers counted since they last told. */
     workerCounts(counts: WorkerCounts): void
     /** Documents of the catalogue that cannot be used and are left out. */
-    catalogueSkipped(skipped: SkippedFigures): void
+    catalogueSkipped(skipped: SkippedEntities): void
     /** Where to read the number of admitted, unanswered requests when somebody asks. */
     readInFlight(read: () => number): void
     /** Entries in the ledger's streams that are not recorded yet. */
@@ -94,14 +94,14 @@ export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
  * The metrics of this process: those of the product and those of Node. One per event loop; those of
  * a further one (`loop` above 0) are without Node's, which are of the whole process.
  */
-export function createMetrics(origin: MetricsOrigin, loop = 0): Metrics {
+export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
   const registry = new Registry()
   const registers = [registry]
   if (loop === 0) collectDefaultMetrics({ register: registry })
 
   const { duration, answered, ...requests } = createRequestMetrics(registry)
   createLoopMetrics(registry, loop, answered)
-  const batchSize = createTally(
+  const batchSize = createFastHistogram(
     'tollgate_batch_size',
     'Requests per batch sent to a worker',
     BATCH_BUCKETS,
@@ -137,9 +137,9 @@ export function createMetrics(origin: MetricsOrigin, loop = 0): Metrics {
     snapshot: async () => {
       const others = await readLoops()
       const own = await registry.getMetricsAsJSON()
-      const all = finite([...own, duration.figures(), batchSize.figures()])
+      const all = finite([...own, duration.metric(), batchSize.metric()])
       const figures = others.map(({ metrics }) => metrics)
-      return { ...origin, metrics: others.length === 0 ? all : await sumFigures(all, figures) }
+      return { ...origin, metrics: others.length === 0 ? all : await sumMetrics(all, figures) }
     },
   }
 }
@@ -332,7 +332,7 @@ function isSnapshot(value: unknown): value is MetricsSnapshot {
 }
 
 /** JSON has no NaN, which Node's own figures have before the first measurement. */
-function finite(metrics: readonly Figures[]): readonly Figures[] {
+function finite(metrics: readonly MetricValues[]): readonly MetricValues[] {
   return metrics.map((metric) => ({
     ...metric,
     values: metric.values.filter((value) => Number.isFinite(value.value)),

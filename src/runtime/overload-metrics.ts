@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /** How it is decided which requests are admitted. Refusals are counted since the start. */
-export type AdmissionFigures = {
+export type AdmissionStatistics = {
   /** Requests that may be under way, without those that wait for MongoDB. */
   readonly limit: number
   /** How long a request takes that comes now, by the last measurement, ms. */
@@ -22,7 +22,7 @@ export type AdmissionFigures = {
   readonly refusedLate: number
 }
 
-const NOTHING: AdmissionFigures = {
+const NO_ADMISSION: AdmissionStatistics = {
   limit: 0,
   delayMs: 0,
   waiting: 0,
@@ -43,14 +43,14 @@ export type DropCause =
 
 export type OverloadMetrics = {
   /** Where to read how it is decided which requests are admitted. */
-  readAdmission(read: () => AdmissionFigures): void
+  readAdmission(read: () => AdmissionStatistics): void
   /** So many requests were admitted, but nobody waited for them when their turn came. */
   dropped(cause: DropCause, count: number): void
 }
 
 export function createOverloadMetrics(registry: Registry): OverloadMetrics {
   const registers = [registry]
-  let read = () => NOTHING
+  let read = () => NO_ADMISSION
   new Gauge({
     name: 'tollgate_admission_limit',
     help: 'Requests that may be under way before others are refused',

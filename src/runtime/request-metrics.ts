@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client'
-import { createTally, type Tally } from './tally.ts'
+import { createFastHistogram, type FastHistogram } from './fast-histogram.ts'
 
 export type RequestOutcome = 'granted' | 'denied' | 'failed'
 
@@ -47,7 +47,7 @@ const DURATION_BUCKETS_S = [
 
 /** For the one who makes the snapshot. */
 interface RequestTotals {
-  readonly duration: Tally
+  readonly duration: FastHistogram
   /** How many requests were answered. */
   answered(): number
 }
@@ -91,7 +91,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics & Reque
     labelNames: ['source', 'cause'] as const,
     registers,
   })
-  const duration = createTally(
+  const duration = createFastHistogram(
     'tollgate_request_duration_seconds',
     'Time from the last byte of a request to its answer',
     DURATION_BUCKETS_S,

@@ -33,7 +33,7 @@ export type UseTlsFiles = (files: TlsFiles) => void
 export const KEY_EXPOSED =
   'everybody on this machine may read the private key: take that right away'
 const WEAK = 'cipher suites without forward secrecy or authenticated encryption are allowed'
-const KEPT = 'changed TLS files cannot be used: the certificate of before stays in use'
+const RELOAD_FAILED = 'changed TLS files cannot be used: the certificate of before stays in use'
 
 /** Reads the files for the start of a listener. Throws `TlsFileError`. */
 export function startTls(listener: TlsListener): TlsFiles {
@@ -41,11 +41,11 @@ export function startTls(listener: TlsListener): TlsFiles {
   const files = readTlsFiles(section, settings)
   const weak = weakCiphers(settings.ciphers)
   if (weak.length > 0 && !isSilent) log.warn({ setting: `${section}.ciphers`, weak }, WEAK)
-  tellUsed(listener, files)
+  reportUsed(listener, files)
   return files
 }
 
-function tellUsed({ section, settings, log, metrics, isSilent }: TlsListener, files: TlsFiles) {
+function reportUsed({ section, settings, log, metrics, isSilent }: TlsListener, files: TlsFiles) {
   if (isSilent === true) return
   if (files.isKeyExposed) log.warn({ file: settings.keyFile }, KEY_EXPOSED)
   metrics?.used(section, files.notAfterMs)
@@ -79,7 +79,7 @@ export class TlsFollower {
   #used: string
   /** Of what cannot be used, and whether that was said: files may be half written. */
   #refused = ''
-  #isSaid = false
+  #isReported = false
 
   constructor(listener: TlsListener, used: TlsFiles, use: UseTlsFiles) {
     this.#listener = listener
@@ -139,7 +139,7 @@ export class TlsFollower {
       this.#used = files.fingerprint
       this.#refused = ''
       if (isSilent !== true) {
-        tellUsed(this.#listener, files)
+        reportUsed(this.#listener, files)
         metrics?.reloaded(section, 'ok')
         const validTo = new Date(files.notAfterMs).toISOString()
         log.info({ listener: section, validTo }, 'changed TLS files are in use')
@@ -163,16 +163,16 @@ export class TlsFollower {
   #refuse(seen: string, error: unknown): void {
     if (seen !== this.#refused) {
       this.#refused = seen
-      this.#isSaid = false
+      this.#isReported = false
       this.#lookSoon()
       return
     }
-    if (this.#isSaid) return
-    this.#isSaid = true
+    if (this.#isReported) return
+    this.#isReported = true
     const { section, log, metrics, isSilent } = this.#listener
     if (isSilent === true) return
     metrics?.reloaded(section, 'failed')
     const why = error instanceof TlsFileError ? { problem: error.message } : { err: error }
-    log.warn({ listener: section, ...why }, KEPT)
+    log.warn({ listener: section, ...why }, RELOAD_FAILED)
   }
 }

@@ -39,10 +39,10 @@ export function subscribe(
   listener: (payload: string) => void,
   log: Pick<Logger, 'warn' | 'error'>,
 ): Subscription {
-  return new Listening(redis, channel, listener, log)
+  return new ChannelSubscription(redis, channel, listener, log)
 }
 
-class Listening implements Subscription {
+class ChannelSubscription implements Subscription {
   readonly #redis: Pick<RedisConnection, 'nodes'>
   readonly #channel: string
   readonly #listener: (payload: string) => void
@@ -79,7 +79,7 @@ class Listening implements Subscription {
     const client = new Redis({ ...options, retryStrategy: () => null, autoResubscribe: false })
     this.#client = client
     client.on('error', () => undefined)
-    client.on('message', (_channel: string, payload: string) => this.#hand(payload))
+    client.on('message', (_channel: string, payload: string) => this.#deliver(payload))
     client.once('ready', () => void this.#subscribe(client))
     client.once('end', () => this.#ended())
   }
@@ -118,7 +118,7 @@ class Listening implements Subscription {
     this.#timer.unref()
   }
 
-  #hand(payload: string): void {
+  #deliver(payload: string): void {
     // What had arrived before it was closed.
     if (this.#isClosed) return
     try {

@@ -20,7 +20,7 @@ const PREFIX = 'diameter-client'
 /** Hash: a client and its state, each time that it has restarted. */
 const RESTARTS = 'tollgate:restarts'
 /** Longer than any session lives without a request. */
-const KEPT_MS = 60 * 86_400_000
+const TTL_MS = 60 * 86_400_000
 
 /** Two nodes that hear of a state at the same time may both tell of it: that does no harm. */
 export function openClientStates(redis: RedisConnection): ClientStates {
@@ -32,16 +32,16 @@ export function openClientStates(redis: RedisConnection): ClientStates {
       if (stateId < before) return false
       const hasRestarted = before > 0 && stateId > before
       // Noted first: if what follows fails, it is noted once more.
-      if (hasRestarted) await noteRestart(redis, name, stateId)
-      await keys.set(name, String(stateId), KEPT_MS)
+      if (hasRestarted) await recordRestart(redis, name, stateId)
+      await keys.set(name, String(stateId), TTL_MS)
       return hasRestarted
     },
   }
 }
 
-async function noteRestart({ client, guard }: RedisConnection, name: string, stateId: number) {
+async function recordRestart({ client, guard }: RedisConnection, name: string, stateId: number) {
   await guard(client.hset(RESTARTS, fieldOf(name, stateId), 1))
-  await guard(client.pexpire(RESTARTS, KEPT_MS))
+  await guard(client.pexpire(RESTARTS, TTL_MS))
 }
 
 /** Rejects with `StoreDownError`. */

@@ -11,42 +11,42 @@ export interface ExpiringKeys {
   /** False: it is there already, and stays as it is. */
   setOnce(key: string, value: string, ttlMs: number): Promise<boolean>
   /** False: there is none. */
-  prolong(key: string, ttlMs: number): Promise<boolean>
+  extend(key: string, ttlMs: number): Promise<boolean>
   /** Gives it, and removes it: only one of several gets it. */
   take(key: string): Promise<string | null>
   remove(key: string): Promise<void>
   /** One more, from 1 on; it ends `ttlMs` after the first. */
   count(key: string, ttlMs: number): Promise<number>
   /** What is left of it, ms; 0: there is none. */
-  leftMs(key: string): Promise<number>
+  remainingMs(key: string): Promise<number>
   /**
    * Takes one of `max` places; each is free again `windowMs` after it was taken. So no period of
    * that length has more than `max`, however many processes ask at once.
    */
-  takePlace(key: string, place: PlaceTerms): Promise<PlaceTaken | PlacesFull>
+  acquireSlot(key: string, place: SlotOptions): Promise<SlotAcquired | SlotsExhausted>
   /** Before its time is over. */
-  freePlace(key: string, id: string): Promise<void>
+  releaseSlot(key: string, id: string): Promise<void>
 }
 
-export interface PlaceTerms {
+export interface SlotOptions {
   /** Another one for each. */
   readonly id: string
   readonly max: number
   readonly windowMs: number
 }
 
-export interface PlaceTaken {
+export interface SlotAcquired {
   /** This one with those that were taken before. */
   readonly taken: number
 }
 
-export interface PlacesFull {
+export interface SlotsExhausted {
   /** Until there is one. */
   readonly leftMs: number
 }
 
 /** A sorted set of ids by the time of Redis, which is the same for all processes. */
-const TAKE_PLACE = `
+const ACQUIRE_SLOT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local max, window = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -75,7 +75,7 @@ export function openExpiringKeys(
     async setOnce(key, value, ttlMs) {
       return (await guard(client.set(named(key), value, 'PX', ttlMs, 'NX'))) === 'OK'
     },
-    async prolong(key, ttlMs) {
+    async extend(key, ttlMs) {
       return (await guard(client.pexpire(named(key), ttlMs))) === 1
     },
     take: (key) => guard(client.getdel(named(key))),
@@ -93,15 +93,15 @@ export function openExpiringKeys(
       }
       return guard(counted())
     },
-    async leftMs(key) {
+    async remainingMs(key) {
       return Math.max(0, await guard(client.pttl(named(key))))
     },
-    async takePlace(key, { id, max, windowMs }) {
-      const call = client.eval(TAKE_PLACE, 1, named(key), id, max, windowMs)
+    async acquireSlot(key, { id, max, windowMs }) {
+      const call = client.eval(ACQUIRE_SLOT, 1, named(key), id, max, windowMs)
       const [isTaken, figure] = (await guard(call)) as [number, number]
       return isTaken === 1 ? { taken: figure } : { leftMs: figure }
     },
-    async freePlace(key, id) {
+    async releaseSlot(key, id) {
       await guard(client.zrem(named(key), id))
     },
   }

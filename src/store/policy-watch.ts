@@ -11,7 +11,7 @@ import {
 
 export interface PolicyWatch {
   /** False while Redis is configured in a way that could lose units. */
-  isKept(): boolean
+  isSatisfied(): boolean
   /** False while no master can write what it executes, so that nothing is charged. */
   canWrite(): boolean
   stop(): void
@@ -67,7 +67,7 @@ export function watchRedisPolicy(
   timer.unref()
   void lookAtAll()
   return {
-    isKept: () => problem === null,
+    isSatisfied: () => problem === null,
     canWrite: () => refusals.refusing === 0 || refusals.refusing < refusals.masters,
     stop: () => clearInterval(timer),
   }

@@ -65,7 +65,7 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
   logOutages(client, log)
   const guard = <T>(command: Promise<T>) =>
     command.catch((error) => {
-      const known = named(error)
+      const known = asStoreError(error)
       if (known instanceof StoreDownError) driver.onOutage()
       return Promise.reject(known)
     })
@@ -168,7 +168,7 @@ async function sendScript(client: Redis, call: ScriptCall): Promise<unknown> {
 }
 
 /** Replies that a healthy Redis gives only to our own mistakes stay what they are. */
-function named(error: unknown): unknown {
+function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof StoreDownError) return error
   const isRefused = REFUSED.test(error.message) || REFUSED_IN_SCRIPT.test(error.message)
   if (error.name === 'ReplyError' && !isRefused) return error

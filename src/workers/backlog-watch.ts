@@ -37,11 +37,11 @@ export function startBacklogWatch(options: BacklogWatchOptions): BacklogWatch {
     const backlog = await readBacklog(ledger)
     const percent = backlogPercent(backlog)
     const figures = { ...backlog, percent: Math.round(percent) }
-    if (warning.take(percent)) {
+    if (warning.update(percent)) {
       if (warning.isExceeded) log?.warn(figures, 'backlog: the recorder lags behind')
       else log?.info(figures, 'backlog: the recorder has caught up')
     }
-    if (refusing.take(percent)) {
+    if (refusing.update(percent)) {
       if (refusing.isExceeded) log?.error(figures, 'backlog: new sessions are refused')
       else log?.warn(figures, 'backlog: new sessions are taken again')
     }

@@ -1,7 +1,7 @@
 /** One request on its way through a worker, and where its outcome goes. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
-import { type ChargeRequest, opens } from '../domain/charge-request.ts'
-import type { Home } from '../ledger/ledger.ts'
+import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
+import type { SessionLocation } from '../ledger/ledger.ts'
 import type { IdentifiedRequest } from '../rating/decision.ts'
 import type { Identification } from '../rating/identify.ts'
 import type { CachedOwner } from './owner-cache.ts'
@@ -9,7 +9,7 @@ import type { ProfileQuery } from './profiles.ts'
 import type { RuleSet } from './rule-book.ts'
 
 /** Counts the items that are still to be answered. */
-export interface Batch {
+export interface PendingBatch {
   left: number
   /** When nobody waits for their outcomes any more, `processMs`. */
   readonly deadlineMs: number
@@ -25,16 +25,16 @@ export class Item implements IdentifiedRequest {
   aid = 0
   sid = 0
   /** Home that the directory has of its session id, and that a claim may replace; empty: none. */
-  expectedHome = ''
+  expectedLocation = ''
   /** Its profile cannot be had, or its rules: what was granted is settled without them. */
-  isProfileAway: boolean
+  isProfileUnavailable: boolean
   /** What the attempt is decided on: the cache may forget it meanwhile. */
   owner: CachedOwner | null = null
   /** What its round has decided; null: it needs a profile that is not in memory. */
-  drafted: ChargeOutcome | null = null
+  tentativeOutcome: ChargeOutcome | null = null
   /** Null, when all is done: it needs what only MongoDB has. */
   outcome: ChargeOutcome | null = null
-  #batch: Batch | null = null
+  #batch: PendingBatch | null = null
 
   constructor(
     request: ChargeRequest,
@@ -46,32 +46,32 @@ export class Item implements IdentifiedRequest {
     this.sessionKey = sessionKey
     this.digest = digest
     this.rules = rules
-    this.isProfileAway = isProfileAway
+    this.isProfileUnavailable = isProfileAway
   }
 
-  get isPlaced(): boolean {
+  get isLocated(): boolean {
     return this.aid !== 0
   }
 
-  place({ aid, sid }: Home): void {
+  setLocation({ aid, sid }: SessionLocation): void {
     this.aid = aid
     this.sid = sid
   }
 
   /** Its home turned out to be none. */
-  unplace(): void {
+  clearLocation(): void {
     this.aid = 0
     this.sid = 0
   }
 
   /** It is to be answered, if need be again. Each attempt sets anew what it is decided on. */
-  join(batch: Batch): void {
+  join(batch: PendingBatch): void {
     this.#batch = batch
-    this.expectedHome = ''
+    this.expectedLocation = ''
     this.outcome = null
   }
 
-  isLate(nowMs: number): boolean {
+  isPastDeadline(nowMs: number): boolean {
     return this.#batch !== null && this.#batch.deadlineMs <= nowMs
   }
 
@@ -115,6 +115,6 @@ function subscriberQueries(
 
 /** An open session goes by its own subscriber, whatever the request says. */
 export function queriesOf({ request, rules, sid }: Item): readonly ProfileQuery[] {
-  if (opens(request.kind)) return subscriberQueries(request, rules.identification)
+  if (opensSession(request.kind)) return subscriberQueries(request, rules.identification)
   return [{ key: 'sid', value: String(sid), atMs: request.eventTimeMs }]
 }

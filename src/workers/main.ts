@@ -11,8 +11,13 @@ import { findSubscriber, identifiersOf } from '../catalog/feed/subscribers.ts'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
 import { createCycleFinder } from '../domain/cycle.ts'
-import { type PackedResult, type PackedTask, packResult, unpackTask } from '../domain/hand-over.ts'
-import type { WorkerNews } from '../domain/worker-task.ts'
+import {
+  type PackedResult,
+  type PackedTask,
+  packResult,
+  unpackTask,
+} from '../domain/worker-protocol.ts'
+import type { WorkerEvent } from '../domain/worker-task.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
@@ -21,14 +26,14 @@ import { processMs, systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
+import { batched } from './batched.ts'
 import { watchFileTypeRules } from './file-type-rules.ts'
-import { gathered } from './gathered.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
-import { type ProfileQuery, type ProfileReader, Profiles } from './profiles.ts'
+import { ProfileCache, type ProfileQuery, type ProfileReader } from './profiles.ts'
 import { RuleBook } from './rule-book.ts'
 import { serve } from './serve.ts'
-import { watchSessionNews } from './session-news.ts'
+import { watchSessionEvents } from './session-events.ts'
 import { createTaxRules } from './tax-rules.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
@@ -62,7 +67,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     onRates: (changed) => rules.update(changed),
   })
   const needsPool = createPoolCheck(() => feed.current())
-  const profiles = new Profiles(profileReader(catalog, needsPool), {
+  const profiles = new ProfileCache(profileReader(catalog, needsPool), {
     entriesMax: config.catalog.profilesCachedMax,
     unknownTtlMs: config.catalog.unknownTtlMs,
   })
@@ -76,9 +81,9 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     taxes,
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
-  if (worker === 0) tellOfSessions({ feed, catalog, redis, log })
+  if (worker === 0) emitSessionEvents({ feed, catalog, redis, log })
   await Promise.all([feed.start(), fileTypes.start()])
-  if (worker === 0) tellSkipped(feed, config.catalog.pollMs)
+  if (worker === 0) reportSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
   const context = ratingContext(config)
@@ -121,13 +126,13 @@ function ownersWarmedOf({ ledger, catalog }: Config): number {
 }
 
 /** Before the feed begins: what it tells first is how things were all along. */
-function tellOfSessions({ feed, catalog, redis, log }: SessionNewsSources): void {
+function emitSessionEvents({ feed, catalog, redis, log }: SessionEventSources): void {
   const isThere = async (sid: number, atMs: number) =>
     (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
-  watchSessionNews({ feed, redis, isThere, clock: systemClock, tell: postNews, log })
+  watchSessionEvents({ feed, redis, isThere, clock: systemClock, tell: postEvent, log })
 }
 
-interface SessionNewsSources {
+interface SessionEventSources {
   feed: CatalogFeed
   catalog: Catalog
   redis: RedisConnection
@@ -149,7 +154,7 @@ const INDEXED = ['sid', 'msisdn', 'imsi']
 const SKIPPED_NAMED_MAX = 100
 
 /** Tells how many documents of the catalogue are left out, now and whenever that changes. */
-function tellSkipped(feed: CatalogFeed, everyMs: number): void {
+function reportSkipped(feed: CatalogFeed, everyMs: number): void {
   let told = ''
   const tell = () => {
     const catalogueSkipped: Record<string, number> = {}
@@ -164,13 +169,13 @@ function tellSkipped(feed: CatalogFeed, everyMs: number): void {
     const text = JSON.stringify([catalogueSkipped, entities])
     if (text === told) return
     told = text
-    postNews({ kind: 'skipped', catalogueSkipped, entities })
+    postEvent({ kind: 'skipped', catalogueSkipped, entities })
   }
   tell()
   setInterval(tell, everyMs).unref()
 }
 
-function postNews(news: WorkerNews): void {
+function postEvent(news: WorkerEvent): void {
   parentPort?.postMessage(news)
 }
 
@@ -195,13 +200,13 @@ function ratingContext({ rating, session, ledger }: Config) {
  */
 function profileReader(catalog: Catalog, needsPool: PoolCheck): ProfileReader {
   const readAll = (queries: readonly ProfileQuery[]) => findProfiles(catalog, queries, needsPool)
-  return gathered<ProfileQuery, Awaited<ReturnType<ProfileReader>>>(readAll, PROFILES_READ_MAX)
+  return batched<ProfileQuery, Awaited<ReturnType<ProfileReader>>>(readAll, PROFILES_READ_MAX)
 }
 
 /** Profiles of one read: those of a few batches, and no more than MongoDB answers at once. */
 const PROFILES_READ_MAX = 256
 
-function dropProfiles(profiles: Profiles, change: SubscriberChange): void {
+function dropProfiles(profiles: ProfileCache, change: SubscriberChange): void {
   if (change.scope === 'all') {
     profiles.clear()
     return

@@ -3,26 +3,26 @@
  * settle, commit. Takes a batch, gives an outcome for each of its requests.
  */
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
-import { type ChargeRequest, opens } from '../domain/charge-request.ts'
+import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
 import { FieldError } from '../domain/fields.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
-import type { Home, Ledger } from '../ledger/ledger.ts'
+import type { Ledger, SessionLocation } from '../ledger/ledger.ts'
 import type { ChargeContext } from '../rating/decision.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
-import { Homes } from './homes.ts'
+import { BatchExecutor, type CountName, type FencedOwners } from './batch-executor.ts'
 import { type Item, queriesOf } from './item.ts'
 import { type CachedOwner, OwnerCache } from './owner-cache.ts'
-import { Places } from './places.ts'
 import type { PoolCheck } from './pools.ts'
-import { type HeldProfile, type Profiles, type SeenFences, satisfies } from './profiles.ts'
-import { type CountName, type FencedOwners, Rounds } from './rounds.ts'
+import { type CachedProfile, type ProfileCache, type SeenFences, satisfies } from './profiles.ts'
 import type { RuleBook } from './rule-book.ts'
+import { SessionLocationCache } from './session-location-cache.ts'
+import { SessionLocator } from './session-locator.ts'
 import { type WarmUpOptions, warmUp } from './warm-up.ts'
 
 export interface ProcessorOptions {
   ledger: Ledger
-  profiles: Profiles
+  profiles: ProfileCache
   rules: Pick<RuleBook, 'of'>
   /** Looks for rules that memory does not have. */
   findRules: () => Promise<void>
@@ -56,7 +56,7 @@ const DIRTY_FENCE_MS_MAX = 5_000
 const PROFILE_READS_MAX = 5
 
 /** MongoDB is away, or has other file types than the thread that decoded the request. */
-const UNRULED = 'the rules of its file type are not known'
+const UNKNOWN_RULES = 'the rules of its file type are not known'
 
 type Counts = Record<CountName | 'damaged', number>
 
@@ -77,8 +77,8 @@ export function createProcessor(options: ProcessorOptions): Processor {
 class BatchProcessor implements Processor {
   readonly #options: ProcessorOptions
   readonly #owners: OwnerCache
-  readonly #places: Places
-  readonly #rounds: Rounds
+  readonly #locator: SessionLocator
+  readonly #executor: BatchExecutor
   #counts: Counts = noCounts()
 
   constructor(options: ProcessorOptions) {
@@ -91,9 +91,9 @@ class BatchProcessor implements Processor {
       // The fences of another epoch begin anew, so that an old profile might satisfy them.
       if (isAnother) options.profiles.clear()
     })
-    const homes = new Homes(ledger, directoryTtlMs, options.ownersCachedMax)
-    this.#places = new Places(homes, options)
-    this.#rounds = new Rounds({
+    const homes = new SessionLocationCache(ledger, directoryTtlMs, options.ownersCachedMax)
+    this.#locator = new SessionLocator(homes, options)
+    this.#executor = new BatchExecutor({
       ledger,
       owners: this.#owners,
       clock,
@@ -112,10 +112,10 @@ class BatchProcessor implements Processor {
   async process(task: WorkerTask): Promise<WorkerResult> {
     const { requests, mayLookUp } = task
     const refused = this.#refuse(requests)
-    let unruled = this.#unruled(requests)
+    let unruled = this.#withUnknownRules(requests)
     if (mayLookUp && unruled !== null) {
       await this.#options.findRules()
-      unruled = this.#unruled(requests)
+      unruled = this.#withUnknownRules(requests)
     }
     const outcomes =
       refused === null && unruled === null
@@ -135,7 +135,9 @@ class BatchProcessor implements Processor {
     requests: readonly ChargeRequest[],
     { mayLookUp, deadlineMs }: WorkerTask,
   ): Promise<(ChargeOutcome | null)[]> {
-    return mayLookUp ? this.#slowly(requests, deadlineMs) : this.#fast(requests, deadlineMs)
+    return mayLookUp
+      ? this.#chargeWithLookups(requests, deadlineMs)
+      : this.#chargeFromMemory(requests, deadlineMs)
   }
 
   /** Those that are not refused; what has no rules is settled at least, once all was looked up. */
@@ -152,7 +154,7 @@ class BatchProcessor implements Processor {
     for (const index of requests.keys()) {
       if (isCharged(index)) outcomes.push(charged.shift() ?? null)
       else if (refused[index]) outcomes.push(refused[index])
-      else outcomes.push(mayLookUp ? plainOutcome('storeDown', UNRULED) : null)
+      else outcomes.push(mayLookUp ? plainOutcome('storeDown', UNKNOWN_RULES) : null)
     }
     if (mayLookUp && unruled !== null) {
       await this.#settleWithout(requests, deadlineMs, outcomes, [...unruled])
@@ -161,7 +163,7 @@ class BatchProcessor implements Processor {
   }
 
   /** Which requests name rules that are not known; null if none does. */
-  #unruled(requests: readonly ChargeRequest[]): ReadonlySet<number> | null {
+  #withUnknownRules(requests: readonly ChargeRequest[]): ReadonlySet<number> | null {
     let unruled: Set<number> | null = null
     for (let index = 0; index < requests.length; index += 1) {
       const { rules } = requests[index] as ChargeRequest
@@ -181,14 +183,14 @@ class BatchProcessor implements Processor {
     if (refusal === null) return null
     const nowMs = this.#options.clock.nowMs()
     return requests.map((request) => {
-      if (!opens(request.kind) || request.pretend) return null
-      const isKnown = this.#places.isKnown(request, nowMs)
+      if (!opensSession(request.kind) || request.pretend) return null
+      const isKnown = this.#locator.isSessionCached(request, nowMs)
       return isKnown ? null : plainOutcome('overloaded', refusal)
     })
   }
 
   /** From memory and Redis alone; null for what needs MongoDB. */
-  async #fast(
+  async #chargeFromMemory(
     requests: readonly ChargeRequest[],
     deadlineMs: number,
     isProfileAway = false,
@@ -197,32 +199,32 @@ class BatchProcessor implements Processor {
     const items: Item[] = []
     let unknown: Item[] | null = null
     for (const request of requests) {
-      const item = this.#places.itemOf(request, isProfileAway, nowMs)
+      const item = this.#locator.itemOf(request, isProfileAway, nowMs)
       items.push(item)
-      if (item.isPlaced || item.outcome !== null || opens(request.kind)) continue
+      if (item.isLocated || item.outcome !== null || opensSession(request.kind)) continue
       unknown ??= []
       unknown.push(item)
     }
-    if (unknown !== null) await this.#places.ask(unknown)
+    if (unknown !== null) await this.#locator.lookUp(unknown)
     await this.#run(items, deadlineMs)
-    const lost = this.#places.note(items, nowMs)
+    const lost = this.#locator.updateLocations(items, nowMs)
     if (lost !== null) await this.#seekAgain(lost, deadlineMs)
     return items.map(({ outcome }) => outcome)
   }
 
   /** Resolves when all that have a home have their outcome. */
   #run(items: readonly Item[], deadlineMs: number): Promise<void> | undefined {
-    const placed = items.filter(({ isPlaced }) => isPlaced)
+    const placed = items.filter(({ isLocated }) => isLocated)
     if (placed.length === 0) return undefined
     return new Promise((done) => {
       const batch = { left: placed.length, deadlineMs, done }
       for (const item of placed) item.join(batch)
-      this.#rounds.enqueue(placed)
+      this.#executor.enqueue(placed)
     })
   }
 
   async #seekAgain(lost: readonly Item[], deadlineMs: number): Promise<void> {
-    await this.#places.seekAgain(lost)
+    await this.#locator.retryLost(lost)
     await this.#run(lost, deadlineMs)
   }
 
@@ -230,13 +232,13 @@ class BatchProcessor implements Processor {
     item: Item,
     { subscriber, account }: FencedOwners,
     nowMs: number,
-  ): HeldProfile | undefined {
+  ): CachedProfile | undefined {
     if (!this.#options.isCatalogueLoaded()) return undefined
     if (isAbandoned(subscriber, nowMs) || isAbandoned(account, nowMs)) return undefined
     const { request } = item
-    const isOpening = opens(request.kind)
+    const isOpening = opensSession(request.kind)
     const held = isOpening
-      ? this.#places.peek(queriesOf(item), nowMs)
+      ? this.#locator.peek(queriesOf(item), nowMs)
       : this.#options.profiles.peekSid(item.sid, request.eventTimeMs, nowMs)
     if (held === undefined || !isOf(held, item, isOpening)) return undefined
     const { profile } = held
@@ -245,7 +247,10 @@ class BatchProcessor implements Processor {
   }
 
   /** As `fast`, but what is not in memory is read from MongoDB first. */
-  async #slowly(requests: readonly ChargeRequest[], deadlineMs: number): Promise<ChargeOutcome[]> {
+  async #chargeWithLookups(
+    requests: readonly ChargeRequest[],
+    deadlineMs: number,
+  ): Promise<ChargeOutcome[]> {
     const outcomes: ChargeOutcome[] = new Array(requests.length)
     let left = requests.map((_, index) => index)
     for (let read = 0; read < PROFILE_READS_MAX && left.length > 0; read += 1) {
@@ -259,7 +264,7 @@ class BatchProcessor implements Processor {
         return false
       })
       await this.#settleWithout(requests, deadlineMs, outcomes, left)
-      const again = await this.#fast(
+      const again = await this.#chargeFromMemory(
         readable.map((index) => requests[index] as ChargeRequest),
         deadlineMs,
       )
@@ -284,10 +289,10 @@ class BatchProcessor implements Processor {
   ): Promise<void> {
     const indexes = tried.filter((index) => {
       const isDown = outcomes[index]?.reason === 'storeDown'
-      return isDown && !opens((requests[index] as ChargeRequest).kind)
+      return isDown && !opensSession((requests[index] as ChargeRequest).kind)
     })
     if (indexes.length === 0) return
-    const settled = await this.#fast(
+    const settled = await this.#chargeFromMemory(
       indexes.map((index) => requests[index] as ChargeRequest),
       deadlineMs,
       true,
@@ -302,20 +307,20 @@ class BatchProcessor implements Processor {
     const nowMs = this.#options.clock.nowMs()
     if (!this.#options.isCatalogueLoaded()) return plainOutcome('storeDown')
     try {
-      const item = this.#places.itemOf(request, false, nowMs)
-      if (item.outcome === null && !item.isPlaced && !opens(request.kind)) {
-        await this.#places.ask([item])
+      const item = this.#locator.itemOf(request, false, nowMs)
+      if (item.outcome === null && !item.isLocated && !opensSession(request.kind)) {
+        await this.#locator.lookUp([item])
       }
       if (item.outcome !== null) return item.outcome
       // Fences that were seen before the read began are satisfied by what is read.
-      const seen = item.isPlaced ? await this.#fencesAt(item, nowMs) : null
+      const seen = item.isLocated ? await this.#fencesAt(item, nowMs) : null
       const queries = queriesOf(item)
       for (const query of queries) {
         const { profile } = await this.#options.profiles.lookUp(query, nowMs, seen)
         if (profile !== null) return null
       }
       // What an open session has used is settled all the same.
-      return opens(request.kind) ? plainOutcome('unknownSubscriber') : null
+      return opensSession(request.kind) ? plainOutcome('unknownSubscriber') : null
     } catch (error) {
       if (error instanceof FieldError) this.#counts.damaged += 1
       if (!isOutage(error)) this.#options.onDefect(error)
@@ -324,7 +329,7 @@ class BatchProcessor implements Processor {
   }
 
   /** The fences to read behind; -1 where memory has none. */
-  async #fencesAt({ aid, sid }: Home, nowMs: number): Promise<SeenFences> {
+  async #fencesAt({ aid, sid }: SessionLocation, nowMs: number): Promise<SeenFences> {
     const [subscriber, account] = await Promise.all(
       [sid, 0].map((owner) => this.#repair(this.#owners.get(aid, owner), nowMs)),
     )
@@ -347,7 +352,11 @@ function isAbandoned({ fence }: CachedOwner, nowMs: number): boolean {
 }
 
 /** An identifier may have gone to another subscriber since the request was routed. */
-function isOf({ profile }: HeldProfile, { aid, sid }: Home, isOpening: boolean): boolean {
+function isOf(
+  { profile }: CachedProfile,
+  { aid, sid }: SessionLocation,
+  isOpening: boolean,
+): boolean {
   if (profile === null) return true
   return profile.sid === sid && (profile.aid === aid || !isOpening)
 }

@@ -4,8 +4,8 @@
  */
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { Fence } from '../ledger/ledger.ts'
-import { AccountDrops } from './account-drops.ts'
-import { GenerationCache } from './generations.ts'
+import { AccountInvalidations } from './account-invalidations.ts'
+import { GenerationCache } from './generation-cache.ts'
 
 export interface ProfileQuery {
   /** Field that subscribers are found by: `sid`, `msisdn`, `imsi` or another one. */
@@ -18,7 +18,7 @@ export interface ProfileQuery {
 /** Reads the profile from its home; null if there is none. Rejects while that is away. */
 export type ProfileReader = (
   query: ProfileQuery,
-) => Promise<{ found: SubscriberProfile; validUntilMs: number } | null>
+) => Promise<{ profile: SubscriberProfile; validUntilMs: number } | null>
 
 export interface ProfileSettings {
   entriesMax: number
@@ -27,7 +27,7 @@ export interface ProfileSettings {
 }
 
 /** A profile with what tells whether it is still the newest. */
-export interface HeldProfile {
+export interface CachedProfile {
   profile: SubscriberProfile | null
   validUntilMs: number
   /** When reading it began, by the node's clock. */
@@ -69,16 +69,16 @@ function sidOf({ key, value }: ProfileQuery): number {
 /** Two nodes' clocks may differ by this much when a fence's age is judged, ms. */
 const CLOCK_SKEW_MS = 10_000
 
-export class Profiles {
+export class ProfileCache {
   /** Of each subscriber the newest; the other identifiers lead to one that may be older. */
-  readonly #bySid: GenerationCache<number, HeldProfile>
-  readonly #byName: GenerationCache<string, HeldProfile>
-  readonly #unknown: GenerationCache<string, HeldProfile>
-  readonly #underWay = new Map<string, Promise<HeldProfile>>()
+  readonly #bySid: GenerationCache<number, CachedProfile>
+  readonly #byName: GenerationCache<string, CachedProfile>
+  readonly #unknown: GenerationCache<string, CachedProfile>
+  readonly #underWay = new Map<string, Promise<CachedProfile>>()
   /** What was dropped while each read is under way: its result may be older than the drop. */
   readonly #drops = new Set<Set<number | 'all'>>()
-  readonly #accounts = new AccountDrops()
-  readonly #pools = new AccountDrops()
+  readonly #accounts = new AccountInvalidations()
+  readonly #pools = new AccountInvalidations()
   #events = 0
   readonly #read: ProfileReader
   readonly #settings: ProfileSettings
@@ -92,18 +92,18 @@ export class Profiles {
   }
 
   /** What memory holds for the instant; undefined if it holds nothing. */
-  peek(query: ProfileQuery, nowMs: number): HeldProfile | undefined {
+  peek(query: ProfileQuery, nowMs: number): CachedProfile | undefined {
     return this.#peekKnown(query) ?? this.#peekUnknown(nameOf(query), query.atMs, nowMs)
   }
 
   /** As `peek` by `sid`: the way of every request of an open session. */
-  peekSid(sid: number, atMs: number, nowMs: number): HeldProfile | undefined {
+  peekSid(sid: number, atMs: number, nowMs: number): CachedProfile | undefined {
     const held = this.#bySid.get(sid)
     if (held !== undefined && this.#holdsAt(held, atMs)) return held
     return this.#peekUnknown(`sid:${sid}`, atMs, nowMs)
   }
 
-  #peekKnown(query: ProfileQuery): HeldProfile | undefined {
+  #peekKnown(query: ProfileQuery): CachedProfile | undefined {
     const sid = sidOf(query)
     const held = sid === 0 ? this.#byName.get(nameOf(query)) : this.#bySid.get(sid)
     if (held === undefined || held.profile === null) return undefined
@@ -112,12 +112,12 @@ export class Profiles {
     return this.#holdsAt(held, query.atMs) ? held : undefined
   }
 
-  #holdsAt({ profile, begun, validUntilMs }: HeldProfile, atMs: number): boolean {
+  #holdsAt({ profile, begun, validUntilMs }: CachedProfile, atMs: number): boolean {
     if (profile === null || this.#isOld(profile, begun)) return false
     return atMs >= profile.fromMs && atMs < validUntilMs
   }
 
-  #peekUnknown(name: string, atMs: number, nowMs: number): HeldProfile | undefined {
+  #peekUnknown(name: string, atMs: number, nowMs: number): CachedProfile | undefined {
     const held = this.#unknown.get(name)
     if (held === undefined || nowMs >= held.validUntilMs) return undefined
     return Math.abs(atMs - held.atMs) <= held.validUntilMs - held.readMs ? held : undefined
@@ -127,7 +127,7 @@ export class Profiles {
    * Reads it, whatever memory holds; one look-up per identifier, instant and fence at a time.
    * `seen`: fences that what is read now satisfies, if they are of the subscriber that is found.
    */
-  lookUp(query: ProfileQuery, nowMs: number, seen: SeenFences | null): Promise<HeldProfile> {
+  lookUp(query: ProfileQuery, nowMs: number, seen: SeenFences | null): Promise<CachedProfile> {
     const name = nameOf(query)
     // A read that began before the fence was seen would not do.
     const fences = `${seen?.sid}@${seen?.subscriber}@${seen?.account}`
@@ -154,17 +154,17 @@ export class Profiles {
   /** Forgets the profiles of an account: its services, overrides and limits are part of them. */
   dropAccount(aid: number): void {
     this.#events += 1
-    this.#accounts.drop(aid, this.#events)
+    this.#accounts.invalidate(aid, this.#events)
   }
 
   /** Forgets those profiles of an account that hold what its subscribers share. */
   dropPool(aid: number): void {
     this.#events += 1
-    this.#pools.drop(aid, this.#events)
+    this.#pools.invalidate(aid, this.#events)
   }
 
   #isOld({ aid, pool }: SubscriberProfile, begun: number): boolean {
-    return this.#accounts.isOld(aid, begun) || (pool !== null && this.#pools.isOld(aid, begun))
+    return this.#accounts.isStale(aid, begun) || (pool !== null && this.#pools.isStale(aid, begun))
   }
 
   clear(): void {
@@ -179,7 +179,7 @@ export class Profiles {
     query: ProfileQuery,
     nowMs: number,
     seen: SeenFences | null,
-  ): Promise<HeldProfile> {
+  ): Promise<CachedProfile> {
     const { atMs } = query
     this.#events += 1
     const begun = this.#events
@@ -193,11 +193,11 @@ export class Profiles {
       const validUntilMs = nowMs + Math.max(this.#settings.unknownTtlMs, UNKNOWN_MS_MIN)
       const { subscriber: fence = -1, account: accountFence = -1 } = seen ?? {}
       const read = { readMs: nowMs, begun, fence, accountFence, atMs }
-      const unknown: HeldProfile = { profile: null, validUntilMs, ...read }
+      const unknown: CachedProfile = { profile: null, validUntilMs, ...read }
       if (dropped.size === 0) this.#unknown.set(name, unknown)
       return unknown
     }
-    const { found: profile, validUntilMs } = read
+    const { profile, validUntilMs } = read
     const isDropped = dropped.has('all') || dropped.has(profile.sid)
     if (isDropped || this.#isOld(profile, begun)) {
       const unbound = { fence: -1, accountFence: -1 }
@@ -208,7 +208,7 @@ export class Profiles {
       fence: seen?.sid === profile.sid ? seen.subscriber : -1,
       accountFence: seen?.aid === profile.aid ? seen.account : -1,
     }
-    const fresh: HeldProfile = { profile, validUntilMs, readMs: nowMs, begun, ...fences, atMs }
+    const fresh: CachedProfile = { profile, validUntilMs, readMs: nowMs, begun, ...fences, atMs }
     // The same revision under one more identifier stays one entry.
     const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
     if (sidOf(query) === 0) this.#byName.set(name, held)
@@ -228,7 +228,7 @@ export class Profiles {
  * the last write, so that it has to be read again. One that was read well after the last change
  * satisfies them.
  */
-export function satisfies(held: HeldProfile, subscriber: Fence, account: Fence): boolean {
+export function satisfies(held: CachedProfile, subscriber: Fence, account: Fence): boolean {
   const { readMs } = held
   if (!isBehind(held.fence, subscriber, readMs)) return false
   if (!isBehind(held.accountFence, account, readMs)) return false

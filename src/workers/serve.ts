@@ -1,5 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { PackedResult, PackedTask, ReplyMessage, TaskMessage } from '../domain/hand-over.ts'
+import type {
+  PackedResult,
+  PackedTask,
+  ReplyMessage,
+  TaskMessage,
+} from '../domain/worker-protocol.ts'
 
 /**
  * Answers the batches that come through a port, each when it is done, as long as the thread lives:

@@ -1,16 +1,16 @@
 /**
  * Brings what was in use last into memory when a thread starts, so that it need not be asked for.
  */
-import type { Ledger, OwnerWanted } from '../ledger/ledger.ts'
+import type { Ledger, OwnerQuery } from '../ledger/ledger.ts'
 import { recentOwners } from '../ledger/recent-owners.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { OwnerCache } from './owner-cache.ts'
-import type { ProfileQuery, Profiles, SeenFences } from './profiles.ts'
+import type { ProfileCache, ProfileQuery, SeenFences } from './profiles.ts'
 
 export interface WarmUpSources {
   ledger: Ledger
   owners: OwnerCache
-  profiles: Pick<Profiles, 'lookUp'>
+  profiles: Pick<ProfileCache, 'lookUp'>
   clock: Clock
 }
 
@@ -20,11 +20,11 @@ export interface WarmUpOptions {
   /** Nothing more is begun after this time. */
   timeMs: number
   /** The identifiers by which requests may name these subscribers. */
-  queriesOf: (sids: readonly number[], atMs: number) => Promise<readonly SubscriberNamed[]>
+  queriesOf: (sids: readonly number[], atMs: number) => Promise<readonly IdentifiedSubscriber[]>
 }
 
 /** One of the ways in which a subscriber is found. */
-export interface SubscriberNamed {
+export interface IdentifiedSubscriber {
   sid: number
   query: ProfileQuery
 }
@@ -50,7 +50,7 @@ export async function warmUp(sources: WarmUpSources, options: WarmUpOptions): Pr
 /** Takes owners that memory does not have: what it has may be newer. Gives their fences. */
 async function warmOwners(
   { ledger, owners }: WarmUpSources,
-  wanted: readonly OwnerWanted[],
+  wanted: readonly OwnerQuery[],
 ): Promise<Map<number, SeenFences | null>> {
   const aids = [...new Set(wanted.map(({ aid }) => aid))]
   const shared = aids.map((aid) => ({ aid, sid: 0, sessionKeys: [] }))

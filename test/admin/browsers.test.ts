@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refuseOtherSites } from '../../src/admin/browsers.ts'
+import { refuseCrossSite } from '../../src/admin/browsers.ts'
 import type { ListedOrigins } from '../../src/admin/cors.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { bareServer, type SETTINGS, sendRaw } from './bare.ts'
@@ -7,7 +7,7 @@ import { bareServer, type SETTINGS, sendRaw } from './bare.ts'
 const NOBODY: ListedOrigins = async () => new Set()
 const CRM = 'https://crm.example.net'
 
-type Admin = Parameters<typeof refuseOtherSites>[1]
+type Admin = Parameters<typeof refuseCrossSite>[1]
 
 async function guarded(
   admin: Partial<Admin> = {},
@@ -16,7 +16,7 @@ async function guarded(
 ) {
   const whole: Admin = { host: '127.0.0.1', openTo: 'nobody', hostNames: [], ...admin }
   const { port } = await bareServer((server) => {
-    refuseOtherSites(server, whole, listed)
+    refuseCrossSite(server, whole, listed)
     server.get('/page', async () => ({ status: 1 }))
     server.post('/page', async () => ({ status: 1 }))
     server.post('/auth/saml/:name/acs', async () => ({ status: 1 }))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { refuseOtherSites } from '../../src/admin/browsers.ts'
+import { refuseCrossSite } from '../../src/admin/browsers.ts'
 import { listedOrigins } from '../../src/admin/cors.ts'
 import { createCurrentSettings } from '../../src/catalog/settings/current-settings.ts'
 import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
@@ -34,7 +34,7 @@ async function site() {
   const admin = { host: '127.0.0.1', openTo: 'nobody', hostNames: [] } as const
   let calls = 0
   const { url } = await bareServer((server) => {
-    refuseOtherSites(server, admin, listed)
+    refuseCrossSite(server, admin, listed)
     server.post('/page', async () => {
       calls += 1
       return { status: 1 }

@@ -51,12 +51,12 @@ describe('demo catalogue', () => {
       expect(include?.shared).toBe(sid === 0)
       expect(Number.isSafeInteger(amount) && amount > 0).toBe(true)
       const query = { key: 'sid', value: String(sid), atMs: AT_MS } as const
-      if (sid > 0) expect((await findSubscriber(catalog, query))?.found.aid).toBe(aid)
+      if (sid > 0) expect((await findSubscriber(catalog, query))?.profile.aid).toBe(aid)
     }
     const byNumber = { key: 'msisdn', value: '447700900001', atMs: AT_MS } as const
-    expect((await findSubscriber(catalog, byNumber))?.found.sid).toBe(1001)
+    expect((await findSubscriber(catalog, byNumber))?.profile.sid).toBe(1001)
     const byImsi = { key: 'imsi', value: '001010000001002', atMs: AT_MS } as const
-    expect((await findSubscriber(catalog, byImsi))?.found.sid).toBe(1002)
+    expect((await findSubscriber(catalog, byImsi))?.profile.sid).toBe(1002)
   })
 
   it('is created once', async () => {

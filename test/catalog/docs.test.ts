@@ -1,7 +1,7 @@
 /** docs/CATALOGUE.md: its documents can be written, or are refused for the reason given. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { type RawDocument, WRITTEN } from '../../src/catalog/compile/document.ts'
+import { type RawDocument, STRICT } from '../../src/catalog/compile/document.ts'
 import { compilePlan, compileService } from '../../src/catalog/compile/offer.ts'
 import { compilePrepaidInclude } from '../../src/catalog/compile/prepaid-include.ts'
 import { compileAccount, compileSubscriber } from '../../src/catalog/compile/profile.ts'
@@ -14,15 +14,15 @@ import { refusal, stored } from './compile/stored.ts'
 type Fields = Record<string, unknown>
 
 const COMPILERS: Readonly<Record<string, (document: RawDocument) => unknown>> = {
-  rates: (document) => compileRate(document, WRITTEN),
-  plans: (document) => compilePlan(document, WRITTEN),
-  services: (document) => compileService(document, WRITTEN),
+  rates: (document) => compileRate(document, STRICT),
+  plans: (document) => compilePlan(document, STRICT),
+  services: (document) => compileService(document, STRICT),
   prepaidincludes: compilePrepaidInclude,
   taxes: compileTax,
   subscribers: (document) =>
     document['type'] === 'account'
-      ? compileAccount(document, WRITTEN)
-      : compileSubscriber(document, WRITTEN),
+      ? compileAccount(document, STRICT)
+      : compileSubscriber(document, STRICT),
 }
 
 /** What a document must have beside what it is refused for. */

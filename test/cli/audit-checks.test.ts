@@ -11,9 +11,9 @@ import {
   type Holds,
 } from '../../src/cli/audit/ledger-check.ts'
 import { checkLines, checkProjection } from '../../src/cli/audit/recorded-check.ts'
+import { type BalanceOperation, operate } from '../../src/domain/balance-operations.ts'
 import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { CreditedInclude } from '../../src/domain/credit.ts'
-import { type BalanceOperation, operate } from '../../src/domain/credit-moves.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
 import type { Payment, Session } from '../../src/domain/session.ts'
 import { lineOf } from '../recorder/accounts.ts'
@@ -79,8 +79,8 @@ describe('within the ledger', () => {
         { bucket: null, units: 7 },
       ],
       money: [
-        { payer: { ...ref(0, 1), alsoIn: null }, micros: 6 },
-        { payer: { ...ref(0, 1), alsoIn: ref(1, 8) }, micros: 4 },
+        { payer: { ...ref(0, 1), limitCounter: null }, micros: 6 },
+        { payer: { ...ref(0, 1), limitCounter: ref(1, 8) }, micros: 4 },
       ],
     }
     const session = (state: Session['state']) =>

@@ -16,7 +16,7 @@ const owing = (sid: number, owed: number): OwnerState => ({
 })
 
 /** Both owners as the ledger has them, and a line that the ledger has too little of. */
-function evidenceOf(account: OwnerState, subscriber: OwnerState, standing: Line, recorded: Line) {
+function evidenceOf(account: OwnerState, subscriber: OwnerState, ledgerLine: Line, recorded: Line) {
   const line = lineDocument(recorded)
   const owners = [account, subscriber].map((state) => ({
     state,
@@ -27,7 +27,7 @@ function evidenceOf(account: OwnerState, subscriber: OwnerState, standing: Line,
   const [shared, own] = owners.map(({ sums }) => sums)
   own!.owed += line.debt_micros - line.account_debt_micros
   shared!.owed += line.account_debt_micros
-  const different = [{ standing, recorded: line }]
+  const different = [{ ledgerLine, recorded: line }]
   return { aid: 1, owners, different, later: [], unknown: [], lost: [] } as AccountEvidence
 }
 

@@ -5,7 +5,7 @@ import { differenceText } from '../../src/cli/audit/difference.ts'
 import { auditStores, reportLines } from '../../src/cli/audit.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { packOwner } from '../../src/ledger/owner-packing.ts'
-import { watchRecording } from '../../src/ledger/recording.ts'
+import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import { writing } from '../ledger/fixture.ts'
 import {
@@ -52,7 +52,7 @@ afterAll(async () => {
 
 const audit = (pollsMax = 200) => {
   const { ledger, catalog } = stores
-  return auditStores({ ledger, catalog, recording: watchRecording(ledger, pollsMax) })
+  return auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger, pollsMax) })
 }
 
 /** What is wrong while `harm` is in effect; afterwards all must be well again. */
@@ -189,12 +189,12 @@ describe('an account that moves while it is looked at', () => {
     await topUp(stores.ledger, aid, aid * 10, 1_000, `op-${aid}`)
     let line: Line = lineOf(aid, aid * 10, `line-${aid}`)
     let left = times
-    const recording = watchRecording(stores.ledger)
+    const recording = watchRecorderProgress(stores.ledger)
     return {
-      async reached(aid: number) {
+      async waitUntilRecorded(aid: number) {
         if (left > 0) line = await use(stores.ledger, line, 3)
         left -= 1
-        return recording.reached(aid)
+        return recording.waitUntilRecorded(aid)
       },
     }
   }

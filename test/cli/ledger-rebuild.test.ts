@@ -4,7 +4,7 @@ import { balanceDocument } from '../../src/catalog/records/balance-document.ts'
 import { balanceLineDocument, type LineDocument } from '../../src/catalog/records/documents.ts'
 import { lineDocument } from '../../src/catalog/records/line-document.ts'
 import { auditStores } from '../../src/cli/audit.ts'
-import { VERSIONS_SKIPPED } from '../../src/cli/rebuild/books.ts'
+import { VERSIONS_SKIPPED } from '../../src/cli/rebuild/account-records.ts'
 import { type RestoredAccount, rebuild } from '../../src/cli/rebuild/rebuild.ts'
 import { accountJson, accountLines } from '../../src/cli/rebuild/report.ts'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
@@ -14,7 +14,7 @@ import { FOREVER_MS } from '../../src/domain/time.ts'
 import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { lostPartitions } from '../../src/ledger/install.ts'
 import { unpackResult } from '../../src/ledger/record-packing.ts'
-import { watchRecording } from '../../src/ledger/recording.ts'
+import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import { bucketOf, contents, operationOf } from '../ledger/fixture.ts'
 import {
@@ -407,7 +407,7 @@ describe('with the recorder', () => {
       claimIdleMs: 300,
       claimEveryMs: 100,
     })
-    const audit = () => auditStores({ ledger, catalog, recording: watchRecording(ledger) })
+    const audit = () => auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
     for (const aid of [1, 2, 3, 4, 5]) {
       await topUp(ledger, aid, aid * 10, 1_000, `op-${aid}`)
       await use(ledger, lineOf(aid, aid * 10, `line-${aid}`), 100)

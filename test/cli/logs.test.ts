@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openLogs, shownLine } from '../../src/cli/logs.ts'
+import { openLogs, terminalLine } from '../../src/cli/logs.ts'
 import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
 
 it.each([
@@ -15,7 +15,7 @@ it.each([
   ['null', undefined],
   ['', undefined],
 ])('a person sees of %s: %s', (line, shown) => {
-  expect(shownLine('mongo', line)).toBe(shown)
+  expect(terminalLine('mongo', line)).toBe(shown)
 })
 
 it('files have everything, and one older file is kept', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { lineDocument } from '../../src/catalog/records/line-document.ts'
 import { emptySums } from '../../src/catalog/records/line-sums.ts'
-import type { LaterLine, StandingLine } from '../../src/cli/audit/evidence.ts'
+import type { LaterLine, SegmentLine } from '../../src/cli/audit/evidence.ts'
 import { followingSessions } from '../../src/cli/audit/mend-sessions.ts'
 import type { Session } from '../../src/domain/session.ts'
-import { standingLines } from '../../src/ledger/stream-entries.ts'
+import { segmentLines } from '../../src/ledger/stream-entries.ts'
 import { serviceRequest } from '../domain/requests.ts'
 import { Scene } from '../rating/scene.ts'
 
@@ -22,7 +22,7 @@ function openSession() {
     services: [serviceRequest({ ...grants, used: 30 })],
   })
   const session = scene.sessions.get('s') as Session
-  const [standing] = standingLines(session, KEY)
+  const [standing] = segmentLines(session, KEY)
   if (standing === undefined) throw new Error('the session has no line')
   const state = scene.subscriber
   const sessions = [{ sessionKey: KEY, session }]
@@ -39,7 +39,7 @@ describe('an open session that lacks what is on record', () => {
   it('counts what a newer line has more as reported, and writes over that line', () => {
     const { owner, standing } = openSession()
     const recorded = lineDocument({ ...standing, version: 9, used: standing.used + 12 })
-    const different: StandingLine[] = [{ standing, recorded }]
+    const different: SegmentLine[] = [{ ledgerLine: standing, recorded }]
     const [changed] = followingSessions(owner, different, [])
     const [service] = changed?.session.services ?? []
     expect(service).toMatchObject({ usedTotal: 42, segment: { version: 10, used: 30 } })
@@ -59,6 +59,6 @@ describe('an open session that lacks what is on record', () => {
     const [changed] = followingSessions(owner, [], [later, first])
     const [, service] = changed?.session.services ?? []
     expect(service).toMatchObject({ usedTotal: 40, endedMicros: 8, segmentsEnded: 2 })
-    expect(service).toMatchObject({ usaget: 'data', accessBorne: true, segment: null })
+    expect(service).toMatchObject({ usaget: 'data', accessCharged: true, segment: null })
   })
 })

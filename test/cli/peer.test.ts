@@ -105,7 +105,7 @@ describe('tollgate peer add --origin-host', () => {
       name: 'pgw-1',
       diameter: { originHost: 'pgw1.example.net', originRealm: 'example.net' },
     })
-    expect(peers.all[0]?.diameter?.bringsRealm('b.net')).toBe(true)
+    expect(peers.all[0]?.diameter?.allowsRealm('b.net')).toBe(true)
     const listed = await tollgate.run('peer', 'list')
     expect(listed.stdout).toMatch(/pgw-1 +enabled +none +pgw1\.example\.net +all/)
   })

@@ -1,7 +1,7 @@
 /** What a rebuild reads of the record: corrections by `tollgate audit --mend` among it. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
-import { watchRecording } from '../../src/ledger/recording.ts'
+import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import { silent, startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
     claimEveryMs: 500,
   })
   await topUp(stores.ledger, 1, 10, 1_000, 'first')
-  await watchRecording(stores.ledger).reached(1)
+  await watchRecorderProgress(stores.ledger).waitUntilRecorded(1)
 })
 afterAll(async () => {
   await drain.stop(100)

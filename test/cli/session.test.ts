@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
-import { followHints, type Hint } from '../../src/store/hints.ts'
+import {
+  type PublishedSessionEvent,
+  subscribeToSessionEvents,
+} from '../../src/store/session-events.ts'
 import { insertEntity } from '../catalog/store.ts'
 import {
   openSession,
@@ -18,13 +21,17 @@ import { waitUntil } from '../support/wait.ts'
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const GY = 'diameter:net/gy'
 const EXPIRES_MS = Date.UTC(2100, 0, 1)
-const hints: Hint[] = []
+const hints: PublishedSessionEvent[] = []
 let stores: TestStores
 let close: () => void
 
 beforeAll(async () => {
   stores = await startTestStores()
-  const following = followHints(stores.ledger.redis, (hint) => hints.push(hint), silent)
+  const following = subscribeToSessionEvents(
+    stores.ledger.redis,
+    (hint) => hints.push(hint),
+    silent,
+  )
   await waitUntil('hints are heard', () => following.isListening())
   close = () => following.close()
   await insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 70 })

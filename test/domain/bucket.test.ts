@@ -42,7 +42,7 @@ function bucketFrom(row: Record<string, string>): Bucket {
 }
 
 /** A prepaid bucket as payer. */
-const payer = (owner: 0 | 1, id: number) => ({ owner, id, isGroup: false, alsoIn: null })
+const payer = (owner: 0 | 1, id: number) => ({ owner, id, isGroup: false, limitCounter: null })
 
 describe('the order of payment', () => {
   const of = (owner: string) => ORDER.filter((row) => row['owner'] === owner)

@@ -126,7 +126,9 @@ describe('debt', () => {
 
   it('of postpaid usage whose counter is gone is the subscriber’s', () => {
     const { subscriber, account } = ownersFrom('shared money 20')
-    const credits = [{ owner: 0, id: 9, isGroup: false, alsoIn: { owner: 1, id: 9 } }] as const
+    const credits = [
+      { owner: 0, id: 9, isGroup: false, limitCounter: { owner: 1, id: 9 } },
+    ] as const
     expect(debtorOf({ subscriber, account }, credits, [])).toBe(0)
   })
 

@@ -4,7 +4,7 @@ import { UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
 import { explain, type RatingStep } from '../../src/domain/explain.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/session.ts'
-import { type Course, charge, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
+import { charge, type PricePosition, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import {
   add,
   type Fraction,
@@ -253,7 +253,7 @@ const tariff: fc.Arbitrary<Tariff> = fc.record({
 })
 
 const units = fc.integer({ min: 0, max: 150 })
-const course: fc.Arbitrary<Course> = fc.record({
+const course: fc.Arbitrary<PricePosition> = fc.record({
   at: units,
   ahead: fc.constantFrom(0, 0, 7, 200),
   before: fc.constantFrom(0, 1, 30),

@@ -39,7 +39,7 @@ export interface ModelSegment {
 
 export interface ModelService {
   usaget: string
-  accessBorne: boolean
+  accessCharged: boolean
   segmentsEnded: number
   segment: ModelSegment | null
   /** Whether anything was ever used of it. */
@@ -70,7 +70,7 @@ export interface ModelAnswer {
 type Payer = ModelBucket | 'money'
 
 export function modelService(usaget: string): ModelService {
-  return { usaget, accessBorne: false, segmentsEnded: 0, segment: null, units: [], money: [] }
+  return { usaget, accessCharged: false, segmentsEnded: 0, segment: null, units: [], money: [] }
 }
 
 /** A subscriber with the shared buckets of its account. */
@@ -299,7 +299,7 @@ function begin(service: ModelService, step: ModelStep): void {
     number: service.segmentsEnded + 1,
     version: 0,
     tariff: step.tariff,
-    access: !service.accessBorne,
+    access: !service.accessCharged,
     used: 0n,
     priced: 0n,
     charged: 0n,
@@ -326,7 +326,7 @@ function finish(service: ModelService, state: string, answer: ModelAnswer): void
   const segment = service.segment!
   service.segment = null
   service.segmentsEnded += 1
-  if (segment.access && segment.priced > 0n) service.accessBorne = true
+  if (segment.access && segment.priced > 0n) service.accessCharged = true
   conclude(segment, state, answer, state === 'closed' && service.wasUsed !== true)
 }
 

@@ -15,7 +15,7 @@ export function startOf(tariff: Tariff, more: Partial<SegmentStart> = {}): Segme
     taxes: [],
     rounding: null,
     hasGroups: false,
-    payers: [],
+    fundingSources: [],
     isPrepaid: true,
     endMs: Number.MAX_SAFE_INTEGER,
     ...more,

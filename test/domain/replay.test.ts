@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { RequestKind } from '../../src/domain/charge-request.ts'
-import { ANSWERS_KEPT_UNNUMBERED, findAnswer, misfit, remember } from '../../src/domain/replay.ts'
+import {
+  ANSWERS_KEPT_UNNUMBERED,
+  addAnswer,
+  findAnswer,
+  sequenceErrorOf,
+} from '../../src/domain/replay.ts'
 import type { SessionState } from '../../src/domain/session.ts'
 import { outcomeOf, requestOf, serviceRequest, sessionOf } from './requests.ts'
 import { readTable } from './table.ts'
@@ -51,7 +56,10 @@ describe('a request that was not answered before', () => {
     const session =
       state === 'none' ? null : sessionOf({ state, lastNumber: numberOf(row['last']!) })
     const kind = row['kind'] as RequestKind
-    const problem = misfit(session, requestOf({ kind, requestNumber: numberOf(row['number']!) }))
+    const problem = sequenceErrorOf(
+      session,
+      requestOf({ kind, requestNumber: numberOf(row['number']!) }),
+    )
     expect(problem?.reason ?? 'yes').toBe(row['fits'])
   })
 
@@ -69,21 +77,21 @@ describe('a request that was not answered before', () => {
     (kind, requestNumber, used, fits) => {
       const session = sessionOf({ state: 'expired', lastNumber: 5 })
       const services = [serviceRequest({ usaget: 'call' }), serviceRequest({ used })]
-      const problem = misfit(session, requestOf({ kind, requestNumber, services }))
+      const problem = sequenceErrorOf(session, requestOf({ kind, requestNumber, services }))
       expect(problem?.reason ?? 'yes').toBe(fits)
     },
   )
 
   it('is told which number was answered, and that a session expired', () => {
     const open = sessionOf({ lastNumber: 5 })
-    expect(misfit(open, requestOf({ requestNumber: 4 }))?.detail).toContain('5')
+    expect(sequenceErrorOf(open, requestOf({ requestNumber: 4 }))?.detail).toContain('5')
     const expired = sessionOf({ state: 'expired' })
-    expect(misfit(expired, requestOf())?.detail).toBe('it expired')
+    expect(sequenceErrorOf(expired, requestOf())?.detail).toBe('it expired')
   })
 })
 
 describe('a request that was answered before', () => {
-  const answered = remember([], { requestNumber: 3, digest: 77, outcome: outcomeOf('third') })
+  const answered = addAnswer([], { requestNumber: 3, digest: 77, outcome: outcomeOf('third') })
 
   it.each([
     ['the same number and content', 3, 77, 'third'],
@@ -106,7 +114,7 @@ describe('what is remembered', () => {
     let answered = sessionOf().answered
     for (const [index, number] of numbers.entries()) {
       const requestNumber = typeof number === 'number' ? number : -1
-      answered = remember(answered, {
+      answered = addAnswer(answered, {
         requestNumber,
         digest: index,
         outcome: outcomeOf(String(number)),

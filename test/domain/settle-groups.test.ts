@@ -8,8 +8,8 @@ import {
   assertConserved,
   type Bucket,
   bucketOrder,
+  type FundingSource,
   type OwnerState,
-  type Payer,
   paysFor,
 } from '../../src/domain/bucket.ts'
 import type { Settlement } from '../../src/domain/charge-program.ts'
@@ -81,7 +81,7 @@ class Trial {
   readonly used = [0, 0]
   readonly ended: Segment[] = []
   readonly #drawn: Drawn
-  readonly #payers: Payer[]
+  readonly #payers: FundingSource[]
   #hasOverUse = false
 
   constructor(story: Drawn) {
@@ -107,12 +107,12 @@ class Trial {
       owner,
       id: opened.ids[index]!,
       isGroup: true,
-      alsoIn: null,
+      limitCounter: null,
     }))
     const [ownId, accountId] = opened.ids.slice(counters.length)
     if (ownId === undefined) return
-    const alsoIn = accountId === undefined ? null : ({ owner: 1, id: accountId } as const)
-    this.#payers.push({ owner: 0, id: ownId, isGroup: false, alsoIn })
+    const limitCounter = accountId === undefined ? null : ({ owner: 1, id: accountId } as const)
+    this.#payers.push({ owner: 0, id: ownId, isGroup: false, limitCounter: limitCounter })
   }
 
   step(index: 0 | 1, used: number, asked: number, end: 'none' | 'closed'): Settlement {
@@ -248,9 +248,9 @@ describe('groups, limits and prices with terms', () => {
 
 it('over-use of an old cycle is charged, though the limit of its account is gone', () => {
   const credit = moneyOf(0, { limit: 100, counter: 'credit' })
-  const alsoIn = { owner: 1, id: 9 } as const
-  const payers: Payer[] = [{ owner: 0, id: 1, isGroup: false, alsoIn }]
-  const next = startOf(PLAIN, { isPrepaid: false, payers })
+  const limitCounter = { owner: 1, id: 9 } as const
+  const payers: FundingSource[] = [{ owner: 0, id: 1, isGroup: false, limitCounter: limitCounter }]
+  const next = startOf(PLAIN, { isPrepaid: false, fundingSources: payers })
   const service = startedService(emptyService(0, 'data', ''), next, 0)
   const program = { used: 30, requested: 0, exact: false, order: [], nextOrder: [], next: null }
   const account = ownerOf([], { sid: 0 })

@@ -276,7 +276,7 @@ function judgeLine(segment: Segment): void {
 
 function judgeService(service: ServiceSession, judged: ModelService): void {
   expect(service.reservation.units).toBe(judged.units.length)
-  expect(service.accessBorne).toBe(judged.accessBorne)
+  expect(service.accessCharged).toBe(judged.accessCharged)
   expect(service.segment === null ? null : totals(service.segment)).toEqual(
     judged.segment === null ? null : modelTotals(judged.segment),
   )

@@ -4,8 +4,8 @@ import {
   daysIn,
   instantOf,
   localTime,
+  parseCommonInstant,
   parseInstant,
-  parseUsualInstant,
 } from '../../src/domain/time.ts'
 import { propertyRuns } from './property-runs.ts'
 import { readTable } from './table.ts'
@@ -104,7 +104,7 @@ describe('parseUsualInstant', () => {
     fc.assert(
       fc.property(second, (seconds) => {
         const text = new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
-        expect(parseUsualInstant(text)).toBe(parseInstant(text, 'Europe/Berlin'))
+        expect(parseCommonInstant(text)).toBe(parseInstant(text, 'Europe/Berlin'))
       }),
       propertyRuns(500),
     )
@@ -126,7 +126,7 @@ describe('parseUsualInstant', () => {
     '2026-01-01T10:00+00Z',
     '',
   ])('leaves %j to others', (text) => {
-    expect(parseUsualInstant(text)).toBe(-1)
+    expect(parseCommonInstant(text)).toBe(-1)
   })
 })
 

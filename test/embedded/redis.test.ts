@@ -7,9 +7,9 @@ import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { FolderInUseError } from '../../src/embedded/folder-lock.ts'
 import { redisArguments } from '../../src/embedded/redis/arguments.ts'
-import { ask } from '../../src/embedded/redis/ask.ts'
 import { environmentFor, findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
-import { OrphanRedisError } from '../../src/embedded/redis/left.ts'
+import { OrphanRedisError } from '../../src/embedded/redis/orphan.ts'
+import { sendCommand } from '../../src/embedded/redis/send-command.ts'
 import {
   adoptRedis,
   type EmbeddedRedis,
@@ -148,7 +148,7 @@ describe('a started Redis', () => {
     await first.exited
     const second = await start()
     await first.close()
-    expect(await ask(second.socketPath, ['PING'], 5_000)).toBe('PONG')
+    expect(await sendCommand(second.socketPath, ['PING'], 5_000)).toBe('PONG')
     expect(warnings).toEqual(['redis-server ended unasked'])
   })
 
@@ -179,7 +179,7 @@ describe('one Redis per data folder', () => {
     const first = await start()
     await expect(start()).rejects.toThrow(FolderInUseError)
     await expect(start()).rejects.toThrow(String(process.pid))
-    expect(await ask(first.socketPath, ['PING'], 5_000)).toBe('PONG')
+    expect(await sendCommand(first.socketPath, ['PING'], 5_000)).toBe('PONG')
   })
 
   test('also when the run folder is another one', async () => {
@@ -187,7 +187,7 @@ describe('one Redis per data folder', () => {
     const other = join(folder, 'other-run')
     mkdirSync(other)
     await expect(start({ runDir: other })).rejects.toThrow(FolderInUseError)
-    expect(await ask(first.socketPath, ['PING'], 5_000)).toBe('PONG')
+    expect(await sendCommand(first.socketPath, ['PING'], 5_000)).toBe('PONG')
   })
 
   test('a Redis that nobody owns is adopted, with its data and the settings of now', async () => {
@@ -199,7 +199,7 @@ describe('one Redis per data folder', () => {
       stdio: 'ignore',
     })
     const ended = once(orphan, 'exit')
-    await expect.poll(() => ask(socketPath, ['PING'], 5_000).catch(() => '')).toBe('PONG')
+    await expect.poll(() => sendCommand(socketPath, ['PING'], 5_000).catch(() => '')).toBe('PONG')
     await withClient(socketPath, (c) => c.set('k', 'orphaned'))
     const redis = await start({ appendfsync: 'always', maxmemoryBytes: 50_000_000 })
     expect(redis.pid).toBe(orphan.pid)
@@ -239,7 +239,7 @@ describe('the owning process', () => {
     await expect(start()).rejects.toThrow(String(owner.process.pid))
     owner.process.kill('SIGKILL')
     await once(owner.process, 'exit')
-    expect(await ask(owner.socketPath, ['PING'], 5_000)).toBe('PONG')
+    expect(await sendCommand(owner.socketPath, ['PING'], 5_000)).toBe('PONG')
     const redis = await start()
     expect(redis.pid).toBe(owner.redisPid)
     expect(await withClient(redis.socketPath, (c) => c.get('k'))).toBe('kept')

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compileEventTime } from '../../src/file-types/dates.ts'
+import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import type { ParserSettings } from '../../src/file-types/file-type.ts'
-import { Findings } from '../../src/file-types/findings.ts'
 import { compileDateFormat } from '../../src/file-types/php-dates.ts'
 import { CONTEXT, NOW_MS, refusal } from './sample.ts'
 
@@ -15,7 +15,7 @@ function timeOf(
   zone = 'UTC',
   parser: ParserSettings['type'] = 'json',
 ): string {
-  const findings = new Findings()
+  const findings = new DecodeErrors()
   const read = compileEventTime({ date_field: 'd', ...processor }, 'p', parser, zone)
   const atMs = read(message, CONTEXT, findings)
   if (findings.problem !== null) return `${findings.problem.field} ${findings.problem.why}`

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { Findings } from '../../src/file-types/findings.ts'
+import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import { flagAt } from '../../src/file-types/flags.ts'
 
 function read(value: unknown, message: Record<string, unknown>) {
-  const findings = new Findings()
+  const findings = new DecodeErrors()
   const isSet = flagAt({ value, path: 'flag' })?.read(message, findings)
   return findings.problem ?? isSet
 }

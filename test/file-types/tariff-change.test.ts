@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Findings } from '../../src/file-types/findings.ts'
+import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import { beforeChangeAt } from '../../src/file-types/tariff-change.ts'
 import { problemOf, refusalOf, serviceOf, withRealtime } from './sample.ts'
 
@@ -90,7 +90,7 @@ describe('usage over a tariff change', () => {
         { total: 1, side: 1 },
       ],
     }
-    expect(read?.({ entry: message, message }, new Findings())).toBe(2000)
+    expect(read?.({ entry: message, message }, new DecodeErrors())).toBe(2000)
   })
 
   it('that cannot be read is named as ever', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { Findings } from '../../src/file-types/findings.ts'
+import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import { termAt } from '../../src/file-types/volume-terms.ts'
 
 function read(document: unknown, message: Record<string, unknown>, isPartial = false) {
-  const findings = new Findings()
+  const findings = new DecodeErrors()
   const term = termAt(document, 'volume', 'counter', isPartial)
   const units = term.read({ entry: message, message }, findings)
   return findings.problem ?? units

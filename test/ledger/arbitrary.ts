@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { type Bucket, EMPTY_LIMIT, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { Carried, Payment, Reservation, Segment, Session } from '../../src/domain/session.ts'
-import type { Course, Tariff } from '../../src/domain/tariff.ts'
+import type { PricePosition, Tariff } from '../../src/domain/tariff.ts'
 
 const amount = fc.integer({ min: 0, max: 2 ** 50 })
 const text = fc.string({ unit: 'grapheme', maxLength: 20 })
@@ -45,7 +45,7 @@ const payer = fc.record({
   owner: fc.constantFrom(0 as const, 1 as const),
   id: amount,
   isGroup: fc.boolean(),
-  alsoIn: fc.option(ref),
+  limitCounter: fc.option(ref),
 })
 const paid = fc.record({
   owner: fc.constantFrom(0 as const, 1 as const),
@@ -84,7 +84,7 @@ export const tariff: fc.Arbitrary<Tariff> = fc.record({
 /** What most segments have beside the value that few have. */
 const rarely = <T>(usual: T, rare: fc.Arbitrary<T>) => fc.oneof(fc.constant(usual), rare)
 
-const course: fc.Arbitrary<Course> = fc.record({
+const course: fc.Arbitrary<PricePosition> = fc.record({
   at: amount,
   ahead: amount,
   before: amount,
@@ -150,7 +150,7 @@ export const segment: fc.Arbitrary<Segment> = fc.record({
   number: amount,
   endMs: instant,
   isPrepaid: fc.boolean(),
-  payers: rarely([], fc.array(payer, { maxLength: 3 })),
+  fundingSources: rarely([], fc.array(payer, { maxLength: 3 })),
 })
 
 const slice = fc.oneof(
@@ -165,8 +165,8 @@ const service = fc.record({
   ratingGroup: fc.integer({ min: -1, max: 2 ** 32 }),
   usaget: text,
   calledNumber: text,
-  accessBorne: fc.boolean(),
-  othersBorne: fc.boolean(),
+  accessCharged: fc.boolean(),
+  othersAccessCharged: fc.boolean(),
   reportedMs: amount,
   usedTotal: amount,
   endedMicros: amount,
@@ -177,7 +177,7 @@ const service = fc.record({
     fc.record({
       units: fc.integer({ min: 1, max: 2 ** 50 }),
       slices: fc.array(slice, { maxLength: 3 }),
-      money: fc.array(fc.record({ payer, micros: amount }), { maxLength: 3 }),
+      money: fc.array(fc.record({ source: payer, micros: amount }), { maxLength: 3 }),
     }),
   ),
 })

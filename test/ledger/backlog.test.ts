@@ -58,7 +58,7 @@ describe('a threshold', () => {
     const threshold = new Threshold(60, 55)
     const figures = [0, 59.9, 60, 59, 55, 54.9, 59.9, 60, 100, 0]
     const verdicts = figures.map((figure) => {
-      const hasChanged = threshold.take(figure)
+      const hasChanged = threshold.update(figure)
       return `${threshold.isExceeded ? 'over' : 'under'}${hasChanged ? ', changed' : ''}`
     })
     expect(verdicts).toEqual([

@@ -121,7 +121,7 @@ describe('what one account of a call is refused', () => {
   const opening = (expiresMs: number, ttlMs: number) =>
     writing(
       ownerOf(1, 2, [bucketOf(1000)], 2),
-      { claims: [{ sessionKey, home: '2:1', expected: '', ttlMs }] },
+      { registrations: [{ sessionKey, location: '2:1', expected: '', ttlMs }] },
       [{ sessionKey, session: sessionOf(1, 'odd', { aid: 2, expiresMs }), before: null }],
     )
 
@@ -153,10 +153,12 @@ describe('what one account of a call is refused', () => {
     const opening = (aid: number) => {
       const sessionKey = keyOf(String(aid))
       const session = sessionOf(1, String(aid), { aid })
-      const claim = { sessionKey, home: `${aid}:1`, expected: '', ttlMs: 5000 }
-      return writing(ownerOf(1, aid === 3 ? 9 : 2, [bucketOf(1000)], aid), { claims: [claim] }, [
-        { sessionKey, session, before: null },
-      ])
+      const claim = { sessionKey, location: `${aid}:1`, expected: '', ttlMs: 5000 }
+      return writing(
+        ownerOf(1, aid === 3 ? 9 : 2, [bucketOf(1000)], aid),
+        { registrations: [claim] },
+        [{ sessionKey, session, before: null }],
+      )
     }
     const before = await contents(ledger)
     expect(await kinds(aids.map(opening))).toEqual([
@@ -172,7 +174,7 @@ describe('what one account of a call is refused', () => {
       const key = ledger.keys.owner(aid, 1)
       expect(after.get(key)).toBe(before.get(key))
     }
-    expect(await ledger.findHomes(aids.map((aid) => keyOf(String(aid))))).toEqual([
+    expect(await ledger.findLocations(aids.map((aid) => keyOf(String(aid))))).toEqual([
       { aid: 1, sid: 1 },
       null,
       null,
@@ -200,11 +202,11 @@ describe('what one account of a call is refused', () => {
     await seedAll([1, 2, 3])
     const claiming = (aid: number, expected: string) =>
       spending(aid, 2, {
-        claims: [{ sessionKey: keyOf('a'), home: `${aid}:1`, expected, ttlMs: 5000 }],
+        registrations: [{ sessionKey: keyOf('a'), location: `${aid}:1`, expected, ttlMs: 5000 }],
       })
     const batch = [claiming(1, ''), claiming(2, ''), claiming(3, '1:1')]
     expect(await kinds(batch)).toEqual(['committed', 'claimed', 'committed'])
-    expect(await ledger.findHomes([keyOf('a')])).toEqual([{ aid: 3, sid: 1 }])
+    expect(await ledger.findLocations([keyOf('a')])).toEqual([{ aid: 3, sid: 1 }])
   })
 })
 
@@ -234,7 +236,7 @@ describe('shared owners that should not be there', () => {
   it('may hold a turn or a fence', async () => {
     await seedAll([1, 2, 3])
     const other = await openLedger(redis.url)
-    const wanting = { ...spending(2, 9, bare), wantsTurn: true }
+    const wanting = { ...spending(2, 9, bare), setsBackoffHint: true }
     expect((await other.commit([wanting], NOW_MS))[0]?.kind).toBe('conflict')
     await other.close()
     await ledger.raiseFence(3, 0, false, NOW_MS)
@@ -258,7 +260,7 @@ describe('a Redis that refuses to write', () => {
     await seedAll([1, 2, 3, 4])
     await ledger.redis.client.hset(ledger.keys.owner(2, 1), 's', 'damage')
     const batch = [spending(1, 7), spending(2), spending(3), spending(4)]
-    const wanting = [{ ...spending(1, 7), wantsTurn: true }, spending(3)]
+    const wanting = [{ ...spending(1, 7), setsBackoffHint: true }, spending(3)]
     const before = await contents(ledger)
     await ledger.redis.client.config('SET', 'maxmemory', '1')
     try {

@@ -55,11 +55,11 @@ describe('a commit', () => {
     await seed(ledger, 1, 1000)
     const session = sessionOf(1, 'a')
     const sessionKey = keyOf('a')
-    const claim = { sessionKey, home: '1:1', expected: '', ttlMs: 5000 }
+    const claim = { sessionKey, location: '1:1', expected: '', ttlMs: 5000 }
     const commit = writing(
       ownerOf(1, 2, [bucketOf(1000, { reserved: 10, free: 990 })]),
       {
-        claims: [claim],
+        registrations: [claim],
       },
       [{ sessionKey, session, before: null }],
     )
@@ -67,7 +67,7 @@ describe('a commit', () => {
     const loaded = await loadOne(ledger, 1, [sessionKey])
     expect(loaded.state.buckets[0]).toMatchObject({ reserved: 10, free: 990 })
     expect(loaded.sessions).toEqual([session])
-    expect(await ledger.findHomes([sessionKey, keyOf('b')])).toEqual([{ aid: 1, sid: 1 }, null])
+    expect(await ledger.findLocations([sessionKey, keyOf('b')])).toEqual([{ aid: 1, sid: 1 }, null])
     const ttl = await ledger.redis.client.pttl(ledger.keys.directory(sessionKey))
     expect(ttl).toBeGreaterThan(4000)
     expect(ttl).toBeLessThanOrEqual(5000)
@@ -280,7 +280,7 @@ describe('in a batch', () => {
 })
 
 describe('the turn on an account', () => {
-  const wanting = { wantsTurn: true }
+  const wanting = { setsBackoffHint: true }
   it('keeps others out until it is used, by the clock of whoever asks', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))
@@ -322,7 +322,9 @@ describe('the turn on an account', () => {
 
 describe('a claim', () => {
   const claiming = (sid: number, home: string, expected: string) =>
-    spending(1, sid, { claims: [{ sessionKey: keyOf('a'), home, expected, ttlMs: 5000 }] })
+    spending(1, sid, {
+      registrations: [{ sessionKey: keyOf('a'), location: home, expected, ttlMs: 5000 }],
+    })
 
   it('is refused by another home, unless that is expected', async () => {
     for (const sid of [1, 2, 3]) await seed(ledger, sid, 1000)
@@ -335,14 +337,14 @@ describe('a claim', () => {
     expect((await loadOne(ledger, 2)).state.version).toBe(1)
     expect(await reply(claiming(3, '1:3', '1:2'))).toMatchObject({ kind: 'claimed' })
     expect(await reply(claiming(2, '1:2', '1:1'))).toEqual({ kind: 'committed' })
-    expect(await ledger.findHomes([keyOf('a')])).toEqual([{ aid: 1, sid: 2 }])
+    expect(await ledger.findLocations([keyOf('a')])).toEqual([{ aid: 1, sid: 2 }])
   })
 
   it('of one id by two accounts of a batch goes to the first', async () => {
     for (const aid of [1, 2]) await seed(ledger, 1, 1000, aid)
     const claim = (aid: number): AccountCommit => ({
       ...writing(ownerOf(1, 2, [bucketOf(1000)], aid)),
-      claims: [{ sessionKey: keyOf('a'), home: `${aid}:1`, expected: '', ttlMs: 5000 }],
+      registrations: [{ sessionKey: keyOf('a'), location: `${aid}:1`, expected: '', ttlMs: 5000 }],
     })
     const answers = await ledger.commit([claim(1), claim(2)], NOW_MS)
     expect(answers.map((answer) => answer.kind)).toEqual(['committed', 'claimed'])
@@ -352,7 +354,7 @@ describe('a claim', () => {
     await seed(ledger, 1, 1000)
     await seed(ledger, 1, 1000, 2)
     await ledger.redis.client.set(ledger.keys.directory(keyOf('a')), 'rubbish')
-    expect(await ledger.findHomes([keyOf('a')])).toEqual([null])
+    expect(await ledger.findLocations([keyOf('a')])).toEqual([null])
     const sound = writing(ownerOf(1, 2, [bucketOf(1000)], 2))
     const answers = await ledger.commit([claiming(1, '1:1', ''), sound], NOW_MS)
     expect(answers.map((answer) => answer.kind)).toEqual(['corrupt', 'committed'])

@@ -99,10 +99,10 @@ export function commitOf(more: Partial<AccountCommit>): AccountCommit {
     aid: 1,
     owners: [],
     shared: { expectedVersion: -1, state: null },
-    claims: [],
+    registrations: [],
     operation: null,
     lines: [],
-    wantsTurn: false,
+    setsBackoffHint: false,
     ...more,
   }
 }

@@ -108,10 +108,10 @@ it('denies nothing and writes nothing where the data is lost, or another than it
   const wanted = [{ aid: 4, sid: 1, sessionKeys: [] }]
   const commit = {
     aid: 4,
-    claims: [],
+    registrations: [],
     operation: null,
     lines: [],
-    wantsTurn: false,
+    setsBackoffHint: false,
     owners: [{ state: ownerOf(1, 1, [], 4), fence: -1, sessions: [] }],
     shared: { expectedVersion: -1, state: null },
   }
@@ -129,5 +129,5 @@ it('denies nothing and writes nothing where the data is lost, or another than it
   await redis.client.flushall()
   await expect(ledger.commit([commit], 1)).rejects.toBeInstanceOf(LedgerLostError)
   await expect(ledger.load(wanted)).rejects.toBeInstanceOf(LedgerLostError)
-  await expect(ledger.findHomes(['a'.repeat(22)])).rejects.toBeInstanceOf(LedgerLostError)
+  await expect(ledger.findLocations(['a'.repeat(22)])).rejects.toBeInstanceOf(LedgerLostError)
 })

@@ -136,7 +136,7 @@ it('gets through while others charge, and leaves both exact', async () => {
 it('waits no longer for a turn than a turn lasts', async () => {
   await seed(ledger, 1, 1000)
   const gone = await openLedger(redis.url)
-  const stale = writing(ownerOf(1, 1, [bucketOf(1000)]), { wantsTurn: true })
+  const stale = writing(ownerOf(1, 1, [bucketOf(1000)]), { setsBackoffHint: true })
   const [conflict] = await gone.commit([stale], NOW_MS)
   expect(conflict?.kind).toBe('conflict')
   await gone.close()

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   findSession,
   findSessionsById,
+  type LocatedSession,
   openSessionsOf,
-  type SessionPlace,
 } from '../../src/ledger/open-sessions.ts'
 import { CorruptValueError } from '../../src/ledger/owner-packing.ts'
 import { releaseSession } from '../../src/ledger/release.ts'
@@ -59,10 +59,10 @@ async function openOf(aid: number, sid = 0): Promise<string[]> {
 }
 
 const SETTINGS = { attemptsMax: 8, replayMs: REPLAY_MS }
-const release = (place: SessionPlace, by = scene) =>
+const release = (place: LocatedSession, by = scene) =>
   releaseSession(by.ledger, place, SETTINGS, NOW_MS + 1_000)
 
-async function placeOf(sessionId: string, origin = 'test'): Promise<SessionPlace> {
+async function placeOf(sessionId: string, origin = 'test'): Promise<LocatedSession> {
   const found = await findSession(scene.ledger, origin, sessionId)
   if (found === null) throw new Error(`no session ${sessionId}`)
   return found

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { beginEpoch, lostPartitions } from '../../src/ledger/install.ts'
-import { takeRebuildLock } from '../../src/ledger/rebuild-lock.ts'
+import { acquireRebuildLock } from '../../src/ledger/rebuild-lock.ts'
 import { createRestorer, LedgerStandsError } from '../../src/ledger/restore.ts'
-import { restoreHomes } from '../../src/ledger/restore-homes.ts'
+import { restoreDirectory } from '../../src/ledger/restore-directory.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -82,9 +82,9 @@ it('homes of open sessions come back that were lost with another part', async ()
   const gone = keys.filter((key) => ledger.keys.directoryPartitionOf(key) >= 2)
   await client.set(ledger.keys.directory(gone[0]!), '5:55')
   expect(await lostPartitions(ledger.redis, 4)).toEqual([2, 3])
-  expect(await restoreHomes(ledger.redis, ledger.keys, [2, 3], 60_000)).toBe(gone.length - 1)
+  expect(await restoreDirectory(ledger.redis, ledger.keys, [2, 3], 60_000)).toBe(gone.length - 1)
   await begin([2, 3])
-  const homes = await ledger.findHomes(keys)
+  const homes = await ledger.findLocations(keys)
   const here = { aid: 1, sid: 7 }
   const expected = keys.map((key) => (gone.includes(key) ? here : null))
   expected[keys.indexOf(gone[0]!)] = { aid: 5, sid: 55 }
@@ -99,9 +99,9 @@ it('homes of closed sessions come back too: what is repeated must find its answe
   const gone = keys.filter((key) => ledger.keys.directoryPartitionOf(key) >= 2)
   // Its id was used again in another account, where it is open.
   await client.zadd(ledger.keys.expiry(1), NOW_MS, `1:9:${gone[0]!}`)
-  expect(await restoreHomes(ledger.redis, ledger.keys, [2, 3], 60_000)).toBe(gone.length)
+  expect(await restoreDirectory(ledger.redis, ledger.keys, [2, 3], 60_000)).toBe(gone.length)
   await begin([2, 3])
-  const [reopened, ...closed] = await ledger.findHomes(gone)
+  const [reopened, ...closed] = await ledger.findLocations(gone)
   expect(reopened).toEqual({ aid: 1, sid: 9 })
   expect(new Set(closed.map((home) => JSON.stringify(home)))).toEqual(
     new Set([JSON.stringify({ aid: 4, sid: 7 })]),
@@ -110,8 +110,8 @@ it('homes of closed sessions come back too: what is repeated must find its answe
 
 describe('the lock of a rebuild', () => {
   it('is held for as long as it takes, by one', async () => {
-    const lock = await takeRebuildLock(ledger.redis, ledger.keys, 300)
-    expect(await takeRebuildLock(ledger.redis, ledger.keys)).toBeNull()
+    const lock = await acquireRebuildLock(ledger.redis, ledger.keys, 300)
+    expect(await acquireRebuildLock(ledger.redis, ledger.keys)).toBeNull()
     const { client } = ledger.redis
     await client.pexpire(ledger.keys.rebuildLock, 150)
     const isRenewed = async () => (await client.pttl(ledger.keys.rebuildLock)) > 200
@@ -122,7 +122,7 @@ describe('the lock of a rebuild', () => {
   })
 
   it('is known to be lost, and what another one holds is left alone', async () => {
-    const lock = await takeRebuildLock(ledger.redis, ledger.keys, 60)
+    const lock = await acquireRebuildLock(ledger.redis, ledger.keys, 60)
     const { client } = ledger.redis
     await client.set(ledger.keys.rebuildLock, 'another')
     await waitUntil('it is noticed', () => lock?.isHeld() === false)

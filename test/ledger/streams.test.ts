@@ -224,7 +224,7 @@ describe('accounts that cannot be recorded', () => {
       { aid: 1, isShared: true },
       { aid: 2, isShared: true },
     ])
-    for (const forgotten of [1, 0]) expect(await reader.keepApart(entries)).toBe(forgotten)
+    for (const forgotten of [1, 0]) expect(await reader.isolateAccounts(entries)).toBe(forgotten)
     const apart = [
       ['1:1', '', 'r', 'damage'],
       ['2:2', 'a b'],
@@ -244,7 +244,7 @@ describe('accounts that cannot be recorded', () => {
     await scene.redis.client.xadd(stream(), '*', '1:1', '', '2:2', '')
     const { entries } = await reader.read(100, 1)
     await scene.redis.client.config('SET', 'maxmemory', '1')
-    await expect(reader.keepApart(entries.slice(1))).rejects.toBeInstanceOf(StoreDownError)
+    await expect(reader.isolateAccounts(entries.slice(1))).rejects.toBeInstanceOf(StoreDownError)
     await scene.redis.client.config('SET', 'maxmemory', '0')
     expect(await fieldsLeft()).toEqual([['1:1', '', '2:2', '']])
     expect(await pendingCount()).toBe(1)

@@ -64,8 +64,8 @@ function held(scene: Scene): Record<string, number> {
         const key = `${bucket.owner}:${bucket.id}`
         sums[key] = (sums[key] ?? 0) + units
       }
-      for (const { payer, micros } of reservation.money) {
-        const key = `${payer.owner}:${payer.id}`
+      for (const { source, micros } of reservation.money) {
+        const key = `${source.owner}:${source.id}`
         sums[key] = (sums[key] ?? 0) + micros
       }
     }

@@ -6,8 +6,8 @@ import type {
 } from '../../src/domain/catalogue.ts'
 import { UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
 import { createCycleFinder } from '../../src/domain/cycle.ts'
+import { activeProductsAt } from '../../src/rating/active-products.ts'
 import { includedFor } from '../../src/rating/groups.ts'
-import { holdingsAt } from '../../src/rating/holdings.ts'
 import { endOf } from '../../src/rating/periods.ts'
 import { catalogueOf, planOf, profileOf } from './catalogue.ts'
 import { groupOf, heldOf, serviceOf } from './offers.ts'
@@ -28,7 +28,7 @@ function included(
   const other = planOf('OTHER', { toMs: FAR, services: ['WITH_OTHER'] })
   const catalogue = catalogueOf([], [plan, other], services)
   const who = profileOf({ toMs: FAR, ...profile })
-  const holdings = holdingsAt(catalogue, who, AT, CALENDAR)!
+  const holdings = activeProductsAt(catalogue, who, AT, CALENDAR)!
   const open = createCycleFinder('UTC', 1)(AT, AT)
   const query = {
     ...usage,

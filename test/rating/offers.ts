@@ -1,9 +1,9 @@
 /** Plans and services that include and price things, as scenes need them. */
 import type {
-  HeldService,
   IncludedGroup,
   PriceOverrides,
   ServiceRevision,
+  SubscribedService,
 } from '../../src/domain/catalogue.ts'
 import { priceFrom } from './catalogue.ts'
 
@@ -36,7 +36,7 @@ export function serviceOf(name: string, more: Partial<ServiceRevision> = {}): Se
   }
 }
 
-export function heldOf(name: string, more: Partial<HeldService> = {}): HeldService {
+export function heldOf(name: string, more: Partial<SubscribedService> = {}): SubscribedService {
   return { name, serviceId: 0, fromMs: 0, toMs: 1e15, quantity: 1, ...more }
 }
 

@@ -130,7 +130,7 @@ describe('a charge program', () => {
     const request = { usaget: 'data', used: 3, requested: 7, end: 'closed', exact: true } as const
     const program = (atMs: number) =>
       buildProgram(catalogue, owners, null, next, { ...request, atMs })
-    const payer = (owner: 0 | 1, id: number) => ({ owner, id, isGroup: false, alsoIn: null })
+    const payer = (owner: 0 | 1, id: number) => ({ owner, id, isGroup: false, limitCounter: null })
     expect(program(99)).toEqual({
       used: 3,
       requested: 7,

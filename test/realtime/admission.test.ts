@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import {
   type Admission,
   type AdmissionOptions,
-  BEAT_MS,
   createAdmission,
   REQUEST_BYTES,
+  TICK_MS,
 } from '../../src/realtime/admission.ts'
 import type { LoadClass } from '../../src/realtime/load-class.ts'
-import type { Entrant } from '../../src/realtime/report-queue.ts'
+import type { AdmissionCandidate } from '../../src/realtime/report-queue.ts'
 import { requestOf } from './requests.ts'
 
 const QUEUE = { targetMs: 20, limitMin: 8, newSessionsPercent: 50 }
@@ -18,16 +18,16 @@ const admissionOf = (options: Partial<AdmissionOptions> = {}) =>
 
 let sessions = 0
 /** Of a session of its own unless one is named. */
-function entrantOf(load: LoadClass, session?: string): Entrant {
+function entrantOf(load: LoadClass, session?: string): AdmissionCandidate {
   sessions += 1
   return { request: requestOf(session ?? `s${sessions}`), load, bytes: BYTES }
 }
 
 const enter = (admission: Admission, load: LoadClass, nowMs = 1_000, session?: string) =>
-  admission.enter(entrantOf(load, session), nowMs)
+  admission.acquire(entrantOf(load, session), nowMs)
 
 const leave = (admission: Admission, load: LoadClass, nowMs = 1_000, isAside = false) =>
-  admission.leave(entrantOf(load), nowMs, isAside, true)
+  admission.release(entrantOf(load), nowMs, isAside, true)
 
 const twice = (admission: Admission, load: LoadClass, nowMs = 1_000) => [
   enter(admission, load, nowMs),
@@ -37,7 +37,7 @@ const twice = (admission: Admission, load: LoadClass, nowMs = 1_000) => [
 /** Takes one as `charge` does, and notes in `log` what becomes of it. */
 function take(admission: Admission, load: LoadClass, nowMs: number, name: string, log: string[]) {
   const entrant = entrantOf(load, name.split(' ')[0])
-  const entrance = admission.enter(entrant, nowMs)
+  const entrance = admission.acquire(entrant, nowMs)
   if (entrance !== 'waits') log.push(`${name} ${entrance}`)
   else {
     admission.wait(
@@ -56,7 +56,7 @@ it('admits as many as there are slots', () => {
   expect(twice(admission, 'asking')).toEqual(['admitted', 'admitted'])
   expect(enter(admission, 'opening')).toBe('refused')
   expect(admission.inFlight).toBe(2)
-  expect(admission.figures).toMatchObject({ limit: 2, refusedInFlight: 1 })
+  expect(admission.statistics).toMatchObject({ limit: 2, refusedInFlight: 1 })
   leave(admission, 'asking')
   expect(enter(admission, 'asking')).toBe('admitted')
 })
@@ -92,7 +92,7 @@ function atLimit(options: Partial<AdmissionOptions> = {}) {
   for (let taken = 0; taken < 8; taken += 1) enter(admission, 'asking', 0)
   enter(admission, 'asking', 1_000)
   leave(admission, 'asking')
-  expect(admission.figures.limit).toBe(8)
+  expect(admission.statistics.limit).toBe(8)
   return admission
 }
 
@@ -104,7 +104,7 @@ it('refuses what opens sessions first, and then what only asks', () => {
   expect(enter(admission, 'asking', 1_001)).toBe('admitted')
   for (let left = 0; left < 4; left += 1) leave(admission, 'asking', 1_002)
   expect(enter(admission, 'opening', 1_002)).toBe('admitted')
-  expect(admission.figures).toMatchObject({ refusedQueue: 2, refusedNew: 2, refusedInFlight: 0 })
+  expect(admission.statistics).toMatchObject({ refusedQueue: 2, refusedNew: 2, refusedInFlight: 0 })
 })
 
 describe('reports of usage and terminations', () => {
@@ -115,7 +115,7 @@ describe('reports of usage and terminations', () => {
     for (let each = 0; each < 3; each += 1) take(admission, 'report', 1_000, `r${each}`, log)
     // Terminations have slots of their own beside the others.
     expect(log).toEqual(['t0', 't1', 't2', 't3'].map((name) => `${name} admitted`))
-    expect(admission.figures.waiting).toBe(5)
+    expect(admission.statistics.waiting).toBe(5)
     for (let left = 0; left < 5; left += 1) leave(admission, 'asking')
     expect(log.slice(4)).toEqual(['r0 admitted'])
     leave(admission, 'termination')
@@ -123,13 +123,13 @@ describe('reports of usage and terminations', () => {
     expect(log.slice(5)).toEqual(['r1', 't4', 't5'].map((name) => `${name} admitted`))
     for (let left = 0; left < 2; left += 1) leave(admission, 'asking')
     expect(log.slice(5)).toEqual(['r1', 't4', 't5', 'r2'].map((name) => `${name} admitted`))
-    expect(admission.figures).toMatchObject({ waiting: 0, refusedMemory: 0, refusedLate: 0 })
+    expect(admission.statistics).toMatchObject({ waiting: 0, refusedMemory: 0, refusedLate: 0 })
   })
 
   it('are not counted among the requests that inFlightMax bounds', () => {
     const admission = admissionOf({ inFlightMax: 1, queue: QUEUE })
     enter(admission, 'asking', 0)
-    admission.setAside(0)
+    admission.beginLookup(0)
     expect(enter(admission, 'asking')).toBe('refused')
     expect(enter(admission, 'report')).toBe('admitted')
   })
@@ -138,11 +138,11 @@ describe('reports of usage and terminations', () => {
     const admission = atLimit()
     const log: string[] = []
     take(admission, 'report', 1_000, 'r', log)
-    admission.setAside(1_000)
+    admission.beginLookup(1_000)
     expect(log).toEqual(['r admitted'])
     take(admission, 'report', 1_000, 'r2', log)
     expect(twice(admission, 'asking')).toEqual(['refused', 'refused'])
-    expect(admission.figures.waiting).toBe(1)
+    expect(admission.statistics.waiting).toBe(1)
   })
 
   it('are not overtaken within their session, whichever queue they are in', () => {
@@ -167,16 +167,16 @@ describe('reports of usage and terminations', () => {
     take(admission, 'report', 1_000, 'a 1', log)
     take(admission, 'report', 1_200, 'b 1', log)
     take(admission, 'report', 1_300, 'a 2', log)
-    admission.beat(1_499)
+    admission.tick(1_499)
     expect(log).toEqual([])
-    admission.beat(1_500)
+    admission.tick(1_500)
     const late = 'waited too long (realtime.requestTimeoutMs); nothing was charged'
     expect(log).toEqual([`a 1 ${late}`, `a 2 ${late}`])
-    expect(admission.figures).toMatchObject({ waiting: 1, refusedLate: 2 })
+    expect(admission.statistics).toMatchObject({ waiting: 1, refusedLate: 2 })
     leave(admission, 'asking', 1_501)
     expect(log.slice(2)).toEqual(['b 1 admitted'])
     take(admission, 'report', 1_501, 'a 1', log)
-    expect(admission.figures.reportsBytes).toBe(2 * (BYTES + REQUEST_BYTES))
+    expect(admission.statistics.reportsBytes).toBe(2 * (BYTES + REQUEST_BYTES))
   })
 
   it('are refused by name where there is no memory for them, and taken when there is', () => {
@@ -185,13 +185,13 @@ describe('reports of usage and terminations', () => {
     const log: string[] = []
     for (let each = 0; each < 6; each += 1) take(admission, 'termination', 1_000, `t${each}`, log)
     expect(log.at(-1)).toBe('t5 noMemory')
-    expect(admission.figures).toMatchObject({ refusedMemory: 1, reportsBytes: room, waiting: 1 })
+    expect(admission.statistics).toMatchObject({ refusedMemory: 1, reportsBytes: room, waiting: 1 })
     leave(admission, 'termination')
     take(admission, 'termination', 1_000, 't6', log)
     expect(log.slice(5)).toEqual(['t4 admitted'])
     for (let left = 0; left < 5; left += 1) leave(admission, 'termination')
     expect(log.slice(6)).toEqual(['t6 admitted'])
-    expect(admission.figures.reportsBytes).toBe(0)
+    expect(admission.statistics.reportsBytes).toBe(0)
   })
 })
 
@@ -226,16 +226,16 @@ describe('a node that is behind', () => {
     for (let each = 0; each < 54; each += 1) take(admission, 'termination', 1_000, `t${each}`, log)
     // One leaves the queue each 10 ms, so that 50 have 500 ms to go.
     for (let nowMs = 1_010; nowMs <= 1_100; nowMs += 10) leave(admission, 'termination', nowMs)
-    admission.beat(1_100)
-    expect([admission.figures.waiting, admission.isBehind]).toEqual([40, true])
+    admission.tick(1_100)
+    expect([admission.statistics.waiting, admission.isBehind]).toEqual([40, true])
     for (let nowMs = 1_110; nowMs <= 1_250; nowMs += 10) leave(admission, 'termination', nowMs)
-    expect([admission.figures.waiting, admission.isBehind]).toEqual([25, false])
+    expect([admission.statistics.waiting, admission.isBehind]).toEqual([25, false])
   })
 })
 
 it('does not count what waits for MongoDB as queueing, but within the bound of all', () => {
   const admission = atLimit()
-  for (let aside = 0; aside < 8; aside += 1) admission.setAside(1_000)
+  for (let aside = 0; aside < 8; aside += 1) admission.beginLookup(1_000)
   expect(twice(admission, 'opening')).toEqual(['admitted', 'admitted'])
   for (let left = 0; left < 8; left += 1) leave(admission, 'asking', 1_001, true)
   expect(admission.inFlight).toBe(2)
@@ -243,31 +243,31 @@ it('does not count what waits for MongoDB as queueing, but within the bound of a
   leave(admission, 'opening', 1_001)
   const small = admissionOf({ inFlightMax: 1, queue: QUEUE })
   enter(small, 'asking', 0)
-  small.setAside(0)
+  small.beginLookup(0)
   expect(enter(small, 'asking', 0)).toBe('refused')
-  expect(small.figures.refusedInFlight).toBe(1)
+  expect(small.statistics.refusedInFlight).toBe(1)
 })
 
 it('does not take a pause of its own thread for one of the workers', () => {
   const admission = admissionOf({ queue: QUEUE })
-  admission.beat(0)
+  admission.tick(0)
   for (let taken = 0; taken < 8; taken += 1) enter(admission, 'asking', 1)
-  admission.beat(BEAT_MS)
-  admission.beat(1_000)
+  admission.tick(TICK_MS)
+  admission.tick(1_000)
   expect(twice(admission, 'asking')).toEqual(['admitted', 'admitted'])
   const late = admissionOf({ queue: QUEUE })
   for (let taken = 0; taken < 8; taken += 1) enter(late, 'asking', 1)
-  for (let nowMs = 0; nowMs <= 1_000; nowMs += 2 * BEAT_MS) late.beat(nowMs)
+  for (let nowMs = 0; nowMs <= 1_000; nowMs += 2 * TICK_MS) late.tick(nowMs)
   enter(late, 'asking', 1_000)
-  expect(late.figures.limit).toBe(8)
+  expect(late.statistics.limit).toBe(8)
 })
 
 it('learns nothing of how fast requests are answered from those that fail', () => {
   const admission = atLimit()
   for (let nowMs = 1_001; nowMs < 1_200; nowMs += 1) {
-    admission.leave(entrantOf('asking'), nowMs, false, false)
+    admission.release(entrantOf('asking'), nowMs, false, false)
     enter(admission, 'asking', nowMs)
     enter(admission, 'asking', nowMs)
   }
-  expect(admission.figures.limit).toBe(8)
+  expect(admission.statistics.limit).toBe(8)
 })

@@ -4,14 +4,14 @@ import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { createAdmission } from '../../src/realtime/admission.ts'
 import { createCharge } from '../../src/realtime/charge.ts'
 import type { Codec } from '../../src/realtime/codecs/codec.ts'
-import type { TakeOutcome } from '../../src/realtime/lane.ts'
+import type { OnOutcome } from '../../src/realtime/worker-queue.ts'
 import { monotonicMs } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { jsonCodec } from './codecs/settings.ts'
 
 /** The stages before and after the worker; the worker's part is played by the test. */
 function chargeOf(inFlightMax: number) {
-  const submitted: { request: ChargeRequest; done: TakeOutcome }[] = []
+  const submitted: { request: ChargeRequest; done: OnOutcome }[] = []
   const counted: string[] = []
   const answers: { reason: string; code: number }[] = []
   const admission = createAdmission({ inFlightMax, reportsBytesMax: 1e6, waitMsMax: 500 })
@@ -37,12 +37,12 @@ function chargeOf(inFlightMax: number) {
   const send = (
     message: object | string,
     codec: Codec<unknown> = jsonCodec,
-    overRate: (() => void) | null = null,
+    refuseOverRate: (() => void) | null = null,
   ) => {
     const text = typeof message === 'string' ? message : JSON.stringify(message)
     const body = Buffer.from(text)
     const client = { isGone: false }
-    const from = { fileType: 'json', origin: 'element', peer: 'PGW', client, overRate }
+    const from = { fileType: 'json', origin: 'element', peer: 'PGW', client, refuseOverRate }
     charge({ body, codec, ...from }, (reason, answer) => {
       answers.push({ reason, code: answer === null ? 0 : JSON.parse(answer).returnCode })
     })
@@ -152,6 +152,6 @@ it('answers a report that waited too long that nothing was charged', () => {
   send(asking)
   send({ ...asking, session_id: 'other', used_usagev: 5 })
   expect(answers).toEqual([])
-  admission.beat(monotonicMs() + 10_000)
+  admission.tick(monotonicMs() + 10_000)
   expect(answers).toEqual([{ reason: 'overloaded', code: -90 }])
 })

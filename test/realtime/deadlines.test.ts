@@ -11,7 +11,7 @@ it('gives back in order what is over and was not removed', () => {
       for (const [index, isRemoved] of removed.entries())
         if (isRemoved) list.remove(members[index]!)
       const over: number[] = []
-      for (let next = list.takeOver(nowMs); next !== null; next = list.takeOver(nowMs)) {
+      for (let next = list.takeExpired(nowMs); next !== null; next = list.takeExpired(nowMs)) {
         over.push(next.deadlineMs)
       }
       const kept = removed.flatMap((isRemoved, index) => (isRemoved ? [] : [index]))

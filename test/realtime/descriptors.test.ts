@@ -2,9 +2,9 @@ import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { expect, it } from 'vitest'
 import {
-  connectionsBeside,
   descriptorCeiling,
   nextDescriptor,
+  nonHttpConnectionsMax,
 } from '../../src/realtime/descriptors.ts'
 
 it.skipIf(process.platform === 'win32')('tells the number of the next file or connection', () => {
@@ -33,8 +33,8 @@ it.each([
 })
 
 it('leaves half to the connections beside', () => {
-  expect(connectionsBeside(4096, 1024)).toBe(384)
-  expect(connectionsBeside(100, 1024)).toBe(100)
-  expect(connectionsBeside(4096, 1_048_576)).toBe(4096)
-  expect(connectionsBeside(10, 1)).toBe(1)
+  expect(nonHttpConnectionsMax(4096, 1024)).toBe(384)
+  expect(nonHttpConnectionsMax(100, 1024)).toBe(100)
+  expect(nonHttpConnectionsMax(4096, 1_048_576)).toBe(4096)
+  expect(nonHttpConnectionsMax(10, 1)).toBe(1)
 })

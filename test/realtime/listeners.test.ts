@@ -23,7 +23,7 @@ const slow = {
   fileTypes: null,
   diameter: null,
   certificateNames: [],
-  allows: () => true,
+  allowsAddress: () => true,
 }
 
 async function nodeOf(env: Record<string, string> = {}) {

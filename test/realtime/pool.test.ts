@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
-import type { RequestSender } from '../../src/realtime/lane.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
+import type { RequestSender } from '../../src/realtime/worker-queue.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { waitUntil } from '../support/wait.ts'
 import { requestOf } from './requests.ts'
@@ -53,7 +53,7 @@ it('hands over in batches and brings every outcome to its request', async () => 
 
 it('hands on what a worker tells unasked', async () => {
   const news: unknown[] = []
-  await poolOf({ workers: 2, onNews: (told) => news.push(told) })
+  await poolOf({ workers: 2, onEvent: (told) => news.push(told) })
   await waitUntil('both', () => news.length === 2)
   const told = [3, 4].map((rates) => ({
     kind: 'skipped',

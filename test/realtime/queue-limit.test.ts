@@ -38,7 +38,7 @@ function nodeOf(limit: QueueLimit) {
           limit.refused()
           refused += 1
         } else {
-          limit.taken(waiting.length, nowMs)
+          limit.admitted(waiting.length, nowMs)
           waiting.push(nowMs)
         }
       }
@@ -117,7 +117,7 @@ it('forgets what it learnt when the load has gone', () => {
 it('learns in bursts that are shorter than a window', () => {
   const limit = limitOf()
   // A stall has brought it down.
-  for (let nowMs = 0; nowMs <= 3 * TARGET_MS; nowMs += 2) limit.taken(nowMs / 2, nowMs)
+  for (let nowMs = 0; nowMs <= 3 * TARGET_MS; nowMs += 2) limit.admitted(nowMs / 2, nowMs)
   expect(limit.limit).toBe(LIMIT_MIN)
   for (let index = 30; index > 0; index -= 1) limit.answered(index, 100)
   for (let burst = 0; burst < 5; burst += 1) {
@@ -126,7 +126,7 @@ it('learns in bursts that are shorter than a window', () => {
     for (let asked = 0; asked < 200; asked += 1) {
       if (inFlight >= limit.limit) limit.refused()
       else {
-        limit.taken(inFlight, fromMs)
+        limit.admitted(inFlight, fromMs)
         inFlight += 1
       }
     }
@@ -140,7 +140,7 @@ it('takes what keeps the workers busy of a node whose every batch is slow', () =
   let answered = 0
   for (let nowMs = 0; nowMs < 10_000; nowMs += 2 * TARGET_MS) {
     let inFlight = 0
-    while (inFlight < limit.limit) limit.taken(inFlight++, nowMs)
+    while (inFlight < limit.limit) limit.admitted(inFlight++, nowMs)
     limit.refused()
     answered += inFlight
     for (; inFlight > 0; inFlight -= 1) limit.answered(inFlight, nowMs + 2 * TARGET_MS)
@@ -161,12 +161,12 @@ it('takes what has gathered while the thread itself stood still', () => {
   const limit = limitOf()
   const { run } = nodeOf(limit)
   run({ ms: 1_000, offered: 1, capacity: 5 })
-  limit.taken(0, 2_000)
-  for (let taken = 1; taken < 50; taken += 1) limit.taken(taken, 2_000 + taken / 10)
+  limit.admitted(0, 2_000)
+  for (let taken = 1; taken < 50; taken += 1) limit.admitted(taken, 2_000 + taken / 10)
   limit.paused(195)
-  for (let taken = 50; taken < 400; taken += 1) limit.taken(taken, 2_200)
+  for (let taken = 50; taken < 400; taken += 1) limit.admitted(taken, 2_200)
   expect(limit.limit).toBe(LIMIT_MAX)
   // The workers have been as quiet since.
-  limit.taken(400, 2_300)
+  limit.admitted(400, 2_300)
   expect(limit.limit).toBe(400)
 })

@@ -113,7 +113,7 @@ it('listens on the network without being opened, and then everybody authenticate
     fileTypes: null,
     diameter: null,
     certificateNames: [],
-    allows: () => true,
+    allowsAddress: () => true,
   }
   const peers = {
     byKey: (key: string) => (key === 'key-1' ? peer : null),

@@ -12,7 +12,7 @@ async function threadOf() {
     workerFile: new URL('./pool-worker.mjs', import.meta.url),
     workerData: { worker: 0 },
     onError: () => undefined,
-    onNews: () => undefined,
+    onEvent: () => undefined,
   })
   open.push(thread)
   await thread.started()

@@ -4,7 +4,7 @@ import { emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { debtWhere } from '../../src/recorder/gauges.ts'
-import { writeRound } from '../../src/recorder/write.ts'
+import { writeFlush } from '../../src/recorder/write.ts'
 import { bucketOf } from '../ledger/fixture.ts'
 import { lineOf, startTestStores, type TestStores } from './accounts.ts'
 
@@ -24,7 +24,7 @@ const owing = (sid: number, version: number, owed: number, repaid = 0): OwnerSta
 
 async function record(owners: OwnerState[], lines: Line[] = []): Promise<void> {
   const round = coalesce([{ owners, lines, operations: [] }])
-  expect(await writeRound(stores.catalog, round, () => '')).toEqual(new Map())
+  expect(await writeFlush(stores.catalog, round, () => '')).toEqual(new Map())
 }
 
 const debts = async () =>

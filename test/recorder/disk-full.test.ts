@@ -9,7 +9,7 @@ import { startMongoServer } from '../../src/embedded/mongo/server.ts'
 import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { startDrain } from '../../src/recorder/drain.ts'
-import { writeRound } from '../../src/recorder/write.ts'
+import { writeFlush } from '../../src/recorder/write.ts'
 import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
 import { lineOf, silent, startTestStores, topUp, use } from './accounts.ts'
 
@@ -37,7 +37,7 @@ describe.skipIf(problem !== undefined)(title, () => {
       const { entries } = await reader.read(100, 10)
       expect(entries).toHaveLength(2)
       const round = coalesce(entries)
-      await expect(writeRound(catalog, round, () => '')).rejects.toThrow(CatalogUnavailableError)
+      await expect(writeFlush(catalog, round, () => '')).rejects.toThrow(CatalogUnavailableError)
       const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
       const limits = { batchEntriesMax: 20, blockMs: 50, claimIdleMs: 0, claimEveryMs: 50 }
       const ledger = await stores.connect()

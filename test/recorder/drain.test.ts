@@ -7,7 +7,7 @@ import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
 import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/drain.ts'
-import { writeRound } from '../../src/recorder/write.ts'
+import { writeFlush } from '../../src/recorder/write.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { writing } from '../ledger/fixture.ts'
 import { startStoreProxy } from '../support/store-proxy.ts'
@@ -128,7 +128,7 @@ describe('the recorder', () => {
     const lost = await reader.read(100, 10)
     expect(lost.entries).toHaveLength(2)
     // Killed after it had written and before it could acknowledge.
-    await writeRound(stores.catalog, coalesce(lost.entries), () => '')
+    await writeFlush(stores.catalog, coalesce(lost.entries), () => '')
     const drain = await startTestDrain()
     await isEmpty()
     await drain.stop(1_000)
@@ -142,7 +142,7 @@ describe('the recorder', () => {
     const reader = await openStreamReader(stores.ledger, 'test')
     const { entries } = await reader.read(100, 10)
     for (const entry of entries.toReversed()) {
-      expect(await writeRound(stores.catalog, coalesce([entry]), () => '')).toEqual(new Map())
+      expect(await writeFlush(stores.catalog, coalesce([entry]), () => '')).toEqual(new Map())
     }
     await reader.acknowledge(entries)
     await expectRecorded(3, 31, [last])
@@ -313,7 +313,7 @@ describe('while a store is away', () => {
     const round = coalesce([{ lines, operations: [], owners: [] }])
     await catalog.ping()
     proxy.hang()
-    const writing = writeRound(catalog, round, () => '').catch((reason: unknown) => reason)
+    const writing = writeFlush(catalog, round, () => '').catch((reason: unknown) => reason)
     // More than a driver sends that only asks whether the server is alive.
     await waitUntil('the write is on its way', () => proxy.taken() > 5_000)
     await proxy.cut()

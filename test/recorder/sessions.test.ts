@@ -4,7 +4,7 @@ import { openStreamReader, type StreamReader, streamBacklog } from '../../src/le
 import { sweepPartition } from '../../src/ledger/sweep.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
-import { writeRound } from '../../src/recorder/write.ts'
+import { writeFlush } from '../../src/recorder/write.ts'
 import {
   aidOf,
   DATA_UNITS,
@@ -133,7 +133,7 @@ it('keeps the newest when recorders saw different states and the older writes la
   for (const name of ['slow', 'fast']) readers.push(await openStreamReader(await connect(), name))
   const [slow, fast] = readers as [StreamReader, StreamReader]
   const write = async (entries: Parameters<typeof coalesce>[0]) =>
-    expect(await writeRound(stores.catalog, coalesce(entries), () => '')).toEqual(new Map())
+    expect(await writeFlush(stores.catalog, coalesce(entries), () => '')).toEqual(new Map())
   await scene.credit(sid, DATA_UNITS, CREDIT)
   await charge(scene, 'start', sid, 0)
   await charge(scene, 'update', sid, 1, 40)

@@ -32,7 +32,7 @@ it('says once that a master lacks the replicas that a commit waits for', async (
         'nothing is charged there: redis.replicaAcks asks for more',
       ],
     ])
-    expect(watch.isKept()).toBe(true)
+    expect(watch.isSatisfied()).toBe(true)
   } finally {
     watch.stop()
     await redis.close()
@@ -70,7 +70,7 @@ it.skipIf(problem !== undefined)(`says while a master cannot write${why}`, async
     await expect(refused()).rejects.toThrow(StoreDownError)
     await waitUntil('it is said', () => !watch.canWrite())
     expect(refusing.at(-1)).toBe(1)
-    expect(watch.isKept()).toBe(true)
+    expect(watch.isSatisfied()).toBe(true)
     disk.makeRoom()
     await waitUntil('it is over', () => watch.canWrite())
     expect(said).toEqual([

@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
-import type { WorkerNews } from '../../src/domain/worker-task.ts'
+import type { WorkerEvent } from '../../src/domain/worker-task.ts'
 import { type Pool, startPool } from '../../src/realtime/pool.ts'
 import { createLogger } from '../../src/runtime/log.ts'
-import { publishHint } from '../../src/store/hints.ts'
+import { publishSessionEvent } from '../../src/store/session-events.ts'
 import { requestOf } from '../realtime/requests.ts'
 import { startTestStores, type TestStores } from '../recorder/accounts.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const log = createLogger({ name: 'test', level: 'silent' })
 const folder = mkdtempSync(join(tmpdir(), 'tg-news-'))
-const news: WorkerNews[] = []
+const news: WorkerEvent[] = []
 let stores: TestStores
 let pool: Pool
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
     log,
     onBatch: () => undefined,
     onStats: () => undefined,
-    onNews: (told) => news.push(told),
+    onEvent: (told) => news.push(told),
   })
 })
 afterAll(async () => {
@@ -52,9 +52,9 @@ afterAll(async () => {
 
 /** Until a thread listens a hint is lost. Gives how often the last one was told. */
 async function hint(sessionId: string): Promise<number> {
-  const isIt = (told: WorkerNews) => told.kind === 'release' && told.sessionId === sessionId
+  const isIt = (told: WorkerEvent) => told.kind === 'release' && told.sessionId === sessionId
   await waitUntil(`news of ${sessionId}`, async () => {
-    await publishHint(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId })
+    await publishSessionEvent(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId })
     return news.some(isIt)
   })
   return news.filter(isIt).length
@@ -62,7 +62,11 @@ async function hint(sessionId: string): Promise<number> {
 
 it('goes on telling after it was replaced', async () => {
   await hint('before')
-  await publishHint(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId: 'once' })
+  await publishSessionEvent(stores.ledger.redis, {
+    cause: 'release',
+    origin: 'o',
+    sessionId: 'once',
+  })
   await hint('after')
   const once = news.filter((told) => told.kind === 'release' && told.sessionId === 'once')
   expect(once).toHaveLength(1)

@@ -26,7 +26,7 @@ beforeEach(async () => {
     read: async ({ value }) => {
       reads.push(value)
       const found = profileOf(Number(value))
-      return found === null ? null : { found, validUntilMs: found.toMs }
+      return found === null ? null : { profile: found, validUntilMs: found.toMs }
     },
   })
   const note = (level: string) => (_: object, message: string) => said.push(`${level}: ${message}`)

@@ -172,7 +172,7 @@ describe('memory that is behind', () => {
 describe('one session id of two subscribers of an account', () => {
   const same = { sessionId: 'same' }
   const buckets = () => Promise.all([bucketOf(1), bucketOf(2)])
-  const homeOf = () => scene.ledger.findHomes([sessionKeyOf('test', 'same')])
+  const homeOf = () => scene.ledger.findLocations([sessionKeyOf('test', 'same')])
 
   beforeEach(async () => {
     for (const sid of [1, 2]) await scene.credit(sid, DATA_UNITS, 1_000)
@@ -273,6 +273,6 @@ describe('a batch', () => {
     const [outcome] = await scene.charge(request('start', 1, 0, [service(1_000_000)], pretend))
     expect(outcome).toMatchObject({ reason: 'granted', transactionId: '' })
     expect(await scene.owner(1)).toEqual(before)
-    expect(await scene.ledger.findHomes([sessionKeyOf('test', 'session-1')])).toEqual([null])
+    expect(await scene.ledger.findLocations([sessionKeyOf('test', 'session-1')])).toEqual([null])
   })
 })

@@ -150,7 +150,7 @@ describe('a session id that two accounts claim', () => {
       ])
       const granted = [one, two].filter((outcome) => outcome?.reason === 'granted')
       expect(granted).toHaveLength(1)
-      const [home] = await scene.ledger.findHomes([sessionKeyOf('test', id)])
+      const [home] = await scene.ledger.findLocations([sessionKeyOf('test', id)])
       expect(home).toMatchObject({ sid: granted[0]?.sid })
     }
   })
@@ -159,10 +159,10 @@ describe('a session id that two accounts claim', () => {
     const sids = await subscribers(2)
     const sessionKey = sessionKeyOf('test', 'left')
     const { keys, epochs, redis } = scene.ledger
-    const epoch = await epochs.of(keys.directoryPartitionOf(sessionKey))
+    const epoch = await epochs.get(keys.directoryPartitionOf(sessionKey))
     const key = keys.directory(sessionKey)
-    const home = `${aidOf(sids[0] ?? 0)}:${sids[0]}`
-    const claims = [{ key, home, expected: '', ttlMs: REPLAY_MS }]
+    const location = `${aidOf(sids[0] ?? 0)}:${sids[0]}`
+    const claims = [{ key, location, expected: '', ttlMs: REPLAY_MS }]
     await runScript(redis, openDirectoryScript, { epoch, claims, nowMs: NOW_MS })
     const update = request('update', sids[0] ?? 0, 1, [service(MIB, 1)], { sessionId: 'left' })
     expect((await scene.charge(update))[0]?.reason).toBe('unknownSession')

@@ -40,7 +40,7 @@ beforeEach(async () => {
       const found = stored.get(value)
       await waiting
       if (failure !== null) throw failure
-      return found === undefined ? null : { found, validUntilMs: found.toMs }
+      return found === undefined ? null : { profile: found, validUntilMs: found.toMs }
     },
   })
   await emptyLedger(scene.ledger)

@@ -38,7 +38,7 @@ beforeEach(async () => {
     async read({ key, value }: ProfileQuery) {
       reads.push(`${key}:${value}`)
       const found = profileOf(known.get(`${key}:${value}`) ?? 0)
-      return found === null ? null : { found, validUntilMs: found.toMs }
+      return found === null ? null : { profile: found, validUntilMs: found.toMs }
     },
   })
   await emptyLedger(scene.ledger)

@@ -203,7 +203,7 @@ describe('a session id', () => {
     other.clock.set(NOW_MS + 700_000)
     const [heir] = await other.charge(request('start', 200, 0, [service(1_000_000)], same))
     expect(heir).toMatchObject({ reason: 'granted', sid: 200 })
-    const home = await scene.ledger.findHomes([sessionKeyOf('test', 'one-id')])
+    const home = await scene.ledger.findLocations([sessionKeyOf('test', 'one-id')])
     expect(home).toEqual([{ aid: aidOf(200), sid: 200 }])
   })
 })

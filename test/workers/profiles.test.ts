@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
-import { type ProfileQuery, Profiles, satisfies } from '../../src/workers/profiles.ts'
+import { ProfileCache, type ProfileQuery, satisfies } from '../../src/workers/profiles.ts'
 import { aidOf, NOW_MS, profileOf } from './scene.ts'
 
 const END_MS = NOW_MS + 1_000_000
@@ -21,7 +21,7 @@ function createStore() {
       const found = held.get(`${key}:${value}`)
       await store.gate
       if (found === undefined || atMs < found.fromMs) return null
-      return { found, validUntilMs: found.toMs }
+      return { profile: found, validUntilMs: found.toMs }
     },
   }
   return store
@@ -34,7 +34,7 @@ function query(identifier: string, atMs = NOW_MS): ProfileQuery {
 
 function open(entriesMax = 100) {
   const store = createStore()
-  const profiles = new Profiles(store.read, { entriesMax, unknownTtlMs: 1000 })
+  const profiles = new ProfileCache(store.read, { entriesMax, unknownTtlMs: 1000 })
   const peek = (identifier: string, nowMs = NOW_MS, atMs = NOW_MS) =>
     profiles.peek(query(identifier, atMs), nowMs)
   const lookUp = (identifier: string, atMs = NOW_MS) =>

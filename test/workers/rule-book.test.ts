@@ -47,7 +47,7 @@ beforeEach(async () => {
     findRules: () => book.follow(stored),
     async read({ key, value }) {
       const found = key === 'sid' ? profileOf(Number(value)) : null
-      return found === null ? null : { found, validUntilMs: found.toMs }
+      return found === null ? null : { profile: found, validUntilMs: found.toMs }
     },
   })
   await emptyLedger(scene.ledger)

@@ -24,7 +24,7 @@ import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
 import { createPoolCheck } from '../../src/workers/pools.ts'
 import { createProcessor, type Processor } from '../../src/workers/process.ts'
-import { type ProfileReader, Profiles } from '../../src/workers/profiles.ts'
+import { ProfileCache, type ProfileReader } from '../../src/workers/profiles.ts'
 import { RuleBook, type RuleSet } from '../../src/workers/rule-book.ts'
 import { openTestLedger } from '../support/ledger.ts'
 
@@ -147,7 +147,7 @@ export interface Scene {
   ledger: Ledger
   redis: RedisConnection
   processor: Processor
-  profiles: Profiles
+  profiles: ProfileCache
   clock: { nowMs: () => number; set(nowMs: number): void }
   defects: unknown[]
   /** The outcomes of requests that travel in one batch. */
@@ -192,7 +192,7 @@ export interface SceneOptions {
 
 const readProfile: ProfileReader = async ({ value }) => {
   const found = profileOf(Number(value))
-  return found === null ? null : { found, validUntilMs: found.toMs }
+  return found === null ? null : { profile: found, validUntilMs: found.toMs }
 }
 
 const CHARGE_SETTINGS = {
@@ -232,7 +232,7 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   const own = { identification, finder }
   const book = options.book?.(own) ?? new RuleBook({ own, rateKeys: RATE_KEYS, countryPrefix: '' })
-  const profiles = new Profiles(options.read ?? readProfile, {
+  const profiles = new ProfileCache(options.read ?? readProfile, {
     entriesMax: options.profilesCachedMax ?? 100_000,
     unknownTtlMs: options.unknownTtlMs ?? 1000,
   })

@@ -7,7 +7,7 @@ import {
   packResult,
   packTask,
   type ReplyMessage,
-} from '../../src/domain/hand-over.ts'
+} from '../../src/domain/worker-protocol.ts'
 import { serve } from '../../src/workers/serve.ts'
 
 const { port1, port2 } = new MessageChannel()

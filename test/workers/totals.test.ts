@@ -122,7 +122,7 @@ describe('usage as the total of the session', () => {
       read: async ({ value }) => {
         if (isAway) throw new CatalogUnavailableError('away')
         const found = profileOf(Number(value))
-        return found === null ? null : { found, validUntilMs: found.toMs }
+        return found === null ? null : { profile: found, validUntilMs: found.toMs }
       },
     })
     await without.charge(request('start', 7, 0, [call(60)]))

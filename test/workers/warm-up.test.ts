@@ -31,7 +31,7 @@ beforeEach(async () => {
     async read({ key, value }) {
       reads.push(`${key}:${value}`)
       const found = profileOf(Number(value.slice(-4)))
-      return found === null ? null : { found, validUntilMs: found.toMs }
+      return found === null ? null : { profile: found, validUntilMs: found.toMs }
     },
   })
   await emptyLedger(first.ledger)

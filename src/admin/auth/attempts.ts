@@ -13,7 +13,7 @@ export interface Attempt {
   succeeded(): Promise<void>
   failed(): Promise<void>
   /** It was not found out: a store or a directory is away. */
-  withdrawn(): Promise<void>
+  cancelled(): Promise<void>
 }
 
 /** Where a try comes from. */
@@ -60,36 +60,36 @@ export function createAttempts({
 }: Pick<AuthDeps, 'keys' | 'settings'>): LoginAttempts {
   return {
     async admit(source) {
-      const { rate_limits: limits } = await settings.of(SECURITY)
+      const { rate_limits: limits } = await settings.get(SECURITY)
       // What one network may not do does not count for those around it.
       for (const { name, times } of networksOfSource(source)) {
         const key = `logins:${hashOf(name)}`
         const counted = await keys.count(key, MINUTE_MS)
         if (counted > times * limits.logins_per_minute) {
-          return { reason: 'address', retryAfterMs: await keys.leftMs(key) }
+          return { reason: 'address', retryAfterMs: await keys.remainingMs(key) }
         }
       }
       return null
     },
 
     async begin(account, source) {
-      const { lockout } = await settings.of(SECURITY)
+      const { lockout } = await settings.get(SECURITY)
       const user = hashOf(account)
       const generation = (await keys.get(unlockedKey(user))) ?? ''
       const tries = networksOfSource(source).map((network) => triesOf(network, user, generation))
       const locked = await lockedFor(keys, tries)
       if (locked !== null) return { refused: locked }
-      const place = source.device === null ? placeOf(user, generation) : null
+      const place = source.device === null ? failureSlotOf(user, generation) : null
       if (place !== null) {
-        const refused = await takePlace(keys, place, tries, lockout)
+        const refused = await reserveFailureSlot(keys, place, tries, lockout)
         if (refused !== null) return { refused }
       }
       const begun = await countTries(keys, tries, lockout)
       if ('refused' in begun) {
-        await free(keys, place)
+        await releaseFailureSlot(keys, place)
         return begun
       }
-      return attemptOf(keys, { tries, place, locks: begun.locks })
+      return attemptOf(keys, { tries, slot: place, locks: begun.locks })
     },
   }
 }
@@ -118,35 +118,35 @@ function triesOf({ name, times }: Network, user: string, generation: string): Tr
 }
 
 /** One of the failures that an account may have in an hour. */
-interface Place {
+interface FailureSlot {
   readonly key: string
   readonly id: string
 }
 
-function placeOf(user: string, generation: string): Place {
+function failureSlotOf(user: string, generation: string): FailureSlot {
   const id = randomBytes(12).toString('base64url')
   return { key: `failures:${hashOf(`${user}\0${generation}`)}`, id }
 }
 
-async function free(keys: ExpiringKeys, place: Place | null): Promise<void> {
-  if (place !== null) await keys.freePlace(place.key, place.id)
+async function releaseFailureSlot(keys: ExpiringKeys, place: FailureSlot | null): Promise<void> {
+  if (place !== null) await keys.releaseSlot(place.key, place.id)
 }
 
 /** Counted before it is looked at: however many come at once, only so many are compared. */
-async function takePlace(
+async function reserveFailureSlot(
   keys: ExpiringKeys,
-  place: Place,
+  place: FailureSlot,
   [smallest]: readonly Tries[],
   lockout: SecuritySettings['lockout'],
 ): Promise<RefusedAttempt | null> {
   const terms = { id: place.id, max: lockout.failures_per_hour, windowMs: HOUR_MS }
-  const found = await keys.takePlace(place.key, terms)
+  const found = await keys.acquireSlot(place.key, terms)
   if ('leftMs' in found) return { reason: 'account', retryAfterMs: found.leftMs }
   if (smallest === undefined || found.taken <= lockout.attempts * SLOWED_TIMES) return null
   // Of its own, or whoever asks more often would keep the user out.
   if (await keys.setOnce(smallest.pace, '1', SLOWED_MS)) return null
-  await free(keys, place)
-  return { reason: 'slowed', retryAfterMs: await keys.leftMs(smallest.pace) }
+  await releaseFailureSlot(keys, place)
+  return { reason: 'slowed', retryAfterMs: await keys.remainingMs(smallest.pace) }
 }
 
 async function countTries(
@@ -158,7 +158,7 @@ async function countTries(
   const locks: string[] = []
   for (const { tries: key, lock, times } of tries) {
     const counted = await keys.count(key, keptMs)
-    await keys.prolong(key, keptMs)
+    await keys.extend(key, keptMs)
     const waitMs = backOffMs(counted, { ...lockout, attempts: times * lockout.attempts })
     if (waitMs === 0) continue
     if (!(await keys.setOnce(lock, '1', waitMs))) {
@@ -170,20 +170,20 @@ async function countTries(
   return { locks }
 }
 
-interface Begun {
+interface StartedAttempt {
   readonly tries: readonly Tries[]
-  readonly place: Place | null
+  readonly slot: FailureSlot | null
   /** Which hold unless the password is right. */
   readonly locks: readonly string[]
 }
 
-function attemptOf(keys: ExpiringKeys, { tries, place, locks }: Begun): Attempt {
+function attemptOf(keys: ExpiringKeys, { tries, slot, locks }: StartedAttempt): Attempt {
   const undo = async () => {
     for (const lock of locks) await keys.remove(lock)
-    await free(keys, place)
+    await releaseFailureSlot(keys, slot)
   }
   return {
-    withdrawn: undo,
+    cancelled: undo,
     failed: async () => undefined,
     async succeeded() {
       await undo()
@@ -196,7 +196,7 @@ async function lockedFor(
   keys: ExpiringKeys,
   tries: readonly Tries[],
 ): Promise<RefusedAttempt | null> {
-  const left = await Promise.all(tries.map(({ lock }) => keys.leftMs(lock)))
+  const left = await Promise.all(tries.map(({ lock }) => keys.remainingMs(lock)))
   const retryAfterMs = Math.max(0, ...left)
   return retryAfterMs > 0 ? { reason: 'locked', retryAfterMs } : null
 }

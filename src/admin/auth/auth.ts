@@ -1,15 +1,15 @@
 /** Authentication of the control plane, in one piece. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { clientsSetting } from '../../catalog/clients/clients.ts'
-import { AUTH, providersShown } from '../../catalog/settings/auth-settings.ts'
+import { AUTH, publicProviders } from '../../catalog/settings/auth-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { createTokens } from '../../store/tokens.ts'
 import { PERMISSIONS, rolesFor } from '../permissions/rules.ts'
 import type { RouteAccess } from './access.ts'
 import type { AuthDeps } from './auth-deps.ts'
+import { type AuthGuard, createAuthGuard, identify } from './auth-guard.ts'
 import type { Caller } from './caller.ts'
 import { setSessionCookie } from './cookies.ts'
-import { createGate, type Gate, identify } from './gate.ts'
 import { tooMany } from './login.ts'
 import { addOAuthRoutes } from './oauth/routes.ts'
 import { createTokenCheck } from './oauth/token-check.ts'
@@ -17,7 +17,7 @@ import { PASSWORDS } from './passwords.ts'
 import { createLdap } from './protocols/ldap.ts'
 import { addSamlRoutes } from './protocols/saml-routes.ts'
 import { createSessionCheck } from './session-check.ts'
-import { addSessionRoutes, countersOf } from './session-routes.ts'
+import { addSessionRoutes, createLoginProtection } from './session-routes.ts'
 import { createSessions } from './session-store.ts'
 import { createSignatureCheck } from './signature-check.ts'
 import { createSecondFactors } from './totp/factors.ts'
@@ -25,15 +25,15 @@ import { createUsers } from './users.ts'
 import { createUserVerifier } from './verify-user.ts'
 
 export interface Auth {
-  readonly gate: Gate
+  readonly guard: AuthGuard
   /** As `Gate.admit`, with the rules of the operator in the place of the usual roles. */
   admitAction(
     request: FastifyRequest,
-    sent: Parameters<Gate['admit']>[1],
+    sent: Parameters<AuthGuard['admit']>[1],
     action: { readonly collection: string; readonly name: string; readonly usual: RouteAccess },
   ): Promise<Caller>
   /** Whether the head of a request names somebody; for routes that are open to all. */
-  isKnown(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
+  isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
   addRoutes(server: FastifyInstance): void
 }
 
@@ -53,26 +53,31 @@ export function createAuth(options: AuthOptions): Auth {
   const oauth = { ...options, clients, tokens, users: users.check }
   const checks = {
     token: createTokenCheck(oauth),
-    signature: createSignatureCheck({ keys, settings, clock, clients: () => settings.of(clients) }),
+    signature: createSignatureCheck({
+      keys,
+      settings,
+      clock,
+      clients: () => settings.get(clients),
+    }),
     session: createSessionCheck({ sessions, users }),
   }
-  const gate = createGate({ admin: config.admin, ...checks })
+  const gate = createAuthGuard({ admin: config.admin, ...checks })
   return {
-    gate,
+    guard: gate,
     async admitAction(request, sent, { collection, name, usual }) {
       const caller = await gate.admit(request, sent, 'user')
       if (typeof usual === 'string') return caller
-      const rules = await settings.of(PERMISSIONS)
+      const rules = await settings.get(PERMISSIONS)
       return gate.admit(request, sent, rolesFor(rules, collection, name, usual))
     },
-    async isKnown(request, reply) {
+    async isAuthenticated(request, reply) {
       if (gate.isOpen) return true
       await identify(checks, request, reply)
       const { caller } = request
       return caller !== null && !caller.mustChangePassword && !caller.mustEnrolTotp
     },
     addRoutes(server) {
-      const counters = countersOf({ ...options, users })
+      const counters = createLoginProtection({ ...options, users })
       const saml = addSamlRoutes(server, options, {
         sessions,
         setCookie: (reply, _, value) => setSessionCookie(reply, value),
@@ -84,7 +89,7 @@ export function createAuth(options: AuthOptions): Auth {
       const protocols = {
         password: [createLdap({ ...options, sealer })],
         redirect: [saml],
-        options: async () => providersShown(await settings.of(AUTH)),
+        options: async () => publicProviders(await settings.get(AUTH)),
       }
       const login = { ...options, sessions, users, factors, protocols, passwords: PASSWORDS }
       addSessionRoutes(server, login)

@@ -21,7 +21,7 @@ export type SignatureCheck = (
 ) => Promise<ClientIdentity | 'absent' | { readonly refused: string }>
 
 /** Of a user of the users collection. */
-export interface UserNow {
+export interface CurrentUser {
   readonly id: string
   readonly name: string
   readonly roles: readonly string[]
@@ -35,4 +35,4 @@ export interface UserNow {
 }
 
 /** As it is now, or half a second ago; null: deleted. */
-export type UserCheck = (id: string) => Promise<UserNow | null>
+export type UserCheck = (id: string) => Promise<CurrentUser | null>

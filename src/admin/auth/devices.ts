@@ -46,7 +46,7 @@ export function createDevices({ keys, clock }: Pick<AuthDeps, 'keys' | 'clock'>)
       const ends = (clock.nowMs() + DEVICE_MS).toString(36)
       // All processes sign with the same one.
       await keys.setOnce(KEY, randomBytes(KEY_BYTES).toString('base64url'), KEY_MS)
-      await keys.prolong(KEY, KEY_MS)
+      await keys.extend(KEY, KEY_MS)
       return [id, ends, await signature(id, ends, account)].join('.')
     },
 

@@ -4,9 +4,9 @@ import { PASSWORDS } from './passwords.ts'
 
 export interface FirstAdminWatch {
   /** Resolves when it was tried once, however that ended. */
-  readonly tried: Promise<void>
+  readonly firstAttempt: Promise<void>
   /** Whether it is known that there is a user. */
-  isThere(): boolean
+  hasUser(): boolean
   stop(): Promise<void>
 }
 
@@ -34,8 +34,8 @@ export function watchFirstAdmin(deps: Omit<FirstAdminDeps, 'passwords'>): FirstA
     running = attempt()
   }
   return {
-    tried,
-    isThere: () => isThere,
+    firstAttempt: tried,
+    hasUser: () => isThere,
     async stop() {
       isStopped = true
       clearTimeout(timer)

@@ -4,7 +4,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import { DuplicateEntityError } from '../../catalog/errors.ts'
 import { writeEntity } from '../../catalog/revisions/write.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
-import { heldAt, NOT_DELETED } from '../entities/rules/lookups.ts'
+import { NOT_DELETED, validAt } from '../entities/rules/lookups.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import { removePasswordFile, writePasswordFile } from './password-file.ts'
 import type { Passwords } from './passwords.ts'
@@ -84,7 +84,7 @@ async function created({ catalog, clock }: FirstAdminDeps, hash: string) {
 
 /** Whether a user still has the password that a node has generated at the start. */
 export async function hasGeneratedPassword(catalog: Catalog, nowMs: number): Promise<boolean> {
-  const filter = { password_generated: true, ...heldAt(nowMs) }
+  const filter = { password_generated: true, ...validAt(nowMs) }
   const found = await catalog.run('look for a generated password', () =>
     catalog.users.findOne(filter, { projection: { _id: 1 } }),
   )

@@ -10,7 +10,7 @@ export interface KnownUserNames {
   /** `account`: what tries of the name are counted under. Rejects where a store is away. */
   has(username: string, account: string): Promise<boolean>
   /** A user whom only a directory knows has logged in. */
-  note(account: string): Promise<void>
+  add(account: string): Promise<void>
 }
 
 /** Half a year without a login: the directory may not have the user any more. */
@@ -36,7 +36,7 @@ export function createKnownNames({
       cached.set(key, { isKnown, readMs: nowMs })
       return isKnown
     },
-    note: (account) => keys.set(keyOf(account), '1', NOTED_MS),
+    add: (account) => keys.set(keyOf(account), '1', NOTED_MS),
   }
 }
 

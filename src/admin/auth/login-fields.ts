@@ -58,13 +58,13 @@ export function totpIn(values: RawParameters): string | null {
 export function inputOf({ username, protocol, provider }: LoginFields): LoginInput {
   return {
     ...(username !== null && { username }),
-    protocol: shownProtocol(protocol),
+    protocol: protocolLabel(protocol),
     ...(provider !== undefined && { provider }),
   }
 }
 
 /** As clients know it: `Internal`. */
-export function shownProtocol(protocol: string): string {
+export function protocolLabel(protocol: string): string {
   return protocol.charAt(0).toUpperCase() + protocol.slice(1)
 }
 

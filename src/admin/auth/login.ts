@@ -10,7 +10,7 @@ import type { Passwords } from './passwords.ts'
 import { internalLogin } from './protocols/internal.ts'
 import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
-import type { RefusalTrail } from './refusal-trail.ts'
+import type { RefusalAudit } from './refusal-audit.ts'
 import type { LoginSessions, SessionUser } from './sessions.ts'
 import type { SecondFactors } from './totp/factors.ts'
 import { hasSecondFactor, WRONG_CODE } from './totp/second-step.ts'
@@ -24,11 +24,11 @@ export interface LoginDeps extends AuthDeps {
   readonly attempts: LoginAttempts
   readonly devices: Devices
   readonly names: KnownUserNames
-  readonly refusals: RefusalTrail
+  readonly refusals: RefusalAudit
   readonly protocols: Pick<LoginProtocols, 'password' | 'redirect'>
 }
 
-export interface WhoTries extends AttemptSource {
+export interface AttemptedLogin extends AttemptSource {
   readonly username: string
   /** What tries are counted under: `accountOf`. */
   readonly account: string
@@ -36,7 +36,7 @@ export interface WhoTries extends AttemptSource {
   readonly reasonOf?: () => string
 }
 
-export interface LoginDone {
+export interface LoginResult {
   /** Value of the cookie. */
   readonly cookie: string
   readonly user: LoggedInUser
@@ -52,7 +52,7 @@ export interface LoggedInUser {
 }
 
 /** Of a name that does not exist the same is said as of a wrong password. */
-export const WRONG = 'the user name or the password is wrong'
+export const WRONG_CREDENTIALS = 'the user name or the password is wrong'
 
 /**
  * Opens a session; `wrong` says what is not right. Rejects with `AuthRefusal` for too many tries, a
@@ -63,15 +63,15 @@ export async function login(
   deps: LoginDeps,
   fields: LoginFields & { username: string; password: string },
   source: AttemptSource,
-): Promise<LoginDone | { readonly wrong: string }> {
+): Promise<LoginResult | { readonly wrong: string }> {
   const { username, password, protocol, provider, totp } = fields
   const { address } = source
   const check = await passwordCheck(deps, protocol, provider)
   const account = accountOf(protocol, username)
-  let wrong = WRONG
-  const reasonOf = () => (wrong === WRONG ? 'wrong' : 'wrong_code')
+  let wrong = WRONG_CREDENTIALS
+  const reasonOf = () => (wrong === WRONG_CREDENTIALS ? 'wrong' : 'wrong_code')
   const who = { ...source, username, account, reasonOf }
-  const found = await tried(deps, who, async () => {
+  const found = await countedAttempt(deps, who, async () => {
     const user = await check(username, password)
     if (user === null) return null
     if (await hasSecondFactor(deps, user.sessionUser, totp, address)) return user
@@ -81,9 +81,9 @@ export async function login(
   if (found === null) return { wrong }
   const { user, sessionUser } = found
   const actor = actorOf(sessionUser, address)
-  await record(deps, actor, 'login', username, { protocol })
-  await noteLogin(deps, sessionUser)
-  if (protocol !== 'internal') await deps.names.note(account)
+  await auditLogin(deps, actor, 'login', username, { protocol })
+  await storeLastLogin(deps, sessionUser)
+  if (protocol !== 'internal') await deps.names.add(account)
   const cookie = await deps.sessions.open(sessionUser, protocol)
   deps.log.info({ user: user.name, address, protocol }, 'login')
   return { cookie, user }
@@ -100,12 +100,12 @@ export function accountOf(protocol: string, username: string): string {
   return `${protocol}\0${folded}`
 }
 
-interface Found {
+interface AuthenticatedUser {
   readonly user: LoggedInUser
   readonly sessionUser: SessionUser
 }
 
-type PasswordCheck = (username: string, password: string) => Promise<Found | null>
+type PasswordCheck = (username: string, password: string) => Promise<AuthenticatedUser | null>
 
 /** Rejects with `AuthRefusal` for a protocol, or a provider of it, that is not there. */
 async function passwordCheck(
@@ -126,7 +126,7 @@ async function passwordCheck(
     if (answer === 'unavailable') {
       throw new AuthRefusal(`protocol ${type} cannot be asked now`, { httpStatus: 503 })
     }
-    return answer === 'refused' ? null : foundOf(deps, answer.user)
+    return answer === 'refused' ? null : authenticatedUserOf(deps, answer.user)
   }
 }
 
@@ -140,7 +140,7 @@ async function internalUser(
   deps: LoginDeps,
   username: string,
   password: string,
-): Promise<Found | null> {
+): Promise<AuthenticatedUser | null> {
   const user = await internalLogin(deps, username, password)
   if (user === null) return null
   const { id, name, passwordMark } = user
@@ -150,7 +150,10 @@ async function internalUser(
 }
 
 /** A directory either says what the user may do, or who it is in the users collection. */
-async function foundOf(deps: LoginDeps, sessionUser: SessionUser): Promise<Found | null> {
+async function authenticatedUserOf(
+  deps: LoginDeps,
+  sessionUser: SessionUser,
+): Promise<AuthenticatedUser | null> {
   const { id, name, roles } = sessionUser
   if (roles === null) {
     const user = await deps.users.byId(id)
@@ -167,18 +170,18 @@ async function foundOf(deps: LoginDeps, sessionUser: SessionUser): Promise<Found
  * One try of a password, counted. Null: it was wrong, which is written down. Rejects with
  * `AuthRefusal` 429 for too many.
  */
-export async function tried<T>(
+export async function countedAttempt<T>(
   deps: LoginDeps,
-  who: WhoTries,
+  who: AttemptedLogin,
   check: () => Promise<T | null>,
 ): Promise<T | null> {
-  const fail = (reason: string) => noteRefused(deps, who, reason)
-  const attempt = await begun(deps, who, fail)
+  const fail = (reason: string) => recordRefusal(deps, who, reason)
+  const attempt = await beginAttempt(deps, who, fail)
   let result: T | null
   try {
     result = await check()
   } catch (error) {
-    await attempt.withdrawn()
+    await attempt.cancelled()
     throw error
   }
   if (result !== null) {
@@ -190,9 +193,9 @@ export async function tried<T>(
   return null
 }
 
-async function begun(
+async function beginAttempt(
   { attempts }: LoginDeps,
-  who: WhoTries,
+  who: AttemptedLogin,
   fail: (reason: string) => Promise<void>,
 ): Promise<Attempt> {
   const over = await attempts.admit(who)
@@ -206,15 +209,15 @@ async function begun(
 const UNKNOWN = '(unknown)'
 
 /** Of who is nobody the name is not written: it may be a password. */
-async function noteRefused(
+async function recordRefusal(
   { names, refusals }: LoginDeps,
-  { username, account, address }: WhoTries,
+  { username, account, address }: AttemptedLogin,
   reason: string,
 ): Promise<void> {
   const isKnown = await names.has(username, account)
   const name = isKnown ? username : ''
   const key = loginKey(isKnown ? username : UNKNOWN)
-  await refusals.note({
+  await refusals.record({
     entry: { collection: 'login', type: 'login_failed', key, new: { reason } },
     actor: { by: 'open', id: '', name, address },
     account: isKnown ? account : '',
@@ -243,7 +246,7 @@ function loginKey(username: string): string {
 }
 
 /** `login` in the audit; never a password. */
-export async function record(
+export async function auditLogin(
   { audit, clock }: Pick<AuthDeps, 'audit' | 'clock'>,
   actor: Actor,
   type: string,
@@ -259,7 +262,7 @@ export function actorOf({ id, name }: Pick<SessionUser, 'id' | 'name'>, address:
 }
 
 /** No revision of its own: nobody has changed the user. */
-async function noteLogin({ catalog, clock }: LoginDeps, user: SessionUser): Promise<void> {
+async function storeLastLogin({ catalog, clock }: LoginDeps, user: SessionUser): Promise<void> {
   if (user.roles !== null) return
   const last_login = new Date(clock.nowMs())
   await catalog.run('note a login', () =>

@@ -2,7 +2,7 @@
 import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import type { AttemptSource } from './attempts.ts'
-import { accountOf, actorOf, type LoginDeps, record, tried } from './login.ts'
+import { accountOf, actorOf, auditLogin, countedAttempt, type LoginDeps } from './login.ts'
 import { removePasswordFile } from './password-file.ts'
 import { changedPassword, checkedPassword, normalPassword } from './password-rules.ts'
 import { internalLogin } from './protocols/internal.ts'
@@ -37,7 +37,7 @@ export async function changePassword(
     throw new AuthRefusal('new_password must not be the old one')
   }
   const who = { ...source, username, account: accountOf('internal', username) }
-  const user = await tried(deps, who, async () => {
+  const user = await countedAttempt(deps, who, async () => {
     const found = await internalLogin(deps, username, password)
     if (found === null || hasSession) return found
     return (await hasSecondFactor(deps, found, totp, address)) ? found : null
@@ -47,12 +47,12 @@ export async function changePassword(
   const changed = await deps.users.byId(user.id)
   if (changed === null) return null
   deps.log.info({ user: username, address }, 'the password was changed')
-  await record(deps, actorOf(user, address), 'changepassword', username)
+  await auditLogin(deps, actorOf(user, address), 'changepassword', username)
   return changed
 }
 
 async function usable(deps: LoginDeps, username: string, password: string): Promise<string> {
-  const { password: terms } = await deps.settings.of(SECURITY)
+  const { password: terms } = await deps.settings.get(SECURITY)
   try {
     return await checkedPassword(password, { username, charactersMin: terms.characters_min })
   } catch (error) {

@@ -23,7 +23,7 @@ export interface PasswordLimits {
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
 /** Of 32 random bytes that nobody has kept, at the same cost. */
-const NOBODY = [
+const DUMMY_HASH = [
   '$argon2id$v=19$m=19456,t=2,p=1',
   'Uu5jox5/1B6fz6dK0m6+iA',
   'UiTeDvfE9kUibwSUy2w7kojhnrog0kaqQSQJwQyYj/A',
@@ -42,7 +42,7 @@ export function createPasswords(limits: PasswordLimits = LIMITS): Passwords {
     isRight: (password, stored) =>
       inTurn(async () => {
         const isKnown = stored?.startsWith('$argon2') === true
-        const isRight = await verify(isKnown ? stored : NOBODY, password).catch(() => false)
+        const isRight = await verify(isKnown ? stored : DUMMY_HASH, password).catch(() => false)
         return isKnown && isRight
       }),
   }

@@ -1,11 +1,11 @@
 /** Who a session belongs to, as of now. */
-import type { UserNow } from './checks.ts'
+import type { CurrentUser } from './checks.ts'
 import type { LoginSession, LoginSessions, SessionUser } from './sessions.ts'
 import type { Users } from './users.ts'
 
 export interface LoggedIn {
   readonly session: LoginSession
-  readonly user: UserNow
+  readonly user: CurrentUser
   /** The value that the cookie must have from now on; null: it stays. */
   readonly renewed: string | null
 }
@@ -29,7 +29,10 @@ export function createSessionCheck(deps: { sessions: LoginSessions; users: Users
   }
 }
 
-async function userOf(users: Users, { user: of, protocol }: LoginSession): Promise<UserNow | null> {
+async function userOf(
+  users: Users,
+  { user: of, protocol }: LoginSession,
+): Promise<CurrentUser | null> {
   if (of.roles !== null) return directoryUser(users, protocol, of, of.roles)
   const { passwordMark } = of
   const user = await users.check(of.id)
@@ -50,7 +53,7 @@ async function directoryUser(
   protocol: string,
   { id, name }: SessionUser,
   roles: readonly string[],
-): Promise<UserNow> {
+): Promise<CurrentUser> {
   const password = { mustChangePassword: false, hasGeneratedPassword: false, passwordMark: '' }
   const mustEnrolTotp = protocol !== 'saml' && (await users.mustEnrolTotp(id, roles))
   return { id, name, roles, ...password, mustEnrolTotp }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
 import { registerBodies } from '../entities/requests/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
-import { dateText } from '../entities/shown.ts'
+import { dateText } from '../entities/views.ts'
 import type { RouteAccess } from './access.ts'
 import { type AttemptSource, createAttempts } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
@@ -18,13 +18,13 @@ import { createKnownNames } from './known-names.ts'
 import {
   accountOf,
   actorOf,
+  auditLogin,
   type LoggedInUser,
   type LoginDeps,
   login,
   notConfigured,
-  record,
   tooMany,
-  WRONG,
+  WRONG_CREDENTIALS,
 } from './login.ts'
 import {
   credentialIn,
@@ -32,7 +32,7 @@ import {
   type LoginFields,
   loginFields,
   passwordIn,
-  shownProtocol,
+  protocolLabel,
   totpIn,
   usernameIn,
 } from './login-fields.ts'
@@ -40,7 +40,7 @@ import { changePassword } from './password-change.ts'
 import { PASSWORDS, type Passwords } from './passwords.ts'
 import type { LoginProtocols } from './protocols/login-protocols.ts'
 import { AuthRefusal } from './refusal.ts'
-import { createRefusalTrail } from './refusal-trail.ts'
+import { createRefusalAudit } from './refusal-audit.ts'
 import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
 import { createSessionCheck, type SessionCheck } from './session-check.ts'
 import type { LoginSessions } from './sessions.ts'
@@ -72,7 +72,7 @@ type Answer = (
   reply: FastifyReply,
 ) => Promise<object> | object
 
-export interface SessionRoute {
+export interface LoginRoute {
   readonly method: 'GET' | 'POST'
   readonly name: string
   /** `public` if not given: the route itself looks who asks. */
@@ -80,7 +80,7 @@ export interface SessionRoute {
   readonly answer: Answer
 }
 
-const ROUTES: readonly SessionRoute[] = [
+const ROUTES: readonly LoginRoute[] = [
   { method: 'GET', name: 'login', answer: answerWho },
   { method: 'POST', name: 'login', answer: answerLogin },
   { method: 'POST', name: 'logout', answer: answerLogout },
@@ -95,7 +95,7 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
   const deps: RouteDeps = {
     ...defaults,
     ...given,
-    ...countersOf(given),
+    ...createLoginProtection(given),
     loggedIn: createSessionCheck(given),
   }
   server.register(async (routes) => {
@@ -123,17 +123,17 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
 }
 
 /** What keeps guessing within bounds, and tells of it. */
-export function countersOf(deps: AuthDeps & { users: Users }) {
+export function createLoginProtection(deps: AuthDeps & { users: Users }) {
   return {
     attempts: createAttempts(deps),
     devices: createDevices(deps),
     names: createKnownNames(deps),
-    refusals: createRefusalTrail(deps, 'login refused'),
+    refusals: createRefusalAudit(deps, 'login refused'),
   }
 }
 
 /** From now on the device is known of the account. */
-async function noteDevice(
+async function rememberDevice(
   { devices }: RouteDeps,
   reply: FastifyReply,
   account: string,
@@ -161,17 +161,21 @@ async function answerWho(
     const text = `${credential} must be sent by POST, in the body: addresses are written down`
     throw new AuthRefusal(text, { httpStatus: 405 })
   }
-  return who(deps, request, reply)
+  return currentUserAnswer(deps, request, reply)
 }
 
-async function who(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+async function currentUserAnswer(
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<object> {
   const found = await deps.loggedIn(sessionCookieOf(request))
   if (found === null) return failure(NOT_LOGGED_IN, {})
   const { session, user, renewed } = found
   if (renewed !== null) setSessionCookie(reply, renewed)
   const stored = session.user.roles === null ? await deps.users.byId(user.id) : null
-  const shown = shownUser({ ...user, lastLoginMs: stored?.lastLoginMs ?? null })
-  return success({ ...shown, protocol: shownProtocol(session.protocol) }, {})
+  const shown = userView({ ...user, lastLoginMs: stored?.lastLoginMs ?? null })
+  return success({ ...shown, protocol: protocolLabel(session.protocol) }, {})
 }
 
 async function answerLogin(
@@ -191,7 +195,7 @@ async function answerLogin(
     throw new AuthRefusal(notConfigured(fields.protocol, fields.provider), { httpStatus: 400 })
   }
   const { username, password } = fields
-  if (username === null && password === null) return who(deps, request, reply)
+  if (username === null && password === null) return currentUserAnswer(deps, request, reply)
   if (username === null || password === null) {
     return failure(`${username === null ? 'username' : 'password'} is missing`, input)
   }
@@ -213,8 +217,8 @@ async function opened(
   const before = sessionCookieOf(request)
   if (before !== null) await deps.sessions.end(before)
   setSessionCookie(reply, done.cookie)
-  await noteDevice(deps, reply, account, source)
-  return success(shownUser(done.user), input)
+  await rememberDevice(deps, reply, account, source)
+  return success(userView(done.user), input)
 }
 
 async function answerLogout(
@@ -230,7 +234,7 @@ async function answerLogout(
     const { user } = found.session
     const address = deps.addressOf(request)
     deps.log.info({ user: user.name, address }, 'logout')
-    await record(deps, actorOf(user, address), 'logout', user.name)
+    await auditLogin(deps, actorOf(user, address), 'logout', user.name)
   }
   return success(true, {})
 }
@@ -264,17 +268,17 @@ async function answerPassword(
   const hasSession = found !== null
   const change = { username, password, newPassword, source, totp: totpIn(values), hasSession }
   const changed = await changePassword(deps, change)
-  if (changed === null) return failure(WRONG, input)
+  if (changed === null) return failure(WRONG_CREDENTIALS, input)
   if (found !== null) {
     const { id, name: user, passwordMark } = changed
     const sessionUser = { id, name: user, roles: null, passwordMark }
     setSessionCookie(reply, await deps.sessions.open(sessionUser, found.session.protocol))
   }
-  await noteDevice(deps, reply, account, source)
+  await rememberDevice(deps, reply, account, source)
   return success(true, input)
 }
 
-function shownUser(user: LoggedInUser) {
+function userView(user: LoggedInUser) {
   const { name, roles, lastLoginMs, mustChangePassword, mustEnrolTotp } = user
   return {
     user: name,

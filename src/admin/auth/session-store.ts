@@ -42,7 +42,7 @@ const COOKIE = /^[A-Za-z0-9_-]{43}$/
 
 export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>): LoginSessions {
   const { keys, clock } = deps
-  const terms = async () => termsOf(await deps.settings.of(SECURITY))
+  const terms = async () => termsOf(await deps.settings.get(SECURITY))
   return {
     async open(user, protocol) {
       const { idleMs, absoluteMs } = await terms()

@@ -3,10 +3,10 @@
 import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import {
   checkSignature,
-  type SignatureTerms,
+  type SignatureConditions,
   type Signer,
 } from '../../catalog/signature/check-signature.ts'
-import { signatureNameOf } from '../../catalog/signature/signed-text.ts'
+import { signatureParameter } from '../../catalog/signature/signed-text.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { SignatureCheck } from './checks.ts'
 
@@ -31,12 +31,12 @@ const NOT_HERE = { refused: 'signatures are switched off (security.signature.ena
 export function createSignatureCheck(options: SignatureCheckOptions): SignatureCheck {
   const { clients, keys, settings, clock } = options
   return async (sent) => {
-    if (signatureNameOf(sent) === null) return 'absent'
-    const { signature } = await settings.of(SECURITY)
+    if (signatureParameter(sent) === null) return 'absent'
+    const { signature } = await settings.get(SECURITY)
     if (!signature.enabled) return NOT_HERE
     const known = await clients()
     const nowMs = clock.nowMs()
-    const terms: SignatureTerms = {
+    const terms: SignatureConditions = {
       signers: known.signers(nowMs),
       nowMs,
       windowMs: signature.window_seconds * SECOND_MS,

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 import { ObjectId } from '../../catalog/collections.ts'
 import type { UserDocument } from '../../catalog/entities/user.ts'
 import { SECURITY } from '../../catalog/settings/security-settings.ts'
-import { heldAt } from '../entities/rules/lookups.ts'
+import { validAt } from '../entities/rules/lookups.ts'
 import type { AuthDeps } from './auth-deps.ts'
-import type { UserCheck, UserNow } from './checks.ts'
+import type { CurrentUser, UserCheck } from './checks.ts'
 import { isEnrolled } from './totp/factors.ts'
 
-export interface StoredUser extends UserNow {
+export interface StoredUser extends CurrentUser {
   readonly passwordHash: string
   /** Null: never. */
   readonly lastLoginMs: number | null
@@ -27,18 +27,18 @@ export interface Users {
 }
 
 /** After so long it is read again: so long a deleted user, or one with fewer roles, goes on. */
-const KNOWN_MS = 500
+const CACHED_MS = 500
 /** Far more than work at the same time. */
-const KNOWN_MAX = 1000
+const CACHED_MAX = 1000
 
 export function createUsers({
   catalog,
   clock,
   settings,
 }: Pick<AuthDeps, 'catalog' | 'clock' | 'settings'>): Users {
-  const known = new Map<string, { user: UserNow; readMs: number }>()
+  const known = new Map<string, { user: CurrentUser; readMs: number }>()
   const mustEnrolTotp = async (id: string, roles: readonly string[]) => {
-    const { required_roles: asked } = (await settings.of(SECURITY)).totp
+    const { required_roles: asked } = (await settings.get(SECURITY)).totp
     if (!asked.some((role) => roles.includes(role))) return false
     const found = await catalog.run('look for a second factor', () =>
       catalog.secondfactors.findOne({ _id: id }, { projection: { secret: 1 } }),
@@ -46,7 +46,7 @@ export function createUsers({
     return !isEnrolled(found)
   }
   const find = async (filter: object): Promise<StoredUser | null> => {
-    const held = heldAt(clock.nowMs())
+    const held = validAt(clock.nowMs())
     const found = await catalog.run('find a user', () =>
       catalog.users.findOne({ ...filter, ...held }),
     )
@@ -63,12 +63,12 @@ export function createUsers({
     async check(id) {
       const readMs = clock.nowMs()
       const last = known.get(id)
-      if (last !== undefined && Math.abs(readMs - last.readMs) < KNOWN_MS) return last.user
+      if (last !== undefined && Math.abs(readMs - last.readMs) < CACHED_MS) return last.user
       const user = await byId(id)
       known.delete(id)
       if (user === null) return null
       const [oldest] = known.keys()
-      if (oldest !== undefined && known.size >= KNOWN_MAX) known.delete(oldest)
+      if (oldest !== undefined && known.size >= CACHED_MAX) known.delete(oldest)
       known.set(id, { user, readMs })
       return user
     },

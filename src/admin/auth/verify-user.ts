@@ -1,6 +1,6 @@
 /** Names and passwords that programs hand in for a user (grant `password`, RFC 6749 4.3). */
 import type { LoginDeps } from './login.ts'
-import { accountOf, tried } from './login.ts'
+import { accountOf, countedAttempt } from './login.ts'
 import type { VerifyUser } from './oauth/oauth-deps.ts'
 import { internalLogin } from './protocols/internal.ts'
 import { AuthRefusal } from './refusal.ts'
@@ -14,7 +14,7 @@ export function createUserVerifier(deps: LoginDeps): VerifyUser {
     try {
       const device = await devices.idOfClient(client, account)
       const who = { username, account, address, device }
-      const user = await tried(deps, who, async () => {
+      const user = await countedAttempt(deps, who, async () => {
         const found = await internalLogin(deps, username, password)
         const isProved = found !== null && (await hasSecondFactor(deps, found, totp, address))
         return isProved ? found : null

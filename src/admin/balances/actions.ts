@@ -2,23 +2,23 @@
 
 import { randomUUID } from 'node:crypto'
 import { plainActor } from '../../catalog/actor.ts'
-import { type ChangeStores, whileNoted } from '../../catalog/revisions/change.ts'
+import { type ChangeStores, withIntent } from '../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine } from '../../domain/line.ts'
-import { chainOf } from '../entities/actions/revisions.ts'
-import type { OwnActions, OwnWrite } from '../entities/api.ts'
+import { entityLockName } from '../entities/actions/revisions.ts'
+import type { RecordActions, RecordWriteRequest } from '../entities/api.ts'
 import type { ActionName } from '../entities/definitions/definition.ts'
-import type { Sequel } from '../sequels.ts'
+import type { FollowUp } from '../follow-ups.ts'
 import { cardOperationIds } from './card.ts'
 import { findBalances } from './find.ts'
-import { placeOf } from './live.ts'
-import { type BalanceDeps, isNamed } from './loads.ts'
+import { locateBalance } from './live.ts'
+import { type BalanceDeps, isGiven } from './loads.ts'
+import { type OperationAudit, recordOperations } from './operation-audit.ts'
 import { deleteBalance } from './remove.ts'
-import { type OperationTrail, recordOperations } from './trail.ts'
 import { updateBalance } from './update.ts'
 
 /** Writes without an operation id get one of their own: repeating them is another operation. */
-export function balanceActions(deps: BalanceDeps & ChangeStores): OwnActions {
+export function balanceActions(deps: BalanceDeps & ChangeStores): RecordActions {
   return {
     async read({ filter, sort, page, size, project, signal }) {
       const at = { sort, skip: page * size, limit: size, signal }
@@ -30,20 +30,20 @@ export function balanceActions(deps: BalanceDeps & ChangeStores): OwnActions {
       const { query, update, additional } = write
       if (action === 'delete') {
         const remove = () => deleteBalance(deps, { id: query['_id'], operationId })
-        const { details, line } = await recorded(deps, { action, operationId, write }, remove)
+        const { details, line } = await withAudit(deps, { action, operationId, write }, remove)
         return { details, entity: null, ...(line && { more: { line } }) }
       }
       const load = () => updateBalance(deps, { query, update, additional, operationId })
-      const done = await recorded(deps, { action, operationId, write }, load)
+      const done = await withAudit(deps, { action, operationId, write }, load)
       return { details: done.details, entity: done.entity, more: { line: done.line } }
     },
   }
 }
 
-interface Named {
+interface BalanceAction {
   action: ActionName
   operationId: string
-  write: OwnWrite
+  write: RecordWriteRequest
 }
 
 /**
@@ -51,17 +51,17 @@ interface Named {
  * another account meanwhile: what was loaded behind a move of the balances would stay where nobody
  * uses it.
  */
-async function recorded<T extends { operations: readonly OperationLine[] }>(
+async function withAudit<T extends { operations: readonly OperationLine[] }>(
   deps: BalanceDeps & ChangeStores,
-  { action, operationId, write: { actor, query } }: Named,
+  { action, operationId, write: { actor, query } }: BalanceAction,
   act: () => Promise<T>,
 ): Promise<T> {
   const { _id: id, secret } = query
-  const place = isNamed(id) ? await placeOf(deps.catalog, String(id)) : null
+  const place = isGiven(id) ? await locateBalance(deps.catalog, String(id)) : null
   const sid = place?.sid ?? numberOf(query['sid'])
   const aid = place?.aid ?? numberOf(query['aid'])
-  const cards = isNamed(secret) ? await cardOperationIds(deps, secret) : []
-  const trail: OperationTrail = {
+  const cards = isGiven(secret) ? await cardOperationIds(deps, secret) : []
+  const trail: OperationAudit = {
     actor: plainActor(actor),
     type: action,
     operationIds: [operationId, ...cards],
@@ -69,9 +69,9 @@ async function recorded<T extends { operations: readonly OperationLine[] }>(
     sid,
   }
   const isLoad = action !== 'delete' && sid !== null && sid !== 0
-  const chain = isLoad ? chainOf({ name: 'subscribers' }, sid) : `balances/${operationId}`
-  const sequel: Sequel = { kind: 'balances', trail }
-  return whileNoted(deps, chain, sequel, async () => {
+  const chain = isLoad ? entityLockName({ name: 'subscribers' }, sid) : `balances/${operationId}`
+  const sequel: FollowUp = { kind: 'balances', trail }
+  return withIntent(deps, chain, sequel, async () => {
     const done = await act()
     await recordOperations(deps.catalog, trail, done.operations)
     return done
@@ -79,7 +79,7 @@ async function recorded<T extends { operations: readonly OperationLine[] }>(
 }
 
 function numberOf(value: unknown): number | null {
-  return isNamed(value) ? Number(value) : null
+  return isGiven(value) ? Number(value) : null
 }
 
 /** Whole fields only: a balance is small, and its parts are read together. */

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { WithId } from '../../catalog/collections.ts'
 import type { CardDocument } from '../../catalog/entities/card.ts'
 import { EntityRuleError } from '../entities/errors.ts'
-import type { BalanceDeps, Whom } from './loads.ts'
+import type { BalanceDeps, BalanceTarget } from './loads.ts'
 
 /** What a claim leaves on a card. */
 interface Claim {
@@ -33,7 +33,7 @@ const NO_CARD = 'there is no active card with this secret'
 /** The card that may be loaded by this call. Throws `EntityRuleError`. */
 export async function findCard(
   { catalog, config }: BalanceDeps,
-  { secret, whom, operationId }: { secret: unknown; whom: Whom; operationId: string },
+  { secret, whom, operationId }: { secret: unknown; whom: BalanceTarget; operationId: string },
   nowMs: number,
 ): Promise<FoundCard> {
   const filter = { secret: hashOf(secret) }
@@ -63,7 +63,7 @@ export async function findCard(
 export async function claimCard(
   { catalog }: BalanceDeps,
   { document }: FoundCard,
-  whom: Whom,
+  whom: BalanceTarget,
   operationId: string,
   nowMs: number,
 ): Promise<boolean> {
@@ -115,6 +115,6 @@ function claimOf(card: CardDocument): Claim | null {
   return statusOf(card.status) === 'used' && claim?.at instanceof Date ? claim : null
 }
 
-function isSameOwner(claim: Claim | null, whom: Whom): boolean {
+function isSameOwner(claim: Claim | null, whom: BalanceTarget): boolean {
   return claim !== null && claim.aid === (whom.account ?? 0) && claim.sid === (whom.sid ?? 0)
 }

@@ -8,18 +8,18 @@ import { EntityRuleError } from '../entities/errors.ts'
 import { expiryOf } from './expiry.ts'
 import {
   type BalanceDeps,
+  type BalanceTarget,
   creditOf,
-  homeOf,
   includeOf,
-  isNamed,
+  isGiven,
   type Load,
   type LoadOperation,
+  ownerFor,
   thresholdOf,
-  type Whom,
 } from './loads.ts'
 
-export interface PlanAsked {
-  whom: Whom
+export interface PlanLoadRequest {
+  target: BalanceTarget
   /** For entries and plans that leave it open. */
   operation: LoadOperation
   expirationDate: unknown
@@ -47,7 +47,7 @@ export async function findChargingPlan(
 export async function loadsOfPlan(
   { catalog, config }: BalanceDeps,
   plan: PrepaidGroupDocument,
-  { whom, operation, expirationDate }: PlanAsked,
+  { target, operation, expirationDate }: PlanLoadRequest,
   nowMs: number,
 ): Promise<Load[]> {
   const entries = Array.isArray(plan.include) ? (plan.include as Fields[]) : []
@@ -55,14 +55,14 @@ export async function loadsOfPlan(
   const loads: Load[] = []
   for (const [index, entry] of entries.entries()) {
     const { pp_includes_external_id: externalId, pp_includes_name: name } = entry
-    const wanted = isNamed(externalId) ? { externalId } : { name }
+    const wanted = isGiven(externalId) ? { externalId } : { name }
     const include = await includeOf(catalog, wanted, nowMs)
     const field = `include.${index} of charging plan ${plan.name}`
-    const value = ['usagev', 'cost', 'total_cost', 'value'].map((key) => entry[key]).find(isNamed)
-    const freeMax = await thresholdOf(catalog, whom.plan, include, nowMs)
+    const value = ['usagev', 'cost', 'total_cost', 'value'].map((key) => entry[key]).find(isGiven)
+    const freeMax = await thresholdOf(catalog, target.plan, include, nowMs)
     const asked = { unlimited: include.unlimited, expirationDate, period: periodOf(entry) }
     loads.push({
-      home: homeOf(include, whom),
+      owner: ownerFor(include, target),
       name: include.name,
       credit: {
         include,
@@ -79,7 +79,7 @@ export async function loadsOfPlan(
 
 function periodOf({ period }: Fields): string | null {
   const { duration, unit } = (period ?? {}) as Fields
-  return isNamed(duration) && isNamed(unit) ? `${String(duration)} ${String(unit)}` : null
+  return isGiven(duration) && isGiven(unit) ? `${String(duration)} ${String(unit)}` : null
 }
 
 /** The first that is said; `default` says nothing. */

@@ -6,7 +6,7 @@ import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 import { endOf } from '../../rating/periods.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 
-export interface ExpiryAsked {
+export interface ExpiryRequest {
   /** Of the definition of the bucket. */
   unlimited: boolean
   /** A date, unix seconds, or either as text; absent: by the period. */
@@ -22,7 +22,7 @@ const UNIX = /^\d{9,11}$/
 
 /** Epoch ms; periods end with the last second of a day. Throws `EntityRuleError`. */
 export function expiryOf(
-  { unlimited, expirationDate, period }: ExpiryAsked,
+  { unlimited, expirationDate, period }: ExpiryRequest,
   nowMs: number,
   zone: string,
 ): number {

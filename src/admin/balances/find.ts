@@ -2,9 +2,9 @@
 
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { type Home, homeText } from '../../ledger/ledger.ts'
+import { formatLocation, type SessionLocation } from '../../ledger/ledger.ts'
 import { EntityRuleError } from '../entities/errors.ts'
-import { type BalanceStores, type LiveBalance, liveBalances, placeOf } from './live.ts'
+import { type BalanceStores, type LiveBalance, liveBalances, locateBalance } from './live.ts'
 import { type BalanceFilter, compareValues, compileMatcher } from './matcher.ts'
 
 export interface BalancePage {
@@ -49,7 +49,7 @@ export async function findBalances(
   const matches = compileMatcher(filter)
   const targets = targetsOf(filter)
   if (targets === null) return findByProjection(stores, filter, matches, page)
-  const found = await liveBalances(stores, await homesOf(stores.catalog, targets))
+  const found = await liveBalances(stores, await targetOwners(stores.catalog, targets))
   const fitting = found.filter((one) => matches({ ...one })).sort(orderOf(page.sort))
   const end = page.skip + page.limit
   return { balances: fitting.slice(page.skip, end), hasMore: fitting.length > end }
@@ -112,11 +112,14 @@ function numbersIn(values: readonly unknown[] | null): number[] | null {
   return values.filter(isOwner)
 }
 
-async function homesOf(catalog: Catalog, targets: readonly Target[]): Promise<Home[]> {
-  const homes = new Map<string, Home>()
+async function targetOwners(
+  catalog: Catalog,
+  targets: readonly Target[],
+): Promise<SessionLocation[]> {
+  const homes = new Map<string, SessionLocation>()
   for (const target of targets) {
-    for (const { aid, sid } of await homesOfTarget(catalog, target)) {
-      homes.set(homeText({ aid, sid }), { aid, sid })
+    for (const { aid, sid } of await ownersOfTarget(catalog, target)) {
+      homes.set(formatLocation({ aid, sid }), { aid, sid })
       if (homes.size > OWNERS_MAX)
         throw new EntityRuleError(`query finds more than ${OWNERS_MAX} owners`)
     }
@@ -124,9 +127,12 @@ async function homesOf(catalog: Catalog, targets: readonly Target[]): Promise<Ho
   return [...homes.values()]
 }
 
-async function homesOfTarget(catalog: Catalog, { ids, aids, sids }: Target): Promise<Home[]> {
+async function ownersOfTarget(
+  catalog: Catalog,
+  { ids, aids, sids }: Target,
+): Promise<SessionLocation[]> {
   if (ids !== null) {
-    const places = await Promise.all(ids.map((id) => placeOf(catalog, id)))
+    const places = await Promise.all(ids.map((id) => locateBalance(catalog, id)))
     return places.filter((place) => place !== null)
   }
   if (aids !== null && sids !== null) {
@@ -147,7 +153,7 @@ async function homesOfTarget(catalog: Catalog, { ids, aids, sids }: Target): Pro
 }
 
 /** Subscribers in all accounts that they are or were in. */
-async function subscribersWhere(catalog: Catalog, filter: object): Promise<Home[]> {
+async function subscribersWhere(catalog: Catalog, filter: object): Promise<SessionLocation[]> {
   const wanted = { ...filter, type: 'subscriber' as const }
   const found = await catalog.run('find owners of balances', () =>
     catalog.subscribers.find(wanted, { projection: { _id: 0, aid: 1, sid: 1 } }).toArray(),
@@ -172,12 +178,12 @@ async function findByProjection(
   const order = { ...sort, ...withoutKeys(TIES, sort) }
   const found: FoundBalances = { balances: [], hasMore: false }
   let toSkip = skip
-  const take = async (rows: readonly Place[]) => {
-    const homes = new Map(rows.map(({ aid, sid }) => [homeText({ aid, sid }), { aid, sid }]))
+  const take = async (rows: readonly BalanceRow[]) => {
+    const homes = new Map(rows.map(({ aid, sid }) => [formatLocation({ aid, sid }), { aid, sid }]))
     const live = await liveBalances(stores, [...homes.values()])
-    const byPlace = new Map(live.map((one) => [placeText(one), one]))
+    const byPlace = new Map(live.map((one) => [rowKey(one), one]))
     for (const row of rows) {
-      const one = byPlace.get(placeText(row))
+      const one = byPlace.get(rowKey(row))
       if (one === undefined || !matches({ ...one })) continue
       if (toSkip > 0) toSkip -= 1
       else if (found.balances.length < limit) found.balances.push(one)
@@ -188,7 +194,7 @@ async function findByProjection(
   const read = async (limits: ReadLimits) => {
     const options = { ...limits, sort: order, limit: ROWS_MAX, batchSize: ROWS_AT_ONCE }
     let looked = 0
-    let rows: Place[] = []
+    let rows: BalanceRow[] = []
     for await (const row of catalog.balances.find(wanted, { ...options, allowDiskUse: true })) {
       looked += 1
       rows.push(row)
@@ -204,12 +210,12 @@ async function findByProjection(
   return catalog.read('page over balances', read, { signal })
 }
 
-interface Place {
+interface BalanceRow {
   aid: number
   sid: number
   bucket_id: number
 }
 
-function placeText(one: Place): string {
+function rowKey(one: BalanceRow): string {
   return `${one.aid}:${one.sid}:${one.bucket_id}`
 }

@@ -15,7 +15,7 @@ interface Stores {
  * subscriber: doing it here would be a second time. Null if it was not done there. Throws
  * `EntityRuleError` if its id was used there for something else.
  */
-export async function doneElsewhere(
+export async function findInFormerAccounts(
   { ledger, catalog }: Stores,
   operation: Pick<CreditOperation, 'aid' | 'sid' | 'mode' | 'operationId'>,
 ): Promise<OperationLine | null> {

@@ -3,19 +3,19 @@
 import { ObjectId, type WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import {
+  type BalanceView,
+  balanceViewAt,
   debtBucket,
-  type ShownBalance,
-  shownBalance,
 } from '../../catalog/records/balance-document.ts'
 import {
-  type BalancePlace,
+  type BalanceKey,
   balanceObjectId,
   isHashedBalanceId,
-  placeOfBalanceId,
+  parseBalanceId,
 } from '../../catalog/records/balance-id.ts'
 import { type Bucket, debtOf, type OwnerState } from '../../domain/bucket.ts'
 import { isClosed } from '../../domain/credit.ts'
-import type { Home, Ledger } from '../../ledger/ledger.ts'
+import type { Ledger, SessionLocation } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 
 export interface BalanceStores {
@@ -24,10 +24,10 @@ export interface BalanceStores {
   clock: Clock
 }
 
-export type LiveBalance = WithId<ShownBalance>
+export type LiveBalance = WithId<BalanceView>
 
 /** A bucket, and the owner that has it. */
-export interface HeldBucket {
+export interface OwnedBucket {
   owner: OwnerState
   bucket: Bucket
 }
@@ -36,7 +36,10 @@ export interface HeldBucket {
 const OWNERS_AT_ONCE = 200
 
 /** States in the order wanted. Throws `CorruptValueError` or `StoreDownError`. */
-export async function ownersOf(ledger: Ledger, homes: readonly Home[]): Promise<OwnerState[]> {
+export async function loadOwners(
+  ledger: Ledger,
+  homes: readonly SessionLocation[],
+): Promise<OwnerState[]> {
   const owners: OwnerState[] = []
   for (let at = 0; at < homes.length; at += OWNERS_AT_ONCE) {
     const wanted = homes.slice(at, at + OWNERS_AT_ONCE)
@@ -55,13 +58,13 @@ export async function ownersOf(ledger: Ledger, homes: readonly Home[]): Promise<
  */
 export async function liveBalances(
   stores: BalanceStores,
-  homes: readonly Home[],
+  homes: readonly SessionLocation[],
 ): Promise<LiveBalance[]> {
-  const owners = await ownersOf(stores.ledger, homes)
-  return documentsOf(stores, owners.flatMap(heldBy))
+  const owners = await loadOwners(stores.ledger, homes)
+  return documentsOf(stores, owners.flatMap(openBucketsOf))
 }
 
-function heldBy(owner: OwnerState): HeldBucket[] {
+function openBucketsOf(owner: OwnerState): OwnedBucket[] {
   const buckets = owner.buckets.filter((bucket) => !isClosed(bucket))
   if (buckets.length === 0 && debtOf(owner) > 0) buckets.push(debtBucket(owner))
   return buckets.map((bucket) => ({ owner, bucket }))
@@ -70,7 +73,7 @@ function heldBy(owner: OwnerState): HeldBucket[] {
 /** Documents of buckets as they are now, with the names that their definitions have now. */
 export async function documentsOf(
   { catalog, clock }: Omit<BalanceStores, 'ledger'>,
-  held: readonly HeldBucket[],
+  held: readonly OwnedBucket[],
 ): Promise<LiveBalance[]> {
   const nowMs = clock.nowMs()
   const nameOf = await includeNames(
@@ -79,7 +82,7 @@ export async function documentsOf(
   )
   return held.map(({ owner, bucket }) => ({
     _id: balanceObjectId({ ...owner, bucketId: bucket.id }),
-    ...shownBalance(owner, bucket, nameOf(bucket.prepaidIncludeId), nowMs),
+    ...balanceViewAt(owner, bucket, nameOf(bucket.prepaidIncludeId), nowMs),
   }))
 }
 
@@ -101,22 +104,22 @@ export async function includeNames(
 }
 
 /** The bucket of an id, unless it is closed; null if there is none. */
-export async function findHeld(stores: BalanceStores, id: string): Promise<HeldBucket | null> {
-  const place = await placeOf(stores.catalog, id)
-  return place === null ? null : heldAt(stores.ledger, place)
+export async function findBucket(stores: BalanceStores, id: string): Promise<OwnedBucket | null> {
+  const place = await locateBalance(stores.catalog, id)
+  return place === null ? null : bucketAt(stores.ledger, place)
 }
 
 /** Likewise, by its place. */
-export async function heldAt(ledger: Ledger, place: BalancePlace): Promise<HeldBucket | null> {
-  const [owner] = await ownersOf(ledger, [place])
+export async function bucketAt(ledger: Ledger, place: BalanceKey): Promise<OwnedBucket | null> {
+  const [owner] = await loadOwners(ledger, [place])
   const bucket = owner?.buckets.find((one) => one.id === place.bucketId)
   if (owner === undefined || bucket === undefined || isClosed(bucket)) return null
   return { owner, bucket }
 }
 
 /** Where the balance of an id is, or was; null for what is no id of a balance. */
-export async function placeOf(catalog: Catalog, id: string): Promise<BalancePlace | null> {
-  if (!isHashedBalanceId(id)) return placeOfBalanceId(id)
+export async function locateBalance(catalog: Catalog, id: string): Promise<BalanceKey | null> {
+  if (!isHashedBalanceId(id)) return parseBalanceId(id)
   const filter = { _id: new ObjectId(id.toLowerCase()) }
   const found = await catalog.run('find balance', () => catalog.balances.findOne(filter))
   return found === null ? null : { aid: found.aid, sid: found.sid, bucketId: found.bucket_id }

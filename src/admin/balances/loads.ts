@@ -17,10 +17,10 @@ import {
 } from '../../domain/credit.ts'
 import { decimalOf, shortened } from '../../domain/fields.ts'
 import { MICROS_DIGITS, toScale } from '../../domain/money.ts'
-import type { Home, Ledger } from '../../ledger/ledger.ts'
+import type { Ledger, SessionLocation } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { EntityRuleError } from '../entities/errors.ts'
-import { ownersOf } from './live.ts'
+import { loadOwners } from './live.ts'
 
 /** What loading works with. */
 export interface BalanceDeps {
@@ -34,14 +34,14 @@ export type LoadOperation = Credit['mode']
 
 /** Credit for one bucket of an owner. */
 export interface Load {
-  home: Home
+  owner: SessionLocation
   /** Name of the definition. */
   name: string
   credit: Credit
 }
 
 /** Whom a request is about, as the catalogue has it. */
-export interface Whom {
+export interface BalanceTarget {
   sid: number | null
   /** As the request names it. */
   aid: number | null
@@ -52,17 +52,17 @@ export interface Whom {
 }
 
 /** The account of the subscriber is looked up. Throws `EntityRuleError`. */
-export async function whomOf(
+export async function resolveTarget(
   catalog: Catalog,
   asked: { aid?: unknown; sid?: unknown },
   nowMs: number,
-): Promise<Whom> {
+): Promise<BalanceTarget> {
   const aid = ownerAt(asked.aid, 'aid')
   const sid = ownerAt(asked.sid, 'sid')
   if (sid === null) return { sid, aid, account: aid, plan: '' }
   const found = await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs: nowMs })
   if (found === null) throw new EntityRuleError(`there is no subscriber ${sid} now`)
-  const { aid: account, plan } = found.found
+  const { aid: account, plan } = found.profile
   if (aid !== null && aid !== account) {
     throw new EntityRuleError(`subscriber ${sid} belongs to account ${account}, not ${aid}`)
   }
@@ -78,7 +78,10 @@ function ownerAt(value: unknown, field: string): number | null {
 }
 
 /** Who gets a bucket of this definition. Throws `EntityRuleError`. */
-export function homeOf({ name, shared }: PrepaidInclude, { sid, aid, account }: Whom): Home {
+export function ownerFor(
+  { name, shared }: PrepaidInclude,
+  { sid, aid, account }: BalanceTarget,
+): SessionLocation {
   if (shared) {
     if (aid === null) throw new EntityRuleError(`${name} is shared by an account: aid is missing`)
     return { aid, sid: 0 }
@@ -95,8 +98,8 @@ export async function includeOf(
   { externalId, name }: { externalId?: unknown; name?: unknown },
   nowMs: number,
 ): Promise<PrepaidInclude> {
-  const byId = isNamed(externalId) ? { external_id: Number(externalId) } : null
-  const byName = isNamed(name) ? { name: String(name) } : null
+  const byId = isGiven(externalId) ? { external_id: Number(externalId) } : null
+  const byName = isGiven(name) ? { name: String(name) } : null
   const filter = { ...(byId ?? byName ?? {}), deleted: { $ne: true } } as const
   const documents = await catalog.run('find prepaid include', () =>
     catalog.prepaidincludes.find(filter).toArray(),
@@ -115,7 +118,7 @@ export async function includeOf(
 }
 
 /** Whether a query says something: clients send what they leave out as nothing or as ''. */
-export function isNamed(value: unknown): boolean {
+export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== ''
 }
 
@@ -156,7 +159,7 @@ export async function thresholdOf(
   )
   const thresholds = found?.pp_threshold as Readonly<Record<string, unknown>> | null | undefined
   const value = thresholds?.[String(externalId)]
-  if (!isNamed(value)) return undefined
+  if (!isGiven(value)) return undefined
   const most = creditOf(value, kind, `pp_threshold.${externalId} of plan ${plan}`)
   return most > 0 ? most : undefined
 }
@@ -171,8 +174,8 @@ export async function isRefused(
   nowMs: number,
 ): Promise<boolean> {
   const states = new Map<number, OwnerState>()
-  for (const { home, credit: wanted } of loads) {
-    const [read] = states.has(home.sid) ? [] : await ownersOf(ledger, [home])
+  for (const { owner: home, credit: wanted } of loads) {
+    const [read] = states.has(home.sid) ? [] : await loadOwners(ledger, [home])
     const state = states.get(home.sid) ?? (read as OwnerState)
     try {
       const { owner, normalized } = credit(state, wanted, nowMs)
@@ -180,14 +183,14 @@ export async function isRefused(
       states.set(home.sid, owner)
     } catch (error) {
       if (error instanceof InsufficientBalanceError) return true
-      throw inWords(error)
+      throw toEntityError(error)
     }
   }
   return false
 }
 
 /** What the ledger refuses, as the caller is told it; any other error as it is. */
-export function inWords(error: unknown): unknown {
+export function toEntityError(error: unknown): unknown {
   if (error instanceof BalanceRangeError)
     return new EntityRuleError('value is more than can be counted')
   return error instanceof BalanceRefusal ? new EntityRuleError(error.message) : error

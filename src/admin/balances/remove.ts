@@ -1,17 +1,17 @@
 /** Deletes a balance: what sessions hold of it is released, then all that is free is taken away. */
 import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
+import { BucketReservedError } from '../../domain/balance-operations.ts'
 import type { OwnerSlot } from '../../domain/bucket.ts'
-import { BucketReservedError } from '../../domain/credit-moves.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import type { Session } from '../../domain/session.ts'
-import type { Home, Ledger } from '../../ledger/ledger.ts'
+import type { Ledger, SessionLocation } from '../../ledger/ledger.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
 import { creditBucket, OperationReusedError } from '../../ledger/operations.ts'
 import { releaseSession } from '../../ledger/release.ts'
-import { publishHint } from '../../store/hints.ts'
+import { publishSessionEvent } from '../../store/session-events.ts'
 import { EntityRuleError, TargetError } from '../entities/errors.ts'
-import { heldAt, includeNames, placeOf } from './live.ts'
-import { type BalanceDeps, inWords } from './loads.ts'
+import { bucketAt, includeNames, locateBalance } from './live.ts'
+import { type BalanceDeps, toEntityError } from './loads.ts'
 
 export interface BalanceDeletion {
   /** Text or ObjectId; absent: nothing is found. */
@@ -30,7 +30,7 @@ export interface BalanceDeleted {
 const NONE: BalanceDeleted = { details: false, line: null, operations: [] }
 
 /** Sessions may reserve anew as fast as they are released; their network elements are told. */
-const ROUNDS_MAX = 8
+const ATTEMPTS_MAX = 8
 /** Sessions that came by Diameter can be ended at their network element. */
 const DIAMETER = 'diameter:'
 
@@ -44,9 +44,9 @@ export async function deleteBalance(
   { id, operationId }: BalanceDeletion,
 ): Promise<BalanceDeleted> {
   const { ledger, catalog } = deps
-  const place = await placeOf(catalog, String(id ?? ''))
+  const place = await locateBalance(catalog, String(id ?? ''))
   if (place === null) return NONE
-  const held = await heldAt(ledger, place)
+  const held = await bucketAt(ledger, place)
   if (held === null) {
     // Perhaps it was this very call that has deleted it.
     const done = await ledger.findOperation(place.aid, operationId)
@@ -59,7 +59,7 @@ export async function deleteBalance(
   const { aid, sid, bucketId } = place
   const operation = { mode: 'close', aid, sid, bucketId, operationId } as const
   const settings = { attemptsMax: deps.config.ledger.commitAttemptsMax }
-  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+  for (let round = 0; round < ATTEMPTS_MAX; round += 1) {
     try {
       const note = { chargingType: 'Id' } as const
       const nowMs = deps.clock.nowMs()
@@ -67,7 +67,7 @@ export async function deleteBalance(
       return await deleted(deps, await creditBucket(ledger, closing, settings, nowMs))
     } catch (error) {
       if (error instanceof OperationReusedError) throw new EntityRuleError(error.message)
-      if (!(error instanceof BucketReservedError)) throw inWords(error)
+      if (!(error instanceof BucketReservedError)) throw toEntityError(error)
     }
     await releaseHolders(deps, place, bucketId)
   }
@@ -82,7 +82,7 @@ async function deleted({ catalog }: BalanceDeps, line: OperationLine): Promise<B
 
 async function releaseHolders(
   { ledger, config, clock }: BalanceDeps,
-  { aid, sid }: Home,
+  { aid, sid }: SessionLocation,
   bucketId: number,
 ): Promise<void> {
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
@@ -91,7 +91,7 @@ async function releaseHolders(
     if (!holds(found.session, slot, bucketId)) continue
     const settings = { attemptsMax, replayMs }
     const released = await releaseSession(ledger, found, settings, clock.nowMs())
-    if (released !== null) await tell(ledger, released)
+    if (released !== null) await publishRelease(ledger, released)
   }
 }
 
@@ -100,12 +100,12 @@ function holds({ services }: Session, owner: OwnerSlot, id: number): boolean {
     bucket?.owner === owner && bucket.id === id
   return services.some(({ reservation: { slices, money } }) => {
     const isHeld = slices.some(({ bucket, units }) => units > 0 && isIt(bucket))
-    return isHeld || money.some(({ payer }) => isIt(payer) || isIt(payer.alsoIn))
+    return isHeld || money.some(({ source }) => isIt(source) || isIt(source.limitCounter))
   })
 }
 
 /** Without it the network element learns of it with its next request. */
-async function tell({ redis }: Ledger, { origin, sessionId }: Session): Promise<void> {
+async function publishRelease({ redis }: Ledger, { origin, sessionId }: Session): Promise<void> {
   if (!origin.startsWith(DIAMETER)) return
-  await publishHint(redis, { cause: 'release', origin, sessionId })
+  await publishSessionEvent(redis, { cause: 'release', origin, sessionId })
 }

@@ -6,15 +6,16 @@
  * Debt stays in the account in which it was incurred, and so does what sessions hold: they go on
  * there. A counter counts on in the new account from what it has counted.
  */
+
+import { BucketReservedError } from '../../domain/balance-operations.ts'
 import type { Bucket } from '../../domain/bucket.ts'
 import { type BucketTerms, isClosed, UnknownBucketError } from '../../domain/credit.ts'
-import { BucketReservedError } from '../../domain/credit-moves.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { creditBucket, type OperationSettings } from '../../ledger/operations.ts'
-import { ownersOf } from './live.ts'
+import { loadOwners } from './live.ts'
 
-export interface TransferAsked {
+export interface TransferRequest {
   sid: number
   fromAid: number
   toAid: number
@@ -23,7 +24,7 @@ export interface TransferAsked {
 }
 
 /** Plain JSON: a caller may note it down before anything is done. */
-export interface TransferPlan extends TransferAsked {
+export interface TransferPlan extends TransferRequest {
   buckets: TransferredBucket[]
 }
 
@@ -37,7 +38,7 @@ export interface Transferred {
 }
 
 /** Lists what would be carried. Throws `CorruptValueError` or `StoreDownError`. */
-export async function planTransfer(ledger: Ledger, asked: TransferAsked): Promise<TransferPlan> {
+export async function planTransfer(ledger: Ledger, asked: TransferRequest): Promise<TransferPlan> {
   const { sid, fromAid, toAid, operationId } = asked
   const buckets = await bucketsOf(ledger, asked)
   const open = buckets.filter((bucket) => !isClosed(bucket))
@@ -61,14 +62,15 @@ export async function runTransfer(
   for (const terms of plan.buckets) {
     const step = { ledger, plan, terms, settings, nowMs }
     const bucket = current.find(({ id }) => id === terms.bucketId)
-    const line = terms.counter === '' ? await carry(step) : await count(step, bucket)
+    const line =
+      terms.counter === '' ? await transferBalance(step) : await transferCounter(step, bucket)
     if (line !== null) lines.push(line)
   }
   return { lines }
 }
 
-async function bucketsOf(ledger: Ledger, { fromAid, sid }: TransferAsked): Promise<Bucket[]> {
-  const [owner] = await ownersOf(ledger, [{ aid: fromAid, sid }])
+async function bucketsOf(ledger: Ledger, { fromAid, sid }: TransferRequest): Promise<Bucket[]> {
+  const [owner] = await loadOwners(ledger, [{ aid: fromAid, sid }])
   return owner?.buckets ?? []
 }
 
@@ -87,7 +89,7 @@ interface Step {
 }
 
 /** Out, in, and where nothing is left the old one is closed. Null: there was nothing to carry. */
-async function carry({
+async function transferBalance({
   ledger,
   plan,
   terms,
@@ -102,18 +104,18 @@ async function carry({
   const isOver = terms.toMs <= nowMs
   if (isOver && (await ledger.findOperation(fromAid, outId)) === null) return null
   const out = { ...from, mode: 'transfer_out', operationId: outId } as const
-  const taken = await unlessGone(creditBucket(ledger, out, settings, nowMs))
+  const taken = await nullIfGone(creditBucket(ledger, out, settings, nowMs))
   if (taken === null) return null
   const amount = 0 - taken.amount
   const arrived =
-    amount === 0 ? null : await putIn({ ledger, plan, terms, settings, nowMs }, amount)
+    amount === 0 ? null : await creditTarget({ ledger, plan, terms, settings, nowMs }, amount)
   const endId = `${operationId}.end.${bucketId}`
   const end = { ...from, mode: 'close', isEmptied: true, operationId: endId } as const
-  await unlessGone(creditBucket(ledger, end, settings, nowMs))
+  await nullIfGone(creditBucket(ledger, end, settings, nowMs))
   return arrived
 }
 
-function putIn(step: Step, amount: number, counted = 0): Promise<OperationLine> {
+function creditTarget(step: Step, amount: number, counted = 0): Promise<OperationLine> {
   const { ledger, plan, terms, settings, nowMs } = step
   const { sid, toAid, operationId } = plan
   const into = {
@@ -129,7 +131,7 @@ function putIn(step: Step, amount: number, counted = 0): Promise<OperationLine> 
 }
 
 /** Null for a bucket that was deleted meanwhile, or that sessions still hold a part of. */
-async function unlessGone(line: Promise<OperationLine>): Promise<OperationLine | null> {
+async function nullIfGone(line: Promise<OperationLine>): Promise<OperationLine | null> {
   try {
     return await line
   } catch (error) {
@@ -139,7 +141,10 @@ async function unlessGone(line: Promise<OperationLine>): Promise<OperationLine |
 }
 
 /** Nothing is taken out: its lines are those of the old account. */
-async function count(step: Step, bucket: Bucket | undefined): Promise<OperationLine | null> {
+async function transferCounter(
+  step: Step,
+  bucket: Bucket | undefined,
+): Promise<OperationLine | null> {
   if (bucket === undefined || bucket.spent === 0 || step.terms.toMs <= step.nowMs) return null
-  return putIn(step, 0, bucket.spent)
+  return creditTarget(step, 0, bucket.spent)
 }

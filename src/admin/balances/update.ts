@@ -7,7 +7,7 @@ import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/rec
 import { type Credit, InsufficientBalanceError } from '../../domain/credit.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine, OperationNote } from '../../domain/line.ts'
-import type { Home } from '../../ledger/ledger.ts'
+import type { SessionLocation } from '../../ledger/ledger.ts'
 import {
   type CreditOperation,
   creditBucket,
@@ -18,21 +18,21 @@ import { EntityRuleError } from '../entities/errors.ts'
 import { claimCard, type FoundCard, findCard, finishCard } from './card.ts'
 import { findChargingPlan, loadsOfPlan } from './charging-plan.ts'
 import { expiryOf } from './expiry.ts'
-import { doneElsewhere } from './former-accounts.ts'
-import { documentsOf, findHeld, heldAt, type LiveBalance } from './live.ts'
+import { findInFormerAccounts } from './former-accounts.ts'
+import { bucketAt, documentsOf, findBucket, type LiveBalance } from './live.ts'
 import {
   type BalanceDeps,
+  type BalanceTarget,
   creditOf,
-  homeOf,
   includeOf,
-  inWords,
-  isNamed,
+  isGiven,
   isRefused,
   type Load,
   type LoadOperation,
+  ownerFor,
+  resolveTarget,
   thresholdOf,
-  type Whom,
-  whomOf,
+  toEntityError,
 } from './loads.ts'
 
 export interface BalanceUpdate {
@@ -78,15 +78,15 @@ export async function updateBalance(
   const { charging_plan: plan, charging_plan_name: planName, secret } = query
   const nowMs = deps.clock.nowMs()
   const call = { ...request, additional: additionalOf(request), nowMs }
-  if (isNamed(_id)) return loadOne(deps, call, await loadOfBalance(deps, call), 'Id')
-  if (isNamed(externalId)) {
+  if (isGiven(_id)) return loadOne(deps, call, await loadOfBalance(deps, call), 'Id')
+  if (isGiven(externalId)) {
     return loadOne(deps, call, await loadOfInclude(deps, call, { externalId, name }))
   }
-  if (isNamed(plan) || isNamed(planName)) {
-    return loadPlan(deps, call, isNamed(plan) ? plan : planName)
+  if (isGiven(plan) || isGiven(planName)) {
+    return loadPlan(deps, call, isGiven(plan) ? plan : planName)
   }
-  if (isNamed(secret)) return loadCard(deps, call, secret)
-  if (isNamed(name)) return loadOne(deps, call, await loadOfInclude(deps, call, { name }))
+  if (isGiven(secret)) return loadCard(deps, call, secret)
+  if (isGiven(name)) return loadOne(deps, call, await loadOfInclude(deps, call, { name }))
   throw new EntityRuleError(
     'query must name a balance (_id), a prepaid include, a charging plan or the secret of a card',
   )
@@ -98,8 +98,8 @@ interface Call extends BalanceUpdate {
 }
 
 function additionalOf({ additional, update }: BalanceUpdate): Call['additional'] {
-  const wanted = isNamed(additional) ? additional : update['additional']
-  if (!isNamed(wanted)) return undefined
+  const wanted = isGiven(additional) ? additional : update['additional']
+  if (!isGiven(wanted)) return undefined
   if (typeof wanted !== 'object') throw new EntityRuleError('additional must be an object')
   const text = JSON.stringify(wanted)
   if (text.length > ADDITIONAL_CHARACTERS_MAX) {
@@ -114,18 +114,18 @@ function additionalOf({ additional, update }: BalanceUpdate): Call['additional']
 
 function operationAt({ update }: Call): LoadOperation {
   const { operation = 'inc' } = update
-  if (!isNamed(operation) || operation === 'inc') return 'inc'
+  if (!isGiven(operation) || operation === 'inc') return 'inc'
   if (MODES.includes(operation)) return operation as LoadOperation
   throw new EntityRuleError('operation must be inc, set or new')
 }
 
 function expirationAt({ query, update }: Call): unknown {
   const { expiration_date: asked } = query
-  return isNamed(asked) ? asked : update['expiration_date']
+  return isGiven(asked) ? asked : update['expiration_date']
 }
 
 function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number {
-  if (!isNamed(update['value'])) throw new EntityRuleError('value is missing')
+  if (!isGiven(update['value'])) throw new EntityRuleError('value is missing')
   return creditOf(update['value'], kind, 'value')
 }
 
@@ -133,29 +133,29 @@ function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number
 async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
   const { query, nowMs } = call
   const id = String(query['_id'])
-  const held = await findHeld(deps, id)
+  const held = await findBucket(deps, id)
   if (held === null) throw new EntityRuleError(`there is no balance ${id}`)
   const { owner, bucket } = held
   if (bucket.counter !== '')
     throw new EntityRuleError(`balance ${id} counts usage: it has no credit`)
   for (const field of ['aid', 'sid'] as const) {
-    if (!isNamed(query[field]) || Number(query[field]) === owner[field]) continue
+    if (!isGiven(query[field]) || Number(query[field]) === owner[field]) continue
     throw new EntityRuleError(`balance ${id} is not one of ${field} ${String(query[field])}`)
   }
   const { prepaidIncludeId: externalId, kind, usaget, priority } = bucket
   const [document] = await documentsOf(deps, [held])
   const unlimited = document?.unlimited === true
   const include = { externalId, kind, usaget, priority, unlimited }
-  const { plan } = await whomOf(deps.catalog, { sid: owner.sid }, nowMs).catch(leftItsAccount)
+  const { plan } = await resolveTarget(deps.catalog, { sid: owner.sid }, nowMs).catch(withoutPlan)
   const mode = operationAt(call)
   const credit = await creditFor(deps, call, include, plan)
   const which = mode === 'new' ? {} : { bucketId: bucket.id }
   const home = { aid: owner.aid, sid: owner.sid }
-  return { home, name: document?.pp_includes_name ?? '', credit: { ...credit, ...which } }
+  return { owner: home, name: document?.pp_includes_name ?? '', credit: { ...credit, ...which } }
 }
 
 /** Whose subscriber is gone has no plan that could limit it. */
-function leftItsAccount(error: unknown): { plan: string } {
+function withoutPlan(error: unknown): { plan: string } {
   if (error instanceof EntityRuleError) return { plan: '' }
   throw error
 }
@@ -167,9 +167,13 @@ async function loadOfInclude(
 ): Promise<Load> {
   const { query, nowMs } = call
   const include = await includeOf(deps.catalog, wanted, nowMs)
-  const whom = await whomOf(deps.catalog, query, nowMs)
-  const home = homeOf(include, whom)
-  return { home, name: include.name, credit: await creditFor(deps, call, include, whom.plan) }
+  const whom = await resolveTarget(deps.catalog, query, nowMs)
+  const home = ownerFor(include, whom)
+  return {
+    owner: home,
+    name: include.name,
+    credit: await creditFor(deps, call, include, whom.plan),
+  }
 }
 
 async function creditFor(
@@ -210,13 +214,13 @@ async function loadOne(
 }
 
 function operationOf(load: Load, operationId: string, note: OperationNote): CreditOperation {
-  return { ...load.credit, ...load.home, operationId, note }
+  return { ...load.credit, ...load.owner, operationId, note }
 }
 
 async function wasDone(deps: BalanceDeps, operation: CreditOperation): Promise<boolean> {
   const { aid, operationId } = operation
   if ((await deps.ledger.findOperation(aid, operationId)) !== null) return true
-  return (await doneElsewhere(deps, operation)) !== null
+  return (await findInFormerAccounts(deps, operation)) !== null
 }
 
 /** Null if it is refused after all: somebody else was there between the look and the commit. */
@@ -227,14 +231,14 @@ async function commit(
 ): Promise<OperationLine | null> {
   const { ledger, config } = deps
   const settings = { attemptsMax: config.ledger.commitAttemptsMax }
-  const done = await doneElsewhere(deps, operation)
+  const done = await findInFormerAccounts(deps, operation)
   if (done !== null) return done
   try {
     return await creditBucket(ledger, operation, settings, nowMs)
   } catch (error) {
     if (error instanceof InsufficientBalanceError) return null
     if (error instanceof OperationReusedError) throw new EntityRuleError(error.message)
-    throw inWords(error)
+    throw toEntityError(error)
   }
 }
 
@@ -242,7 +246,7 @@ async function balancesAfter(
   deps: BalanceDeps,
   lines: readonly OperationLine[],
 ): Promise<LiveBalance[]> {
-  const held = await Promise.all(lines.map((line) => heldAt(deps.ledger, line)))
+  const held = await Promise.all(lines.map((line) => bucketAt(deps.ledger, line)))
   return documentsOf(
     deps,
     held.filter((one) => one !== null),
@@ -251,29 +255,29 @@ async function balancesAfter(
 
 async function loadPlan(deps: BalanceDeps, call: Call, wanted: unknown): Promise<BalanceUpdated> {
   const { nowMs, operationId } = call
-  const whom = await whomOf(deps.catalog, call.query, nowMs)
+  const whom = await resolveTarget(deps.catalog, call.query, nowMs)
   const plan = await findChargingPlan(deps.catalog, wanted, nowMs)
-  const loads = await loadsOfPlan(deps, plan, planAsked(call, whom), nowMs)
+  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, whom), nowMs)
   const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
-  const work = { loads, home: headOf(loads), operationId, note }
-  const isDone = await wasDone(deps, { mode: 'heading', ...work.home, operationId })
+  const work = { loads, owner: headingOwner(loads), operationId, note }
+  const isDone = await wasDone(deps, { mode: 'heading', ...work.owner, operationId })
   if (!isDone && (await isRefused(deps.ledger, loads, nowMs))) return REFUSED
   return loadAll(deps, call, work)
 }
 
-function planAsked(call: Call, whom: Whom) {
-  return { whom, operation: operationAt(call), expirationDate: expirationAt(call) }
+function planLoadRequest(call: Call, target: BalanceTarget) {
+  return { target, operation: operationAt(call), expirationDate: expirationAt(call) }
 }
 
 /** In whose books the operation as a whole stands: the subscriber's, if it gets something. */
-function headOf(loads: readonly Load[]): Home {
-  const home = loads.map((load) => load.home).find(({ sid }) => sid !== 0) ?? loads[0]?.home
+function headingOwner(loads: readonly Load[]): SessionLocation {
+  const home = loads.map((load) => load.owner).find(({ sid }) => sid !== 0) ?? loads[0]?.owner
   return home ?? { aid: 0, sid: 0 }
 }
 
 interface PlanWork {
   loads: readonly Load[]
-  home: Home
+  owner: SessionLocation
   operationId: string
   note: OperationNote
 }
@@ -282,12 +286,12 @@ interface PlanWork {
 async function loadAll(
   deps: BalanceDeps,
   { additional, nowMs }: Call,
-  { loads, home, operationId, note }: PlanWork,
+  { loads, owner, operationId, note }: PlanWork,
 ): Promise<BalanceUpdated> {
   const headNote = { ...note, ...(additional === undefined ? {} : { additional }) }
-  const heading = { mode: 'heading', ...home, operationId, note: headNote } as const
+  const heading = { mode: 'heading', ...owner, operationId, note: headNote } as const
   const head = (await commit(deps, heading, nowMs)) as OperationLine
-  const parentRef = operationStamp(home.aid, operationId)
+  const parentRef = operationStamp(owner.aid, operationId)
   const lines: OperationLine[] = []
   for (const [index, load] of loads.entries()) {
     const id = `${operationId}/${index + 1}`
@@ -304,18 +308,23 @@ async function loadAll(
 
 async function loadCard(deps: BalanceDeps, call: Call, secret: unknown): Promise<BalanceUpdated> {
   const { nowMs } = call
-  const whom = await whomOf(deps.catalog, call.query, nowMs)
+  const whom = await resolveTarget(deps.catalog, call.query, nowMs)
   const asked = { secret, whom, operationId: call.operationId }
   let card = await findCard(deps, asked, nowMs)
   const plan = await findChargingPlan(deps.catalog, card.document.charging_plan_name, nowMs)
-  const loads = await loadsOfPlan(deps, plan, planAsked(call, whom), nowMs)
+  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, whom), nowMs)
   if (!card.isClaimed) {
     if (await isRefused(deps.ledger, loads, nowMs)) return REFUSED
     const isMine = await claimCard(deps, card, whom, call.operationId, nowMs)
     // Whoever was faster may have been this very call.
     if (!isMine) card = await findCard(deps, asked, nowMs)
   }
-  const work = { loads, home: headOf(loads), operationId: card.operationId, note: noteOf(card) }
+  const work = {
+    loads,
+    owner: headingOwner(loads),
+    operationId: card.operationId,
+    note: noteOf(card),
+  }
   const loaded = await loadAll(deps, call, work)
   await finishCard(deps, card)
   return loaded

@@ -25,15 +25,15 @@ import type {
 import type { RawParameters } from './requests/raw-parameters.ts'
 import { type RequestContext, readRequestOf, writeRequestOf } from './requests/requests.ts'
 import { textDatesOf } from './requests/text-dates.ts'
-import { readEnvelope, shownInRead, shownInWrite, writeEnvelope } from './shown.ts'
+import { readEnvelope, readView, writeEnvelope, writeView } from './views.ts'
 
 /** What a collection does in a way of its own: records are no entities. */
-export interface OwnActions {
+export interface RecordActions {
   read?(request: ReadRequest): Promise<ReadResult>
-  write?(action: ActionName, write: OwnWrite): Promise<WriteResult>
+  write?(action: ActionName, write: RecordWriteRequest): Promise<WriteResult>
 }
 
-export interface OwnWrite {
+export interface RecordWriteRequest {
   actor: Actor
   query: Fields
   update: Fields
@@ -45,7 +45,7 @@ export interface OwnWrite {
 export interface EntityApi {
   stores: EntityStores
   fields: CurrentFields
-  own: Readonly<Record<string, OwnActions>>
+  recordActions: Readonly<Record<string, RecordActions>>
 }
 
 export interface EntityCall {
@@ -61,7 +61,7 @@ export interface EntityCall {
 }
 
 /** Throws `NotAllowedError` for what the interface does not have. */
-export function calledAction(
+export function resolveAction(
   collection: string,
   action: string,
 ): Pick<EntityCall, 'definition' | 'action'> {
@@ -103,14 +103,14 @@ export async function contextOf(
 }
 
 async function answerRead(
-  { stores, own }: EntityApi,
+  { stores, recordActions }: EntityApi,
   { definition, action, raw, caller, signal }: EntityCall,
   context: RequestContext,
 ): Promise<object> {
   const { catalog, config } = stores
   const { nowMs, timeZone } = context
   const request = { ...readRequestOf(raw, context), signal }
-  const read = own[definition.name]?.read ?? entityReader(stores, action, nowMs)
+  const read = recordActions[definition.name]?.read ?? entityReader(stores, action, nowMs)
   const wantsInfo = wantsRevisionInfo(request)
   const [{ rows, hasMore }, minimumMs] = await Promise.all([
     read(request),
@@ -124,7 +124,7 @@ async function answerRead(
   const dateFields = textDatesOf(definition, context.fields)
   const shape = { timeZone, dateFields, hidden: definition.hidden }
   return readEnvelope(
-    told.map((row) => shownInRead(row, shape)),
+    told.map((row) => readView(row, shape)),
     hasMore,
   )
 }
@@ -138,13 +138,13 @@ function entityReader({ catalog }: EntityStores, action: ActionName, nowMs: numb
 }
 
 async function answerWrite(
-  { stores, own }: EntityApi,
+  { stores, recordActions }: EntityApi,
   { definition, action, raw, caller: actor, operationId }: EntityCall,
   context: RequestContext,
 ): Promise<object> {
   const { request, ignored } = writeRequestOf(raw, context, actor)
   const { from, to, target, changes } = request
-  const ownWrite = own[definition.name]?.write
+  const ownWrite = recordActions[definition.name]?.write
   if (action === 'erase') return answerErasure(stores, definition, request)
   const additional = additionalOf(raw)
   const update = { ...changes.set, ...(from && { from }), ...(to && { to }) }
@@ -154,8 +154,8 @@ async function answerWrite(
       : action === 'create'
         ? await create(stores, request)
         : await change(stores, action, request)
-  const entity = shownEntity(result.entity, definition.hidden)
-  const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, shownMore(value)])
+  const entity = entityView(result.entity, definition.hidden)
+  const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, memberView(value)])
   const unknown = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)
   const taxes = await taxWarnings(stores, definition, action, result)
   const warnings = [...unknown, ...(result.warnings ?? []), ...taxes]
@@ -174,18 +174,18 @@ async function answerErasure(
   const subject = { collection, key: Number(target[keyField]) } as const
   const force = changes.set['force'] === true
   const job = await requestErasure(stores, { subject, force, actor })
-  return writeEnvelope(true, shownInWrite({ ...job }, DEFINITIONS.get('jobs')?.hidden))
+  return writeEnvelope(true, writeView({ ...job }, DEFINITIONS.get('jobs')?.hidden))
 }
 
-function shownEntity(entity: WriteResult['entity'], hidden: readonly string[]): unknown {
+function entityView(entity: WriteResult['entity'], hidden: readonly string[]): unknown {
   if (entity === null) return null
-  if (Array.isArray(entity)) return entity.map((one: Fields) => shownInWrite(one, hidden))
-  return shownInWrite(entity as Fields, hidden)
+  if (Array.isArray(entity)) return entity.map((one: Fields) => writeView(one, hidden))
+  return writeView(entity as Fields, hidden)
 }
 
-function shownMore(value: unknown): unknown {
+function memberView(value: unknown): unknown {
   const isDocument = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isDocument ? shownInWrite(value as Fields) : value
+  return isDocument ? writeView(value as Fields) : value
 }
 
 function additionalOf(raw: RawParameters): unknown {

@@ -5,7 +5,7 @@ import { signedText } from '../../catalog/signature/signed-text.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
 import { errorHandler } from './answer.ts'
-import { answerCall, calledAction, type EntityApi, type EntityCall, isRead } from './api.ts'
+import { answerCall, type EntityApi, type EntityCall, isRead, resolveAction } from './api.ts'
 import { EntityRuleError, NotLoggedInError, RequestError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
@@ -66,15 +66,15 @@ async function answer(
   const isImport = action.toLowerCase() === 'import'
   // Files are stored while they are read: only of those who may.
   if (isImport) {
-    await admit(request, queryParameters(request.url), calledAction(collection, action))
+    await admit(request, queryParameters(request.url), resolveAction(collection, action))
   }
   const uploads = { filesMax: 1, fileBytesMax: api.stores.config.entities.importBytesMax }
   const parameters = await readParameters(request, reply, isImport ? uploads : undefined)
   try {
     await admit(request, parameters.sent, null)
-    const wanted = calledAction(collection, action)
+    const wanted = resolveAction(collection, action)
     const called = { ...wanted, caller: actorOf(await admit(request, parameters.sent, wanted)) }
-    if (isImport) refuseUncovered(request, called.caller, parameters.sent)
+    if (isImport) refuseUnsignedBody(request, called.caller, parameters.sent)
     // HEAD is served wherever GET is.
     if (request.method !== 'POST' && !isRead(called.action)) {
       reply.header('allow', 'POST')
@@ -102,7 +102,7 @@ function clientSignal({ raw }: FastifyReply): AbortSignal {
 }
 
 /** The signature of an import is used before its body is read: so it covers the address alone. */
-function refuseUncovered({ url }: FastifyRequest, { by }: Actor, sent: SentParameters): void {
+function refuseUnsignedBody({ url }: FastifyRequest, { by }: Actor, sent: SentParameters): void {
   if (by !== 'signature' || signedText(sent) === signedText(queryParameters(url))) return
   throw new NotLoggedInError('No user is logged in: the signature does not cover the body')
 }

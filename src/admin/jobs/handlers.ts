@@ -22,7 +22,7 @@ export function jobHandlers(
   }
 }
 
-export interface JobStart {
+export interface StandingJobs {
   stop(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export interface JobStart {
 export function startStandingJobs(
   parts: Pick<RetentionParts, 'catalog' | 'clock' | 'config'> & { log: Pick<Logger, 'warn'> },
   retryMs = 5_000,
-): JobStart {
+): StandingJobs {
   const abort = new AbortController()
   const { signal } = abort
   const begin = async (): Promise<void> => {

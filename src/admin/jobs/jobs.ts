@@ -94,18 +94,18 @@ function isAbandoned({ expires, holder }: JobDocument, now: Date): boolean {
 }
 
 /** The job as it is worked on by this process. */
-export interface HeldJob {
+export interface ClaimedJob {
   readonly job: JobDocument
   /** Adds to a count. */
   count(name: string, added: number): void
   /** Notes how far it is. Rejects with `JobLostError` or `CatalogUnavailableError`. */
-  note(step: string): Promise<void>
+  saveProgress(step: string): Promise<void>
   /** Ends it, or has it go on at a time. As `note`. */
   end(again: { atMs: number; error?: string } | null): Promise<void>
 }
 
 /** Null: another process has it, or it needs nobody now. */
-export async function claimJob(stores: JobStores, job: JobDocument): Promise<HeldJob | null> {
+export async function claimJob(stores: JobStores, job: JobDocument): Promise<ClaimedJob | null> {
   const { catalog, clock } = stores
   const nowMs = clock.nowMs()
   const token = randomUUID()
@@ -123,10 +123,10 @@ export async function claimJob(stores: JobStores, job: JobDocument): Promise<Hel
       { returnDocument: 'after' },
     ),
   )
-  return claimed === null ? null : held(stores, claimed)
+  return claimed === null ? null : claimedJobOf(stores, claimed)
 }
 
-function held({ catalog, clock }: JobStores, claimed: JobDocument): HeldJob {
+function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): ClaimedJob {
   const { _id, token } = claimed
   const job = { ...claimed, counts: { ...claimed.counts } }
   const write = async (fields: Partial<JobDocument>, isDone = false) => {
@@ -152,7 +152,7 @@ function held({ catalog, clock }: JobStores, claimed: JobDocument): HeldJob {
     count(name, added) {
       if (added !== 0) job.counts[name] = (job.counts[name] ?? 0) + added
     },
-    note: (step) => write({ step }),
+    saveProgress: (step) => write({ step }),
     end(again) {
       if (again === null) {
         const ended = new Date(clock.nowMs())

@@ -1,10 +1,10 @@
 /** Works on jobs in the background: those that are due, and those of processes that have died. */
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { claimJob, type HeldJob, JobLostError, type JobStores, jobsDue } from './jobs.ts'
+import { type ClaimedJob, claimJob, JobLostError, type JobStores, jobsDue } from './jobs.ts'
 
 /** Does what is left of a job. Gives when it has to go on (epoch ms); null: it is done. */
-export type JobHandler = (held: HeldJob, signal: AbortSignal) => Promise<number | null>
+export type JobHandler = (held: ClaimedJob, signal: AbortSignal) => Promise<number | null>
 
 /** A kind that has none is left to other processes. */
 export type JobHandlers = Readonly<Partial<Record<JobDocument['kind'], JobHandler>>>

@@ -1,11 +1,11 @@
 /** Takes personal data out of audit records; the chain of them holds (catalog/audit/chain.ts). */
 import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
-import { type ChainedRecord, withoutFields } from '../../catalog/audit/chain.ts'
+import { type ChainedRecord, eraseFields } from '../../catalog/audit/chain.ts'
 import type { WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { OnBatch } from './erase-records.ts'
 import { withoutNames } from './personal.ts'
-import type { ErasedHolders } from './subject.ts'
+import type { ErasureScope } from './subject.ts'
 
 const BATCH = 200
 const ATTEMPTS_MAX = 20
@@ -16,7 +16,7 @@ const BY_DOCUMENT = ['sessions', 'lines', 'bills', 'autorenew', 'cards'] as cons
 export interface AuditErasure {
   /** Id of the erasure, which has a record. */
   id: string
-  holders: ErasedHolders
+  scope: ErasureScope
   /** First parts of the paths of personal fields. */
   fields: ReadonlySet<string>
   /** In whatever else is recorded. */
@@ -29,7 +29,7 @@ export async function eraseAudit(
   erasure: AuditErasure,
   onBatch: OnBatch,
 ): Promise<void> {
-  for (const filter of filtersOf(erasure.holders)) {
+  for (const filter of filtersOf(erasure.scope)) {
     const cursor = catalog.audit.find(filter, { batchSize: BATCH })
     for (let isMore = true; isMore; ) {
       let changed = 0
@@ -43,7 +43,7 @@ export async function eraseAudit(
   }
 }
 
-function filtersOf({ entities, owners }: ErasedHolders): Record<string, unknown>[] {
+function filtersOf({ entities, owners }: ErasureScope): Record<string, unknown>[] {
   const aids = [...new Set(owners.filter(({ sid }) => sid === 0).map(({ aid }) => aid))]
   const sids = [...new Set(owners.map(({ sid }) => sid))].filter((sid) => sid !== 0)
   const named = [
@@ -84,7 +84,7 @@ function erasedRecord(record: AuditDocument, erasure: AuditErasure): ChainedReco
   if (record.chain === undefined) return null
   const { collection } = record
   const isEntity = collection === 'accounts' || collection === 'subscribers'
-  return withoutFields(record as ChainedRecord, erasure.id, (field, member, value) => {
+  return eraseFields(record as ChainedRecord, erasure.id, (field, member, value) => {
     if (field === 'key') return collection === 'sessions'
     if (field !== 'old' && field !== 'new') return false
     if (isEntity && member !== undefined && erasure.fields.has(member)) return true

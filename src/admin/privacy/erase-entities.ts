@@ -1,11 +1,11 @@
 /** Takes personal fields out of all revisions of an entity. */
 
 import type { RawDocument } from '../../catalog/compile/document.ts'
-import { changeChains } from '../../catalog/revisions/change.ts'
-import { chainOf } from '../entities/actions/revisions.ts'
+import { changeEntities } from '../../catalog/revisions/entity-changes.ts'
+import { entityLockName } from '../entities/actions/revisions.ts'
 import type { EntityStores } from '../entities/requests/entity-request.ts'
 import { withoutPaths } from './personal.ts'
-import { type ErasedEntity, holdersOf } from './subject.ts'
+import { type ErasedEntity, erasureScopeOf } from './subject.ts'
 
 /**
  * Under the lock of the entity, so that changes under way are finished before, with their records.
@@ -17,9 +17,9 @@ export async function eraseEntity(
   paths: readonly string[],
 ): Promise<number> {
   const { catalog, clock } = stores
-  const chains = [chainOf({ name: collection }, key)]
-  const { stored } = await changeChains(stores, chains, async () => {
-    const { entities } = await holdersOf(catalog, { collection, key })
+  const chains = [entityLockName({ name: collection }, key)]
+  const { stored } = await changeEntities(stores, chains, async () => {
+    const { entities } = await erasureScopeOf(catalog, { collection, key })
     const found = entities.find((one) => one.collection === collection && one.key === key)
     const before = (found?.revisions ?? []).filter((one) => withoutPaths(one, paths) !== null)
     const erased_at = new Date(clock.nowMs())

@@ -2,20 +2,20 @@
 import { appendRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
-import { watchRecording } from '../../ledger/recording.ts'
+import { watchRecorderProgress } from '../../ledger/recorder-progress.ts'
 import { releaseSession } from '../../ledger/release.ts'
 import { compileIdentification } from '../../rating/identify.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import type { CurrentFields } from '../entities/fields/current.ts'
 import type { EntityStores } from '../entities/requests/entity-request.ts'
-import type { HeldJob } from '../jobs/jobs.ts'
+import type { ClaimedJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 import { eraseAudit } from './erase-audit.ts'
 import { eraseEntity } from './erase-entities.ts'
 import { eraseInImports, eraseRecords } from './erase-records.ts'
 import { personalNames, personalPaths, textsUnder } from './personal.ts'
 import { recordBegin } from './request.ts'
-import { type ErasedHolders, holdersOf, type Subject } from './subject.ts'
+import { type ErasureScope, erasureScopeOf, type Subject } from './subject.ts'
 
 export interface ErasureParts {
   stores: EntityStores
@@ -36,7 +36,7 @@ export function eraseHandler(parts: ErasureParts): JobHandler {
   return async (held) => {
     const { options, _id } = held.job
     const subject = { collection: options['collection'], key: options['key'] } as Subject
-    const holders = await holdersOf(catalog, subject)
+    const holders = await erasureScopeOf(catalog, subject)
     const paths = await pathsOf(parts)
     const all = [...new Set([...paths.accounts, ...paths.subscribers])]
     const names = personalNames(all)
@@ -46,16 +46,16 @@ export function eraseHandler(parts: ErasureParts): JobHandler {
       await eraseTexts(stores, holders, all, held)
       for (const entity of holders.entities) {
         held.count('revisions', await eraseEntity(stores, entity, paths[entity.collection]))
-        await held.note('entities')
+        await held.saveProgress('entities')
       }
       const fields = new Set(all.map((path) => path.split('.', 1)[0] ?? path))
       const count = counter(held, 'audit_records', 'audit')
       const id = _id.toHexString()
-      await eraseAudit(catalog, { id, holders, fields, names }, count)
-      await eraseBooks(stores, subject, holders, names, held)
+      await eraseAudit(catalog, { id, scope: holders, fields, names }, count)
+      await eraseDocuments(stores, subject, holders, names, held)
     }
     const isSettled = await hasSettled(stores, holders)
-    await held.note('settle')
+    await held.saveProgress('settle')
     if (!isSettled) return clock.nowMs() + SETTLE_MS
     await eraseLines(stores, subject, holders, names, held)
     await recordEnd(stores, subject, held)
@@ -74,17 +74,17 @@ async function pathsOf({ stores, fields }: ErasureParts) {
   return { accounts: await of('accounts'), subscribers: await of('subscribers') }
 }
 
-function counter(held: HeldJob, name: string, step: string) {
+function counter(held: ClaimedJob, name: string, step: string) {
   return (changed: number) => {
     held.count(name, changed)
-    return held.note(step)
+    return held.saveProgress(step)
   }
 }
 
 async function endSessions(
   { ledger, config, clock }: EntityStores,
-  { owners }: ErasedHolders,
-  held: HeldJob,
+  { owners }: ErasureScope,
+  held: ClaimedJob,
 ): Promise<void> {
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
   for (const owner of owners.filter(({ sid }) => sid !== 0)) {
@@ -93,15 +93,15 @@ async function endSessions(
       held.count('sessions', ended === null ? 0 : 1)
     }
   }
-  await held.note('sessions')
+  await held.saveProgress('sessions')
 }
 
 /** Before the entities: they tell what to look for. */
 async function eraseTexts(
   { catalog }: EntityStores,
-  { entities }: ErasedHolders,
+  { entities }: ErasureScope,
   paths: readonly string[],
-  held: HeldJob,
+  held: ClaimedJob,
 ): Promise<void> {
   const texts = entities.flatMap(({ revisions }) =>
     revisions.flatMap((revision) => textsUnder(revision, paths)),
@@ -109,12 +109,12 @@ async function eraseTexts(
   await eraseInImports(catalog, texts, counter(held, 'failed_rows', 'imports'))
 }
 
-async function eraseBooks(
+async function eraseDocuments(
   stores: EntityStores,
   subject: Subject,
-  holders: ErasedHolders,
+  holders: ErasureScope,
   names: ReadonlySet<string>,
-  held: HeldJob,
+  held: ClaimedJob,
 ): Promise<void> {
   const { catalog } = stores
   if (subject.collection === 'accounts') {
@@ -128,9 +128,9 @@ async function eraseBooks(
 async function eraseLines(
   { catalog }: EntityStores,
   { collection, key }: Subject,
-  { owners }: ErasedHolders,
+  { owners }: ErasureScope,
   names: ReadonlySet<string>,
-  held: HeldJob,
+  held: ClaimedJob,
 ): Promise<void> {
   const sids = new Set(owners.map(({ sid }) => sid).filter((sid) => sid !== 0))
   const filters = [
@@ -144,16 +144,16 @@ async function eraseLines(
 }
 
 /** Whether the ledger knows none of their sessions any more, and all it has said is recorded. */
-async function hasSettled({ ledger }: EntityStores, { owners }: ErasedHolders): Promise<boolean> {
+async function hasSettled({ ledger }: EntityStores, { owners }: ErasureScope): Promise<boolean> {
   const { redis, keys } = ledger
   for (const { aid, sid } of owners) {
     const names = await redis.guard(redis.client.hkeys(keys.owner(aid, sid)))
     // The other fields of an owner have names of one letter.
     if (names.some(({ length }) => length > 1)) return false
   }
-  const recording = watchRecording(ledger, 1)
+  const recording = watchRecorderProgress(ledger, 1)
   for (const aid of new Set(owners.map(({ aid: one }) => one))) {
-    if (!(await recording.reached(aid))) return false
+    if (!(await recording.waitUntilRecorded(aid))) return false
   }
   return true
 }
@@ -161,7 +161,7 @@ async function hasSettled({ ledger }: EntityStores, { owners }: ErasedHolders): 
 async function recordEnd(
   { catalog, clock }: EntityStores,
   { collection, key }: Subject,
-  { job }: HeldJob,
+  { job }: ClaimedJob,
 ): Promise<void> {
   const { _id, actor, counts } = job
   const operationId = _id.toHexString()

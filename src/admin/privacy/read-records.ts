@@ -13,7 +13,7 @@ export interface ReadStores {
   clock: { nowMs(): number }
 }
 
-export interface DoneRead {
+export interface CompletedRead {
   definition: CollectionDefinition
   action: ActionName
   /** Only the names in it are recorded: its values may be what somebody is looked for by. */
@@ -32,7 +32,7 @@ const KEYS_MAX = 1000
 export async function recordRead(
   { catalog, config, clock }: ReadStores,
   actor: Actor,
-  { definition, action, filter, rows }: DoneRead,
+  { definition, action, filter, rows }: CompletedRead,
 ): Promise<void> {
   const { name } = definition
   if (!config.audit.reads.some((each) => each === name)) return
@@ -49,7 +49,7 @@ export async function recordRead(
   await appendRecords(catalog, [auditDocument(actor, clock.nowMs(), entry, randomUUID())])
 }
 
-function keyOf({ name, keyField }: CollectionDefinition, row: DoneRead['filter']): string {
+function keyOf({ name, keyField }: CollectionDefinition, row: CompletedRead['filter']): string {
   const isEntity = name === 'accounts' || name === 'subscribers'
   return isEntity ? String(row[keyField]) : `${row['aid']}_${row['sid'] ?? 0}`
 }

@@ -8,10 +8,10 @@ import { decimalText } from '../../domain/money.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../entities/errors.ts'
 import type { EntityStores } from '../entities/requests/entity-request.ts'
-import { dateText } from '../entities/shown.ts'
 import { toOf } from '../entities/timeline/draft.ts'
+import { dateText } from '../entities/views.ts'
 import { beginJob } from '../jobs/jobs.ts'
-import { type ErasedHolders, holdersOf, type Subject, subjectText } from './subject.ts'
+import { type ErasureScope, erasureScopeOf, type Subject, subjectText } from './subject.ts'
 
 export type ErasureStores = Pick<EntityStores, 'catalog' | 'ledger' | 'clock' | 'config'>
 
@@ -31,7 +31,7 @@ export async function requestErasure(
   { subject, force, actor }: ErasureRequest,
 ): Promise<JobDocument> {
   const { catalog, clock } = stores
-  const holders = await holdersOf(catalog, subject)
+  const holders = await erasureScopeOf(catalog, subject)
   if (holders.entities.length === 0) throw new TargetError(`there is no ${subjectText(subject)}`)
   if (!force) await refuseIfNeeded(stores, holders)
   const options = { ...subject, force }
@@ -62,7 +62,7 @@ export async function recordBegin(
 
 async function refuseIfNeeded(
   { catalog: _, ledger, clock, config }: ErasureStores,
-  { entities, owners }: ErasedHolders,
+  { entities, owners }: ErasureScope,
 ): Promise<void> {
   const nowMs = clock.nowMs()
   for (const { revisions, ...entity } of entities) {

@@ -16,7 +16,7 @@ export interface ErasedEntity extends Subject {
   revisions: RawDocument[]
 }
 
-export interface ErasedHolders {
+export interface ErasureScope {
   entities: ErasedEntity[]
   /** Owners of balances and sessions, as the revisions say; `sid` 0: what the account shares. */
   owners: { aid: number; sid: number }[]
@@ -27,7 +27,7 @@ export function subjectText({ collection, key }: Subject): string {
 }
 
 /** Rejects with `CatalogUnavailableError`. */
-export async function holdersOf(catalog: Catalog, subject: Subject): Promise<ErasedHolders> {
+export async function erasureScopeOf(catalog: Catalog, subject: Subject): Promise<ErasureScope> {
   const entities = await entitiesOf(catalog, subject)
   const owners = new Map<string, { aid: number; sid: number }>()
   for (const { collection, key, revisions } of entities) {

@@ -1,5 +1,5 @@
 /** Old records of the audit go; the chain of the others holds. */
-import { noteRemoved } from '../../catalog/audit/removed.ts'
+import { storeRemovedRuns } from '../../catalog/audit/removed-runs.ts'
 import type { Removal } from './retention.ts'
 
 const BATCH = 500
@@ -17,7 +17,7 @@ export async function removeAudit(removal: Removal): Promise<void> {
     )
     if (found.length === 0) return
     const links = found.flatMap(({ chain }) => chain ?? [])
-    await noteRemoved(catalog, links, config.secrets.key)
+    await storeRemovedRuns(catalog, links, config.secrets.key)
     const ids = found.map(({ _id }) => _id)
     const { deletedCount } = await catalog.run('delete old records of the audit', () =>
       catalog.audit.deleteMany({ _id: { $in: ids } }),

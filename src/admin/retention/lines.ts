@@ -13,7 +13,7 @@ import {
   emptySums,
 } from '../../catalog/records/line-sums.ts'
 import { isDuplicate } from '../../catalog/revisions/revisions.ts'
-import { type Recording, watchRecording } from '../../ledger/recording.ts'
+import { type RecorderProgress, watchRecorderProgress } from '../../ledger/recorder-progress.ts'
 import type { Removal } from './retention.ts'
 
 const BATCH = 500
@@ -35,7 +35,7 @@ export async function removeLines(removal: Removal): Promise<void> {
   const { operationKeepMs, replayMs } = config.ledger
   const keptMs = Math.max(operationKeepMs, replayMs) + MARGIN_MS
   const before = new Date(Math.min(removal.beforeMs, clock.nowMs() - keptMs))
-  const recording = watchRecording(ledger)
+  const recording = watchRecorderProgress(ledger)
   await finishPending(removal)
   let behind: Candidate | null = null
   while (!signal.aborted) {
@@ -73,7 +73,7 @@ async function candidates(
 /** Gives how many lines have gone. */
 async function removeOf(
   removal: Removal,
-  recording: Recording,
+  recording: RecorderProgress,
   found: readonly Candidate[],
   before: Date,
 ): Promise<number> {
@@ -86,7 +86,7 @@ async function removeOf(
   // First the sessions that are known, then the wait: what others had said before is recorded.
   const sessions = await knownSessions(removal, [...owners.values()])
   const aids = [...new Set([...owners.values()].map(({ aid }) => aid))]
-  const recorded = new Set(await recording.reachedOf(aids))
+  const recorded = new Set(await recording.waitForEach(aids))
   let removed = 0
   for (const [id, owner] of owners) {
     if (!recorded.has(owner.aid)) continue
@@ -95,7 +95,7 @@ async function removeOf(
     )
     const known = sessions.get(id) ?? new Set()
     const gone = lines.filter((line) => isFinal(line, known, before))
-    if (gone.length > 0) removed += await carry(removal, owner, gone)
+    if (gone.length > 0) removed += await carrySums(removal, owner, gone)
   }
   return removed
 }
@@ -127,7 +127,7 @@ function isFinal(line: LineDocument, known: ReadonlySet<string>, before: Date): 
   return !known.has(line.stamp.slice(0, SESSION_KEY_LENGTH))
 }
 
-async function carry(
+async function carrySums(
   { catalog }: Removal,
   { aid, sid }: Owner,
   lines: readonly LineDocument[],

@@ -65,7 +65,7 @@ export function retentionHandler(parts: RetentionParts): JobHandler {
       async onBatch(removed) {
         held.count('removed', removed)
         metrics.retentionRemoved(collection, removed)
-        await held.note('remove')
+        await held.saveProgress('remove')
         const tookMs = monotonicMs() - beganMs
         await delay(Math.max(PAUSE_MS_MIN, tookMs), undefined, { signal }).catch(() => undefined)
         beganMs = monotonicMs()

@@ -6,12 +6,12 @@ import { EventsSchema } from '../../catalog/settings/event-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
-import { checkAgainst } from '../../catalog/settings/settings-schema.ts'
+import { checkAgainstSchema } from '../../catalog/settings/settings-schema.ts'
 import { storedDefaultTax, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
-import type { Categories, Category, FixedCategory, Verifying } from './category.ts'
+import type { Categories, Category, FixedCategory, VerifyContext } from './category.ts'
 import { fieldCategories } from './field-categories.ts'
 import { fileTypesCategory, PEERS } from './list-categories.ts'
 import { secretCategories } from './secret-categories.ts'
@@ -63,7 +63,7 @@ const PLAYS: Category = {
   about: 'Plays, of which each subscriber has one when there are several.',
   readRole: 'read',
   check(value) {
-    checkAgainst(PlaysSchema, value, 'plays')
+    checkAgainstSchema(PlaysSchema, value, 'plays')
     const { plays = [] } = value as {
       plays?: { name: string; enabled?: boolean; default?: boolean }[]
     }
@@ -82,7 +82,7 @@ const PLAYS: Category = {
       }
     }
   },
-  merged: (value) => (Array.isArray(value) ? { plays: value } : value),
+  merge: (value) => (Array.isArray(value) ? { plays: value } : value),
 }
 
 function taxationCategory({ rating }: Pick<Config, 'rating'>): Category {
@@ -105,7 +105,7 @@ function taxationCategory({ rating }: Pick<Config, 'rating'>): Category {
 async function refuseUnknownTax(
   value: unknown,
   stored: unknown,
-  { catalog, nowMs }: Verifying,
+  { catalog, nowMs }: VerifyContext,
 ): Promise<void> {
   const key = storedDefaultTax(value)
   if (key === null || key === storedKeyOrNull(stored)) return
@@ -134,7 +134,11 @@ const SECURITY_CATEGORY: Category = {
   check(value) {
     if (!isObject(value)) throw new FieldError('security', 'must be an object')
     // What is not stored has its default.
-    checkAgainst(SecuritySchema, Value.Default(SecuritySchema, structuredClone(value)), 'security')
+    checkAgainstSchema(
+      SecuritySchema,
+      Value.Default(SecuritySchema, structuredClone(value)),
+      'security',
+    )
   },
   effective: (stored) => SECURITY.read(stored),
 }
@@ -143,14 +147,14 @@ const PERMISSIONS: Category = {
   name: 'permissions',
   about: 'Who may do what, beside the roles that calls need from the start.',
   readRole: 'admin',
-  check: (value) => checkAgainst(PermissionsSchema, value, 'permissions'),
+  check: (value) => checkAgainstSchema(PermissionsSchema, value, 'permissions'),
 }
 
 const EVENTS: Category = {
   name: 'events',
   about: 'Thresholds that are to be told of. Nothing is sent yet: they are kept for later.',
   readRole: 'read',
-  check: (value) => checkAgainst(EventsSchema, value, 'events'),
+  check: (value) => checkAgainstSchema(EventsSchema, value, 'events'),
 }
 
 function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, FixedCategory> {

@@ -16,21 +16,21 @@ export interface Category {
    */
   check(value: unknown, stored: unknown): void
   /** Refuses what only the store can tell. Rejects as `check`, or if MongoDB is away. */
-  verify?(value: unknown, stored: unknown, where: Verifying): Promise<void>
+  verify?(value: unknown, stored: unknown, where: VerifyContext): Promise<void>
   /** All of a stored value but its secrets, whatever was stored. Never throws. */
-  shown?(stored: unknown): unknown
+  view?(stored: unknown): unknown
   /**
    * What is stored of a value as `shown` makes it that was changed: secrets that are not in it stay
    * what they are. Throws as `check`.
    */
-  merged?(value: unknown, stored: unknown): unknown
+  merge?(value: unknown, stored: unknown): unknown
   /** What holds: the stored value with what comes from elsewhere. Throws as `check`. */
   effective?(stored: unknown): unknown
   /** It is changed in a way of its own. */
   readonly special?: SpecialChanges
 }
 
-export interface Verifying {
+export interface VerifyContext {
   readonly catalog: Catalog
   readonly nowMs: number
 }
@@ -38,7 +38,7 @@ export interface Verifying {
 /** What becomes of the value, and what the answer to this call alone tells. */
 export interface SpecialChange {
   readonly value: unknown
-  readonly told: unknown
+  readonly response: unknown
 }
 
 /** Of a category that is no value to be replaced, but a list of things that are made and ended. */

@@ -47,12 +47,12 @@ export async function writeChange(
   { category, type, rev: expected, edit, actor }: SettingChange,
 ): Promise<ReadSetting> {
   const { catalog, audit, clock } = deps
-  const { name, shown = (value: unknown) => value } = category
+  const { name, view = (value: unknown) => value } = category
   const nowMs = clock.nowMs()
   let edited: Edited | undefined
   const make = (stored: unknown, rev: number) => {
     refuseOther(name, rev, expected)
-    edited = inWords(() => edit(stored, nowMs))
+    edited = translateRuleErrors(() => edit(stored, nowMs))
     checkWhole(category, edited.value, stored)
     return edited.value
   }
@@ -62,11 +62,11 @@ export async function writeChange(
     await category.verify(value, now.value, { catalog, nowMs })
   }
   const by = { nowMs, by: nameOf(actor), actor }
-  const former = category.shown === undefined ? {} : { former: shown }
-  const written = await inTheEnd(() =>
+  const former = category.view === undefined ? {} : { former: view }
+  const written = await translateConflict(() =>
     changeStoredConfig(catalog, name, make, { ...by, ...former }),
   )
-  const [before, after] = [shown(written.former), shown(written.value)]
+  const [before, after] = [view(written.former), view(written.value)]
   await audit.record(actor, nowMs, {
     collection: 'settings',
     type,
@@ -74,7 +74,7 @@ export async function writeChange(
     old: before,
     new: after,
   })
-  const told = edited?.told ?? { path: [] }
+  const told = edited?.response ?? { path: [] }
   const details = 'once' in told ? told.once : (valueAt(after, told.path)?.value ?? null)
   return { details, rev: written.rev }
 }
@@ -95,11 +95,11 @@ function checkWhole(category: Category, value: unknown, stored: unknown): void {
   if (bytes > BYTES_MAX) {
     throw new EntityRuleError(`${name} would have ${bytes} bytes: at most ${BYTES_MAX} are kept`)
   }
-  inWords(() => category.check(value, stored))
+  translateRuleErrors(() => category.check(value, stored))
 }
 
 /** Errors of rules of charging as those of documents: callers are told both alike. */
-export function inWords<T>(act: () => T): T {
+export function translateRuleErrors<T>(act: () => T): T {
   try {
     return act()
   } catch (error) {
@@ -108,7 +108,7 @@ export function inWords<T>(act: () => T): T {
   }
 }
 
-async function inTheEnd<T>(write: () => Promise<T>): Promise<T> {
+async function translateConflict<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (error) {

@@ -9,7 +9,7 @@ export interface Edited {
   /** To be stored, once it was checked. */
   readonly value: unknown
   /** What the answer tells of it: what stands there now, or what nobody is told again. */
-  readonly told: { readonly path: readonly string[] } | { readonly once: unknown }
+  readonly response: { readonly path: readonly string[] } | { readonly once: unknown }
 }
 
 export type Edit = (stored: unknown, nowMs: number) => Edited
@@ -30,15 +30,15 @@ export function editOf(
 
 function setEdit(category: Category, steps: readonly string[], data: unknown): Edit {
   return (stored) => {
-    const shown = shownOf(category, stored)
-    const path = steps.length === 0 ? placeOfMember(category, shown, data) : steps
+    const shown = viewOf(category, stored)
+    const path = steps.length === 0 ? memberPath(category, shown, data) : steps
     const value = withValueAt(shown, path, data, category.name)
-    return { value: mergedOf(category, value, stored), told: { path } }
+    return { value: mergedValue(category, value, stored), response: { path } }
   }
 }
 
 /** One member of a list takes the place of the one with its name, or goes to the end. */
-function placeOfMember(category: Category, list: unknown, data: unknown): readonly string[] {
+function memberPath(category: Category, list: unknown, data: unknown): readonly string[] {
   const { memberName } = category
   if (memberName === undefined || !isObject(data) || !Array.isArray(list)) return []
   const name = data[memberName]
@@ -48,13 +48,13 @@ function placeOfMember(category: Category, list: unknown, data: unknown): readon
 
 function unsetEdit(category: Category, steps: readonly string[]): Edit {
   return (stored) => {
-    const shown = shownOf(category, stored)
+    const shown = viewOf(category, stored)
     if (valueAt(shown, steps) === null) {
       throw new TargetError(`nothing is stored at ${[category.name, ...steps].join('.')}`)
     }
     const empty = Array.isArray(stored) ? [] : {}
     const value = steps.length === 0 ? empty : withoutValueAt(shown, steps)
-    return { value: mergedOf(category, value, stored), told: { path: [] } }
+    return { value: mergedValue(category, value, stored), response: { path: [] } }
   }
 }
 
@@ -72,7 +72,7 @@ function specialEdit(
   return (stored, nowMs) => {
     const change =
       type === 'set' ? special?.set(stored, meant, nowMs) : special?.unset(stored, meant)
-    return { value: change?.value, told: { once: change?.told } }
+    return { value: change?.value, response: { once: change?.response } }
   }
 }
 
@@ -89,22 +89,22 @@ export function nameInData({ memberName }: Category, data: unknown): readonly st
 }
 
 /** `version`: a value as history has it. Throws `EntityRuleError` where that has none. */
-export function restored(category: Category, version: unknown): Edit {
+export function restoreEdit(category: Category, version: unknown): Edit {
   const { name, special } = category
   if (special !== undefined) throw new EntityRuleError(`versions of ${name} cannot be restored`)
   if (version === null) {
     throw new EntityRuleError(`the value of this version of ${name} was not kept: it has secrets`)
   }
   return (stored) => {
-    const value = mergedOf(category, shownOf(category, version), stored)
-    return { value, told: { path: [] } }
+    const value = mergedValue(category, viewOf(category, version), stored)
+    return { value, response: { path: [] } }
   }
 }
 
-function shownOf({ shown }: Category, stored: unknown): unknown {
-  return shown === undefined ? stored : shown(stored)
+function viewOf({ view }: Category, stored: unknown): unknown {
+  return view === undefined ? stored : view(stored)
 }
 
-function mergedOf({ merged }: Category, value: unknown, stored: unknown): unknown {
-  return merged === undefined ? value : merged(value, stored)
+function mergedValue({ merge }: Category, value: unknown, stored: unknown): unknown {
+  return merge === undefined ? value : merge(value, stored)
 }

@@ -14,7 +14,9 @@ import { valueAt, withValueAt } from './paths.ts'
 
 export function fieldCategories(): Category[] {
   return FIELD_CATEGORIES.map((name) => {
-    const definitions = [...DEFINITIONS.values()].filter(({ fieldsAt }) => fieldsAt?.[0] === name)
+    const definitions = [...DEFINITIONS.values()].filter(
+      ({ configuredFieldsPath }) => configuredFieldsPath?.[0] === name,
+    )
     const collections = definitions.map((definition) => definition.name).join(' and ')
     return {
       name,
@@ -26,7 +28,7 @@ export function fieldCategories(): Category[] {
       },
       effective: (stored) =>
         definitions.reduce((whole, definition) => {
-          const steps = (definition.fieldsAt ?? []).slice(1)
+          const steps = (definition.configuredFieldsPath ?? []).slice(1)
           return withValueAt(whole, steps, fieldsIn(definition, name, stored), name)
         }, stored),
     }
@@ -44,7 +46,7 @@ function checkKeys(
   definitions: readonly CollectionDefinition[],
   category: string,
 ): void {
-  const known = definitions.map(({ fieldsAt }) => (fieldsAt ?? []).slice(1))
+  const known = definitions.map(({ configuredFieldsPath }) => (configuredFieldsPath ?? []).slice(1))
   const walk = (part: unknown, at: readonly string[]): void => {
     if (known.some((path) => path.join('.') === at.join('.'))) return
     for (const [key, inside] of entriesAt(part, [category, ...at].join('.'))) {

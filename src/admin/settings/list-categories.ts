@@ -33,7 +33,7 @@ export const PEERS: Category = {
   readRole: 'read',
   memberName: 'name',
   check: checkPeers,
-  shown(stored) {
+  view(stored) {
     if (!Array.isArray(stored)) return stored
     return stored.map((peer: unknown) => {
       if (!isObject(peer)) return peer
@@ -41,7 +41,7 @@ export const PEERS: Category = {
       return others
     })
   },
-  merged(value, stored) {
+  merge(value, stored) {
     const before: readonly unknown[] = Array.isArray(stored) ? stored : []
     return arrayAt(value, 'peers').map((peer, index) => {
       if (!isObject(peer)) return peer

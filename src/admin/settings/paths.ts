@@ -5,7 +5,7 @@
 import { isObject } from '../../domain/fields.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import { badFieldName } from '../entities/requests/names.ts'
-import { toldName } from '../entities/requests/problems.ts'
+import { truncatedName } from '../entities/requests/problems.ts'
 
 /** Of a member of a list, tried in this order. */
 const NAMES = ['name', 'key', 'field_name', 'file_type', 'event_code']
@@ -15,10 +15,10 @@ const STEPS_MAX = 32
 export function stepsOf(path: string): readonly string[] {
   if (path === '') return []
   const reason = badFieldName(path)
-  if (reason !== null) throw new EntityRuleError(`path ${toldName(path)} ${reason}`)
+  if (reason !== null) throw new EntityRuleError(`path ${truncatedName(path)} ${reason}`)
   const steps = path.split('.')
   if (steps.length <= STEPS_MAX) return steps
-  throw new EntityRuleError(`path ${toldName(path)} has more than ${STEPS_MAX} steps`)
+  throw new EntityRuleError(`path ${truncatedName(path)} has more than ${STEPS_MAX} steps`)
 }
 
 /** Null: nothing is there. */
@@ -54,7 +54,7 @@ export function withValueAt(
     if (step === String(value.length)) {
       return [...value, withValueAt(undefined, rest, set, `${at}.${step}`)]
     }
-    throw new EntityRuleError(`${at} has no member ${toldName(step)}`)
+    throw new EntityRuleError(`${at} has no member ${truncatedName(step)}`)
   }
   if (value !== undefined && value !== null && !isObject(value)) {
     throw new EntityRuleError(`${at} has no parts: it is neither an object nor a list`)

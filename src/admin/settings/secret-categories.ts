@@ -1,7 +1,7 @@
 /** The categories that hold secrets, which go in and never come out. */
 
-import { shownClients, withClient, withoutClient } from '../../catalog/clients/client-changes.ts'
-import { mergedAuth, shownAuth } from '../../catalog/settings/auth-secrets.ts'
+import { clientViews, withClient, withoutClient } from '../../catalog/clients/client-changes.ts'
+import { mergeAuth, redactAuth } from '../../catalog/settings/auth-secrets.ts'
 import { checkAuthSettings } from '../../catalog/settings/auth-settings.ts'
 import type { Sealer } from '../../catalog/settings/sealing.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
@@ -17,8 +17,8 @@ function authCategory(sealer: Sealer): Category {
     about: 'Directories by which users log in: LDAP and SAML (docs/DIRECTORIES.md).',
     readRole: 'admin',
     check: checkAuthSettings,
-    shown: shownAuth,
-    merged: (value, stored) => mergedAuth(stored, value, sealer),
+    view: redactAuth,
+    merge: (value, stored) => mergeAuth(stored, value, sealer),
   }
 }
 
@@ -29,20 +29,20 @@ function clientsCategory(sealer: Sealer, timeZone: string): Category {
     about: 'Clients: programs that get tokens, or sign their requests.',
     readRole: 'admin',
     check: () => undefined,
-    shown: shownClients,
+    view: clientViews,
     special: {
       set(stored, data, nowMs) {
         const change = { nowMs, by: 'settings', sealer, timeZone }
         const { list, secret } = withClient(stored, data, change)
         const name = isObject(data) ? data['name'] : undefined
-        const shown = shownClients(list).find((client) => client.name === name)
-        return { value: list, told: { ...shown, ...(secret !== null && { key: secret }) } }
+        const shown = clientViews(list).find((client) => client.name === name)
+        return { value: list, response: { ...shown, ...(secret !== null && { key: secret }) } }
       },
       unset(stored, data) {
         const { name, key } = isObject(data) ? data : {}
         const which = typeof name === 'string' ? { name } : typeof key === 'string' ? { key } : null
         if (which === null) throw new FieldError('data', 'must have the name of a client, or key')
-        return { value: withoutClient(stored, which, { sealer }).list, told: null }
+        return { value: withoutClient(stored, which, { sealer }).list, response: null }
       },
     },
   }

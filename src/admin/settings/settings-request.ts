@@ -1,7 +1,7 @@
 /** What a call of `/api/settings` asks for, from its parameters. */
 import { EntityRuleError, RequestError } from '../entities/errors.ts'
 import { parseJson } from '../entities/requests/json-text.ts'
-import { toldName } from '../entities/requests/problems.ts'
+import { truncatedName } from '../entities/requests/problems.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type { SettingAddress } from './settings.ts'
 
@@ -32,7 +32,7 @@ export function settingsRequestOf(sent: RawParameters, isJson: boolean): Setting
   const known = actions.find((each) => each === action)
   if (known === undefined) {
     throw new EntityRuleError(
-      `action must be one of ${actions.join(', ')}, is '${toldName(action)}'`,
+      `action must be one of ${actions.join(', ')}, is '${truncatedName(action)}'`,
     )
   }
   const address = {

@@ -12,8 +12,8 @@ import { nearest } from '../../config/nearest.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { EntityRuleError, TargetError } from '../entities/errors.ts'
 import type { Categories, Category, FixedCategory } from './category.ts'
-import { inWords, type ReadSetting, type SettingsDeps, writeChange } from './change.ts'
-import { editOf, nameInData, restored } from './edits.ts'
+import { type ReadSetting, type SettingsDeps, translateRuleErrors, writeChange } from './change.ts'
+import { editOf, nameInData, restoreEdit } from './edits.ts'
 import { stepsOf, valueAt } from './paths.ts'
 
 /** What is meant, as callers write it. */
@@ -81,7 +81,7 @@ export function createSettings(deps: SettingsDeps): Settings {
     async restore(address, version, actor) {
       const category = found(address)
       refusePath(address)
-      const edit = restored(category, await versionOf(catalog, category, version))
+      const edit = restoreEdit(category, await versionOf(catalog, category, version))
       return writeChange(deps, { category, type: 'restore', rev: address.rev, edit, actor })
     },
   }
@@ -129,7 +129,7 @@ function changeable({ stored, fixed }: Categories, address: SettingAddress): Cat
 }
 
 function read({ value }: FixedCategory, address: SettingAddress): ReadSetting {
-  return { details: shownAt(value, address), rev: 0 }
+  return { details: requiredValueAt(value, address), rev: 0 }
 }
 
 async function readStored(
@@ -138,19 +138,19 @@ async function readStored(
   address: SettingAddress,
 ): Promise<ReadSetting> {
   const { rev } = address
-  const { shown = (value: unknown) => value, effective } = category
+  const { view = (value: unknown) => value, effective } = category
   if (rev !== null) {
     const value = await versionOf(catalog, category, rev)
-    return { details: shownAt(shown(value), address), rev }
+    return { details: requiredValueAt(view(value), address), rev }
   }
   const stored = await readCategory(catalog, category.name)
   const steps = stepsIn(address)
   // Members of a list have other positions among those that come from elsewhere.
   const isByPosition = steps.some((step) => /^\d+$/.test(step))
   if (effective === undefined || isByPosition) {
-    return { details: shownAt(shown(stored.value), address), rev: stored.rev }
+    return { details: requiredValueAt(view(stored.value), address), rev: stored.rev }
   }
-  const details = shownAt(shown(stored.value), address, true)
+  const details = requiredValueAt(view(stored.value), address, true)
   const holds = effectiveOrNot(() => effective(stored.value))
   const there = valueAt(holds, steps)
   if (there === null && details === null) throw notThere(address)
@@ -160,7 +160,7 @@ async function readStored(
 /** Of a stored value that others have written and that cannot be used, nothing holds. */
 function effectiveOrNot(make: () => unknown): unknown {
   try {
-    return inWords(make)
+    return translateRuleErrors(make)
   } catch (error) {
     if (error instanceof FieldError) return null
     throw error
@@ -168,7 +168,7 @@ function effectiveOrNot(make: () => unknown): unknown {
 }
 
 /** Null where nothing is there, if that may be. Throws `TargetError` otherwise. */
-function shownAt(value: unknown, address: SettingAddress, mayMiss = false): unknown {
+function requiredValueAt(value: unknown, address: SettingAddress, mayMiss = false): unknown {
   const found = valueAt(value, stepsIn(address))
   if (found !== null) return found.value
   if (mayMiss) return null

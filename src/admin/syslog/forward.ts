@@ -47,7 +47,7 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
       )
       // Only who still has the job moves the position; what was sent twice is told by its number.
       held.count('sent', records.length)
-      await held.note('send')
+      await held.saveProgress('send')
       const { seq, hash } = last.chain
       await catalog.run('note how far the audit was sent', () =>
         catalog.auditchain.updateOne({ _id: POSITION }, { $set: { seq, hash } }, { upsert: true }),

@@ -11,7 +11,7 @@ import type { Catalog } from '../connection.ts'
 import { CatalogUnavailableError } from '../errors.ts'
 import { isDuplicate } from '../revisions/revisions.ts'
 import type { AuditDocument } from './audit-document.ts'
-import { CHAIN_BEGIN, type ChainEnd, chained } from './chain.ts'
+import { CHAIN_START, type ChainEnd, linkRecords } from './chain.ts'
 
 /** Of one write; a record is below 256 KiB. */
 const RECORDS_PER_WRITE = 100
@@ -19,16 +19,16 @@ const RECORDS_PER_WRITE = 100
 const ATTEMPTS_MAX = 200
 const PAUSE_MS_MAX = 20
 /** An end that is known for longer is read again: what followed it may have been removed since. */
-const KNOWN_MS = 5_000
+const CACHE_MS = 5_000
 
-interface Waiting {
+interface QueuedAppend {
   documents: readonly AuditDocument[]
   resolve(): void
   reject(error: unknown): void
 }
 
 interface Writer {
-  waiting: Waiting[]
+  queue: QueuedAppend[]
   isRunning: boolean
   end: ChainEnd | null
   endReadMs: number
@@ -48,23 +48,23 @@ export function appendRecords(
   if (documents.length === 0) return Promise.resolve()
   const writer = writerOf(catalog)
   return new Promise((resolve, reject) => {
-    writer.waiting.push({ documents, resolve, reject })
-    if (!writer.isRunning) void work(catalog, writer)
+    writer.queue.push({ documents, resolve, reject })
+    if (!writer.isRunning) void drainQueue(catalog, writer)
   })
 }
 
 function writerOf(catalog: Catalog): Writer {
   const known = writers.get(catalog)
   if (known !== undefined) return known
-  const writer: Writer = { waiting: [], isRunning: false, end: null, endReadMs: 0 }
+  const writer: Writer = { queue: [], isRunning: false, end: null, endReadMs: 0 }
   writers.set(catalog, writer)
   return writer
 }
 
-async function work(catalog: Catalog, writer: Writer): Promise<void> {
+async function drainQueue(catalog: Catalog, writer: Writer): Promise<void> {
   writer.isRunning = true
-  while (writer.waiting.length > 0) {
-    const taken = takeSome(writer)
+  while (writer.queue.length > 0) {
+    const taken = takeBatch(writer)
     try {
       await append(
         catalog,
@@ -80,20 +80,20 @@ async function work(catalog: Catalog, writer: Writer): Promise<void> {
 }
 
 /** The first one, and as many more as fit into one write beside it. */
-function takeSome(writer: Writer): Waiting[] {
+function takeBatch(writer: Writer): QueuedAppend[] {
   let records = 0
-  const fits = writer.waiting.findIndex(({ documents }, index) => {
+  const fits = writer.queue.findIndex(({ documents }, index) => {
     records += documents.length
     return index > 0 && records > RECORDS_PER_WRITE
   })
-  return writer.waiting.splice(0, fits === -1 ? writer.waiting.length : fits)
+  return writer.queue.splice(0, fits === -1 ? writer.queue.length : fits)
 }
 
 /** A record that the store refuses must not take others along. */
 async function appendEach(
   catalog: Catalog,
   writer: Writer,
-  taken: readonly Waiting[],
+  taken: readonly QueuedAppend[],
   error: unknown,
 ): Promise<void> {
   if (taken.length === 1 || error instanceof CatalogUnavailableError) {
@@ -122,8 +122,8 @@ async function appendPart(
 ): Promise<void> {
   let left = documents
   for (let attempt = 0; attempt < ATTEMPTS_MAX && left.length > 0; attempt += 1) {
-    const end = await endOf(catalog, writer)
-    const records = chained(left, end)
+    const end = await currentEnd(catalog, writer)
+    const records = linkRecords(left, end)
     // Whatever becomes of this write, only its success tells the end.
     writer.end = null
     if (await insertInOrder(catalog, records)) {
@@ -131,10 +131,10 @@ async function appendPart(
       writer.end = { seq, hash }
       writer.endReadMs = monotonicMs()
       // A head that lags behind is brought up by the next record.
-      await noteHead(catalog, writer.end).catch(() => undefined)
+      await storeHead(catalog, writer.end).catch(() => undefined)
       return
     }
-    left = await missing(catalog, left)
+    left = await findUnwritten(catalog, left)
     if (left.length > 0) await pause(randomInt(1, PAUSE_MS_MAX))
   }
   if (left.length > 0) {
@@ -142,8 +142,8 @@ async function appendPart(
   }
 }
 
-async function endOf(catalog: Catalog, writer: Writer): Promise<ChainEnd> {
-  const isFresh = monotonicMs() - writer.endReadMs < KNOWN_MS
+async function currentEnd(catalog: Catalog, writer: Writer): Promise<ChainEnd> {
+  const isFresh = monotonicMs() - writer.endReadMs < CACHE_MS
   return writer.end !== null && isFresh ? writer.end : readEnd(catalog)
 }
 
@@ -161,7 +161,7 @@ async function readEnd(catalog: Catalog): Promise<ChainEnd> {
         .toArray(),
       catalog.auditchain.findOne({ _id: 'head' }),
     ])
-    const known = newest[0]?.chain ?? CHAIN_BEGIN
+    const known = newest[0]?.chain ?? CHAIN_START
     return head !== null && head.seq > known.seq ? head : known
   })
 }
@@ -186,7 +186,7 @@ function isOnlyDuplicate(error: unknown): boolean {
 }
 
 /** Those whose stamps are not on record. */
-async function missing(
+async function findUnwritten(
   catalog: Catalog,
   documents: readonly AuditDocument[],
 ): Promise<AuditDocument[]> {
@@ -204,7 +204,7 @@ async function missing(
 }
 
 /** The head never goes back. */
-async function noteHead(catalog: Catalog, { seq, hash }: ChainEnd): Promise<void> {
+async function storeHead(catalog: Catalog, { seq, hash }: ChainEnd): Promise<void> {
   await catalog.run('note the end of the audit', async () => {
     try {
       await catalog.auditchain.updateOne(

@@ -4,8 +4,8 @@ import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
 import { appendRecords } from './append.ts'
 import type { AuditDocument } from './audit-document.ts'
-import { bounded, textBounded } from './bounded.ts'
-import { withoutSecrets } from './secrets.ts'
+import { redactSecrets } from './secrets.ts'
+import { truncateDocument, truncateText } from './truncate.ts'
 
 /** What was done; secrets in `old` and `new` are left out. */
 export interface AuditEntry {
@@ -85,26 +85,28 @@ export function auditDocument(
     urt: new Date(nowMs),
     user,
     ip: shortened(address),
-    old: recorded(collection, entry.old),
-    new: recorded(collection, entry.new, entry.old),
+    old: auditedValue(collection, entry.old),
+    new: auditedValue(collection, entry.new, entry.old),
     ...(operationId !== undefined && { operation_id: shortened(operationId) }),
     stamp,
   }
 }
 
 function shortened(text: string): string {
-  return textBounded(text, NAME_LENGTH_MAX)
+  return truncateText(text, NAME_LENGTH_MAX)
 }
 
 /** Of the whole document: what only the node needs. */
 const INTERNAL = ['rev', 'deleted', 'deleted_at'] as const
 
 /** What is no document is looked at as the value of one. */
-function recorded(collection: string, value: unknown, before?: unknown): unknown {
+function auditedValue(collection: string, value: unknown, before?: unknown): unknown {
   if (value === undefined || value === null) return null
   const isDocument = typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date)
   const document: Record<string, unknown> = isDocument ? { ...value } : { value }
   if (isDocument) for (const name of INTERNAL) delete document[name]
-  const shown = bounded(withoutSecrets(collection, document, isDocument ? before : undefined))
+  const shown = truncateDocument(
+    redactSecrets(collection, document, isDocument ? before : undefined),
+  )
   return isDocument || !('value' in shown) ? shown : shown['value']
 }

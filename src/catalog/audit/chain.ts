@@ -33,7 +33,7 @@ export interface ChainEnd {
   hash: string
 }
 
-export const CHAIN_BEGIN: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
+export const CHAIN_START: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
 
 /** Stands in a record for a value that was erased. */
 export const ERASED = '(erased)'
@@ -54,7 +54,7 @@ const NESTED: ReadonlySet<string> = new Set(['old', 'new', 'user'])
 const COUNTS: ReadonlySet<string> = new Set(['count', 'reasons', 'last'])
 
 /** Gives the records their places behind `end`, in order. */
-export function chained(documents: readonly AuditDocument[], end: ChainEnd): ChainedRecord[] {
+export function linkRecords(documents: readonly AuditDocument[], end: ChainEnd): ChainedRecord[] {
   let { seq, hash } = end
   return documents.map((document) => {
     const salt = randomBytes(SALT_BYTES).toString('base64url')
@@ -78,7 +78,7 @@ export function hashOf(record: ChainedRecord): string {
 }
 
 /** Whether each erased field shows the mark, and nothing else. */
-export function showsErasedAsSuch(record: ChainedRecord): boolean {
+export function hasErasureMarks(record: ChainedRecord): boolean {
   const fields = record.chain.fields ?? []
   return leavesOf(record).every(({ value }, index) => {
     return fields[index]?.startsWith('c:') !== true || value === ERASED
@@ -89,7 +89,7 @@ export function showsErasedAsSuch(record: ChainedRecord): boolean {
  * The record without some of its fields: their values are replaced by `ERASED`. Null if it has none
  * of them. `isErased` is asked for each field, by its name and that of the member of it.
  */
-export function withoutFields(
+export function eraseFields(
   record: ChainedRecord,
   erasure: string,
   isErased: (field: string, member: string | undefined, value: unknown) => boolean,

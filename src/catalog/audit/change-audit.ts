@@ -20,18 +20,18 @@ export interface ChangeAudit {
 }
 
 /** As it is noted: another `seed` with each change. */
-export interface AuditNote extends ChangeAudit {
+export interface AuditIntent extends ChangeAudit {
   readonly seed: string
   readonly at: Date
 }
 
-export function auditNote({ actor, steps }: ChangeAudit, nowMs: number): AuditNote {
+export function auditIntent({ actor, steps }: ChangeAudit, nowMs: number): AuditIntent {
   return { actor: plainActor(actor), steps, seed: randomUUID(), at: new Date(nowMs) }
 }
 
 /** `documents`: as they were written, by id; one that is not there was not. */
-export function recordsOf(
-  { actor, steps, seed, at }: AuditNote,
+export function auditRecordsOf(
+  { actor, steps, seed, at }: AuditIntent,
   documents: ReadonlyMap<string, RawDocument>,
 ): AuditDocument[] {
   return steps.flatMap(({ id, ...entry }) => {

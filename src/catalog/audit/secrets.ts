@@ -41,7 +41,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 const SECRET_PARTS = /pass(?:word|wd|phrase)|secret|credential|token/
 
 /** Dates and numbers that are about a secret, and none. */
-const ABOUT_SECRETS = /(?:time|date|seconds|minutes|attempts|min|max|count|at)$/
+const SECRET_METADATA = /(?:time|date|seconds|minutes|attempts|min|max|count|at)$/
 
 /**
  * Texts that are secrets wherever they stand: hashes of passwords, sealed texts (sealing.ts), keys
@@ -79,30 +79,34 @@ const SECRET_PATHS: Readonly<Record<string, ReadonlySet<string>>> = {
  * A copy of a document without secrets. `before`: the one that it has taken the place of; where a
  * secret is another one there, that is told. Values of the driver stay as they are.
  */
-export function withoutSecrets(collection: string, document: Fields, before?: unknown): Fields {
+export function redactSecrets(collection: string, document: Fields, before?: unknown): Fields {
   const paths = SECRET_PATHS[collection] ?? new Set()
-  return membersWithout(document, { paths, path: '', kind: 'plain' }, before)
+  return redactMembers(document, { paths, path: '', kind: 'plain' }, before)
 }
 
 /** Where a value stands: below a secret name, below ways to pay, or anywhere else. */
-interface Place {
+interface RedactionContext {
   readonly paths: ReadonlySet<string>
   readonly path: string
   readonly kind: 'plain' | 'payment' | 'secret'
 }
 
-function membersWithout(document: Fields, place: Place, before: unknown): Fields {
+function redactMembers(document: Fields, place: RedactionContext, before: unknown): Fields {
   const members = Object.entries(document).map(([name, member]): [string, unknown] => {
     const path = place.path === '' ? name : `${place.path}.${name}`
     const within = { ...place, path, kind: kindOf(name, path, place) }
     // What may not stand as a text may not stand as a name, either.
     const shown = SECRET_TEXT.test(name) ? SECRET : name
-    return [shown, valueWithout(member, name, within, memberOf(before, name))]
+    return [shown, redactValue(member, name, within, memberOf(before, name))]
   })
   return Object.fromEntries(members)
 }
 
-function kindOf(name: string, path: string, { kind, paths }: Place): Place['kind'] {
+function kindOf(
+  name: string,
+  path: string,
+  { kind, paths }: RedactionContext,
+): RedactionContext['kind'] {
   if (kind === 'secret' || paths.has(path)) return 'secret'
   if (kind === 'payment') return PAYMENT_NAMES.has(plainName(name)) ? 'payment' : 'secret'
   const known = kinds.get(name)
@@ -113,40 +117,45 @@ function kindOf(name: string, path: string, { kind, paths }: Place): Place['kind
 }
 
 /** Most documents have the same names. */
-const kinds = new Map<string, Place['kind']>()
+const kinds = new Map<string, RedactionContext['kind']>()
 const KINDS_MAX = 10_000
 
-function kindOfName(plain: string): Place['kind'] {
+function kindOfName(plain: string): RedactionContext['kind'] {
   if (plain === PAYMENT) return 'payment'
   return SECRET_NAMES.has(plain) || SECRET_PARTS.test(plain) ? 'secret' : 'plain'
 }
 
 /** `name`: that under which it stands, or the list of which it is a member. */
-function valueWithout(value: unknown, name: string, place: Place, before: unknown): unknown {
+function redactValue(
+  value: unknown,
+  name: string,
+  place: RedactionContext,
+  before: unknown,
+): unknown {
   if (value === null || value === undefined || value === '') return value
   if (Array.isArray(value)) {
     return value.map((each, index) => {
-      return valueWithout(each, name, place, memberOf(before, String(index)))
+      return redactValue(each, name, place, memberOf(before, String(index)))
     })
   }
-  if (isPlain(value)) return membersWithout(value, place, before)
+  if (isPlain(value)) return redactMembers(value, place, before)
   const isHidden = isSecret(name, value, place)
-  return isHidden ? marked(value, before) : value
+  return isHidden ? secretMark(value, before) : value
 }
 
-function isSecret(name: string, value: unknown, { kind }: Place): boolean {
-  if (kind === 'secret') return !isAboutSecret(name, value)
+function isSecret(name: string, value: unknown, { kind }: RedactionContext): boolean {
+  if (kind === 'secret') return !isSecretMetadata(name, value)
   if (typeof value !== 'string') return false
   return (kind === 'payment' && name !== 'name') || SECRET_TEXT.test(value)
 }
 
-function isAboutSecret(name: string, value: unknown): boolean {
+function isSecretMetadata(name: string, value: unknown): boolean {
   if (typeof value === 'boolean') return true
   const isMeasure = typeof value === 'number' || value instanceof Date
-  return isMeasure && ABOUT_SECRETS.test(plainName(name))
+  return isMeasure && SECRET_METADATA.test(plainName(name))
 }
 
-function marked(value: unknown, before: unknown): string {
+function secretMark(value: unknown, before: unknown): string {
   if (before === undefined) return SECRET
   return JSON.stringify(before) === JSON.stringify(value) ? SECRET : CHANGED_SECRET
 }

@@ -1,13 +1,7 @@
 /** Checks the chain of audit records from its beginning, or from where retention has left it. */
 import type { Catalog } from '../connection.ts'
-import {
-  CHAIN_BEGIN,
-  type ChainEnd,
-  type ChainedRecord,
-  hashOf,
-  showsErasedAsSuch,
-} from './chain.ts'
-import { isSigned, type NotedRun, removedRuns } from './removed.ts'
+import { CHAIN_START, type ChainEnd, type ChainedRecord, hasErasureMarks, hashOf } from './chain.ts'
+import { isSigned, readRemovedRuns, type StoredRun } from './removed-runs.ts'
 
 export interface ChainReport {
   ok: boolean
@@ -42,7 +36,7 @@ export async function verifyChain(
   const head = await catalog.run('read the end of the audit', () =>
     catalog.auditchain.findOne({ _id: 'head' }),
   )
-  const check = new ChainCheck(await removedRuns(catalog), expectations, head)
+  const check = new ChainCheck(await readRemovedRuns(catalog), expectations, head)
   for (;;) {
     const after = check.seq
     const page = await catalog.run('read the audit', () =>
@@ -62,22 +56,22 @@ export async function verifyChain(
 }
 
 class ChainCheck {
-  readonly #runs: readonly NotedRun[]
+  readonly #runs: readonly StoredRun[]
   readonly #expectations: ChainExpectations
-  readonly #known: ChainEnd[]
+  readonly #expectedEnds: ChainEnd[]
   readonly #problems: string[] = []
   /** Erasures that records name, each with the first such record. */
-  readonly #named = new Map<string, number>()
+  readonly #namedErasures = new Map<string, number>()
   readonly #erasures = new Set<string>()
   #leftOut = 0
   #records = 0
   #erased = 0
-  #end: ChainEnd = CHAIN_BEGIN
+  #end: ChainEnd = CHAIN_START
 
-  constructor(runs: readonly NotedRun[], expectations: ChainExpectations, head: ChainEnd | null) {
+  constructor(runs: readonly StoredRun[], expectations: ChainExpectations, head: ChainEnd | null) {
     this.#runs = runs
     this.#expectations = expectations
-    this.#known = [head, expectations.expected].flatMap((end) => end ?? [])
+    this.#expectedEnds = [head, expectations.expected].flatMap((end) => end ?? [])
     for (const run of runs) {
       if (isSigned(run, expectations.key)) continue
       this.#problem(`records ${run.from} to ${run.to}: their removal is not signed by secrets.key`)
@@ -91,32 +85,32 @@ class ChainCheck {
   add(record: ChainedRecord): void {
     const { seq, prev, hash, erased_by: erasures = [] } = record.chain
     this.#records += 1
-    this.#checkPlace(seq, prev)
+    this.#checkSequence(seq, prev)
     if (hashOf(record) !== hash) this.#problem(`record ${seq}: its content is not what was written`)
     if (record.chain.fields !== undefined) {
       this.#erased += 1
-      if (!showsErasedAsSuch(record) || erasures.length === 0) {
+      if (!hasErasureMarks(record) || erasures.length === 0) {
         this.#problem(`record ${seq}: fields were removed, and not by an erasure`)
       }
     }
     for (const erasure of erasures) {
-      if (!this.#named.has(erasure)) this.#named.set(erasure, seq)
+      if (!this.#namedErasures.has(erasure)) this.#namedErasures.set(erasure, seq)
     }
     if (record.type === 'erase' && record.operation_id !== undefined) {
       this.#erasures.add(record.operation_id)
     }
-    this.#checkKnown({ seq, hash })
+    this.#checkExpectedEnd({ seq, hash })
     this.#end = { seq, hash }
   }
 
   report(outside: number): ChainReport {
-    for (const known of this.#known) {
+    for (const known of this.#expectedEnds) {
       const { seq } = known
-      if (seq > this.#end.seq && this.#runOver(this.#end.seq + 1, seq) === undefined) {
+      if (seq > this.#end.seq && this.#runCovering(this.#end.seq + 1, seq) === undefined) {
         this.#problem(`records ${this.#end.seq + 1} to ${seq} are missing`)
       }
     }
-    for (const [erasure, seq] of this.#named) {
+    for (const [erasure, seq] of this.#namedErasures) {
       if (this.#erasures.has(erasure)) continue
       this.#problem(`record ${seq}: fields were removed by ${erasure}, which is not on record`)
     }
@@ -132,7 +126,7 @@ class ChainCheck {
     }
   }
 
-  #checkPlace(seq: number, prev: string): void {
+  #checkSequence(seq: number, prev: string): void {
     const end = this.#end
     if (seq === end.seq + 1) {
       if (prev === end.hash) return
@@ -141,7 +135,7 @@ class ChainCheck {
       this.#problem(`record ${seq}: does not follow upon record ${end.seq}`)
       return
     }
-    const run = this.#runOver(end.seq + 1, seq - 1)
+    const run = this.#runCovering(end.seq + 1, seq - 1)
     if (run === undefined) {
       this.#problem(`records ${end.seq + 1} to ${seq - 1} are missing`)
     } else if (run.to === seq - 1 && run.hash !== prev) {
@@ -149,16 +143,16 @@ class ChainCheck {
     }
   }
 
-  #checkKnown({ seq, hash }: ChainEnd): void {
+  #checkExpectedEnd({ seq, hash }: ChainEnd): void {
     const { expected } = this.#expectations
-    for (const known of this.#known) {
+    for (const known of this.#expectedEnds) {
       if (known.seq !== seq || known.hash === hash) continue
       const where = known === expected ? 'given' : 'noted as the end of the chain'
       this.#problem(`record ${seq}: is another one than ${where}`)
     }
   }
 
-  #runOver(from: number, to: number): NotedRun | undefined {
+  #runCovering(from: number, to: number): StoredRun | undefined {
     return this.#runs.find((run) => run.from <= from && to <= run.to)
   }
 

@@ -10,9 +10,9 @@ import type { Catalog } from '../connection.ts'
 import type { Sealer } from '../settings/sealing.ts'
 import {
   CLIENTS_CATEGORY,
+  type ClientInput,
+  checkClientInput,
   DEFAULT_GRANTS,
-  type GivenClient,
-  givenClient,
   type StoredClient,
   storedClient,
 } from './client-settings.ts'
@@ -36,7 +36,7 @@ export interface ChangedClients {
 }
 
 /** A client as everybody may see it who may see settings. */
-export interface ShownClient {
+export interface ClientView {
   name: string
   from: string | null
   to: string | null
@@ -66,7 +66,7 @@ export async function readStoredClients(catalog: Catalog): Promise<unknown> {
  */
 export function withClient(value: unknown, given: unknown, change: ClientChange): ChangedClients {
   const list = listOf(value)
-  const asked = givenClient(given)
+  const asked = checkClientInput(given)
   const index = list.findIndex((each) => nameOfClient(each) === asked.name)
   const old = index < 0 ? null : storedClient(list[index], `${CLIENTS_CATEGORY}.${index}`)
   const secret = asked.key ?? (old === null ? newKey(change) : null)
@@ -88,7 +88,7 @@ export function withoutClient(
       : hashOfClient(each, sealer) === hashOfKey(which.key),
   )
   if (index < 0) {
-    throw new FieldError('', 'name' in which ? unknown(which.name) : 'no client has that key')
+    throw new FieldError('', 'name' in which ? unknownClient(which.name) : 'no client has that key')
   }
   return { list: list.toSpliced(index, 1) }
 }
@@ -97,7 +97,7 @@ export function withoutClient(
 export function withNewKey(value: unknown, name: string, change: ClientChange): ChangedClients {
   const list = listOf(value)
   const index = list.findIndex((each) => nameOfClient(each) === name)
-  if (index < 0) throw new FieldError('', unknown(name))
+  if (index < 0) throw new FieldError('', unknownClient(name))
   const old = storedClient(list[index], `${CLIENTS_CATEGORY}.${index}`)
   const secret = newKey(change)
   const { key, crc: _, ...others } = old
@@ -106,7 +106,7 @@ export function withNewKey(value: unknown, name: string, change: ClientChange): 
 }
 
 /** Those that can be used, without keys and what is made of them. */
-export function shownClients(value: unknown): ShownClient[] {
+export function clientViews(value: unknown): ClientView[] {
   return usableClients(value).used.map(({ settings }) => ({
     name: settings.name,
     from: settings.from ?? null,
@@ -121,7 +121,7 @@ export function shownClients(value: unknown): ShownClient[] {
 }
 
 function merged(
-  asked: GivenClient,
+  asked: ClientInput,
   old: StoredClient | null,
   secret: string | null,
   change: ClientChange,
@@ -136,7 +136,8 @@ function merged(
   const disabled = asked.disabled ?? old?.disabled ?? false
   const made = old ?? { created_at: new Date(nowMs).toISOString(), created_by: by }
   const maySign = asked.signature ?? (old === null || old.key !== undefined)
-  const keys = secret === null ? keptKey(old, maySign, sealer) : storedKey(secret, maySign, sealer)
+  const keys =
+    secret === null ? existingKey(old, maySign, sealer) : storedKey(secret, maySign, sealer)
   return {
     name,
     ...keys,
@@ -166,7 +167,7 @@ function storedKey(secret: string, maySign: boolean, sealer: Sealer): StoredKey 
 }
 
 /** Of a client whose key stays. */
-function keptKey(old: StoredClient | null, maySign: boolean, sealer: Sealer): StoredKey {
+function existingKey(old: StoredClient | null, maySign: boolean, sealer: Sealer): StoredKey {
   const hash = old === null ? null : hashOfClient(old, sealer)
   const sealed = old?.key
   if (maySign && sealed === undefined) {
@@ -191,6 +192,6 @@ function listOf(value: unknown): readonly unknown[] {
   throw new FieldError(CLIENTS_CATEGORY, 'is stored as no list: it must be mended first')
 }
 
-function unknown(name: string): string {
+function unknownClient(name: string): string {
   return `there is no client ${name}`
 }

@@ -50,18 +50,18 @@ const StoredSchema = Type.Object(
 
 export type StoredClient = Static<typeof StoredSchema>
 
-const SentBack = Type.String({ maxLength: 256 })
-const Moment = Type.Union([Type.String({ maxLength: 64 }), Type.Null()])
+const IgnoredText = Type.String({ maxLength: 256 })
+const InputTime = Type.Union([Type.String({ maxLength: 64 }), Type.Null()])
 
 /**
  * What may be set. Keys are made of characters that are the same text where a client form-encodes
  * them (RFC 6749 section 2.3.1) and where it does not; generated ones have 32.
  */
-export const GivenClientSchema = Type.Object(
+export const ClientInputSchema = Type.Object(
   {
     name: Name,
-    from: Type.Optional(Moment),
-    to: Type.Optional(Moment),
+    from: Type.Optional(InputTime),
+    to: Type.Optional(InputTime),
     key: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_.-]{32,256}$' })),
     roles: Type.Optional(Roles),
     grants: Type.Optional(Grants),
@@ -69,14 +69,14 @@ export const GivenClientSchema = Type.Object(
     signature: Type.Optional(Type.Boolean()),
     disabled: Type.Optional(Type.Boolean()),
     /** What clients send back because they have read it, here or in the existing system. */
-    crc: Type.Optional(SentBack),
-    created_at: Type.Optional(SentBack),
-    created_by: Type.Optional(SentBack),
+    crc: Type.Optional(IgnoredText),
+    created_at: Type.Optional(IgnoredText),
+    created_by: Type.Optional(IgnoredText),
   },
   { additionalProperties: false },
 )
 
-export type GivenClient = Static<typeof GivenClientSchema>
+export type ClientInput = Static<typeof ClientInputSchema>
 
 const REASONS: Readonly<Record<string, string>> = {
   name: 'must be 1 to 64 letters, digits, _, - and .',
@@ -99,8 +99,8 @@ export function storedClient(value: unknown, path: string): StoredClient {
 }
 
 /** Throws `FieldError` that names the field. */
-export function givenClient(value: unknown): GivenClient {
-  return checked(GivenClientSchema, value, '')
+export function checkClientInput(value: unknown): ClientInput {
+  return checked(ClientInputSchema, value, '')
 }
 
 function checked<T extends TSchema>(schema: T, value: unknown, path: string): Static<T> {

@@ -7,7 +7,7 @@ import { SECURITY } from '../settings/security-settings.ts'
 import { CLIENTS_CATEGORY } from './client-settings.ts'
 import { type ApiClients, compileClients } from './clients.ts'
 
-export interface ClientsNow {
+export interface CurrentClients {
   readonly clients: Pick<ApiClients, 'byName' | 'signers'>
   readonly signature: { readonly enabled: boolean; readonly windowMs: number }
 }
@@ -22,7 +22,7 @@ const TEXTS = {
 /** Calls `listener`, which must not throw, when they are first read, and upon every change. */
 export function watchClients(
   options: { catalog: Catalog; sealer: Sealer; pollMs: number; log: Logger },
-  listener: (stored: ClientsNow) => void,
+  listener: (stored: CurrentClients) => void,
 ): Poller {
   const { catalog, sealer, pollMs, log } = options
   const categories = { _id: { $in: [CLIENTS_CATEGORY, SECURITY.category] } }

@@ -48,7 +48,7 @@ export interface ApiClients {
   readonly skipped: readonly SkippedClient[]
 }
 
-interface Held extends ApiClient {
+interface CompiledClient extends ApiClient {
   /** Null: it does not sign. */
   readonly signer: SigningClient | null
   readonly fromMs: number
@@ -62,7 +62,7 @@ export function clientsSetting(sealer: Sealer): StoredSetting<ApiClients> {
 
 /** Never throws: a stored client that cannot be used is left out, and listed. */
 export function compileClients(value: unknown, sealer: Sealer): ApiClients {
-  const held = new Map<string, Held>()
+  const held = new Map<string, CompiledClient>()
   const skipped: SkippedClient[] = []
   const { used, skipped: unusable } = usableClients(value)
   skipped.push(...unusable)
@@ -72,13 +72,13 @@ export function compileClients(value: unknown, sealer: Sealer): ApiClients {
     const key = sealed === undefined ? null : sealer.open(sealed)
     const hash = settings.hash ?? (key === null ? null : hashOfKey(key))
     const at = { name, path: `${path}.key` }
-    if (hash === null) skipped.push({ what: 'client', ...at, reason: unopened(sealed) })
-    else held.set(name, heldClient(settings, hash, key))
+    if (hash === null) skipped.push({ what: 'client', ...at, reason: cannotOpen(sealed) })
+    else held.set(name, compileClient(settings, hash, key))
     if (hash !== null && sealed !== undefined && key === null) {
-      skipped.push({ what: 'signature', ...at, reason: unopened(sealed) })
+      skipped.push({ what: 'signature', ...at, reason: cannotOpen(sealed) })
     }
   }
-  const holds = ({ fromMs, toMs }: Held, nowMs: number) => fromMs <= nowMs && nowMs < toMs
+  const holds = ({ fromMs, toMs }: CompiledClient, nowMs: number) => fromMs <= nowMs && nowMs < toMs
   return {
     skipped,
     byName(name, nowMs) {
@@ -99,7 +99,7 @@ export function usableClients(value: unknown): {
 } {
   const used: { settings: StoredClient; path: string }[] = []
   if (!Array.isArray(value)) {
-    return { used, skipped: [{ ...NOBODY, path: CLIENTS_CATEGORY, reason: 'must be a list' }] }
+    return { used, skipped: [{ ...UNNAMED, path: CLIENTS_CATEGORY, reason: 'must be a list' }] }
   }
   const skipped: SkippedClient[] = []
   for (const [index, each] of value.entries()) {
@@ -125,7 +125,7 @@ export function nameOfClient(value: unknown): string {
   return typeof value.name === 'string' ? value.name : ''
 }
 
-const NOBODY = { what: 'client', name: '' } as const
+const UNNAMED = { what: 'client', name: '' } as const
 
 /** SHA-256 in hexadecimal: keys are random or long, and no dictionary has them. */
 export function hashOfKey(key: string): string {
@@ -141,13 +141,13 @@ export function hashOfClient(value: unknown, sealer: Sealer): string | null {
   return opened === null ? null : hashOfKey(opened)
 }
 
-function unopened(sealed = ''): string {
+function cannotOpen(sealed = ''): string {
   const id = sealedWith(sealed)
   const key = id === null ? 'another key' : `key ${id}`
   return `cannot be opened: it is sealed with ${key} (see 'tollgate secrets status')`
 }
 
-function heldClient(settings: StoredClient, hash: string, key: string | null): Held {
+function compileClient(settings: StoredClient, hash: string, key: string | null): CompiledClient {
   const { name, roles, grants = DEFAULT_GRANTS, created_at: createdAt, from, to } = settings
   const identity = JSON.stringify([name, createdAt, hash])
   return {

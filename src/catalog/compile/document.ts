@@ -2,10 +2,10 @@
 import type { Facts, Revision } from '../../domain/catalogue.ts'
 import { entriesAt, FieldError } from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
-import type { Stored } from '../entities/entity.ts'
+import type { StoredFields } from '../entities/entity.ts'
 
 /** A document as it comes from the store: nothing is known but where it is. */
-export type RawDocument = Stored & Record<string, unknown>
+export type RawDocument = StoredFields & Record<string, unknown>
 
 export interface CompileOptions {
   /** For a document that is being written: also what could be used, but is surely a mistake. */
@@ -14,14 +14,14 @@ export interface CompileOptions {
   unitDigits: number
 }
 
-export const STORED: CompileOptions = { isStrict: false, unitDigits: 0 }
-export const WRITTEN: CompileOptions = { isStrict: true, unitDigits: 0 }
+export const LENIENT: CompileOptions = { isStrict: false, unitDigits: 0 }
+export const STRICT: CompileOptions = { isStrict: true, unitDigits: 0 }
 
 /**
  * The identity holds the number of the write: a revision that was edited in place is another one
  * for sessions, which so end the segment with the old price.
  */
-export function revisionOf(document: Stored & { from: Date; to: Date }): Revision {
+export function revisionOf(document: StoredFields & { from: Date; to: Date }): Revision {
   const fromMs = document.from.getTime()
   const toMs = Math.min(document.to.getTime(), FOREVER_MS)
   if (!(toMs > fromMs)) throw new FieldError('to', 'must be after from')
@@ -38,13 +38,21 @@ export function checkUsageType(usaget: string, path: string): void {
 }
 
 /** Fields of the store, and times: nothing that a rule would compare. */
-const NO_FACTS = new Set(['_id', 'rev', 'deleted', 'deleted_at', 'from', 'to', 'creation_time'])
+const INTERNAL_FIELDS = new Set([
+  '_id',
+  'rev',
+  'deleted',
+  'deleted_at',
+  'from',
+  'to',
+  'creation_time',
+])
 
 /** The plain fields of a document. */
 export function factsOf(document: RawDocument): Facts {
   const facts: Record<string, string | number | boolean> = {}
   for (const [name, value] of Object.entries(document)) {
-    if (NO_FACTS.has(name)) continue
+    if (INTERNAL_FIELDS.has(name)) continue
     const type = typeof value
     if (type === 'string' || type === 'number' || type === 'boolean') {
       facts[name] = value as string | number | boolean
@@ -63,17 +71,19 @@ export function paramsOf(
 ): Readonly<Record<string, unknown>> {
   const params: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(document)) {
-    if (name !== 'params' && !NO_FACTS.has(name) && !without.has(name)) params[name] = frozen(value)
+    if (name !== 'params' && !INTERNAL_FIELDS.has(name) && !without.has(name))
+      params[name] = deepFreeze(value)
   }
-  for (const [name, value] of entriesAt(document['params'], 'params')) params[name] = frozen(value)
+  for (const [name, value] of entriesAt(document['params'], 'params'))
+    params[name] = deepFreeze(value)
   return Object.freeze(params)
 }
 
 /** Dates cannot be frozen, and ids of the driver need not be. */
-function frozen(value: unknown): unknown {
+function deepFreeze(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return Object.freeze(value.map(frozen))
+  if (Array.isArray(value)) return Object.freeze(value.map(deepFreeze))
   if (Object.getPrototypeOf(value) !== Object.prototype) return value
-  const entries = Object.entries(value).map(([key, part]) => [key, frozen(part)] as const)
+  const entries = Object.entries(value).map(([key, part]) => [key, deepFreeze(part)] as const)
   return Object.freeze(Object.fromEntries(entries))
 }

@@ -5,11 +5,11 @@ import { UNLIMITED_TOTAL } from '../../domain/counters.ts'
 import {
   amountAt,
   booleanAt,
+  checkKnownKeys,
   entriesAt,
   FieldError,
   type Fields,
   isEmpty,
-  knownKeys,
   microsAt,
   objectAt,
   textsAt,
@@ -38,16 +38,16 @@ export function compileGroups(
     const rules = rulesOf(group, at)
     if (group['cost'] !== undefined) return [costGroup(name, group, at, rules)]
     if (group['value'] !== undefined) return [unitsGroup(name, group, at, rules, options)]
-    return oldGroups(name, group, at, rules, options)
+    return legacyGroups(name, group, at, rules, options)
   })
 }
 
 function costGroup(name: string, group: Fields, path: string, rules: Rules): IncludedGroup {
-  knownKeys(group, path, [...RULE_KEYS, 'cost', 'usage_types'])
+  checkKnownKeys(group, path, [...RULE_KEYS, 'cost', 'usage_types'])
   const at = `${path}.cost`
   const total = isUnlimited(group['cost'])
     ? UNLIMITED_TOTAL
-    : withinTotal(microsAt(group['cost'], at), at)
+    : checkTotal(microsAt(group['cost'], at), at)
   return { name, kind: 'totalCost', total, usagets: usagetsOf(group, path), ...rules }
 }
 
@@ -58,12 +58,12 @@ function unitsGroup(
   rules: Rules,
   options: CompileOptions,
 ): IncludedGroup {
-  knownKeys(group, path, [...RULE_KEYS, 'value', 'usage_types'])
+  checkKnownKeys(group, path, [...RULE_KEYS, 'value', 'usage_types'])
   const total = totalAt(group['value'], `${path}.value`, options)
   return { name, kind: 'units', total, usagets: usagetsOf(group, path), ...rules }
 }
 
-function oldGroups(
+function legacyGroups(
   name: string,
   group: Fields,
   path: string,
@@ -118,7 +118,7 @@ function totalAt(value: unknown, path: string, { unitDigits }: CompileOptions): 
   if (isUnlimited(value)) return UNLIMITED_TOTAL
   const total = toScale(amountAt(value, path), unitDigits)
   if (total === null) throw new FieldError(path, 'must be a whole number of units, or UNLIMITED')
-  return withinTotal(total, path)
+  return checkTotal(total, path)
 }
 
 function isUnlimited(value: unknown): boolean {
@@ -128,7 +128,7 @@ function isUnlimited(value: unknown): boolean {
 /** So that totals can be multiplied and added up. */
 const TOTAL_MAX = 2 ** 50
 
-function withinTotal(total: number, path: string): number {
+function checkTotal(total: number, path: string): number {
   if (total > TOTAL_MAX) throw new FieldError(path, 'is too large: above 2^50; is it UNLIMITED?')
   return total
 }

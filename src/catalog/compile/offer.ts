@@ -4,14 +4,14 @@ import { entriesAt, isEmpty, objectAt, textsAt } from '../../domain/fields.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type PlanDocument, PlanSchema } from '../entities/plan.ts'
 import { type ServiceDocument, ServiceSchema } from '../entities/service.ts'
-import { type CompileOptions, factsOf, type RawDocument, revisionOf, STORED } from './document.ts'
+import { type CompileOptions, factsOf, LENIENT, type RawDocument, revisionOf } from './document.ts'
 import { compileGroups } from './groups.ts'
 import { serviceTermsAt } from './period.ts'
 import { compilePrices } from './price.ts'
 import { checkRecurring } from './recurring.ts'
 import { roundingAt } from './rounding.ts'
 
-export function compilePlan(document: RawDocument, options = STORED): PlanRevision {
+export function compilePlan(document: RawDocument, options = LENIENT): PlanRevision {
   checkSchema(PlanSchema, document)
   const plan = document as RawDocument & PlanDocument
   const included = isEmpty(plan.include) ? undefined : objectAt(plan.include, 'include')['services']
@@ -26,7 +26,7 @@ export function compilePlan(document: RawDocument, options = STORED): PlanRevisi
   }
 }
 
-export function compileService(document: RawDocument, options = STORED): ServiceRevision {
+export function compileService(document: RawDocument, options = LENIENT): ServiceRevision {
   checkSchema(ServiceSchema, document)
   const service = document as RawDocument & ServiceDocument
   return {

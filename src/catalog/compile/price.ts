@@ -3,36 +3,36 @@ import type { PriceOverride, PriceOverrides, PriceSet, TimeBand } from '../../do
 import {
   amountAt,
   arrayAt,
+  checkKnownKeys,
   entriesAt,
   FieldError,
   type Fields,
-  knownKeys,
   objectAt,
   textAt,
   wholeAt,
 } from '../../domain/fields.ts'
 import { toScale } from '../../domain/money.ts'
 import { type CompileOptions, checkUsageType } from './document.ts'
-import { createInterned } from './interned.ts'
+import { createInterner } from './interner.ts'
 import { compileTariff, NO_TERMS, type PriceContext } from './tariff.ts'
 
 const PRICE_KEYS = ['access', 'minimum_charge', 'rate', 'bands']
 const BAND_KEYS = ['name', 'days', 'dates', 'from', 'to', 'access', 'minimum_charge', 'rate']
 const DAY_SECONDS = 86_400
 
-const interned = createInterned<PriceSet>(10_000)
+const interned = createInterner<PriceSet>(10_000)
 
 /** A price with its bands. `access` and `minimum_charge` hold in the bands that have none. */
 export function compilePrice(document: unknown, path: string, context: PriceContext): PriceSet {
   const price = objectAt(document, path)
-  return interned.of([price, context], () => compilePriceSet(price, path, context))
+  return interned.get([price, context], () => compilePriceSet(price, path, context))
 }
 
 function compilePriceSet(price: Fields, path: string, context: PriceContext): PriceSet {
   if (price['percentage'] !== undefined) {
     throw new FieldError(`${path}.percentage`, 'is for prices that replace another one')
   }
-  knownKeys(price, path, PRICE_KEYS)
+  checkKnownKeys(price, path, PRICE_KEYS)
   const tariff = compileTariff(price, path, context)
   const bands: TimeBand[] = []
   const listed = price['bands'] === undefined ? [] : arrayAt(price['bands'], `${path}.bands`)
@@ -53,7 +53,7 @@ function compileBand(
   { access, minimum_charge }: Fields,
   context: PriceContext,
 ): TimeBand {
-  knownKeys(band, path, BAND_KEYS)
+  checkKnownKeys(band, path, BAND_KEYS)
   const fromSecond = secondAt(band['from'], `${path}.from`, 0)
   const toSecond = secondAt(band['to'], `${path}.to`, DAY_SECONDS)
   if (fromSecond === toSecond) throw new FieldError(`${path}.to`, 'must differ from from')
@@ -145,7 +145,7 @@ const FACTOR_MAX = 10 ** 6
 /** The part of another price that `{ percentage }` stands for: factor × 10^-factorDigits. */
 export function percentageAt(price: Fields, path: string) {
   const at = `${path}.percentage`
-  knownKeys(price, path, ['percentage'])
+  checkKnownKeys(price, path, ['percentage'])
   const part = amountAt(price['percentage'], at)
   const factor = toScale(part, part.scale)
   if (part.scale > FACTOR_DIGITS_MAX || factor === null || factor > FACTOR_MAX * 10 ** part.scale) {

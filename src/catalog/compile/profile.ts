@@ -1,5 +1,9 @@
 /** Subscribers and accounts (spec/entity-api.md 4.1, 4.2; interface.md 2.2 to 2.5). Pure. */
-import type { AccountProfile, HeldService, SubscriberProfile } from '../../domain/catalogue.ts'
+import type {
+  AccountProfile,
+  SubscribedService,
+  SubscriberProfile,
+} from '../../domain/catalogue.ts'
 import {
   arrayAt,
   dateAt,
@@ -15,16 +19,16 @@ import { FOREVER_MS, localTime } from '../../domain/time.ts'
 import { type AccountDocument, AccountSchema } from '../entities/account.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type SubscriberDocument, SubscriberSchema } from '../entities/subscriber.ts'
-import { type RawDocument, revisionOf, STORED } from './document.ts'
-import { createInterned } from './interned.ts'
+import { LENIENT, type RawDocument, revisionOf } from './document.ts'
+import { createInterner } from './interner.ts'
 import { overridesAt } from './overrides.ts'
 
 /** What nearly all have is one value for all of them: charging looks at it each time. */
-const NO_SERVICES: readonly HeldService[] = []
-const planNames = createInterned<string>(10_000)
+const NO_SERVICES: readonly SubscribedService[] = []
+const planNames = createInterner<string>(10_000)
 
 /** The profile without what the account adds. Throws `FieldError` with the path of the field. */
-export function compileSubscriber(document: RawDocument, options = STORED): SubscriberProfile {
+export function compileSubscriber(document: RawDocument, options = LENIENT): SubscriberProfile {
   checkSchema(SubscriberSchema, document)
   const subscriber = document as RawDocument & SubscriberDocument
   const revision = revisionOf(subscriber)
@@ -34,7 +38,7 @@ export function compileSubscriber(document: RawDocument, options = STORED): Subs
     ...revision,
     aid: subscriber.aid,
     sid: subscriber.sid,
-    plan: planNames.of(subscriber.plan, () => subscriber.plan),
+    plan: planNames.get(subscriber.plan, () => subscriber.plan),
     barred: subscriber.barred ?? false,
     activeFromMs: activeFromMs ?? 0,
     activeToMs: Math.min(activeToMs ?? FOREVER_MS, FOREVER_MS),
@@ -53,7 +57,7 @@ export function compileSubscriber(document: RawDocument, options = STORED): Subs
 }
 
 /** Throws `FieldError` with the path of the field. */
-export function compileAccount(document: RawDocument, options = STORED): AccountProfile {
+export function compileAccount(document: RawDocument, options = LENIENT): AccountProfile {
   checkSchema(AccountSchema, document)
   const account = document as RawDocument & AccountDocument
   const revision = revisionOf(account)
@@ -93,7 +97,7 @@ export type PlanSpan = Pick<SubscriberProfile, 'plan' | 'fromMs' | 'toMs' | 'pla
  * When the plan of a revision began that does not say so itself (`plan_activation`): with the first
  * of the adjoining revisions that have the same plan.
  */
-export function planBegin(revision: PlanSpan, others: readonly PlanSpan[]): number {
+export function planStart(revision: PlanSpan, others: readonly PlanSpan[]): number {
   let first = revision
   for (;;) {
     const { plan, fromMs } = first
@@ -104,7 +108,7 @@ export function planBegin(revision: PlanSpan, others: readonly PlanSpan[]): numb
 }
 
 /** `sinceMs`: begin of a service that names none. */
-function servicesAt(value: unknown, path: string, sinceMs: number): readonly HeldService[] {
+function servicesAt(value: unknown, path: string, sinceMs: number): readonly SubscribedService[] {
   if (isEmpty(value)) return NO_SERVICES
   return arrayAt(value, path).map((entry, index) => {
     const at = `${path}.${index}`

@@ -18,8 +18,8 @@ import {
 import { scaledTariff } from '../../domain/tariff-terms.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type PricesDocument, type RateDocument, RateSchema } from '../entities/rate.ts'
-import { checkUsageType, paramsOf, type RawDocument, revisionOf, STORED } from './document.ts'
-import { createInterned } from './interned.ts'
+import { checkUsageType, LENIENT, paramsOf, type RawDocument, revisionOf } from './document.ts'
+import { createInterner } from './interner.ts'
 import { compilePrice, percentageAt } from './price.ts'
 import { usageRoundingAt } from './rounding.ts'
 import type { PriceContext } from './tariff.ts'
@@ -34,7 +34,7 @@ const NO_PARAMS = new Set([
   'invoice_label',
 ])
 
-export function compileRate(document: RawDocument, options = STORED): RateRevision {
+export function compileRate(document: RawDocument, options = LENIENT): RateRevision {
   checkSchema(RateSchema, document)
   const rate = document as RawDocument & RateDocument
   const method = rate.pricing_method ?? 'tiered'
@@ -54,10 +54,10 @@ export function compileRate(document: RawDocument, options = STORED): RateRevisi
   }
 }
 
-const interned = createInterned<ReadonlyMap<string, RateUsage>>(10_000)
+const interned = createInterner<ReadonlyMap<string, RateUsage>>(10_000)
 
 function usagesOf(rates: PricesDocument, context: PriceContext): ReadonlyMap<string, RateUsage> {
-  return interned.of([rates, context], () => compileUsages(rates, context))
+  return interned.get([rates, context], () => compileUsages(rates, context))
 }
 
 function compileUsages(
@@ -87,7 +87,7 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
     }
     const price = objectAt(value, at)
     const isPart = price['percentage'] !== undefined
-    plans.set(name, isPart ? partOf(base, price, at) : compilePrice(price, at, context))
+    plans.set(name, isPart ? percentageOf(base, price, at) : compilePrice(price, at, context))
   }
   // A price of a plan or service alone may be meant; what is written has to say so.
   if (context.isStrict && base === null && plans.size === 0) {
@@ -96,7 +96,7 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
   return { base, plans }
 }
 
-function partOf(base: PriceSet | null, price: Fields, path: string): PriceSet {
+function percentageOf(base: PriceSet | null, price: Fields, path: string): PriceSet {
   const { factor, factorDigits } = percentageAt(price, path)
   if (base === null) throw new FieldError(`${path}.percentage`, 'has no BASE to be a part of')
   return {
@@ -112,12 +112,12 @@ const NO_HINTS: readonly TaxHint[] = []
 const TAXATIONS = ['global', 'default', 'no', 'custom'] as const
 const LOGICS = ['override', 'fallback'] as const
 
-const internedHints = createInterned<readonly TaxHint[]>(1000)
+const internedHints = createInterner<readonly TaxHint[]>(1000)
 
 /** Absent: none, which means `global`. */
 function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
   if (isEmpty(value)) return NO_HINTS
-  return internedHints.of(value, () => compileHints(value, path))
+  return internedHints.get(value, () => compileHints(value, path))
 }
 
 function compileHints(value: unknown, path: string): readonly TaxHint[] {

@@ -7,10 +7,10 @@ import {
   amountAt,
   arrayAt,
   atMostDecimals,
+  checkKnownKeys,
   decimalOf,
   FieldError,
   type Fields,
-  knownKeys,
   objectAt,
 } from '../../domain/fields.ts'
 import { type ExactDecimal, MICROS_DIGITS, toScale } from '../../domain/money.ts'
@@ -100,7 +100,7 @@ function compileSteps(document: unknown, path: string, { isStrict }: CompileOpti
 }
 
 function compileStep(tier: Fields, path: string, previousTo: ExactDecimal) {
-  knownKeys(tier, path, TIER_KEYS)
+  checkKnownKeys(tier, path, TIER_KEYS)
   const from = tier['from'] === undefined ? previousTo : unitsAt(tier['from'], `${path}.from`)
   const to = tier['to'] === 'UNLIMITED' ? null : unitsAt(tier['to'], `${path}.to`)
   const size = to === null ? null : minus(to, from)

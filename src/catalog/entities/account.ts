@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { date, positiveInteger, REVISION_DATES, revisionFields } from './entity.ts'
 import { HOLDER_DATES, holderFields } from './holder.ts'
 
@@ -13,7 +13,7 @@ export const AccountSchema = Type.Object({
   deactivation_date: Type.Optional(date()),
 })
 
-export type AccountDocument = Static<typeof AccountSchema> & Stored
+export type AccountDocument = Static<typeof AccountSchema> & StoredFields
 
 /** Accounts have their indexes with the subscribers: it is one collection. */
 export const AccountEntity: EntityDefinition = {

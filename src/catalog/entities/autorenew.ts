@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { date, positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
 /** A prepaid group that is given again and again (spec/entity-api.md 4.10, interface.md 2.9). */
@@ -34,7 +34,7 @@ export const AutorenewSchema = Type.Object({
   last_renew: Type.Optional(date()),
 })
 
-export type AutorenewDocument = Static<typeof AutorenewSchema> & Stored
+export type AutorenewDocument = Static<typeof AutorenewSchema> & StoredFields
 
 /** One subscriber may have several, also of one group: only the id tells them apart. */
 export const AutorenewEntity: EntityDefinition = {

@@ -1,12 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { chargeFields, checkChargeTerms } from './charge-terms.ts'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { REV_INDEX, REVISION_DATES } from './entity.ts'
 
 /** A conditional charge revision (spec/entity-api.md 4.8). */
 export const ChargeSchema = Type.Object(chargeFields)
 
-export type ChargeDocument = Static<typeof ChargeSchema> & Stored
+export type ChargeDocument = Static<typeof ChargeSchema> & StoredFields
 
 export const ChargeEntity: EntityDefinition = {
   schema: ChargeSchema,

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { chargeFields, checkChargeTerms } from './charge-terms.ts'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { REV_INDEX, REVISION_DATES } from './entity.ts'
 
 /** A discount revision (spec/entity-api.md 4.7). */
@@ -10,7 +10,7 @@ export const DiscountSchema = Type.Object({
   prorated_end: Type.Optional(Type.Unknown()),
 })
 
-export type DiscountDocument = Static<typeof DiscountSchema> & Stored
+export type DiscountDocument = Static<typeof DiscountSchema> & StoredFields
 
 export const DiscountEntity: EntityDefinition = {
   schema: DiscountSchema,

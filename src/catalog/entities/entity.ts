@@ -6,7 +6,7 @@ import type { IndexDescription, ObjectId } from 'mongodb'
 import { FieldError } from '../../domain/fields.ts'
 
 /** What the store adds to the document of an entity. */
-export interface Stored {
+export interface StoredFields {
   _id: ObjectId
   /** Number of the write in its collection; the feed finds changes by it (revisions.ts). */
   rev: number

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, flag, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 import { recurringFields } from './recurring.ts'
 
@@ -24,7 +24,7 @@ export const PlanSchema = Type.Object({
   notifications_threshold: Type.Optional(Type.Unknown()),
 })
 
-export type PlanDocument = Static<typeof PlanSchema> & Stored
+export type PlanDocument = Static<typeof PlanSchema> & StoredFields
 
 export const PlanEntity: EntityDefinition = {
   schema: PlanSchema,

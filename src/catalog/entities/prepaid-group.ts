@@ -10,7 +10,7 @@ import {
   wholeAt,
 } from '../../domain/fields.ts'
 import { microsFrom } from '../../domain/money.ts'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
 
 /** What is put into buckets together, as a top-up (spec/entity-api.md 4.9, 3.11). */
@@ -24,7 +24,7 @@ export const PrepaidGroupSchema = Type.Object({
   charging_value: Type.Optional(Type.Unknown()),
 })
 
-export type PrepaidGroupDocument = Static<typeof PrepaidGroupSchema> & Stored
+export type PrepaidGroupDocument = Static<typeof PrepaidGroupSchema> & StoredFields
 
 export const PrepaidGroupEntity: EntityDefinition = {
   schema: PrepaidGroupSchema,

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
 /** Definition of a bucket (spec/entity-api.md 4.9, spec/realtime.md 6.3). */
@@ -21,7 +21,7 @@ export const PrepaidIncludeSchema = Type.Object({
   additional_charging_usaget: Type.Optional(Type.Unknown()),
 })
 
-export type PrepaidIncludeDocument = Static<typeof PrepaidIncludeSchema> & Stored
+export type PrepaidIncludeDocument = Static<typeof PrepaidIncludeSchema> & StoredFields
 
 export const PrepaidIncludeEntity: EntityDefinition = {
   schema: PrepaidIncludeSchema,

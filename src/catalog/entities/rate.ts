@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
 /** A number, or the same as decimal text where a JSON number would not be exact. */
@@ -51,7 +51,7 @@ export const RateSchema = Type.Object({
   rounding_rules: Type.Optional(Type.Unknown()),
 })
 
-export type RateDocument = Static<typeof RateSchema> & Stored
+export type RateDocument = Static<typeof RateSchema> & StoredFields
 
 export const RateEntity: EntityDefinition = {
   schema: RateSchema,

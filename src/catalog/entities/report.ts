@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
 const parts = () => Type.Optional(Type.Array(Type.Unknown(), { description: 'a list' }))
@@ -20,7 +20,7 @@ export const ReportSchema = Type.Object({
   formats: parts(),
 })
 
-export type ReportDocument = Static<typeof ReportSchema> & Stored
+export type ReportDocument = Static<typeof ReportSchema> & StoredFields
 
 export const ReportEntity: EntityDefinition = {
   schema: ReportSchema,

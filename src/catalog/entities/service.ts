@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, flag, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
 import { recurringFields } from './recurring.ts'
 
@@ -19,7 +19,7 @@ export const ServiceSchema = Type.Object({
   limit_cycles: Type.Optional(Type.Unknown()),
 })
 
-export type ServiceDocument = Static<typeof ServiceSchema> & Stored
+export type ServiceDocument = Static<typeof ServiceSchema> & StoredFields
 
 export const ServiceEntity: EntityDefinition = {
   schema: ServiceSchema,

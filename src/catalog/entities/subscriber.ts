@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { date, positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 import { HOLDER_DATES, holderFields } from './holder.ts'
 
@@ -24,7 +24,7 @@ export const SubscriberSchema = Type.Object({
   plan_deactivation: Type.Optional(date()),
 })
 
-export type SubscriberDocument = Static<typeof SubscriberSchema> & Stored
+export type SubscriberDocument = Static<typeof SubscriberSchema> & StoredFields
 
 export const SubscriberEntity: EntityDefinition = {
   schema: SubscriberSchema,

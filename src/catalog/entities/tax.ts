@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
 
 /** A tax revision (spec/entity-api.md 4.10). */
@@ -12,7 +12,7 @@ export const TaxSchema = Type.Object({
   embed_tax: Type.Optional(Type.Boolean({ description: 'true or false' })),
 })
 
-export type TaxDocument = Static<typeof TaxSchema> & Stored
+export type TaxDocument = Static<typeof TaxSchema> & StoredFields
 
 export const TaxEntity: EntityDefinition = {
   schema: TaxSchema,

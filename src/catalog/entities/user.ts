@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, Stored } from './entity.ts'
+import type { EntityDefinition, StoredFields } from './entity.ts'
 import { date, flag, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
 /** Who makes users sees to it that somebody knows the role. */
@@ -21,7 +21,7 @@ export const UserSchema = Type.Object({
   password_changed_at: Type.Optional(date()),
 })
 
-export type UserDocument = Static<typeof UserSchema> & Stored
+export type UserDocument = Static<typeof UserSchema> & StoredFields
 
 export const UserEntity: EntityDefinition = {
   schema: UserSchema,

@@ -101,7 +101,7 @@ export function createCatalogueState(options: CatalogueStateOptions): CatalogueS
   return {
     async follow(numbers) {
       for (const table of tables) await table.follow(numbers)
-      if (snapshot !== EMPTY && !tables.some((table) => table.isNew())) return
+      if (snapshot !== EMPTY && !tables.some((table) => table.hasUnpublished())) return
       for (const table of tables) await table.publish()
       snapshot = Object.freeze({
         revision: snapshot.revision + 1,
@@ -130,7 +130,7 @@ interface FollowedTable<K extends string | number, T extends Revision> {
   /** Reads up to the revision number of its collection. */
   follow(numbers: Readonly<Record<CatalogueCollection, number>>): Promise<void>
   /** Whether something was read that is not published. */
-  isNew(): boolean
+  hasUnpublished(): boolean
   publish(): Promise<void>
   byKey(): ReadonlyMap<K, readonly T[]>
   skipped(): readonly SkippedDocument[]
@@ -164,9 +164,9 @@ function followTable<K extends string | number, T extends Revision>(
       const step = cursor.step(number)
       if (step === 'reload') await reload()
       if (step === 'changes') await readNew()
-      if (step !== 'nothing') cursor.done(number)
+      if (step !== 'nothing') cursor.advance(number)
     },
-    isNew: () => isNew,
+    hasUnpublished: () => isNew,
     async publish() {
       if (!isNew) return
       published = await table.publish()

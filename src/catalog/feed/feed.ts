@@ -52,12 +52,12 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
     catalog,
     clock,
     identifiers,
-    tell: (change) => {
+    notify: (change) => {
       for (const listener of listeners) listener(change)
     },
   })
   const follow = async (): Promise<void> => {
-    const numbers = await readNumbers(catalog)
+    const numbers = await readRevisionNumbers(catalog)
     const { revision } = state.current()
     await state.follow(numbers)
     if (revision > 0 && state.current().revision !== revision) {
@@ -93,7 +93,7 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
 }
 
 /** The revision number of every collection; 0 where nothing was ever written. */
-async function readNumbers(catalog: Catalog): Promise<Record<ChargingCollection, number>> {
+async function readRevisionNumbers(catalog: Catalog): Promise<Record<ChargingCollection, number>> {
   const counters = await catalog.run('read revision numbers', () =>
     catalog.counters.find({ _id: { $in: CHARGING_COLLECTIONS.map(counterId) } }).toArray(),
   )

@@ -5,7 +5,7 @@ import type { ChargingCollection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import { LATE_WRITES_MAX } from '../revisions/revisions.ts'
-import { createPacer } from './pace.ts'
+import { createPacer } from './pacer.ts'
 
 /** Documents per read: each page is one operation with its own time limit. */
 const PAGE_DOCUMENTS = 200
@@ -14,7 +14,7 @@ const PAGE_DOCUMENTS = 200
  * A writer that is killed between writing and taking its second number leaves a change that no
  * number tells of. So after each change the collection is read once more, this much later.
  */
-const REPAIR_MS = 5000
+const RECHECK_MS = 5000
 
 /** What to do with a collection at this revision number. */
 export type FollowStep = 'nothing' | 'reload' | 'changes'
@@ -26,7 +26,7 @@ export interface Cursor {
   /** The revision numbers above which documents may be new. */
   readAbove(): number
   /** Everything up to this number was processed. */
-  done(number: number): void
+  advance(number: number): void
 }
 
 export function createCursor(clock: Clock): Cursor {
@@ -39,8 +39,8 @@ export function createCursor(clock: Clock): Cursor {
       return number > processed || clock.nowMs() >= repairAtMs ? 'changes' : 'nothing'
     },
     readAbove: () => (processed ?? 0) - LATE_WRITES_MAX,
-    done(number) {
-      repairAtMs = number === processed ? Number.POSITIVE_INFINITY : clock.nowMs() + REPAIR_MS
+    advance(number) {
+      repairAtMs = number === processed ? Number.POSITIVE_INFINITY : clock.nowMs() + RECHECK_MS
       processed = number
     },
   }
@@ -92,7 +92,7 @@ async function readPage(
   const page: RawDocument[] = []
   for (const bytes of encoded) {
     page.push(BSON.deserialize(bytes) as RawDocument)
-    if (pacer.isDue()) await pacer.pause()
+    if (pacer.isSliceOver()) await pacer.pause()
   }
   return page
 }

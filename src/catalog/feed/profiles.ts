@@ -9,17 +9,17 @@ import type { Catalog } from '../connection.ts'
 import type { AccountDocument } from '../entities/account.ts'
 import type { SubscriberDocument } from '../entities/subscriber.ts'
 import { PoolTooLargeError } from '../errors.ts'
-import { planBegins } from './plan-begins.ts'
+import { planStarts } from './plan-start.ts'
 import {
-  beginsAfter,
   earliestOf,
+  endsAfter,
+  type FoundRevision,
   type FoundSubscriber,
   findRevisions,
-  type HeldRevision,
-  nextBegins,
+  nextStarts,
   readInParts,
   type SubscriberQuery,
-  stillToCome,
+  startsAfter,
 } from './subscribers.ts'
 
 /** Subscribers of an account that may share a pool. */
@@ -68,60 +68,63 @@ export async function findProfiles(
   needsPool: NeedsPool,
 ): Promise<(FoundSubscriber | ProfileError | null)[]> {
   const revisions = await findRevisions(catalog, queries)
-  const held = revisions.filter(isHeld)
-  const places = held.map(({ found, query }) => ({ aid: found.aid, atMs: query.atMs }))
+  const held = revisions.filter(isFound)
+  const places = held.map(({ profile, query }) => ({ aid: profile.aid, atMs: query.atMs }))
   const [nextMs, planFromMs, accounts] = await Promise.all([
-    nextBegins(catalog, held),
-    planBegins(catalog, held),
+    nextStarts(catalog, held),
+    planStarts(catalog, held),
     accountsAt(catalog, places),
   ])
   const joined = held.map((revision, index) => {
-    const found = { ...revision.found, planFromMs: planFromMs[index] ?? revision.found.planFromMs }
-    return joinedWith({ ...revision, found }, nextMs[index], accounts[index])
+    const found = {
+      ...revision.profile,
+      planFromMs: planFromMs[index] ?? revision.profile.planFromMs,
+    }
+    return withAccountPart({ ...revision, profile: found }, nextMs[index], accounts[index])
   })
   const isPooled = (index: number) => {
     const profile = joined[index]
-    return profile !== undefined && !(profile instanceof Error) && needsPool(profile.found)
+    return profile !== undefined && !(profile instanceof Error) && needsPool(profile.profile)
   }
   const pooled = places.filter((_, index) => isPooled(index))
   const pools = await poolsAt(catalog, pooled)
   const whole = new Map(
     joined.map((profile, index) => {
       const pool = isPooled(index) ? pools(places[index] as AccountAt) : null
-      return [held[index] as object, pool === null ? profile : pooledWith(profile, pool)] as const
+      return [held[index] as object, pool === null ? profile : withPool(profile, pool)] as const
     }),
   )
-  return revisions.map((revision) => (isHeld(revision) ? (whole.get(revision) ?? null) : revision))
+  return revisions.map((revision) => (isFound(revision) ? (whole.get(revision) ?? null) : revision))
 }
 
-function isHeld(revision: HeldRevision | FieldError | null): revision is HeldRevision {
+function isFound(revision: FoundRevision | FieldError | null): revision is FoundRevision {
   return revision !== null && !(revision instanceof FieldError)
 }
 
 type Account = Part<AccountProfile | null> | FieldError
 
-function joinedWith(
-  { found, validUntilMs }: HeldRevision,
+function withAccountPart(
+  { profile, validUntilMs }: FoundRevision,
   nextMs = Number.POSITIVE_INFINITY,
   account: Account = { part: null, untilMs: Number.POSITIVE_INFINITY },
 ): FoundSubscriber | FieldError {
   if (account instanceof FieldError) return account
   return {
-    found: withAccount(found, account.part),
+    profile: withAccount(profile, account.part),
     validUntilMs: Math.min(validUntilMs, nextMs, account.untilMs),
   }
 }
 
-function pooledWith(
+function withPool(
   profile: FoundSubscriber | FieldError,
   pool: Part<readonly PoolMember[]> | PoolTooLargeError,
 ): FoundSubscriber | ProfileError {
   if (profile instanceof FieldError || pool instanceof PoolTooLargeError) {
     return profile instanceof FieldError ? profile : (pool as PoolTooLargeError)
   }
-  const { found, validUntilMs } = profile
+  const { profile: found, validUntilMs } = profile
   return {
-    found: { ...found, pool: pool.part },
+    profile: { ...found, pool: pool.part },
     validUntilMs: Math.min(validUntilMs, pool.untilMs),
   }
 }
@@ -130,7 +133,7 @@ function pooledWith(
 async function accountsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<Account[]> {
   if (places.length === 0) return []
   const collection = catalog.subscribers as unknown as Collection<AccountDocument>
-  const begin = { type: 'account', ...stillToCome(earliestOf(places)) } as const
+  const begin = { type: 'account', ...endsAfter(earliestOf(places)) } as const
   const documents = await readInParts(aidsOf(places), (aids, limit) =>
     catalog.run('find account', () =>
       collection
@@ -167,7 +170,7 @@ async function poolsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<
   const latestMs = places.reduce((latest, { atMs }) => Math.max(latest, atMs), 0)
   const begun = {
     type: 'subscriber',
-    ...stillToCome(earliestOf(places)),
+    ...endsAfter(earliestOf(places)),
     from: { $lte: new Date(latestMs) },
   }
   const read = readInParts(
@@ -183,7 +186,7 @@ async function poolsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<
     POOL_MEMBERS_MAX + 1,
   )
   const wanted = places.map(({ aid, atMs }) => ({ value: aid, atMs }))
-  const [documents, begins] = await Promise.all([read, beginsAfter(catalog, 'aid', wanted)])
+  const [documents, begins] = await Promise.all([read, startsAfter(catalog, 'aid', wanted)])
   const byAid = groupedBy(documents, ({ aid }) => aid)
   return ({ aid, atMs }) => {
     const ofAccount = byAid.get(aid) ?? []

@@ -9,18 +9,18 @@ const HASHED_CHARACTERS = 6
 export class ShardedMap<K extends string | number, V> implements ReadonlyMap<K, V> {
   readonly #shards: Map<K, V>[]
   /** 1: no copy has the shard too. */
-  readonly #own = new Uint8Array(SHARDS)
+  readonly #owned = new Uint8Array(SHARDS)
   #count: number
 
   constructor(like?: ShardedMap<K, V>) {
     if (like === undefined) {
       this.#shards = Array.from({ length: SHARDS }, () => new Map<K, V>())
       this.#count = 0
-      this.#own.fill(1)
+      this.#owned.fill(1)
     } else {
       this.#shards = like.#shards.slice()
       this.#count = like.#count
-      like.#own.fill(0)
+      like.#owned.fill(0)
     }
   }
 
@@ -79,10 +79,10 @@ export class ShardedMap<K extends string | number, V> implements ReadonlyMap<K, 
   #writable(key: K): Map<K, V> {
     const index = shardOf(key)
     let shard = this.#shards[index] as Map<K, V>
-    if (this.#own[index] === 0) {
+    if (this.#owned[index] === 0) {
       shard = new Map(shard)
       this.#shards[index] = shard
-      this.#own[index] = 1
+      this.#owned[index] = 1
     }
     return shard
   }

@@ -6,7 +6,7 @@
 import type { Revision } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
 import type { RawDocument } from '../compile/document.ts'
-import { createPacer } from './pace.ts'
+import { createPacer } from './pacer.ts'
 import { ShardedMap } from './sharded-map.ts'
 
 /** A document that is left out because it does not compile. */
@@ -48,7 +48,7 @@ interface Entry<T> {
   revision: T | null
 }
 
-const CHANGED_AT_ONCE = 64
+const SLICE_KEYS = 64
 
 /** `before`: what another table has published, which this one replaces whole. */
 export function createRevisionTable<K extends string | number, T extends Revision>(
@@ -98,7 +98,7 @@ export function createRevisionTable<K extends string | number, T extends Revisio
         remove(id)
         put(document, id, rev)
         hasChanged = true
-        if (pacer.isDue()) await pacer.pause()
+        if (pacer.isSliceOver()) await pacer.pause()
       }
       return hasChanged
     },
@@ -106,7 +106,10 @@ export function createRevisionTable<K extends string | number, T extends Revisio
       const keys = changedKeys
       changedKeys = new ShardedMap()
       await inSlices(keys.keys(), (slice) => {
-        const changed = slice.map((key) => ({ key, revisions: sequence(groups.get(key) ?? []) }))
+        const changed = slice.map((key) => ({
+          key,
+          revisions: withoutOverlaps(groups.get(key) ?? []),
+        }))
         for (const { key, revisions } of changed) {
           if (revisions.length === 0) byKey.delete(key)
           else byKey.set(key, revisions)
@@ -124,10 +127,10 @@ async function inSlices<K>(keys: Iterable<K>, use: (slice: readonly K[]) => void
   let slice: K[] = []
   for (const key of keys) {
     slice.push(key)
-    if (slice.length < CHANGED_AT_ONCE) continue
+    if (slice.length < SLICE_KEYS) continue
     use(slice)
     slice = []
-    if (pacer.isDue()) await pacer.pause()
+    if (pacer.isSliceOver()) await pacer.pause()
   }
   if (slice.length > 0) use(slice)
 }
@@ -155,7 +158,7 @@ function compileOrSkip<K, T>(
  * Sorted by start; where two overlap, the later one begins and the earlier one ends. That is also
  * what is seen between the two writes of "close this one and begin a new one".
  */
-function sequence<T extends Revision>(entries: readonly Entry<T>[]): readonly T[] {
+function withoutOverlaps<T extends Revision>(entries: readonly Entry<T>[]): readonly T[] {
   const sorted = entries
     .flatMap(({ rev, revision }) => (revision === null ? [] : [{ rev, revision }]))
     .sort((a, b) => a.revision.fromMs - b.revision.fromMs || a.rev - b.rev)

@@ -35,15 +35,15 @@ export interface SubscriberWatch {
   follow(number: number): Promise<void>
 }
 
-interface Dependencies {
+interface SubscriberWatchOptions {
   catalog: Catalog
   clock: Clock
   identifiers: () => readonly string[]
-  tell: (change: SubscriberChange) => void
+  notify: (change: SubscriberChange) => void
 }
 
-export function createSubscriberWatch(dependencies: Dependencies): SubscriberWatch {
-  const { catalog, clock, identifiers, tell } = dependencies
+export function createSubscriberWatch(dependencies: SubscriberWatchOptions): SubscriberWatch {
+  const { catalog, clock, identifiers, notify } = dependencies
   const cursor = createCursor(clock)
   /** Number of the last told write of recent documents: the look back finds them again. */
   const told = new Map<string, number>()
@@ -51,7 +51,7 @@ export function createSubscriberWatch(dependencies: Dependencies): SubscriberWat
   const tellOnce = (document: RawDocument): void => {
     const id = String(document._id)
     if (told.get(id) === document.rev) return
-    tell(changeOf(document, identifiers()))
+    notify(changeOf(document, identifiers()))
     told.set(id, document.rev)
   }
 
@@ -62,7 +62,7 @@ export function createSubscriberWatch(dependencies: Dependencies): SubscriberWat
       if (step === 'reload') {
         // What was cached before the first look may be older than this number.
         told.clear()
-        tell({ scope: 'all' })
+        notify({ scope: 'all' })
         // What is read from now on is as new as these: the later look is for others.
         for await (const page of readChanges(catalog, 'subscribers', number - LATE_WRITES_MAX)) {
           for (const document of page) told.set(String(document._id), document.rev)
@@ -72,7 +72,7 @@ export function createSubscriberWatch(dependencies: Dependencies): SubscriberWat
           for (const document of page) tellOnce(document)
         }
       }
-      cursor.done(number)
+      cursor.advance(number)
       for (const [id, rev] of told) {
         if (rev <= number - LATE_WRITES_MAX) told.delete(id)
       }

@@ -17,7 +17,7 @@ export interface SubscriberQuery {
 }
 
 export interface FoundSubscriber {
-  found: SubscriberProfile
+  profile: SubscriberProfile
   /** The first instant after `atMs` at which another revision may hold, epoch ms. */
   validUntilMs: number
 }
@@ -34,15 +34,15 @@ export async function findSubscriber(
   const [held = null] = await findRevisions(catalog, [query])
   if (held === null) return null
   if (held instanceof FieldError) throw held
-  const [nextMs = Number.POSITIVE_INFINITY] = await nextBegins(catalog, [held])
-  return { found: held.found, validUntilMs: Math.min(held.validUntilMs, nextMs) }
+  const [nextMs = Number.POSITIVE_INFINITY] = await nextStarts(catalog, [held])
+  return { profile: held.profile, validUntilMs: Math.min(held.validUntilMs, nextMs) }
 }
 
 /** A subscriber whose later revisions under other identifiers are not looked for yet. */
-export interface HeldRevision extends FoundSubscriber {
+export interface FoundRevision extends FoundSubscriber {
   query: SubscriberQuery
   /** Whether it says since when it has its plan; else earlier revisions do (plan-begins.ts). */
-  hasPlanBegin: boolean
+  hasPlanStart: boolean
 }
 
 /**
@@ -52,22 +52,22 @@ export interface HeldRevision extends FoundSubscriber {
 export async function findRevisions(
   catalog: Catalog,
   queries: readonly SubscriberQuery[],
-): Promise<(HeldRevision | FieldError | null)[]> {
+): Promise<(FoundRevision | FieldError | null)[]> {
   const found = new Map<SubscriberQuery, readonly SubscriberDocument[]>()
   await Promise.all(
-    groupsOf(queries).map(async (group) => {
+    batchesOf(queries).map(async (group) => {
       const documents = await revisionsOf(catalog, group)
       for (const query of group) found.set(query, documents(query))
     }),
   )
-  return queries.map((query) => heldAt(query, found.get(query) ?? []))
+  return queries.map((query) => revisionFor(query, found.get(query) ?? []))
 }
 
 /** Fields whose values in a document are told as the store compares them. */
 const BATCHED: ReadonlySet<string> = new Set(['sid', 'msisdn', 'imsi'])
 
 /** Queries that one read answers. */
-function groupsOf(queries: readonly SubscriberQuery[]): SubscriberQuery[][] {
+function batchesOf(queries: readonly SubscriberQuery[]): SubscriberQuery[][] {
   const groups = new Map<string, SubscriberQuery[]>()
   for (const query of queries) {
     const { key, value } = query
@@ -123,10 +123,10 @@ async function revisionsOf(
   }
 }
 
-function heldAt(
+function revisionFor(
   query: SubscriberQuery,
   revisions: readonly SubscriberDocument[],
-): HeldRevision | FieldError | null {
+): FoundRevision | FieldError | null {
   const { atMs } = query
   const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
   if (current === undefined) return null
@@ -134,7 +134,12 @@ function heldAt(
   try {
     const found = compileSubscriber(current as RawDocument & SubscriberDocument)
     const hasPlanBegin = !isUnset(current.plan_activation)
-    return { query, found, hasPlanBegin, validUntilMs: Math.min(found.toMs, ...later) }
+    return {
+      query,
+      profile: found,
+      hasPlanStart: hasPlanBegin,
+      validUntilMs: Math.min(found.toMs, ...later),
+    }
   } catch (error) {
     if (error instanceof FieldError) return error
     throw error
@@ -145,15 +150,15 @@ function heldAt(
  * When the next revision of each subscriber begins that may have other identifiers; Infinity for
  * never, and for those that were found by `sid`, of which all revisions were seen.
  */
-export async function nextBegins(
+export async function nextStarts(
   catalog: Catalog,
-  held: readonly HeldRevision[],
+  held: readonly FoundRevision[],
 ): Promise<number[]> {
   const others = held.filter(({ query }) => query.key !== 'sid')
-  const wanted = others.map(({ found, query }) => ({ value: found.sid, atMs: query.atMs }))
-  const begins = await beginsAfter(catalog, 'sid', wanted)
-  return held.map(({ query, found }) =>
-    query.key === 'sid' ? Number.POSITIVE_INFINITY : begins(found.sid, query.atMs),
+  const wanted = others.map(({ profile, query }) => ({ value: profile.sid, atMs: query.atMs }))
+  const begins = await startsAfter(catalog, 'sid', wanted)
+  return held.map(({ query, profile }) =>
+    query.key === 'sid' ? Number.POSITIVE_INFINITY : begins(profile.sid, query.atMs),
   )
 }
 
@@ -161,7 +166,7 @@ export async function nextBegins(
  * When the next of the subscriber revisions with a value begins after an instant that was asked
  * for, epoch ms; Infinity for never.
  */
-export async function beginsAfter(
+export async function startsAfter(
   catalog: Catalog,
   field: 'sid' | 'aid',
   wanted: readonly { value: number; atMs: number }[],
@@ -247,11 +252,11 @@ export function earliestOf(moments: readonly { atMs: number }[]): number {
 
 /** Part of a filter: subscriber revisions that end after the instant. */
 function revisionsFrom(atMs: number) {
-  return { type: 'subscriber', ...stillToCome(atMs) } as const
+  return { type: 'subscriber', ...endsAfter(atMs) } as const
 }
 
 /** Part of a filter: what ends after the instant. */
-export function stillToCome(atMs: number) {
+export function endsAfter(atMs: number) {
   return { to: { $gt: new Date(atMs) }, deleted: { $ne: true } } as const
 }
 

@@ -11,7 +11,7 @@ import {
 import { OWN_DEBT } from '../../domain/charge-outcome.ts'
 import { parseGroupCounter } from '../../domain/counters.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
-import { moneyOf, type Total, totalOf } from './money-shown.ts'
+import { moneyOf, type Total, totalOf } from './money-value.ts'
 
 /** Used of what a period includes, from 0 upwards: units, or money. */
 export type GroupAmounts = ({ usagev: number } | { cost: number }) & { left: Total; total: Total }
@@ -110,18 +110,18 @@ export function balanceDocument(owner: OwnerState, bucket: Bucket, name: string)
 }
 
 /** A balance at a moment. */
-export interface ShownBalance extends BalanceDocument {
+export interface BalanceView extends BalanceDocument {
   /** Of one that has ended: what was left of it, units or micros, and is not free any more. */
   lapsed?: number
 }
 
 /** The balance at a moment: nothing of what has ended is shown as credit, or as free. */
-export function shownBalance(
+export function balanceViewAt(
   owner: OwnerState,
   bucket: Bucket,
   name: string,
   nowMs: number,
-): ShownBalance {
+): BalanceView {
   const document = balanceDocument(owner, bucket, name)
   if (!hasEnded(bucket, nowMs)) return document
   const free = freeAt(bucket, nowMs)

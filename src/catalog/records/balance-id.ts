@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { ObjectId } from 'mongodb'
 
 /** Whose balance it is, and which. */
-export interface BalancePlace {
+export interface BalanceKey {
   aid: number
   /** 0 for what the account shares. */
   sid: number
@@ -21,7 +21,7 @@ const HEX = /^[0-9a-f]{24}$/
  * 24 hex digits: a zero bit, then account, subscriber and bucket as 40, 40 and 15 bits. What does
  * not fit has a hash, with that bit set: where such a balance is, only its projection tells.
  */
-export function balanceIdOf({ aid, sid, bucketId }: BalancePlace): string {
+export function balanceIdOf({ aid, sid, bucketId }: BalanceKey): string {
   const fits = [aid, sid].every((one) => one < OWNER_END) && bucketId < BUCKET_END
   if (!fits) return hashed(`${aid}:${sid}:${bucketId}`)
   const owner = (BigInt(aid) << BigInt(OWNER_BITS)) | BigInt(sid)
@@ -30,12 +30,12 @@ export function balanceIdOf({ aid, sid, bucketId }: BalancePlace): string {
 }
 
 /** As MongoDB has it. */
-export function balanceObjectId(place: BalancePlace): ObjectId {
+export function balanceObjectId(place: BalanceKey): ObjectId {
   return ObjectId.createFromHexString(balanceIdOf(place))
 }
 
 /** Null for what is no id of a balance, or holds a hash. */
-export function placeOfBalanceId(id: string): BalancePlace | null {
+export function parseBalanceId(id: string): BalanceKey | null {
   const hex = id.toLowerCase()
   if (!HEX.test(hex) || isHashed(hex)) return null
   const bits = BigInt(`0x${hex}`)

@@ -4,7 +4,7 @@ import type { MendedSums, OperationLine } from '../../domain/line.ts'
 import { TOTAL_COST } from './balance-document.ts'
 import { balanceIdOf } from './balance-id.ts'
 import type { RealtimeLineDocument } from './line-document.ts'
-import { moneyOf } from './money-shown.ts'
+import { moneyOf } from './money-value.ts'
 
 /** The record of a top-up or adjustment (spec/realtime.md 6.5). Amounts have the balances' sign. */
 export interface BalanceLineDocument {
@@ -90,7 +90,7 @@ export function balanceLineDocument(line: OperationLine, name: string): BalanceL
       ? { usagev: shown(change) }
       : { aprice: shown(change), aprice_micros: flipCreditSign(change) }),
     repaid_micros: line.repaid,
-    ...rarelyUsed(line),
+    ...optionalFields(line),
     owner_v: line.version,
     priority: line.priority,
     from: new Date(line.fromMs),
@@ -99,7 +99,7 @@ export function balanceLineDocument(line: OperationLine, name: string): BalanceL
   }
 }
 
-function rarelyUsed(line: OperationLine): Partial<BalanceLineDocument> {
+function optionalFields(line: OperationLine): Partial<BalanceLineDocument> {
   const { asked, counter, limit, counted, additional, mended } = line
   return {
     ...(asked === undefined ? {} : { asked }),

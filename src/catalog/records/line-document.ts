@@ -3,11 +3,11 @@ import { parseGroupCounter } from '../../domain/counters.ts'
 import { explain, type RatingStep } from '../../domain/explain.ts'
 import type { Line } from '../../domain/line.ts'
 import { groupUnits } from '../../domain/lines.ts'
-import { identifierValue } from '../../domain/reported.ts'
 import type { Payment } from '../../domain/session.ts'
+import { identifierValue } from '../../domain/session-services.ts'
 import type { FinalCharge } from '../../domain/tax.ts'
 import { finalCharge } from '../../rating/line-tax.ts'
-import { moneyOf, type Total, totalOf } from './money-shown.ts'
+import { moneyOf, type Total, totalOf } from './money-value.ts'
 
 /** What one bucket or counter paid for a line. */
 export interface PaymentDocument {

@@ -79,12 +79,12 @@ export function operationLineOf(document: BalanceLineDocument): OperationLine | 
     kind: isUnits ? 'units' : 'money',
     usaget: usaget === TOTAL_COST ? '' : usaget,
     ...numbers,
-    ...rarelyUsed(document, isUnits),
+    ...optionalFields(document, isUnits),
   }
 }
 
 /** A repeated operation is given its result as it was. */
-function rarelyUsed(document: BalanceLineDocument, isUnits: boolean): Partial<OperationLine> {
+function optionalFields(document: BalanceLineDocument, isUnits: boolean): Partial<OperationLine> {
   const { asked, counter, limit, counted, source, source_ref, parent_ref } = document
   const { additional, mended } = document
   const normalized = Math.round(document.balance_normalized * (isUnits ? 1 : MICROS_PER_UNIT))

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { MongoBulkWriteError } from 'mongodb'
 import type { Clock } from '../../runtime/clock.ts'
 import { hasEnded, type ProcessIdentity, processIdentity } from '../../runtime/process-identity.ts'
-import type { AuditNote } from '../audit/change-audit.ts'
+import type { AuditIntent } from '../audit/change-audit.ts'
 import type { EntityCollection } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
 import { EntityConflictError } from '../errors.ts'
@@ -13,7 +13,7 @@ import type { RevisionWrite } from './store-steps.ts'
 import type { ProfileOwner } from './write.ts'
 
 /** What is to happen, whoever does it. */
-export interface NotedChange {
+export interface WriteIntent {
   collection: EntityCollection
   steps: RevisionWrite[]
   /** Whose profiles it changes. */
@@ -21,7 +21,7 @@ export interface NotedChange {
   /** What follows from it elsewhere; the catalogue only keeps it. */
   sequel: unknown
   /** Absent: nothing is recorded of it. Of documents that are not in `steps`: if they are there. */
-  audit?: AuditNote
+  audit?: AuditIntent
 }
 
 /** One lock. Those that were taken together have one group; `first` is the one with the change. */
@@ -34,7 +34,7 @@ export interface LockDocument {
   token: string
   holder: ProcessIdentity
   expires: Date
-  change?: NotedChange
+  change?: WriteIntent
 }
 
 export interface HeldLocks {
@@ -55,7 +55,7 @@ export interface LockOptions {
   catalog: Catalog
   clock: Clock
   /** Finishes what the dead holder of locks had begun. */
-  finish(change: NotedChange): Promise<void>
+  recover(change: WriteIntent): Promise<void>
 }
 
 /** Who waits within this process, by chain: first come, first served. */
@@ -65,23 +65,23 @@ const queues = new Map<string, Promise<void>>()
  * Does something while it holds the chains. Rejects with `EntityConflictError` where others hold
  * them for too long. `change`: noted with the lock itself; of one chain only.
  */
-export async function holding<T>(
+export async function withLocks<T>(
   options: LockOptions,
   chains: readonly string[],
   act: (held: HeldLocks) => Promise<T>,
-  change?: NotedChange,
+  change?: WriteIntent,
 ): Promise<T> {
-  const sorted = [...new Set(chains.map(lockNameOf))].sort()
+  const sorted = [...new Set(chains.map(lockName))].sort()
   const giveUpMs = options.clock.nowMs() + WAIT_MS
   const turns: (() => void)[] = []
   try {
-    for (const chain of sorted) turns.push(await turnOf(chain, options.clock, giveUpMs))
+    for (const chain of sorted) turns.push(await waitInQueue(chain, options.clock, giveUpMs))
     const held = await acquire(options, sorted, giveUpMs, change)
     let isUnfinished = false
     try {
       return await act(held)
     } catch (error) {
-      isUnfinished = await isChangeNoted(options.catalog, held).catch(() => true)
+      isUnfinished = await hasIntent(options.catalog, held).catch(() => true)
       throw error
     } finally {
       // A change that is noted stays until it is finished, by whomever.
@@ -95,13 +95,13 @@ export async function holding<T>(
 /** Beyond it no index need take a name: keys that callers send have any length. */
 const NAME_LENGTH_MAX = 200
 
-function lockNameOf(chain: string): string {
+function lockName(chain: string): string {
   if (chain.length <= NAME_LENGTH_MAX) return chain
   const hash = createHash('sha256').update(chain).digest('hex')
   return `${chain.slice(0, NAME_LENGTH_MAX)}#${hash}`
 }
 
-async function turnOf(chain: string, clock: Clock, giveUpMs: number): Promise<() => void> {
+async function waitInQueue(chain: string, clock: Clock, giveUpMs: number): Promise<() => void> {
   const before = queues.get(chain)
   let done = () => {}
   const mine = new Promise<void>((resolve) => {
@@ -121,10 +121,10 @@ async function turnOf(chain: string, clock: Clock, giveUpMs: number): Promise<()
   if (!isLate) return leave
   // Who comes after waits for those before, and no more for this one.
   leave()
-  throw busy(chain)
+  throw lockedByOthers(chain)
 }
 
-function busy(chain: string): EntityConflictError {
+function lockedByOthers(chain: string): EntityConflictError {
   return new EntityConflictError(`${chain} is being changed by others: nothing was written`)
 }
 
@@ -132,12 +132,12 @@ async function acquire(
   options: LockOptions,
   chains: readonly string[],
   giveUpMs: number,
-  change?: NotedChange,
+  change?: WriteIntent,
 ): Promise<HeldLocks> {
   const held = { group: randomUUID(), first: chains[0] ?? '', token: randomUUID() }
   const wanted = { ...held, ...(change && { change }) }
   try {
-    const free = chains.length > 1 ? await insertFirst(options, held, chains) : 0
+    const free = chains.length > 1 ? await insertUnlocked(options, held, chains) : 0
     for (const chain of chains.slice(free)) await acquireOne(options, wanted, chain, giveUpMs)
     return held
   } catch (error) {
@@ -147,7 +147,7 @@ async function acquire(
 }
 
 /** Takes as many as are free, up to the first that is not, with one write; gives how many. */
-async function insertFirst(
+async function insertUnlocked(
   { catalog, clock }: LockOptions,
   held: HeldLocks,
   chains: readonly string[],
@@ -169,7 +169,7 @@ async function insertFirst(
 
 async function acquireOne(
   options: LockOptions,
-  held: HeldLocks & { change?: NotedChange },
+  held: HeldLocks & { change?: WriteIntent },
   chain: string,
   giveUpMs: number,
 ): Promise<void> {
@@ -183,9 +183,9 @@ async function acquireOne(
     )
     if (found === null) continue
     if (isAbandoned(found, clock.nowMs())) {
-      await takeOver(options, found)
+      await recoverLock(options, found)
     } else if (clock.nowMs() >= giveUpMs) {
-      throw busy(chain)
+      throw lockedByOthers(chain)
     } else {
       // Out of step with the others, or the same one may lose again and again.
       await pause(randomInt(1, PAUSE_MS_MAX))
@@ -210,7 +210,7 @@ export function isAbandoned(lock: LockDocument, nowMs: number): boolean {
 }
 
 /** Finishes what an abandoned lock stands for, and removes it. Of several only one does. */
-export async function takeOver(options: LockOptions, lock: LockDocument): Promise<void> {
+export async function recoverLock(options: LockOptions, lock: LockDocument): Promise<void> {
   const { catalog, clock } = options
   const { group, first } = lock
   const found = await catalog.run('look at a lock', () =>
@@ -241,15 +241,15 @@ export async function takeOver(options: LockOptions, lock: LockDocument): Promis
     ),
   )
   if (taken === null) return
-  if (taken.change !== undefined) await options.finish(taken.change)
+  if (taken.change !== undefined) await options.recover(taken.change)
   await release(catalog, { group, first, token })
 }
 
 /** False: the locks are somebody else's by now, and nothing was noted. */
-export async function noteChange(
+export async function saveIntent(
   { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
   { group, first, token }: HeldLocks,
-  change: NotedChange,
+  change: WriteIntent,
 ): Promise<boolean> {
   const expires = new Date(clock.nowMs() + LEASE_MS)
   const { matchedCount } = await catalog.run('note a change', () =>
@@ -259,7 +259,7 @@ export async function noteChange(
 }
 
 /** False: the locks are somebody else's by now. Otherwise they are held for another lease. */
-export async function stillHolds(
+export async function renewLease(
   { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
   { group, first, token }: HeldLocks,
 ): Promise<boolean> {
@@ -271,20 +271,20 @@ export async function stillHolds(
 }
 
 /** What follows from a change that is done, but cannot be done now: it stays, and holds nobody. */
-export async function keepSequel(
+export async function queueFollowUp(
   stores: Pick<LockOptions, 'catalog' | 'clock'>,
-  change: NotedChange,
+  change: WriteIntent,
 ): Promise<void> {
   const { audit: _, ...rest } = change
-  await keepNote(stores, { ...rest, steps: [] })
+  await insertIntent(stores, { ...rest, steps: [] })
 }
 
 /** Notes a change that holds no chain; `dropNote` when it is done. */
-export async function keepNote(
+export async function insertIntent(
   { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
-  change: NotedChange,
+  change: WriteIntent,
 ): Promise<HeldLocks> {
-  const name = `${UNFINISHED}${randomUUID()}`
+  const name = `${INTENT_PREFIX}${randomUUID()}`
   const expires = new Date(clock.nowMs() + LEASE_MS)
   const lock = { group: randomUUID(), first: name, token: randomUUID() }
   await catalog.run('note a change', () =>
@@ -300,15 +300,15 @@ export async function keepNote(
 }
 
 /** Whoever has taken it over removes it. */
-export async function dropNote(catalog: Catalog, { first, token }: HeldLocks): Promise<void> {
+export async function deleteIntent(catalog: Catalog, { first, token }: HeldLocks): Promise<void> {
   await catalog.run('remove a note', () => catalog.entitylocks.deleteOne({ _id: first, token }))
 }
 
 /** Begins the names of what is no lock: no chain is called so. */
-export const UNFINISHED = 'unfinished/'
+export const INTENT_PREFIX = 'unfinished/'
 
 /** Nothing of it is left to do. False: somebody else has taken it over, and does it. */
-export async function withdrawChange(
+export async function abortIntent(
   catalog: Catalog,
   { group, first, token }: HeldLocks,
 ): Promise<boolean> {
@@ -318,7 +318,7 @@ export async function withdrawChange(
   return matchedCount === 1
 }
 
-async function isChangeNoted(catalog: Catalog, { group, first }: HeldLocks): Promise<boolean> {
+async function hasIntent(catalog: Catalog, { group, first }: HeldLocks): Promise<boolean> {
   const found = await catalog.run('look at a lock', () =>
     catalog.entitylocks.findOne({ _id: first, group }, { projection: { change: 1 } }),
   )

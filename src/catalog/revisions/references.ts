@@ -26,7 +26,7 @@ interface UsageReference {
 const KEY_FIELD = { rates: 'key', services: 'name' } as const
 
 /** What exists, by key or name, each with the usage types that it has a price for. */
-export interface KnownReferences {
+export interface ExistingReferences {
   rates: ReadonlyMap<string, ReadonlySet<string>>
   services: ReadonlyMap<string, ReadonlySet<string>>
 }
@@ -40,7 +40,7 @@ export async function checkReferences(
   collection: EntityCollection,
   document: RawDocument,
 ): Promise<void> {
-  checkReferencesAmong(collection, document, await readReferences(catalog, collection, [document]))
+  checkLoadedReferences(collection, document, await readReferences(catalog, collection, [document]))
 }
 
 /** What exists of all that these documents name: one read of each collection that they name. */
@@ -48,20 +48,20 @@ export async function readReferences(
   catalog: Catalog,
   collection: EntityCollection,
   documents: readonly Fields[],
-): Promise<KnownReferences> {
+): Promise<ExistingReferences> {
   const references = documents.flatMap((document) => referencesIn(collection, document))
   const [rates, services] = await Promise.all([
-    existing(catalog, 'rates', references),
-    existing(catalog, 'services', references),
+    findExisting(catalog, 'rates', references),
+    findExisting(catalog, 'services', references),
   ])
   return { rates, services }
 }
 
 /** As `checkReferences`, by what was read before. Throws `FieldError`. */
-export function checkReferencesAmong(
+export function checkLoadedReferences(
   collection: EntityCollection,
   document: RawDocument,
-  known: KnownReferences,
+  known: ExistingReferences,
 ): void {
   checkNames(referencesIn(collection, document), known)
   for (const { rates: keys, usaget, path } of offersIn(collection, document).flatMap(usagetsOf)) {
@@ -77,7 +77,7 @@ export interface ReferencedNames {
 }
 
 /** Throws `FieldError` for the first rate or service that a document names in vain. */
-export function checkKnownNames(
+export function checkReferencedNames(
   collection: EntityCollection,
   document: Fields,
   known: ReferencedNames,
@@ -94,12 +94,13 @@ function checkNames(references: readonly Reference[], known: ReferencedNames): v
 }
 
 function referencesIn(collection: EntityCollection, document: Fields): Reference[] {
-  const held = collection === 'subscribers' ? ofServices(document['services'], 'services') : []
+  const held =
+    collection === 'subscribers' ? serviceReferences(document['services'], 'services') : []
   const offers = offersIn(collection, document)
-  return [...held, ...offers.flatMap(({ offer, prefix }) => ofOffer(offer, prefix))]
+  return [...held, ...offers.flatMap(({ offer, prefix }) => offerReferences(offer, prefix))]
 }
 
-async function existing(
+async function findExisting(
   catalog: Catalog,
   collection: Reference['collection'],
   references: readonly Reference[],
@@ -123,12 +124,12 @@ async function existing(
 }
 
 /** A plan, a service, or what replaces parts of one, and where it stands. */
-interface PlacedOffer {
+interface OfferAtPath {
   offer: Fields
   prefix: string
 }
 
-function offersIn(collection: EntityCollection, document: Fields): PlacedOffer[] {
+function offersIn(collection: EntityCollection, document: Fields): OfferAtPath[] {
   if (collection === 'plans' || collection === 'services') return [{ offer: document, prefix: '' }]
   if (collection !== 'subscribers') return []
   return membersOf(document['overrides']).map(([index, override]) => {
@@ -138,7 +139,7 @@ function offersIn(collection: EntityCollection, document: Fields): PlacedOffer[]
 }
 
 /** Of prices, and of groups that list their rates: what none of these has would never be used. */
-function usagetsOf({ offer, prefix }: PlacedOffer): UsageReference[] {
+function usagetsOf({ offer, prefix }: OfferAtPath): UsageReference[] {
   const prices = membersOf(offer['rates']).flatMap(([name, usagets]) =>
     membersOf(usagets).map(([usaget]) => {
       return { rates: [name], usaget, path: `${prefix}rates.${name}.${usaget}` }
@@ -157,7 +158,7 @@ function usagetsOf({ offer, prefix }: PlacedOffer): UsageReference[] {
 }
 
 /** Of a plan, a service, or what replaces parts of one. */
-function ofOffer(offer: Fields, prefix: string): Reference[] {
+function offerReferences(offer: Fields, prefix: string): Reference[] {
   const prices = membersOf(offer['rates']).map(([name]): Reference => {
     return { collection: 'rates', name, path: `${prefix}rates.${name}` }
   })
@@ -165,19 +166,25 @@ function ofOffer(offer: Fields, prefix: string): Reference[] {
   const groups = membersOf(include['groups']).flatMap(([name, group]) => {
     const { rates } = fieldsOf(group)
     // A text is no list of keys: all rates, or an expression.
-    return Array.isArray(rates) ? ofRates(rates, `${prefix}include.groups.${name}.rates`) : []
+    return Array.isArray(rates)
+      ? rateReferences(rates, `${prefix}include.groups.${name}.rates`)
+      : []
   })
-  return [...prices, ...groups, ...ofServices(include['services'], `${prefix}include.services`)]
+  return [
+    ...prices,
+    ...groups,
+    ...serviceReferences(include['services'], `${prefix}include.services`),
+  ]
 }
 
-function ofRates(rates: readonly unknown[], path: string): Reference[] {
+function rateReferences(rates: readonly unknown[], path: string): Reference[] {
   return rates.flatMap((name, index) => {
     if (name === 'ALL_RATES') return []
     return [{ collection: 'rates', name: String(name), path: `${path}.${index}` } as const]
   })
 }
 
-function ofServices(services: unknown, path: string): Reference[] {
+function serviceReferences(services: unknown, path: string): Reference[] {
   return membersOf(services).map(([index, service]) => {
     const isName = typeof service === 'string'
     const name = isName ? service : String(fieldsOf(service)['name'])

@@ -16,14 +16,18 @@ import type { Catalog } from '../connection.ts'
 export const LATE_WRITES_MAX = 128
 
 /** What is numbered: the entities, and the stored configuration. */
-export type Numbered = EntityCollection | 'config'
+export type NumberedCollection = EntityCollection | 'config'
 
-export function counterId(collection: Numbered): string {
+export function counterId(collection: NumberedCollection): string {
   return `feed:${collection}`
 }
 
 /** Takes the next number of a collection, or so many of them: the last one is given. */
-export async function bump(catalog: Catalog, collection: Numbered, count = 1): Promise<number> {
+export async function bump(
+  catalog: Catalog,
+  collection: NumberedCollection,
+  count = 1,
+): Promise<number> {
   const increase = () =>
     catalog.run(`count up ${collection}`, () =>
       catalog.counters.findOneAndUpdate(

@@ -24,7 +24,7 @@ export type StoredRevision = RawDocument | false
 const ANNOUNCEMENTS_MAX = 16
 
 /** What is done beside a write, so that it takes no time of its own. */
-export interface Beside {
+export interface WriteHooks {
   /** While the first numbers are taken: nothing is written before it is done, or if it fails. */
   before?(): Promise<void>
   /** While the second one is. */
@@ -43,9 +43,9 @@ export async function storeSteps(
   catalog: Catalog,
   collection: EntityCollection,
   steps: readonly RevisionWrite[],
-  beside: Beside = {},
+  beside: WriteHooks = {},
 ): Promise<StoredRevision[]> {
-  const [last] = await both(bump(catalog, collection, steps.length), beside.before?.())
+  const [last] = await settleBoth(bump(catalog, collection, steps.length), beside.before?.())
   const numbered = steps.map((step, index) => ({
     ...step,
     document: { ...step.document, rev: last - steps.length + 1 + index },
@@ -59,12 +59,15 @@ export async function storeSteps(
     await bump(catalog, collection).catch(() => {})
     throw error
   }
-  const [announced] = await both(announce(catalog, collection, stored), beside.after?.(stored))
+  const [announced] = await settleBoth(
+    announce(catalog, collection, stored),
+    beside.after?.(stored),
+  )
   return announced
 }
 
 /** Rejects as the first of them does that fails, when both have ended. */
-async function both<T, U>(one: Promise<T>, other: U | Promise<U>): Promise<[T, U]> {
+async function settleBoth<T, U>(one: Promise<T>, other: U | Promise<U>): Promise<[T, U]> {
   await Promise.allSettled([one, other])
   return [await one, await other]
 }
@@ -97,7 +100,7 @@ async function insertMany(
   steps: readonly RevisionWrite[],
 ): Promise<StoredRevision[]> {
   const documents = steps.map(({ document }) => document)
-  await refusingDuplicates(collection, () =>
+  await mapDuplicateErrors(collection, () =>
     documentsOf(catalog, collection).insertMany(documents, { ordered: true }),
   )
   return documents
@@ -113,16 +116,16 @@ async function write(
   const options = session === undefined ? {} : { session }
   const documents = documentsOf(catalog, collection)
   if (step.mode === 'insert') {
-    await refusingDuplicates(collection, () => documents.insertOne(document, options))
+    await mapDuplicateErrors(collection, () => documents.insertOne(document, options))
     return document
   }
-  const { matchedCount } = await refusingDuplicates(collection, () =>
-    documents.replaceOne({ _id: document._id, ...sameRev(step) }, document, options),
+  const { matchedCount } = await mapDuplicateErrors(collection, () =>
+    documents.replaceOne({ _id: document._id, ...revFilter(step) }, document, options),
   )
   return matchedCount === 1 && document
 }
 
-function sameRev({ expectedRev }: Extract<RevisionWrite, { mode: 'replace' }>): Document {
+function revFilter({ expectedRev }: Extract<RevisionWrite, { mode: 'replace' }>): Document {
   if (expectedRev === null) return {}
   return { rev: expectedRev === 0 ? { $in: [0, null] } : expectedRev }
 }
@@ -151,7 +154,7 @@ async function announce(
   throw new CatalogUnavailableError(`${collection}: too many others write to announce a change`)
 }
 
-async function refusingDuplicates<T>(
+async function mapDuplicateErrors<T>(
   collection: EntityCollection,
   act: () => Promise<T>,
 ): Promise<T> {

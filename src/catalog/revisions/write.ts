@@ -6,10 +6,10 @@ import { FieldError } from '../../domain/fields.ts'
 import { ENTITIES, type EntityCollection } from '../collections.ts'
 import {
   type CompileOptions,
+  LENIENT,
   type RawDocument,
   revisionOf,
-  STORED,
-  WRITTEN,
+  STRICT,
 } from '../compile/document.ts'
 import { compilePlan, compileService } from '../compile/offer.ts'
 import { compilePrepaidInclude } from '../compile/prepaid-include.ts'
@@ -20,7 +20,7 @@ import type { Catalog } from '../connection.ts'
 import { withDates } from '../dates.ts'
 import { checkSchema, type EntityDefinition } from '../entities/entity.ts'
 import { EntityConflictError } from '../errors.ts'
-import { checkReferences, checkReferencesAmong, type KnownReferences } from './references.ts'
+import { checkLoadedReferences, checkReferences, type ExistingReferences } from './references.ts'
 import { type RevisionWrite, storeSteps } from './store-steps.ts'
 
 /** An account or a subscriber; `sid` 0 for the account itself. */
@@ -93,20 +93,20 @@ export async function checkedEntity(
  * As `checkedEntity`, with references that were read for many documents together
  * (`readReferences`). Throws `FieldError`.
  */
-export function checkedEntityAmong(
+export function checkedEntityWith(
   collection: EntityCollection,
   document: Readonly<Record<string, unknown>>,
   options: Pick<WriteOptions, 'mode' | 'timeZone'>,
-  known: KnownReferences,
+  known: ExistingReferences,
 ): RawDocument {
   const prepared = compiled(collection, document, options)
-  if (prepared['deleted'] !== true) checkReferencesAmong(collection, prepared, known)
+  if (prepared['deleted'] !== true) checkLoadedReferences(collection, prepared, known)
   return prepared
 }
 
 /** Throws `FieldError` for a stored document that cannot be used. */
 export function checkStored(collection: EntityCollection, document: RawDocument): void {
-  COMPILERS[collection](document, STORED)
+  COMPILERS[collection](document, LENIENT)
 }
 
 function compiled(
@@ -115,7 +115,7 @@ function compiled(
   options: Pick<WriteOptions, 'mode' | 'timeZone'>,
 ): RawDocument {
   const prepared = prepare(definitionOf(collection, document), document, options)
-  COMPILERS[collection](prepared, WRITTEN)
+  COMPILERS[collection](prepared, STRICT)
   return prepared
 }
 
@@ -140,16 +140,18 @@ const COMPILERS: Readonly<
   rates: compileRate,
   taxes: compileTax,
   prepaidincludes: compilePrepaidInclude,
-  prepaidgroups: plain(ENTITIES.prepaidgroups),
-  charges: plain(ENTITIES.charges),
-  discounts: plain(ENTITIES.discounts),
-  reports: plain(ENTITIES.reports),
-  users: plain(ENTITIES.users),
-  autorenew: plain(ENTITIES.autorenew),
+  prepaidgroups: schemaCompiler(ENTITIES.prepaidgroups),
+  charges: schemaCompiler(ENTITIES.charges),
+  discounts: schemaCompiler(ENTITIES.discounts),
+  reports: schemaCompiler(ENTITIES.reports),
+  users: schemaCompiler(ENTITIES.users),
+  autorenew: schemaCompiler(ENTITIES.autorenew),
 }
 
 /** What charging does not read has no compiled form: its schema, its own check, dates in order. */
-function plain([definition]: readonly EntityDefinition[]): (document: RawDocument) => Revision {
+function schemaCompiler([definition]: readonly EntityDefinition[]): (
+  document: RawDocument,
+) => Revision {
   const { schema, check } = definition as EntityDefinition
   return (document) => {
     checkSchema(schema, document)

@@ -34,7 +34,7 @@ export function samlProblem(settings: SamlSettings): AuthProblem | null {
   const { name, roles, entry_point: entryPoint, callback_url: callback, idp_certs } = settings
   const entry = webUrl(entryPoint)
   if (entry === null) return { path: 'entry_point', reason: 'must be a URL with https' }
-  if (entry.protocol === 'http:' && !isLoopback(nameOf(entry))) {
+  if (entry.protocol === 'http:' && !isLoopback(hostOf(entry))) {
     return { path: 'entry_point', reason: 'must be a URL with https: passwords are asked there' }
   }
   const back = webUrl(callback)
@@ -46,7 +46,7 @@ export function samlProblem(settings: SamlSettings): AuthProblem | null {
     const reason = certificateProblem(cert)
     if (reason !== null) return { path: `idp_certs.${index}`, reason }
   }
-  if (!isOwnPath(settings.return_url)) {
+  if (!isLocalPath(settings.return_url)) {
     return { path: 'return_url', reason: 'must be a path of ours, as in /app' }
   }
   return rolesProblem(roles)
@@ -56,7 +56,7 @@ export function samlProblem(settings: SamlSettings): AuthProblem | null {
  * Whether a browser that is sent there stays with us, however it reads the path: a slash twice, or
  * a backslash, begins the name of another host.
  */
-export function isOwnPath(path: string): boolean {
+export function isLocalPath(path: string): boolean {
   if (path.length > 512 || !/^\/(?![/\\])[\x21-\x7e]*$/.test(path) || path.includes('\\')) {
     return false
   }
@@ -73,7 +73,7 @@ export function pemOf(certificate: string): string | null {
     return all?.length === 1 ? (all[0]?.toString() ?? null) : null
   }
   return (
-    parsed(
+    parseCertificate(
       `-----BEGIN CERTIFICATE-----\n${certificate.trim()}\n-----END CERTIFICATE-----`,
     )?.toString() ?? null
   )
@@ -94,7 +94,7 @@ function urlProblem({ url, start_tls, allow_plaintext }: LdapSettings): AuthProb
   if (start_tls && !isPlain) {
     return { path: 'start_tls', reason: 'goes with ldap:// only: ldaps:// has TLS from the start' }
   }
-  if (isPlain && !start_tls && !allow_plaintext && !isLoopback(nameOf(parts))) {
+  if (isPlain && !start_tls && !allow_plaintext && !isLoopback(hostOf(parts))) {
     const reason = 'would send passwords in clear: use ldaps://, start_tls, or allow_plaintext'
     return { path: 'url', reason }
   }
@@ -143,11 +143,11 @@ function certificateProblem(certificate: string): string | null {
 /** Null: one of them is none, or there is none. */
 function pemCertificates(pem: string): X509Certificate[] | null {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  const all = blocks.map(parsed)
+  const all = blocks.map(parseCertificate)
   return all.length > 0 && all.every((each) => each !== null) ? all : null
 }
 
-function parsed(pem: string): X509Certificate | null {
+function parseCertificate(pem: string): X509Certificate | null {
   try {
     return new X509Certificate(pem)
   } catch {
@@ -162,6 +162,6 @@ function webUrl(text: string): URL | null {
 }
 
 /** Without the brackets of IPv6. */
-function nameOf({ hostname }: URL): string {
+function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }

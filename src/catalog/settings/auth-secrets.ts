@@ -9,7 +9,7 @@ export interface TextSealer {
 }
 
 /** The value as anybody may read it: without secrets. Whatever was stored; nothing is changed. */
-export function shownAuth(stored: unknown): unknown {
+export function redactAuth(stored: unknown): unknown {
   if (!isObject(stored) || !Array.isArray(stored['protocols'])) return { protocols: [] }
   const protocols = stored['protocols'].map((each: unknown) => {
     if (!isObject(each)) return each
@@ -24,7 +24,7 @@ export function shownAuth(stored: unknown): unknown {
  * name of the directory. Throws `FieldError` for what cannot be used; also for a secret not sent
  * with a new address, certificate or protection: it would be told to whoever is there.
  */
-export function mergedAuth(
+export function mergeAuth(
   stored: unknown,
   sent: unknown,
   { seal }: Pick<TextSealer, 'seal'>,
@@ -49,7 +49,7 @@ export function mergedAuth(
     ) {
       return each
     }
-    if (!goesTheSameWay(known, each)) {
+    if (!hasSameDestination(known, each)) {
       const reason = 'must be sent again, as where it is sent to, or how, has changed'
       throw new FieldError(`protocols.${index}.bind_password`, reason)
     }
@@ -58,7 +58,7 @@ export function mergedAuth(
   return checkAuthSettings({ ...sent, protocols })
 }
 
-function goesTheSameWay(known: LdapSettings, sent: Record<string, unknown>): boolean {
+function hasSameDestination(known: LdapSettings, sent: Record<string, unknown>): boolean {
   return (
     known.url === sent['url'] &&
     known.bind_dn === sent['bind_dn'] &&

@@ -14,7 +14,7 @@ const closed = { additionalProperties: false } as const
 const text = (maxLength = 1024) => Type.String({ minLength: 1, maxLength })
 
 /** Stands in URLs, logs and ids of users. */
-const named = {
+const nameFields = {
   name: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' }),
   /** What people read on the page; the name where it is not given. */
   label: Type.Optional(text(100)),
@@ -46,7 +46,7 @@ const rolesFrom = (attribute: string) => ({
 const LdapSchema = Type.Object(
   {
     type: Type.Literal('ldap'),
-    ...named,
+    ...nameFields,
     /** `ldaps://host[:port]`, or `ldap://host[:port]`. */
     url: text(),
     start_tls: Type.Boolean({ default: false }),
@@ -89,7 +89,7 @@ const LdapSchema = Type.Object(
 const SamlSchema = Type.Object(
   {
     type: Type.Literal('saml'),
-    ...named,
+    ...nameFields,
     /** Where the identity provider takes requests (binding HTTP-Redirect). */
     entry_point: text(),
     /** Our entity id. */
@@ -164,7 +164,7 @@ export function checkAuthSettings(value: unknown): { protocols: ProtocolSettings
 }
 
 /** For `GET /auth/options`: in the order of the settings, nothing but what may be public. */
-export function providersShown(
+export function publicProviders(
   settings: AuthSettings,
 ): { type: string; label: string; name: string }[] {
   return settings.protocols.map(({ type, name, label = name }) => ({ type, label, name }))
@@ -181,7 +181,7 @@ function protocolAt(
     throw new FieldError(`${path}.type`, 'must be ldap or saml')
   }
   const settings =
-    type === 'ldap' ? filled(LdapSchema, value, path) : filled(SamlSchema, value, path)
+    type === 'ldap' ? withDefaults(LdapSchema, value, path) : withDefaults(SamlSchema, value, path)
   if (others.some((other) => other.type === type && other.name === settings.name)) {
     throw new FieldError(`${path}.name`, `'${settings.name}' is there twice`)
   }
@@ -190,7 +190,7 @@ function protocolAt(
   return settings
 }
 
-function filled<Schema extends TSchema>(
+function withDefaults<Schema extends TSchema>(
   schema: Schema,
   value: object,
   path: string,

@@ -34,7 +34,7 @@ export const VERSIONS_MAX = 100
  * version that still holds, and the next one finds it kept. `value`: what is kept of the value.
  * Rejects with `CatalogUnavailableError`.
  */
-export async function keepVersion(
+export async function archiveVersion(
   catalog: Catalog,
   former: ConfigDocument,
   value: unknown,
@@ -48,10 +48,10 @@ export async function keepVersion(
       if (!isDuplicate(error)) throw error
     }
   })
-  await dropOld(catalog, category)
+  await deleteOldVersions(catalog, category)
 }
 
-async function dropOld(catalog: Catalog, category: string): Promise<void> {
+async function deleteOldVersions(catalog: Catalog, category: string): Promise<void> {
   await catalog.run(`drop old versions of ${category}`, async () => {
     const [oldest] = await catalog.confighistory
       .find({ category }, { sort: { rev: -1 }, skip: VERSIONS_MAX - 1, limit: 1 })

@@ -14,13 +14,13 @@ export interface CurrentSettings {
    * What was stored a poll ago at most; the last that was read while MongoDB is away. Rejects with
    * `CatalogUnavailableError` if it never was.
    */
-  of<T>(setting: StoredSetting<T>): Promise<T>
+  get<T>(setting: StoredSetting<T>): Promise<T>
 }
 
-interface Known {
+interface CachedCategory {
   value: unknown
   readMs: number
-  made: Map<StoredSetting<unknown>, unknown>
+  parsed: Map<StoredSetting<unknown>, unknown>
 }
 
 export function createCurrentSettings(
@@ -28,8 +28,8 @@ export function createCurrentSettings(
   clock: Clock,
   pollMs: number,
 ): CurrentSettings {
-  const known = new Map<string, Known>()
-  const readCategory = async (category: string): Promise<Known> => {
+  const known = new Map<string, CachedCategory>()
+  const readCategory = async (category: string): Promise<CachedCategory> => {
     const found = known.get(category)
     const nowMs = clock.nowMs()
     if (found !== undefined && Math.abs(nowMs - found.readMs) < pollMs) return found
@@ -37,7 +37,7 @@ export function createCurrentSettings(
       const stored = await catalog.run(`read ${category}`, () =>
         catalog.config.findOne({ _id: category }),
       )
-      const fresh = { value: stored?.value, readMs: nowMs, made: new Map() }
+      const fresh = { value: stored?.value, readMs: nowMs, parsed: new Map() }
       known.set(category, fresh)
       return fresh
     } catch (error) {
@@ -47,8 +47,8 @@ export function createCurrentSettings(
     }
   }
   return {
-    async of<T>(setting: StoredSetting<T>) {
-      const { value, made } = await readCategory(setting.category)
+    async get<T>(setting: StoredSetting<T>) {
+      const { value, parsed: made } = await readCategory(setting.category)
       if (!made.has(setting)) made.set(setting, setting.read(value))
       return made.get(setting) as T
     },

@@ -1,14 +1,14 @@
 /** The stored configuration for the thread that has the sockets. */
 import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { type ClientsNow, watchClients } from '../clients/clients-watch.ts'
+import { type CurrentClients, watchClients } from '../clients/clients-watch.ts'
 import { openCatalog } from '../connection.ts'
 import { compilePeers, type Peers } from './peers.ts'
 import { sealerOf } from './secret-keys.ts'
 import { watchStoredConfig } from './stored-config-watch.ts'
 
 /** What operators change while the node runs. */
-export interface StoredNow {
+export interface CurrentStoredConfig {
   /** A list of documents, of which nothing is known yet. */
   readonly fileTypes: unknown
   readonly peers: Peers
@@ -21,8 +21,8 @@ export interface StoredNow {
 export async function followStoredConfig(
   config: Config,
   log: Logger,
-  onStored: (stored: StoredNow) => void,
-  onClients: (clients: ClientsNow) => void,
+  onStored: (stored: CurrentStoredConfig) => void,
+  onClients: (clients: CurrentClients) => void,
 ): Promise<{ close(): Promise<void> }> {
   const { mongo } = config
   const { pollMs } = config.catalog

@@ -14,7 +14,7 @@ import {
 export interface Peer {
   readonly name: string
   /** Whether it may come from an address, as a socket tells it. */
-  readonly allows: (address: string) => boolean
+  readonly allowsAddress: (address: string) => boolean
   /** On average; 0: no limit. */
   readonly requestsPerSecond: number
   /** How many at once. */
@@ -32,7 +32,7 @@ export interface DiameterPeer {
   /** Null: any. */
   readonly originRealm: string | null
   /** Whether it may bring requests of a realm (in lower case) that is not its own. */
-  readonly bringsRealm: (realm: string) => boolean
+  readonly allowsRealm: (realm: string) => boolean
 }
 
 /** A stored peer that cannot be used, and does not get in. */
@@ -109,7 +109,7 @@ function compilePeer(settings: PeerSettings): Peer {
   const { name, addresses, requests_per_second: requestsPerSecond } = settings
   return {
     name,
-    allows: addressCheck(addresses),
+    allowsAddress: addressCheck(addresses),
     requestsPerSecond,
     burst: settings.burst ?? requestsPerSecond,
     fileTypes: settings.file_types === undefined ? null : new Set(settings.file_types),
@@ -123,6 +123,6 @@ function compileDiameter(settings: DiameterPeerSettings): DiameterPeer {
   return {
     originHost,
     originRealm,
-    bringsRealm: (realm) => realms.includes('*') || realms.includes(realm),
+    allowsRealm: (realm) => realms.includes('*') || realms.includes(realm),
   }
 }

@@ -16,7 +16,7 @@ export interface StoredSecret {
   readonly key: string | null
 }
 
-export interface Resealed {
+export interface ResealResult {
   readonly sealed: number
   readonly lost: readonly StoredSecret[]
 }
@@ -46,7 +46,7 @@ export async function resealAll(
   catalog: Catalog,
   sealer: Sealer,
   { nowMs, actor }: { nowMs: number; actor: Actor },
-): Promise<Resealed> {
+): Promise<ResealResult> {
   const secrets = await readStoredSecrets(catalog, sealer)
   const reseal: Visit = (_kind, _name, text) => resealed(text, sealer)
   for (const { category, walk } of CATEGORIES) {

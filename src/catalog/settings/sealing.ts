@@ -15,7 +15,7 @@ export interface KeyRing {
   /** The key that seals; one is generated where there is none. */
   current(): string
   /** What is there now, and generates nothing. */
-  known(): SealingKeys
+  available(): SealingKeys
 }
 
 export interface SealingKeys {
@@ -60,26 +60,26 @@ export function createSealer(given: KeyRing | string): Sealer {
     },
     open(sealed) {
       if (sealed.startsWith(PLAIN)) return sealed.slice(PLAIN.length)
-      const { seals, others } = ring.known()
+      const { seals, others } = ring.available()
       const keys = [...(seals === null ? [] : [seals]), ...others].map(cipherKey)
       if (sealed.startsWith(SEALED_V1)) {
         const text = sealed.slice(SEALED_V1.length)
-        return keys.map((key) => opened(text, key)).find((each) => each !== null) ?? null
+        return keys.map((key) => decrypt(text, key)).find((each) => each !== null) ?? null
       }
       const id = sealedWith(sealed)
       const key = id === null ? undefined : keys.find((each) => each.id === id)
       if (key === undefined) return null
-      return opened(sealed.slice(SEALED.length + ID_DIGITS + 1), key)
+      return decrypt(sealed.slice(SEALED.length + ID_DIGITS + 1), key)
     },
     isCurrent(sealed) {
-      const { seals } = ring.known()
+      const { seals } = ring.available()
       return seals !== null && sealedWith(sealed) === keyIdOf(seals)
     },
   }
 }
 
 function ringOf(key: string): KeyRing {
-  return { current: () => key, known: () => ({ seals: key, others: [] }) }
+  return { current: () => key, available: () => ({ seals: key, others: [] }) }
 }
 
 /** Id of the key that a text is sealed with; null: none is named. */
@@ -105,7 +105,7 @@ function cipherKey(key: string): CipherKey {
   return made
 }
 
-function opened(text: string, { bytes: key }: CipherKey): string | null {
+function decrypt(text: string, { bytes: key }: CipherKey): string | null {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return null
   const nonce = bytes.subarray(0, NONCE_BYTES)

@@ -47,7 +47,7 @@ export function keyRingOf({ secrets, data }: SecretSettings): KeyRing {
   }
   return {
     current: () => (secrets.key === '' ? (generated() ?? makeKey(path)) : secrets.key),
-    known() {
+    available() {
       const own = orNull(generated)
       if (secrets.key === '') return { seals: own, others: secrets.oldKeys }
       return { seals: secrets.key, others: [...secrets.oldKeys, ...(own === null ? [] : [own])] }

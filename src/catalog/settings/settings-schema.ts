@@ -9,7 +9,7 @@ import { FieldError } from '../../domain/fields.ts'
  * Throws `FieldError` with the path, which begins with `path`, of the first thing that does not
  * fit. A value is not told: it may be a secret.
  */
-export function checkAgainst(schema: TSchema, value: unknown, path: string): void {
+export function checkAgainstSchema(schema: TSchema, value: unknown, path: string): void {
   if (Value.Check(schema, value)) return
   const error = Value.Errors(schema, value).First()
   if (error === undefined) throw new FieldError(path, 'cannot be used')
@@ -25,7 +25,7 @@ function reasonOf({ type, schema, path, message }: ValueError): string {
   if (type === ValueErrorType.StringMaxLength) return `has more than ${maxLength} characters`
   if (type === ValueErrorType.ArrayMaxItems) return `has more than ${maxItems} members`
   if (type === ValueErrorType.ArrayMinItems) return `must have at least ${minItems} members`
-  return description === undefined ? wordsOf(schema, message) : `must be ${description}`
+  return description === undefined ? defaultReason(schema, message) : `must be ${description}`
 }
 
 function unknownKey(schema: TSchema, path: string): string {
@@ -35,7 +35,7 @@ function unknownKey(schema: TSchema, path: string): string {
   return meant === undefined ? 'is not known' : `is not known; did you mean ${meant}?`
 }
 
-function wordsOf(schema: TSchema, message: string): string {
+function defaultReason(schema: TSchema, message: string): string {
   const { type, minimum, maximum, anyOf } = schema
   if (type === 'integer') return `must be an integer from ${minimum} to ${maximum}`
   if (type === 'boolean') return 'must be true or false'

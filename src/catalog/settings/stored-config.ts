@@ -9,7 +9,7 @@ import type { ConfigDocument } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
 import { ConfigConflictError } from '../errors.ts'
 import { bump, isDuplicate } from '../revisions/revisions.ts'
-import { keepVersion } from './config-history.ts'
+import { archiveVersion } from './config-history.ts'
 
 /**
  * What charging follows. `file_types`: a list of their documents. `peers`: a list of network
@@ -72,11 +72,11 @@ export interface ConfigChange {
    * What history keeps of the value that is replaced. If not given all of it; of a category with
    * secrets nothing.
    */
-  former?: (value: unknown) => unknown
+  historyValue?: (value: unknown) => unknown
 }
 
 /** What a change has made. */
-export interface ConfigChanged<Value> {
+export interface ConfigChangeResult<Value> {
   value: Value
   rev: number
   /** The value before; empty where nothing was stored. */
@@ -100,7 +100,7 @@ export async function readConfigDocuments(
     catalog.config.find({ _id: { $in: [...CONFIG_CATEGORIES] } }).toArray(),
   )
   const stored = (category: ConfigCategory) =>
-    documents.find(({ _id }) => _id === category)?.value ?? emptyOf(category)
+    documents.find(({ _id }) => _id === category)?.value ?? emptyValueOf(category)
   const config = {
     file_types: stored('file_types'),
     peers: stored('peers'),
@@ -116,7 +116,7 @@ export async function readFieldSettings(catalog: Catalog): Promise<FieldSettings
   )
   const settings = FIELD_CATEGORIES.map((category) => {
     const stored = documents.find(({ _id }) => _id === category)
-    return [category, stored?.value ?? emptyOf(category)] as const
+    return [category, stored?.value ?? emptyValueOf(category)] as const
   })
   return Object.fromEntries(settings) as FieldSettings
 }
@@ -140,7 +140,7 @@ function revisionOf(documents: readonly Pick<ConfigDocument, '_id' | 'rev'>[]): 
 const LISTS: readonly string[] = ['file_types', 'peers', 'shared_secret']
 
 /** What a category holds before anything was stored. */
-export function emptyOf(category: StoredCategory): unknown {
+export function emptyValueOf(category: StoredCategory): unknown {
   return LISTS.includes(category) ? [] : {}
 }
 
@@ -152,7 +152,7 @@ export async function readCategory(
   const found = await catalog.run(`read ${category}`, () =>
     catalog.config.findOne({ _id: category }),
   )
-  return { value: found?.value ?? emptyOf(category), rev: found?.rev ?? 0 }
+  return { value: found?.value ?? emptyValueOf(category), rev: found?.rev ?? 0 }
 }
 
 /** As `changeStoredConfig`, and returns the value as written. */
@@ -177,31 +177,35 @@ export async function changeStoredConfig<Value>(
   category: StoredCategory,
   change: (value: unknown, rev: number) => Value,
   by: ConfigChange,
-): Promise<ConfigChanged<Value>> {
+): Promise<ConfigChangeResult<Value>> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const found = await catalog.run(`read ${category}`, () =>
       catalog.config.findOne({ _id: category }),
     )
-    const former = found?.value ?? emptyOf(category)
+    const former = found?.value ?? emptyValueOf(category)
     const value = change(former, found?.rev ?? 0)
-    if (found !== null) await keepVersion(catalog, found, keptOf(category, former, by))
+    if (found !== null) await archiveVersion(catalog, found, valueForHistory(category, former, by))
     const rev = await bump(catalog, 'config')
     const who = { changed_by: by.by, ...(by.actor && { actor: by.actor }) }
     const document = { _id: category, rev, value, changed: new Date(by.nowMs), ...who }
-    if (await put(catalog, document, found?.rev)) return { value, rev, former }
+    if (await replaceDocument(catalog, document, found?.rev)) return { value, rev, former }
     // Out of step with the others, or the same one may lose again and again.
     await pause(randomInt(2 ** Math.min(attempt, PAUSE_DOUBLINGS)))
   }
   throw new ConfigConflictError(`${category} is being changed by others: nothing was written`)
 }
 
-function keptOf(category: StoredCategory, value: unknown, { former }: ConfigChange): unknown {
-  if (former !== undefined) return former(value)
+function valueForHistory(
+  category: StoredCategory,
+  value: unknown,
+  { historyValue }: ConfigChange,
+): unknown {
+  if (historyValue !== undefined) return historyValue(value)
   return SECRET_CATEGORIES.includes(category) ? null : value
 }
 
 /** False: somebody else was faster. `expected`: the revision to replace; undefined: none. */
-function put(
+function replaceDocument(
   catalog: Catalog,
   document: ConfigDocument,
   expected: number | undefined,

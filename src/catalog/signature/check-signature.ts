@@ -3,8 +3,8 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import {
   type SentParameters,
-  signatureNameOf,
   signatureOf,
+  signatureParameter,
   signedText,
   TIME_NAME,
 } from './signed-text.ts'
@@ -16,7 +16,7 @@ export interface Signer {
   readonly roles: readonly string[]
 }
 
-export interface SignatureTerms {
+export interface SignatureConditions {
   /** Those whose keys may be used now. */
   readonly signers: readonly Signer[]
   readonly nowMs: number
@@ -44,11 +44,11 @@ const SECOND_MS = 1000
  */
 export async function checkSignature(
   sent: SentParameters,
-  terms: SignatureTerms,
+  terms: SignatureConditions,
   used: Pick<ExpiringKeys, 'setOnce'>,
 ): Promise<Signer | SignatureRefusal> {
   const { windowMs } = terms
-  const name = signatureNameOf(sent) ?? ''
+  const name = signatureParameter(sent) ?? ''
   const signature = sent.get(name)
   if (typeof signature !== 'string' || !HEX_DIGITS.test(signature)) {
     return { refused: `${name} must be HMAC-SHA512 in 128 hexadecimal digits of lower case` }
@@ -61,12 +61,15 @@ export async function checkSignature(
   // Accepted from a window before its time on until one after it.
   const keepMs = 2 * windowMs + CLOCKS_MS
   const isFirst = await used.setOnce(`signature:${hash('sha256', signature)}`, '1', keepMs)
-  return isFirst ? signer : { refused: `${name} was used before: ${ANOTHER}` }
+  return isFirst ? signer : { refused: `${name} was used before: ${RESEND_HINT}` }
 }
 
-const ANOTHER = `send another ${TIME_NAME}, or any further parameter`
+const RESEND_HINT = `send another ${TIME_NAME}, or any further parameter`
 
-function timeProblem(sent: SentParameters, { nowMs, windowMs }: SignatureTerms): string | null {
+function timeProblem(
+  sent: SentParameters,
+  { nowMs, windowMs }: SignatureConditions,
+): string | null {
   const sentTime = sent.get(TIME_NAME)
   if (sentTime === undefined)
     return `${TIME_NAME} is missing: the time of the request, unix seconds`
@@ -83,7 +86,7 @@ function timeProblem(sent: SentParameters, { nowMs, windowMs }: SignatureTerms):
 function signerOf(
   sent: SentParameters,
   signature: string,
-  { signers, workBytesMax }: SignatureTerms,
+  { signers, workBytesMax }: SignatureConditions,
 ): Signer | SignatureRefusal | null {
   const text = signedText(sent)
   if (text.length * signers.length > workBytesMax) {

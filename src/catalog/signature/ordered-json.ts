@@ -32,7 +32,7 @@ class Reader {
     if (first === '{') return this.#object(depth)
     if (first === '[') return this.#list(depth)
     if (first === '"') return this.#string()
-    return this.#word()
+    return this.#literal()
   }
 
   #object(depth: number): Map<string, unknown> {
@@ -69,7 +69,7 @@ class Reader {
     return JSON.parse(this.#json.slice(from, this.#at))
   }
 
-  #word(): unknown {
+  #literal(): unknown {
     const from = this.#at
     while (this.#at < this.#json.length && !ENDS.has(this.#json[this.#at] ?? '')) this.#at += 1
     const word = this.#json.slice(from, this.#at)

@@ -16,7 +16,7 @@ export const TIME_NAME = '_t_'
  * The parameter that has the signature; null: the request is not signed. Beside `_sig_`, one that
  * is called `signature` is a parameter as any other, and signed.
  */
-export function signatureNameOf(sent: SentParameters): string | null {
+export function signatureParameter(sent: SentParameters): string | null {
   return SIGNATURE_NAMES.find((name) => sent.has(name)) ?? null
 }
 
@@ -27,7 +27,7 @@ export function signatureNameOf(sent: SentParameters): string | null {
  * all digits, others with as few as tell them apart, from 17 places on as `1.0e+25`.
  */
 export function signedText(sent: SentParameters): string {
-  const signature = signatureNameOf(sent)
+  const signature = signatureParameter(sent)
   return mapText([...sent].filter(([name]) => name !== signature))
 }
 

@@ -11,7 +11,7 @@ import {
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import type { Recording } from '../../ledger/recording.ts'
+import type { RecorderProgress } from '../../ledger/recorder-progress.ts'
 import type { FoundAccount } from './accounts.ts'
 import { compare, type Difference } from './difference.ts'
 import { addHolds, checkConserved, checkHolds, type Holds } from './ledger-check.ts'
@@ -20,7 +20,7 @@ import { checkLines, checkProjection } from './recorded-check.ts'
 export interface AuditStores {
   ledger: Ledger
   catalog: Catalog
-  recording: Pick<Recording, 'reached'>
+  recording: Pick<RecorderProgress, 'waitUntilRecorded'>
 }
 
 export interface AccountFindings {
@@ -56,7 +56,8 @@ export async function checkAccount(
     if (attempt > 0) await delay(Math.min(PAUSE_MS_MIN * attempt, PAUSE_MS_MAX))
     const now = new Attempt(stores, account.aid)
     await now.run(account.sids)
-    if (now.differences.length === 0 || now.says() === before?.says()) return now.findings(false)
+    if (now.differences.length === 0 || now.fingerprint() === before?.fingerprint())
+      return now.findings(false)
     before = now
   }
   return (before as Attempt).findings(true)
@@ -102,7 +103,7 @@ class Attempt {
   }
 
   /** Equal for two looks at the same state that found the same. */
-  says(): string {
+  fingerprint(): string {
     return JSON.stringify([this.#versions, this.differences])
   }
 
@@ -119,7 +120,7 @@ class Attempt {
     }
   }
 
-  async #checkPage(owners: readonly Audited[]): Promise<void> {
+  async #checkPage(owners: readonly AuditedOwner[]): Promise<void> {
     for (const { state, sessions } of owners) {
       const holds: Holds = new Map()
       addHolds(holds, sessions, 0)
@@ -135,7 +136,7 @@ class Attempt {
     this.#owners += 1
     this.#buckets += owner.buckets.length
     const { catalog, recording } = this.#stores
-    if (!(await recording.reached(this.#aid))) this.#isRecorded = false
+    if (!(await recording.waitUntilRecorded(this.#aid))) this.#isRecorded = false
     if (!this.#isRecorded) return
     const filter = { aid: this.#aid, sid: owner.sid }
     const projected = await catalog.run('read balances', () =>
@@ -162,7 +163,7 @@ class Attempt {
   }
 
   /** States and sessions, each owner with its sessions at one moment. */
-  async #load(sids: readonly number[]): Promise<Audited[]> {
+  async #load(sids: readonly number[]): Promise<AuditedOwner[]> {
     const { ledger } = this.#stores
     const aid = this.#aid
     const pipeline = ledger.redis.client.pipeline()
@@ -186,7 +187,7 @@ class Attempt {
   }
 }
 
-type Audited = { state: OwnerState; sessions: (Session | null)[] }
+type AuditedOwner = { state: OwnerState; sessions: (Session | null)[] }
 
 /** The other fields of an owner have names of one letter. */
 function isSession(field: string): boolean {

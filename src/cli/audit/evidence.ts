@@ -14,7 +14,7 @@ import type { Line } from '../../domain/line.ts'
 import { sessionTagOf } from '../../domain/lines.ts'
 import type { Session } from '../../domain/session.ts'
 import type { LoadedOwner } from '../../ledger/ledger.ts'
-import { standingLines } from '../../ledger/stream-entries.ts'
+import { segmentLines } from '../../ledger/stream-entries.ts'
 import type { AuditStores } from './account.ts'
 import type { FoundAccount } from './accounts.ts'
 
@@ -32,8 +32,8 @@ export interface OwnerEvidence {
 }
 
 /** A segment that stands in a session of the ledger, and its line on record. */
-export interface StandingLine {
-  standing: Line
+export interface SegmentLine {
+  ledgerLine: Line
   /** Null: it is not on record. */
   recorded: RealtimeLineDocument | null
 }
@@ -52,7 +52,7 @@ export interface AccountEvidence {
   /** That of the account first. */
   owners: OwnerEvidence[]
   /** Segments whose line on record is another than the ledger has. */
-  different: StandingLine[]
+  different: SegmentLine[]
   /** Lines of open sessions, of segments that the ledger has nothing of yet. */
   later: LaterLine[]
   /** The newest lines of sessions that the ledger does not know, newest first. */
@@ -73,7 +73,7 @@ export async function gatherEvidence(
   operationsSinceMs: number,
 ): Promise<AccountEvidence | null> {
   const loaded = await loadAll(stores, aid, [0, ...sids])
-  if (loaded === null || !(await stores.recording.reached(aid))) return null
+  if (loaded === null || !(await stores.recording.waitUntilRecorded(aid))) return null
   const { catalog, ledger } = stores
   const projected = await catalog.run('read balances', () =>
     catalog.balances.find({ aid }).toArray(),
@@ -87,7 +87,7 @@ export async function gatherEvidence(
   const carried = await catalog.run('read carried sums', () =>
     catalog.carried.find({ aid }).toArray(),
   )
-  const book = new LineBook(owners, carried)
+  const book = new LineIndex(owners, carried)
   for await (const line of catalog.lines.find({ aid })) book.add(line)
   const lost: BalanceLineDocument[] = []
   for (const line of book.operations) {
@@ -134,13 +134,13 @@ async function loadAll(
 }
 
 /** Holds the lines on record against the sessions of the ledger. */
-class LineBook {
+class LineIndex {
   readonly operations: BalanceLineDocument[] = []
   readonly later: LaterLine[] = []
   readonly #owners: ReadonlyMap<number, OwnerEvidence>
-  readonly #standing = new Map<string, StandingLine>()
+  readonly #segmentLines = new Map<string, SegmentLine>()
   /** Sessions that the ledger knows, by their openings: the beginnings of stamps. */
-  readonly #known = new Map<string, LedgerSession>()
+  readonly #ledgerSessions = new Map<string, LedgerSession>()
   #unknown: RealtimeLineDocument[] = []
   /** Lines that are carried already. */
   readonly #removed = new Set<string>()
@@ -155,9 +155,9 @@ class LineBook {
     }
     for (const known of owners.flatMap(({ sessions }) => sessions)) {
       const { sessionKey, session } = known
-      this.#known.set(sessionTagOf(sessionKey, session), known)
-      for (const standing of standingLines(session, sessionKey)) {
-        this.#standing.set(standing.stamp, { standing, recorded: null })
+      this.#ledgerSessions.set(sessionTagOf(sessionKey, session), known)
+      for (const standing of segmentLines(session, sessionKey)) {
+        this.#segmentLines.set(standing.stamp, { ledgerLine: standing, recorded: null })
       }
     }
   }
@@ -172,7 +172,7 @@ class LineBook {
       if (line.mended === undefined) this.operations.push(line)
       return
     }
-    const found = this.#standing.get(line.stamp)
+    const found = this.#segmentLines.get(line.stamp)
     if (found !== undefined) found.recorded = line
     else this.#addStray(line)
   }
@@ -180,7 +180,7 @@ class LineBook {
   /** A line of no segment that stands: mostly of one that has ended. */
   #addStray(recorded: RealtimeLineDocument): void {
     const { opening, service, segment } = partsOf(recorded.stamp)
-    const known = this.#known.get(opening)
+    const known = this.#ledgerSessions.get(opening)
     if (known === undefined) {
       this.#addUnknown(recorded)
       return
@@ -199,11 +199,11 @@ class LineBook {
     return newestFirst.slice(0, UNKNOWN_MAX)
   }
 
-  different(): StandingLine[] {
-    return [...this.#standing.values()].filter(({ standing, recorded }) => {
+  different(): SegmentLine[] {
+    return [...this.#segmentLines.values()].filter(({ ledgerLine, recorded }) => {
       if (recorded === null) return true
       const { v, usagev, aprice_micros } = recorded
-      const { version, used, charged } = standing
+      const { version, used, charged } = ledgerLine
       return v !== version || usagev !== used || aprice_micros !== charged
     })
   }

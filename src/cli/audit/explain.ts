@@ -3,7 +3,7 @@ import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
 import { amountsOfPayment, type RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import { decimalText } from '../../domain/money.ts'
 import { amountText } from '../owners.ts'
-import type { AccountEvidence, LaterLine, StandingLine } from './evidence.ts'
+import type { AccountEvidence, LaterLine, SegmentLine } from './evidence.ts'
 import type { AccountPlan, BucketPlan, OwnerPlan } from './mend-plan.ts'
 
 export interface Explanation {
@@ -43,8 +43,8 @@ export function explanationLines({ aid, causes, mends, unsettled }: Explanation)
   ]
 }
 
-function differentText({ standing, recorded }: StandingLine): string {
-  const { sessionId, stamp, sid, version, used, charged } = standing
+function differentText({ ledgerLine, recorded }: SegmentLine): string {
+  const { sessionId, stamp, sid, version, used, charged } = ledgerLine
   const where = `session ${sessionId} of subscriber ${sid}, line ${stamp}`
   const has = `the ledger has version ${version} with ${usageText(used, charged)}`
   if (recorded === null) return `${where}: not on record; ${has}`

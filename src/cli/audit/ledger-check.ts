@@ -19,9 +19,9 @@ export function addHolds(
     if (session?.state !== 'open') continue
     for (const { reservation } of session.services) {
       for (const slice of reservation.slices) add(slice.bucket, slice.units)
-      for (const { payer, micros } of reservation.money) {
-        add(payer, micros)
-        add(payer.alsoIn, micros)
+      for (const { source, micros } of reservation.money) {
+        add(source, micros)
+        add(source.limitCounter, micros)
       }
     }
   }

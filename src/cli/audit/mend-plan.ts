@@ -15,7 +15,7 @@ import type { BucketSums } from '../../catalog/records/line-sums.ts'
 import { bucketOf } from '../../catalog/records/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { MendedSums } from '../../domain/line.ts'
-import type { AccountEvidence, LedgerSession, OwnerEvidence, StandingLine } from './evidence.ts'
+import type { AccountEvidence, LedgerSession, OwnerEvidence, SegmentLine } from './evidence.ts'
 import { followingSessions } from './mend-sessions.ts'
 
 /** What becomes of one bucket; amounts are units or micros. */
@@ -80,7 +80,7 @@ function planOwner(
   const debt = planDebt(after, buckets, evidence, deltas)
   const sessions = followingSessions(evidence, different, later)
   const versions = projected.map(({ v }) => v)
-  const isBehind = projected.some((document) => isOther(document, state))
+  const isBehind = projected.some((document) => differsFromState(document, state))
   const isDebtSame = isZero(debt) && after.owed === state.owed && after.repaid === state.repaid
   const isSettled = buckets.length === 0 && sessions.length === 0 && isDebtSame
   const isMissing = projectedBuckets(state).some(({ id }) =>
@@ -178,8 +178,8 @@ class Deltas {
   /** By refunds. */
   readonly #credited = new Map<number, Excess>()
 
-  constructor(different: readonly StandingLine[], sid: number) {
-    for (const { standing, recorded } of different) this.#add(standing, recorded, sid)
+  constructor(different: readonly SegmentLine[], sid: number) {
+    for (const { ledgerLine, recorded } of different) this.#add(ledgerLine, recorded, sid)
   }
 
   spent(bucketId: number): Excess {
@@ -190,7 +190,7 @@ class Deltas {
     return this.#credited.get(bucketId) ?? { lost: 0, all: 0 }
   }
 
-  #add(standing: StandingLine['standing'], recorded: StandingLine['recorded'], sid: number): void {
+  #add(standing: SegmentLine['ledgerLine'], recorded: SegmentLine['recorded'], sid: number): void {
     const spent = new Map<number, number>()
     const credited = new Map<number, number>()
     const isOurs = (isShared: boolean) => (isShared ? sid === 0 : standing.sid === sid)
@@ -203,22 +203,26 @@ class Deltas {
     }
     for (const payment of standing.payments) take(paymentDocument(payment), -1)
     for (const payment of recorded?.payments ?? []) take(payment, 1)
-    for (const [id, amount] of spent) this.#spent.set(id, more(this.spent(id), amount))
-    for (const [id, amount] of credited) this.#credited.set(id, more(this.credited(id), amount))
+    for (const [id, amount] of spent) this.#spent.set(id, addExcess(this.spent(id), amount))
+    for (const [id, amount] of credited)
+      this.#credited.set(id, addExcess(this.credited(id), amount))
     if (!isOurs(sid === 0)) return
     const { debt, accountDebt } = standing
     const onRecord = recorded === null ? { subscriber: 0, account: 0 } : debtsOfLine(recorded)
     const owed =
       sid === 0 ? onRecord.account - accountDebt : onRecord.subscriber - (debt - accountDebt)
-    Object.assign(this.debt, more(this.debt, owed))
+    Object.assign(this.debt, addExcess(this.debt, owed))
   }
 }
 
-function more({ lost, all }: Excess, amount: number): Excess {
+function addExcess({ lost, all }: Excess, amount: number): Excess {
   return { lost: lost + Math.max(0, amount), all: all + amount }
 }
 
-function isOther(document: OwnerEvidence['projected'][number], state: OwnerState): boolean {
+function differsFromState(
+  document: OwnerEvidence['projected'][number],
+  state: OwnerState,
+): boolean {
   const bucket = projectedBuckets(state).find(({ id }) => id === document.bucket_id)
   if (bucket === undefined)
     return document.counter === '' || document.bucket_id >= state.nextBucketId

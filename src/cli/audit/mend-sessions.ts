@@ -5,15 +5,15 @@
 import { sessionTagOf } from '../../domain/lines.ts'
 import { emptyService } from '../../domain/segment.ts'
 import type { ServiceSession } from '../../domain/session.ts'
-import type { LaterLine, LedgerSession, OwnerEvidence, StandingLine } from './evidence.ts'
+import type { LaterLine, LedgerSession, OwnerEvidence, SegmentLine } from './evidence.ts'
 
 /** Those that change. */
 export function followingSessions(
   { sessions }: OwnerEvidence,
-  different: readonly StandingLine[],
+  different: readonly SegmentLine[],
   later: readonly LaterLine[],
 ): LedgerSession[] {
-  const recorded = new Map(different.map((one) => [one.standing.stamp, one]))
+  const recorded = new Map(different.map((one) => [one.ledgerLine.stamp, one]))
   return sessions.flatMap(({ sessionKey, session }) => {
     const tag = sessionTagOf(sessionKey, session)
     const renewed = session.services.map((service, index) =>
@@ -34,12 +34,12 @@ export function followingSessions(
  * The line of its segment is written over that on record. What that has more counts as reported, or
  * a network element that reports totals would be charged for it twice.
  */
-function withNewerLine(service: ServiceSession, other: StandingLine | undefined): ServiceSession {
+function withNewerLine(service: ServiceSession, other: SegmentLine | undefined): ServiceSession {
   const { segment, usedTotal } = service
   if (segment === null || other === undefined) return service
-  const { standing, recorded } = other
+  const { ledgerLine, recorded } = other
   const version = Math.max(segment.version, recorded?.v ?? 0) + 1
-  const lost = Math.max(0, (recorded?.usagev ?? 0) - standing.used)
+  const lost = Math.max(0, (recorded?.usagev ?? 0) - ledgerLine.used)
   return { ...service, usedTotal: usedTotal + lost, segment: { ...segment, version } }
 }
 
@@ -53,8 +53,8 @@ function withSegmentBehind(
   const { segment } = service
   const next: ServiceSession = {
     ...service,
-    accessBorne: true,
-    othersBorne: true,
+    accessCharged: true,
+    othersAccessCharged: true,
     usedTotal: service.usedTotal + recorded.usagev,
     endedMicros: service.endedMicros + recorded.aprice_micros,
     segmentsEnded: number,

@@ -1,6 +1,6 @@
 /** Explains and mends the accounts whose audit has failed. */
 import { createHash } from 'node:crypto'
-import { recordOperations } from '../../admin/balances/trail.ts'
+import { recordOperations } from '../../admin/balances/operation-audit.ts'
 import { operationLineOf } from '../../catalog/records/recorded-values.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { type AccountMend, mendAccount } from '../../ledger/mend.ts'
@@ -86,7 +86,7 @@ function mendOf(
       sessions,
     })),
     lines: plan.owners.flatMap((owner) => linesOf(owner, operationId, additional, nowMs)),
-    kept: lost.flatMap((document) => {
+    lostOperations: lost.flatMap((document) => {
       const line = operationLineOf(document)
       return line === null ? [] : { line, ttlMs: operationKeepMs - (nowMs - line.atMs) }
     }),

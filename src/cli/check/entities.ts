@@ -9,7 +9,7 @@ import {
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { isUntaxed, missingTaxes } from '../../catalog/feed/stored-taxes.ts'
-import { checkKnownNames } from '../../catalog/revisions/references.ts'
+import { checkReferencedNames } from '../../catalog/revisions/references.ts'
 import { checkStored } from '../../catalog/revisions/write.ts'
 import { revisionAt } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
@@ -89,7 +89,7 @@ function reportBroken(
   }
   if (names === null) return true
   try {
-    checkKnownNames(collection, document, names)
+    checkReferencedNames(collection, document, names)
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
     report('reference', error.message)

@@ -10,12 +10,12 @@ import { identifiersIn } from '../../catalog/entities/identifiers.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { Problems } from './problem.ts'
 
-interface Holder extends Span {
+interface IdentifierSpan extends Span {
   sid: number
 }
 
 /** A value and what a subscriber has of it, while its revisions pass by. */
-type Values = ReadonlyMap<string, readonly Holder[]>
+type Values = ReadonlyMap<string, readonly IdentifierSpan[]>
 
 /** Marks of the first walk: two bits would do, a byte is simpler. */
 const MARKS = 1 << 24
@@ -33,7 +33,7 @@ export async function checkIdentifiers(
       marks[at] = Math.min(2, (marks[at] ?? 0) + 1)
     }
   }
-  const holders = new Map<string, Holder[]>()
+  const holders = new Map<string, IdentifierSpan[]>()
   for await (const values of subscribers(catalog, fields)) {
     for (const [name, spans] of values) {
       if (marks[hashOf(name)] !== 2) continue
@@ -44,7 +44,7 @@ export async function checkIdentifiers(
   for (const [name, spans] of holders) report(name, spans, problems)
 }
 
-function report(name: string, holders: readonly Holder[], problems: Problems): void {
+function report(name: string, holders: readonly IdentifierSpan[], problems: Problems): void {
   const sids = new Set<number>()
   const sorted = [...holders].sort((a, b) => a.fromMs - b.fromMs)
   for (const [index, one] of sorted.entries()) {
@@ -65,7 +65,7 @@ function report(name: string, holders: readonly Holder[], problems: Problems): v
 async function* subscribers(catalog: Catalog, fields: readonly string[]): AsyncGenerator<Values> {
   const projection = Object.fromEntries(fields.map((field) => [field, 1]))
   let sid = 0
-  let values = new Map<string, Holder[]>()
+  let values = new Map<string, IdentifierSpan[]>()
   for await (const revision of revisions(catalog, { ...projection, sid: 1, from: 1, to: 1 })) {
     if (revision['sid'] !== sid) {
       yield values

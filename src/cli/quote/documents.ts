@@ -6,7 +6,7 @@ import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'
 import {
   compileAccount,
   compileSubscriber,
-  planBegin,
+  planStart,
   withAccount,
 } from '../../catalog/compile/profile.ts'
 import { compileRate } from '../../catalog/compile/rate.ts'
@@ -15,7 +15,7 @@ import { withDates } from '../../catalog/dates.ts'
 import { AccountEntity } from '../../catalog/entities/account.ts'
 import { REVISION_DATES } from '../../catalog/entities/entity.ts'
 import { SubscriberEntity } from '../../catalog/entities/subscriber.ts'
-import { checkKnownNames } from '../../catalog/revisions/references.ts'
+import { checkReferencedNames } from '../../catalog/revisions/references.ts'
 import type {
   AccountProfile,
   Catalogue,
@@ -26,7 +26,7 @@ import { FieldError, type Fields, isUnset } from '../../domain/fields.ts'
 import { type CatalogueKey, onlyKeys, type QuoteCase } from './case.ts'
 
 /** Everything that begins without a date has begun by then. */
-const EVER = new Date(0)
+const UNIX_EPOCH = new Date(0)
 
 const SERVICE_KEYS = ['name', 'from', 'to', 'service_id', 'quantity', 'creation_time']
 const OVERRIDE_KEYS = ['type', 'key', 'id', 'value', 'condition']
@@ -72,7 +72,7 @@ function checkNames(
   path: string,
   { rates, services }: Catalogue,
 ): void {
-  inCase(path, () => checkKnownNames(collection, document, { rates, services }))
+  inCase(path, () => checkReferencedNames(collection, document, { rates, services }))
 }
 
 /** Who has credit of their own pays in advance. */
@@ -123,10 +123,10 @@ export function compileProfiles(
 ): SubscriberProfile[] {
   const { timeZone } = settings
   const aid = account?.['aid'] ?? subscribers[0]?.document['aid'] ?? 1
-  const holder = account === null ? null : compileHolder(account, aid, timeZone, options)
+  const holder = account === null ? null : compileAccountProfile(account, aid, timeZone, options)
   if (account !== null) checkNames('subscribers', account, 'account', catalogue)
   const profiles = subscribers.map(({ path, document }, index) => {
-    checkHolder(document, path)
+    checkProductKeys(document, path)
     const whole = { type: 'subscriber', sid: index + 1, aid, ...document }
     const profile = inCase(path, () =>
       compileSubscriber(stored(whole, path, SubscriberEntity.dates, timeZone), options),
@@ -142,7 +142,7 @@ export function compileProfiles(
     const profile = profiles[index] as SubscriberProfile
     if (!isUnset(document['plan_activation'])) continue
     const others = profiles.filter(({ sid }) => sid === profile.sid)
-    profiles[index] = { ...profile, planFromMs: planBegin(profile, others) }
+    profiles[index] = { ...profile, planFromMs: planStart(profile, others) }
   }
   if (holder !== null && profiles.every((profile) => profile.aid !== holder.aid)) {
     throw new FieldError('account.aid', `is that of no subscriber: ${holder.aid}`)
@@ -151,7 +151,7 @@ export function compileProfiles(
 }
 
 /** Fields of its own are the operator's; what it holds is looked at where it is compiled. */
-function checkHolder(document: Fields, path: string): void {
+function checkProductKeys(document: Fields, path: string): void {
   const lists = { services: SERVICE_KEYS, overrides: OVERRIDE_KEYS }
   for (const [name, keys] of Object.entries(lists)) {
     const list = document[name]
@@ -164,13 +164,13 @@ function checkHolder(document: Fields, path: string): void {
   }
 }
 
-function compileHolder(
+function compileAccountProfile(
   account: Fields,
   aid: unknown,
   timeZone: string,
   options: CompileOptions,
 ): AccountProfile {
-  checkHolder(account, 'account')
+  checkProductKeys(account, 'account')
   const whole = { type: 'account', aid, ...account }
   return inCase('account', () =>
     compileAccount(stored(whole, 'account', AccountEntity.dates, timeZone), options),
@@ -184,7 +184,7 @@ function stored(
   dates: readonly string[],
   timeZone: string,
 ): RawDocument {
-  const whole = withDates({ from: EVER, ...document }, dates, timeZone)
+  const whole = withDates({ from: UNIX_EPOCH, ...document }, dates, timeZone)
   return { ...whole, _id: { toHexString: () => path }, rev: 0 } as unknown as RawDocument
 }
 

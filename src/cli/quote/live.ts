@@ -49,7 +49,7 @@ export interface LiveState {
 /** 1 if nothing would be granted. Throws `UsageError`, or `CommandError`. */
 export async function quoteLive(options: OptionValues, config: Config): Promise<0 | 1> {
   const nowMs = systemClock.nowMs()
-  const usage = usageAsked(options, config.rating.timeZone, nowMs)
+  const usage = usageFromOptions(options, config.rating.timeZone, nowMs)
   const state = await withStores(config, async ({ catalog, ledger }) => {
     const profile = await profileOf(catalog, usage)
     const [subscriber, account] = await loadOwners(ledger, profile.aid, [usage.sid, 0])
@@ -119,7 +119,7 @@ function requestOf({ sid, usaget, usagev, calledNumber, rateKey, atMs }: LiveUsa
   }
 }
 
-function usageAsked(options: OptionValues, timeZone: string, nowMs: number): LiveUsage {
+function usageFromOptions(options: OptionValues, timeZone: string, nowMs: number): LiveUsage {
   const sid = optionalNumber(options, 'sid')
   if (sid === undefined) {
     throw new UsageError('give --cases for a file of cases, or --sid for a subscriber')
@@ -142,7 +142,7 @@ function usageAsked(options: OptionValues, timeZone: string, nowMs: number): Liv
 async function profileOf(catalog: Catalog, { sid, atMs }: LiveUsage): Promise<SubscriberProfile> {
   const query = { key: 'sid', value: String(sid), atMs }
   const profile = await findProfile(catalog, query, () => true)
-  if (profile !== null) return profile.found
+  if (profile !== null) return profile.profile
   throw new CommandError(`there is no subscriber ${sid} at ${new Date(atMs).toISOString()}`)
 }
 

@@ -48,11 +48,11 @@ function stepText(step: RatingStep): string {
     case 'earlier':
       return `    the ${step.units} units before, paid already: ${step.amount}`
     default:
-      return `  paid by ${payerText(step)}: ${step.units ?? step.money}${unitsText(step)}`
+      return `  paid by ${fundingSourceText(step)}: ${step.units ?? step.money}${unitsText(step)}`
   }
 }
 
-function payerText(step: PaymentStep): string {
+function fundingSourceText(step: PaymentStep): string {
   const shared = step.owner === 'account' ? ' of the account' : ''
   if (step.step === 'group') {
     return `group ${step.group} of ${step.holder}${shared} (${step.left} of ${step.total} left)`

@@ -43,7 +43,7 @@ const SETTINGS = {
 }
 
 /** Owners and a session that one request finds, and leaves. */
-interface Place {
+interface TrialState {
   subscriber: OwnerState
   account: OwnerState
   session: Session | null
@@ -80,7 +80,7 @@ export class Trial {
       settings: SETTINGS,
       calendar: { zone: settings.timeZone, cycleDay: settings.cycleDay },
       cycleAt: settings.cycleAt,
-      defaultTax: settings.defaultTax ?? usualTax(this.#catalogue),
+      defaultTax: settings.defaultTax ?? conventionalDefaultTax(this.#catalogue),
       mapTax: createTaxMapping(settings.taxPriorities, this.#catalogue.taxes),
       isFreeNumber: settings.isFreeNumber,
     }
@@ -96,10 +96,10 @@ export class Trial {
     const units = toScale(event.usagev, this.#unitDigits)
     if (units === null) throw new FieldError(`${event.path}.usagev`, 'is too large: 2^53 or more')
     const profile = this.#profileAt(event.sid, beginMs)
-    if (units < 0) return this.#takeBack(event, -units, beginMs, profile)
-    if (units === 0 && !event.isRefund) return this.#useNothing(event, beginMs, profile)
+    if (units < 0) return this.#reverse(event, -units, beginMs, profile)
+    if (units === 0 && !event.isRefund) return this.#quoteZeroUnits(event, beginMs, profile)
     this.#checkSession(event)
-    const place = this.#placeOf(event, profile)
+    const place = this.#stateOf(event, profile)
     return this.#use(event, { units, beginMs, endMs }, place, profile)
   }
 
@@ -129,7 +129,7 @@ export class Trial {
     throw new FieldError(`${path}.session_id`, 'is that of an earlier event')
   }
 
-  #placeOf({ sessionId }: CaseEvent, profile: SubscriberProfile | null): Place {
+  #stateOf({ sessionId }: CaseEvent, profile: SubscriberProfile | null): TrialState {
     const { aid, sid } = profile ?? { aid: 0, sid: 0 }
     const ownerOf = (id: number) => this.#owners.get(`${aid}:${id}`) ?? emptyOwner(aid, id)
     return {
@@ -139,7 +139,7 @@ export class Trial {
     }
   }
 
-  #keep(sessionId: string, { subscriber, account, session }: Place): void {
+  #store(sessionId: string, { subscriber, account, session }: TrialState): void {
     const { aid, sid } = subscriber
     this.#owners.set(`${aid}:${sid}`, subscriber)
     this.#owners.set(`${aid}:0`, account)
@@ -150,7 +150,7 @@ export class Trial {
   #use(
     event: CaseEvent,
     { units, beginMs, endMs }: { units: number; beginMs: number; endMs: number },
-    place: Place,
+    place: TrialState,
     profile: SubscriberProfile | null,
   ): EventResult {
     const lines: Line[] = []
@@ -166,7 +166,7 @@ export class Trial {
       service.used = granted
       this.#send(released, place, this.#contextOf(profile), lines)
     }
-    this.#keep(event.sessionId, place)
+    this.#store(event.sessionId, place)
     return resultOf(outcome, lines, this.#unitDigits)
   }
 
@@ -177,7 +177,7 @@ export class Trial {
   /** Decides, and takes over what would be committed. */
   #send(
     request: ChargeRequest,
-    place: Place,
+    place: TrialState,
     context: ChargeContext,
     lines: Line[],
   ): ChargeOutcome {
@@ -195,7 +195,7 @@ export class Trial {
   }
 
   /** No units cost nothing, also of those who may not use any: but the rate is told. */
-  #useNothing(event: CaseEvent, atMs: number, profile: SubscriberProfile | null): EventResult {
+  #quoteZeroUnits(event: CaseEvent, atMs: number, profile: SubscriberProfile | null): EventResult {
     if (profile === null) return deniedResult('unknownSubscriber')
     const [service] = requestOf(event, 'start', 0).services as [ServiceRequest]
     const usage = { service, fields: event.fields, atMs, nowMs: this.#nowMs }
@@ -204,7 +204,7 @@ export class Trial {
   }
 
   /** The price of the size, taken back: without what is included, and nothing moves. */
-  #takeBack(
+  #reverse(
     event: CaseEvent,
     units: number,
     atMs: number,
@@ -225,10 +225,10 @@ export class Trial {
 }
 
 /** Of a case that names no default: with which installations of the existing system begin. */
-const USUAL_TAX = 'DEFAULT_VAT'
+const CONVENTIONAL_DEFAULT_TAX = 'DEFAULT_VAT'
 
-function usualTax({ taxes }: Catalogue): string | null {
-  return taxes.has(USUAL_TAX) ? USUAL_TAX : null
+function conventionalDefaultTax({ taxes }: Catalogue): string | null {
+  return taxes.has(CONVENTIONAL_DEFAULT_TAX) ? CONVENTIONAL_DEFAULT_TAX : null
 }
 
 function requestOf(

@@ -9,15 +9,15 @@ import {
   type EpochRecord,
   inspectLedger,
   nextEpoch,
-  noteSettings,
+  storeSettings,
 } from '../../ledger/install.ts'
 import { createKeys } from '../../ledger/keys.ts'
-import { type RebuildLock, takeRebuildLock } from '../../ledger/rebuild-lock.ts'
+import { acquireRebuildLock, type RebuildLock } from '../../ledger/rebuild-lock.ts'
 import { createRestorer, type Restorer } from '../../ledger/restore.ts'
-import { restoreHomes } from '../../ledger/restore-homes.ts'
+import { restoreDirectory } from '../../ledger/restore-directory.ts'
 import type { RedisConnection } from '../../store/redis.ts'
 import { CommandError } from '../errors.ts'
-import type { AccountBooks, RestoredOwner } from './books.ts'
+import type { AccountRecords, RestoredOwner } from './account-records.ts'
 import { recordedAccounts } from './recorded.ts'
 
 export interface RebuildStores {
@@ -66,24 +66,24 @@ export async function rebuild(
   const { redis } = stores
   const keys = createKeys(settings.partitions)
   if (settings.isDryRun) {
-    const lost = await lossOf(stores, settings)
+    const lost = await detectLoss(stores, settings)
     await restoreAccounts(stores, settings, lost.partitions, null, onAccount)
     return { epoch: null, partitions: lost.partitions.length }
   }
-  await lossOf(stores, settings)
-  const lock = await takeRebuildLock(redis, keys)
+  await detectLoss(stores, settings)
+  const lock = await acquireRebuildLock(redis, keys)
   if (lock === null) throw new CommandError(RUNNING)
   try {
     // Whoever held the lock before may have done it.
-    const lost = await lossOf(stores, settings)
-    await noteSettings(redis, keys)
+    const lost = await detectLoss(stores, settings)
+    await storeSettings(redis, keys)
     await delay(settings.settleMs)
     const restorer = createRestorer(redis, keys, settings.nowMs)
-    const restoring = guarded(restorer, lock)
+    const restoring = whileLocked(restorer, lock)
     await restoreAccounts(stores, settings, lost.partitions, restoring, onAccount)
     await restoring.flush()
-    await restoreHomes(redis, keys, lost.partitions, settings.directoryTtlMs)
-    checkHeld(lock)
+    await restoreDirectory(redis, keys, lost.partitions, settings.directoryTtlMs)
+    checkLockHeld(lock)
     // On record first: a number is not used twice, even if what follows is broken off.
     await stores.record.write(lost.epoch)
     await beginEpoch(redis, keys, lost.partitions, lost.epoch)
@@ -104,7 +104,7 @@ interface LedgerLoss {
   epoch: string
 }
 
-async function lossOf(
+async function detectLoss(
   { redis, record }: RebuildStores,
   { partitions }: RebuildSettings,
 ): Promise<LedgerLoss> {
@@ -117,17 +117,17 @@ async function lossOf(
   return { partitions: lost, epoch: isWhole ? nextEpoch(epoch, partitions) : epoch }
 }
 
-function guarded(restorer: Restorer, lock: RebuildLock): Restorer {
+function whileLocked(restorer: Restorer, lock: RebuildLock): Restorer {
   return {
     async add(owners, operations) {
-      checkHeld(lock)
+      checkLockHeld(lock)
       await restorer.add(owners, operations)
     },
     flush: () => restorer.flush(),
   }
 }
 
-function checkHeld(lock: RebuildLock): void {
+function checkLockHeld(lock: RebuildLock): void {
   if (lock.isHeld()) return
   throw new CommandError('redis went away meanwhile: run it again, it begins anew')
 }
@@ -147,12 +147,12 @@ async function restoreAccounts(
   for await (const books of recordedAccounts(catalog, isWanted, since)) {
     const owners = books.restore()
     const states = owners.flatMap(({ state }) => (state === null ? [] : [state]))
-    const operations = keptOperations(books, keptSinceMs)
+    const operations = repeatableOperations(books, keptSinceMs)
     await restorer?.add(states, operations)
     onAccount({ aid: books.aid, lines: books.lines, operations: operations.length, owners })
   }
 }
 
-function keptOperations({ operations }: AccountBooks, keptSinceMs: number) {
+function repeatableOperations({ operations }: AccountRecords, keptSinceMs: number) {
   return operations.map((line) => ({ line, ttlMs: line.atMs - keptSinceMs }))
 }

@@ -5,7 +5,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { BalanceDocument } from '../../catalog/records/balance-document.ts'
 import type { LineDocument } from '../../catalog/records/documents.ts'
 import type { CarriedDocument } from '../../catalog/records/line-sums.ts'
-import { AccountBooks, type KeptSince } from './books.ts'
+import { AccountRecords, type RestoreCutoffs } from './account-records.ts'
 
 /** What the books read of a line. */
 const LINE_FIELDS = [
@@ -52,20 +52,20 @@ const ALL = { aid: { $gte: 0 } }
 export async function* recordedAccounts(
   catalog: Catalog,
   isWanted: (aid: number) => boolean,
-  since: KeptSince,
-): AsyncGenerator<AccountBooks> {
+  since: RestoreCutoffs,
+): AsyncGenerator<AccountRecords> {
   const projection = Object.fromEntries(LINE_FIELDS.map((field) => [field, 1]))
-  const balances = new Ahead<BalanceDocument>(
+  const balances = new PeekableCursor<BalanceDocument>(
     catalog,
     'read balances',
     catalog.balances.find(ALL).sort({ aid: 1 }),
   )
-  const carried = new Ahead<CarriedDocument>(
+  const carried = new PeekableCursor<CarriedDocument>(
     catalog,
     'read carried sums',
     catalog.carried.find(ALL).sort({ aid: 1 }),
   )
-  const lines = new Ahead<LineDocument>(
+  const lines = new PeekableCursor<LineDocument>(
     catalog,
     'read lines',
     catalog.lines.find(ALL, { projection }).sort({ aid: 1 }),
@@ -74,14 +74,14 @@ export async function* recordedAccounts(
     for (;;) {
       const aid = Math.min(await balances.aid(), await carried.aid(), await lines.aid())
       if (aid === Number.POSITIVE_INFINITY) return
-      const books = isWanted(aid) ? new AccountBooks(aid, since) : null
-      for (let one = await balances.take(aid); one !== null; one = await balances.take(aid)) {
+      const books = isWanted(aid) ? new AccountRecords(aid, since) : null
+      for (let one = await balances.takeFor(aid); one !== null; one = await balances.takeFor(aid)) {
         books?.addProjection(one)
       }
-      for (let one = await carried.take(aid); one !== null; one = await carried.take(aid)) {
+      for (let one = await carried.takeFor(aid); one !== null; one = await carried.takeFor(aid)) {
         books?.addCarried(one)
       }
-      for (let one = await lines.take(aid); one !== null; one = await lines.take(aid)) {
+      for (let one = await lines.takeFor(aid); one !== null; one = await lines.takeFor(aid)) {
         books?.addLine(one)
       }
       if (books !== null) yield books
@@ -92,7 +92,7 @@ export async function* recordedAccounts(
 }
 
 /** A cursor whose next document can be seen before it is taken. */
-class Ahead<T extends { aid: number }> {
+class PeekableCursor<T extends { aid: number }> {
   readonly #catalog: Catalog
   readonly #what: string
   readonly #cursor: FindCursor<T>
@@ -117,7 +117,7 @@ class Ahead<T extends { aid: number }> {
   }
 
   /** The next document of an account; null if it has no more. */
-  async take(aid: number): Promise<T | null> {
+  async takeFor(aid: number): Promise<T | null> {
     if ((await this.aid()) !== aid) return null
     this.#at += 1
     return this.#read[this.#at - 1] ?? null

@@ -1,8 +1,8 @@
 /** What a rebuild has given back, for a person and as JSON. Money in decimals, credit positive. */
 import { debtOf } from '../../domain/bucket.ts'
 import { decimalText } from '../../domain/money.ts'
-import type { RestoredOwner } from './books.ts'
-import type { Loss, RestoredBucket } from './bucket-books.ts'
+import type { RestoredOwner } from './account-records.ts'
+import type { Loss, RestoredBucket } from './bucket-records.ts'
 import type { RestoredAccount } from './rebuild.ts'
 
 /** Sums of one kind; units of all usage types together. */

@@ -3,7 +3,7 @@ import { connect, createServer, type Server } from 'node:net'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { lockFolder } from '../folder-lock.ts'
-import { closedFolder, runDirFor } from '../run-dir.ts'
+import { createPrivateFolder, runDirFor } from '../run-dir.ts'
 import type { Context } from './commands/command.ts'
 import { Cursors } from './commands/cursors.ts'
 import { dispatch } from './commands/dispatch.ts'
@@ -52,7 +52,7 @@ export async function startMongoServer(options: MongoServerOptions): Promise<Mon
       `${socketPath} is too long for a socket: ${SOCKET_PATH_BYTES_MAX} bytes are possible`,
     )
   }
-  closedFolder(dataDir)
+  createPrivateFolder(dataDir)
   const lock = await lockFolder(runDirFor(dataDir), 'mongo')
   try {
     const store = await openStore(dataDir)

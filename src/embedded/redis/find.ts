@@ -34,7 +34,7 @@ export class RedisMissingError extends Error {
 export async function findRedis(
   dataDir: string,
   onPath = 'redis-server',
-  treeDir = sourceTree(),
+  treeDir = findSourceTree(),
 ): Promise<RedisProgram> {
   const folders = new Set([resolve(dataDir, 'redis'), join(treeDir, 'data', 'redis')])
   const tried: string[] = []
@@ -50,7 +50,7 @@ export async function findRedis(
 }
 
 async function tryOnPath(command: string): Promise<RedisProgram | string> {
-  return accept({ command, libraryPath: undefined }, `${command} on the PATH`)
+  return checkVersion({ command, libraryPath: undefined }, `${command} on the PATH`)
 }
 
 /** The contract with scripts/setup.mjs: `redis.json` names the server and its libraries. */
@@ -61,7 +61,7 @@ async function tryUnpacked(folder: string): Promise<RedisProgram | string> {
   const { server, libraryPath } = parseRecord(text)
   if (server === undefined || libraryPath === undefined) return `${path}: not as setup writes it`
   const libraries = libraryPath.map((name) => join(folder, name)).join(delimiter) || undefined
-  return accept({ command: join(folder, server), libraryPath: libraries }, path)
+  return checkVersion({ command: join(folder, server), libraryPath: libraries }, path)
 }
 
 type SetupRecord = { server: string | undefined; libraryPath: string[] | undefined }
@@ -80,7 +80,7 @@ function parseRecord(text: string): SetupRecord {
   }
 }
 
-async function accept(
+async function checkVersion(
   program: Omit<RedisProgram, 'version'>,
   place: string,
 ): Promise<RedisProgram | string> {
@@ -114,7 +114,7 @@ function firstLine(error: unknown): string {
 }
 
 /** The folder of package.json, from the sources and from dist alike. */
-function sourceTree(): string {
+function findSourceTree(): string {
   let dir = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(dir, 'package.json')) && dirname(dir) !== dir) dir = dirname(dir)
   return dir

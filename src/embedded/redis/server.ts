@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ask, NobodyListensError } from './ask.ts'
+import { NobodyListensError, sendCommand } from './send-command.ts'
 
 export type RedisExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
@@ -19,10 +19,10 @@ export interface RedisServer {
 
 /** What the child wrote before it opened its log file, as for a setting that it does not know. */
 export interface RedisChild extends RedisServer {
-  said(): string
+  output(): string
 }
 
-const SAID_CHARS_MAX = 4096
+const OUTPUT_CHARS_MAX = 4096
 const REPLY_MS = 2_000
 const POLL_MS = 10
 
@@ -42,13 +42,13 @@ export function spawnRedis(
   const outputs = [child.stdout, child.stderr]
   for (const output of outputs) {
     output.on('data', (bytes: Buffer) => {
-      text = (text + bytes.toString('utf8')).slice(-SAID_CHARS_MAX)
+      text = (text + bytes.toString('utf8')).slice(-OUTPUT_CHARS_MAX)
     })
   }
   return {
     pid: child.pid ?? 0,
-    ...watched(endOf(child)),
-    said: () => text.trim(),
+    ...trackExit(endOf(child)),
+    output: () => text.trim(),
     kill: () => child.kill('SIGKILL'),
     release() {
       for (const output of outputs) output.destroy()
@@ -62,13 +62,13 @@ export function adoptServer(pid: number, socketPath: string): RedisServer {
   const holding = new AbortController()
   return {
     pid,
-    ...watched(silence(socketPath, holding.signal)),
+    ...trackExit(waitUntilClosed(socketPath, holding.signal)),
     kill: () => process.kill(pid, 'SIGKILL'),
     release: () => holding.abort(),
   }
 }
 
-function watched(exited: Promise<RedisExit>): Pick<RedisServer, 'exited' | 'exit'> {
+function trackExit(exited: Promise<RedisExit>): Pick<RedisServer, 'exited' | 'exit'> {
   let exit: RedisExit | null = null
   void exited.then((how) => {
     exit = how
@@ -86,11 +86,11 @@ function endOf(child: ChildProcess): Promise<RedisExit> {
 }
 
 /** Resolves when nobody listens on the socket any more; never if it is given up before. */
-async function silence(socketPath: string, givenUp: AbortSignal): Promise<RedisExit> {
+async function waitUntilClosed(socketPath: string, givenUp: AbortSignal): Promise<RedisExit> {
   for (;;) {
     await connectionEnd(socketPath, givenUp)
     if (givenUp.aborted) return new Promise(() => undefined)
-    const reply = await ask(socketPath, ['PING'], REPLY_MS).catch((error: unknown) => error)
+    const reply = await sendCommand(socketPath, ['PING'], REPLY_MS).catch((error: unknown) => error)
     if (reply instanceof NobodyListensError) return { code: null, signal: null }
     await delay(POLL_MS)
   }

@@ -31,7 +31,7 @@ const BY_CALLED_NUMBER: Priority = [
 ]
 
 /** No prefix begins what was not called. */
-function called(step: Step): Step {
+function ifCalledNumber(step: Step): Step {
   return (usage, atMs) => (usage.calledNumber === '' ? null : step(usage, atMs))
 }
 
@@ -57,7 +57,7 @@ export class RateFinder {
     this.#others = [...this.#configured.keys()].filter((category) => category !== RETAIL)
     this.#unconfigured = rateKeys.map((template) =>
       template === CALLED_NUMBER
-        ? called(this.#indexed(RETAIL, ANY_USAGET, BY_CALLED_NUMBER))
+        ? ifCalledNumber(this.#indexed(RETAIL, ANY_USAGET, BY_CALLED_NUMBER))
         : this.#byKey(compileRateKey(template)),
     )
   }

@@ -5,12 +5,12 @@
  * thread.
  */
 import type { RateRevision } from '../../domain/catalogue.ts'
-import { type Held, withoutRate, withRate } from './rate-list.ts'
+import { type RateEntry, withoutRate, withRate } from './rate-list.ts'
 
 /** With a leading 1 the digits of a prefix are an exact number up to this length. */
 const DIGITS_MAX = 15
 const SHARD_BITS = 6
-const OWNER_FIELDS = 4
+const SLOT_FIELDS = 4
 
 /** The prefixes of one text: numbers and hashes by length. Written by `scan`, then read at once. */
 const keys = new Float64Array(DIGITS_MAX + 1)
@@ -23,7 +23,7 @@ let isSettled = false
 export class PrefixTable {
   readonly #shards: (Shard | undefined)[] = new Array(1 << SHARD_BITS)
   /** Prefixes of anything but digits, or too long; by group and text. */
-  readonly #others = new Map<string, Held>()
+  readonly #others = new Map<string, RateEntry>()
   /** Longest prefix that was ever added, in characters. */
   #lengthMax = 0
   #otherLengthMax = 0
@@ -69,7 +69,7 @@ export class PrefixTable {
   }
 
   /** The rates of the value's prefix of this length. */
-  at(group: number, value: string, length: number, atMs: number): Held | undefined {
+  at(group: number, value: string, length: number, atMs: number): RateEntry | undefined {
     isSettled = false
     const rates = length <= scanned ? this.#listOf(group, length, atMs) : undefined
     if (rates !== undefined || length > this.#otherLengthMax) return rates
@@ -82,7 +82,7 @@ export class PrefixTable {
   }
 
   /** Of the prefix of this length of the text that was scanned last. */
-  #listOf(group: number, length: number, atMs: number): Held | undefined {
+  #listOf(group: number, length: number, atMs: number): RateEntry | undefined {
     const hash = hashes[length] as number
     const shard = this.#shards[hash >>> (32 - SHARD_BITS)]
     return shard?.find(keys[length] as number, group, hash, atMs)
@@ -133,60 +133,60 @@ class Shard {
    * Of each slot the key, the group, and when its rate begins and ends to be valid, side by side:
    * one line of the cache. What has to be looked at itself is never valid here.
    */
-  #owners = new Float64Array(16 * OWNER_FIELDS)
-  #held: (Held | undefined)[] = new Array(16)
+  #slots = new Float64Array(16 * SLOT_FIELDS)
+  #entries: (RateEntry | undefined)[] = new Array(16)
   #used = 0
 
-  find(key: number, group: number, hash: number, atMs: number): Held | undefined {
+  find(key: number, group: number, hash: number, atMs: number): RateEntry | undefined {
     const slot = this.#slotOf(key, group, hash)
     if (this.#tags[slot] === 0) return undefined
-    const at = OWNER_FIELDS * slot
-    isSettled = atMs >= (this.#owners[at + 2] as number) && atMs < (this.#owners[at + 3] as number)
-    return this.#held[slot]
+    const at = SLOT_FIELDS * slot
+    isSettled = atMs >= (this.#slots[at + 2] as number) && atMs < (this.#slots[at + 3] as number)
+    return this.#entries[slot]
   }
 
   add(key: number, group: number, hash: number, rate: RateRevision): void {
     const slot = this.#slotOf(key, group, hash)
     if (this.#tags[slot] !== 0) {
-      this.#hold(slot, withRate(this.#held[slot], rate))
+      this.#setEntry(slot, withRate(this.#entries[slot], rate))
       return
     }
-    if ((this.#used + 1) * 2 > this.#tags.length) this.#renew()
+    if ((this.#used + 1) * 2 > this.#tags.length) this.#rebuild()
     this.#put(key, group, hash, rate)
   }
 
   remove(key: number, group: number, hash: number, rate: RateRevision): void {
     const slot = this.#slotOf(key, group, hash)
-    if (this.#tags[slot] !== 0) this.#hold(slot, withoutRate(this.#held[slot], rate))
+    if (this.#tags[slot] !== 0) this.#setEntry(slot, withoutRate(this.#entries[slot], rate))
   }
 
-  #put(key: number, group: number, hash: number, held: Held): void {
+  #put(key: number, group: number, hash: number, held: RateEntry): void {
     const slot = this.#slotOf(key, group, hash)
     this.#tags[slot] = tagOf(hash)
-    this.#owners[OWNER_FIELDS * slot] = key
-    this.#owners[OWNER_FIELDS * slot + 1] = group
-    this.#hold(slot, held)
+    this.#slots[SLOT_FIELDS * slot] = key
+    this.#slots[SLOT_FIELDS * slot + 1] = group
+    this.#setEntry(slot, held)
     this.#used += 1
   }
 
-  #hold(slot: number, held: Held | undefined): void {
-    this.#held[slot] = held
+  #setEntry(slot: number, held: RateEntry | undefined): void {
+    this.#entries[slot] = held
     const isOne = held !== undefined && !Array.isArray(held) && held.play === ''
-    this.#owners[OWNER_FIELDS * slot + 2] = isOne ? held.fromMs : Number.POSITIVE_INFINITY
-    this.#owners[OWNER_FIELDS * slot + 3] = isOne ? held.toMs : Number.NEGATIVE_INFINITY
+    this.#slots[SLOT_FIELDS * slot + 2] = isOne ? held.fromMs : Number.POSITIVE_INFINITY
+    this.#slots[SLOT_FIELDS * slot + 3] = isOne ? held.toMs : Number.NEGATIVE_INFINITY
   }
 
   /** Where the key is, or the free slot where it belongs. */
   #slotOf(key: number, group: number, hash: number): number {
     const tags = this.#tags
-    const owners = this.#owners
+    const owners = this.#slots
     const tag = tagOf(hash)
     const mask = tags.length - 1
     let slot = hash & mask
     for (;;) {
       const found = tags[slot]
       if (found === 0) return slot
-      const at = OWNER_FIELDS * slot
+      const at = SLOT_FIELDS * slot
       const isOwn = found === tag && owners[at] === key && owners[at + 1] === group
       if (isOwn) return slot
       slot = (slot + 1) & mask
@@ -194,19 +194,19 @@ class Shard {
   }
 
   /** With room for twice of what is in use. */
-  #renew(): void {
-    const owners = this.#owners
-    const oldHeld = this.#held
+  #rebuild(): void {
+    const owners = this.#slots
+    const oldHeld = this.#entries
     const inUse = oldHeld.reduce<number>((sum, held) => (held === undefined ? sum : sum + 1), 0)
     let capacity = 16
     while (capacity < (inUse + 1) * 3) capacity *= 2
     this.#tags = new Uint8Array(capacity)
-    this.#owners = new Float64Array(OWNER_FIELDS * capacity)
-    this.#held = new Array(capacity)
+    this.#slots = new Float64Array(SLOT_FIELDS * capacity)
+    this.#entries = new Array(capacity)
     this.#used = 0
     for (const [at, held] of oldHeld.entries()) {
       if (held === undefined) continue
-      const [key, group] = [owners[OWNER_FIELDS * at], owners[OWNER_FIELDS * at + 1]] as [
+      const [key, group] = [owners[SLOT_FIELDS * at], owners[SLOT_FIELDS * at + 1]] as [
         number,
         number,
       ]

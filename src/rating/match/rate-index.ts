@@ -9,7 +9,7 @@ import type { CompiledFilter, Priority } from './calculators.ts'
 import { ANY_USAGET } from './calculators.ts'
 import { PrefixTable } from './prefix-table.ts'
 import { createPatternTest, isInRange, prefixLength, rateTexts } from './rate-field.ts'
-import { addSorted, type Held, type RateList, removeSorted } from './rate-list.ts'
+import { addSorted, type RateEntry, type RateList, removeSorted } from './rate-list.ts'
 import type { UsageFields } from './usage-fields.ts'
 
 /** The rates that all exact filters leave over. */
@@ -54,7 +54,7 @@ export class RateIndex {
   }
 
   add(rate: RateRevision): void {
-    for (const head of this.#headsOf(rate)) {
+    for (const head of this.#groupKeysOf(rate)) {
       let group = this.#groups.get(head)
       if (group === undefined) {
         group = { id: this.#groupsMade, rates: [], size: 0 }
@@ -69,7 +69,7 @@ export class RateIndex {
 
   /** Takes out what `add` put in; the rate must be the same object. */
   remove(rate: RateRevision): void {
-    for (const head of this.#headsOf(rate)) {
+    for (const head of this.#groupKeysOf(rate)) {
       const group = this.#groups.get(head)
       if (group === undefined) continue
       group.size -= 1
@@ -108,7 +108,12 @@ export class RateIndex {
     return null
   }
 
-  #choose(held: Held, values: readonly string[], play: string, atMs: number): RateRevision | null {
+  #choose(
+    held: RateEntry,
+    values: readonly string[],
+    play: string,
+    atMs: number,
+  ): RateRevision | null {
     if (this.#isDirect && !Array.isArray(held)) return holds(held, play, atMs) ? held : null
     const rates = Array.isArray(held) ? held : [held]
     let best: RateRevision | null = null
@@ -140,7 +145,7 @@ export class RateIndex {
   }
 
   /** The keys of the groups that a rate belongs to: several where it has lists of values. */
-  #headsOf(rate: RateRevision): readonly string[] {
+  #groupKeysOf(rate: RateRevision): readonly string[] {
     if (rate.category !== this.#category) return []
     const usagets = this.#usaget === ANY_USAGET ? [...rate.usages.keys()] : [this.#usaget]
     let heads = usagets.filter((usaget) => rate.usages.has(usaget))

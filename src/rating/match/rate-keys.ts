@@ -33,7 +33,7 @@ export function compileRateKey(template: string): RateKeyTemplate {
         return () => part
     }
   })
-  return remembering((fields) => {
+  return memoized((fields) => {
     let key = ''
     for (const make of makers) {
       const text = make(fields)
@@ -48,7 +48,7 @@ export function compileRateKey(template: string): RateKeyTemplate {
 const KEYS_MAX = 1000
 
 /** Few keys are made again and again: the same text is found faster than a new one. */
-function remembering(make: RateKeyTemplate): RateKeyTemplate {
+function memoized(make: RateKeyTemplate): RateKeyTemplate {
   const usagets = new Map<string, Map<number, string | null>>()
   let count = 0
   return (fields) => {

@@ -7,12 +7,12 @@ export function addSorted(list: RateList, rate: RateRevision): void {
   const last = list.at(-1)
   // Catalogues are mostly read in the order of their keys.
   if (last === undefined || compare(last, rate) < 0) list.push(rate)
-  else list.splice(placeOf(list, rate), 0, rate)
+  else list.splice(insertionIndex(list, rate), 0, rate)
 }
 
 /** Takes out this very revision, if it is there. */
 export function removeSorted(list: RateList, rate: RateRevision): void {
-  for (let at = placeOf(list, rate); at < list.length; at += 1) {
+  for (let at = insertionIndex(list, rate); at < list.length; at += 1) {
     const found = list[at] as RateRevision
     if (found === rate) {
       list.splice(at, 1)
@@ -23,7 +23,7 @@ export function removeSorted(list: RateList, rate: RateRevision): void {
 }
 
 /** Index of the first that is not below the rate. */
-function placeOf(list: readonly RateRevision[], rate: RateRevision): number {
+function insertionIndex(list: readonly RateRevision[], rate: RateRevision): number {
   let low = 0
   let high = list.length
   while (low < high) {
@@ -40,16 +40,19 @@ function compare(one: RateRevision, other: RateRevision): number {
 }
 
 /** What a place in a table holds: mostly one rate, which then needs no list. */
-export type Held = RateRevision | RateList
+export type RateEntry = RateRevision | RateList
 
-export function withRate(held: Held | undefined, rate: RateRevision): Held {
+export function withRate(held: RateEntry | undefined, rate: RateRevision): RateEntry {
   if (held === undefined) return rate
   const list = Array.isArray(held) ? held : [held]
   addSorted(list, rate)
   return list
 }
 
-export function withoutRate(held: Held | undefined, rate: RateRevision): Held | undefined {
+export function withoutRate(
+  held: RateEntry | undefined,
+  rate: RateRevision,
+): RateEntry | undefined {
   if (!Array.isArray(held)) return held === rate ? undefined : held
   removeSorted(held, rate)
   return held.length > 1 ? held : held[0]

@@ -7,7 +7,7 @@ import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 export type CurrentPeersByHost = () => Pick<Peers, 'byOriginHost'> | null
 
 /** What is known of who has sent a CER. */
-export interface Applicant {
+export interface ConnectingPeer {
   readonly originHost: string
   readonly originRealm: string
   readonly remoteAddress: string
@@ -29,7 +29,7 @@ export type PeerAccessResult =
     }
 
 export interface PeerAccess {
-  admit(applicant: Applicant): PeerAccessResult
+  admit(applicant: ConnectingPeer): PeerAccessResult
   /** Changes whenever the list does: verdicts of before have to be asked for again. */
   version(): unknown
 }
@@ -44,12 +44,12 @@ export function createPeerAccess(peersNow: CurrentPeersByHost, mustBeListed: boo
         return refusal('certificate', 'Origin-Host is not among the DNS names of the certificate')
       }
       const peers = peersNow()
-      if (peers === null) return mustBeListed ? UNAVAILABLE : ANYBODY
+      if (peers === null) return mustBeListed ? UNAVAILABLE : UNLISTED
       const peer = peers.byOriginHost(originHost)
       if (peer === null) {
-        return mustBeListed ? refusal('unknown', 'Origin-Host is not that of a peer') : ANYBODY
+        return mustBeListed ? refusal('unknown', 'Origin-Host is not that of a peer') : UNLISTED
       }
-      if (!peer.allows(remoteAddress)) {
+      if (!peer.allowsAddress(remoteAddress)) {
         return refusal('address', 'the address is not one from which this peer may come', peer)
       }
       const realm = peer.diameter?.originRealm ?? null
@@ -61,7 +61,7 @@ export function createPeerAccess(peersNow: CurrentPeersByHost, mustBeListed: boo
   }
 }
 
-const ANYBODY: PeerAccessResult = { isAdmitted: true, peer: null }
+const UNLISTED: PeerAccessResult = { isAdmitted: true, peer: null }
 
 const UNAVAILABLE: PeerAccessResult = {
   isAdmitted: false,

@@ -69,7 +69,7 @@ export interface DiameterClient {
   destroy(): void
 }
 
-interface Waiting {
+interface PendingAnswer {
   readonly resolve: (answer: Buffer) => void
   readonly reject: (error: Error) => void
   readonly timer: NodeJS.Timeout
@@ -79,7 +79,7 @@ interface Waiting {
 export async function connectDiameter(options: ClientOptions): Promise<DiameterClient> {
   const { host, port, timeoutMs, nowMs } = options
   const socket = await connected(options)
-  const lines = createLines(socket, options)
+  const lines = createMessageChannel(socket, options)
   const nextEndToEndId = createEndToEndIds(nowMs)
   const request = async (message: WireMessage) => {
     const bytes = writeMessage({ ...message, endToEndId: nextEndToEndId() })
@@ -148,12 +148,12 @@ async function connected(options: ClientOptions): Promise<Socket> {
 const MESSAGE_BYTES_MAX = 2 ** 24 - 4
 
 /** Sends and receives. */
-function createLines(
+function createMessageChannel(
   socket: Socket,
   options: ClientOptions,
 ): Pick<DiameterClient, 'exchange' | 'sendRaw' | 'closed'> {
   const { timeoutMs } = options
-  const waiting = new Map<number, Waiting>()
+  const waiting = new Map<number, PendingAnswer>()
   const nextHopByHopId = createHopByHopIds()
   const frames = createFrames(MESSAGE_BYTES_MAX)
   let failure = 'the connection was closed'

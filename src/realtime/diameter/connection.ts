@@ -16,8 +16,16 @@ import {
 } from '../codecs/diameter-wire/message.ts'
 import { avpCode, command, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
 import { checkedAvps } from './base-checks.ts'
+import { exchangeCapabilities } from './capabilities-exchange.ts'
+import {
+  classifyMessage,
+  commandOf,
+  REFUSED_KINDS,
+  refusalTexts,
+  resultCodeOf,
+} from './classify-message.ts'
+import type { ConnectionContext, DiameterConnection } from './connection-context.ts'
 import { createFrames, type FrameProblem } from './frames.ts'
-import { introduce } from './introduction.ts'
 import { createOutput, type Output } from './output.ts'
 import {
   dueEvent,
@@ -26,10 +34,8 @@ import {
   type PeerEvent,
   type PeerState,
 } from './peer-machine.ts'
-import { Reading } from './reading.ts'
+import { ReadThrottle } from './read-throttle.ts'
 import { createHopByHopIds, createPendingRequests, type OwnRequest } from './server-requests.ts'
-import { commandOf, REFUSED_KINDS, resultCodeOf, sortMessage, whyOf } from './sort-message.ts'
-import type { ConnectionContext, DiameterConnection } from './surroundings.ts'
 
 /** Disconnect-Cause (RFC 6733 section 5.4.3). */
 export const disconnectCause = { rebooting: 0, busy: 1, doNotWantToTalkToYou: 2 } as const
@@ -47,7 +53,7 @@ const REQUIRED = {
 } as const
 
 /** What an event brings along. */
-interface Occasion {
+interface EventDetails {
   /** Why the connection ends, if the event ends it; the first reason is logged. */
   readonly why: string
   /** The message; for `cerAccepted`, `cerRefused` and `protocolError` the answer to it. */
@@ -65,10 +71,10 @@ export class PeerConnection implements DiameterConnection {
   readonly remoteAddress: string
 
   readonly #socket: Socket
-  readonly #around: ConnectionContext
+  readonly #context: ConnectionContext
   readonly #certificateNames: readonly string[] | null
   readonly #output: Output
-  readonly #reading: Reading
+  readonly #reading: ReadThrottle
   readonly #pending = createPendingRequests()
   readonly #nextHopByHopId = createHopByHopIds()
   /** When the state began, and when something came last. */
@@ -94,11 +100,11 @@ export class PeerConnection implements DiameterConnection {
     around: ConnectionContext,
   ) {
     this.#socket = socket
-    this.#around = around
+    this.#context = around
     this.#certificateNames = certificateNames
     this.remoteAddress = socket.remoteAddress ?? ''
-    this.#output = createOutput(socket, around.flusher, () => this.#reading.written())
-    this.#reading = new Reading(socket, {
+    this.#output = createOutput(socket, around.flusher, () => this.#reading.afterWrite())
+    this.#reading = new ReadThrottle(socket, {
       intake: around.intake,
       outputBytesMax: around.settings.outputBytesMax,
       stalledMs: around.settings.watchdogMs,
@@ -111,11 +117,13 @@ export class PeerConnection implements DiameterConnection {
     socket.on('data', (chunk: Buffer) => {
       const problem = frames.take(chunk, take)
       if (problem !== null) this.#refuseFrame(problem)
-      this.#reading.taken(chunk.length, this.#underWay)
+      this.#reading.afterRead(chunk.length, this.#underWay)
     })
     socket.on('timeout', () => this.#step('stalled', { why: 'does not read its answers' }))
     socket.on('end', () => this.#step('ended', { why: 'closed by the peer' }))
-    socket.on('error', (error: NodeJS.ErrnoException) => this.#note(error.code ?? error.message))
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      this.#noteReason(error.code ?? error.message),
+    )
     socket.on('close', () => this.#closed())
   }
 
@@ -129,7 +137,7 @@ export class PeerConnection implements DiameterConnection {
 
   send(answer: Buffer): void {
     if (this.#underWay > 0) this.#underWay -= 1
-    if (this.isGone) this.#around.metrics.answerDropped()
+    if (this.isGone) this.#context.metrics.answerDropped()
     else this.#write(answer)
     this.#whenAnswered()
   }
@@ -137,7 +145,7 @@ export class PeerConnection implements DiameterConnection {
   request(message: OwnRequest): Promise<WireMessage | null> {
     const isServed = this.state === 'open' || this.state === 'suspect'
     if (!isServed || this.#reading.isPaused) return Promise.resolve(null)
-    const { settings, elapsedMs, nextEndToEndId } = this.#around
+    const { settings, elapsedMs, nextEndToEndId } = this.#context
     const hopByHopId = this.#nextHopByHopId()
     const endMs = elapsedMs() + settings.answerTimeoutMs
     const answer = this.#pending.add(hopByHopId, message.command, endMs)
@@ -153,20 +161,20 @@ export class PeerConnection implements DiameterConnection {
 
   /** Cuts it. */
   destroy(why: string): void {
-    this.#note(why)
+    this.#noteReason(why)
     this.#hasEnded = true
     this.#socket.destroy()
   }
 
   /** Looks whether a time is over, and whether the peer may still be there. */
-  look(nowMs: number): void {
+  checkTimers(nowMs: number): void {
     if (this.#hasHeard || this.#reading.isStopped) this.#heardMs = nowMs
     this.#hasHeard = false
     this.#pending.expire(nowMs)
     // Who does not read has a time of its own.
     if (this.#reading.isStopped) return
     const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs, underWay: this.#underWay }
-    const event = dueEvent(this.state, this.#around.settings, at)
+    const event = dueEvent(this.state, this.#context.settings, at)
     if (event !== null) this.#step(event, { why: `nothing came (${this.state})` })
     if (this.state === 'open' || this.state === 'suspect') this.#checkAccess()
   }
@@ -174,7 +182,7 @@ export class PeerConnection implements DiameterConnection {
   #take(bytes: Buffer): boolean {
     this.#hasHeard = true
     this.#count('in', bytes)
-    const kind = sortMessage(bytes)
+    const kind = classifyMessage(bytes)
     switch (kind) {
       case 'cer':
         this.#takeCapabilities(bytes)
@@ -198,7 +206,10 @@ export class PeerConnection implements DiameterConnection {
         this.#step('request', { why: 'no CER', bytes })
         break
       default: {
-        const problem = { resultCode: REFUSED_KINDS[kind] ?? FAILED.resultCode, why: whyOf[kind] }
+        const problem = {
+          resultCode: REFUSED_KINDS[kind] ?? FAILED.resultCode,
+          why: refusalTexts[kind],
+        }
         this.#step('request', { why: 'no CER', bytes, problem })
       }
     }
@@ -208,12 +219,12 @@ export class PeerConnection implements DiameterConnection {
   #takeCapabilities(bytes: Buffer): void {
     const { state, remoteAddress, originHost } = this
     if (state !== 'waitCer' && state !== 'open' && state !== 'suspect') return
-    const { metrics, log, access } = this.#around
+    const { metrics, log, access } = this.#context
     const localAddress = this.#socket.localAddress ?? ''
     const certificateNames = this.#certificateNames
     const socketed = { remoteAddress, localAddress, certificateNames, originHost }
     this.#accessVersion = access.version()
-    const { answer, accepted, cause, why } = introduce(bytes, socketed, this.#around)
+    const { answer, accepted, cause, why } = exchangeCapabilities(bytes, socketed, this.#context)
     if (accepted !== null) {
       this.originHost = accepted.capabilities.originHost
       this.originRealm = accepted.capabilities.originRealm
@@ -230,17 +241,17 @@ export class PeerConnection implements DiameterConnection {
   #noteState(stateId: number): void {
     if (stateId === 0 || stateId === this.stateId) return
     this.stateId = stateId
-    this.#around.onState(this)
+    this.#context.onState(this)
   }
 
   #refuseFrame(problem: FrameProblem): void {
     const isRequest = ((problem.header[4] as number) & flags.request) !== 0
-    const answer = problemAnswer(problem.header, problem, this.#around.own.identity)
+    const answer = problemAnswer(problem.header, problem, this.#context.own.identity)
     this.#step('protocolError', isRequest ? { why: problem.why, bytes: answer } : problem)
   }
 
   #checkAccess(): void {
-    const { access, metrics } = this.#around
+    const { access, metrics } = this.#context
     const version = access.version()
     if (version === this.#accessVersion) return
     this.#accessVersion = version
@@ -254,20 +265,20 @@ export class PeerConnection implements DiameterConnection {
     }
   }
 
-  #step(event: PeerEvent, occasion: Occasion): void {
+  #step(event: PeerEvent, occasion: EventDetails): void {
     const before = this.state
     const { state, actions } = nextState(before, event)
     if (state !== before) {
       this.state = state
-      this.#sinceMs = this.#around.elapsedMs()
-      if (state !== 'open' && state !== 'suspect') this.#note(occasion.why)
+      this.#sinceMs = this.#context.elapsedMs()
+      if (state !== 'open' && state !== 'suspect') this.#noteReason(occasion.why)
     }
     if (event === 'dpr' && occasion.bytes !== undefined) this.#dpr = Buffer.from(occasion.bytes)
     for (const action of actions) this.#act(action, occasion)
     this.#whenAnswered()
   }
 
-  #act(action: PeerAction, { why, bytes, problem = null }: Occasion): void {
+  #act(action: PeerAction, { why, bytes, problem = null }: EventDetails): void {
     switch (action) {
       case 'sendCea':
       case 'sendError':
@@ -299,7 +310,7 @@ export class PeerConnection implements DiameterConnection {
         return
       case 'match':
         if (bytes !== undefined && !this.#pending.settle(bytes)) {
-          this.#around.metrics.answerUnmatched()
+          this.#context.metrics.answerUnmatched()
         }
         return
       case 'end':
@@ -314,14 +325,14 @@ export class PeerConnection implements DiameterConnection {
 
   #dispatch(bytes: Buffer, problem: ProtocolError | null): void {
     const { peer } = this
-    const { rateLimits, onRateExceeded, onRequest, log } = this.#around
+    const { rateLimits, onRateExceeded, onRequest, log } = this.#context
     if (problem !== null) {
       this.#refuse(bytes, problem)
       return
     }
     const refuseRate = () => {
       onRateExceeded(this.peerName)
-      this.send(problemAnswer(bytes, OVER_RATE, this.#around.own.identity))
+      this.send(problemAnswer(bytes, OVER_RATE, this.#context.own.identity))
     }
     const isOverRate = peer !== null && rateLimits.take(peer) > 0
     this.#underWay += 1
@@ -332,23 +343,23 @@ export class PeerConnection implements DiameterConnection {
       // A defect of ours, which must not end the process.
       log.error({ err: error }, 'a Diameter request could not be processed')
       if (this.#underWay !== due) return
-      this.send(problemAnswer(bytes, FAILED, this.#around.own.identity))
+      this.send(problemAnswer(bytes, FAILED, this.#context.own.identity))
     }
   }
 
   #refuse(bytes: Buffer, problem: ProtocolError): void {
-    this.#write(problemAnswer(bytes, problem, this.#around.own.identity))
+    this.#write(problemAnswer(bytes, problem, this.#context.own.identity))
   }
 
   #writeSuccess(request: Buffer): void {
-    const { identity, stateId } = this.#around.own
+    const { identity, stateId } = this.#context.own
     const state = uint32Avp(avpCode.originStateId, stateId)
     this.#write(baseAnswer(request, resultCode.success, identity, [state]))
   }
 
   /** A request of the base protocol, whose answer is told by its command alone. */
   #writeRequest(code: number, further: readonly WireAvp[]): void {
-    const { own, nextEndToEndId } = this.#around
+    const { own, nextEndToEndId } = this.#context
     const bytes = writeMessage({
       flags: flags.request,
       command: code,
@@ -374,7 +385,7 @@ export class PeerConnection implements DiameterConnection {
   #count(direction: 'in' | 'out', bytes: Buffer): void {
     const isRequest = ((bytes[4] as number) & flags.request) !== 0
     const code = isRequest ? 0 : resultCodeOf(bytes)
-    this.#around.metrics.message(direction, commandOf(bytes), isRequest, code)
+    this.#context.metrics.message(direction, commandOf(bytes), isRequest, code)
   }
 
   #whenAnswered(): void {
@@ -385,21 +396,21 @@ export class PeerConnection implements DiameterConnection {
   #up(): void {
     const { originHost: host, originRealm: realm, remoteAddress: address, peerName: peer } = this
     this.#isUp = true
-    this.#around.log.info({ host, realm, address, peer }, 'a Diameter peer is connected')
+    this.#context.log.info({ host, realm, address, peer }, 'a Diameter peer is connected')
   }
 
   #closed(): void {
     this.#hasEnded = true
     this.#step('disconnected', { why: 'closed by the peer' })
     this.#pending.close()
-    this.#around.onGone(this)
+    this.#context.onGone(this)
     if (!this.#isUp) return
     const { originHost: host, originRealm: realm, remoteAddress: address, peerName: peer } = this
     const cause = this.#why
-    this.#around.log.info({ host, realm, address, peer, cause }, 'a Diameter peer is gone')
+    this.#context.log.info({ host, realm, address, peer, cause }, 'a Diameter peer is gone')
   }
 
-  #note(why: string): void {
+  #noteReason(why: string): void {
     if (this.#why === '') this.#why = why
   }
 }

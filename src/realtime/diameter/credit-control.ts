@@ -9,25 +9,25 @@ import { type ProtocolError, problemAnswer } from '../codecs/diameter-wire/base-
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 import { type DiameterRoute, routeOf } from '../codecs/diameter-wire/route.ts'
 import type { WireCodec, WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
-import { type Dialects, isDialect } from '../dialects.ts'
-import type { OriginStates } from './clients.ts'
+import { isMessageFormat, type MessageFormats } from '../message-formats.ts'
+import type { DiameterConnection, OnRequest } from './connection-context.ts'
+import type { OriginStates } from './origin-states.ts'
 import type { SessionRegistry } from './sessions.ts'
-import type { DiameterConnection, OnRequest } from './surroundings.ts'
 
 export interface CreditControlOptions {
   readonly charge: Charge
-  readonly dialects: Dialects
+  readonly dialects: MessageFormats
   readonly identity: WireIdentity
   /** Realms besides the node's own for which it answers; `*`: all. */
   readonly realms: readonly string[]
   /** File type of peers that are not given another one. */
   readonly fileType: string
   readonly registry: SessionRegistry<DiameterConnection>
-  readonly clients: OriginStates
+  readonly originStates: OriginStates
 }
 
 /** Where a request is charged. */
-interface Place {
+interface FileTypeCodec {
   readonly codec: WireCodec
   readonly fileType: string
 }
@@ -36,7 +36,7 @@ const UPDATE = 2
 const TERMINATION = 3
 const EVENT = 4
 
-const LOST = problem(resultCode.tooBusy, 'the outcome is not known: repeat the request')
+const OUTCOME_UNKNOWN = problem(resultCode.tooBusy, 'the outcome is not known: repeat the request')
 const OTHER_REALM = problem(resultCode.realmNotServed, 'Destination-Realm is not served here')
 const OTHER_HOST = problem(resultCode.unableToDeliver, 'Destination-Host is not this node')
 const FOREIGN = problem(
@@ -55,7 +55,7 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
     const route = routeOf(bytes)
     const realm = route.originRealm.toLowerCase()
     const refusal = isForUs(route) ?? originProblem(connection, realm)
-    const place = refusal ?? placeOf(options, connection.peer)
+    const place = refusal ?? fileTypeCodecOf(options, connection.peer)
     if ('why' in place) {
       connection.send(problemAnswer(bytes, place, identity))
       return
@@ -63,8 +63,8 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
     const { codec, fileType } = place
     const origin = `diameter:${realm}`
     const { peerName: peer } = connection
-    const { moment } = registry
-    const sender = senderOf(options.clients, connection, route)
+    const { sequence } = registry
+    const sender = senderOf(options.originStates, connection, route)
     const arrival = {
       body: bytes,
       codec,
@@ -73,13 +73,17 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
       peer,
       client: connection,
       sender,
-      overRate: overRate ?? null,
+      refuseOverRate: overRate ?? null,
     }
     charge(arrival, (_reason, answer, outcome) => {
       if (outcome !== undefined) {
-        remember(registry, connection, route, { origin: `${origin}/${fileType}`, outcome, moment })
+        remember(registry, connection, route, {
+          origin: `${origin}/${fileType}`,
+          outcome,
+          moment: sequence,
+        })
       }
-      connection.send(answer ?? problemAnswer(bytes, LOST, identity))
+      connection.send(answer ?? problemAnswer(bytes, OUTCOME_UNKNOWN, identity))
     })
   }
 }
@@ -92,7 +96,7 @@ function senderOf(
 ) {
   const isOwn = route.originHost.toLowerCase() === originHost.toLowerCase()
   const ownId = isOwn ? stateId : 0
-  return clients.note(route.originHost, route.originRealm, route.originStateId || ownId)
+  return clients.observe(route.originHost, route.originRealm, route.originStateId || ownId)
 }
 
 /**
@@ -119,11 +123,14 @@ function originProblem(
   realm: string,
 ): ProtocolError | null {
   if (peer === null || realm === '' || realm === originRealm.toLowerCase()) return null
-  return peer.diameter?.bringsRealm(realm) === true ? null : FOREIGN
+  return peer.diameter?.allowsRealm(realm) === true ? null : FOREIGN
 }
 
 /** The first file type that the peer may speak over Diameter. */
-function placeOf(options: CreditControlOptions, peer: Peer | null): Place | ProtocolError {
+function fileTypeCodecOf(
+  options: CreditControlOptions,
+  peer: Peer | null,
+): FileTypeCodec | ProtocolError {
   const { dialects, fileType: usual } = options
   const names = peer?.fileTypes ?? null
   let found: ProtocolError = problem(
@@ -132,7 +139,7 @@ function placeOf(options: CreditControlOptions, peer: Peer | null): Place | Prot
   )
   for (const fileType of names === null || names.has(usual) ? [usual] : names) {
     const dialect = dialects.find(fileType)
-    if (!isDialect(dialect)) {
+    if (!isMessageFormat(dialect)) {
       const code = dialect.missing === 'notLoaded' ? resultCode.tooBusy : resultCode.unableToComply
       found = problem(code, `file type ${fileType} ${dialect.why}`)
     } else if (dialect.wire !== null) return { codec: dialect.wire, fileType }

@@ -7,14 +7,14 @@ import { secureContext } from '../../runtime/tls-files.ts'
 import type { TlsMetrics } from '../../runtime/tls-metrics.ts'
 import { followTls, startTls } from '../../runtime/tls-reload.ts'
 import { dnsNames } from '../certificate-names.ts'
-import { connectionsBeside } from '../descriptors.ts'
+import { nonHttpConnectionsMax } from '../descriptors.ts'
 import { ListenError } from '../http/listening.ts'
 import { disconnectCause, PeerConnection } from './connection.ts'
-import type { ConnectionContext } from './surroundings.ts'
+import type { ConnectionContext } from './connection-context.ts'
 
 export interface ListenerOptions {
   readonly settings: Pick<Config['diameter'], 'host' | 'port' | 'connectionsMax' | 'tls'>
-  readonly around: ConnectionContext
+  readonly context: ConnectionContext
   readonly tlsMetrics: TlsMetrics
 }
 
@@ -39,19 +39,19 @@ export class PortTakenError extends ListenError {
 }
 
 /** Times are looked at this often within the shortest of them. */
-const LOOKS = 8
-const LOOK_MS = { min: 10, max: 1000 } as const
+const CHECKS_PER_TIMEOUT = 8
+const CHECK_INTERVAL_MS = { min: 10, max: 1000 } as const
 
 /** `connectionsMax` holds for both ports. Throws `ListenError` and `TlsFileError`. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
-  const { settings, around } = options
+  const { settings, context } = options
   const { host, tls } = settings
-  const crowd = createCrowd(connectionsBeside(settings.connectionsMax), around)
+  const crowd = createAcceptedConnections(nonHttpConnectionsMax(settings.connectionsMax), context)
   const servers: Server[] = []
   const open = async (server: Server, port: number) => {
     server.prependListener('connection', crowd.count)
     servers.push(server)
-    return listen(server, { host, port }, around)
+    return listen(server, { host, port }, context)
   }
   try {
     const tlsServer = tls.enabled ? createTls(options, crowd.take) : null
@@ -60,17 +60,17 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     })
     const port = tls.only ? 0 : await open(plain, settings.port)
     const tlsPort = tlsServer === null ? 0 : await open(tlsServer, tls.port)
-    return { port, tlsPort, ...keep(servers, crowd, around) }
+    return { port, tlsPort, ...superviseConnections(servers, crowd, context) }
   } catch (error) {
     for (const server of servers) server.close()
     throw error
   }
 }
 
-type Take = (socket: Socket, certificateNames: readonly string[] | null) => void
+type OnConnection = (socket: Socket, certificateNames: readonly string[] | null) => void
 
-function createTls(options: ListenerOptions, take: Take): Server {
-  const { settings, log } = options.around
+function createTls(options: ListenerOptions, take: OnConnection): Server {
+  const { settings, log } = options.context
   const { tls } = options.settings
   const listener = { section: 'diameter.tls', settings: tls, log, metrics: options.tlsMetrics }
   const files = startTls(listener)
@@ -96,16 +96,19 @@ function createTls(options: ListenerOptions, take: Take): Server {
 }
 
 /** Those who are connected. */
-interface Crowd {
+interface AcceptedConnections {
   readonly connections: ReadonlySet<PeerConnection>
   /** Those in a handshake of TLS, too. */
   readonly sockets: ReadonlySet<Socket>
   /** For each socket that is accepted. */
   readonly count: (socket: Socket) => void
-  readonly take: Take
+  readonly take: OnConnection
 }
 
-function createCrowd(connectionsMax: number, around: ConnectionContext): Crowd {
+function createAcceptedConnections(
+  connectionsMax: number,
+  around: ConnectionContext,
+): AcceptedConnections {
   const connections = new Set<PeerConnection>()
   const sockets = new Set<Socket>()
   let isFull = false
@@ -149,17 +152,20 @@ async function listen(
   return typeof address === 'object' && address !== null ? address.port : place.port
 }
 
-function keep(
+function superviseConnections(
   servers: readonly Server[],
-  { connections, sockets }: Crowd,
+  { connections, sockets }: AcceptedConnections,
   { settings, elapsedMs }: ConnectionContext,
 ): Omit<Listener, 'port' | 'tlsPort'> {
   const { capabilitiesTimeoutMs, watchdogMs, answerTimeoutMs } = settings
   const shortestMs = Math.min(capabilitiesTimeoutMs, watchdogMs, answerTimeoutMs)
-  const lookMs = Math.min(LOOK_MS.max, Math.max(LOOK_MS.min, shortestMs / LOOKS))
+  const lookMs = Math.min(
+    CHECK_INTERVAL_MS.max,
+    Math.max(CHECK_INTERVAL_MS.min, shortestMs / CHECKS_PER_TIMEOUT),
+  )
   const timer = setInterval(() => {
     const nowMs = elapsedMs()
-    for (const connection of connections) connection.look(nowMs)
+    for (const connection of connections) connection.checkTimers(nowMs)
   }, lookMs)
   const stop = () => {
     for (const server of servers) if (server.listening) server.close()

@@ -172,7 +172,7 @@ export interface PeerTimes {
 }
 
 /** What counts for the times of a connection. */
-export interface PeerMoment {
+export interface PeerTimestamps {
   readonly nowMs: number
   /** When its state began. */
   readonly sinceMs: number
@@ -186,7 +186,7 @@ export interface PeerMoment {
 export function dueEvent(
   state: PeerState,
   times: PeerTimes,
-  at: PeerMoment,
+  at: PeerTimestamps,
 ): 'idle' | 'timeout' | null {
   switch (state) {
     case 'waitCer':

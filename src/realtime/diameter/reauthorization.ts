@@ -2,7 +2,7 @@
  * Decides which sessions are asked to authorize anew (RAR) or to end (ASR), and when. A request
  * that is lost is no loss: the validity of what was granted ends by itself.
  */
-import type { SessionNews } from '../../domain/worker-task.ts'
+import type { SessionEvent } from '../../domain/worker-task.ts'
 import type { PeerSession, SessionRegistry, SessionRoute } from './sessions.ts'
 
 export type ServerRequest = 'reauthorize' | 'abort'
@@ -38,7 +38,7 @@ interface Job {
   readonly session: PeerSession
   kind: ServerRequest
   /** What the session should have learned of. */
-  moment: number
+  sequence: number
   attempts: number
   isUnderWay: boolean
   /** What comes after the answer that is waited for. */
@@ -54,7 +54,7 @@ const BURST_MS = 20
 const RETRY_MS = 5_000
 const ATTEMPTS_MAX = 2
 /** Sessions that one step looks at: requests must not wait for it. */
-const LOOKS_MAX = 1_000
+const STEP_SESSIONS_MAX = 1_000
 
 const SUCCESS: ReadonlySet<number> = new Set([2001, 2002])
 const UNKNOWN_SESSION = 5002
@@ -67,12 +67,12 @@ export class ReauthorizationQueue<Connection extends object> {
   readonly #jobs = new Map<PeerSession, Job>()
   readonly #waiting: Record<ServerRequest, Set<Job>> = { abort: new Set(), reauthorize: new Set() }
   /** In the order in which they come due. */
-  readonly #later = new Set<Job>()
+  readonly #retries = new Set<Job>()
   readonly #answers: { job: Job; code: number }[] = []
   readonly #counts = { reauthorize: noCounts(), abort: noCounts() }
   #dropped = 0
   /** The way through all sessions is for those that have not learned of this moment. */
-  #walkMoment = 0
+  #walkSequence = 0
   #isWalking = false
   #freeAtMs = Number.NEGATIVE_INFINITY
 
@@ -89,22 +89,22 @@ export class ReauthorizationQueue<Connection extends object> {
   }
 
   /** Queues what follows of it; the next step sends. */
-  take(news: SessionNews): void {
+  take(news: SessionEvent): void {
     const { registry } = this.#options
-    const moment = registry.nextMoment()
+    const moment = registry.nextSequence()
     if (news.kind === 'reauthorizeAll') {
-      this.#walkMoment = moment
+      this.#walkSequence = moment
       this.#isWalking = true
       registry.beginWalk()
       return
     }
     if (news.kind === 'release') {
       const session = registry.find(news.origin, news.sessionId)
-      if (session !== undefined) this.#ask(session, 'abort', moment)
+      if (session !== undefined) this.#request(session, 'abort', moment)
       return
     }
     for (const session of registry.ofSubscriber(news.aid, news.sid)) {
-      this.#ask(session, news.kind, moment)
+      this.#request(session, news.kind, moment)
     }
   }
 
@@ -114,13 +114,13 @@ export class ReauthorizationQueue<Connection extends object> {
    */
   step(nowMs: number): number | null {
     for (const { job, code } of this.#answers.splice(0)) this.#settle(job, code, nowMs)
-    for (const job of this.#later) {
+    for (const job of this.#retries) {
       if (job.dueMs > nowMs) break
-      this.#later.delete(job)
+      this.#retries.delete(job)
       this.#waiting[job.kind].add(job)
     }
     this.#freeAtMs = Math.max(this.#freeAtMs, nowMs - BURST_MS)
-    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    for (let looks = 0; looks < STEP_SESSIONS_MAX; looks += 1) {
       if (!this.#hasWork()) return this.#untilLater(nowMs)
       if (this.#freeAtMs > nowMs) return this.#freeAtMs - nowMs
       const job = this.#next()
@@ -137,11 +137,11 @@ export class ReauthorizationQueue<Connection extends object> {
   }
 
   #untilLater(nowMs: number): number | null {
-    for (const { dueMs } of this.#later) return Math.max(0, dueMs - nowMs)
+    for (const { dueMs } of this.#retries) return Math.max(0, dueMs - nowMs)
     return null
   }
 
-  #ask(session: PeerSession, kind: ServerRequest, moment: number): void {
+  #request(session: PeerSession, kind: ServerRequest, moment: number): void {
     const job = this.#jobs.get(session)
     if (job === undefined) {
       if (kind === 'reauthorize' && this.#jobs.size >= (this.#options.waitingMax ?? WAITING_MAX)) {
@@ -151,26 +151,26 @@ export class ReauthorizationQueue<Connection extends object> {
       this.#waiting[kind].add(this.#begin(session, kind, moment))
       return
     }
-    job.moment = moment
+    job.sequence = moment
     if (job.isUnderWay) {
       if (job.kind === 'reauthorize' && job.follow !== 'abort') job.follow = kind
       return
     }
     if (kind === 'abort' && job.kind === 'reauthorize') {
-      this.#later.delete(job)
+      this.#retries.delete(job)
       this.#waiting.reauthorize.delete(job)
-      this.#again(job, 'abort')
+      this.#requeue(job, 'abort')
     }
   }
 
   #begin(session: PeerSession, kind: ServerRequest, moment: number): Job {
     const state = { attempts: 0, isUnderWay: false, follow: null, dueMs: 0 }
-    const job: Job = { session, kind, moment, ...state }
+    const job: Job = { session, kind, sequence: moment, ...state }
     this.#jobs.set(session, job)
     return job
   }
 
-  #again(job: Job, kind: ServerRequest): void {
+  #requeue(job: Job, kind: ServerRequest): void {
     job.kind = kind
     job.attempts = 0
     job.follow = null
@@ -187,9 +187,9 @@ export class ReauthorizationQueue<Connection extends object> {
     }
     const session = this.#options.registry.nextInWalk()
     this.#isWalking = session !== undefined
-    if (session === undefined || session.moment >= this.#walkMoment) return null
-    if (!this.#jobs.has(session)) return this.#begin(session, 'reauthorize', this.#walkMoment)
-    this.#ask(session, 'reauthorize', this.#walkMoment)
+    if (session === undefined || session.sequence >= this.#walkSequence) return null
+    if (!this.#jobs.has(session)) return this.#begin(session, 'reauthorize', this.#walkSequence)
+    this.#request(session, 'reauthorize', this.#walkSequence)
     return null
   }
 
@@ -198,7 +198,7 @@ export class ReauthorizationQueue<Connection extends object> {
     const { registry, send } = this.#options
     const { session, kind } = job
     const hasEnded = registry.find(session.origin, session.sessionId) !== session
-    if (hasEnded || (kind === 'reauthorize' && session.moment >= job.moment)) {
+    if (hasEnded || (kind === 'reauthorize' && session.sequence >= job.sequence)) {
       this.#jobs.delete(session)
       return false
     }
@@ -225,14 +225,14 @@ export class ReauthorizationQueue<Connection extends object> {
     job.follow = null
     if (LOST.has(code) && attempts < ATTEMPTS_MAX && follow !== 'abort') {
       job.dueMs = nowMs + RETRY_MS
-      this.#later.add(job)
+      this.#retries.add(job)
       return
     }
     if (SUCCESS.has(code)) counts.succeeded += 1
     else counts.failed += 1
     if (code === UNKNOWN_SESSION) this.#options.registry.forget(session.origin, session.sessionId)
     if (follow === null || code === UNKNOWN_SESSION) this.#jobs.delete(session)
-    else this.#again(job, follow)
+    else this.#requeue(job, follow)
   }
 }
 
@@ -241,7 +241,7 @@ function noCounts(): ServerRequestCounts {
 }
 
 export interface Reauthorization {
-  take(news: SessionNews): void
+  take(news: SessionEvent): void
   counts(): ReauthorizationCounts
   /** Nothing is sent any more. */
   close(): void

@@ -33,7 +33,7 @@ export interface SendOptions {
   readonly tls?: ConnectionOptions
 }
 
-export interface Exchanged {
+export interface MessageExchange {
   readonly request: NamedAvps
   readonly answer: NamedAvps
   /** 0 if it has none. */
@@ -48,11 +48,11 @@ export interface Exchanged {
 export async function sendMessages(
   messages: readonly Sendable[],
   options: SendOptions,
-): Promise<Exchanged[]> {
+): Promise<MessageExchange[]> {
   const requests = messages.map((message, index) => requestOf(message, index, options))
   const { originHost, originRealm } = options
   const client = await connectDiameter({ ...options, identity: { originHost, originRealm } })
-  const exchanged: Exchanged[] = []
+  const exchanged: MessageExchange[] = []
   try {
     for (const request of requests) {
       const asked = namedAvps(readMessage(request).avps)

@@ -1,6 +1,6 @@
 /** Credit control over Diameter as a whole: peers, their requests, and those of the node. */
 import type { Config } from '../../config/schema.ts'
-import type { SessionNews } from '../../domain/worker-task.ts'
+import type { SessionEvent } from '../../domain/worker-task.ts'
 import { type Clock, monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
@@ -9,18 +9,18 @@ import type { Charge } from '../charge.ts'
 import { uint32Of } from '../codecs/diameter-wire/message.ts'
 import { avpCode } from '../codecs/diameter-wire/protocol.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
-import type { Dialects } from '../dialects.ts'
 import type { RateLimits } from '../http/rate-limits.ts'
+import type { MessageFormats } from '../message-formats.ts'
 import type { CurrentPeersByHost } from './access.ts'
-import { createClients } from './clients.ts'
+import type { DiameterConnection } from './connection-context.ts'
 import { createCreditControl } from './credit-control.ts'
 import { identityOf } from './identity.ts'
-import type { Intake } from './reading.ts'
+import { createOriginStates } from './origin-states.ts'
+import type { Backpressure } from './read-throttle.ts'
 import { type ServerRequest, startReauthorization } from './reauthorization.ts'
 import { abortSessionRequest, reAuthRequest } from './server-requests.ts'
 import { SessionRegistry, type SessionRoute } from './sessions.ts'
 import { startDiameter } from './start-diameter.ts'
-import type { DiameterConnection } from './surroundings.ts'
 
 export interface DiameterServiceOptions {
   readonly config: Pick<Config, 'diameter'>
@@ -28,14 +28,14 @@ export interface DiameterServiceOptions {
   readonly metrics: Pick<Metrics, 'diameter' | 'refused' | 'tls'>
   readonly clock: Clock
   readonly peers: CurrentPeersByHost
-  readonly dialects: Dialects
+  readonly dialects: MessageFormats
   readonly charge: Charge
   readonly rateLimits: RateLimits
   /**
    * Where the states of clients are kept for all nodes; without it nothing is inferred from them.
    */
   readonly openStates?: () => Promise<ClientStates>
-  readonly intake: Intake
+  readonly intake: Backpressure
 }
 
 export interface DiameterService {
@@ -43,7 +43,7 @@ export interface DiameterService {
   readonly port: number
   readonly tlsPort: number
   /** Why open sessions should ask again, or end. */
-  take(news: SessionNews): void
+  take(news: SessionEvent): void
   /** Takes no new connections; peers are told, and what is under way is answered. */
   stop(): void
   /**
@@ -65,8 +65,8 @@ export async function startDiameterService(
   metrics.diameter.readSessions(() => registry.size)
   const open = options.openStates ?? (async () => NO_STATES)
   const onRestart = (host: string, realm: string) => registry.forgetClient(host, realm)
-  const clients = createClients({ open, onRestart, log })
-  const own = { charge, dialects, identity, realms, fileType, registry, clients }
+  const originStates = createOriginStates({ open, onRestart, log })
+  const own = { charge, dialects, identity, realms, fileType, registry, originStates }
   const peersServed = await startDiameter({
     config,
     log,
@@ -78,7 +78,7 @@ export async function startDiameterService(
     intake,
     onRequest: createCreditControl(own),
     onState: ({ originHost, originRealm, stateId }) =>
-      clients.note(originHost, originRealm, stateId),
+      originStates.observe(originHost, originRealm, stateId),
     onGone: (connection) => registry.dropConnection(connection),
   })
   const send = createSender(identity, peersServed.stateId, metrics)

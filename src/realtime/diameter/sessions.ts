@@ -20,7 +20,7 @@ export interface PeerSession {
   readonly aid: number
   readonly sid: number
   /** `SessionRegistry.moment` at which its last request arrived. */
-  readonly moment: number
+  readonly sequence: number
 }
 
 /** Shared by the sessions of a connection, so that all of them lose it at once. */
@@ -43,7 +43,7 @@ class Entry<Connection> implements PeerSession {
   readonly origin: string
   readonly aid: number
   readonly sid: number
-  moment: number
+  sequence: number
   client: Client<Connection>
   link: Link<Connection>
   older: Entry<Connection> | null = null
@@ -63,7 +63,7 @@ class Entry<Connection> implements PeerSession {
     this.origin = origin
     this.aid = aid
     this.sid = sid
-    this.moment = moment
+    this.sequence = moment
     this.client = client
     this.link = link
   }
@@ -87,7 +87,7 @@ export class SessionRegistry<Connection extends object> {
   #newest: Entry<Connection> | null = null
   #walking: Entry<Connection> | null = null
   #size = 0
-  #moment = 0
+  #sequence = 0
 
   constructor(sessionsMax: number) {
     this.#sessionsMax = sessionsMax
@@ -98,33 +98,33 @@ export class SessionRegistry<Connection extends object> {
   }
 
   /** Counts the changes that sessions may have to learn of. */
-  get moment(): number {
-    return this.#moment
+  get sequence(): number {
+    return this.#sequence
   }
 
   /** Something changed: what arrives from now on is answered as it is now. */
-  nextMoment(): number {
-    this.#moment += 1
-    return this.#moment
+  nextSequence(): number {
+    this.#sequence += 1
+    return this.#sequence
   }
 
   /**
    * After each answer that left its session open. `moment`: that at which the request arrived. What
    * is given is copied, so it may be used again.
    */
-  learn(route: SessionRoute<Connection>, moment = this.#moment): void {
+  learn(route: SessionRoute<Connection>, moment = this.#sequence): void {
     const known = this.#origins.get(route.origin)?.get(route.sessionId)
     if (known === undefined || known.aid !== route.aid || known.sid !== route.sid) {
       if (known !== undefined) this.#remove(known)
       this.#begin(route, moment)
       return
     }
-    if (moment > known.moment) known.moment = moment
+    if (moment > known.sequence) known.sequence = moment
     if (known.link.connection !== route.connection) known.link = this.#linkOf(route.connection)
     const { client } = known
     if (client.host !== route.originHost || client.realm !== route.originRealm) {
       known.client = this.#clientOf(route, known.link)
-      this.#leave(client)
+      this.#releaseClient(client)
     }
     known.client.latest = known.link
     if (known === this.#newest) return
@@ -221,7 +221,7 @@ export class SessionRegistry<Connection extends object> {
     if (sessions?.size === 0) this.#origins.delete(entry.origin)
     this.#leaveSubscriber(entry)
     this.#leaveAccount(entry)
-    this.#leave(entry.client)
+    this.#releaseClient(entry.client)
     this.#unlink(entry)
     this.#size -= 1
   }
@@ -294,7 +294,7 @@ export class SessionRegistry<Connection extends object> {
     return client
   }
 
-  #leave(client: Client<Connection>): void {
+  #releaseClient(client: Client<Connection>): void {
     client.sessions -= 1
     if (client.sessions === 0) this.#clients.delete(client.key)
   }

@@ -8,11 +8,11 @@ import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import { createRateLimits, type RateLimits } from '../http/rate-limits.ts'
 import { type CurrentPeersByHost, createPeerAccess } from './access.ts'
 import type { OwnCapabilities } from './capabilities.ts'
+import type { ConnectionContext, DiameterConnection, OnRequest } from './connection-context.ts'
 import { type Listener, PortTakenError, startListener } from './listener.ts'
 import { createFlusher } from './output.ts'
-import type { Intake } from './reading.ts'
+import type { Backpressure } from './read-throttle.ts'
 import { createEndToEndIds } from './server-requests.ts'
-import type { ConnectionContext, DiameterConnection, OnRequest } from './surroundings.ts'
 
 export interface DiameterOptions {
   readonly config: Pick<Config, 'diameter'>
@@ -28,7 +28,7 @@ export interface DiameterOptions {
   readonly onGone?: (connection: DiameterConnection) => void
   /** Those of HTTP, if a peer's rate is to hold for both; its own if not given. */
   readonly rateLimits?: RateLimits
-  readonly intake: Intake
+  readonly intake: Backpressure
 }
 
 export interface Diameter {
@@ -77,20 +77,20 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
   }
   let listener: Listener
   try {
-    listener = await startListener({ settings, around, tlsMetrics: metrics.tls })
+    listener = await startListener({ settings, context: around, tlsMetrics: metrics.tls })
   } catch (error) {
     if (!(error instanceof PortTakenError)) throw error
     // Somebody tries the node on a machine that has a Diameter node already: HTTP is of use to him.
     if (openTo !== 'loopback' || !isLoopback(host) || settings.tls.enabled) throw error
     log.warn({ host, port: settings.port }, NOT_STARTED)
-    return nowhere(stateId)
+    return withoutListener(stateId)
   }
   metrics.diameter.readConnections(() => [...listener.connections()])
   if (!isLoopback(host) && !mustBeListed) log.warn({ host, port: listener.port }, OPEN)
   return { stateId, ...listener }
 }
 
-function nowhere(stateId: number): Diameter {
+function withoutListener(stateId: number): Diameter {
   const close = async () => undefined
   return { port: 0, tlsPort: 0, stateId, connections: () => [], stop: () => undefined, close }
 }

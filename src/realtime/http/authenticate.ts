@@ -1,6 +1,6 @@
 /** Who sends a request, and whether it may: keys, certificates, addresses, rates of peers. */
 import type { Peer, Peers } from '../../catalog/settings/peers.ts'
-import type { Callers } from './callers.ts'
+import type { ClientAuthenticator } from './client-authenticator.ts'
 import {
   credentialsIn,
   isToken,
@@ -15,7 +15,7 @@ import { type RequestRefusal, refusal } from './refusal.ts'
 export type CurrentPeersByKey = () => Pick<Peers, 'byKey'> | null
 
 /** Likewise, of certificates. */
-export type CertificatesNow = () => Pick<Peers, 'byCertificate'> | null
+export type CurrentPeersByCertificate = () => Pick<Peers, 'byCertificate'> | null
 
 /** What is known of the connection. */
 export type ConnectionIdentity = Pick<Exchange, 'remoteAddress' | 'certificateNames'>
@@ -35,13 +35,13 @@ export interface Admitted {
   readonly refused: 0
   readonly peer: Peer | null
   /** What a request beyond the rate of its peer is refused with; null within it. */
-  readonly overRate: RequestRefusal | null
+  readonly rateRefusal: RequestRefusal | null
 }
 
 export type AuthenticationResult = Admitted | RequestRefusal
 
 /** A request with a token or a signature, or with a body that may have one: `decide` tells. */
-export interface Undecided {
+export interface PendingAuthentication {
   readonly refused: 'undecided'
   /** Whether the body has to be known for it. */
   readonly needsBody: boolean
@@ -50,37 +50,44 @@ export interface Undecided {
 }
 
 export interface Authenticator {
-  authenticate(head: Head, exchange: ConnectionIdentity): AuthenticationResult | Undecided
+  authenticate(
+    head: Head,
+    exchange: ConnectionIdentity,
+  ): AuthenticationResult | PendingAuthentication
   /** `body`: null unless it is needed. Never rejects. */
-  decide(head: Head, body: Buffer | null, undecided: Undecided): Promise<AuthenticationResult>
+  decide(
+    head: Head,
+    body: Buffer | null,
+    undecided: PendingAuthentication,
+  ): Promise<AuthenticationResult>
 }
 
 export interface AuthenticatorOptions {
   /** Asked in this order, until one knows the peer. */
   readonly checks: readonly CredentialCheck[]
   /** Whose certificates those of clients are. */
-  readonly certificates: CertificatesNow
+  readonly certificates: CurrentPeersByCertificate
   /** Whether nobody gets in without credentials. */
   readonly mustAuthenticate: boolean
   /** Whether who has none must have asked for this machine, by its address or as `localhost`. */
   readonly isForThisMachine: boolean
   readonly rateLimits: RateLimits
   /** Who comes with tokens and signatures. */
-  readonly callers: Callers
+  readonly clientAuthenticator: ClientAuthenticator
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { checks, mustAuthenticate, isForThisMachine, rateLimits, callers } = options
+  const { checks, mustAuthenticate, isForThisMachine, rateLimits, clientAuthenticator } = options
   const holderOf = createHolderOf(options.certificates)
 
   const admit = (peer: Peer, exchange: ConnectionIdentity): AuthenticationResult => {
     const { name, requestsPerSecond } = peer
-    if (!peer.allows(exchange.remoteAddress())) return { ...BAD_ADDRESS, peer: name }
+    if (!peer.allowsAddress(exchange.remoteAddress())) return { ...BAD_ADDRESS, peer: name }
     const retryAfterS = rateLimits.take(peer)
-    if (retryAfterS === 0) return { refused: 0, peer, overRate: null }
+    if (retryAfterS === 0) return { refused: 0, peer, rateRefusal: null }
     const why = `is over ${requestsPerSecond} requests a second, which is what this key may send`
     const overRate = { cause: 'rate', peer: name, field: 'rate', why, retryAfterS } as const
-    return { refused: 0, peer, overRate: { refused: 429, ...overRate } }
+    return { refused: 0, peer, rateRefusal: { refused: 429, ...overRate } }
   }
 
   /** Who has neither a key nor a token nor a signature. */
@@ -103,14 +110,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         // A page that somebody has open on this machine reaches loopback too.
         if (head.isBrowser) return BROWSER
         // Its site can have let its own name stand for this machine; then it need not say so.
-        return isForThisMachine && isSite(head.host) ? SITE : ANYBODY
+        return isForThisMachine && isSite(head.host) ? SITE : ANONYMOUS
       }
       let isUnavailable = false
       for (const check of checks) {
         const found = check(head)
         if (found === 'unavailable') isUnavailable = true
         else if (found !== 'none' && found !== 'invalid') {
-          const isAnothers = !mayShow(found, holderOf(exchange.certificateNames()))
+          const isAnothers = !mayPresent(found, holderOf(exchange.certificateNames()))
           return isAnothers ? { ...BAD_CERTIFICATE, peer: found.name } : admit(found, exchange)
         }
       }
@@ -119,8 +126,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       const token = tokenOf(head)
       if (token === null) return BAD_AUTHORIZATION
       // A token that is in the query, too, is not overlooked.
-      const known = head.query === '' ? callers.known(token) : null
-      return known === null ? HAS_TOKEN : { refused: 0, peer: known, overRate: null }
+      const known = head.query === '' ? clientAuthenticator.cached(token) : null
+      return known === null ? HAS_TOKEN : { refused: 0, peer: known, rateRefusal: null }
     },
 
     async decide(head, body, { otherwise }) {
@@ -129,18 +136,21 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if ('refused' in credentials) return credentials
       const found =
         'token' in credentials
-          ? await callers.ofToken(credentials.token, credentials.field)
-          : await callers.ofSignature(credentials.sent, head.query.length + (body?.length ?? 0))
-      return 'refused' in found ? found : { refused: 0, peer: found, overRate: null }
+          ? await clientAuthenticator.authenticateToken(credentials.token, credentials.field)
+          : await clientAuthenticator.authenticateSignature(
+              credentials.sent,
+              head.query.length + (body?.length ?? 0),
+            )
+      return 'refused' in found ? found : { refused: 0, peer: found, rateRefusal: null }
     },
   }
 }
 
 /** `none`: no certificate; `nobody`: one that is not that of a peer, or of several. */
-type Holder = Peer | 'none' | 'nobody' | 'unavailable'
+type CertificateHolder = Peer | 'none' | 'nobody' | 'unavailable'
 
-function createHolderOf(certificates: CertificatesNow) {
-  return (names: readonly string[] | null): Holder => {
+function createHolderOf(certificates: CurrentPeersByCertificate) {
+  return (names: readonly string[] | null): CertificateHolder => {
     if (names === null) return 'none'
     const peers = certificates()
     return peers === null ? 'unavailable' : (peers.byCertificate(names) ?? 'nobody')
@@ -148,14 +158,14 @@ function createHolderOf(certificates: CertificatesNow) {
 }
 
 /** Whether who has the key of a peer may have this certificate. */
-function mayShow(peer: Peer, holder: Holder): boolean {
+function mayPresent(peer: Peer, holder: CertificateHolder): boolean {
   if (holder === 'none') return true
   if (typeof holder === 'object') return holder.name === peer.name
   return holder === 'nobody' && peer.certificateNames.length === 0
 }
 
 /** Null: its query says nothing of who sends it. */
-function signedOrNull(head: Head): Undecided | null {
+function signedOrNull(head: Head): PendingAuthentication | null {
   const has = queryCredentials(head.query)
   if (has === 'none') return null
   return has === 'token' ? HAS_TOKEN : MAY_BE_SIGNED
@@ -206,7 +216,7 @@ function isSite(host: string): boolean {
   return !IPV4.test(name) && !name.endsWith('.localhost')
 }
 
-const ANYBODY: Admitted = { refused: 0, peer: null, overRate: null }
+const ANONYMOUS: Admitted = { refused: 0, peer: null, rateRefusal: null }
 
 const NOT_AUTHENTICATED = refusal(
   401,
@@ -227,13 +237,13 @@ const SITE = refusal(
 const BAD_CERTIFICATE = refusal(403, 'certificate', 'certificate', 'is not that of this key')
 const BAD_ADDRESS = refusal(403, 'address', 'address', 'is not one that may use this key')
 
-const HAS_TOKEN: Undecided = {
+const HAS_TOKEN: PendingAuthentication = {
   refused: 'undecided',
   needsBody: false,
   otherwise: BAD_AUTHORIZATION,
 }
 /** Also of somebody unknown, whose body is read only where it may say who that is. */
-const MAY_BE_SIGNED: Undecided = {
+const MAY_BE_SIGNED: PendingAuthentication = {
   refused: 'undecided',
   needsBody: true,
   otherwise: NOT_AUTHENTICATED,

@@ -6,12 +6,17 @@ import type { Metrics } from '../../runtime/metrics.ts'
 import type { ChargeOf } from '../charge.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import { httpStatus } from '../codecs/result-codes.ts'
-import { type Dialect, type Dialects, isDialect } from '../dialects.ts'
-import type { Admitted, AuthenticationResult, Authenticator, Undecided } from './authenticate.ts'
+import { isMessageFormat, type MessageFormat, type MessageFormats } from '../message-formats.ts'
+import type {
+  Admitted,
+  AuthenticationResult,
+  Authenticator,
+  PendingAuthentication,
+} from './authenticate.ts'
+import { BufferedExchange } from './buffered-exchange.ts'
 import { withoutCredentials } from './client-credentials.ts'
-import { accepts, mediaKind, mustBe } from './content-types.ts'
+import { accepts, mediaKind, requiredContentTypes } from './content-types.ts'
 import type { Exchange, Head } from './exchange.ts'
-import { HeldExchange } from './held-exchange.ts'
 import type { RequestRefusal } from './refusal.ts'
 import { createRefusalLog, type RefusalLog } from './refusal-log.ts'
 import { createRefusals, type EncodeRefusal, type Refusals, type SendAnswer } from './refusals.ts'
@@ -28,7 +33,7 @@ import {
 export interface ChargingOptions {
   readonly bodyBytesMax: number
   readonly authenticator: Authenticator
-  readonly dialects: Dialects
+  readonly dialects: MessageFormats
   readonly charge: ChargeOf<string>
   readonly encodeRefusal: EncodeRefusal
   readonly metrics: Pick<Metrics, 'refused'>
@@ -68,12 +73,12 @@ export class Charging {
   }
 
   #refuse(exchange: Exchange, refusal: RequestRefusal): void {
-    this.#tell(exchange, refusal)
+    this.#record(exchange, refusal)
     this.#refusals.refusePeer(exchange, refusal)
   }
 
   /** Counts and logs who was refused, and why, without what was sent. */
-  #tell(
+  #record(
     exchange: Exchange,
     { peer, cause, field, why }: Pick<RequestRefusal, 'peer' | 'cause' | 'field' | 'why'>,
   ): void {
@@ -83,10 +88,15 @@ export class Charging {
   }
 
   /** Finds out who sends it while the body comes in. */
-  #decide(exchange: Exchange, head: Head, pathName: string, undecided: Undecided): void {
+  #decide(
+    exchange: Exchange,
+    head: Head,
+    pathName: string,
+    undecided: PendingAuthentication,
+  ): void {
     const { authenticator, bodyBytesMax } = this.#options
     const hasBody = head.method === 'POST'
-    const held = new HeldExchange(exchange, hasBody ? bodyBytesMax : null)
+    const held = new BufferedExchange(exchange, hasBody ? bodyBytesMax : null)
     const take = (verdict: AuthenticationResult) => {
       if (held.isGone) return
       if (verdict.refused !== 0) this.#refuse(held, verdict)
@@ -124,7 +134,7 @@ export class Charging {
     const dialect = this.#dialect(exchange, name, from)
     if (dialect === null) return
     if (!accepts(dialect.parser, kind)) {
-      const error = { field: 'content-type', why: mustBe[dialect.parser] }
+      const error = { field: 'content-type', why: requiredContentTypes[dialect.parser] }
       this.#refusals.refuse(exchange, 415, error, dialect)
       return
     }
@@ -176,22 +186,22 @@ export class Charging {
   }
 
   /** The dialect of a name ('': the default) if this peer may use it; null: that was answered. */
-  #dialect(exchange: Exchange, given: string, { peer }: Admitted): Dialect | null {
+  #dialect(exchange: Exchange, given: string, { peer }: Admitted): MessageFormat | null {
     const { dialects } = this.#options
     const name = given === '' ? dialects.defaultName : given
     if (peer !== null && peer.fileTypes !== null && !peer.fileTypes.has(name)) {
       const error = { field: `file_type ${name}`, why: 'is not one that may be used with this key' }
-      this.#tell(exchange, { peer: peer.name, cause: 'file_type', ...error })
+      this.#record(exchange, { peer: peer.name, cause: 'file_type', ...error })
       this.#refusals.refuse(exchange, 403, error)
       return null
     }
     const found = dialects.find(name)
-    if (isDialect(found)) return found
+    if (isMessageFormat(found)) return found
     this.#refusals.refuseName(exchange, name, found)
     return null
   }
 
-  #readBody(exchange: Exchange, dialect: Dialect | null, take: (body: Buffer) => void): void {
+  #readBody(exchange: Exchange, dialect: MessageFormat | null, take: (body: Buffer) => void): void {
     exchange.readBody(this.#options.bodyBytesMax, take, (isAnnounced) => {
       // What was announced can be skipped; without an announcement there may be no end.
       const closing = { closeConnection: !isAnnounced }
@@ -199,7 +209,7 @@ export class Charging {
     })
   }
 
-  #chargeValue(exchange: Exchange, dialect: Dialect, from: Admitted, value: string): void {
+  #chargeValue(exchange: Exchange, dialect: MessageFormat, from: Admitted, value: string): void {
     const body = decodeValue(value)
     if (body !== null) {
       this.#charge(exchange, dialect, from, body)
@@ -211,15 +221,16 @@ export class Charging {
 
   #charge(
     exchange: Exchange,
-    { codec, name: fileType }: Dialect,
+    { codec, name: fileType }: MessageFormat,
     from: Admitted,
     body: Buffer,
   ): void {
     const { peer } = from
     const origin = peer === null ? ANONYMOUS_ORIGIN : peer.name
     const name = peer === null ? '' : origin
-    const overRate = from.overRate === null ? null : this.#refuser(exchange, from.overRate)
-    const arrival = { body, codec, fileType, origin, peer: name, client: exchange, overRate }
+    const refuseOverRate =
+      from.rateRefusal === null ? null : this.#refuser(exchange, from.rateRefusal)
+    const arrival = { body, codec, fileType, origin, peer: name, client: exchange, refuseOverRate }
     this.#options.charge(arrival, (reason, text) =>
       this.#answer(exchange, httpStatus[reason], codec.contentType, text ?? ''),
     )

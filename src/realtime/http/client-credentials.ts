@@ -1,7 +1,7 @@
 /** Tokens and signatures in a request (interface sections 5.2 and 5.3). */
 import { addForm, FormError, FormTree } from '../../catalog/signature/form-tree.ts'
 import { parseOrdered } from '../../catalog/signature/ordered-json.ts'
-import { type SentParameters, signatureNameOf } from '../../catalog/signature/signed-text.ts'
+import { type SentParameters, signatureParameter } from '../../catalog/signature/signed-text.ts'
 import { mediaKind } from './content-types.ts'
 import type { Head } from './exchange.ts'
 import { type RequestRefusal, refusal } from './refusal.ts'
@@ -56,7 +56,7 @@ export function credentialsIn(
 ): ClientCredentials {
   const inQuery = queryCredentials(head.query)
   const kind = body === null ? 'none' : bodyKind(head, body)
-  const signs = kind === 'none' || kind === 'other' ? [] : SIGNS[kind]
+  const signs = kind === 'none' || kind === 'other' ? [] : CREDENTIAL_MARKS[kind]
   // Nothing is looked into for nothing, nor refused for what else is wrong with it.
   const isInBody = signs.some((sign) => body?.includes(sign) === true)
   if (bearer === null && inQuery === 'none' && !isInBody) return null
@@ -72,17 +72,17 @@ export function credentialsIn(
       return typeof token === 'string' && isToken(token) ? { token, field } : BAD_TOKEN
     }
     const sent = new Map([...query, ...(inBody ?? NOTHING)])
-    if (signatureNameOf(sent) === null) return null
+    if (signatureParameter(sent) === null) return null
     return inBody === null ? NOT_COVERED : { sent }
   } catch (error) {
     // No message may end the process, whatever is wrong with it.
-    return error instanceof FormError ? refused('parameters', error.text(told)) : UNREADABLE
+    return error instanceof FormError ? refused('parameters', error.text(shortened)) : UNREADABLE
   }
 }
 
 type BodyKind = 'none' | 'form' | 'json' | 'other'
 
-const SIGNS = {
+const CREDENTIAL_MARKS = {
   form: ['access_token', '_sig_', 'signature'],
   json: ['"_sig_"', '"signature"'],
 } as const
@@ -112,7 +112,7 @@ function formOf(text: string): SentParameters {
   return form.root
 }
 
-function told(name: string): string {
+function shortened(name: string): string {
   return name.length <= NAME_CHARS_MAX ? name : `${name.slice(0, NAME_CHARS_MAX)}...`
 }
 

@@ -1,5 +1,5 @@
 /** Which media types a request may have, by what its dialect reads. */
-import type { Dialect } from '../dialects.ts'
+import type { MessageFormat } from '../message-formats.ts'
 
 export type MediaKind = 'none' | 'json' | 'xml' | 'form' | 'text' | 'other'
 
@@ -25,7 +25,7 @@ const kinds: ReadonlyMap<string, MediaKind> = new Map([
 ])
 
 /** Whether a dialect takes it. A form is taken by all: its parameter `request` has the message. */
-export function accepts(parser: Dialect['parser'], kind: MediaKind): boolean {
+export function accepts(parser: MessageFormat['parser'], kind: MediaKind): boolean {
   return kind === 'none' || kind === 'form' || kind === kindOf[parser]
 }
 
@@ -34,12 +34,12 @@ const kindOf = {
   diameter: 'json',
   xml: 'xml',
   key_value: 'text',
-} as const satisfies Record<Dialect['parser'], MediaKind>
+} as const satisfies Record<MessageFormat['parser'], MediaKind>
 
 /** What the header should have said. */
-export const mustBe = {
+export const requiredContentTypes = {
   json: 'must be application/json',
   diameter: 'must be application/json',
   xml: 'must be application/xml',
   key_value: 'must be application/x-www-form-urlencoded or text/plain',
-} as const satisfies Record<Dialect['parser'], string>
+} as const satisfies Record<MessageFormat['parser'], string>

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { followDueAnswers } from '../../runtime/due-answers.ts'
 import { lingerAfterAnswers, lingerAndClose } from '../../runtime/lingering.ts'
+import { trackPendingAnswers } from '../../runtime/pending-answers.ts'
 import { secureContext } from '../../runtime/tls-files.ts'
 import { followTls, startTls } from '../../runtime/tls-reload.ts'
 import { descriptorCeiling, nextDescriptor } from '../descriptors.ts'
@@ -15,7 +15,7 @@ import { type HttpServer, ListenError, type ListenOptions, tlsListener } from '.
 
 /** Milliseconds; what uWebSockets.js has built in. */
 const RECEIVE_MS = 10_000
-const LOOK_MS = 1_000
+const CHECK_INTERVAL_MS = 1_000
 const HEAD_BYTES_MAX = 16_384
 
 /** Not in the types of Node, and not in its documents, but there since its first releases. */
@@ -59,7 +59,7 @@ function createPlainOrTls(options: ListenOptions): Server {
     headersTimeout: RECEIVE_MS,
     requestTimeout: RECEIVE_MS,
     keepAliveTimeout: RECEIVE_MS,
-    connectionsCheckingInterval: LOOK_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
     maxHeaderSize: HEAD_BYTES_MAX,
     noDelay: true,
     // Refused with the other rules of framing, so that the connection ends as well.
@@ -99,7 +99,7 @@ function answerRequests(server: Server, endpoints: Endpoints): void {
  * does without a handshake of TLS: there is nobody to tell.
  */
 function refuseGarbage(server: Server, { encodeRefusal }: ListenOptions): void {
-  const isAnswerable = followDueAnswers(server)
+  const isAnswerable = trackPendingAnswers(server)
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const isHandshake = /^ERR_(?:SSL|TLS)_/.test(error.code ?? '')
     if (isHandshake || !isAnswerable(socket)) {

@@ -8,7 +8,7 @@ import {
   NO_STORE,
   statusTexts,
 } from './exchange.ts'
-import { refuseForGood } from './native-refusal.ts'
+import { refuseAndClose } from './native-refusal.ts'
 
 /**
  * An exchange of uWebSockets.js. With `native-refusal.ts` the only code that touches its objects: a
@@ -95,7 +95,7 @@ export class NativeExchange implements Exchange {
   ): void {
     const isLast = options.closeConnection ?? false
     if (isLast && this.#isArriving && !this.#isHead) {
-      this.#refuseForGood(status, contentType, text, options)
+      this.#refuseAndClose(status, contentType, text, options)
     } else if (this.#mayHaveMore(isLast)) {
       // Once it is answered, the library would take what follows in the same bytes for the next
       // request. While it is not answered, that ends the connection.
@@ -110,7 +110,7 @@ export class NativeExchange implements Exchange {
     return isLast && this.#isTakingBody
   }
 
-  #refuseForGood(
+  #refuseAndClose(
     status: HttpStatus,
     contentType: string,
     text: string,
@@ -120,7 +120,7 @@ export class NativeExchange implements Exchange {
     if (response === null) return
     this.#response = null
     const headers = this.#headers(contentType, options)
-    refuseForGood(response, { status: `${status} ${statusTexts[status]}`, headers, text })
+    refuseAndClose(response, { status: `${status} ${statusTexts[status]}`, headers, text })
   }
 
   #headers(contentType: string, { header }: AnswerOptions): (readonly [string, string])[] {

@@ -21,7 +21,7 @@ export interface LastAnswer {
  *
  * Must be called before the handler of the request returns.
  */
-export function refuseForGood(response: HttpResponse, answer: LastAnswer): void {
+export function refuseAndClose(response: HttpResponse, answer: LastAnswer): void {
   let isGone = false
   let isAnswered = false
   let sizeBytes = 0

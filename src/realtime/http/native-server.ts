@@ -26,7 +26,7 @@ export async function startNativeServer(
     throw new ListenError(options, 'the port is in use, or the system does not allow it')
   }
   const port = uws.us_socket_local_port(first)
-  const door = createDoor(uws, app, { ...options, port }, first)
+  const door = createConnectionGate(uws, app, { ...options, port }, first)
   const stop = () => {
     endpoints.stop()
     door.close()
@@ -57,7 +57,7 @@ function addRoutes(app: App, endpoints: Endpoints): void {
 }
 
 /** Milliseconds between two looks at how many connections there are. */
-const LOOK_MS = 20
+const CHECK_INTERVAL_MS = 20
 /** Share of the connections at which new ones are taken again. */
 const REOPEN_AT = 0.9
 
@@ -66,7 +66,7 @@ const REOPEN_AT = 0.9
  * file descriptors it would spin; so the door itself is shut for as long as there are too many.
  * New connections are then refused by the system, and those that there are go on.
  */
-function createDoor(uws: Uws, app: App, options: ListenOptions, first: us_listen_socket) {
+function createConnectionGate(uws: Uws, app: App, options: ListenOptions, first: us_listen_socket) {
   const { host, port, sharing, connectionsMax, log } = options
   const base = sharing?.firstDescriptor ?? nextDescriptor()
   const ceiling = descriptorCeiling(base, connectionsMax)
@@ -96,7 +96,7 @@ function createDoor(uws: Uws, app: App, options: ListenOptions, first: us_listen
       shut()
       log.warn({ port, connectionsMax: ceiling - base }, 'too many connections, no more are taken')
     } else if (socket === null && !isOpening && next < reopenBelow) void open()
-  }, LOOK_MS)
+  }, CHECK_INTERVAL_MS)
   timer.unref()
 
   return {

@@ -37,7 +37,7 @@ export function createRateLimits(elapsedMs: () => number, table = createRateTabl
   const placeOf = (name: string): number => {
     let place = places.get(name)
     if (place === undefined) {
-      place = findPlace(cells, name)
+      place = findSlot(cells, name)
       places.set(name, place)
     }
     return place
@@ -64,7 +64,7 @@ export function createRateLimits(elapsedMs: () => number, table = createRateTabl
 }
 
 /** The place of a peer in the table: its own, or one that is free and is its own from now on. */
-function findPlace(cells: BigInt64Array, name: string): number {
+function findSlot(cells: BigInt64Array, name: string): number {
   const digest = createHash('sha256').update(name).digest()
   // 0 marks a place that is free.
   const identity = digest.readBigInt64LE(0) | 1n

@@ -26,16 +26,16 @@ const QUIET_MS = 60_000
 /** Of all addresses together in this time. */
 const LINES_MAX = 60
 /** Addresses that are remembered; the oldest is forgotten first. */
-const KEPT_MAX = 1_000
+const ADDRESSES_MAX = 1_000
 
-interface Kept {
+interface LoggedRefusal {
   readonly sinceMs: number
   unlogged: number
 }
 
 /** `elapsedMs` never goes back. */
 export function createRefusalLog(log: Pick<Logger, 'warn'>, elapsedMs: () => number): RefusalLog {
-  const kept = new Map<string, Kept>()
+  const kept = new Map<string, LoggedRefusal>()
   let sinceMs = elapsedMs()
   let lines = 0
   let unlogged = 0
@@ -63,7 +63,7 @@ export function createRefusalLog(log: Pick<Logger, 'warn'>, elapsedMs: () => num
     lines += 1
     kept.delete(key)
     kept.set(key, { sinceMs: nowMs, unlogged: 0 })
-    if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value ?? '')
+    if (kept.size > ADDRESSES_MAX) kept.delete(kept.keys().next().value ?? '')
     const repeated = known?.unlogged ?? 0
     log.warn(repeated > 0 ? { ...refused, repeated } : refused, 'a charge request is refused')
   }

@@ -1,7 +1,7 @@
 /** How requests are refused: in their dialect if it is known, else in the plain one. */
 import type { Reason } from '../../domain/charge-outcome.ts'
 import type { DecodeError } from '../codecs/codec.ts'
-import type { Dialect, MissingDialect } from '../dialects.ts'
+import type { MessageFormat, MissingMessageFormat } from '../message-formats.ts'
 import type { AnswerOptions, Exchange, HttpStatus } from './exchange.ts'
 import type { RequestRefusal } from './refusal.ts'
 
@@ -28,7 +28,7 @@ export function createRefusals(encodeRefusal: EncodeRefusal, answer: SendAnswer)
     exchange: Exchange,
     status: HttpStatus,
     error: DecodeError,
-    dialect: Dialect | null = null,
+    dialect: MessageFormat | null = null,
     more?: AnswerOptions,
   ): void => {
     const text =
@@ -43,13 +43,13 @@ export function createRefusals(encodeRefusal: EncodeRefusal, answer: SendAnswer)
   return {
     refuse,
     /** A method that is not the dialect's. */
-    refuseMethod(exchange: Exchange, dialect: Dialect) {
+    refuseMethod(exchange: Exchange, dialect: MessageFormat) {
       const allowed = dialect.allowsGet ? ['GET', 'POST'] : ['POST']
       const error = { field: 'method', why: `must be ${allowed.join(' or ')}` }
       refuse(exchange, 405, error, dialect, { header: ['Allow', allowed.join(', ')] })
     },
     /** A name without a dialect: not there, or not known yet. */
-    refuseName(exchange: Exchange, name: string, { missing, why }: MissingDialect) {
+    refuseName(exchange: Exchange, name: string, { missing, why }: MissingMessageFormat) {
       const field = `file_type ${name}`
       if (missing === 'notLoaded') storeDown(exchange, { field, why })
       else refuse(exchange, 404, { field, why })

@@ -18,7 +18,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const why = tls === null ? null : nativeTlsProblem(tls)
   const isNative = options.httpServer !== 'javascript' && why === null
   const uws = isNative ? await loadNative() : null
-  const lonely = options.sharing === null ? null : whyNotShared(uws)
+  const lonely = options.sharing === null ? null : sharingProblem(uws)
   if (lonely !== null) throw new ListenError(options, `realtime.listeners must be 1: ${lonely}`)
   if (uws !== null) return startNativeServer(uws, options, endpoints)
   if (options.httpServer === 'javascript') return startJavaScriptServer(options, endpoints)
@@ -36,7 +36,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 }
 
 /** Null where several event loops can listen on one port. */
-function whyNotShared(uws: Uws | null): string | null {
+function sharingProblem(uws: Uws | null): string | null {
   if (uws === null) return 'HTTP in JavaScript, as it is here, shares no port'
   // Others let several listen, and give all connections to one of them.
   return process.platform === 'linux' ? null : 'only Linux divides the connections of a port'

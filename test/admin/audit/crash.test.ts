@@ -9,7 +9,7 @@ import { createEntityApi, entityStoresOf } from '../../../src/admin/entity-api.t
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
-import { repairChains } from '../../../src/catalog/revisions/change.ts'
+import { recoverAbandoned } from '../../../src/catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { insertEntity } from '../../catalog/store.ts'
 import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
@@ -47,7 +47,7 @@ function repair(): Promise<number> {
   const { catalog, ledger } = open
   const clock = { nowMs: () => YEAR_MS + 120_000 }
   const config = loadConfig({ env: {} })
-  return repairChains(entityStoresOf({ catalog, ledger, clock, config, log: silent }))
+  return recoverAbandoned(entityStoresOf({ catalog, ledger, clock, config, log: silent }))
 }
 
 interface Attempt {
@@ -207,7 +207,7 @@ describe('a death while a balance is loaded', () => {
       await holder(sid)
       const operationId = `${what.replaceAll(' ', '-')}-${index}`
       const load = (api: EntityApi) =>
-        api.own['balances']?.write?.('update', {
+        api.recordActions['balances']?.write?.('update', {
           actor: ACTOR,
           query: { sid, ...named },
           additional: {},
@@ -247,7 +247,7 @@ describe('an import that is cut off', () => {
       const nowMs = Date.UTC(2026, 5, operations)
       const api = imports.api({ catalog: dying.catalog, nowMs })
       await imports.run({ ...settings, text, api }).catch(() => undefined)
-      await repairChains(imports.api({ nowMs: Date.UTC(2030, 0, 1) }).stores)
+      await recoverAbandoned(imports.api({ nowMs: Date.UTC(2030, 0, 1) }).stores)
       const rows = await catalog.subscribers.countDocuments({ type: 'account' })
       expect(await catalog.audit.countDocuments({ type: 'create' })).toBe(rows)
       if (!dying.died()) break

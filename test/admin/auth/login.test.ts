@@ -235,7 +235,7 @@ describe('a protocol', () => {
 
   it('that has no provider configured says so, and counts nothing', async () => {
     const ldap = createLdap({
-      settings: { of: async () => AUTH.read({ protocols: [] }) as never },
+      settings: { get: async () => AUTH.read({ protocols: [] }) as never },
       log: silent,
       sealer: { open: () => null },
     })

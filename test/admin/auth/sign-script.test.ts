@@ -26,7 +26,7 @@ beforeAll(async () => {
   const check = createSignatureCheck({
     clients: async () => ({ signers: () => [{ name: 'crm', key: KEY, roles: [] }] }),
     keys: openExpiringKeys(connection, 'auth'),
-    settings: { of: async (setting) => setting.read(undefined) },
+    settings: { get: async (setting) => setting.read(undefined) },
     clock: systemClock,
   })
   server.register(async (scope) => {

@@ -39,7 +39,7 @@ function checkOf(given: readonly object[], signature: object = {}) {
   const check = createSignatureCheck({
     clients: async () => clients,
     keys,
-    settings: { of: async (setting) => setting.read({ signature }) },
+    settings: { get: async (setting) => setting.read({ signature }) },
     clock: { nowMs: () => time.nowMs },
   })
   return { check, time }
@@ -119,7 +119,7 @@ describe('a signed request', () => {
     const check = createSignatureCheck({
       clients: async () => ({ signers: () => [CRM] }),
       keys: openExpiringKeys(away, 'auth'),
-      settings: { of: async (setting) => setting.read(undefined) },
+      settings: { get: async (setting) => setting.read(undefined) },
       clock: { nowMs: () => NOW_MS },
     })
     await expect(check(signed())).rejects.toThrow(StoreDownError)

@@ -7,7 +7,7 @@ import { balanceIdOf } from '../../../src/catalog/records/balance-id.ts'
 import { auditStores } from '../../../src/cli/audit.ts'
 import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
-import { watchRecording } from '../../../src/ledger/recording.ts'
+import { watchRecorderProgress } from '../../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
 import { bucketOf } from '../../ledger/fixture.ts'
 import { silent } from '../../recorder/accounts.ts'
@@ -73,7 +73,7 @@ async function doEverything(): Promise<void> {
 it('every unit is accounted for, and can be given back', async () => {
   await doEverything()
   const { ledger, catalog } = scene
-  const report = await auditStores({ ledger, catalog, recording: watchRecording(ledger) })
+  const report = await auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
   expect(report).toMatchObject({ ok: true, differences: [], accounts: 2 })
   const since = { operationsMs: 0, countersMs: 0 }
   for await (const books of recordedAccounts(catalog, () => true, since)) {

@@ -3,14 +3,14 @@ import type { BalanceDeps } from '../../../src/admin/balances/loads.ts'
 import {
   planTransfer,
   runTransfer,
-  type TransferAsked,
+  type TransferRequest,
   type Transferred,
 } from '../../../src/admin/balances/transfer.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { OwnerState } from '../../../src/domain/bucket.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import type { OperationSettings } from '../../../src/ledger/operations.ts'
-import { writeRound } from '../../../src/recorder/write.ts'
+import { writeFlush } from '../../../src/recorder/write.ts'
 import { insertEntity } from '../../catalog/store.ts'
 import { loadOwner, NOW_MS, startTestStores, type TestStores } from '../../recorder/accounts.ts'
 import { emptyLedger } from '../../support/ledger.ts'
@@ -59,7 +59,7 @@ export async function openScene(): Promise<Scene> {
         owners.set(`${aid}:${sid}`, await loadOwner(ledger, aid, sid))
       }
       const round = { lines: new Map(), operations: new Map(), owners }
-      const refused = await writeRound(catalog, round, (id) => `INCLUDE_${id}`)
+      const refused = await writeFlush(catalog, round, (id) => `INCLUDE_${id}`)
       if (refused.size > 0) throw new Error('the store refuses a balance')
     },
   }
@@ -108,7 +108,7 @@ export { NOW_MS }
 /** Plans and carries at once; doing that again goes on where it has stopped, too. */
 export async function moveBuckets(
   ledger: Ledger,
-  asked: TransferAsked,
+  asked: TransferRequest,
   settings: OperationSettings,
   nowMs: number,
 ): Promise<Transferred> {

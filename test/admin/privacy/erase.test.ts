@@ -10,7 +10,7 @@ import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
-import { repairChains } from '../../../src/catalog/revisions/change.ts'
+import { recoverAbandoned } from '../../../src/catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { openSession, silent, topUp } from '../../recorder/accounts.ts'
@@ -301,7 +301,7 @@ it('goes on where a process has died, before whatever it did next', async () => 
     deaths += 1
     // Later than its lease, and the locks that it has left.
     nowMs += 120_000
-    await repairChains(runnerOn(catalog).api.stores)
+    await recoverAbandoned(runnerOn(catalog).api.stores)
     expect((await verifyChain(catalog, { key: '' })).problems).toEqual([])
   }
   expect(deaths).toBeGreaterThan(3)

@@ -8,7 +8,7 @@ import { auditStores } from '../../../src/cli/audit.ts'
 import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
-import { watchRecording } from '../../../src/ledger/recording.ts'
+import { watchRecorderProgress } from '../../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
 import {
   lineOf,
@@ -44,7 +44,7 @@ beforeAll(async () => {
       await use(stores.ledger, lineOf(aid, aid * 10, `s-${aid}-${round}`), 100)
     }
   }
-  await watchRecording(stores.ledger).reached(1)
+  await watchRecorderProgress(stores.ledger).waitUntilRecorded(1)
   for (const aid of [1, 2, 3]) await forget(aid, aid * 10, `s-${aid}-1`)
   // As if they had ended: only the second one of each is still known.
   await stores.catalog.lines.updateMany({ type: 'realtime' }, { $set: { state: 'closed' } })
@@ -61,7 +61,7 @@ async function forget(aid: number, sid: number, sessionId: string): Promise<void
 
 const audit = () => {
   const { ledger, catalog } = stores
-  return auditStores({ ledger, catalog, recording: watchRecording(ledger) })
+  return auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
 }
 
 async function books() {

@@ -15,11 +15,11 @@ const SECRETIVE: Category = {
   check(value) {
     if (!isObject(value)) throw new FieldError('auth', 'must be an object')
   },
-  shown(stored) {
+  view(stored) {
     const { password: _, ...others } = isObject(stored) ? stored : {}
     return others
   },
-  merged(value, stored) {
+  merge(value, stored) {
     const password = isObject(stored) ? stored['password'] : undefined
     return password === undefined ? value : { password, ...(value as object) }
   },
@@ -31,16 +31,16 @@ const MAKING: Category = {
   about: 'Made.',
   readRole: 'admin',
   check: () => undefined,
-  shown: (stored) => Object.keys(stored as object),
+  view: (stored) => Object.keys(stored as object),
   special: {
     set(stored, data) {
       const { name } = data as { name: string }
-      return { value: { ...(stored as object), [name]: 'sealed' }, told: { name, key: 'once' } }
+      return { value: { ...(stored as object), [name]: 'sealed' }, response: { name, key: 'once' } }
     },
     unset(stored, data) {
       const { [String((data as Fields)['name'])]: gone, ...others } = stored as Fields
       if (gone === undefined) throw new FieldError('shared_secret', 'has none of this name')
-      return { value: others, told: true }
+      return { value: others, response: true }
     },
   },
 }

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { appendRecords } from '../../../src/catalog/audit/append.ts'
 import { auditDocument, createAudit } from '../../../src/catalog/audit/audit.ts'
 import type { AuditDocument } from '../../../src/catalog/audit/audit-document.ts'
-import { type ChainedRecord, withoutFields } from '../../../src/catalog/audit/chain.ts'
-import { noteRemoved } from '../../../src/catalog/audit/removed.ts'
+import { type ChainedRecord, eraseFields } from '../../../src/catalog/audit/chain.ts'
+import { storeRemovedRuns } from '../../../src/catalog/audit/removed-runs.ts'
 import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
@@ -116,7 +116,7 @@ it('so that a chain that was written anew is another one than was seen before', 
 it('and fields can be erased: their values go, and the chain holds', async () => {
   await appendRecords(catalog, [record('1'), record('2')])
   const [first] = await chain()
-  const erased = withoutFields(first as ChainedRecord, 'e1', (field, member) => {
+  const erased = eraseFields(first as ChainedRecord, 'e1', (field, member) => {
     return field === 'new' && (member === 'text' || member === 'nested')
   }) as ChainedRecord
   expect(erased.new).toMatchObject({ text: '(erased)', nested: '(erased)', number: 5 })
@@ -128,7 +128,7 @@ it('and fields can be erased: their values go, and the chain holds', async () =>
   const entry = { collection: 'subscribers', type: 'erase', key: '1', operationId: 'e1' }
   await createAudit(catalog).record(ACTOR, 2000, entry)
   expect(await verify()).toMatchObject({ ok: true, erased: 1 })
-  const again = withoutFields(erased, 'e1', (_, member) => member === 'text' || member === 'number')
+  const again = eraseFields(erased, 'e1', (_, member) => member === 'text' || member === 'number')
   await catalog.audit.replaceOne({ key: '1' }, again as ChainedRecord)
   expect(await verify()).toMatchObject({ ok: true, erased: 1 })
   await catalog.audit.updateOne({ key: '1' }, { $set: { 'new.large': 1 } })
@@ -141,12 +141,12 @@ it('and what retention removes is noted, signed where there is a key', async () 
     ['1', '2', '3', '4', '5'].map((key) => record(key)),
   )
   const links = (await chain()).map(({ chain: link }) => link)
-  await noteRemoved(catalog, links.slice(0, 2), 'secret')
+  await storeRemovedRuns(catalog, links.slice(0, 2), 'secret')
   expect(await verify('secret')).toMatchObject({ ok: true, records: 5 })
   await catalog.audit.deleteOne({ key: '1' })
   expect(await verify('secret')).toMatchObject({ ok: true, records: 4 })
   await catalog.audit.deleteOne({ key: '2' })
-  await noteRemoved(catalog, links.slice(2, 3), 'secret')
+  await storeRemovedRuns(catalog, links.slice(2, 3), 'secret')
   await catalog.audit.deleteOne({ key: '3' })
   expect(await verify('secret')).toMatchObject({ ok: true, records: 2, removed: 3 })
   expect((await verify('other')).problems).toEqual([
@@ -158,7 +158,7 @@ it('and what retention removes is noted, signed where there is a key', async () 
 
 it('and goes on where all of it was removed', async () => {
   await appendRecords(catalog, [record('1'), record('2')])
-  await noteRemoved(
+  await storeRemovedRuns(
     catalog,
     (await chain()).map(({ chain: link }) => link),
     '',

@@ -1,8 +1,8 @@
 /** What a record may hold, and what not. */
 import { describe, expect, it } from 'vitest'
 import { auditDocument } from '../../../src/catalog/audit/audit.ts'
-import { bounded, CUT } from '../../../src/catalog/audit/bounded.ts'
-import { withoutSecrets } from '../../../src/catalog/audit/secrets.ts'
+import { redactSecrets } from '../../../src/catalog/audit/secrets.ts'
+import { TRUNCATED, truncateDocument } from '../../../src/catalog/audit/truncate.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 
 const ACTOR = { by: 'session', id: 'u1', name: 'ada', address: '192.0.2.1' } as const
@@ -56,19 +56,19 @@ describe('secrets', () => {
       access_token_seconds: 3600,
       secret: '',
     }
-    expect(withoutSecrets('rates', document)).toEqual(document)
+    expect(redactSecrets('rates', document)).toEqual(document)
   })
 
   it('tell that they were changed', () => {
     const before = { password: 'a', name: 'x' }
-    const told = (password: string) => withoutSecrets('users', { password, name: 'y' }, before)
+    const told = (password: string) => redactSecrets('users', { password, name: 'y' }, before)
     expect(told('a')).toEqual({ password: '(secret)', name: 'y' })
     expect(told('b')).toEqual({ password: '(secret, changed)', name: 'y' })
   })
 
   it('hold names of fields that other objects do not', () => {
     const document = JSON.parse('{"__proto__":{"token":"x"},"a.b":1,"$c":{"$d.e":2}}')
-    const kept = withoutSecrets('plans', document)
+    const kept = redactSecrets('plans', document)
     expect(textOf(kept)).toBe('{"__proto__":{"token":"(secret)"},"a.b":1,"$c":{"$d.e":2}}')
     expect(({} as Record<string, unknown>)['token']).toBeUndefined()
   })
@@ -101,7 +101,7 @@ describe('a record', () => {
       { collection: 'plans', type: 'update', key: 'A', old: document, new: document },
       's',
     )
-    expect(record.new).toEqual({ name: 'A', large: text, last: 1, [CUT]: 'larger' })
+    expect(record.new).toEqual({ name: 'A', large: text, last: 1, [TRUNCATED]: 'larger' })
     expect(Buffer.byteLength(textOf(record))).toBeLessThan(256 * 1024)
   })
 
@@ -109,7 +109,7 @@ describe('a record', () => {
     ['many fields', Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`f${at}`, at]))],
     ['one list', { list: Array.from({ length: 100_000 }, (_, at) => at) }],
   ])('with %s is cut, too', (_, document) => {
-    expect(Buffer.byteLength(textOf(bounded(document)))).toBeLessThan(125 * 1024)
-    expect(textOf(bounded(document))).toContain(CUT)
+    expect(Buffer.byteLength(textOf(truncateDocument(document)))).toBeLessThan(125 * 1024)
+    expect(textOf(truncateDocument(document))).toContain(TRUNCATED)
   })
 })

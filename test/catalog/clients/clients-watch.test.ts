@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { withClient } from '../../../src/catalog/clients/client-changes.ts'
-import { type ClientsNow, watchClients } from '../../../src/catalog/clients/clients-watch.ts'
+import { type CurrentClients, watchClients } from '../../../src/catalog/clients/clients-watch.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { Poller } from '../../../src/catalog/poller.ts'
 import { createSealer } from '../../../src/catalog/settings/sealing.ts'
@@ -17,7 +17,7 @@ const change = { nowMs: 0, by: 'test', sealer, timeZone: 'UTC' }
 
 function watchOf(catalog: Catalog) {
   const { log, records } = recordingLog()
-  const told: ClientsNow[] = []
+  const told: CurrentClients[] = []
   const watch = watchClients({ catalog, sealer, pollMs: 3_600_000, log }, (now) => told.push(now))
   open.push(watch)
   const names = () =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import {
   type ClientChange,
-  shownClients,
+  clientViews,
   withClient,
   withNewKey,
   withoutClient,
@@ -103,7 +103,7 @@ describe('a client that is set again', () => {
 
   it('may be sent back as it was read, with a change', () => {
     const list = listWith({ name: 'a', key: KEY, roles: ['read'], to: '2027-01-01' })
-    const [shown] = shownClients(list)
+    const [shown] = clientViews(list)
     const later = { ...change, nowMs: NOW_MS + 5, by: 'other' }
     const set = withClient(list, { ...shown, crc: '90482470', roles: ['write'] }, later)
     const shownToo = { grants: ['client_credentials'] }
@@ -155,7 +155,7 @@ describe('a client that does not sign', () => {
     const clients = compiled(list)
     expect([clients.signers(NOW_MS), clients.skipped]).toEqual([[], []])
     expect(clients.byName('a', NOW_MS)?.keySha256.toString('hex')).toBe(hash)
-    expect(shownClients(list)).toMatchObject([{ signature: false }])
+    expect(clientViews(list)).toMatchObject([{ signature: false }])
     expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow('of another client')
     expect(withoutClient(list, { key: KEY }, change).list).toEqual([])
   })
@@ -253,7 +253,7 @@ describe('clients in use', () => {
       { name: 'a', key: KEY, grants: ['password'] },
       { name: 'b', disabled: true },
     )
-    const shown = shownClients([...list, { name: 'bad', key: KEY }])
+    const shown = clientViews([...list, { name: 'bad', key: KEY }])
     expect(shown).toMatchObject([
       { name: 'a', grants: ['password'], disabled: false, from: null },
       { name: 'b', grants: ['client_credentials'], disabled: true },

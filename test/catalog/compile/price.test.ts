@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { STORED } from '../../../src/catalog/compile/document.ts'
+import { LENIENT } from '../../../src/catalog/compile/document.ts'
 import { compilePrice, compilePrices } from '../../../src/catalog/compile/price.ts'
 import { NO_TERMS } from '../../../src/catalog/compile/tariff.ts'
 import { refusal, tier } from './stored.ts'
 
-const context = { ...STORED, terms: NO_TERMS }
+const context = { ...LENIENT, terms: NO_TERMS }
 const price = (fields: object) => compilePrice({ rate: [tier()], ...fields }, 'P', context)
 const band = (fields: object = {}) => ({ name: 'NIGHT', rate: [tier({ price: 1 })], ...fields })
 const bandOf = (fields: object, plain: object = {}) =>
@@ -59,7 +59,7 @@ describe('time bands', () => {
 })
 
 describe('prices of plans and services', () => {
-  const compile = (document: unknown) => compilePrices(document, 'rates', STORED)
+  const compile = (document: unknown) => compilePrices(document, 'rates', LENIENT)
 
   it('are whole, or a part of another', () => {
     const prices = compile({

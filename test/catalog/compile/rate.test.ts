@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { WRITTEN } from '../../../src/catalog/compile/document.ts'
+import { STRICT } from '../../../src/catalog/compile/document.ts'
 import { compileRate } from '../../../src/catalog/compile/rate.ts'
 import { charge } from '../../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
@@ -34,7 +34,7 @@ describe('rate', () => {
   it('may leave the price of a usage type to plans and services', () => {
     const usage = compileRate(rate({ rates: { call: {} } })).usages.get('call')
     expect([usage?.base, usage?.plans.size]).toEqual([null, 0])
-    expect(refusal(() => compileRate(rate({ rates: { call: {} } }), WRITTEN))).toBe(
+    expect(refusal(() => compileRate(rate({ rates: { call: {} } }), STRICT))).toBe(
       'rates.call must have a price: BASE or a plan',
     )
   })

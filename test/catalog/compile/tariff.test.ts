@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type CompileOptions, STORED, WRITTEN } from '../../../src/catalog/compile/document.ts'
+import { type CompileOptions, LENIENT, STRICT } from '../../../src/catalog/compile/document.ts'
 import { compileTariff, NO_TERMS } from '../../../src/catalog/compile/tariff.ts'
 import { charge, type Tariff, UNLIMITED } from '../../../src/domain/tariff.ts'
 import type { RateTerms } from '../../../src/domain/tariff-terms.ts'
@@ -8,7 +8,7 @@ import { refusal, tier } from './stored.ts'
 
 const compile = (
   price: object,
-  options: CompileOptions = STORED,
+  options: CompileOptions = LENIENT,
   terms: RateTerms = NO_TERMS,
 ): Tariff => compileTariff(price as Record<string, unknown>, 'P', { ...options, terms })
 
@@ -71,12 +71,12 @@ describe('tariff', () => {
     ],
     [[tier(), tier()], 'P.rate.1 is never reached: the tier before it is UNLIMITED'],
   ])('refuses %j when it is written', (rate, message) => {
-    expect(refusal(() => compile({ rate }, WRITTEN))).toBe(message)
+    expect(refusal(() => compile({ rate }, STRICT))).toBe(message)
   })
 
   it('takes a gap when it is written', () => {
     const rate = [tier({ to: 10 }), tier({ from: 11 })]
-    expect(compile({ rate }, WRITTEN)).toEqual(compile({ rate }))
+    expect(compile({ rate }, STRICT)).toEqual(compile({ rate }))
   })
 
   it.each([
@@ -135,14 +135,14 @@ describe('terms', () => {
     ],
     ['fractions', { rate: [tier({ to: '2.4', interval: 0.25 })] }, NO_TERMS, { unitScale: 100 }],
   ] as const)('of %s', (_name, price, terms, expected) => {
-    const { terms: compiled } = compile(price, STORED, terms)
+    const { terms: compiled } = compile(price, LENIENT, terms)
     const plain = { method: 'tiered', unitScale: 1, minimum: 0, rounding: null }
     expect(compiled).toEqual({ ...plain, factor: 1, factorDigits: 0, ...expected })
   })
 
   it('are none for rounding after tax', () => {
     const rounding = { ...half, stage: 'after_tax' } as const
-    expect(compile({ rate: [tier()] }, STORED, { method: 'tiered', rounding }).terms).toBeNull()
+    expect(compile({ rate: [tier()] }, LENIENT, { method: 'tiered', rounding }).terms).toBeNull()
   })
 
   it('scale bounds and intervals, not prices', () => {

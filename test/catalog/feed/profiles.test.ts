@@ -21,7 +21,7 @@ describe('findProfile', () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'subscribers')
     const result = await find(catalog, '2026-02-01')
-    expect(result?.found).toMatchObject({ sid: 18, accountServices: [], pool: null })
+    expect(result?.profile).toMatchObject({ sid: 18, accountServices: [], pool: null })
     expect(result?.validUntilMs).toBe(FOREVER_MS)
   })
 
@@ -36,17 +36,17 @@ describe('findProfile', () => {
     await insertEntity(catalog, 'subscribers', { ...account, from: '2026-06-01' })
 
     const joined = await find(catalog, '2026-02-01')
-    expect(joined?.found).toMatchObject({
+    expect(joined?.profile).toMatchObject({
       services: [{ name: 'TV', quantity: 1 }],
       accountServices: [{ name: 'TV', quantity: 3 }],
       creditLimit: 5_000_000,
       accountCreditLimit: 20_500_000,
     })
-    expect(joined?.found.overrides.map(({ key }) => key)).toEqual(['ITS', 'OWN'])
+    expect(joined?.profile.overrides.map(({ key }) => key)).toEqual(['ITS', 'OWN'])
     expect(joined?.validUntilMs).toBe(day('2026-04-01'))
 
     const between = await find(catalog, '2026-05-01')
-    expect(between?.found).toMatchObject({ accountServices: [], accountCreditLimit: null })
+    expect(between?.profile).toMatchObject({ accountServices: [], accountCreditLimit: null })
     expect(between?.validUntilMs).toBe(day('2026-06-01'))
     expect((await find(catalog, '2026-07-01'))?.validUntilMs).toBe(FOREVER_MS)
   })
@@ -72,7 +72,7 @@ describe('findProfile', () => {
       '2026-06-20',
     ]
     const found = await Promise.all(dates.map((date) => find(catalog, date)))
-    expect(found.map((each) => each?.found.planFromMs)).toEqual(
+    expect(found.map((each) => each?.profile.planFromMs)).toEqual(
       ['2026-01-10', '2026-01-10', '2026-03-01', '2026-04-01', '2026-04-15', '2026-04-15'].map(day),
     )
   })
@@ -94,10 +94,10 @@ describe('findProfile', () => {
     await insertEntity(catalog, 'subscribers', { sid: 19, phone: '448', credit_limit: 1 })
     const by = (key: string, value: string) =>
       findProfile(catalog, { key, value, atMs: at('2026-02-01') }, () => false)
-    expect((await by('phone', '447'))?.found.sid).toBe(18)
+    expect((await by('phone', '447'))?.profile.sid).toBe(18)
     expect((await by('phone', '447'))?.validUntilMs).toBe(day('2026-03-01'))
-    expect((await by('phone', '448'))?.found.sid).toBe(19)
-    expect((await by('sim.serial', '12'))?.found.sid).toBe(18)
+    expect((await by('phone', '448'))?.profile.sid).toBe(19)
+    expect((await by('sim.serial', '12'))?.profile.sid).toBe(18)
     for (const field of ['$where', 'sim.$x', '', 'a b']) expect(await by(field, '447')).toBeNull()
     expect(await by('sim.serial', '012')).toBeNull()
   })
@@ -125,16 +125,16 @@ describe('a pool', () => {
     await insertEntity(catalog, 'subscribers', account)
 
     const early = await find(catalog, '2026-02-01', true)
-    expect(early?.found.pool).toMatchObject([
+    expect(early?.profile.pool).toMatchObject([
       { plan: 'GOLD', services: [] },
       { plan: 'GOLD', services: [{ name: 'TV' }] },
       { plan: 'NEW', services: [] },
     ])
     expect(early?.validUntilMs).toBe(day('2026-03-01'))
     const late = await find(catalog, '2026-03-15', true)
-    expect(late?.found.pool).toHaveLength(2)
+    expect(late?.profile.pool).toHaveLength(2)
     expect(late?.validUntilMs).toBe(day('2026-04-01'))
-    expect((await find(catalog, '2026-03-15'))?.found.pool).toBeNull()
+    expect((await find(catalog, '2026-03-15'))?.profile.pool).toBeNull()
   })
 
   it('leaves out a member that is damaged', async () => {
@@ -142,7 +142,7 @@ describe('a pool', () => {
     await insertEntity(catalog, 'subscribers')
     const { _id } = await insertEntity(catalog, 'subscribers', { sid: 19 })
     await catalog.subscribers.updateOne({ _id }, { $set: { plan: 5 } } as never)
-    expect((await find(catalog, '2026-02-01', true))?.found.pool).toHaveLength(1)
+    expect((await find(catalog, '2026-02-01', true))?.profile.pool).toHaveLength(1)
   })
 
   it('has a limit', async () => {
@@ -155,6 +155,6 @@ describe('a pool', () => {
     const tooMany = find(catalog, '2026-02-01', true)
     await expect(tooMany).rejects.toThrow(PoolTooLargeError)
     await catalog.subscribers.deleteOne({ sid: 1 })
-    expect((await find(catalog, '2026-02-01', true))?.found.pool).toHaveLength(POOL_MEMBERS_MAX)
+    expect((await find(catalog, '2026-02-01', true))?.profile.pool).toHaveLength(POOL_MEMBERS_MAX)
   })
 })

@@ -33,7 +33,7 @@ describe('findSubscriber', () => {
   ] as const)('by %s %s on %s', async (key, value, date, sid, plan, until) => {
     const catalog = await openWithTwo()
     const result = await findSubscriber(catalog, { key, value, atMs: at(date) })
-    expect(result?.found).toMatchObject({ sid, aid: 17, plan, barred: false })
+    expect(result?.profile).toMatchObject({ sid, aid: 17, plan, barred: false })
     expect(result?.validUntilMs).toBe(day(until))
   })
 
@@ -41,7 +41,7 @@ describe('findSubscriber', () => {
     const catalog = await openWithTwo()
     const query = { key: 'msisdn', value: '4470001' } as const
     const result = await findSubscriber(catalog, { ...query, atMs: at('2026-06-01') })
-    expect(result?.found).toMatchObject({ sid: 19, barred: true })
+    expect(result?.profile).toMatchObject({ sid: 19, barred: true })
     expect(result?.validUntilMs).toBe(FOREVER_MS)
   })
 
@@ -82,7 +82,7 @@ describe('findSubscriber', () => {
       await insertEntity(catalog, 'subscribers', { msisdn: '4470001' })
       await insertEntity(catalog, 'subscribers', { from: '2026-05-01', plan: 'SILVER' })
       const result = await findSubscriber(catalog, { key, value, atMs: at('2026-02-01') })
-      expect(result?.found.plan).toBe('GOLD')
+      expect(result?.profile.plan).toBe('GOLD')
       expect(result?.validUntilMs).toBe(day('2026-05-01'))
     },
   )

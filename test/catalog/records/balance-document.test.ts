@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import {
   balanceDocument,
+  balanceViewAt,
   debtBucket,
-  shownBalance,
 } from '../../../src/catalog/records/balance-document.ts'
 import { bucketOf } from '../../../src/catalog/records/recorded-values.ts'
 import {
@@ -153,7 +153,7 @@ describe('what is shown of a balance', () => {
   const { toMs } = bucket
 
   it('that has ended is nothing free, and what has lapsed', () => {
-    const shown = shownBalance(owner, bucket, 'DATA_PACK', toMs)
+    const shown = balanceViewAt(owner, bucket, 'DATA_PACK', toMs)
     expect(shown).toEqual({
       ...balanceDocument(owner, bucket, 'DATA_PACK'),
       balance: { totals: { data: { usagev: 0 } } },
@@ -161,7 +161,7 @@ describe('what is shown of a balance', () => {
       lapsed: 500,
     })
     const money: Bucket = { ...bucket, kind: 'totalCost', usaget: '', free: 2_500_000 }
-    expect(shownBalance(owner, money, '', toMs + 1)).toMatchObject({
+    expect(balanceViewAt(owner, money, '', toMs + 1)).toMatchObject({
       balance: { cost: 0 },
       free: 0,
       lapsed: 2_500_000,
@@ -172,7 +172,7 @@ describe('what is shown of a balance', () => {
   it('that has not ended, or counts, is as it is recorded', () => {
     for (const one of [bucket, counter]) {
       const atMs = one === bucket ? toMs - 1 : FOREVER_MS
-      expect(shownBalance(owner, one, '', atMs)).toEqual(balanceDocument(owner, one, ''))
+      expect(balanceViewAt(owner, one, '', atMs)).toEqual(balanceDocument(owner, one, ''))
     }
   })
 

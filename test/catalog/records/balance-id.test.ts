@@ -4,7 +4,7 @@ import {
   balanceIdOf,
   balanceObjectId,
   isHashedBalanceId,
-  placeOfBalanceId,
+  parseBalanceId,
 } from '../../../src/catalog/records/balance-id.ts'
 
 it('the id of a balance tells where it is', () => {
@@ -14,7 +14,7 @@ it('the id of a balance tells where it is', () => {
     fc.property(place, (one) => {
       const id = balanceIdOf(one)
       expect(id).toMatch(/^[0-7][0-9a-f]{23}$/)
-      expect(placeOfBalanceId(id.toUpperCase())).toEqual(one)
+      expect(parseBalanceId(id.toUpperCase())).toEqual(one)
       expect(balanceObjectId(one).toHexString()).toBe(id)
     }),
   )
@@ -27,12 +27,12 @@ it.each([
 ])('of %o it holds a hash', (place) => {
   const id = balanceIdOf(place)
   expect(id).toMatch(/^[89a-f][0-9a-f]{23}$/)
-  expect(placeOfBalanceId(id)).toBeNull()
+  expect(parseBalanceId(id)).toBeNull()
   expect(isHashedBalanceId(id)).toBe(true)
   expect(balanceIdOf({ ...place })).toBe(id)
 })
 
 it.each(['', 'abc', `${'0'.repeat(23)}g`, '0'.repeat(25)])('%j is none', (text) => {
-  expect(placeOfBalanceId(text)).toBeNull()
+  expect(parseBalanceId(text)).toBeNull()
   expect(isHashedBalanceId(text)).toBe(false)
 })

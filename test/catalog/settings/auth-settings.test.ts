@@ -1,12 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import { rootCertificates } from 'node:tls'
 import { describe, expect, it } from 'vitest'
-import { isOwnPath } from '../../../src/catalog/settings/auth-rules.ts'
-import { mergedAuth, shownAuth } from '../../../src/catalog/settings/auth-secrets.ts'
+import { isLocalPath } from '../../../src/catalog/settings/auth-rules.ts'
+import { mergeAuth, redactAuth } from '../../../src/catalog/settings/auth-secrets.ts'
 import {
   AUTH,
   checkAuthSettings,
-  providersShown,
+  publicProviders,
 } from '../../../src/catalog/settings/auth-settings.ts'
 
 type Fields = Record<string, unknown>
@@ -116,7 +116,7 @@ describe('what may be stored of directories and identity providers', () => {
   })
 
   it('shows to everybody no more than what the page of logins needs', () => {
-    expect(providersShown(AUTH.read({ protocols: [ldap({ label: 'Corp' }), saml()] }))).toEqual([
+    expect(publicProviders(AUTH.read({ protocols: [ldap({ label: 'Corp' }), saml()] }))).toEqual([
       { type: 'ldap', label: 'Corp', name: 'corp' },
       { type: 'saml', label: 'sso', name: 'sso' },
     ])
@@ -130,25 +130,25 @@ describe('what may be stored of directories and identity providers', () => {
 
 describe('secrets of the settings', () => {
   const service = { bind_dn: 'cn=tollgate,dc=example,dc=net', bind_password: 's3cret' }
-  const stored = mergedAuth(undefined, { protocols: [ldap(service), saml()] }, sealer)
+  const stored = mergeAuth(undefined, { protocols: [ldap(service), saml()] }, sealer)
 
   it('are stored sealed, and not shown', () => {
     expect(stored.protocols[0]).toMatchObject({ bind_password: 'sealed:terc3s' })
-    const shown = JSON.stringify(shownAuth(stored))
+    const shown = JSON.stringify(redactAuth(stored))
     expect(shown).toContain('cn=tollgate')
     expect(shown).not.toMatch(/bind_password|terc3s/)
   })
 
   it('stay as they were where they are not sent, and change where they are', () => {
-    const shown = shownAuth(stored)
-    expect(mergedAuth(stored, shown, sealer)).toEqual(stored)
+    const shown = redactAuth(stored)
+    expect(mergeAuth(stored, shown, sealer)).toEqual(stored)
     const changed = { protocols: [ldap({ ...service, bind_password: 'new', label: 'New' })] }
-    expect(mergedAuth(stored, changed, sealer).protocols[0]).toMatchObject({
+    expect(mergeAuth(stored, changed, sealer).protocols[0]).toMatchObject({
       bind_password: 'sealed:wen',
       label: 'New',
     })
     // What is stored is of no use as what is sent.
-    const replayed = mergedAuth(stored, stored, sealer)
+    const replayed = mergeAuth(stored, stored, sealer)
     expect(replayed.protocols[0]).toMatchObject({ bind_password: 'sealed:s3cret:delaes' })
   })
 
@@ -161,19 +161,20 @@ describe('secrets of the settings', () => {
       { bind_dn: 'cn=other' },
     ]) {
       const sent = { protocols: [ldap({ bind_dn, ...more })] }
-      expect(() => mergedAuth(stored, sent, sealer)).toThrow('bind_password must be sent again')
+      expect(() => mergeAuth(stored, sent, sealer)).toThrow('bind_password must be sent again')
     }
     const renamed = { protocols: [ldap({ bind_dn, name: 'other' })] }
-    expect(() => mergedAuth(stored, renamed, sealer)).toThrow('bind_password must be given')
+    expect(() => mergeAuth(stored, renamed, sealer)).toThrow('bind_password must be given')
   })
 })
 
 describe('paths of ours', () => {
   it('stay with us, however a browser reads them', () => {
-    for (const path of ['/', '/app', '/app/x?y=//z#a', '/a:b@c']) expect(isOwnPath(path)).toBe(true)
+    for (const path of ['/', '/app', '/app/x?y=//z#a', '/a:b@c'])
+      expect(isLocalPath(path)).toBe(true)
     const others = ['', 'app', '//x', '/\\x', '/a\\b', '/\t/x', '/./%2e//x', 'https://x', '/.//x']
     for (const path of [...others, '/é', `/${'a'.repeat(512)}`]) {
-      expect(isOwnPath(path), path).toBe(false)
+      expect(isLocalPath(path), path).toBe(false)
     }
   })
 })

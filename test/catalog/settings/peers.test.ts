@@ -45,7 +45,7 @@ describe('a peer', () => {
     ])
     const open = peers.byKey('a')
     expect(open).toMatchObject({ requestsPerSecond: 0, fileTypes: null })
-    expect(open?.allows('192.0.2.1')).toBe(true)
+    expect(open?.allowsAddress('192.0.2.1')).toBe(true)
     expect(peers.byKey('b')).toMatchObject({ requestsPerSecond: 50, burst: 50 })
     expect([...(peers.byKey('b')?.fileTypes ?? [])]).toEqual(['GY', 'json'])
     expect(peers.byKey('c')).toMatchObject({ requestsPerSecond: 50, burst: 200 })

@@ -49,7 +49,7 @@ describe('stored secrets', () => {
     const catalog = await store.open()
     await fill(catalog, seal)
     const known = () => ({ seals: 'the new key', others: ['the old key'] })
-    const sealer = createSealer({ known, current: () => 'the new key' })
+    const sealer = createSealer({ available: known, current: () => 'the new key' })
     const done = await resealAll(catalog, sealer, { nowMs: NOW_MS, actor: node })
     expect(done).toEqual({ sealed: 4, lost: [] })
     const states = (await readStoredSecrets(catalog, createSealer('the new key'))).map(

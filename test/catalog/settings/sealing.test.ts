@@ -9,7 +9,7 @@ const sealer = createSealer(KEY)
 /** As `createSealer` gives it with these keys, of which the first one seals. */
 function withKeys(seals: string | null, ...others: string[]) {
   const known = () => ({ seals, others })
-  return createSealer({ known, current: () => seals ?? 'generated just now' })
+  return createSealer({ available: known, current: () => seals ?? 'generated just now' })
 }
 
 describe('a sealed secret', () => {

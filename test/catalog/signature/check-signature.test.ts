@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   checkSignature,
-  type SignatureTerms,
+  type SignatureConditions,
   type Signer,
 } from '../../../src/catalog/signature/check-signature.ts'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
@@ -23,7 +23,7 @@ function memory() {
   }
 }
 
-function terms(more: Partial<SignatureTerms> = {}): SignatureTerms {
+function terms(more: Partial<SignatureConditions> = {}): SignatureConditions {
   const when = { nowMs: NOW_S * 1000, windowMs: 300_000 }
   return { signers: [CRM, SHOP], workBytesMax: 10_000, ...when, ...more }
 }

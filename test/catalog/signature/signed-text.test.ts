@@ -3,8 +3,8 @@ import { addForm, FormTree } from '../../../src/catalog/signature/form-tree.ts'
 import { parseOrdered } from '../../../src/catalog/signature/ordered-json.ts'
 import {
   type SentParameters,
-  signatureNameOf,
   signatureOf,
+  signatureParameter,
   signedText,
 } from '../../../src/catalog/signature/signed-text.ts'
 
@@ -127,5 +127,5 @@ it.each([
   ['signature=', 'signature'],
   ['signature=1&_sig_=2', '_sig_'],
 ])('the signature of %s is in %s', (form, name) => {
-  expect(signatureNameOf(formOf(form))).toBe(name)
+  expect(signatureParameter(formOf(form))).toBe(name)
 })

@@ -292,7 +292,7 @@ describe('the watchdog', () => {
         if (!(connection instanceof PeerConnection)) throw new Error('not a connection')
         const nowMs = performance.now()
         for (const laterMs of [watchdogMs - 1, watchdogMs + 1, 2 * watchdogMs]) {
-          connection.look(nowMs + laterMs)
+          connection.checkTimers(nowMs + laterMs)
           states.push(connection.state)
         }
         connection.send(baseAnswer(bytes, 2001, IDENTITY))

@@ -3,19 +3,19 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { compilePeers } from '../../../src/catalog/settings/peers.ts'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
 import type { CreditControlClient } from '../../../src/domain/charge-request.ts'
-import type { Arrival, Charge, TakeAnswer } from '../../../src/realtime/charge.ts'
+import type { Charge, OnAnswer, ReceivedMessage } from '../../../src/realtime/charge.ts'
 import {
   readMessage,
   uint32Of,
   writeMessage,
 } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import type { WireCodec } from '../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
-import type { Dialect, MissingDialect } from '../../../src/realtime/dialects.ts'
-import { createClients } from '../../../src/realtime/diameter/clients.ts'
+import type { DiameterConnection } from '../../../src/realtime/diameter/connection-context.ts'
 import { createCreditControl } from '../../../src/realtime/diameter/credit-control.ts'
 import { type NamedAvps, namedAvps, wireAvps } from '../../../src/realtime/diameter/named.ts'
+import { createOriginStates } from '../../../src/realtime/diameter/origin-states.ts'
 import { SessionRegistry } from '../../../src/realtime/diameter/sessions.ts'
-import type { DiameterConnection } from '../../../src/realtime/diameter/surroundings.ts'
+import type { MessageFormat, MissingMessageFormat } from '../../../src/realtime/message-formats.ts'
 
 const identity = { originHost: 'Node1.charging.test', originRealm: 'charging.test' }
 const ANSWER = writeMessage({
@@ -27,11 +27,11 @@ const ANSWER = writeMessage({
   avps: wireAvps({ 'Result-Code': 2001 }),
 })
 const wire = {} as WireCodec
-const gy = { name: 'GY', parser: 'diameter', wire } as Dialect
-const json = { name: 'json', parser: 'json', wire: null } as Dialect
-const unread: MissingDialect = { missing: 'notLoaded', why: 'is not known' }
+const gy = { name: 'GY', parser: 'diameter', wire } as MessageFormat
+const json = { name: 'json', parser: 'json', wire: null } as MessageFormat
+const unread: MissingMessageFormat = { missing: 'notLoaded', why: 'is not known' }
 
-let arrivals: Omit<Arrival<unknown>, 'body' | 'codec' | 'client' | 'sender'>[]
+let arrivals: Omit<ReceivedMessage<unknown>, 'body' | 'codec' | 'client' | 'sender'>[]
 let senders: (CreditControlClient | null)[]
 let sent: NamedAvps[]
 let outcome: ChargeOutcome | undefined
@@ -45,7 +45,7 @@ beforeEach(() => {
   answer = ANSWER
 })
 
-const charge = ((arrival: Arrival<Buffer>, take: TakeAnswer<Buffer>) => {
+const charge = ((arrival: ReceivedMessage<Buffer>, take: OnAnswer<Buffer>) => {
   const { body: _, codec: __, client: ___, sender, ...rest } = arrival
   arrivals.push(rest)
   senders.push(sender ?? null)
@@ -55,20 +55,20 @@ const charge = ((arrival: Arrival<Buffer>, take: TakeAnswer<Buffer>) => {
 /** A node that asks its peers to be as `peer` says. */
 function nodeOf(
   realms = ['*'],
-  found: Record<string, Dialect | MissingDialect> = { GY: gy, json },
+  found: Record<string, MessageFormat | MissingMessageFormat> = { GY: gy, json },
 ) {
   const registry = new SessionRegistry<DiameterConnection>(10)
   const states = { raise: async () => false }
   const log = { info: () => undefined, warn: () => undefined }
   const onRestart = () => undefined
-  const clients = createClients({ open: async () => states, onRestart, log })
+  const clients = createOriginStates({ open: async () => states, onRestart, log })
   const onRequest = createCreditControl({
     charge,
     identity,
     realms,
     fileType: 'GY',
     registry,
-    clients,
+    originStates: clients,
     dialects: {
       defaultName: 'json',
       find: (name) => found[name] ?? { missing: 'unknown', why: 'is unknown' },
@@ -151,10 +151,10 @@ describe('a request', () => {
     node.onRequest(connectionOf(), ccr())
     const origin = 'diameter:a.test'
     expect(arrivals).toEqual([
-      { fileType: 'RO', origin, peer: 'pgw', overRate: null },
-      { fileType: 'GY', origin, peer: 'pgw', overRate: null },
-      { fileType: 'GY', origin, peer: 'pgw', overRate: null },
-      { fileType: 'GY', origin, peer: '', overRate: null },
+      { fileType: 'RO', origin, peer: 'pgw', refuseOverRate: null },
+      { fileType: 'GY', origin, peer: 'pgw', refuseOverRate: null },
+      { fileType: 'GY', origin, peer: 'pgw', refuseOverRate: null },
+      { fileType: 'GY', origin, peer: '', refuseOverRate: null },
     ])
   })
 
@@ -210,11 +210,11 @@ describe('a session', () => {
 it('is known on although an update or its end failed', () => {
   const { registry, onRequest } = nodeOf()
   onRequest(connectionOf(), ccr())
-  const before = registry.find('diameter:a.test/GY', 's1')?.moment
-  registry.nextMoment()
+  const before = registry.find('diameter:a.test/GY', 's1')?.sequence
+  registry.nextSequence()
   outcome = plainOutcome('timedOut', '', 7, 8)
   for (const type of [2, 3]) onRequest(connectionOf(), ccr({}, type))
-  expect(registry.find('diameter:a.test/GY', 's1')?.moment).toBe(before)
+  expect(registry.find('diameter:a.test/GY', 's1')?.sequence).toBe(before)
 })
 
 describe('the state of a client', () => {

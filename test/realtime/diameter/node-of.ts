@@ -4,13 +4,13 @@ import { compilePeers, type Peers } from '../../../src/catalog/settings/peers.ts
 import { loadConfig } from '../../../src/config/load.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { baseAnswer } from '../../../src/realtime/codecs/diameter-wire/base-answer.ts'
-import type { Intake } from '../../../src/realtime/diameter/reading.ts'
+import type { DiameterConnection } from '../../../src/realtime/diameter/connection-context.ts'
+import type { Backpressure } from '../../../src/realtime/diameter/read-throttle.ts'
 import {
   type Diameter,
   type DiameterOptions,
   startDiameter,
 } from '../../../src/realtime/diameter/start-diameter.ts'
-import type { DiameterConnection } from '../../../src/realtime/diameter/surroundings.ts'
 import type { RateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
 import type { TlsMetrics } from '../../../src/runtime/tls-metrics.ts'
@@ -37,10 +37,10 @@ export interface NodeOptions {
   readonly peers?: readonly object[] | null
   readonly onRequest?: DiameterOptions['onRequest']
   readonly rateLimits?: RateLimits
-  readonly intake?: Intake
+  readonly intake?: Backpressure
 }
 
-const KEEPS_UP: Intake = { isBehind: false, onCaughtUp: () => undefined }
+const KEEPS_UP: Backpressure = { isBehind: false, onCaughtUp: () => undefined }
 
 /** Short times, so that the tests need not wait; none of them is measured. */
 const SHORT = { capabilitiesTimeoutMs: 30_000, watchdogMs: 30_000, answerTimeoutMs: 2_000 }

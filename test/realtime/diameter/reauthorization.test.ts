@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionNews } from '../../../src/domain/worker-task.ts'
+import type { SessionEvent } from '../../../src/domain/worker-task.ts'
 import {
   type ReauthorizationOptions,
   ReauthorizationQueue,
@@ -35,7 +35,7 @@ function queueOf(more: Partial<ReauthorizationOptions<Wire>> = {}) {
   const queue = new ReauthorizationQueue(options, () => {
     answers += 1
   })
-  const learn = (sessionId: string, sid = 10, moment = registry.moment) =>
+  const learn = (sessionId: string, sid = 10, moment = registry.sequence) =>
     registry.learn(
       {
         sessionId,
@@ -60,7 +60,7 @@ function queueOf(more: Partial<ReauthorizationOptions<Wire>> = {}) {
     sent,
     learn,
     step,
-    tell(news: SessionNews) {
+    tell(news: SessionEvent) {
       queue.take(news)
       return names(step())
     },
@@ -75,9 +75,9 @@ function queueOf(more: Partial<ReauthorizationOptions<Wire>> = {}) {
 }
 
 const names = (sent: readonly Sent[]) => sent.map(({ kind, sessionId }) => `${kind} ${sessionId}`)
-const changed = (sid = 10): SessionNews => ({ kind: 'reauthorize', aid: 1, sid })
-const closed = (sid = 10): SessionNews => ({ kind: 'abort', aid: 1, sid })
-const ALL: SessionNews = { kind: 'reauthorizeAll' }
+const changed = (sid = 10): SessionEvent => ({ kind: 'reauthorize', aid: 1, sid })
+const closed = (sid = 10): SessionEvent => ({ kind: 'abort', aid: 1, sid })
+const ALL: SessionEvent = { kind: 'reauthorizeAll' }
 
 describe('news', () => {
   it('reach the sessions that they are about', () => {
@@ -114,7 +114,7 @@ describe('news', () => {
     learn('asked')
     learn('under way')
     learn('silent')
-    const arrived = registry.moment
+    const arrived = registry.sequence
     queue.take(changed())
     learn('asked')
     learn('under way', 10, arrived)

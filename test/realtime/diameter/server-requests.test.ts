@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { textOf, uint32Of } from '../../../src/realtime/codecs/diameter-wire/message.ts'
+import type { DiameterConnection } from '../../../src/realtime/diameter/connection-context.ts'
 import {
   abortSessionRequest,
   createEndToEndIds,
   createHopByHopIds,
   reAuthRequest,
 } from '../../../src/realtime/diameter/server-requests.ts'
-import type { DiameterConnection } from '../../../src/realtime/diameter/surroundings.ts'
 import { IDENTITY, NOW_MS, nodeOf } from './node-of.ts'
 import { ccr, dpr, HOST, openKnownPeer, openPeer, origin, REALM, written } from './raw-peer.ts'
 

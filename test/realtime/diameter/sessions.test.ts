@@ -75,14 +75,14 @@ describe('a session', () => {
   it('has the moment at which its last request arrived', () => {
     const registry = registryOf(route('s'))
     const known = registry.find('diameter:net/gy', 's')
-    expect(known?.moment).toBe(0)
-    const before = registry.moment
-    expect(registry.nextMoment()).toBe(before + 1)
+    expect(known?.sequence).toBe(0)
+    const before = registry.sequence
+    expect(registry.nextSequence()).toBe(before + 1)
     registry.learn(route('s'), before)
-    expect(known?.moment).toBe(0)
+    expect(known?.sequence).toBe(0)
     registry.learn(route('s'))
     registry.learn(route('s'), before)
-    expect(known?.moment).toBe(1)
+    expect(known?.sequence).toBe(1)
   })
 })
 

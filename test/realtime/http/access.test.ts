@@ -8,7 +8,7 @@ import { openSocket } from './socket.ts'
 
 const peerOf = (name: string, more: Partial<Peer> = {}): Peer => ({
   name,
-  allows: () => true,
+  allowsAddress: () => true,
   requestsPerSecond: 0,
   burst: 0,
   fileTypes: null,
@@ -89,7 +89,7 @@ describe.each(KINDS)('a key: %s', (kind) => {
     })
     const counted: unknown[][] = []
     const metrics = { tls: UNCOUNTED, refused: (...what: unknown[]) => counted.push(what) }
-    const stranger = { key: peerOf('PGW', { allows: () => false }) }
+    const stranger = { key: peerOf('PGW', { allowsAddress: () => false }) }
     const authenticator = accessOf({ byKey: stranger })
     const { port } = await serverOf(kind, { authenticator, log, metrics })
     for (const key of ['wrong-1', 'wrong-2', 'key']) await charge(port, [`X-Api-Key: ${key}`])
@@ -160,7 +160,7 @@ describe.each(KINDS)('an address: %s', (kind) => {
       seen.push(address)
       return address === allowed
     }
-    const authenticator = accessOf({ byKey: { key: peerOf('PGW', { allows }) } })
+    const authenticator = accessOf({ byKey: { key: peerOf('PGW', { allowsAddress: allows }) } })
     return serverOf(kind, { host, authenticator }).then((server) => ({ ...server, seen }))
   }
 

@@ -63,7 +63,7 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
       mustAuthenticate,
       isForThisMachine: false,
       rateLimits: createRateLimits(() => 0),
-      callers: NO_CALLERS,
+      clientAuthenticator: NO_CALLERS,
     })
     const tls = tlsOf(server, { clientCaFile: authority.caFile, clientCertificates: how })
     const { port, arrivals } = await serverOf('native', {

@@ -116,14 +116,16 @@ describe('a flood', () => {
   it('of unknown tokens is asked for up to a bound; who was known gets in', async () => {
     const callers = callersOf()
     const known = await tokenOf('pgw')
-    expect(await callers.ofToken(known, 'authorization')).toMatchObject({ name: 'client:pgw' })
+    expect(await callers.authenticateToken(known, 'authorization')).toMatchObject({
+      name: 'client:pgw',
+    })
     scene.elapsedMs = 5_000
-    expect(callers.known(known)).toBe(null)
+    expect(callers.cached(known)).toBe(null)
     const open = scene.shut()
     const flood = Array.from({ length: 500 }, (_, index) =>
-      callers.ofToken(index.toString(16).padStart(40, '0'), 'authorization'),
+      callers.authenticateToken(index.toString(16).padStart(40, '0'), 'authorization'),
     )
-    const asking = callers.ofToken(known, 'authorization')
+    const asking = callers.authenticateToken(known, 'authorization')
     await waitUntil('the store is asked', () => scene.finds > 100)
     expect(scene.finds).toBe(130)
     open()
@@ -137,7 +139,7 @@ describe('a flood', () => {
   it('of signatures takes no more time than it may', async () => {
     const callers = callersOf()
     const ask = async () => {
-      const found = await callers.ofSignature(fresh([['_sig_', 'x']]), 4 * 1024 * 1024)
+      const found = await callers.authenticateSignature(fresh([['_sig_', 'x']]), 4 * 1024 * 1024)
       return 'refused' in found ? found.refused : 0
     }
     const refusals = []

@@ -1,7 +1,7 @@
 /** Clients that charge with tokens. */
 import { describe, expect, it } from 'vitest'
 import { withoutClient } from '../../../src/catalog/clients/client-changes.ts'
-import { createCallers } from '../../../src/realtime/http/callers.ts'
+import { createClientAuthenticator } from '../../../src/realtime/http/client-authenticator.ts'
 import { openExpiringKeys } from '../../../src/store/expiring.ts'
 import { openRedis } from '../../../src/store/redis.ts'
 import { createTokens } from '../../../src/store/tokens.ts'
@@ -154,7 +154,7 @@ describe.each(KINDS)('a token: %s', (kind) => {
       silent,
     )
     const gone = openExpiringKeys(away, 'auth')
-    const callers = createCallers({
+    const callers = createClientAuthenticator({
       now: () => ({ clients: clientsNow(), signature: { enabled: true, windowMs: 300_000 } }),
       open: async () => ({
         tokens: createTokens(gone).access,

@@ -5,10 +5,10 @@ import { type ApiClients, compileClients } from '../../../src/catalog/clients/cl
 import { createSealer } from '../../../src/catalog/settings/sealing.ts'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
 import {
-  type CallerStore,
-  type Callers,
-  createCallers,
-} from '../../../src/realtime/http/callers.ts'
+  type ClientAuthenticator,
+  type ClientAuthenticatorStore,
+  createClientAuthenticator,
+} from '../../../src/realtime/http/client-authenticator.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { type ExpiringKeys, openExpiringKeys } from '../../../src/store/expiring.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
@@ -83,8 +83,8 @@ export function clientsNow(): ApiClients {
   return compileClients(scene.list, sealer)
 }
 
-export function callersOf(signature: object = {}, areRead = true): Callers {
-  const kept: CallerStore = {
+export function callersOf(signature: object = {}, areRead = true): ClientAuthenticator {
+  const kept: ClientAuthenticatorStore = {
     used: keys,
     tokens: {
       find: async (token) => {
@@ -96,7 +96,7 @@ export function callersOf(signature: object = {}, areRead = true): Callers {
     close: async () => undefined,
   }
   const rules = { enabled: true, windowMs: 300_000, ...signature }
-  return createCallers({
+  return createClientAuthenticator({
     now: () => (areRead ? { clients: clientsNow(), signature: rules } : null),
     open: async () => kept,
     clock: { nowMs: () => scene.nowMs },
@@ -116,7 +116,7 @@ export async function tokenOf(name: string, more: object = {}): Promise<string> 
 /** A server where everybody must authenticate unless told otherwise. */
 export async function world(
   kind: Kind,
-  more: { callers?: Callers; mustAuthenticate?: boolean } = {},
+  more: { callers?: ClientAuthenticator; mustAuthenticate?: boolean } = {},
 ) {
   const { callers = callersOf(), mustAuthenticate = true } = more
   const server = await serverOf(kind, { authenticator: accessOf({ callers, mustAuthenticate }) })

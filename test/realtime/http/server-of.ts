@@ -1,18 +1,25 @@
 /** A server of either kind for the tests of one, closed after each of them. */
 import { afterEach } from 'vitest'
 import type { Peer } from '../../../src/catalog/settings/peers.ts'
-import type { Arrival } from '../../../src/realtime/charge.ts'
+import type { ReceivedMessage } from '../../../src/realtime/charge.ts'
 import type { Codec } from '../../../src/realtime/codecs/codec.ts'
-import type { Dialect, Dialects, MissingDialect } from '../../../src/realtime/dialects.ts'
 import {
   type CredentialCheck,
   createAuthenticator,
   createKeyCheck,
 } from '../../../src/realtime/http/authenticate.ts'
-import { type Callers, createCallers } from '../../../src/realtime/http/callers.ts'
+import {
+  type ClientAuthenticator,
+  createClientAuthenticator,
+} from '../../../src/realtime/http/client-authenticator.ts'
 import type { HttpServer, HttpTls } from '../../../src/realtime/http/listening.ts'
 import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import { type HttpServerOptions, startHttpServer } from '../../../src/realtime/http/server.ts'
+import type {
+  MessageFormat,
+  MessageFormats,
+  MissingMessageFormat,
+} from '../../../src/realtime/message-formats.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import type { TlsMetrics } from '../../../src/runtime/tls-metrics.ts'
 import { jsonCodec } from '../codecs/settings.ts'
@@ -32,7 +39,7 @@ function codecOf(name: string, contentType: string): Codec<unknown> {
   return { ...jsonCodec, contentType, encodeError: ({ field, why }) => `${name}: ${field} ${why}` }
 }
 
-const plain: Dialect = {
+const plain: MessageFormat = {
   name: 'json',
   parser: 'json',
   codec: jsonCodec,
@@ -40,7 +47,7 @@ const plain: Dialect = {
   wire: null,
 }
 
-const found = new Map<string, Dialect | MissingDialect>(
+const found = new Map<string, MessageFormat | MissingMessageFormat>(
   Object.entries({
     json: plain,
     xml: { ...plain, name: 'xml', parser: 'xml', codec: codecOf('xml', 'application/xml') },
@@ -56,11 +63,11 @@ const found = new Map<string, Dialect | MissingDialect>(
     off: { missing: 'disabled', why: 'is disabled' },
     broken: { missing: 'unusable', why: 'cannot be used: parser.type must be text' },
     later: { missing: 'notLoaded', why: 'is not known yet' },
-  } satisfies Record<string, Dialect | MissingDialect>),
+  } satisfies Record<string, MessageFormat | MissingMessageFormat>),
 )
 
 /** Dialects of every kind, and reasons to have none. */
-export const dialects: Dialects = {
+export const dialects: MessageFormats = {
   defaultName: 'json',
   find: (name) => found.get(name) ?? { missing: 'unknown', why: 'is unknown' },
 }
@@ -74,11 +81,11 @@ export interface AccessOptions {
   /** False: the peers were never read. */
   readonly areKnown?: boolean
   readonly elapsedMs?: () => number
-  readonly callers?: Callers
+  readonly callers?: ClientAuthenticator
 }
 
 /** No client was ever read. */
-export const NO_CALLERS = createCallers({
+export const NO_CALLERS = createClientAuthenticator({
   now: () => null,
   open: async () => Promise.reject(new Error('nothing is to be opened')),
   clock: { nowMs: () => 0 },
@@ -107,7 +114,7 @@ export function accessOf(options: AccessOptions = {}, checks?: readonly Credenti
     mustAuthenticate,
     isForThisMachine,
     rateLimits: createRateLimits(elapsedMs),
-    callers,
+    clientAuthenticator: callers,
   })
 }
 
@@ -132,7 +139,7 @@ export function tlsOf(
 /** A server that answers each body with its size, in the next turn unless told otherwise. */
 export async function serverOf(httpServer: Kind, options: Partial<HttpServerOptions> = {}) {
   const bodies: string[] = []
-  const arrivals: Omit<Arrival<string>, 'body' | 'codec' | 'overRate'>[] = []
+  const arrivals: Omit<ReceivedMessage<string>, 'body' | 'codec' | 'refuseOverRate'>[] = []
   const refused: string[] = []
   const server = await startHttpServer({
     host: '127.0.0.1',
@@ -145,9 +152,9 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
     bodyBytesMax: BODY_BYTES_MAX,
     authenticator: accessOf(),
     dialects,
-    charge: ({ body, codec: _codec, overRate, ...rest }, answer) => {
-      if (overRate !== null) {
-        overRate()
+    charge: ({ body, codec: _codec, refuseOverRate, ...rest }, answer) => {
+      if (refuseOverRate !== null) {
+        refuseOverRate()
         return
       }
       const text = body.toString('utf8')

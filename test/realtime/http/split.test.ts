@@ -4,7 +4,7 @@ import { plainOutcome } from '../../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../../src/domain/charge-request.ts'
 import { createAdmission } from '../../../src/realtime/admission.ts'
 import { createCharge } from '../../../src/realtime/charge.ts'
-import { createDialects, isDialect } from '../../../src/realtime/dialects.ts'
+import { createMessageFormats, isMessageFormat } from '../../../src/realtime/message-formats.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { granted, service } from '../../file-types/answers.ts'
 import { ANSWERS, jsonCodec } from '../codecs/settings.ts'
@@ -13,14 +13,14 @@ import { KINDS, type Kind, serverOf } from './server-of.ts'
 import { openSocket, type RawAnswer } from './socket.ts'
 
 const rules = { rateCalculators: {}, customerIdentification: {} }
-const dialects = createDialects({
+const dialects = createMessageFormats({
   defaultName: 'json',
   plain: jsonCodec,
   defaults: { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '', rules },
   identity: { originHost: 'ocs.test', originRealm: 'test' },
 })
 const mapped = wireExamples('FILE-TYPES.md').get('mapped')
-dialects.take([JSON.parse(mapped?.document ?? '')])
+dialects.replace([JSON.parse(mapped?.document ?? '')])
 
 const nowMs = Date.UTC(2026, 10, 21, 10, 10)
 const limits = {
@@ -74,7 +74,7 @@ const MESSAGES: readonly Message[] = [
 /** What the dialect makes of it, without any HTTP. */
 function answerTo({ fileType, type, body }: Message): string {
   const found = dialects.find(fileType)
-  if (!isDialect(found)) throw new Error(found.why)
+  if (!isMessageFormat(found)) throw new Error(found.why)
   const message = type === FORM && fileType === 'json' ? plainBody : body
   const { codec } = found
   const decoded = codec.decode(Buffer.from(message), { ...limits, origin: 'http', nowMs })

@@ -4,7 +4,7 @@ import { PATIENT } from '../../../bench/patience.ts'
 import { aidOf } from '../../../bench/population.ts'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
-import { publishHint } from '../../../src/store/hints.ts'
+import { publishSessionEvent } from '../../../src/store/session-events.ts'
 import { waitUntil } from '../../support/wait.ts'
 import { money, startNode, type TestNode } from '../outages/node.ts'
 import { connectLink, type Link, type Message } from './link.ts'
@@ -95,7 +95,11 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
     expect(await node.moneyOf(next.sid)).toEqual(money(0, 5))
     // What others do is heard of again, too.
     await waitUntil('a request of the node', async () => {
-      await publishHint(node.books.ledger.redis, { cause: 'credit', aid: aidOf(index, 1), sid })
+      await publishSessionEvent(node.books.ledger.redis, {
+        cause: 'credit',
+        aid: aidOf(index, 1),
+        sid,
+      })
       return link.received.some((one) => isReAuth(one, name('open')))
     })
     expect(resultOf(await ask(termination(2, 5)))).toBe(2001)

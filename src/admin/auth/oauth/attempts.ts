@@ -16,7 +16,7 @@ export async function countRequest(
   for (const { name, times } of networksOf(address)) {
     const key = `token-requests:${name}`
     if ((await keys.count(key, MINUTE_MS)) <= times * limits.tokens_per_minute) continue
-    throw tooManyRequests('Too many requests from this address', await keys.leftMs(key))
+    throw tooManyRequests('Too many requests from this address', await keys.remainingMs(key))
   }
 }
 
@@ -42,13 +42,13 @@ export function attemptsOf(
   const longestMs = lockout.seconds_max * 1000
   return {
     async check() {
-      const leftMs = await keys.leftMs(wait)
+      const leftMs = await keys.remainingMs(wait)
       if (leftMs > 0) throw tooManyRequests('Too many wrong secrets: wait', leftMs)
     },
     async failed() {
       const keptMs = Math.max(2 * longestMs, MINUTE_MS)
       const failed = await keys.count(failures, keptMs)
-      await keys.prolong(failures, keptMs)
+      await keys.extend(failures, keptMs)
       const beyond = failed - lockout.attempts
       if (beyond < 0) return
       await keys.set(wait, '1', Math.min(lockout.seconds * 1000 * 2 ** beyond, longestMs))

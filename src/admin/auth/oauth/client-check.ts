@@ -2,13 +2,13 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiClient } from '../../../catalog/clients/clients.ts'
 import type { SecuritySettings } from '../../../catalog/settings/security-settings.ts'
-import type { Asked } from './asked.ts'
 import { attemptsOf } from './attempts.ts'
 import { OAuthError } from './errors.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
+import type { OAuthParameters } from './oauth-parameters.ts'
 
 /** What nobody's key has as its digest. */
-const NOBODYS = randomBytes(32)
+const DUMMY_DIGEST = randomBytes(32)
 
 /**
  * Does the same for names that are not known. Throws `OAuthError` `invalid_client`, or 429 after
@@ -16,7 +16,7 @@ const NOBODYS = randomBytes(32)
  */
 export async function authenticateClient(
   { keys, settings, clients, clock }: OAuthDeps,
-  { clientId, clientSecret, address }: Asked,
+  { clientId, clientSecret, address }: OAuthParameters,
   security: SecuritySettings,
 ): Promise<ApiClient> {
   if (clientId === '' || clientSecret === '') {
@@ -24,9 +24,9 @@ export async function authenticateClient(
   }
   const attempts = attemptsOf(keys, security, clientId, address)
   await attempts.check()
-  const client = (await settings.of(clients)).byName(clientId, clock.nowMs())
+  const client = (await settings.get(clients)).byName(clientId, clock.nowMs())
   const given = createHash('sha256').update(clientSecret).digest()
-  const isRight = timingSafeEqual(given, client?.keySha256 ?? NOBODYS)
+  const isRight = timingSafeEqual(given, client?.keySha256 ?? DUMMY_DIGEST)
   if (client !== null && isRight) {
     await attempts.succeeded()
     return client

@@ -71,7 +71,7 @@ export function tooManyRequests(message: string, leftMs: number): OAuthError {
 /** Null: an error that is nobody's business but ours. */
 export function oauthErrorOf(error: unknown): OAuthError | null {
   if (error instanceof OAuthError) return error
-  if (error instanceof OAuth2Server.OAuthError) return ofLibrary(error)
+  if (error instanceof OAuth2Server.OAuthError) return fromLibrary(error)
   const known = apiErrorOf(error)
   if (known === null) return null
   if (known.httpStatus === 503) {
@@ -100,7 +100,7 @@ export function challenged(error: OAuthError, header: string | undefined): OAuth
 
 export const SERVER_ERROR = new OAuthError('server_error', 'Internal error', { httpStatus: 500 })
 
-const OF_LIBRARY: Readonly<Record<string, OAuthError>> = {
+const LIBRARY_ERRORS: Readonly<Record<string, OAuthError>> = {
   invalid_request: new OAuthError(
     'invalid_request',
     'A parameter that this grant needs is missing, or has characters that it may not have',
@@ -118,7 +118,7 @@ const OF_LIBRARY: Readonly<Record<string, OAuthError>> = {
 }
 
 /** Its own texts are no promise of ours. What our side threw is inside one of its errors. */
-function ofLibrary(error: OAuth2Server.OAuthError): OAuthError | null {
+function fromLibrary(error: OAuth2Server.OAuthError): OAuthError | null {
   if ('inner' in error && error.inner !== error) return oauthErrorOf(error.inner)
-  return OF_LIBRARY[error.name] ?? null
+  return LIBRARY_ERRORS[error.name] ?? null
 }

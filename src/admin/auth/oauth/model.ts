@@ -1,10 +1,10 @@
 /** What the library asks of us, for one request: clients, users, and tokens. */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import { newFamily, type TokenHolder } from '../../../store/tokens.ts'
+import { recordIssued, recordReuse } from './audit.ts'
 import { authenticateClient } from './client-check.ts'
 import { OAuthError, tooManyRequests } from './errors.ts'
 import type { TokenRequest } from './token-request.ts'
-import { recordIssued, recordReuse } from './trail.ts'
 
 export const GLOBAL_SCOPE = 'global'
 
@@ -37,8 +37,8 @@ export function tokenModel(request: TokenRequest): Model {
 }
 
 async function findClient(request: TokenRequest): Promise<OAuth2Server.Client> {
-  const { deps, asked, security } = request
-  const client = await authenticateClient(deps, asked, security)
+  const { deps, parameters, security } = request
+  const client = await authenticateClient(deps, parameters, security)
   request.client = client
   return { id: client.name, grants: [...client.grants] }
 }
@@ -48,11 +48,11 @@ const MUST_CHANGE = 'The user has to log in and change the password first'
 const MUST_ENROL = 'The user has to log in and set up a second factor first'
 
 /** The password comes from the request itself: the library refuses some that users may have. */
-async function findUser({ deps, asked, grant, client }: TokenRequest): Promise<TokenUser> {
-  const username = asked.text('username') ?? ''
-  const { address } = asked
-  const from = { client: client?.name ?? '', address, totp: asked.text('totp') }
-  const found = await deps.verifyUser(username, asked.text('password') ?? '', from)
+async function findUser({ deps, parameters, grant, client }: TokenRequest): Promise<TokenUser> {
+  const username = parameters.text('username') ?? ''
+  const { address } = parameters
+  const from = { client: client?.name ?? '', address, totp: parameters.text('totp') }
+  const found = await deps.verifyUser(username, parameters.text('password') ?? '', from)
   if (found === null) throw refusedUser(WRONG_PASSWORD)
   if ('retryAfterS' in found) {
     throw tooManyRequests('Too many wrong passwords: wait', found.retryAfterS * 1000)
@@ -72,7 +72,7 @@ function refusedUser(message: string): OAuthError {
 
 /** Whatever would refuse it is found out before the token is used up. */
 async function findRefresh(
-  { deps, asked, client }: TokenRequest,
+  { deps, parameters, client }: TokenRequest,
   token: string,
 ): Promise<OAuth2Server.RefreshToken | null> {
   const holder = await deps.tokens.refresh.find(token)
@@ -81,7 +81,7 @@ async function findRefresh(
   const now = await deps.users(holder.user.id)
   if (now === null || now.mustChangePassword || now.mustEnrolTotp) return null
   if (now.passwordMark !== holder.user.passwordMark) return null
-  const wanted = asked.text('scope')
+  const wanted = parameters.text('scope')
   if (wanted !== null && wanted !== holder.scope) {
     throw new OAuth2Server.InvalidScopeError('not that of the token')
   }
@@ -114,7 +114,7 @@ async function issue(
   client: OAuth2Server.Client,
   given: TokenUser,
 ): Promise<OAuth2Server.Token> {
-  const { deps, security, grant, asked } = request
+  const { deps, security, grant, parameters } = request
   const { access_token_seconds: seconds, refresh_token_seconds: refreshSeconds } = security.oauth
   const scope = token.scope?.[0] ?? null
   const nowMs = deps.clock.nowMs()
@@ -125,7 +125,7 @@ async function issue(
   try {
     await recordIssued(request, holder(seconds))
   } catch (error) {
-    const used = grant === 'refresh_token' ? asked.text('refresh_token') : null
+    const used = grant === 'refresh_token' ? parameters.text('refresh_token') : null
     if (used !== null) await deps.tokens.release(used)
     throw error
   }

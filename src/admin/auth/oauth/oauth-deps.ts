@@ -4,7 +4,7 @@ import type { StoredSetting } from '../../../catalog/settings/current-settings.t
 import type { Tokens } from '../../../store/tokens.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { UserCheck } from '../checks.ts'
-import type { RefusalTrail } from '../refusal-trail.ts'
+import type { RefusalAudit } from '../refusal-audit.ts'
 
 export interface VerifiedUser {
   readonly id: string
@@ -35,5 +35,5 @@ export interface OAuthDeps extends AuthDeps {
   readonly tokens: Tokens
   readonly users: UserCheck
   readonly verifyUser: VerifyUser
-  readonly refusals: RefusalTrail
+  readonly refusals: RefusalAudit
 }

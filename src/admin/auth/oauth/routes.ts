@@ -5,15 +5,15 @@ import { SECURITY, type SecuritySettings } from '../../../catalog/settings/secur
 import type { TokenKind } from '../../../store/tokens.ts'
 import { registerBodies } from '../../entities/requests/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../../entities/requests/json-limits.ts'
-import { createRefusalTrail } from '../refusal-trail.ts'
-import { type Asked, readAsked } from './asked.ts'
+import { createRefusalAudit } from '../refusal-audit.ts'
 import { countRequest } from './attempts.ts'
+import { recordRefused, recordRevoked } from './audit.ts'
 import { authenticateClient } from './client-check.ts'
 import { challenged, OAuthError, oauthErrorOf, SERVER_ERROR } from './errors.ts'
 import { tokenModel } from './model.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
+import { type OAuthParameters, readOAuthParameters } from './oauth-parameters.ts'
 import type { TokenRequest } from './token-request.ts'
-import { recordRefused, recordRevoked } from './trail.ts'
 
 const PATHS = ['/oauth2/token', '/oauth2/revoke'] as const
 const GIVEN = 'given'
@@ -21,7 +21,7 @@ const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
 export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, 'refusals'>): void {
-  const deps = { ...given, refusals: createRefusalTrail(given, 'a client was refused') }
+  const deps = { ...given, refusals: createRefusalAudit(given, 'a client was refused') }
   server.register(async (routes) => {
     registerBodies(routes, SMALL_BODY_BYTES_MAX)
     routes.setErrorHandler(errorAnswer(deps.log))
@@ -33,10 +33,10 @@ export function addOAuthRoutes(server: FastifyInstance, given: Omit<OAuthDeps, '
     ]
     for (const { url, answer } of answers) {
       routes.post(url, { config }, async (request, reply) => {
-        const security = await deps.settings.of(SECURITY)
+        const security = await deps.settings.get(SECURITY)
         await countRequest(deps.keys, security, request.ip)
         reply.headers(NOT_STORED)
-        return answer(deps, readAsked(request), security)
+        return answer(deps, readOAuthParameters(request), security)
       })
       routes.route({ method: OTHER_METHODS, url, config, handler: refuseMethod })
     }
@@ -67,12 +67,12 @@ async function refuseMethod(): Promise<never> {
 
 async function answerToken(
   deps: OAuthDeps,
-  asked: Asked,
+  asked: OAuthParameters,
   security: SecuritySettings,
 ): Promise<object> {
-  const grant = grantAsked(asked, security)
-  const request: TokenRequest = { deps, asked, grant, security, client: null }
-  return noted(request, async () => {
+  const grant = requestedGrant(asked, security)
+  const request: TokenRequest = { deps, parameters: asked, grant, security, client: null }
+  return auditingRefusals(request, async () => {
     const server = new OAuth2Server({ model: tokenModel(request) })
     const response = new OAuth2Server.Response()
     const token = await server.token(libraryRequest(asked, grant), response)
@@ -87,7 +87,7 @@ async function answerToken(
   })
 }
 
-function grantAsked(asked: Asked, { oauth }: SecuritySettings): string {
+function requestedGrant(asked: OAuthParameters, { oauth }: SecuritySettings): string {
   const grant = asked.text('grant_type')
   if (grant === null) throw new OAuthError('invalid_request', 'grant_type is missing')
   if (oauth.grants.some((each) => each === grant)) return grant
@@ -99,7 +99,7 @@ function grantAsked(asked: Asked, { oauth }: SecuritySettings): string {
  * As the library reads one. The model takes names, secrets and passwords from what was asked, where
  * the library refuses some that are allowed: here stands only that they are there.
  */
-function libraryRequest(asked: Asked, grant: string): OAuth2Server.Request {
+function libraryRequest(asked: OAuthParameters, grant: string): OAuth2Server.Request {
   const text = (name: 'scope' | 'refresh_token') => asked.text(name) ?? undefined
   const standIn = (name: 'username' | 'password') => (asked.text(name) === null ? undefined : GIVEN)
   return new OAuth2Server.Request({
@@ -121,11 +121,11 @@ function libraryRequest(asked: Asked, grant: string): OAuth2Server.Request {
 /** A token that is not known is as good as revoked (RFC 7009 section 2.2). */
 async function answerRevocation(
   deps: OAuthDeps,
-  asked: Asked,
+  asked: OAuthParameters,
   security: SecuritySettings,
 ): Promise<object> {
-  const request: TokenRequest = { deps, asked, grant: 'revoke', security, client: null }
-  return noted(request, async () => {
+  const request: TokenRequest = { deps, parameters: asked, grant: 'revoke', security, client: null }
+  return auditingRefusals(request, async () => {
     request.client = await authenticateClient(deps, asked, security)
     const token = asked.text('token')
     if (token === null) throw new OAuthError('invalid_request', 'token is missing')
@@ -156,7 +156,7 @@ async function revoke(
 }
 
 /** Who is refused stands in the audit. */
-async function noted<T>(request: TokenRequest, act: () => Promise<T>): Promise<T> {
+async function auditingRefusals<T>(request: TokenRequest, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (error) {

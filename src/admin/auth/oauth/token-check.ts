@@ -10,7 +10,7 @@ export function createTokenCheck({ tokens, settings, clients, users, clock }: De
     const holder = await tokens.access.find(token)
     const nowMs = clock.nowMs()
     if (holder === null || holder.expiresMs <= nowMs) return null
-    const client = (await settings.of(clients)).byName(holder.client, nowMs)
+    const client = (await settings.get(clients)).byName(holder.client, nowMs)
     if (client === null || client.fingerprint !== holder.fingerprint) return null
     const { name, roles } = client
     if (holder.user === null) return { name, roles }

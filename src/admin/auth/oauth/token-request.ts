@@ -1,12 +1,12 @@
 /** One request for a token. */
 import type { ApiClient } from '../../../catalog/clients/clients.ts'
 import type { SecuritySettings } from '../../../catalog/settings/security-settings.ts'
-import type { Asked } from './asked.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
+import type { OAuthParameters } from './oauth-parameters.ts'
 
 export interface TokenRequest {
   readonly deps: OAuthDeps
-  readonly asked: Asked
+  readonly parameters: OAuthParameters
   readonly grant: string
   readonly security: SecuritySettings
   /** Once it is known. */

@@ -28,7 +28,7 @@ const GROUPS_MAX = 1000
 
 export function createLdap({ settings, log, sealer }: LdapDeps): PasswordProtocol {
   const directories = async (provider: string | undefined) => {
-    const { protocols } = await settings.of(AUTH)
+    const { protocols } = await settings.get(AUTH)
     const all = protocols.filter((each) => each.type === 'ldap')
     return all.filter(({ name }) => provider === undefined || name === provider)
   }

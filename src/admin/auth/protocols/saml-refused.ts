@@ -2,10 +2,10 @@
 export class SamlRefusedError extends Error {
   override name = 'SamlRefusedError'
   /** In general words, for whoever sent it. */
-  readonly told: string
+  readonly publicMessage: string
 
   constructor(reason: string, told = 'the login by the identity provider was refused') {
     super(reason)
-    this.told = told
+    this.publicMessage = told
   }
 }

@@ -10,7 +10,7 @@ import type { AuditEntry } from '../../../catalog/audit/audit.ts'
 import type { SamlSettings } from '../../../catalog/settings/auth-settings.ts'
 import { errorHandler } from '../../entities/answer.ts'
 import type { AuthDeps } from '../auth-deps.ts'
-import { createRefusalTrail } from '../refusal-trail.ts'
+import { createRefusalAudit } from '../refusal-audit.ts'
 import type { LoginSessions, SessionUser } from '../sessions.ts'
 import { createSaml, REQUEST_MS, type Saml, type SamlLogin } from './saml.ts'
 import { metadataOf } from './saml-provider.ts'
@@ -91,12 +91,12 @@ function addRoutes(
     setCookie(reply, request, await sessions.open(user, 'saml'))
     return reply.redirect(returnTo, 303)
   }
-  const refusals = createRefusalTrail(deps, null)
+  const refusals = createRefusalAudit(deps, null)
   const refuse = (provider: SamlSettings, request: FastifyRequest, reason: string) => {
     deps.log.warn({ provider: provider.name, reason }, 'SAML login refused')
     const { actor, entry } = recordOf(request, provider, { type: 'login_failed', reason })
     const account = `saml\0${provider.name}\0${reason}`
-    return refusals.note({ actor, entry, account, reason: 'refused' })
+    return refusals.record({ actor, entry, account, reason: 'refused' })
   }
   const handled = (handler: Handler) => ({
     config: { access: 'public' as const },
@@ -125,7 +125,7 @@ function addRoutes(
     } catch (error) {
       if (!(error instanceof SamlRefusedError)) throw error
       await refuse(provider, request, error.message)
-      return reply.code(403).send({ status: 0, code: 403, desc: error.told })
+      return reply.code(403).send({ status: 0, code: 403, desc: error.publicMessage })
     }
   }
   const done: Handler = async (provider, request, reply) => {

@@ -1,6 +1,6 @@
 /** Login by SAML 2.0 (web browser SSO), without HTTP. */
 import { createHash, randomBytes } from 'node:crypto'
-import { isOwnPath } from '../../../catalog/settings/auth-rules.ts'
+import { isLocalPath } from '../../../catalog/settings/auth-rules.ts'
 import { AUTH, type SamlSettings } from '../../../catalog/settings/auth-settings.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { SessionUser } from '../sessions.ts'
@@ -60,14 +60,14 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
     `saml:waiting:${provider.name}:${browser}`
   return {
     async provider(name) {
-      const { protocols } = await settings.of(AUTH)
+      const { protocols } = await settings.get(AUTH)
       const all = protocols.filter((each) => each.type === 'saml')
       return (name === undefined ? all[0] : all.find((each) => each.name === name)) ?? null
     },
     async begin(provider, binding, returnTo) {
       // An id of XML begins with a letter or _.
       const id = `_${randomBytes(20).toString('hex')}`
-      const isOurs = returnTo !== undefined && isOwnPath(returnTo)
+      const isOurs = returnTo !== undefined && isLocalPath(returnTo)
       const begun: BegunRequest = {
         browser: hashOf(binding),
         returnTo: isOurs ? returnTo : provider.return_url,
@@ -89,7 +89,7 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
       if (!isNew) throw new SamlRefusedError('it was used already')
       const user = userOf(provider, claims)
       if (inResponseTo === null) {
-        const isOurs = relayState !== undefined && isOwnPath(relayState)
+        const isOurs = relayState !== undefined && isLocalPath(relayState)
         return { user, returnTo: isOurs ? relayState : provider.return_url }
       }
       const begun = await keys.take(requestKey(provider, inResponseTo))

@@ -1,20 +1,20 @@
 /** `/auth/totp`: users set up their second factor, and an administrator takes one away. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY } from '../../../catalog/settings/security-settings.ts'
-import { dateText } from '../../entities/shown.ts'
+import { dateText } from '../../entities/views.ts'
 import { ADMIN, actorOf as actorOfCaller, mayDo } from '../caller.ts'
 import { sessionCookieOf, setSessionCookie } from '../cookies.ts'
-import { accountOf, actorOf, record, tried } from '../login.ts'
+import { accountOf, actorOf, auditLogin, countedAttempt } from '../login.ts'
 import { totpIn, usernameIn } from '../login-fields.ts'
 import { AuthRefusal } from '../refusal.ts'
 import { bodyOf, sourceOf, success } from '../session-answers.ts'
 import type { LoggedIn } from '../session-check.ts'
-import type { RouteDeps, SessionRoute } from '../session-routes.ts'
+import type { RouteDeps, LoginRoute } from '../session-routes.ts'
 import { enrolmentUri } from './codes.ts'
 import { WRONG_CODE } from './second-step.ts'
 
 /** Paths below `/auth`. */
-export const TOTP_ROUTES: readonly SessionRoute[] = [
+export const TOTP_ROUTES: readonly LoginRoute[] = [
   { method: 'GET', name: 'totp', answer: answerState },
   { method: 'POST', name: 'totp/begin', answer: answerBegin },
   { method: 'POST', name: 'totp/confirm', answer: answerConfirm },
@@ -42,7 +42,7 @@ async function answerBegin(deps: RouteDeps, request: FastifyRequest, reply: Fast
   const { id, name } = who.user
   if ((await deps.factors.state(id)).isEnrolled) await prove(deps, request, who, totpIn(values))
   const secret = await deps.factors.begin(id, name)
-  const { issuer } = (await deps.settings.of(SECURITY)).totp
+  const { issuer } = (await deps.settings.get(SECURITY)).totp
   return success({ secret, uri: enrolmentUri(secret, name, issuer) }, {})
 }
 
@@ -56,7 +56,7 @@ async function answerConfirm(deps: RouteDeps, request: FastifyRequest, reply: Fa
   if (codes === null) throw new AuthRefusal(WRONG_CODE)
   deps.users.forget(id)
   await deps.sessions.endAll(id, who.renewed ?? sessionCookieOf(request) ?? undefined)
-  await note(deps, request, who, 'totp_enrolled')
+  await auditChange(deps, request, who, 'totp_enrolled')
   return success({ recovery_codes: codes }, {})
 }
 
@@ -65,7 +65,7 @@ async function answerCodes(deps: RouteDeps, request: FastifyRequest, reply: Fast
   const who = await userOf(deps, request, reply)
   await prove(deps, request, who, totpIn(values))
   const codes = await deps.factors.renewRecoveryCodes(who.user.id)
-  await note(deps, request, who, 'totp_codes')
+  await auditChange(deps, request, who, 'totp_codes')
   return success({ recovery_codes: codes }, {})
 }
 
@@ -78,7 +78,7 @@ async function answerRemove(deps: RouteDeps, request: FastifyRequest, reply: Fas
   await prove(deps, request, who, totpIn(values))
   await deps.factors.remove(who.user.id)
   deps.users.forget(who.user.id)
-  await note(deps, request, who, 'totp_removed')
+  await auditChange(deps, request, who, 'totp_removed')
   return success(true, {})
 }
 
@@ -125,7 +125,7 @@ async function isRequired(
   roles: readonly string[],
   protocol: string,
 ): Promise<boolean> {
-  const { required_roles: asked } = (await settings.of(SECURITY)).totp
+  const { required_roles: asked } = (await settings.get(SECURITY)).totp
   return protocol !== 'saml' && asked.some((role) => roles.includes(role))
 }
 
@@ -140,7 +140,7 @@ async function prove(
   const account = accountOf(session.protocol, user.name)
   const source = await sourceOf(deps, request, account)
   const attempt = { ...source, username: user.name, account, reasonOf: () => 'wrong_code' }
-  const proof = await tried(deps, attempt, () => deps.factors.prove(user.id, text))
+  const proof = await countedAttempt(deps, attempt, () => deps.factors.prove(user.id, text))
   if (proof === null) throw new AuthRefusal(WRONG_CODE)
 }
 
@@ -149,8 +149,13 @@ function given(code: string | null): string {
   return code
 }
 
-async function note(deps: RouteDeps, request: FastifyRequest, { user }: LoggedIn, type: string) {
+async function auditChange(
+  deps: RouteDeps,
+  request: FastifyRequest,
+  { user }: LoggedIn,
+  type: string,
+) {
   const address = deps.addressOf(request)
   deps.log.info({ user: user.name, address, type }, 'the second factor was changed')
-  await record(deps, actorOf(user, address), type, user.name)
+  await auditLogin(deps, actorOf(user, address), type, user.name)
 }

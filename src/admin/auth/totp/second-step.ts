@@ -1,6 +1,6 @@
 /** The second factor at the login, and wherever else a password opens something. */
 
-import { actorOf, type LoginDeps, record } from '../login.ts'
+import { actorOf, auditLogin, type LoginDeps } from '../login.ts'
 import { AuthRefusal } from '../refusal.ts'
 import type { SessionUser } from '../sessions.ts'
 
@@ -28,7 +28,7 @@ export async function hasSecondFactor(
   if (proof !== null && proof !== 'code') {
     const left = proof.recoveryCodesLeft
     deps.log.warn({ user: user.name, address, left }, 'a recovery code was used')
-    await record(deps, actorOf(user, address), 'recovery_code', user.name, { left })
+    await auditLogin(deps, actorOf(user, address), 'recovery_code', user.name, { left })
   }
   return proof !== null
 }

@@ -1,7 +1,7 @@
 /** The writes of a stored entity (spec/entity-api.md 2.5 to 2.11). */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { type ChangeDecision, changeChains } from '../../../catalog/revisions/change.ts'
+import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { ActionName } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
@@ -12,18 +12,18 @@ import * as edits from '../timeline/edits.ts'
 import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { withServiceEdges } from '../timeline/subscriber-dates.ts'
-import { audited } from './audited.ts'
+import { planAccountTransfer } from './account-transfer.ts'
+import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
-import { lostTime, lostTimeWarnings } from './lost-time.ts'
+import { lostValidity, lostValidityWarnings } from './lost-validity.ts'
 import { minimumDateMs } from './minimum-date.ts'
-import { sequelOf } from './moved-account.ts'
-import { chainOf, revisionsOf } from './revisions.ts'
+import { referrerLockNames } from './reference-locks.ts'
+import { entityLockName, revisionsOf } from './revisions.ts'
 import { findTarget } from './target.ts'
-import { valueChains } from './uniqueness.ts'
-import { usersChains } from './uses.ts'
+import { valueLockNames } from './uniqueness.ts'
 
 /** The entity as it is being changed. */
-interface Work {
+interface ChangeWork {
   stores: EntityStores
   request: WriteRequest
   draft: Draft
@@ -35,40 +35,49 @@ interface Work {
 interface Edited {
   details: boolean
   /** Id of the revision that is shown; null: none. */
-  shown: RawDocument | null
+  responseRevision: RawDocument | null
   more?: Fields
   warnings?: readonly string[]
 }
 
-type Change = (work: Work) => Promise<Edited> | Edited
+type Change = (work: ChangeWork) => Promise<Edited> | Edited
 
 const CHANGES: Readonly<Partial<Record<ActionName, Change>>> = {
   update: async (work) => {
-    const changes = await prepared(work)
-    return { details: true, shown: edits.update(work.draft, work.target, changes, work.edit) }
+    const changes = await preparedChanges(work)
+    return {
+      details: true,
+      responseRevision: edits.update(work.draft, work.target, changes, work.edit),
+    }
   },
   close: ({ draft, target, request, edit }) => {
     const toMs = request.to?.getTime() ?? edit.nowMs
-    return { details: true, shown: edits.close(draft, target, toMs, edit) }
+    return { details: true, responseRevision: edits.close(draft, target, toMs, edit) }
   },
   closeandnew: async (work) => {
-    const changes = withEnd(await prepared(work), work.request)
+    const changes = withEnd(await preparedChanges(work), work.request)
     const fromMs = work.context.fromMs
     const next = { fromMs, changes }
-    return { details: true, shown: edits.closeAndNew(work.draft, work.target, next, work.edit) }
+    return {
+      details: true,
+      responseRevision: edits.closeAndNew(work.draft, work.target, next, work.edit),
+    }
   },
   reopen: async (work) => {
     if (work.request.from === null) {
       throw new EntityRuleError('reopen: from is missing', DISPLAY.refused)
     }
-    const next = { fromMs: work.request.from.getTime(), changes: await prepared(work) }
-    return { details: true, shown: edits.reopen(work.draft, work.target, next, work.edit) }
+    const next = { fromMs: work.request.from.getTime(), changes: await preparedChanges(work) }
+    return {
+      details: true,
+      responseRevision: edits.reopen(work.draft, work.target, next, work.edit),
+    }
   },
   permanentchange: async (work) => {
-    const next = { fromMs: work.context.fromMs, changes: await prepared(work) }
+    const next = { fromMs: work.context.fromMs, changes: await preparedChanges(work) }
     const changed = edits.permanentChange(work.draft, work.target, next, work.edit)
     const { entity, totalUpdated, totalCreated } = changed
-    return { details: true, shown: entity, more: { totalUpdated, totalCreated } }
+    return { details: true, responseRevision: entity, more: { totalUpdated, totalCreated } }
   },
   move: moveEdge,
   delete: deleteRevision,
@@ -86,51 +95,59 @@ export async function change(
   const isById = definition.actions[action]?.target === 'id'
   const target = await findTarget(catalog, request.target, { definition, isById, fields, zone })
   const chains = [
-    chainOf(definition, target.key),
-    ...valueChains(definition, fields, { ...request.raw, ...request.changes.set }),
-    ...(action === 'delete' ? usersChains(definition, target.key) : []),
+    entityLockName(definition, target.key),
+    ...valueLockNames(definition, fields, { ...request.raw, ...request.changes.set }),
+    ...(action === 'delete' ? referrerLockNames(definition, target.key) : []),
     // Two admins who demote each other: the second one has to see it (R34).
     ...(definition.name === 'users' ? ['users'] : []),
   ]
-  const { stored, result } = await changeChains(stores, chains, async () => {
+  const { stored, result } = await changeEntities(stores, chains, async () => {
     const revisions = await revisionsOf(catalog, definition, target.key)
     const draft = new Draft(revisions)
     const minimumMs = await minimumDateMs(catalog, definition, config)
     const nowMs = clock.nowMs()
     const held = target.in(revisions)
-    const context = ruleContextOf(stores, action, beginOf(action, held, from, nowMs), request.actor)
+    const context = ruleContextOf(
+      stores,
+      action,
+      effectiveFromMs(action, held, from, nowMs),
+      request.actor,
+    )
     const edit = { nowMs, minimumMs, zone }
     const work = { stores, request, draft, target: held, context, edit }
     const edited = await (CHANGES[action] as Change)(work)
-    return audited(await decided(work, edited), request, action, held)
+    return withAuditEntries(await decisionForEdit(work, edited), request, action, held)
   })
-  const { details, shown, more, warnings } = result
-  const entity = shown === null ? null : (stored.get(shown._id.toHexString()) ?? shown)
+  const { details, responseRevision, more, warnings } = result
+  const entity =
+    responseRevision === null
+      ? null
+      : (stored.get(responseRevision._id.toHexString()) ?? responseRevision)
   // As existing clients know it (spec/entity-api.md 2.0).
   const isSilent = definition.name === 'users'
   const told = { ...(more && { more }), ...(warnings && { warnings }) }
   return { details: isSilent ? null : details, entity, ...told }
 }
 
-async function decided(work: Work, edited: Edited): Promise<ChangeDecision<Edited>> {
+async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<ChangeDecision<Edited>> {
   const { stores, request, draft, context, target } = work
   const { definition, isForced = false } = request
   const { action } = context
   // What is deleted has looked for its users by itself: nobody may insist on that.
-  const lost = action === 'delete' ? [] : lostTime(draft)
+  const lost = action === 'delete' ? [] : lostValidity(draft)
   const rules = stores.rules[definition.name]
   const losing = { definition, action, rules, context, isForced }
-  const warnings = await lostTimeWarnings(lost, losing)
+  const warnings = await lostValidityWarnings(lost, losing)
   const told = warnings.length > 0 ? { ...edited, warnings } : edited
   const whole = await decisionOf(stores, request, draft, context, told)
-  const users = lost.length > 0 ? usersChains(definition, target[definition.keyField]) : []
+  const users = lost.length > 0 ? referrerLockNames(definition, target[definition.keyField]) : []
   const decision = { ...whole, needs: [...(whole.needs ?? []), ...users] }
-  const sequel = await sequelOf(stores, request.definition, draft, context)
-  return sequel === undefined ? decision : { ...decision, sequel }
+  const sequel = await planAccountTransfer(stores, request.definition, draft, context)
+  return sequel === undefined ? decision : { ...decision, followUp: sequel }
 }
 
 /** From when on a change holds. */
-function beginOf(
+function effectiveFromMs(
   action: ActionName,
   target: RawDocument,
   from: Date | null,
@@ -143,7 +160,12 @@ function beginOf(
 }
 
 /** What is sent, by the rules of the collection; the key stays what it is. */
-async function prepared({ stores, request, target, context }: Work): Promise<FieldChanges> {
+async function preparedChanges({
+  stores,
+  request,
+  target,
+  context,
+}: ChangeWork): Promise<FieldChanges> {
   const { definition, changes } = request
   const custom = customChanges(request, context, target)
   const { [definition.keyField]: _, ...set } = { ...custom, ...changes.set }
@@ -156,7 +178,7 @@ function withEnd(changes: FieldChanges, { to }: WriteRequest): FieldChanges {
   return to === null ? changes : { ...changes, set: { ...changes.set, to } }
 }
 
-function moveEdge({ request, draft, target, edit }: Work): Edited {
+function moveEdge({ request, draft, target, edit }: ChangeWork): Edited {
   const { from, to, definition } = request
   const edge = from === null ? 'to' : 'from'
   const at = from ?? to
@@ -164,16 +186,16 @@ function moveEdge({ request, draft, target, edit }: Work): Edited {
   const atMs = at.getTime()
   const wasMs = edge === 'from' ? fromOf(target) : toOf(target)
   const isSubscriber = definition.name === 'subscribers'
-  const moved = move(draft, target, { edge, atMs, isAlwaysGlued: isSubscriber }, edit)
-  if (!moved.isMoved) return { details: false, shown: target }
-  if (!isSubscriber) return { details: true, shown: moved.entity }
+  const moved = move(draft, target, { edge, atMs, alwaysMovesNeighbour: isSubscriber }, edit)
+  if (!moved.isMoved) return { details: false, responseRevision: target }
+  if (!isSubscriber) return { details: true, responseRevision: moved.entity }
   const { entity, neighbour } = moved
   const shown = draft.put(entity, withServiceEdges(entity, edge, wasMs, atMs))
   if (neighbour !== null) {
     const other = edge === 'from' ? 'to' : 'from'
     draft.put(neighbour, withServiceEdges(neighbour, other, wasMs, atMs))
   }
-  return { details: true, shown }
+  return { details: true, responseRevision: shown }
 }
 
 async function deleteRevision({
@@ -183,10 +205,10 @@ async function deleteRevision({
   target,
   context,
   edit,
-}: Work): Promise<Edited> {
+}: ChangeWork): Promise<Edited> {
   const extended = edits.remove(draft, target, edit)
   if (extended === null) {
     await stores.rules[request.definition.name]?.checkUnused?.(target, context)
   }
-  return { details: true, shown: extended }
+  return { details: true, responseRevision: extended }
 }

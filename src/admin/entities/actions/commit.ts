@@ -3,7 +3,7 @@
 import type { Actor } from '../../../catalog/actor.ts'
 import type { EntityCollection } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { ChangeDecision } from '../../../catalog/revisions/change.ts'
+import type { ChangeDecision } from '../../../catalog/revisions/entity-changes.ts'
 import { checkedEntity } from '../../../catalog/revisions/write.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
@@ -13,7 +13,7 @@ import type { RuleContext } from '../rules/rule.ts'
 import type { Draft } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
-import { checkUniqueFields, neededChains } from './uniqueness.ts'
+import { checkUniqueFields, requiredLockNames } from './uniqueness.ts'
 
 export function ruleContextOf(
   stores: EntityStores,
@@ -58,7 +58,7 @@ export async function decisionOf<T>(
     collection: definition.store as EntityCollection,
     steps: draft.steps(context.zone),
     before: draft.before(),
-    needs: neededChains(definition, fields, draft.changed()),
+    needs: requiredLockNames(definition, fields, draft.changed()),
     result,
   }
 }

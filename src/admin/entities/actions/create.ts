@@ -2,7 +2,7 @@
 
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { type ChangeDecision, changeChains } from '../../../catalog/revisions/change.ts'
+import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
@@ -13,13 +13,13 @@ import type { RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
-import { addAccountBefore } from './account-begin.ts'
-import { audited } from './audited.ts'
+import { withEarlierAccountStart } from './account-start.ts'
+import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { withFirstCharge } from './first-charge.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
-import { chainOf } from './revisions.ts'
-import { checkDuplicate, documentChains } from './uniqueness.ts'
+import { entityLockName } from './revisions.ts'
+import { checkDuplicate, documentLockNames } from './uniqueness.ts'
 
 /** A number that the sequence gave may have been taken by hand. */
 const NUMBERS_TRIED_MAX = 8
@@ -27,15 +27,19 @@ const NUMBERS_TRIED_MAX = 8
 export async function create(stores: EntityStores, request: WriteRequest): Promise<WriteResult> {
   const { definition } = request
   const document = await newDocument(stores, request)
-  const { stored, result } = await changeChains(stores, chainsOf(request, document), async () => {
-    const numbered = await withFreeNumber(stores, definition, document)
-    const draft = new Draft([])
-    const added = draft.add(numbered)
-    const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
-    const decision = await decisionOf(stores, request, draft, context, added._id)
-    const whole = await withMore(stores, request, decision, added, context)
-    return audited(whole, request, 'create', null)
-  })
+  const { stored, result } = await changeEntities(
+    stores,
+    lockNamesOf(request, document),
+    async () => {
+      const numbered = await withAssignedNumber(stores, definition, document)
+      const draft = new Draft([])
+      const added = draft.add(numbered)
+      const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
+      const decision = await decisionOf(stores, request, draft, context, added._id)
+      const whole = await withRelatedWrites(stores, request, decision, added, context)
+      return withAuditEntries(whole, request, 'create', null)
+    },
+  )
   const entity = stored.get(result.toHexString()) ?? null
   // As existing clients know it (spec/entity-api.md 2.0).
   const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
@@ -43,7 +47,7 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
 }
 
 /** With what else has to be written for it. */
-function withMore<T>(
+function withRelatedWrites<T>(
   stores: EntityStores,
   { definition: { name }, actor }: WriteRequest,
   decision: ChangeDecision<T>,
@@ -52,7 +56,7 @@ function withMore<T>(
 ): ChangeDecision<T> | Promise<ChangeDecision<T>> {
   if (name === 'autorenew') return withFirstCharge(decision, added, context, actor)
   if (name !== 'subscribers') return { ...decision, isNew: true }
-  return addAccountBefore(stores, decision, added)
+  return withEarlierAccountStart(stores, decision, added)
 }
 
 /** With everything that it is stored with, but for a number. Throws `EntityRuleError`. */
@@ -81,16 +85,16 @@ export async function newDocument(
   return document
 }
 
-function chainsOf({ definition, fields }: WriteRequest, document: Fields): string[] {
+function lockNamesOf({ definition, fields }: WriteRequest, document: Fields): string[] {
   const key = document[definition.keyField]
   return [
     // A number that is not given yet is nobody else's.
-    ...(key === undefined ? [] : [chainOf(definition, key)]),
-    ...documentChains(definition, fields, document),
+    ...(key === undefined ? [] : [entityLockName(definition, key)]),
+    ...documentLockNames(definition, fields, document),
   ]
 }
 
-async function withFreeNumber(
+async function withAssignedNumber(
   { catalog }: EntityStores,
   definition: CollectionDefinition,
   document: RawDocument,

@@ -1,8 +1,8 @@
 /** An auto-renewal that begins at once (spec/entity-api.md 3.16). */
 import { type Actor, plainActor } from '../../../catalog/actor.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { ChangeDecision } from '../../../catalog/revisions/change.ts'
-import type { Sequel } from '../../sequels.ts'
+import type { ChangeDecision } from '../../../catalog/revisions/entity-changes.ts'
+import type { FollowUp } from '../../follow-ups.ts'
 import { afterCharge } from '../rules/autorenew.ts'
 import type { RuleContext } from '../rules/rule.ts'
 
@@ -14,7 +14,7 @@ export function withFirstCharge<T>(
   actor: Actor,
 ): ChangeDecision<T> {
   if (renewal['immediate'] !== true) return { ...decision, isNew: true }
-  const sequel: Sequel = {
+  const sequel: FollowUp = {
     kind: 'renewal',
     renewal: {
       actor: plainActor(actor),
@@ -28,5 +28,5 @@ export function withFirstCharge<T>(
     ...step,
     document: { ...step.document, ...afterCharge(step.document, context) },
   }))
-  return { ...decision, steps, sequel, isNew: true }
+  return { ...decision, steps, followUp: sequel, isNew: true }
 }

@@ -7,7 +7,7 @@ import { type CollectionDefinition, isRecord } from '../definitions/definition.t
 import type { ReadRequest } from '../requests/entity-request.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { OPEN_ENDED_MS } from '../timeline/edits.ts'
-import { STATE, stateAt } from './representatives.ts'
+import { STATE, stateAt } from './current-revision.ts'
 import { documentsOf, NOT_DELETED } from './revisions.ts'
 
 const STATUS = { [STATE.active]: 'active', [STATE.future]: 'future', [STATE.expired]: 'expired' }

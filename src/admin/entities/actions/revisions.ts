@@ -53,6 +53,6 @@ export async function findRevision(
 }
 
 /** Name of the lock of an entity. */
-export function chainOf({ name }: Pick<CollectionDefinition, 'name'>, key: unknown): string {
+export function entityLockName({ name }: Pick<CollectionDefinition, 'name'>, key: unknown): string {
   return `${name}/${String(key)}`
 }

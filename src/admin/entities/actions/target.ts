@@ -47,7 +47,7 @@ export async function findTarget(
     )
   }
   const atMs = effective.getTime()
-  return { key, in: (revisions) => heldAt(revisions, definition, key, atMs, zone) }
+  return { key, in: (revisions) => revisionValidAt(revisions, definition, key, atMs, zone) }
 }
 
 async function byId(
@@ -71,7 +71,7 @@ function gone({ name }: CollectionDefinition, id: ObjectId): TargetError {
   return new TargetError(`${name}: there is no revision with _id ${id.toHexString()}`)
 }
 
-function heldAt(
+function revisionValidAt(
   revisions: readonly RawDocument[],
   { name, keyField }: CollectionDefinition,
   key: unknown,

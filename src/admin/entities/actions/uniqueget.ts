@@ -9,14 +9,14 @@ import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { ReadRequest, ReadResult } from '../requests/entity-request.ts'
-import { filterOf, keyBounds, projectionOf, sortOf } from './get.ts'
 import {
-  decidingOn,
-  inStates,
-  representativeOf,
-  representativesOf,
+  currentRevision,
+  currentRevisionsByKey,
+  decidingRevisionsFilter,
+  revisionStatesFilter,
   stateAt,
-} from './representatives.ts'
+} from './current-revision.ts'
+import { filterOf, keyBounds, projectionOf, sortOf } from './get.ts'
 import { documentsOf } from './revisions.ts'
 
 /** Candidates whose entities are looked at together. */
@@ -33,7 +33,7 @@ const WALK_MAX = 1_000_000_000
 /** Enough of a revision to choose by, or all that is shown of it. */
 type Candidate = Pick<RawDocument, '_id'> & Fields
 
-interface Reading {
+interface UniquegetContext {
   catalog: Catalog
   request: ReadRequest
   nowMs: number
@@ -50,54 +50,54 @@ export function uniqueget(
   return catalog.read(`read ${definition.name}`, read, { signal })
 }
 
-async function pageOf(reading: Reading): Promise<ReadResult> {
+async function pageOf(reading: UniquegetContext): Promise<ReadResult> {
   const { page, size, sort, definition } = reading.request
-  const chosen = new Chosen(page * size, size)
+  const chosen = new PageCollector(page * size, size)
   const [first = definition.keyField] = Object.keys(sort)
   await (first === definition.keyField ? byKey(reading, chosen) : bySort(reading, chosen))
-  return { rows: await shownRows(reading, chosen.rows), hasMore: chosen.isFull }
+  return { rows: await projectedRows(reading, chosen.rows), hasMore: chosen.isFull }
 }
 
-interface ChosenRow {
+interface CollectedRow {
   row: Candidate
   /** Whether it has all that is shown. */
   isWhole: boolean
 }
 
 /** The representatives of a page; those before it are only counted. */
-class Chosen {
-  readonly rows: ChosenRow[] = []
+class PageCollector {
+  readonly rows: CollectedRow[] = []
   /** How many there have to be until it is known that there are more. */
-  readonly wanted: number
+  readonly needed: number
   readonly #skipped: number
   #count = 0
 
   constructor(skipped: number, size: number) {
     this.#skipped = skipped
-    this.wanted = skipped + size + 1
+    this.needed = skipped + size + 1
   }
 
   get isFull(): boolean {
-    return this.#count >= this.wanted
+    return this.#count >= this.needed
   }
 
   add(row: Candidate, isWhole: boolean): void {
     this.#count += 1
-    if (this.#count > this.#skipped && this.#count < this.wanted) this.rows.push({ row, isWhole })
+    if (this.#count > this.#skipped && this.#count < this.needed) this.rows.push({ row, isWhole })
   }
 }
 
-async function byKey(reading: Reading, chosen: Chosen): Promise<void> {
+async function byKey(reading: UniquegetContext, chosen: PageCollector): Promise<void> {
   const { request, nowMs } = reading
   const { definition, states } = request
   const { keyField } = definition
   const direction = request.sort[keyField] ?? 1
   const choose = (revisions: readonly Candidate[], isWhole: boolean) => {
     if (revisions.length === 0) return
-    const best = representativeOf(revisions, nowMs)
+    const best = currentRevision(revisions, nowMs)
     if (states.includes(stateAt(best, nowMs))) chosen.add(best, isWhole)
   }
-  const deciding = decidingOn(states, nowMs)
+  const deciding = decidingRevisionsFilter(states, nowMs)
   const sort = { [keyField]: direction, from: direction }
   let bounds = keyBounds(definition)
   for (let limit = firstLimit(chosen); ; limit = Math.min(limit * GROWTH, WALK_MAX)) {
@@ -120,9 +120,9 @@ async function byKey(reading: Reading, chosen: Chosen): Promise<void> {
   }
 }
 
-async function bySort(reading: Reading, chosen: Chosen): Promise<void> {
+async function bySort(reading: UniquegetContext, chosen: PageCollector): Promise<void> {
   const { request, nowMs } = reading
-  const candidates = inStates(request.states, nowMs)
+  const candidates = revisionStatesFilter(request.states, nowMs)
   const sort = sortOf(request)
   let skip = 0
   for (let limit = firstLimit(chosen); ; limit = Math.min(limit * GROWTH, WALK_MAX)) {
@@ -133,28 +133,28 @@ async function bySort(reading: Reading, chosen: Chosen): Promise<void> {
       count += 1
       batch.push(one)
       if (batch.length < BATCH_MAX) continue
-      await chooseOf(reading, batch, chosen, isWhole)
+      await collectFromBatch(reading, batch, chosen, isWhole)
       if (chosen.isFull) return
       batch = []
     }
-    await chooseOf(reading, batch, chosen, isWhole)
+    await collectFromBatch(reading, batch, chosen, isWhole)
     if (chosen.isFull || count < limit) return
     skip += count
   }
 }
 
 /** Those of a batch that represent their entities. */
-async function chooseOf(
-  reading: Reading,
+async function collectFromBatch(
+  reading: UniquegetContext,
   batch: readonly Candidate[],
-  chosen: Chosen,
+  chosen: PageCollector,
   isWhole: boolean,
 ): Promise<void> {
   const { nowMs, request } = reading
   const { keyField } = request.definition
   // Nothing comes before what is active: an entity has one active revision at most.
   const others = batch.filter((one) => stateAt(one, nowMs) !== 0)
-  const best = representativesOf(await siblingsOf(reading, others), keyField, nowMs)
+  const best = currentRevisionsByKey(await siblingsOf(reading, others), keyField, nowMs)
   for (const one of batch) {
     const isBest = stateAt(one, nowMs) === 0 || best.get(one[keyField])?._id.equals(one._id)
     if (isBest) chosen.add(one, isWhole)
@@ -162,15 +162,15 @@ async function chooseOf(
   }
 }
 
-function firstLimit({ wanted }: Chosen): number {
-  return Math.min(wanted + SPARE, WALK_MAX)
+function firstLimit({ needed }: PageCollector): number {
+  return Math.min(needed + SPARE, WALK_MAX)
 }
 
 /** Revisions in the order that is asked for. */
 function walk(
-  { catalog, request, limits }: Reading,
+  { catalog, request, limits }: UniquegetContext,
   parts: readonly Fields[],
-  chosen: Chosen,
+  chosen: PageCollector,
   { sort, limit, skip = 0 }: { sort: Record<string, 1 | -1>; limit: number; skip?: number },
 ): { rows: AsyncIterable<Candidate>; isWhole: boolean } {
   const { page, definition } = request
@@ -178,7 +178,7 @@ function walk(
   const isWhole = page === 0 && limit <= firstLimit(chosen)
   const rows = documentsOf(catalog, definition).find(filterOf(request, parts) as object, {
     ...limits,
-    projection: isWhole ? wholeProjection(request) : chosenBy(request),
+    projection: isWhole ? wholeProjection(request) : keyProjection(request),
     sort,
     skip,
     limit,
@@ -191,7 +191,7 @@ function walk(
 /** All that is shown, with what is chosen by; empty: everything. */
 function wholeProjection(request: ReadRequest): Record<string, 0 | 1> {
   const { projection } = projectionOf(request)
-  const needed = { ...chosenBy(request), _id: 1 } as const
+  const needed = { ...keyProjection(request), _id: 1 } as const
   // An exclusion that leaves out what is needed is done later.
   if (!Object.values(projection ?? {}).includes(1)) {
     const left = Object.entries(projection ?? {}).filter(([name]) => !Object.hasOwn(needed, name))
@@ -200,13 +200,13 @@ function wholeProjection(request: ReadRequest): Record<string, 0 | 1> {
   return { ...projection, ...needed }
 }
 
-function chosenBy({ definition }: ReadRequest): Record<string, 1> {
+function keyProjection({ definition }: ReadRequest): Record<string, 1> {
   return { [definition.keyField]: 1, from: 1, to: 1 }
 }
 
 /** All revisions of the same entities that fit the query. */
 async function siblingsOf(
-  { catalog, request, limits }: Reading,
+  { catalog, request, limits }: UniquegetContext,
   batch: readonly Candidate[],
 ): Promise<Candidate[]> {
   const { definition } = request
@@ -215,12 +215,15 @@ async function siblingsOf(
   const filter = filterOf(request, [{ [definition.keyField]: { $in: keys } }])
   const found = documentsOf(catalog, definition).find(filter as object, {
     ...limits,
-    projection: chosenBy(request),
+    projection: keyProjection(request),
   })
   return found.toArray() as Promise<Candidate[]>
 }
 
-async function shownRows(reading: Reading, chosen: readonly ChosenRow[]): Promise<Fields[]> {
+async function projectedRows(
+  reading: UniquegetContext,
+  chosen: readonly CollectedRow[],
+): Promise<Fields[]> {
   const { request } = reading
   const { projection } = projectionOf(request)
   const isProjected = request.project !== null
@@ -233,8 +236,8 @@ async function shownRows(reading: Reading, chosen: readonly ChosenRow[]): Promis
 
 /** What was only read in part, by id. */
 async function readRest(
-  { catalog, request, limits }: Reading,
-  chosen: readonly ChosenRow[],
+  { catalog, request, limits }: UniquegetContext,
+  chosen: readonly CollectedRow[],
 ): Promise<ReadonlyMap<string, Candidate>> {
   const ids = chosen.flatMap(({ row, isWhole }) => (isWhole ? [] : [row._id]))
   if (ids.length === 0) return new Map()

@@ -8,11 +8,11 @@ import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { overlap, type Span, spanOf, uncovered } from '../timeline/spans.ts'
+import { referenceLockNames } from './reference-locks.ts'
 import { documentsOf, findDocuments, NOT_DELETED } from './revisions.ts'
-import { useChains } from './uses.ts'
 
 /** Names of the locks under which the values stay free until they are written. */
-export function valueChains(
+export function valueLockNames(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
   document: Fields,
@@ -22,7 +22,7 @@ export function valueChains(
   const also = others.map((field): FieldDefinition => ({ field_name: field, unique: true }))
   const values = uniqueValues([...also, ...ownFields(definition, fields)], document)
   const chains = values.map(({ field, value }) => `${name}.${field}/${valueName(value)}`)
-  return [...new Set(chains), ...sharedChains(name, document)]
+  return [...new Set(chains), ...sharedLockNames(name, document)]
 }
 
 /** A document as it will be stored, and as it was; null: it is new. */
@@ -32,32 +32,35 @@ interface Changed {
 }
 
 /** Names of the locks that must be held for what changes, by what is stored in the end. */
-export function neededChains(
+export function requiredLockNames(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
   changed: readonly Changed[],
 ): string[] {
   const needed = changed.flatMap(({ document, stored }) => {
-    const chains = documentChains(definition, fields, document)
+    const chains = documentLockNames(definition, fields, document)
     const isLonger = (name: string) => Number(stored?.[name]) !== Number(document[name])
     if (stored === null || isLonger('from') || isLonger('to')) return chains
-    const known = new Set(documentChains(definition, fields, stored))
+    const known = new Set(documentLockNames(definition, fields, stored))
     return chains.filter((chain) => !known.has(chain))
   })
   return [...new Set(needed)]
 }
 
 /** All locks that a document is under beside that of its own entity. */
-export function documentChains(
+export function documentLockNames(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
   document: Fields,
 ): string[] {
-  return [...valueChains(definition, fields, document), ...useChains(definition, document)]
+  return [
+    ...valueLockNames(definition, fields, document),
+    ...referenceLockNames(definition, document),
+  ]
 }
 
 /** What rules look for in other entities must not change until theirs is written. */
-function sharedChains(name: string, { allowances }: Fields): string[] {
+function sharedLockNames(name: string, { allowances }: Fields): string[] {
   // Somebody has to stay who may do everything.
   if (name === 'users') return ['users.roles/admin']
   if (name !== 'accounts' || !Array.isArray(allowances)) return []
@@ -98,7 +101,7 @@ export async function checkUniqueFields(
   before: readonly Fields[],
 ): Promise<void> {
   const { keyField, fixed, name } = definition
-  const claims = claimsOf(ownFields(definition, fields), document, before)
+  const claims = newlyClaimedValues(ownFields(definition, fields), document, before)
   if (claims.length === 0) return
   const filter = {
     ...fixed,
@@ -127,16 +130,16 @@ export async function checkUniqueFields(
 /** Revisions with the values of one document: where there are so many the first tell enough. */
 const HOLDERS_MAX = 1000
 
-interface Claim extends UniqueValue {
+interface ClaimedValue extends UniqueValue {
   /** When the entity has the value and had it not before. */
   spans: readonly Span[]
 }
 
-function claimsOf(
+function newlyClaimedValues(
   fields: readonly FieldDefinition[],
   document: Fields,
   before: readonly Fields[],
-): Claim[] {
+): ClaimedValue[] {
   return uniqueValues(fields, document).flatMap(({ field, value }) => {
     const had = before.filter((one) => valuesAt(one, field).some((each) => isOneValue(each, value)))
     const spans = uncovered(spanOf(document), had.map(spanOf))

@@ -31,7 +31,7 @@ export const accounts = collection({
   store: 'subscribers',
   fixed: { type: 'account' },
   keyField: 'aid',
-  fieldsAt: ['subscribers', 'account', 'fields'],
+  configuredFieldsPath: ['subscribers', 'account', 'fields'],
   actions: {
     get: read({
       aid: integers,

@@ -39,7 +39,7 @@ export const charges = collection({
   name: 'charges',
   store: 'charges',
   keyField: 'key',
-  fieldsAt: ['charges', 'fields'],
+  configuredFieldsPath: ['charges', 'fields'],
   actions: {
     get: read(FOUND),
     uniqueget: read(FOUND),

@@ -65,7 +65,7 @@ const CHANGES: readonly ActionName[] = ['update', 'closeandnew', 'permanentchang
  * changes of plans and services: the prices of one rate, the others stay. `rates.USAGE_TYPE` in a
  * uniqueget of rates: to ask for those that have one.
  */
-export function namedByForm(
+export function dottedNamePattern(
   collection: string,
   action: ActionName,
   part: 'query' | 'update',
@@ -83,5 +83,5 @@ export function dottedParam(
   part: 'query' | 'update',
   name: string,
 ): Param | null {
-  return namedByForm(collection, action, part)?.test(name) ? { type: 'array' } : null
+  return dottedNamePattern(collection, action, part)?.test(name) ? { type: 'array' } : null
 }

@@ -96,7 +96,7 @@ export interface CollectionDefinition {
   /** Whether confirmed cycles bound its changes (spec/entity-api.md 2.1). */
   readonly hasMinimumDate: boolean
   /** Category and path of its configured fields; null: it has none. */
-  readonly fieldsAt: readonly string[] | null
+  readonly configuredFieldsPath: readonly string[] | null
   /** Fields that are never shown. */
   readonly hidden: readonly string[]
   readonly actions: Readonly<Partial<Record<ActionName, ActionDefinition>>>

@@ -25,7 +25,7 @@ export const discounts = collection({
   name: 'discounts',
   store: 'discounts',
   keyField: 'key',
-  fieldsAt: ['discounts', 'fields'],
+  configuredFieldsPath: ['discounts', 'fields'],
   actions: {
     get: read(FOUND),
     uniqueget: read(FOUND),

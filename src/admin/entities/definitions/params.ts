@@ -138,7 +138,7 @@ export function collection(
     fixed: {},
     duplicate: { fields: [keyField], by: 'all' },
     hasMinimumDate: true,
-    fieldsAt: null,
+    configuredFieldsPath: null,
     hidden: [],
     ...definition,
   }

@@ -56,7 +56,7 @@ export const plans = collection({
   name: 'plans',
   store: 'plans',
   keyField: 'name',
-  fieldsAt: ['plans', 'fields'],
+  configuredFieldsPath: ['plans', 'fields'],
   actions: {
     get: read({
       ...FOUND,

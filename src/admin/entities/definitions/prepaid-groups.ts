@@ -32,7 +32,7 @@ export const prepaidGroups = collection({
   name: 'prepaidgroups',
   store: 'prepaidgroups',
   keyField: 'name',
-  fieldsAt: ['prepaidgroups', 'fields'],
+  configuredFieldsPath: ['prepaidgroups', 'fields'],
   actions: {
     get: read(FOUND),
     uniqueget: read(FOUND),

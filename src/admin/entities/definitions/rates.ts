@@ -41,7 +41,7 @@ export const rates = collection({
   name: 'rates',
   store: 'rates',
   keyField: 'key',
-  fieldsAt: ['rates', 'fields'],
+  configuredFieldsPath: ['rates', 'fields'],
   actions: {
     get: read({ ...FOUND, invoice_label: text }),
     uniqueget: read({ ...FOUND, tariff_category: texts, add_to_retail: boolean }),

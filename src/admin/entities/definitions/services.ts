@@ -46,7 +46,7 @@ export const services = collection({
   name: 'services',
   store: 'services',
   keyField: 'name',
-  fieldsAt: ['services', 'fields'],
+  configuredFieldsPath: ['services', 'fields'],
   actions: {
     get: read(FOUND),
     uniqueget: read({ ...FOUND, quantitative: boolean, balance_period: texts }),

@@ -41,7 +41,7 @@ export const subscribers = collection({
   store: 'subscribers',
   fixed: { type: 'subscriber' },
   keyField: 'sid',
-  fieldsAt: ['subscribers', 'subscriber', 'fields'],
+  configuredFieldsPath: ['subscribers', 'subscriber', 'fields'],
   actions: {
     get: read({
       aid: integers,

@@ -34,7 +34,7 @@ export const taxes = collection({
   name: 'taxes',
   store: 'taxes',
   keyField: 'key',
-  fieldsAt: ['taxes', 'fields'],
+  configuredFieldsPath: ['taxes', 'fields'],
   actions: {
     get: read(FOUND),
     uniqueget: read(FOUND),

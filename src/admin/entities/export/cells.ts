@@ -1,7 +1,7 @@
 /** Values as cells of an export (spec/entity-api.md 2.13). */
 import type { Fields } from '../../../domain/fields.ts'
 import { type ExactDecimal, parseDecimal } from '../../../domain/money.ts'
-import { dateText } from '../shown.ts'
+import { dateText } from '../views.ts'
 import type { CellType, Column } from './columns.ts'
 
 /** A cell; empty for what is not there. `timeZone`: of the dates. */

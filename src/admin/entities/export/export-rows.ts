@@ -9,13 +9,13 @@ import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { ReadRequest } from '../requests/entity-request.ts'
-import { shownInRead } from '../shown.ts'
+import { readView } from '../views.ts'
 import { cellOf } from './cells.ts'
 import { columnsOf } from './columns.ts'
+import { currentRevisionPages } from './current-revision-pages.ts'
 import { neutralCell } from './formula.ts'
 import { type OverridesOf, overridesIn } from './rate-overrides.ts'
 import { rateColumns, rateRows } from './rate-rows.ts'
-import { representatives } from './representatives.ts'
 
 export interface ExportRequest {
   definition: CollectionDefinition
@@ -46,7 +46,7 @@ async function* csvOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<
   const columns = isRates ? rateColumns(definition, fields) : columnsOf(definition, fields)
   let header = hasHeader ? textOf([columns.map(({ name }) => name)], delimiter) : ''
   const refused = refusedPaths(request)
-  for await (const found of representatives(catalog, request)) {
+  for await (const found of currentRevisionPages(catalog, request)) {
     const page = found.map((document) => withoutPaths(document, refused))
     const overrides: OverridesOf = isRates ? await overridesIn(catalog, page, nowMs) : () => []
     const rows = page.flatMap((document) =>
@@ -91,12 +91,12 @@ async function* linesOf(catalog: Catalog, request: ExportRequest): AsyncGenerato
   const hidden = refusedPaths(request)
   const dates = fields.filter(({ type }) => type === 'date' || type === 'daterange')
   const shape = { timeZone, dateFields: dates.map(({ field_name: name }) => name), hidden }
-  for await (const page of representatives(catalog, request)) {
+  for await (const page of currentRevisionPages(catalog, request)) {
     yield page.map((document) => `${JSON.stringify(lineOf(document, shape))}\n`).join('')
   }
 }
 
-function lineOf(document: Fields, shape: Parameters<typeof shownInRead>[1]): Fields {
-  const { _id, creation_time, ...fields } = shownInRead(document, shape)
+function lineOf(document: Fields, shape: Parameters<typeof readView>[1]): Fields {
+  const { _id, creation_time, ...fields } = readView(document, shape)
   return fields
 }

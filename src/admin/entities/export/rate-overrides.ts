@@ -3,7 +3,7 @@
 import type { Collection } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import { stateAt } from '../actions/representatives.ts'
+import { stateAt } from '../actions/current-revision.ts'
 import { NOT_DELETED } from '../actions/revisions.ts'
 import { toOf } from '../timeline/draft.ts'
 import { type RateOverride, SERVICE } from './rate-rows.ts'
@@ -51,10 +51,10 @@ async function offersWith(
   const found = await catalog.run(`read ${kind}`, () =>
     documents.find(filter, { projection }).sort({ name: 1 }).toArray(),
   )
-  return bestOf(found, nowMs)
+  return currentOffers(found, nowMs)
 }
 
-function bestOf(found: readonly Fields[], nowMs: number): Fields[] {
+function currentOffers(found: readonly Fields[], nowMs: number): Fields[] {
   const best = new Map<unknown, Fields>()
   for (const offer of found) {
     const other = best.get(offer['name'])

@@ -79,8 +79,8 @@ function specialCell(special: Readonly<Record<string, string>>, { name }: Column
 }
 
 function tierCells(tiers: readonly Fields[]): Readonly<Record<string, string>> {
-  const shown = tiers.map(shownTier)
-  const joined = (part: keyof ShownTier) => {
+  const shown = tiers.map(cellsOfTier)
+  const joined = (part: keyof TierCells) => {
     const values = shown.map((tier) => tier[part])
     const isUnit = part === 'range' || part === 'step'
     return isUnit && new Set(values).size === 1 ? (values[0] ?? '') : values.join(', ')
@@ -95,7 +95,7 @@ function tierCells(tiers: readonly Fields[]): Readonly<Record<string, string>> {
   }
 }
 
-interface ShownTier {
+interface TierCells {
   from: string
   to: string
   interval: string
@@ -105,7 +105,7 @@ interface ShownTier {
   step: string
 }
 
-function shownTier({ from, to, interval, price, uom_display: display }: Fields): ShownTier {
+function cellsOfTier({ from, to, interval, price, uom_display: display }: Fields): TierCells {
   const { range, interval: step } = fieldsOf(display)
   const rangeUnit = usableUnit(range, [from, to])
   const stepUnit = usableUnit(step, [interval])

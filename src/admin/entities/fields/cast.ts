@@ -2,7 +2,7 @@
 import { microsFrom, parseDecimal, toScale } from '../../../domain/money.ts'
 import { parseInstant } from '../../../domain/time.ts'
 import { InvalidFieldsError } from '../errors.ts'
-import { dateOf, shownInstant, type TimeContext } from '../requests/instant.ts'
+import { dateOf, secUsecInstant, type TimeContext } from '../requests/instant.ts'
 import { FieldProblems } from '../requests/problems.ts'
 import { storedValue } from '../requests/stored-value.ts'
 import { isEmail } from './email.ts'
@@ -91,7 +91,7 @@ function readDate(value: unknown, time: TimeContext): Cast {
 function instantOf(value: unknown, time: TimeContext): number | null {
   if (value instanceof Date) return value.getTime()
   const written = typeof value === 'string' ? parseInstant(value, time.timeZone) : null
-  return written ?? shownInstant(value) ?? dateOf(value, time)?.getTime() ?? null
+  return written ?? secUsecInstant(value) ?? dateOf(value, time)?.getTime() ?? null
 }
 
 function isDateMs(atMs: number): boolean {

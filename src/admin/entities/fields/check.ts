@@ -96,23 +96,23 @@ export function checkRules(field: FieldDefinition, value: unknown): void {
   for (const member of Array.isArray(value) ? value : [value]) {
     if (options !== null && !options.has(String(member))) {
       throw new EntityRuleError(
-        `${name} must be one of ${[...options].join(', ')}, is ${shown(member)}`,
+        `${name} must be one of ${[...options].join(', ')}, is ${quotedExcerpt(member)}`,
       )
     }
     if (pattern === null || typeof member === 'object') continue
     if (!pattern.test(String(member))) {
       throw new EntityRuleError(
-        `${name} does not have the form that is configured: ${shown(member)}`,
+        `${name} does not have the form that is configured: ${quotedExcerpt(member)}`,
       )
     }
   }
 }
 
-const SHOWN_MAX = 60
+const EXCERPT_MAX = 60
 
-function shown(value: unknown): string {
+function quotedExcerpt(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return `'${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text}'`
+  return `'${text.length > EXCERPT_MAX ? `${text.slice(0, EXCERPT_MAX)}…` : text}'`
 }
 
 /**
@@ -130,7 +130,7 @@ export function missingFields(
     if (field.mandatory !== true || field.generated === true) return false
     const isDeclared = Object.hasOwn(action.update, field.field_name)
     if (!isDeclared && isFixed(field.field_name, definition)) return false
-    return isOfPlay(field, update) && isEmptyValue(givenValue(field, update, name))
+    return appliesToPlay(field, update) && isEmptyValue(givenValue(field, update, name))
   })
   return missing.map((field) => field.field_name)
 }
@@ -142,7 +142,7 @@ function givenValue(field: FieldDefinition, update: Values, action: ActionName):
 }
 
 /** Fields of some plays are demanded of those only. */
-function isOfPlay({ plays }: FieldDefinition, { play }: Values): boolean {
+function appliesToPlay({ plays }: FieldDefinition, { play }: Values): boolean {
   if (plays === undefined || plays.length === 0 || isEmptyValue(play)) return true
   return [play].flat().some((each) => plays.includes(String(each)))
 }

@@ -27,21 +27,24 @@ export function fieldsOf(
   definition: CollectionDefinition,
   stored: FieldSettings,
 ): readonly FieldDefinition[] {
-  if (definition.fieldsAt === null) return []
+  if (definition.configuredFieldsPath === null) return []
   const list = storedList(definition, stored[categoryOf(definition)])
   return merged(definition, checkedFields(list, definition))
 }
 
 /** The category of the stored configuration that has its fields. */
-export function categoryOf({ name, fieldsAt }: CollectionDefinition): FieldCategory {
-  if (fieldsAt === null) throw new FieldError(name, 'has no configured fields')
-  return fieldsAt[0] as FieldCategory
+export function categoryOf({ name, configuredFieldsPath }: CollectionDefinition): FieldCategory {
+  if (configuredFieldsPath === null) throw new FieldError(name, 'has no configured fields')
+  return configuredFieldsPath[0] as FieldCategory
 }
 
 /** The list as it is stored in the value of its category; nothing is known of its members. */
-export function storedList({ fieldsAt }: CollectionDefinition, value: unknown): readonly unknown[] {
+export function storedList(
+  { configuredFieldsPath }: CollectionDefinition,
+  value: unknown,
+): readonly unknown[] {
   let part: unknown = value
-  const [category = '', ...steps] = fieldsAt ?? []
+  const [category = '', ...steps] = configuredFieldsPath ?? []
   let path = category
   for (const step of steps) {
     if (isEmpty(part)) return []
@@ -61,7 +64,7 @@ export function withStoredList(
   list: readonly unknown[],
 ): unknown {
   checkedFields(list, definition)
-  const [category = '', ...steps] = definition.fieldsAt ?? []
+  const [category = '', ...steps] = definition.configuredFieldsPath ?? []
   return replaced(value, steps, list, category)
 }
 
@@ -82,7 +85,7 @@ function checkedFields(
   list: readonly unknown[],
   definition: CollectionDefinition,
 ): readonly FieldDefinition[] {
-  const path = (definition.fieldsAt ?? []).join('.')
+  const path = (definition.configuredFieldsPath ?? []).join('.')
   const names = new Set<string>()
   return list.map((value, index) => {
     const field = checkedField(value, `${path}.${index}`, definition)
@@ -141,7 +144,7 @@ function checkedField(
   textsAt(field['plays'], `${path}.plays`)
   const known = field as unknown as FieldDefinition
   const fromStart = defaultOf(definition, name)
-  const whole = fromStart === undefined ? known : overDefault(known, fromStart, path)
+  const whole = fromStart === undefined ? known : mergedWithDefault(known, fromStart, path)
   if (whole.generated === true && fromStart?.generated !== true) {
     throw new FieldError(`${path}.generated`, 'must not be true: nothing makes its value')
   }
@@ -169,7 +172,7 @@ function checkType({ type, select_options: options }: Fields, path: string): voi
 }
 
 /** Dates relative to now, such as `tomorrow`, are read again at each create. */
-const SOME_TIME = { timeZone: 'UTC', nowMs: Date.UTC(2026, 0, 1) } as const
+const REFERENCE_TIME = { timeZone: 'UTC', nowMs: Date.UTC(2026, 0, 1) } as const
 
 /** Through the same eyes as what is sent. */
 function checkDefaultValue(field: FieldDefinition, path: string): void {
@@ -179,7 +182,7 @@ function checkDefaultValue(field: FieldDefinition, path: string): void {
   const options = optionsOf(field)
   const members = multiple === true && Array.isArray(value) ? value : [value]
   for (const member of members) {
-    const cast = castValue(type, member, SOME_TIME)
+    const cast = castValue(type, member, REFERENCE_TIME)
     if ('reason' in cast) throw new FieldError(at, cast.reason)
     if (options !== null && !options.has(String(cast.value))) {
       throw new FieldError(at, 'must be one of select_options')
@@ -190,7 +193,7 @@ function checkDefaultValue(field: FieldDefinition, path: string): void {
 /** What a field from the start is made of: the node reads it so. */
 const FIXED = ['type', 'multiple', 'generated'] as const
 
-function overDefault(
+function mergedWithDefault(
   field: FieldDefinition,
   fromStart: FieldDefinition,
   path: string,

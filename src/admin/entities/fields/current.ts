@@ -20,13 +20,13 @@ export interface CurrentFields {
 
 export function createCurrentFields(catalog: Catalog, clock: Clock, config: Config): CurrentFields {
   const { pollMs } = config.catalog
-  const identifying = createIdentifying(config)
+  const identifying = createIdentifyingFieldsCache(config)
   let settings: FieldSettings | undefined
   let fileTypes: unknown
   let readMs = 0
   return {
     async of(definition) {
-      if (definition.fieldsAt === null) return []
+      if (definition.configuredFieldsPath === null) return []
       const nowMs = clock.nowMs()
       if (settings === undefined || nowMs - readMs >= pollMs) {
         const [read, stored] = await Promise.all([
@@ -44,7 +44,9 @@ export function createCurrentFields(catalog: Catalog, clock: Clock, config: Conf
 }
 
 /** File types are compiled only when they have changed. */
-function createIdentifying(config: Config): (storedFileTypes: unknown) => readonly string[] {
+function createIdentifyingFieldsCache(
+  config: Config,
+): (storedFileTypes: unknown) => readonly string[] {
   let known: { stored: unknown; fields: readonly string[] } | undefined
   return (stored) => {
     if (known === undefined || !isDeepStrictEqual(known.stored, stored)) {

@@ -18,13 +18,13 @@ const typed = (
 ): FieldDefinition => ({ ...text(field_name), ...(type && { type }), ...more })
 
 /** What is one of several forms in existing installations: stored as it is sent. */
-const free = (field_name: string, more: Partial<FieldDefinition> = {}): FieldDefinition => ({
+const untyped = (field_name: string, more: Partial<FieldDefinition> = {}): FieldDefinition => ({
   field_name,
   system: true,
   ...more,
 })
 
-const must = { mandatory: true } as const
+const mandatory = { mandatory: true } as const
 /** An erasure removes it. */
 const personal = { personal: true } as const
 const DAYS = Array.from({ length: 28 }, (_, index) => String(index + 1))
@@ -36,12 +36,12 @@ const CREDIT_LIMIT = typed('credit_limit', 'decimal', {
 
 const ACCOUNT: readonly FieldDefinition[] = [
   typed('aid', 'integer', { unique: true, generated: true, title: 'Account number' }),
-  text('firstname', { ...personal, ...must, title: 'First name', searchable: true }),
-  text('lastname', { ...personal, ...must, title: 'Last name', searchable: true }),
-  typed('email', 'email', { ...personal, ...must, title: 'E-mail' }),
-  text('country', { ...must, title: 'Country' }),
-  text('address', { ...personal, ...must, title: 'Address' }),
-  text('zip_code', { ...personal, ...must, title: 'Zip code' }),
+  text('firstname', { ...personal, ...mandatory, title: 'First name', searchable: true }),
+  text('lastname', { ...personal, ...mandatory, title: 'Last name', searchable: true }),
+  typed('email', 'email', { ...personal, ...mandatory, title: 'E-mail' }),
+  text('country', { ...mandatory, title: 'Country' }),
+  text('address', { ...personal, ...mandatory, title: 'Address' }),
+  text('zip_code', { ...personal, ...mandatory, title: 'Zip code' }),
   typed('payment_gateway', 'json', { ...personal, title: 'Payment gateway' }),
   text('personal_id', { ...personal, title: 'Personal id' }),
   text('salutation', { ...personal, title: 'Salutation' }),
@@ -60,15 +60,15 @@ const ACCOUNT: readonly FieldDefinition[] = [
 ]
 
 const SUBSCRIBER: readonly FieldDefinition[] = [
-  typed('sid', 'integer', { ...must, generated: true, title: 'Subscriber number' }),
-  typed('aid', 'integer', { ...must, title: 'Account number' }),
-  text('firstname', { ...personal, ...must, title: 'First name', searchable: true }),
-  text('lastname', { ...personal, ...must, title: 'Last name', searchable: true }),
-  text('plan', { ...must, title: 'Plan', searchable: true }),
-  text('address', { ...personal, ...must, title: 'Address' }),
+  typed('sid', 'integer', { ...mandatory, generated: true, title: 'Subscriber number' }),
+  typed('aid', 'integer', { ...mandatory, title: 'Account number' }),
+  text('firstname', { ...personal, ...mandatory, title: 'First name', searchable: true }),
+  text('lastname', { ...personal, ...mandatory, title: 'Last name', searchable: true }),
+  text('plan', { ...mandatory, title: 'Plan', searchable: true }),
+  text('address', { ...personal, ...mandatory, title: 'Address' }),
   typed('plan_activation', 'datetime', { generated: true, title: 'Begin of the plan' }),
   text('country', { title: 'Country' }),
-  free('services', { multiple: true, title: 'Services' }),
+  untyped('services', { multiple: true, title: 'Services' }),
   text('play', { title: 'Play', searchable: true }),
   text('former_plan', { generated: true, title: 'Plan before' }),
   text('msisdn', { ...personal, unique: true, searchable: true, title: 'Phone number' }),
@@ -84,8 +84,8 @@ const SUBSCRIBER: readonly FieldDefinition[] = [
 
 /** Shared by plans and services. */
 const OFFER: readonly FieldDefinition[] = [
-  free('tax', { title: 'Taxes' }),
-  free('play', { title: 'Plays' }),
+  untyped('tax', { title: 'Taxes' }),
+  untyped('play', { title: 'Plays' }),
 ]
 
 const CHARGE: readonly FieldDefinition[] = [
@@ -103,7 +103,7 @@ export const DEFAULT_FIELDS: Readonly<Record<string, readonly FieldDefinition[]>
   services: OFFER,
   rates: [
     // Any category that `rating.rateCalculators` has, so there is no list of them here.
-    text('tariff_category', { ...must, default_value: 'retail', title: 'Category' }),
+    text('tariff_category', { ...mandatory, default_value: 'retail', title: 'Category' }),
     text('invoice_label', { title: 'Name on invoices' }),
     ...OFFER,
   ],

@@ -1,5 +1,5 @@
 /** What a field demands of its values beside a type. */
-import { createInterned } from '../../../catalog/compile/interned.ts'
+import { createInterner } from '../../../catalog/compile/interner.ts'
 import { FieldError, isUnset, FieldError as PatternError } from '../../../domain/fields.ts'
 import { compileRegex, type RuleRegex } from '../../../rating/rule-regex.ts'
 import type { FieldDefinition } from './field-definition.ts'
@@ -13,7 +13,7 @@ export function optionsOf({
   return new Set(texts.map((option) => option.trim()))
 }
 
-const compiled = createInterned<RuleRegex>(1000)
+const compiled = createInterner<RuleRegex>(1000)
 
 /**
  * The expression that a whole value must match; null: none. It runs in bounded time, and matches no
@@ -22,7 +22,7 @@ const compiled = createInterned<RuleRegex>(1000)
 export function patternOf({ validation }: FieldDefinition, path: string): RuleRegex | null {
   if (isUnset(validation)) return null
   try {
-    return compiled.of(validation, () => {
+    return compiled.get(validation, () => {
       // By itself first: a group that it leaves open would close around it.
       compileRegex(validation, path)
       return compileRegex(wholeOf(String(validation)), path)

@@ -4,21 +4,23 @@ import { NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
 import { fromOf } from '../timeline/draft.ts'
-import { told } from './cells.ts'
+import { quotedExcerpt } from './cells.ts'
 import type { ImportJob } from './job.ts'
-import type { GoodUnit } from './unit.ts'
+import type { ValidUnit } from './unit.ts'
 
 /** By the value of the link: the account, or why there is none. */
-export type LinkedAccounts = (unit: GoodUnit) => number | null
+export type LinkedAccounts = (unit: ValidUnit) => number | null
 
 /** The accounts that the linker of the rows finds; it throws `EntityRuleError` where that is not one. */
 export async function linkedAccounts(
   { stores, settings }: ImportJob,
-  units: readonly GoodUnit[],
+  units: readonly ValidUnit[],
 ): Promise<LinkedAccounts> {
   const { linker } = settings
   if (linker === null) return () => null
-  const values = [...new Set(units.map(({ linkedBy }) => linkedBy))].filter((text) => text !== '')
+  const values = [...new Set(units.map(({ linkerValue }) => linkerValue))].filter(
+    (text) => text !== '',
+  )
   const { field } = linker
   const filter = {
     type: 'account' as const,
@@ -35,11 +37,11 @@ export async function linkedAccounts(
       aids.set(String(value), known.add(Number(account['aid'])))
     }
   }
-  return ({ linkedBy }) => {
-    if (linkedBy === '')
+  return ({ linkerValue }) => {
+    if (linkerValue === '')
       throw new EntityRuleError(`${field}: the row does not say to which account`)
-    const [aid, other] = aids.get(linkedBy) ?? []
-    const what = `has ${field} ${told(linkedBy)}`
+    const [aid, other] = aids.get(linkerValue) ?? []
+    const what = `has ${field} ${quotedExcerpt(linkerValue)}`
     if (aid === undefined) throw new EntityRuleError(`no account ${what}`)
     if (other !== undefined) throw new EntityRuleError(`more than one account ${what}`)
     return aid
@@ -53,7 +55,7 @@ function formsOf(text: string): (string | number)[] {
 }
 
 /** When the first revision of each account begins, epoch ms; those that are not there are not. */
-export async function accountBegins(
+export async function accountStarts(
   { stores }: ImportJob,
   documents: readonly Fields[],
 ): Promise<ReadonlyMap<unknown, number>> {

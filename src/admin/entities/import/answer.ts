@@ -6,7 +6,7 @@ import type { RequestParameters } from '../requests/body.ts'
 import { booleanOf } from '../requests/cast-value.ts'
 import { compoundParameters } from '../requests/json-text.ts'
 import type { RawParameters } from '../requests/raw-parameters.ts'
-import { shownInWrite } from '../shown.ts'
+import { writeView } from '../views.ts'
 import { type ImportRequest, importRows } from './import-rows.ts'
 import { readProgress } from './progress.ts'
 import { importEnvelope } from './result.ts'
@@ -24,7 +24,7 @@ export async function answerImport(
   const importId = textAt(values, 'import_id')
   if (switchAt(values, 'progress')) {
     if (importId === '') throw new ExecutionError('import_id is missing')
-    return { status: 1, details: shownInWrite(await readProgress(api.stores, importId)) }
+    return { status: 1, details: writeView(await readProgress(api.stores, importId)) }
   }
   const [file] = files
   if (file === undefined) throw new ExecutionError('there is no file: it is sent as files[0]')

@@ -33,7 +33,7 @@ export function rangeIn(text: string, name: string): Fields {
   const [from, to = from] = parts.map((part) => part.trim())
   if (parts.length <= 2 && from !== undefined && from !== '' && to !== '') return { from, to }
   throw new EntityRuleError(
-    `${name} must be ranges such as 1-5,10-12: ${told(text)}`,
+    `${name} must be ranges such as 1-5,10-12: ${quotedExcerpt(text)}`,
     DISPLAY.request,
   )
 }
@@ -51,10 +51,10 @@ export function jsonIn(text: string, name: string): unknown {
   return /^[[{]/.test(text) ? parseJson(text, name) : text
 }
 
-const TOLD_MAX = 60
+const EXCERPT_MAX = 60
 
-export function told(text: string): string {
-  return `'${text.length > TOLD_MAX ? `${text.slice(0, TOLD_MAX)}…` : text}'`
+export function quotedExcerpt(text: string): string {
+  return `'${text.length > EXCERPT_MAX ? `${text.slice(0, EXCERPT_MAX)}…` : text}'`
 }
 
 const LIST_MAX = 100

@@ -15,13 +15,13 @@ import { type ImportJob, withCache } from './job.ts'
 import { problemOf } from './problems.ts'
 import { changeRequest, createRequest } from './requests.ts'
 import { taxCheck } from './taxes.ts'
-import type { GoodUnit, ImportedPrice, RowResults } from './unit.ts'
+import type { ImportedPrice, RowResults, ValidUnit } from './unit.ts'
 
 /**
  * One permanentchange; null, or why it failed. Doing it again changes nothing, so that an import
  * that was cut off may repeat it.
  */
-export async function changeUnit(job: ImportJob, unit: GoodUnit): Promise<string | null> {
+export async function changeUnit(job: ImportJob, unit: ValidUnit): Promise<string | null> {
   try {
     const checkTax = await taxCheck(job, [unit])
     checkTax(unit)
@@ -38,7 +38,7 @@ export async function changeUnit(job: ImportJob, unit: GoodUnit): Promise<string
  */
 export async function writeOverrides(
   job: ImportJob,
-  unit: GoodUnit,
+  unit: ValidUnit,
   isThere: boolean,
 ): Promise<RowResults> {
   const results: RowResults = new Map()
@@ -51,14 +51,14 @@ export async function writeOverrides(
 
 async function overrideProblem(
   job: ImportJob,
-  unit: GoodUnit,
+  unit: ValidUnit,
   override: ImportedPrice,
   isThere: boolean,
 ): Promise<string | null> {
   try {
     const request = overrideRequest(job, unit, override)
     if (isThere) await changeOrCheck(job, request)
-    else await findHeld(job, request)
+    else await findValidRevision(job, request)
     return null
   } catch (error) {
     const kind = override.collection === 'plans' ? 'plan' : 'service'
@@ -69,14 +69,14 @@ async function overrideProblem(
 /** From when the rate has the prices, for which its own date is read as that of the rate is. */
 function overrideRequest(
   job: ImportJob,
-  unit: GoodUnit,
+  unit: ValidUnit,
   { collection, name, usagets }: ImportedPrice,
 ): WriteRequest {
   const isChange = job.settings.operation === 'permanentchange'
   const rate = isChange ? changeRequest(job, unit) : datedRequest(job, unit)
   const key = isChange ? rate.target['key'] : unit.update['key']
   const from = rate.from ?? new Date(job.stores.clock.nowMs())
-  const prices = usagets.map(([usaget, steps]) => [`rates.${plain(key)}.${usaget}.rate`, steps])
+  const prices = usagets.map(([usaget, steps]) => [`rates.${keyText(key)}.${usaget}.rate`, steps])
   return {
     definition: DEFINITIONS.get(collection) as CollectionDefinition,
     actor: job.actor,
@@ -90,21 +90,21 @@ function overrideRequest(
 }
 
 /** Only the date counts: of rows that are about plans alone nothing else need be there. */
-function datedRequest(job: ImportJob, unit: GoodUnit): WriteRequest {
+function datedRequest(job: ImportJob, unit: ValidUnit): WriteRequest {
   const { from, effective_date: effective, key } = unit.update
   const update = { key, from: from ?? effective, rates: {}, pricing_method: 'tiered' }
   return createRequest(job, { ...unit, update, prices: [] }, null)
 }
 
 /** A query by key is cast to a list of one. */
-function plain(key: unknown): string {
+function keyText(key: unknown): string {
   if (typeof key === 'object' && key !== null && '$in' in key) return String([key.$in].flat()[0])
   return String(key)
 }
 
 function changeOrCheck(job: ImportJob, request: WriteRequest): Promise<unknown> {
   const stores = withCache(job.stores, createRuleCache())
-  if (job.claims === null) return change(stores, 'permanentchange', request)
+  if (job.pendingValues === null) return change(stores, 'permanentchange', request)
   return checkChange({ ...job, stores }, request)
 }
 
@@ -112,7 +112,7 @@ function changeOrCheck(job: ImportJob, request: WriteRequest): Promise<unknown> 
 async function checkChange(job: ImportJob, request: WriteRequest): Promise<void> {
   const { stores } = job
   const { definition } = request
-  const { revisions, held } = await findHeld(job, request)
+  const { revisions, held } = await findValidRevision(job, request)
   const nowMs = stores.clock.nowMs()
   const fromMs = request.from?.getTime() ?? nowMs
   const context = ruleContextOf(stores, 'permanentchange', fromMs, job.actor)
@@ -127,7 +127,7 @@ async function checkChange(job: ImportJob, request: WriteRequest): Promise<void>
   await decisionOf(stores, request, draft, context, null)
 }
 
-async function findHeld(
+async function findValidRevision(
   { stores }: ImportJob,
   { definition, target: query, fields }: WriteRequest,
 ): Promise<{ revisions: RawDocument[]; held: RawDocument }> {

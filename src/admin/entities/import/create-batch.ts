@@ -6,34 +6,34 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EntityCollection, ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { DuplicateEntityError, EntityConflictError } from '../../../catalog/errors.ts'
-import { type ChangeDecision, changeChains } from '../../../catalog/revisions/change.ts'
+import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import { readReferences } from '../../../catalog/revisions/references.ts'
 import type { RevisionWrite } from '../../../catalog/revisions/store-steps.ts'
-import { checkedEntityAmong } from '../../../catalog/revisions/write.ts'
-import { addAccountBefore } from '../actions/account-begin.ts'
-import { audited } from '../actions/audited.ts'
+import { checkedEntityWith } from '../../../catalog/revisions/write.ts'
+import { withEarlierAccountStart } from '../actions/account-start.ts'
+import { withAuditEntries } from '../actions/audit-entries.ts'
 import { ruleContextOf } from '../actions/commit.ts'
 import { newDocument } from '../actions/create.ts'
-import { chainOf, findDocuments } from '../actions/revisions.ts'
-import { documentChains } from '../actions/uniqueness.ts'
+import { entityLockName, findDocuments } from '../actions/revisions.ts'
+import { documentLockNames } from '../actions/uniqueness.ts'
 import { createRuleCache } from '../rules/cache.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
-import { accountBegins, linkedAccounts } from './accounts.ts'
-import { UniqueValues } from './claims.ts'
+import { accountStarts, linkedAccounts } from './accounts.ts'
 import { documentIdOf, type ImportJob, type NewRow, withCache } from './job.ts'
-import { giveNumbers, hasNumbers } from './numbers.ts'
+import { assignNumbers, hasNumbers } from './numbers.ts'
+import { PendingValues } from './pending-values.ts'
 import { problemOf } from './problems.ts'
 import { createRequest } from './requests.ts'
-import { type TakenValues, takenValues } from './taken-values.ts'
 import { taxCheck } from './taxes.ts'
-import type { GoodUnit } from './unit.ts'
+import { buildUniquenessIndex, type UniquenessIndex } from './uniqueness-index.ts'
+import type { ValidUnit } from './unit.ts'
 
 /** By unit: why it was not created; those that were are not in it. */
-export type UnitProblems = Map<GoodUnit, string>
+export type UnitProblems = Map<ValidUnit, string>
 
 /** After so many rows others have their turn: the batch before, and who else asks this process. */
-const TURN = 20
+const ROWS_PER_TURN = 20
 
 /** New documents of a batch, each with its number; nothing of them is in the store. */
 export interface PreparedUnits {
@@ -48,7 +48,7 @@ export interface PreparedUnits {
  */
 export async function prepareUnits(
   job: ImportJob,
-  units: readonly GoodUnit[],
+  units: readonly ValidUnit[],
 ): Promise<PreparedUnits> {
   const problems: UnitProblems = new Map()
   const accountOf = await linkedAccounts(job, units)
@@ -56,7 +56,7 @@ export async function prepareUnits(
   const cached = withCache(job.stores, createRuleCache())
   const rows: NewRow[] = []
   for (const [index, unit] of units.entries()) {
-    if (index % TURN === TURN - 1) await nextTurn()
+    if (index % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn()
     try {
       checkTax(unit)
       const request = createRequest(job, unit, accountOf(unit))
@@ -66,8 +66,8 @@ export async function prepareUnits(
       problems.set(unit, problemOf(error, job))
     }
   }
-  const numbered = await giveNumbers(job, rows)
-  return { rows: numbered.map(derived(job)), problems }
+  const numbered = await assignNumbers(job, rows)
+  return { rows: numbered.map(withDerivedDates(job)), problems }
 }
 
 /** Rejects with an outage: some of them may then be written, and are found the next time. */
@@ -76,13 +76,13 @@ export async function createUnits(
   { rows, problems }: PreparedUnits,
 ): Promise<UnitProblems> {
   const all: UnitProblems = new Map(problems)
-  if (job.claims === null) await write(job, rows, all)
+  if (job.pendingValues === null) await write(job, rows, all)
   else await decide(job, rows, all)
   return all
 }
 
 /** What the first revision of an account or subscriber says of itself. */
-function derived({ definition: { name } }: ImportJob): (row: NewRow) => NewRow {
+function withDerivedDates({ definition: { name } }: ImportJob): (row: NewRow) => NewRow {
   return (row) => {
     if (!hasNumbers(name)) return row
     const draft = new Draft([row.document])
@@ -100,14 +100,14 @@ async function write(
 ): Promise<void> {
   if (rows.length === 0) return
   try {
-    const chains = [...new Set(rows.flatMap((row) => chainsOf(job, row)))]
-    const { result } = await changeChains(job.stores, chains, async () => {
+    const chains = [...new Set(rows.flatMap((row) => lockNamesOf(job, row)))]
+    const { result } = await changeEntities(job.stores, chains, async () => {
       const found: UnitProblems = new Map()
       const decided = await decide(job, rows, found)
       return { ...decided, result: { found, early: decided.early } }
     })
     for (const [unit, problem] of result.found) problems.set(unit, problem)
-    for (const row of result.early) await writeEarly(job, row, problems)
+    for (const row of result.early) await writeWithEarlierAccount(job, row, problems)
   } catch (error) {
     const isOne = rows.length === 1
     const isRace = error instanceof DuplicateEntityError || error instanceof EntityConflictError
@@ -119,29 +119,29 @@ async function write(
   }
 }
 
-function chainsOf({ definition, fields }: ImportJob, { document }: NewRow): string[] {
+function lockNamesOf({ definition, fields }: ImportJob, { document }: NewRow): string[] {
   const { keyField, name } = definition
   return [
     // A number that was just taken is nobody else's.
-    ...(hasNumbers(name) ? [] : [chainOf(definition, document[keyField])]),
-    ...documentChains(definition, fields, document),
+    ...(hasNumbers(name) ? [] : [entityLockName(definition, document[keyField])]),
+    ...documentLockNames(definition, fields, document),
   ]
 }
 
-type Decided = Omit<ChangeDecision<unknown>, 'result'> & { early: NewRow[] }
+type BatchDecision = Omit<ChangeDecision<unknown>, 'result'> & { early: NewRow[] }
 
 /** What of the rows can be written, with everything that the store has to say to it. */
 async function decide(
   job: ImportJob,
   given: readonly NewRow[],
   problems: UnitProblems,
-): Promise<Decided> {
-  const { stores, definition, claims } = job
+): Promise<BatchDecision> {
+  const { stores, definition, pendingValues } = job
   const collection = definition.store as EntityCollection
-  const rows = await withoutWritten(job, given)
+  const rows = await withoutStored(job, given)
   const documents = rows.map(({ document }) => document)
-  const begins = definition.name === 'subscribers' ? await accountBegins(job, documents) : new Map()
-  const taken = await takenValues(job, rows, claims ?? new UniqueValues())
+  const begins = definition.name === 'subscribers' ? await accountStarts(job, documents) : new Map()
+  const taken = await buildUniquenessIndex(job, rows, pendingValues ?? new PendingValues())
   const known = await readReferences(stores.catalog, collection, documents)
   const cache = createRuleCache()
   // What was just read, as the rules of subscribers ask for it.
@@ -159,11 +159,11 @@ async function decide(
     }
   }
   const decided = { collection, steps, isMany: true, isNew: true, result: null }
-  return { ...audited(decided, job, 'create', null), early }
+  return { ...withAuditEntries(decided, job, 'create', null), early }
 }
 
-interface Known {
-  taken: TakenValues
+interface RowCheckContext {
+  taken: UniquenessIndex
   known: Awaited<ReturnType<typeof readReferences>>
   cache: ReturnType<typeof createRuleCache>
 }
@@ -171,7 +171,7 @@ interface Known {
 async function checked(
   { stores, definition, actor }: ImportJob,
   { unit, document }: NewRow,
-  { taken, known, cache }: Known,
+  { taken, known, cache }: RowCheckContext,
 ): Promise<RawDocument> {
   const timeZone = stores.config.rating.timeZone
   const context = { ...ruleContextOf(stores, 'create', fromOf(document), actor), cache }
@@ -179,22 +179,22 @@ async function checked(
   await stores.rules[definition.name]?.check?.(document, null, context)
   const collection = definition.store as EntityCollection
   const options = { mode: 'insert', timeZone } as const
-  const entity = checkedEntityAmong(collection, document, options, known)
+  const entity = checkedEntityWith(collection, document, options, known)
   taken.add(document, unit)
   return entity
 }
 
 /** An import that was cut off may have written some of them. */
-async function withoutWritten(
+async function withoutStored(
   { stores, definition }: ImportJob,
   rows: readonly NewRow[],
 ): Promise<readonly NewRow[]> {
   const ids = rows.map(({ document }) => document._id)
-  const there = await writtenIds(stores, definition, ids)
+  const there = await storedIds(stores, definition, ids)
   return rows.filter(({ document }) => !there.has(document._id.toHexString()))
 }
 
-async function writtenIds(
+async function storedIds(
   { catalog }: ImportJob['stores'],
   definition: ImportJob['definition'],
   ids: readonly ObjectId[],
@@ -204,17 +204,21 @@ async function writtenIds(
 }
 
 /** A subscriber who begins before the account does: both are written, or neither. */
-async function writeEarly(job: ImportJob, row: NewRow, problems: UnitProblems): Promise<void> {
+async function writeWithEarlierAccount(
+  job: ImportJob,
+  row: NewRow,
+  problems: UnitProblems,
+): Promise<void> {
   try {
-    const { result } = await changeChains(job.stores, chainsOf(job, row), async () => {
+    const { result } = await changeEntities(job.stores, lockNamesOf(job, row), async () => {
       const found: UnitProblems = new Map()
       const { early, collection, steps } = await decide(job, [row], found)
       const [document] = [...early.map((one) => one.document), ...documentsOf(steps)]
       if (document === undefined) return { collection, steps: [], result: found }
       const insert: RevisionWrite = { mode: 'insert', document }
       const decision = { collection, steps: [insert], result: found }
-      const whole = await addAccountBefore(job.stores, decision, document)
-      return audited(whole, job, 'create', null)
+      const whole = await withEarlierAccountStart(job.stores, decision, document)
+      return withAuditEntries(whole, job, 'create', null)
     })
     for (const [unit, problem] of result) problems.set(unit, problem)
   } catch (error) {

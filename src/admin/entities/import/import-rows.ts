@@ -13,16 +13,16 @@ import { ExecutionError, RequestError } from '../errors.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { EntityStores } from '../requests/entity-request.ts'
 import { changeUnit, writeOverrides } from './change-units.ts'
-import { UniqueValues } from './claims.ts'
 import { createUnits, type PreparedUnits, prepareUnits } from './create-batch.ts'
 import type { ImportJob } from './job.ts'
+import { PendingValues } from './pending-values.ts'
+import { type ImportFile, type Prescan, prescan } from './prescan.ts'
 import { isOutage } from './problems.ts'
 import { beginProgress, type Failure, type ImportProgress } from './progress.ts'
-import { type ImportResult, ResultBook } from './result.ts'
+import { type ImportResult, ResultSummary } from './result.ts'
 import type { ImportSettings } from './settings.ts'
 import { readSource } from './source.ts'
-import { type ImportFile, type Survey, survey } from './survey.ts'
-import { type GoodUnit, isGood, type RowResults, type Unit } from './unit.ts'
+import { isValidUnit, type RowResults, type Unit, type ValidUnit } from './unit.ts'
 
 export interface ImportRequest {
   actor: Actor
@@ -59,9 +59,9 @@ export async function importRows(
   const importId = importIdOf(request)
   checkLinks(request)
   const rowsMax = stores.config.entities.importRowsMax
-  const found = await survey({ definition, fields, settings, file, rowsMax })
+  const found = await prescan({ definition, fields, settings, file, rowsMax })
   const { isDryRun } = settings
-  const claims = isDryRun ? new UniqueValues() : null
+  const claims = isDryRun ? new PendingValues() : null
   const job: ImportJob = {
     stores,
     actor,
@@ -70,7 +70,7 @@ export async function importRows(
     settings,
     importId,
     ignored: new Set(),
-    claims,
+    pendingValues: claims,
   }
   const { rows: rowsTotal, checksum } = found
   if (isDryRun) return new ImportRun(job, found, null, watch).run(file)
@@ -144,28 +144,28 @@ async function ensureIndexes({ stores, definition, fields, settings }: ImportJob
 
 class ImportRun {
   readonly #job: ImportJob
-  readonly #found: Survey
+  readonly #prescan: Prescan
   /** Null: of a dry run. */
   readonly #progress: ImportProgress | null
   readonly #watch: ImportWatch
-  readonly #book: ResultBook
-  readonly #toSkip: number
+  readonly #summary: ResultSummary
+  readonly #unitsToSkip: number
   readonly #failedBefore: ReadonlyMap<string, string>
 
-  constructor(job: ImportJob, found: Survey, progress: ImportProgress | null, watch: ImportWatch) {
+  constructor(job: ImportJob, found: Prescan, progress: ImportProgress | null, watch: ImportWatch) {
     this.#job = job
-    this.#found = found
+    this.#prescan = found
     this.#progress = progress
     this.#watch = watch
-    this.#book = new ResultBook(found.rows)
-    this.#toSkip = progress?.unitsDone ?? 0
+    this.#summary = new ResultSummary(found.rows)
+    this.#unitsToSkip = progress?.unitsDone ?? 0
     const before = progress?.failures ?? []
     this.#failedBefore = new Map(before.map(({ row, text }) => [row, text]))
   }
 
   async run(file: ImportFile): Promise<ImportResult> {
     const watch = this.#watch
-    const found = this.#found
+    const found = this.#prescan
     const progress = this.#progress
     const job = this.#job
     const importId = progress === null ? null : job.importId
@@ -182,17 +182,17 @@ class ImportRun {
     } finally {
       await writing
     }
-    this.#countUntold()
-    return this.#book.result(importId, [...this.#job.ignored])
+    this.#countUnlisted()
+    return this.#summary.result(importId, [...this.#job.ignored])
   }
 
   async *#batches(file: ImportFile): AsyncGenerator<Unit[]> {
     let skipped = 0
     let batch: Unit[] = []
     for await (const unit of this.#units(file)) {
-      if (skipped < this.#toSkip) {
+      if (skipped < this.#unitsToSkip) {
         skipped += 1
-        this.#passOver(unit)
+        this.#skipUnit(unit)
         continue
       }
       batch.push(unit)
@@ -204,7 +204,7 @@ class ImportRun {
   }
 
   async *#units(file: ImportFile): AsyncGenerator<Unit> {
-    const { format, map, lines } = this.#found
+    const { format, map, lines } = this.#prescan
     const { delimiter } = this.#job.settings
     let isHeader = format === 'csv'
     for await (const row of readSource({ path: file.path, format, delimiter })) {
@@ -213,35 +213,35 @@ class ImportRun {
         continue
       }
       const mapped = map(row)
-      const unit = lines === null ? singleUnit(mapped) : lines.take(mapped)
+      const unit = lines === null ? singleUnit(mapped) : lines.add(mapped)
       if (unit !== null) yield unit
     }
   }
 
   /** Done before. */
-  #passOver({ labels }: Unit): void {
+  #skipUnit({ labels }: Unit): void {
     for (const row of labels) {
       const text = this.#failedBefore.get(row)
-      if (text === undefined) this.#book.succeed(row)
-      else this.#tell({ row, text })
+      if (text === undefined) this.#summary.succeed(row)
+      else this.#reportFailure({ row, text })
     }
   }
 
   /** Failures beyond those that are kept count as such, though nobody knows which they are. */
-  #countUntold(): void {
+  #countUnlisted(): void {
     const before = this.#progress?.rowsFailed ?? 0
-    const untold = before - this.#book.failed
+    const untold = before - this.#summary.failed
     if (untold <= 0) return
-    this.#book.failUntold(untold)
-    this.#book.succeeded -= untold
+    this.#summary.failUnlisted(untold)
+    this.#summary.succeeded -= untold
   }
 
-  #tell(failure: Failure): void {
-    this.#book.fail(failure)
+  #reportFailure(failure: Failure): void {
+    this.#summary.fail(failure)
     this.#watch.onFailure?.(failure)
   }
 
-  async #write(batch: ReadyBatch): Promise<void> {
+  async #write(batch: PreparedBatch): Promise<void> {
     const { units } = batch
     const results = await writeBatch(this.#job, batch)
     const failures: Failure[] = []
@@ -250,70 +250,70 @@ class ImportRun {
       const text = results.get(row)
       if (typeof text === 'string') failures.push({ row, text })
     }
-    await this.#progress?.note({ units: units.length, rows: labels.length, failures })
+    await this.#progress?.recordBatch({ units: units.length, rows: labels.length, failures })
     const failed = new Set(failures.map(({ row }) => row))
-    for (const row of labels) if (!failed.has(row)) this.#book.succeed(row)
-    for (const failure of failures) this.#tell(failure)
-    const { succeeded, failed: count } = this.#book
-    this.#watch.onProgress?.({ total: this.#found.rows, done: succeeded + count, failed: count })
+    for (const row of labels) if (!failed.has(row)) this.#summary.succeed(row)
+    for (const failure of failures) this.#reportFailure(failure)
+    const { succeeded, failed: count } = this.#summary
+    this.#watch.onProgress?.({ total: this.#prescan.rows, done: succeeded + count, failed: count })
   }
 }
 
-function singleUnit(row: ReturnType<Survey['map']>): Unit {
+function singleUnit(row: ReturnType<Prescan['map']>): Unit {
   if ('problem' in row) return { labels: [row.label], problem: row.problem }
   const { label, ...mapped } = row
   return { labels: [label], ...mapped, prices: [], overrides: [], ownLabels: [label] }
 }
 
 /** A batch of which all is known that does not depend on the one before it. */
-interface ReadyBatch {
+interface PreparedBatch {
   units: readonly Unit[]
-  good: readonly GoodUnit[]
+  valid: readonly ValidUnit[]
   /** Null: nothing is created. */
   prepared: PreparedUnits | null
 }
 
-async function prepareBatch(job: ImportJob, units: readonly Unit[]): Promise<ReadyBatch> {
-  const good = units.filter(isGood)
+async function prepareBatch(job: ImportJob, units: readonly Unit[]): Promise<PreparedBatch> {
+  const good = units.filter(isValidUnit)
   const isCreate = job.settings.operation === 'create'
-  const prepared = isCreate ? await prepareUnits(job, good.filter(isOwn)) : null
-  return { units, good, prepared }
+  const prepared = isCreate ? await prepareUnits(job, good.filter(hasOwnRows)) : null
+  return { units, valid: good, prepared }
 }
 
 async function writeBatch(
   job: ImportJob,
-  { units, good, prepared }: ReadyBatch,
+  { units, valid, prepared }: PreparedBatch,
 ): Promise<RowResults> {
   const results: RowResults = new Map()
   for (const unit of units) {
-    if (isGood(unit)) continue
+    if (isValidUnit(unit)) continue
     for (const label of unit.labels) results.set(label, unit.problem)
   }
   const isCreate = prepared !== null
   const problems = isCreate
     ? await createUnits(job, prepared)
-    : await changeAll(job, good.filter(isOwn))
-  for (const unit of good) {
+    : await changeAll(job, valid.filter(hasOwnRows))
+  for (const unit of valid) {
     const problem = problems.get(unit)
     const labels = problem === undefined ? unit.ownLabels : unit.labels
     for (const label of labels) results.set(label, problem ?? true)
     if (problem !== undefined || unit.overrides.length === 0) continue
-    const isThere = job.claims === null || !isCreate || unit.ownLabels.length === 0
+    const isThere = job.pendingValues === null || !isCreate || unit.ownLabels.length === 0
     for (const [row, result] of await writeOverrides(job, unit, isThere)) results.set(row, result)
   }
   return results
 }
 
 /** Rows of other units may be all that a unit is made of. */
-function isOwn({ ownLabels }: GoodUnit): boolean {
+function hasOwnRows({ ownLabels }: ValidUnit): boolean {
   return ownLabels.length > 0
 }
 
 async function changeAll(
   job: ImportJob,
-  units: readonly GoodUnit[],
-): Promise<ReadonlyMap<GoodUnit, string>> {
-  const problems = new Map<GoodUnit, string>()
+  units: readonly ValidUnit[],
+): Promise<ReadonlyMap<ValidUnit, string>> {
+  const problems = new Map<ValidUnit, string>()
   for (const unit of units) {
     const problem = await changeUnit(job, unit)
     if (problem !== null) problems.set(unit, problem)

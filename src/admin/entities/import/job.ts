@@ -8,9 +8,9 @@ import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { EntityStores } from '../requests/entity-request.ts'
 import type { RuleCache } from '../rules/cache.ts'
 import type { CollectionRules } from '../rules/rule.ts'
-import type { UniqueValues } from './claims.ts'
+import type { PendingValues } from './pending-values.ts'
 import type { ImportSettings } from './settings.ts'
-import type { GoodUnit } from './unit.ts'
+import type { ValidUnit } from './unit.ts'
 
 export interface ImportJob {
   actor: Actor
@@ -22,12 +22,12 @@ export interface ImportJob {
   /** Fields of rows that the collection does not have. */
   ignored: Set<string>
   /** Of a dry run: what all rows before have taken; nothing of it is in the store. */
-  claims: UniqueValues | null
+  pendingValues: PendingValues | null
 }
 
 /** A unit on its way to be a document. */
 export interface NewRow {
-  unit: GoodUnit
+  unit: ValidUnit
   document: RawDocument
 }
 
@@ -35,7 +35,7 @@ export interface NewRow {
  * The id of the document that a unit becomes. The same import gives the same ones, so that what was
  * written before it was cut off is found, and never written twice.
  */
-export function documentIdOf(importId: string, { labels }: GoodUnit): ObjectId {
+export function documentIdOf(importId: string, { labels }: ValidUnit): ObjectId {
   const hash = createHash('sha256').update(JSON.stringify([importId, labels[0]]))
   return new ObjectId(hash.digest().subarray(0, 12))
 }

@@ -14,12 +14,12 @@ export interface MappedRow {
   label: string
   update: Record<string, unknown>
   /** Values of the linker and of the updater; empty if the row has none. */
-  linkedBy: string
-  updatedBy: string
+  linkerValue: string
+  updaterValue: string
 }
 
 /** A row that cannot become one, and why. */
-export interface BadRow {
+export interface InvalidRow {
   label: string
   problem: string
 }
@@ -33,7 +33,7 @@ export interface MappingContext {
   header: readonly string[] | null
 }
 
-export type RowMapper = (row: SourceRow) => MappedRow | BadRow
+export type RowMapper = (row: SourceRow) => MappedRow | InvalidRow
 
 /** Throws `ExecutionError` where settings and columns of the file do not fit. */
 export function createMapper(context: MappingContext): RowMapper {
@@ -62,8 +62,12 @@ type Reader = (row: SourceRow) => Omit<MappedRow, 'label'>
 function objectReader({ linker, updater, ...settings }: ImportSettings): Reader {
   return ({ content }) => {
     const object = 'object' in content ? content.object : {}
-    const update = withGiven(settings, (target) => Object.assign(target, object))
-    return { update, linkedBy: memberAt(object, linker), updatedBy: memberAt(object, updater) }
+    const update = withFixedValues(settings, (target) => Object.assign(target, object))
+    return {
+      update,
+      linkerValue: memberAt(object, linker),
+      updaterValue: memberAt(object, updater),
+    }
   }
 }
 
@@ -87,12 +91,16 @@ function cellsReader(context: MappingContext, header: readonly string[]): Reader
     if (cells.slice(header.length).some((cell) => cell.trim() !== '')) {
       throw new EntityRuleError(`the row has ${cells.length} cells, the header ${header.length}`)
     }
-    const update = withGiven(settings, (target) => fill(target, cells))
-    return { update, linkedBy: linked(cells, linker), updatedBy: linked(cells, updater) }
+    const update = withFixedValues(settings, (target) => fill(target, cells))
+    return {
+      update,
+      linkerValue: linkValue(cells, linker),
+      updaterValue: linkValue(cells, updater),
+    }
   }
 }
 
-function linked(cells: readonly string[], link: RowLink | null): string {
+function linkValue(cells: readonly string[], link: RowLink | null): string {
   return link === null ? '' : sourceText(cells, link.from)
 }
 
@@ -114,7 +122,7 @@ function checkColumns({ map, linker, updater, type }: ImportSettings, columns: n
 }
 
 /** Defaults stay where a row says nothing; what is predefined holds whatever it says. */
-function withGiven(
+function withFixedValues(
   {
     operation,
     defaults,

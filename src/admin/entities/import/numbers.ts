@@ -16,17 +16,20 @@ export function hasNumbers(collection: string): boolean {
 }
 
 /** The rows with `aid` or `sid`. */
-export async function giveNumbers(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
+export async function assignNumbers(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
   const { keyField, name } = job.definition
   if (rows.length === 0 || !hasNumbers(name)) return [...rows]
   const numbers =
-    job.claims === null ? await freeNumbers(job, rows.length) : rows.map(() => NO_NUMBER)
+    job.pendingValues === null ? await allocateNumbers(job, rows.length) : rows.map(() => NO_NUMBER)
   return rows.map((row, index) => {
     return { ...row, document: { ...row.document, [keyField]: numbers[index] } }
   })
 }
 
-async function freeNumbers({ stores, definition }: ImportJob, count: number): Promise<number[]> {
+async function allocateNumbers(
+  { stores, definition }: ImportJob,
+  count: number,
+): Promise<number[]> {
   const { catalog } = stores
   const { keyField, fixed, name } = definition
   const free: number[] = []

@@ -30,12 +30,12 @@ export function predefinedReader(
 }
 
 /** What the node makes itself is in an export, too. */
-const MADE: ReadonlySet<string> = new Set(['creation_time'])
+const GENERATED_COLUMNS: ReadonlySet<string> = new Set(['creation_time'])
 
 function usedColumn(name: string, known: ReadonlyMap<string, Column>): Column | null {
   if (name === '') return null
   const column = known.get(name)
-  if (column !== undefined) return MADE.has(name) ? null : column
+  if (column !== undefined) return GENERATED_COLUMNS.has(name) ? null : column
   const meant = nearest(name.slice(0, 64), [...known.keys()])
   const hint = meant === undefined ? '' : `: '${meant}' is`
   throw new ExecutionError(`column '${name.slice(0, 64)}' is not known${hint}`)

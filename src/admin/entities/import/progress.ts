@@ -41,7 +41,7 @@ export interface ImportProgress {
   /** Rows that have failed before, at most `FAILURES_MAX`. */
   readonly failures: readonly Failure[]
   /** After each batch, when all of it is written. */
-  note(batch: { units: number; rows: number; failures: readonly Failure[] }): Promise<void>
+  recordBatch(batch: { units: number; rows: number; failures: readonly Failure[] }): Promise<void>
   end(state: 'done' | 'stopped'): Promise<void>
 }
 
@@ -59,7 +59,7 @@ export async function beginProgress(stores: Stores, start: ImportStart): Promise
   if (found === null) throw new ExecutionError(`import ${start.importId} has gone`)
   checkSame(found, start)
   if (found.token !== token && found.state !== 'done') await takeOver(stores, found, token)
-  if (found.token !== token) await forgetUnfinished(catalog, found)
+  if (found.token !== token) await deleteUnfinishedFailures(catalog, found)
   const failures = await failuresOf(catalog, found)
   return new StoredProgress({ catalog, clock }, { ...found, token }, failures)
 }
@@ -101,7 +101,7 @@ function checkSame(found: ImportProgressDocument, start: ImportStart): void {
   )
 }
 
-function isHeld({ state, expires, holder }: ImportProgressDocument, nowMs: number): boolean {
+function isLeased({ state, expires, holder }: ImportProgressDocument, nowMs: number): boolean {
   return state === 'running' && expires.getTime() > nowMs && !hasEnded(holder)
 }
 
@@ -111,7 +111,7 @@ async function takeOver(
   token: string,
 ): Promise<void> {
   const running = new ExecutionError(`import ${found._id} is being done by another process`)
-  if (isHeld(found, clock.nowMs())) throw running
+  if (isLeased(found, clock.nowMs())) throw running
   const mine = { token, holder: processIdentity(), state: 'running', expires: leaseFrom(clock) }
   const { matchedCount } = await catalog.run('take over an import', () =>
     catalog.imports.updateOne({ _id: found._id, token: found.token }, { $set: mine as object }),
@@ -131,7 +131,7 @@ class StoredProgress implements ImportProgress {
   readonly failures: readonly Failure[]
   readonly #stores: Stores
   readonly #document: ImportProgressDocument
-  #kept: number
+  #failuresStored: number
 
   constructor(stores: Stores, document: ImportProgressDocument, failures: readonly Failure[]) {
     this.#stores = stores
@@ -141,11 +141,15 @@ class StoredProgress implements ImportProgress {
     this.rowsFailed = document.rows_failed
     this.isDone = document.state === 'done'
     this.failures = failures
-    this.#kept = failures.length
+    this.#failuresStored = failures.length
   }
 
-  async note({ units, rows, failures }: Parameters<ImportProgress['note']>[0]): Promise<void> {
-    await this.#keep(failures)
+  async recordBatch({
+    units,
+    rows,
+    failures,
+  }: Parameters<ImportProgress['recordBatch']>[0]): Promise<void> {
+    await this.#storeFailures(failures)
     await this.#set({
       units_done: this.unitsDone + units,
       rows_done: this.rowsDone + rows,
@@ -162,8 +166,8 @@ class StoredProgress implements ImportProgress {
   }
 
   /** Before the batch is noted: a batch that is done again puts the same ones in their place. */
-  async #keep(failures: readonly Failure[]): Promise<void> {
-    const kept = failures.slice(0, Math.max(0, FAILURES_MAX - this.#kept))
+  async #storeFailures(failures: readonly Failure[]): Promise<void> {
+    const kept = failures.slice(0, Math.max(0, FAILURES_MAX - this.#failuresStored))
     if (kept.length === 0) return
     const { catalog } = this.#stores
     const _id = failuresId(this.#document._id, this.unitsDone)
@@ -171,7 +175,7 @@ class StoredProgress implements ImportProgress {
     await catalog.run('keep failed rows', () =>
       catalog.imports.replaceOne({ _id }, document, { upsert: true }),
     )
-    this.#kept += kept.length
+    this.#failuresStored += kept.length
   }
 
   async #set(fields: Fields): Promise<void> {
@@ -200,7 +204,10 @@ async function read(catalog: Catalog, importId: string): Promise<ImportProgressD
 }
 
 /** Of a batch that was cut off: its rows are tried again. */
-async function forgetUnfinished(catalog: Catalog, found: ImportProgressDocument): Promise<void> {
+async function deleteUnfinishedFailures(
+  catalog: Catalog,
+  found: ImportProgressDocument,
+): Promise<void> {
   const { _id: importId, units_done: units } = found
   if (found.state === 'done') return
   const ids = { $gte: failuresId(importId, units), $lt: endOf(importId) }
@@ -228,7 +235,7 @@ export async function readProgress({ catalog, clock }: Stores, importId: string)
   const found = await read(catalog, importId)
   if (found === null) throw new ExecutionError(`there is no import ${importId.slice(0, 64)}`)
   const { collection, operation, file_name: fileName, state, started, changed } = found
-  const isCutOff = state === 'running' && !isHeld(found, clock.nowMs())
+  const isCutOff = state === 'running' && !isLeased(found, clock.nowMs())
   const failures = await failuresOf(catalog, found)
   return {
     import_id: importId,

@@ -5,7 +5,7 @@ import { isDecimalUnit, toBaseUnits, UNITS } from '../../../file-types/units.ts'
 import { EntityRuleError } from '../errors.ts'
 import { exactText } from '../export/cells.ts'
 import { BASE, SERVICE } from '../export/rate-rows.ts'
-import { told } from './cells.ts'
+import { quotedExcerpt } from './cells.ts'
 
 export interface LinePrice {
   usaget: string
@@ -91,7 +91,9 @@ function priceOf(line: ReadonlyMap<string, string>): LinePrice | null {
   if (usaget === undefined)
     throw new EntityRuleError('usage_type_value is missing: of what the price is')
   if (!USAGET.test(usaget)) {
-    throw new EntityRuleError(`usage_type_value ${told(usaget)} must be letters, digits, _ and -`)
+    throw new EntityRuleError(
+      `usage_type_value ${quotedExcerpt(usaget)} must be letters, digits, _ and -`,
+    )
   }
   return { usaget, offer: offerOf(line), tiers: tiersOf(line) }
 }
@@ -110,7 +112,9 @@ function offerOf(line: ReadonlyMap<string, string>): LinePrice['offer'] {
   if (name === BASE) return null
   const column = plan === BASE ? 'price_service' : 'price_plan'
   if (!NAME.test(name)) {
-    throw new EntityRuleError(`${column} ${told(name)} must be capital letters, digits and _`)
+    throw new EntityRuleError(
+      `${column} ${quotedExcerpt(name)} must be capital letters, digits and _`,
+    )
   }
   return { collection: plan === BASE ? 'services' : 'plans', name }
 }
@@ -157,7 +161,9 @@ function columnOf(line: ReadonlyMap<string, string>, name: string, count: number
 
 function unitOf(unit = ''): string {
   if (unit === '' || UNITS.includes(unit)) return unit
-  throw new EntityRuleError(`usage_type_unit ${told(unit)} must be one of ${UNITS.join(', ')}`)
+  throw new EntityRuleError(
+    `usage_type_unit ${quotedExcerpt(unit)} must be one of ${UNITS.join(', ')}`,
+  )
 }
 
 const NUMBER_LENGTH_MAX = 40
@@ -165,14 +171,15 @@ const NUMBER_LENGTH_MAX = 40
 /** In base units, exactly: as a number, or as decimal text where that would not be the same. */
 function amountIn(text: string, unit: string, column: string): number | string {
   const decimal = text.length > NUMBER_LENGTH_MAX ? null : parseDecimal(text)
-  if (decimal === null) throw new EntityRuleError(`${column} must be a number, is ${told(text)}`)
-  if (unit !== '' && !isDecimalUnit(unit)) return clockIn(text, unit, column)
+  if (decimal === null)
+    throw new EntityRuleError(`${column} must be a number, is ${quotedExcerpt(text)}`)
+  if (unit !== '' && !isDecimalUnit(unit)) return clockUnitsIn(text, unit, column)
   const factor = unit === '' ? 1 : Number(toBaseUnits(1, unit))
   const exact = exactText({ digits: decimal.digits * BigInt(factor), scale: decimal.scale })
   return String(Number(exact)) === exact ? Number(exact) : exact
 }
 
-function clockIn(text: string, unit: string, column: string): number {
+function clockUnitsIn(text: string, unit: string, column: string): number {
   const units = toBaseUnits(text, unit)
   if (typeof units === 'number') return units
   throw new EntityRuleError(`${column} ${units}`)

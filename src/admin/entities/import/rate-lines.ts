@@ -5,8 +5,8 @@
 import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { isEqual } from '../timeline/set-fields.ts'
-import { told } from './cells.ts'
-import type { BadRow, MappedRow } from './mapping.ts'
+import { quotedExcerpt } from './cells.ts'
+import type { InvalidRow, MappedRow } from './mapping.ts'
 import { type LinePrice, rateLineOf } from './rate-line.ts'
 import type { ImportedPrice, Unit } from './unit.ts'
 
@@ -23,13 +23,13 @@ export class RateLines {
   readonly #open = new Map<string, AnyLine[]>()
 
   /** First all rows are counted, ... */
-  count(row: MappedRow | BadRow): void {
+  count(row: MappedRow | InvalidRow): void {
     const key = 'problem' in row ? null : groupOf(row)
     if (key !== null) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
   }
 
   /** ... then taken in the same order. Null: further lines of the rate are to come. */
-  take(row: MappedRow | BadRow): Unit | null {
+  add(row: MappedRow | InvalidRow): Unit | null {
     if ('problem' in row) return { labels: [row.label], problem: row.problem }
     const key = groupOf(row)
     if (key === null) return unitOf([lineOf(row)])
@@ -43,8 +43,8 @@ export class RateLines {
 }
 
 /** Null: nothing says what it belongs to. */
-function groupOf({ update, updatedBy }: MappedRow): string | null {
-  const key = update['key'] ?? updatedBy
+function groupOf({ update, updaterValue }: MappedRow): string | null {
+  const key = update['key'] ?? updaterValue
   if (typeof key !== 'string' || key === '') return null
   return JSON.stringify([key, update['effective_date'] ?? null, update['from'] ?? null])
 }
@@ -85,8 +85,8 @@ function merged(labels: string[], lines: readonly Line[]): Unit {
   return {
     labels,
     update: fields,
-    linkedBy: '',
-    updatedBy: first.row.updatedBy,
+    linkerValue: '',
+    updaterValue: first.row.updaterValue,
     prices: byUsaget(own.flatMap(({ price }) => (price === null ? [] : [price]))),
     overrides: overridesOf(lines),
     ownLabels: own.map(({ row }) => row.label),
@@ -104,7 +104,7 @@ function mergedFields(lines: readonly Line[]): Record<string, unknown> {
       } else if (!isEqual(result[name], value)) {
         throw new EntityRuleError(
           `rows ${from.get(name)} and ${row.label} are one rate, and disagree on ${name}: ` +
-            `${shown(result[name])} and ${shown(value)}`,
+            `${quotedValue(result[name])} and ${quotedValue(value)}`,
         )
       }
     }
@@ -112,8 +112,8 @@ function mergedFields(lines: readonly Line[]): Record<string, unknown> {
   return result
 }
 
-function shown(value: unknown): string {
-  return told(typeof value === 'string' ? value : JSON.stringify(value))
+function quotedValue(value: unknown): string {
+  return quotedExcerpt(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
 /** Steps by their begin; those without one stay where they are. */

@@ -4,10 +4,10 @@ import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { WriteRequest } from '../requests/entity-request.ts'
 import { type RequestContext, writeRequestOf } from '../requests/requests.ts'
 import type { ImportJob } from './job.ts'
-import type { GoodUnit } from './unit.ts'
+import type { ValidUnit } from './unit.ts'
 
 /** `aid`: of the account that the linker has found. Throws `ApiError`. */
-export function createRequest(job: ImportJob, unit: GoodUnit, aid: number | null): WriteRequest {
+export function createRequest(job: ImportJob, unit: ValidUnit, aid: number | null): WriteRequest {
   const { effective_date: effective, ...rest } = unit.update
   const update: Record<string, unknown> = rest
   for (const [field, action] of job.settings.listActions) {
@@ -24,7 +24,7 @@ export function createRequest(job: ImportJob, unit: GoodUnit, aid: number | null
 }
 
 /** Throws `ApiError`. */
-export function changeRequest(job: ImportJob, unit: GoodUnit): WriteRequest {
+export function changeRequest(job: ImportJob, unit: ValidUnit): WriteRequest {
   const { definition, settings } = job
   const { effective_date: effective, ...given } = unit.update
   const from = given['from'] ?? effective
@@ -48,10 +48,10 @@ function requestOf(job: ImportJob, parameters: ReadonlyMap<string, unknown>): Wr
 }
 
 /** Without an updater the key is in the row. */
-function updaterOf({ definition, settings }: ImportJob, unit: GoodUnit): [string, unknown] {
+function updaterOf({ definition, settings }: ImportJob, unit: ValidUnit): [string, unknown] {
   const { updater } = settings
   if (updater !== null) {
-    if (unit.updatedBy !== '') return [updater.field, unit.updatedBy]
+    if (unit.updaterValue !== '') return [updater.field, unit.updaterValue]
     throw new EntityRuleError(`${updater.field}: the row does not say which one is meant`)
   }
   const key = unit.update[definition.keyField]

@@ -18,10 +18,10 @@ export interface ImportResult {
 }
 
 /** Gathers results; of a large file only what has failed. */
-export class ResultBook {
+export class ResultSummary {
   readonly #details: Record<string, true | string> = {}
   readonly #total: number
-  #told = 0
+  #failuresListed = 0
   succeeded = 0
   failed = 0
 
@@ -36,12 +36,12 @@ export class ResultBook {
 
   fail({ row, text }: Failure): void {
     this.failed += 1
-    this.#told += 1
-    if (this.#told <= FAILURES_MAX) this.#details[row] = text
+    this.#failuresListed += 1
+    if (this.#failuresListed <= FAILURES_MAX) this.#details[row] = text
   }
 
   /** Of rows whose failure is no longer known one by one. */
-  failUntold(count: number): void {
+  failUnlisted(count: number): void {
     this.failed += count
   }
 

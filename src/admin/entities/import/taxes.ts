@@ -2,17 +2,17 @@
 import { NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
-import { told } from './cells.ts'
+import { quotedExcerpt } from './cells.ts'
 import type { ImportJob } from './job.ts'
-import type { GoodUnit } from './unit.ts'
+import type { ValidUnit } from './unit.ts'
 
 /** Throws `EntityRuleError` for a unit that names a tax that is not there. */
-export type TaxCheck = (unit: GoodUnit) => void
+export type TaxCheck = (unit: ValidUnit) => void
 
 /** Reads once for all units. */
 export async function taxCheck(
   { stores, definition }: ImportJob,
-  units: readonly GoodUnit[],
+  units: readonly ValidUnit[],
 ): Promise<TaxCheck> {
   const wanted = definition.name === 'rates' ? units.map(customTax) : []
   const keys = [...new Set(wanted)].filter((key) => key !== '')
@@ -26,11 +26,11 @@ export async function taxCheck(
   return (unit) => {
     const key = customTax(unit)
     if (key !== '' && !known.has(key))
-      throw new EntityRuleError(`tax: there is no tax ${told(key)}`)
+      throw new EntityRuleError(`tax: there is no tax ${quotedExcerpt(key)}`)
   }
 }
 
-function customTax({ update }: GoodUnit): string {
+function customTax({ update }: ValidUnit): string {
   const key = valueIn(update, 'tax.0.custom_tax')
   return typeof key === 'string' ? key : ''
 }

@@ -11,12 +11,12 @@ export interface ImportedPrice {
   usagets: [string, Fields[]][]
 }
 
-export interface GoodUnit {
+export interface ValidUnit {
   /** Of its rows. */
   labels: string[]
   update: Fields
-  linkedBy: string
-  updatedBy: string
+  linkerValue: string
+  updaterValue: string
   /** Of a rate: its own steps by usage type, and those of plans and services. */
   prices: readonly [string, Fields[]][]
   overrides: readonly ImportedPrice[]
@@ -24,11 +24,11 @@ export interface GoodUnit {
   ownLabels: readonly string[]
 }
 
-export type Unit = GoodUnit | { labels: string[]; problem: string }
+export type Unit = ValidUnit | { labels: string[]; problem: string }
 
 /** By the label of a row: true, or why it failed. */
 export type RowResults = Map<string, true | string>
 
-export function isGood(unit: Unit): unit is GoodUnit {
+export function isValidUnit(unit: Unit): unit is ValidUnit {
   return !('problem' in unit)
 }

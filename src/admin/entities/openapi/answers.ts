@@ -2,13 +2,13 @@
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { NOTHING, readAnswer, writeAnswer } from './components.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
-import { shownExample, writtenExample } from './examples.ts'
+import { responseExample, writeResponseExample } from './examples.ts'
+import type { ResponseKind } from './response-schemas.ts'
 import { either, integer, listOf, ref, type Schema, text } from './schema.ts'
 import { READS } from './schemas.ts'
-import type { Showing } from './shown-schemas.ts'
 
 /** Name of the component of a document as answers show it. */
-export function entityName(collection: string, showing: Showing): string {
+export function entityName(collection: string, showing: ResponseKind): string {
   return showing === 'read' ? `${collection}.entity` : `${collection}.written`
 }
 
@@ -62,7 +62,7 @@ function successOf(definition: CollectionDefinition, name: ActionName) {
   const { name: collection } = definition
   if (READS.has(name)) {
     const done = [readAnswer(ref(entityName(collection, 'read')))]
-    const details = [shownExample(definition, 'read')]
+    const details = [responseExample(definition, 'read')]
     return { done, example: { status: 1, next_page: false, details } }
   }
   if (name === 'import') {
@@ -72,7 +72,7 @@ function successOf(definition: CollectionDefinition, name: ActionName) {
     const done = [ref('importAnswer'), ref('importProgress')]
     return { done, example: { status: 2, details, warnings, ...counts } }
   }
-  const example = writtenExample(definition, name)
+  const example = writeResponseExample(definition, name)
   return { done: [writeAnswer(entityOf(collection, name), moreOf(collection, name))], example }
 }
 

@@ -12,10 +12,14 @@ import { NODE_SCHEMAS } from './node-answers.ts'
 import { nodePaths } from './node-paths.ts'
 import { operationsOf, type PathItem } from './operations.ts'
 import { RECORD_COMPOUNDS } from './record-schemas.ts'
+import {
+  type ResponseKind,
+  type ResponseSchemaOptions,
+  responseSchema,
+} from './response-schemas.ts'
 import { anyValue, refName, type Schema } from './schema.ts'
 import { FILTER_COMPOUNDS, REVISION_INFO, storedFields } from './schemas.ts'
 import { SECURITY, SECURITY_SCHEMES } from './security.ts'
-import { type Showing, type ShowingOptions, shownSchema } from './shown-schemas.ts'
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
@@ -88,7 +92,7 @@ export function openApiDocument(
     const { name: collection } = definition
     const fields = byCollection.get(collection) ?? []
     for (const showing of ['read', 'written'] as const) {
-      own[entityName(collection, showing)] = entitySchema(definition, fields, showing)
+      own[entityName(collection, showing)] = entityResponseSchema(definition, fields, showing)
     }
     for (const name of actionsOf(definition)) {
       const action = definition.actions[name]
@@ -98,7 +102,7 @@ export function openApiDocument(
       Object.assign(own, made.schemas)
     }
   }
-  const responses = used('responses', ERROR_RESPONSES, paths)
+  const responses = referencedComponents('responses', ERROR_RESPONSES, paths)
   return {
     openapi: '3.1.0',
     info: { title: 'Tollgate entity API', version, description: ABOUT },
@@ -106,9 +110,9 @@ export function openApiDocument(
     tags: [NODE, ACCESS, ...[...definitions.keys()].map(tagOf)],
     paths,
     components: {
-      schemas: usedSchemas([paths, responses], own),
+      schemas: referencedSchemas([paths, responses], own),
       responses,
-      examples: used('examples', EXAMPLE_COMPONENTS, [paths, responses]),
+      examples: referencedComponents('examples', EXAMPLE_COMPONENTS, [paths, responses]),
       securitySchemes: SECURITY_SCHEMES,
     },
     security: SECURITY,
@@ -116,16 +120,16 @@ export function openApiDocument(
 }
 
 /** A document as answers show it. */
-function entitySchema(
+function entityResponseSchema(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
-  showing: Showing,
+  showing: ResponseKind,
 ): Schema {
-  const options = showingOptions(showing, textDatesOf(definition, fields))
+  const options = responseSchemaOptions(showing, textDatesOf(definition, fields))
   const stored = Object.entries(storedFields(definition, fields))
   const properties = stored.map(([name, schema]) => [
     name,
-    shownSchema(schema, name, name, options),
+    responseSchema(schema, name, name, options),
   ])
   const isEntity = showing === 'read' && definition.keyField !== '_id'
   return {
@@ -143,20 +147,23 @@ function entitySchema(
 
 const SHOWN = 'A document; `project` may leave out any part of it.'
 
-function showingOptions(showing: Showing, textDates: readonly string[]): ShowingOptions {
+function responseSchemaOptions(
+  showing: ResponseKind,
+  textDates: readonly string[],
+): ResponseSchemaOptions {
   const component = (name: string) => COMPONENTS[name] ?? {}
-  return { showing, textDates: new Set(textDates), component }
+  return { responseKind: showing, textDates: new Set(textDates), component }
 }
 
 const VARIANT = /^(.+)\.(read|written)$/
 
 /** All components that are referred to, also by others. */
-function usedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>) {
+function referencedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>) {
   const found = new Map<string, Schema>()
   const wanted = refsIn(roots)
   for (const name of wanted) {
     if (found.has(name)) continue
-    const schema = own[name] ?? COMPONENTS[name] ?? variantOf(name)
+    const schema = own[name] ?? COMPONENTS[name] ?? responseVariant(name)
     found.set(name, schema)
     wanted.push(...refsIn(schema))
   }
@@ -164,10 +171,10 @@ function usedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>) {
 }
 
 /** A compound as answers show it. */
-function variantOf(name: string): Schema {
+function responseVariant(name: string): Schema {
   const [, base = '', showing] = VARIANT.exec(name) ?? []
-  const options = showingOptions(showing === 'read' ? 'read' : 'written', [])
-  const { description, anyOf, ...rest } = shownSchema(COMPONENTS[base] ?? {}, '', null, options)
+  const options = responseSchemaOptions(showing === 'read' ? 'read' : 'written', [])
+  const { description, anyOf, ...rest } = responseSchema(COMPONENTS[base] ?? {}, '', null, options)
   return { description, ...(anyOf !== undefined && { anyOf }), ...rest }
 }
 
@@ -183,7 +190,11 @@ function pointersIn(value: unknown): string[] {
 }
 
 /** Components of a kind that are referred to. */
-function used(kind: 'responses' | 'examples', all: Readonly<Record<string, Schema>>, by: unknown) {
+function referencedComponents(
+  kind: 'responses' | 'examples',
+  all: Readonly<Record<string, Schema>>,
+  by: unknown,
+) {
   const pointers = new Set(pointersIn(by))
   return Object.fromEntries(
     Object.entries(all).filter(([name]) => pointers.has(`#/components/${kind}/${name}`)),

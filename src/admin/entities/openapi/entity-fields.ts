@@ -20,15 +20,15 @@ import {
 } from './schema.ts'
 
 /** A field as requests take it; `shown`: as it is stored, where that is another form. */
-export interface FieldWords {
+export interface FieldDocs {
   readonly given: Schema
   readonly shown?: Schema
 }
 
-type Fields = Readonly<Record<string, Schema | FieldWords>>
+type Fields = Readonly<Record<string, Schema | FieldDocs>>
 
 /** Of every collection, unless it has its own. */
-const EVERYWHERE: Fields = {
+const COMMON_FIELDS: Fields = {
   _id: ref('idGiven', 'Id of the document.'),
   from: date('When the revision begins; on create now if it is left out.'),
   to: date('When the revision ends; on create it has no end if it is left out.'),
@@ -335,13 +335,13 @@ const FIELDS: Readonly<Record<string, Fields>> = {
 }
 
 /** Undefined: nobody has described it. */
-export function wordsOf(collection: string, field: string): FieldWords | undefined {
+export function fieldDocs(collection: string, field: string): FieldDocs | undefined {
   const own = FIELDS[collection] ?? {}
   const found = Object.hasOwn(own, field)
     ? own[field]
-    : Object.hasOwn(EVERYWHERE, field)
-      ? EVERYWHERE[field]
+    : Object.hasOwn(COMMON_FIELDS, field)
+      ? COMMON_FIELDS[field]
       : undefined
   if (found === undefined) return undefined
-  return 'given' in found ? (found as FieldWords) : { given: found }
+  return 'given' in found ? (found as FieldDocs) : { given: found }
 }

@@ -1,6 +1,6 @@
 /** An example of each request, as a person would send it. All together they make a small tenant. */
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
-import type { Showing } from './shown-schemas.ts'
+import type { ResponseKind } from './response-schemas.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -290,9 +290,9 @@ const NEVER_SHOWN: ReadonlySet<string> = new Set(['password'])
 const WITHOUT_REVISIONS: ReadonlySet<string> = new Set(['lines', 'bills', 'audit'])
 
 /** A document as an answer shows it. */
-export function shownExample(
+export function responseExample(
   { name, fixed }: CollectionDefinition,
-  showing: Showing,
+  showing: ResponseKind,
 ): Record<string, unknown> {
   const period = { from: BEGIN_S, to: FOREVER_S }
   const revision = name === 'balances' ? period : { ...period, creation_time: BEGIN_S }
@@ -308,7 +308,7 @@ export function shownExample(
   const kept = Object.entries(document).filter(([field]) => !NEVER_SHOWN.has(field))
   const dates = TEXT_DATES[name] ?? []
   const shown = kept.map(
-    ([field, value]) => [field, shownValue(value, field, showing, dates)] as const,
+    ([field, value]) => [field, responseValue(value, field, showing, dates)] as const,
   )
   return { _id: { $id: HEX }, ...Object.fromEntries(shown) }
 }
@@ -325,13 +325,13 @@ const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
   audit: ['urt'],
 }
 
-function shownValue(
+function responseValue(
   value: unknown,
   field: string,
-  showing: Showing,
+  showing: ResponseKind,
   dates: readonly string[],
 ): unknown {
-  if (Array.isArray(value)) return value.map((each) => shownValue(each, field, showing, dates))
+  if (Array.isArray(value)) return value.map((each) => responseValue(each, field, showing, dates))
   if (typeof value === 'number' && DATES.test(field) && value > BEGIN_S - 1) {
     const isText = ALWAYS_TEXTS.includes(field) || dates.includes(field)
     const text = DATE_TEXTS[value]
@@ -339,7 +339,7 @@ function shownValue(
   }
   if (typeof value !== 'object' || value === null) return value
   const parts = Object.entries(value).map(([name, part]) => {
-    return [name, shownValue(part, name, showing, dates)] as const
+    return [name, responseValue(part, name, showing, dates)] as const
   })
   return parts.length === 0 ? [] : Object.fromEntries(parts)
 }
@@ -363,7 +363,7 @@ function jobExample({ name }: CollectionDefinition): Values {
 }
 
 /** The answer of a write that was done. */
-export function writtenExample(definition: CollectionDefinition, action: ActionName): Values {
+export function writeResponseExample(definition: CollectionDefinition, action: ActionName): Values {
   const { name } = definition
   const isSilent =
     (action === 'create' && (name === 'subscribers' || name === 'autorenew')) ||
@@ -373,12 +373,12 @@ export function writtenExample(definition: CollectionDefinition, action: ActionN
       ? jobExample(definition)
       : action === 'delete'
         ? null
-        : shownExample(definition, 'written')
+        : responseExample(definition, 'written')
   const done = { status: 1, details: isSilent ? null : true, entity }
   if (action === 'permanentchange') return { ...done, totalUpdated: 1, totalCreated: 1 }
   if (name !== 'balances') return done
   const line = Object.entries(TOP_UP_LINE).map(([field, value]) => {
-    return [field, shownValue(value, field, 'written', [])] as const
+    return [field, responseValue(value, field, 'written', [])] as const
   })
   return { ...done, line: Object.fromEntries(line) }
 }

@@ -187,7 +187,7 @@ export interface NodeAnswer {
   /** Answers with another status, by their component. */
   readonly others?: Readonly<Record<string, string>>
   /** The same schema with HTTP status 503. */
-  readonly away?: unknown
+  readonly unavailableExample?: unknown
 }
 
 const ADMITTED = { '400': 'unreadable', '401': 'unauthenticated', '403': 'notAllowed' } as const
@@ -270,7 +270,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     description: 'It works.',
     schema: ref('heartbeat'),
     example: { status: 1, message: 'Tollgate API SUCCESS', version: '6.0' },
-    away: { status: 0, message: 'Redis unavailable', version: '6.0' },
+    unavailableExample: { status: 0, message: 'Redis unavailable', version: '6.0' },
     others: { '401': 'badToken', '403': 'forbidden' },
     refused: ['permissionError', 'loginError'],
   },
@@ -292,7 +292,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
       changes: 'ok',
       catalogue: 'ok',
     },
-    away: {
+    unavailableExample: {
       status: 'unavailable',
       redis: 'unavailable',
       mongo: 'ok',
@@ -315,7 +315,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
       status: 'incomplete',
       skipped: [{ node: 'n1', collection: 'rates', name: 'CALL', reason: 'must have a price' }],
     },
-    away: { status: 'unknown', skipped: [] },
+    unavailableExample: { status: 'unknown', skipped: [] },
     others: ADMITTED,
   },
   'GET /openapi.json': {
@@ -419,6 +419,9 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
 }
 
 /** The content of an answer with status 503 that has a schema of its own. */
-export function awayContent({ schema, away }: NodeAnswer): Schema {
-  return { description: 'A store is away.', ...content(schema, { unavailable: away }) }
+export function unavailableContent({ schema, unavailableExample }: NodeAnswer): Schema {
+  return {
+    description: 'A store is away.',
+    ...content(schema, { unavailable: unavailableExample }),
+  }
 }

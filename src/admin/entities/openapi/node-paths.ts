@@ -8,7 +8,7 @@ import {
   SETTINGS_ENDPOINTS,
 } from '../../permissions/endpoints.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
-import { awayContent, NODE_ANSWERS, type NodeAnswer } from './node-answers.ts'
+import { NODE_ANSWERS, type NodeAnswer, unavailableContent } from './node-answers.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
 import type { Sample } from './samples.ts'
 import { anyValue, either, object, ref, type Schema, text } from './schema.ts'
@@ -147,7 +147,7 @@ function operation(endpoint: Endpoint, tag: string, baseUrl: string): Operation 
     operationId: [...words, method.toLowerCase()].join('.'),
     tags: [tag],
     summary: about,
-    description: [`${about}.`, needs(access)].filter((part) => part !== '').join(' '),
+    description: [`${about}.`, accessDescription(access)].filter((part) => part !== '').join(' '),
     ...(typeof access !== 'string' && { 'x-roles': [...new Set([...access, ADMIN])] }),
     ...codeSamples(sampleOf(endpoint, request, baseUrl)),
     ...(access === 'public' && { security: [] }),
@@ -192,7 +192,15 @@ function bodyOf({ parameters, required = [], example }: NodeRequest): Schema {
 }
 
 function responsesOf(answer: NodeAnswer): Record<string, Schema> {
-  const { description, schema, example, type, refused = [], others = {}, away } = answer
+  const {
+    description,
+    schema,
+    example,
+    type,
+    refused = [],
+    others = {},
+    unavailableExample,
+  } = answer
   const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
   const all = refused.map((name) => ref(name))
   const whole = all.length === 0 ? schema : either('The answer, or why not.', schema, ...all)
@@ -200,11 +208,11 @@ function responsesOf(answer: NodeAnswer): Record<string, Schema> {
   return {
     '200': { description, ...content(whole, { done: example, ...errors }, type) },
     ...Object.fromEntries(named),
-    ...(away !== undefined && { '503': awayContent(answer) }),
+    ...(unavailableExample !== undefined && { '503': unavailableContent(answer) }),
   }
 }
 
-function needs(access: RouteAccess): string {
+function accessDescription(access: RouteAccess): string {
   if (access === 'public') return 'Nobody has to authenticate.'
   if (typeof access === 'string') return 'Takes no role.'
   return `Needs one of the roles ${[...new Set([...access, ADMIN])].join(', ')}.`

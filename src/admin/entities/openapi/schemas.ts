@@ -1,6 +1,6 @@
 /** JSON schemas of what requests take and answers show, from the definitions that read them. */
 
-import { namedByForm } from '../definitions/collections.ts'
+import { dottedNamePattern } from '../definitions/collections.ts'
 import type {
   ActionDefinition,
   ActionName,
@@ -9,7 +9,7 @@ import type {
 } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { optionsOf } from '../fields/rules.ts'
-import { type FieldWords, wordsOf } from './entity-fields.ts'
+import { type FieldDocs, fieldDocs } from './entity-fields.ts'
 import { IMPORT_FIELDS } from './import-fields.ts'
 import { RECORD_FIELDS } from './record-schemas.ts'
 import {
@@ -63,7 +63,7 @@ function typeSchema({ type }: Param): Schema | null {
 
 /** A declared field of `update`, with what is said of it. */
 function givenSchema(collection: string, name: string, param: Param): Schema {
-  const words = collection === '' ? undefined : wordsOf(collection, name)?.given
+  const words = collection === '' ? undefined : fieldDocs(collection, name)?.given
   const own = typeSchema(param)
   return {
     ...(own ?? words),
@@ -88,7 +88,7 @@ const FILTERS: Readonly<Record<string, string>> = {
 
 /** What a field of `query` is compared with. */
 function filterSchema(collection: string, name: string, param: Param): Schema {
-  const words = wordsOf(collection, name)?.given
+  const words = fieldDocs(collection, name)?.given
   const type = param.type === 'array' ? (param.of ?? String(words?.['type'])) : param.type
   const description = words?.['description']
   const what = typeof description === 'string' ? description : undefined
@@ -117,7 +117,7 @@ function defaultOf(value: unknown): string {
 export function fieldSchema(collection: string, field: FieldDefinition): Schema {
   const options = optionsOf(field)
   const { field_name: name, title, description, default_value: fallback } = field
-  const words = wordsOf(collection, name)?.given
+  const words = fieldDocs(collection, name)?.given
   const one: Schema = {
     ...(FIELD_TYPES[field.type ?? ''] ?? words ?? ref('jsonValue')),
     ...(options !== null && { enum: [...options] }),
@@ -168,7 +168,7 @@ function alternatives(id: string): Readonly<Record<string, Schema>> {
 
 /** Fields that are known by the form of their name. */
 function patternsOf(collection: string, name: ActionName, part: 'query' | 'update') {
-  const form = namedByForm(collection, name, part)
+  const form = dottedNamePattern(collection, name, part)
   if (form === null) return null
   const schema =
     part === 'query'
@@ -223,15 +223,16 @@ export function storedFields(
   for (const own of fields) stored[own.field_name] = storedField(name, own)
   for (const [own, param] of Object.entries(declared)) {
     if (records !== undefined || own.includes('.')) continue
-    stored[own] = param.type === 'generated' ? keyOf(name, own) : shownWords(name, own, param)
+    stored[own] =
+      param.type === 'generated' ? keyOf(name, own) : storedParamSchema(name, own, param)
   }
   for (const own of [keyField, ...DERIVED]) {
-    const words = wordsOf(name, own)
+    const words = fieldDocs(name, own)
     if (words !== undefined && records === undefined) stored[own] ??= words.shown ?? words.given
   }
   if (name === 'bills') {
     for (const own of Object.keys(actions.get?.query ?? {})) {
-      stored[own] ??= wordsOf(name, own)?.given ?? {}
+      stored[own] ??= fieldDocs(name, own)?.given ?? {}
     }
   }
   const all = { ...stored, ...records }
@@ -253,16 +254,16 @@ const DERIVED = [
 ] as const
 
 function keyOf(collection: string, field: string): Schema {
-  return wordsOf(collection, field)?.given ?? {}
+  return fieldDocs(collection, field)?.given ?? {}
 }
 
 function storedField(collection: string, field: FieldDefinition): Schema {
-  const shown = wordsOf(collection, field.field_name)?.shown
+  const shown = fieldDocs(collection, field.field_name)?.shown
   return shown ?? fieldSchema(collection, field)
 }
 
-function shownWords(collection: string, field: string, param: Param): Schema {
-  const words: FieldWords | undefined = wordsOf(collection, field)
+function storedParamSchema(collection: string, field: string, param: Param): Schema {
+  const words: FieldDocs | undefined = fieldDocs(collection, field)
   return words?.shown ?? givenSchema(collection, field, { ...param, mandatory: true })
 }
 
@@ -279,7 +280,7 @@ export const REVISION_INFO: Schema = object('What may be done with the revision.
   movable_to: flag('Whether its end may be moved.'),
 })
 
-const COMPARED = (value: Schema): Readonly<Record<string, Schema>> => ({
+const comparisonOperators = (value: Schema): Readonly<Record<string, Schema>> => ({
   $eq: { ...value, description: 'Equal.' },
   $ne: { ...value, description: 'Not equal.' },
   $gt: { ...value, description: 'Above.' },
@@ -307,7 +308,7 @@ const orNull = (value: Schema): Schema => {
 }
 
 function filterOf(kind: string, value: Schema, more: Readonly<Record<string, Schema>> = {}) {
-  const compared = COMPARED(orNull(value))
+  const compared = comparisonOperators(orNull(value))
   const operators = {
     ...object('Operators; all must hold.', { ...compared, ...more }),
     additionalProperties: false,
@@ -343,7 +344,7 @@ export const FILTER_COMPOUNDS: Readonly<Record<string, Schema>> = {
   momentFilter: either('A date, or operators with dates.', ref('dateGiven'), ref('dateFilter')),
   dateFilter: {
     ...object('Operators with dates.', {
-      ...COMPARED(ref('dateGiven', 'A date.')),
+      ...comparisonOperators(ref('dateGiven', 'A date.')),
       $not: ref('dateFilter', 'The operators do not hold.'),
     }),
     additionalProperties: false,

@@ -4,19 +4,19 @@ import { ObjectId, type WithId } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { BillDocument } from '../../../catalog/entities/bill.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import type { OwnActions, OwnWrite } from '../api.ts'
+import type { RecordActions, RecordWriteRequest } from '../api.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
 import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
-import { recorded } from './trail.ts'
+import { withRecordAudit } from './record-audit.ts'
 
-export function billActions(stores: EntityStores): OwnActions {
+export function billActions(stores: EntityStores): RecordActions {
   return {
     write: (action, write) =>
       action === 'delete' ? deleteBill(stores, write) : updateBill(stores, write),
   }
 }
 
-async function updateBill(stores: EntityStores, write: OwnWrite): Promise<WriteResult> {
+async function updateBill(stores: EntityStores, write: RecordWriteRequest): Promise<WriteResult> {
   const { catalog } = stores
   const { actor, query, update } = write
   const filter = filterOf(query)
@@ -24,8 +24,8 @@ async function updateBill(stores: EntityStores, write: OwnWrite): Promise<WriteR
     throw new EntityRuleError('update: give due_date or charge.not_before', DISPLAY.refused)
   }
   const old = await billOf(catalog, query, filter)
-  const trail = { ...trailOf(old), actor, type: 'update', set: update }
-  return recorded(stores, trail, async () => {
+  const trail = { ...auditSubjectOf(old), actor, type: 'update', set: update }
+  return withRecordAudit(stores, trail, async () => {
     const entity = await catalog.run('update a bill', () =>
       catalog.bills.findOneAndUpdate(filter, { $set: update }, { returnDocument: 'after' }),
     )
@@ -34,7 +34,10 @@ async function updateBill(stores: EntityStores, write: OwnWrite): Promise<WriteR
   })
 }
 
-async function deleteBill(stores: EntityStores, { actor, query }: OwnWrite): Promise<WriteResult> {
+async function deleteBill(
+  stores: EntityStores,
+  { actor, query }: RecordWriteRequest,
+): Promise<WriteResult> {
   const { catalog } = stores
   const filter = filterOf(query)
   const bill = await billOf(catalog, query, filter)
@@ -43,13 +46,17 @@ async function deleteBill(stores: EntityStores, { actor, query }: OwnWrite): Pro
   const unlinked = LINKS.map((name) => ({
     $or: [{ [name]: { $exists: false } }, { [name]: { $size: 0 } }],
   }))
-  return recorded(stores, { ...trailOf(bill), actor, type: 'delete', set: null }, async () => {
-    const { deletedCount } = await catalog.run('delete a bill', () =>
-      catalog.bills.deleteOne({ $and: [filter, ...unlinked] } as object),
-    )
-    if (deletedCount === 1) return { details: true, entity: null }
-    throw new EntityRuleError('delete: the bill was changed meanwhile', DISPLAY.refused)
-  })
+  return withRecordAudit(
+    stores,
+    { ...auditSubjectOf(bill), actor, type: 'delete', set: null },
+    async () => {
+      const { deletedCount } = await catalog.run('delete a bill', () =>
+        catalog.bills.deleteOne({ $and: [filter, ...unlinked] } as object),
+      )
+      if (deletedCount === 1) return { details: true, entity: null }
+      throw new EntityRuleError('delete: the bill was changed meanwhile', DISPLAY.refused)
+    },
+  )
 }
 
 async function billOf(catalog: Catalog, query: Fields, filter: object) {
@@ -58,7 +65,7 @@ async function billOf(catalog: Catalog, query: Fields, filter: object) {
   return bill
 }
 
-function trailOf(bill: WithId<BillDocument>) {
+function auditSubjectOf(bill: WithId<BillDocument>) {
   return { store: 'bills', key: bill._id.toHexString(), id: bill._id, old: bill } as const
 }
 

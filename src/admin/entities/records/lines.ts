@@ -4,12 +4,12 @@ import type { Actor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import { cycleAt } from '../../../domain/cycle.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import type { OwnActions } from '../api.ts'
+import type { RecordActions } from '../api.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
 import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
-import { recorded } from './trail.ts'
+import { withRecordAudit } from './record-audit.ts'
 
-export function lineActions(stores: EntityStores): OwnActions {
+export function lineActions(stores: EntityStores): RecordActions {
   return { write: (_, { actor, query }) => deleteLine(stores, actor, query['_id']) }
 }
 
@@ -26,7 +26,7 @@ async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Prom
   // As it was looked at: an invoice may have taken it meanwhile.
   const same = { ...filter, type: 'credit', billrun: found['billrun'] ?? { $exists: false } }
   const trail = { actor, store: 'lines', type: 'delete', id, old: found, set: null } as const
-  return recorded(stores, { ...trail, key: String(found['stamp']) }, async () => {
+  return withRecordAudit(stores, { ...trail, key: String(found['stamp']) }, async () => {
     const { deletedCount } = await catalog.run('delete a line', () =>
       catalog.lines.deleteOne({ ...same, in_queue: { $ne: true } } as object),
     )

@@ -5,7 +5,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseOrdered } from '../../../catalog/signature/ordered-json.ts'
-import { signatureNameOf } from '../../../catalog/signature/signed-text.ts'
+import { signatureParameter } from '../../../catalog/signature/signed-text.ts'
 import { ApiError, EntityRuleError, RequestError } from '../errors.ts'
 import { FormParameters } from './form-names.ts'
 import { BODY_BYTES_MAX, DEPTH_MAX } from './json-limits.ts'
@@ -94,7 +94,7 @@ const NO_PARAMETERS: Parameters = { values: new Map(), sent: () => new Map() }
 function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'values' | 'sent'> {
   const values = new Map([...query.values, ...body.values])
   // To read a body once more in its order is for those who need it.
-  const isSigned = signatureNameOf(values) !== null
+  const isSigned = signatureParameter(values) !== null
   return { values, sent: isSigned ? new Map([...query.sent(), ...body.sent()]) : values }
 }
 
@@ -105,7 +105,7 @@ function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'v
 export function requestErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (isCutOff(error, code)) return new RequestError(400, 'the body was cut off')
+  if (isAborted(error, code)) return new RequestError(400, 'the body was cut off')
   if (!code.startsWith('FST_ERR_CTP_')) return null
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError(413, 'the body is too large')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
@@ -115,7 +115,7 @@ export function requestErrorOf(error: unknown): ApiError | null {
 }
 
 /** The client has left. Fastify marks errors of reading a body as the client's own (400). */
-function isCutOff(error: unknown, code: string): boolean {
+function isAborted(error: unknown, code: string): boolean {
   if (code === 'ERR_STREAM_PREMATURE_CLOSE') return true
   return code === 'ECONNRESET' && (error as { statusCode?: unknown }).statusCode === 400
 }

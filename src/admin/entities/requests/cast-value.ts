@@ -4,12 +4,12 @@ import type { Fields } from '../../../domain/fields.ts'
 import { parseDecimal, toScale } from '../../../domain/money.ts'
 import type { Param } from '../definitions/definition.ts'
 import { DATES, dateOf, type TimeContext } from './instant.ts'
-import { keepsDigits } from './json-limits.ts'
+import { hasExactDigits } from './json-limits.ts'
 import { KEY_PATTERN } from './names.ts'
 import type { FieldProblems } from './problems.ts'
 
 /** What a cast is done with; what is wrong is added to `problems`. */
-export interface Casting extends TimeContext {
+export interface CastContext extends TimeContext {
   readonly problems: FieldProblems
 }
 
@@ -40,7 +40,7 @@ export function castScalar(
   type: ScalarType,
   value: unknown,
   path: string,
-  casting: Casting,
+  casting: CastContext,
 ): unknown {
   const [read, expected] = SCALARS[type]
   const result = read(value, casting)
@@ -99,7 +99,7 @@ export function integerOf(value: unknown): number | null {
 
 function numberOf(value: unknown): number | null {
   if (decimalOf(value) === null) return null
-  if (typeof value === 'string' && !keepsDigits(value.trim())) return null
+  if (typeof value === 'string' && !hasExactDigits(value.trim())) return null
   const number = Number(value)
   return Number.isFinite(number) ? number : null
 }

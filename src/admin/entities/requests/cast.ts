@@ -1,7 +1,7 @@
 /** `update` by the definition of its action; `query` is in query-language.ts. */
 import type { Fields } from '../../../domain/fields.ts'
 import type { Param, Params } from '../definitions/definition.ts'
-import { type Casting, castScalar, checkText, scalarOf } from './cast-value.ts'
+import { type CastContext, castScalar, checkText, scalarOf } from './cast-value.ts'
 import { fullTimestamp, type TimeContext } from './instant.ts'
 import { declaredAt, overlapping } from './names.ts'
 import { FieldProblems } from './problems.ts'
@@ -25,9 +25,9 @@ export function castUpdate(
   context: TimeContext,
   demanded: readonly string[] = [],
 ): CastUpdate {
-  const casting: Casting = { ...context, problems: new FieldProblems() }
+  const casting: CastContext = { ...context, problems: new FieldProblems() }
   const cast: CastUpdate = { fields: {}, dropped: [] }
-  for (const [name, value] of Object.entries(raw)) take(params, name, value, casting, cast)
+  for (const [name, value] of Object.entries(raw)) acceptField(params, name, value, casting, cast)
   const declared = missing(params, cast.fields)
   for (const name of declared) casting.problems.missing(`update.${name}`, 'declared')
   for (const name of demanded) {
@@ -41,13 +41,19 @@ export function castUpdate(
   return cast
 }
 
-function take(params: Params, name: string, value: unknown, casting: Casting, cast: CastUpdate) {
+function acceptField(
+  params: Params,
+  name: string,
+  value: unknown,
+  casting: CastContext,
+  cast: CastUpdate,
+) {
   const { problems } = casting
   const param = declaredAt(params, name)
   if (param === undefined) {
     const reason = badKey(name.slice(name.lastIndexOf('.') + 1)) ?? badKey(name)
     if (reason !== null) problems.invalid(`update.${name}`, reason)
-    else if (!takeInside(params, name, value, casting, cast)) cast.dropped.push(name)
+    else if (!acceptMembers(params, name, value, casting, cast)) cast.dropped.push(name)
     return
   }
   if (param.type === 'generated') return
@@ -61,11 +67,11 @@ function take(params: Params, name: string, value: unknown, casting: Casting, ca
 }
 
 /** Declared names inside an object; false if there are none. */
-function takeInside(
+function acceptMembers(
   params: Params,
   name: string,
   value: unknown,
-  casting: Casting,
+  casting: CastContext,
   cast: CastUpdate,
 ): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
@@ -73,20 +79,20 @@ function takeInside(
   for (const [key, member] of Object.entries(value)) {
     const reason = badKey(key)
     if (reason !== null) casting.problems.invalid(`update.${name}.${key}`, reason)
-    else takeNested(params, `${name}.${key}`, member, casting, cast)
+    else acceptNested(params, `${name}.${key}`, member, casting, cast)
   }
   return true
 }
 
-function takeNested(
+function acceptNested(
   params: Params,
   name: string,
   value: unknown,
-  casting: Casting,
+  casting: CastContext,
   cast: CastUpdate,
 ): void {
-  if (declaredAt(params, name) !== undefined) take(params, name, value, casting, cast)
-  else if (!takeInside(params, name, value, casting, cast)) cast.dropped.push(name)
+  if (declaredAt(params, name) !== undefined) acceptField(params, name, value, casting, cast)
+  else if (!acceptMembers(params, name, value, casting, cast)) cast.dropped.push(name)
 }
 
 /** An empty text says nothing; null neither, but where anything may be stored. */
@@ -97,16 +103,16 @@ function isEmptyFor(param: Param, value: unknown): boolean {
 
 function missing(params: Params, fields: Fields): readonly string[] {
   return Object.keys(params).filter(
-    (name) => isAwaited(params[name]) && !Object.hasOwn(fields, name),
+    (name) => isRequired(params[name]) && !Object.hasOwn(fields, name),
   )
 }
 
-function isAwaited(param: Param | undefined): boolean {
+function isRequired(param: Param | undefined): boolean {
   return param?.mandatory === true && param.type !== 'generated'
 }
 
 /** A value of `update`; `undefined`, and a problem, if it is not of its type. */
-function castField(param: Param, value: unknown, path: string, casting: Casting): unknown {
+function castField(param: Param, value: unknown, path: string, casting: CastContext): unknown {
   const { problems } = casting
   if (param.type === 'json') return storedValue(value, path, problems)
   if (param.type === 'datetimearray') {
@@ -121,7 +127,7 @@ function castField(param: Param, value: unknown, path: string, casting: Casting)
 }
 
 /** A list or an object as it is; one value is a list of one. */
-function castList(param: Param, value: unknown, path: string, casting: Casting): unknown {
+function castList(param: Param, value: unknown, path: string, casting: CastContext): unknown {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (isObject) return storedValue(value, path, casting.problems)
   const type = scalarOf(param)

@@ -2,7 +2,7 @@
 
 import type { Actor } from '../../../catalog/actor.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
-import type { ChangeStores } from '../../../catalog/revisions/change.ts'
+import type { ChangeStores } from '../../../catalog/revisions/entity-changes.ts'
 import type { Config } from '../../../config/schema.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'

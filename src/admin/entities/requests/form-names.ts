@@ -3,7 +3,7 @@ import { addForm, FormError, FormTree } from '../../../catalog/signature/form-tr
 import { EntityRuleError } from '../errors.ts'
 import { DEPTH_MAX, KEYS_MAX } from './json-limits.ts'
 import { unsafeName } from './names.ts'
-import { toldName } from './problems.ts'
+import { truncatedName } from './problems.ts'
 import type { SentParameters } from './raw-parameters.ts'
 
 const LIMITS = { keysMax: KEYS_MAX, depthMax: DEPTH_MAX, refusedStep: unsafeName }
@@ -14,7 +14,7 @@ export class FormParameters {
 
   /** Throws `EntityRuleError` for a name that is not allowed, too deep nesting, or too many pairs. */
   add(name: string, value: string): void {
-    this.#told(() => this.#tree.add(name, value))
+    this.#asRuleError(() => this.#tree.add(name, value))
   }
 
   /**
@@ -22,7 +22,7 @@ export class FormParameters {
    * `EntityRuleError`, also for a percent sign that encodes no text.
    */
   addText(text: string): void {
-    this.#told(() => addForm(text, this.#tree))
+    this.#asRuleError(() => addForm(text, this.#tree))
   }
 
   /** Texts, or objects and lists of texts. */
@@ -35,11 +35,11 @@ export class FormParameters {
     return this.#tree.root
   }
 
-  #told(add: () => void): void {
+  #asRuleError(add: () => void): void {
     try {
       add()
     } catch (error) {
-      throw error instanceof FormError ? new EntityRuleError(error.text(toldName)) : error
+      throw error instanceof FormError ? new EntityRuleError(error.text(truncatedName)) : error
     }
   }
 }

@@ -34,11 +34,11 @@ function instantFrom(value: unknown, timeZone: string, nowMs: number): number | 
     if (UNIX_SECONDS.test(text)) return Number(text) * 1000
     return parseInstant(text, timeZone) ?? relativeInstant(text, timeZone, nowMs)
   }
-  return shownInstant(value)
+  return secUsecInstant(value)
 }
 
 /** `{sec, usec}`, as answers show a date; null if it is anything else. */
-export function shownInstant(value: unknown): number | null {
+export function secUsecInstant(value: unknown): number | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   const { sec, usec = 0, ...others } = value as Fields
   if (Object.keys(others).length > 0) return null

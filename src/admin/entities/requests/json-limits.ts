@@ -1,7 +1,7 @@
 /** Bounds of JSON from outside: depth, keys, names, and numbers that would not stay exact. */
 
 import { unsafeName } from './names.ts'
-import { toldName } from './problems.ts'
+import { truncatedName } from './problems.ts'
 
 /** Of a body without its files: room for a plan with hundreds of prices of its own. */
 export const BODY_BYTES_MAX = 1024 * 1024
@@ -25,9 +25,10 @@ export function refusedValue(value: unknown, name: string): string | null {
 }
 
 function walk(value: unknown, path: string, depth: number, seen: Walk): string | null {
-  if (typeof value === 'number') return isKept(value) ? null : `${toldName(path)} ${NOT_KEPT}`
+  if (typeof value === 'number')
+    return isExactNumber(value) ? null : `${truncatedName(path)} ${NOT_EXACT}`
   if (typeof value !== 'object' || value === null) return null
-  if (depth > DEPTH_MAX) return `${toldName(path)} is nested deeper than ${DEPTH_MAX} levels`
+  if (depth > DEPTH_MAX) return `${truncatedName(path)} is nested deeper than ${DEPTH_MAX} levels`
   if (Array.isArray(value)) {
     for (const [index, member] of value.entries()) {
       const reason = walk(member, `${path}.${index}`, depth + 1, seen)
@@ -38,19 +39,19 @@ function walk(value: unknown, path: string, depth: number, seen: Walk): string |
   for (const [key, member] of Object.entries(value)) {
     const at = `${path}.${key}`
     seen.keys += 1
-    if (seen.keys > KEYS_MAX) return `${toldName(path)} has more than ${KEYS_MAX} keys`
+    if (seen.keys > KEYS_MAX) return `${truncatedName(path)} has more than ${KEYS_MAX} keys`
     const reason = unsafeName(key)
-    if (reason !== null) return `${toldName(at)} ${reason}`
+    if (reason !== null) return `${truncatedName(at)} ${reason}`
     const inside = walk(member, at, depth + 1, seen)
     if (inside !== null) return inside
   }
   return null
 }
 
-const NOT_KEPT = 'is a number beyond 2^53, which cannot be kept exactly'
+const NOT_EXACT = 'is a number beyond 2^53, which cannot be kept exactly'
 
 /** Whether a number that was read is the one that was written, as far as it tells. */
-export function isKept(value: number): boolean {
+export function isExactNumber(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 }
 
@@ -65,14 +66,14 @@ export function refusedText(json: string, name: string): string | null {
   while (at < json.length) {
     const character = json[at] as string
     if (character === '"') {
-      at = behindString(json, at)
+      at = indexAfterString(json, at)
       continue
     }
     if (character === '{' || character === '[') depth += 1
     else if (character === '}' || character === ']') depth -= 1
     else if (character === ':') keys += 1
-    if (depth > DEPTH_MAX) return `${toldName(name)} is nested deeper than ${DEPTH_MAX} levels`
-    if (keys > KEYS_MAX) return `${toldName(name)} has more than ${KEYS_MAX} keys`
+    if (depth > DEPTH_MAX) return `${truncatedName(name)} is nested deeper than ${DEPTH_MAX} levels`
+    if (keys > KEYS_MAX) return `${truncatedName(name)} has more than ${KEYS_MAX} keys`
     at += 1
   }
   return null
@@ -84,11 +85,11 @@ export function inexactNumber(json: string): string | null {
   while (at < json.length) {
     const character = json[at] as string
     if (character === '"') {
-      at = behindString(json, at)
+      at = indexAfterString(json, at)
     } else if (NUMBER_STARTS.includes(character)) {
       NUMBER.lastIndex = at
       const [number = character] = NUMBER.exec(json) ?? []
-      if (!keepsDigits(number)) return toldName(number)
+      if (!hasExactDigits(number)) return truncatedName(number)
       at += number.length
     } else {
       at += 1
@@ -100,14 +101,14 @@ export function inexactNumber(json: string): string | null {
 const NUMBER_STARTS = '-0123456789'
 const NUMBER = /-?[\d.]+(?:[eE][+-]?\d+)?/y
 
-function behindString(json: string, from: number): number {
+function indexAfterString(json: string, from: number): number {
   let at = from + 1
   while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1
   return at + 1
 }
 
 /** Whether a decimal text has at most 17 digits that count, and is not so small that it is zero. */
-export function keepsDigits(number: string): boolean {
+export function hasExactDigits(number: string): boolean {
   const [mantissa = ''] = number.toLowerCase().split('e')
   const digits = mantissa.replace(/[-+.]/g, '').replace(/^0+/, '')
   let end = digits.length

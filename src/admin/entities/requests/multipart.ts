@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify'
 import { ApiError, RequestError } from '../errors.ts'
 import type { FormParameters } from './form-names.ts'
 import { BODY_BYTES_MAX } from './json-limits.ts'
-import { toldName } from './problems.ts'
+import { truncatedName } from './problems.ts'
 
 const FIELDS_MAX = 1_000
 const FIELD_NAME_BYTES_MAX = 1_024
@@ -74,7 +74,7 @@ export async function readParts(
     }
   } catch (error) {
     await dispose()
-    throw toldError(error)
+    throw multipartErrorOf(error)
   }
   return { files, dispose }
 }
@@ -112,7 +112,7 @@ async function store(
       for await (const chunk of source) {
         bytes += chunk.length
         if (bytes > bytesMax) {
-          throw new RequestError(413, `${toldName(field)} has more than ${bytesMax} bytes`)
+          throw new RequestError(413, `${truncatedName(field)} has more than ${bytesMax} bytes`)
         }
         yield chunk
       }
@@ -123,7 +123,7 @@ async function store(
 }
 
 /** Of the parser, by its codes and texts; a full disk is not the caller's fault. */
-function toldError(error: unknown): unknown {
+function multipartErrorOf(error: unknown): unknown {
   if (error instanceof ApiError || !(error instanceof Error) || 'syscall' in error) return error
   const code = 'code' in error ? String(error.code) : ''
   if (/^FST_(?:PARTS|FIELDS|FILES)_LIMIT$/.test(code)) {

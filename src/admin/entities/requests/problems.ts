@@ -8,11 +8,11 @@ import {
 } from '../errors.ts'
 
 /** More are counted, not told: an answer is not to grow with the nonsense in a request. */
-const TOLD_MAX = 20
+const PROBLEMS_MAX = 20
 const NAME_LENGTH_MAX = 100
 
 /** A name as it is told: text of a caller may be long. */
-export function toldName(name: string): string {
+export function truncatedName(name: string): string {
   return name.length <= NAME_LENGTH_MAX ? name : `${name.slice(0, NAME_LENGTH_MAX)}...`
 }
 
@@ -25,20 +25,20 @@ export class FieldProblems {
 
   /** Whether what comes now is only counted: then nothing need be looked up for it. */
   get isFull(): boolean {
-    return this.#fields.length + this.#rules.length >= TOLD_MAX
+    return this.#fields.length + this.#rules.length >= PROBLEMS_MAX
   }
 
   /** A value of a wrong type, or a name that is not known. `path` begins with query or update. */
   invalid(path: string, reason: string): void {
     if (this.isFull) this.#more += 1
-    else this.#fields.push({ path: toldName(path), reason })
+    else this.#fields.push({ path: truncatedName(path), reason })
   }
 
   /** A value that does not match its pattern (R3). */
   rule(path: string, reason: string): void {
     this.#display = DISPLAY.request
     if (this.isFull) this.#more += 1
-    else this.#rules.push(`${toldName(path)} ${reason}`)
+    else this.#rules.push(`${truncatedName(path)} ${reason}`)
   }
 
   /**
@@ -47,7 +47,7 @@ export class FieldProblems {
    */
   missing(path: string, kind: 'declared' | 'configured'): void {
     if (kind === 'declared') this.#display = DISPLAY.request
-    this.#missing.push(`${toldName(path)} is mandatory`)
+    this.#missing.push(`${truncatedName(path)} is mandatory`)
   }
 
   /** Throws `EntityRuleError` if a rule is violated, else `InvalidFieldsError` if a field is invalid. */

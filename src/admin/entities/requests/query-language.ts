@@ -7,7 +7,7 @@ import type { Fields } from '../../../domain/fields.ts'
 import type { Param, Params } from '../definitions/definition.ts'
 import {
   booleanOf,
-  type Casting,
+  type CastContext,
   castScalar,
   checkText,
   integerOf,
@@ -65,12 +65,12 @@ export function castQuery(params: Params, raw: Fields, context: TimeContext): Fi
   return filter
 }
 
-interface Querying extends Casting {
+interface QueryContext extends CastContext {
   readonly params: Params
 }
 
 /** An object of conditions on fields, and of `$and` and `$or`. */
-function conditionsOf(raw: Fields, path: string, querying: Querying): Filter {
+function conditionsOf(raw: Fields, path: string, querying: QueryContext): Filter {
   const { params, problems } = querying
   const filter: Filter = {}
   for (const [name, value] of Object.entries(raw)) {
@@ -87,7 +87,7 @@ function conditionsOf(raw: Fields, path: string, querying: Querying): Filter {
   return filter
 }
 
-function alternativesOf(value: unknown, path: string, querying: Querying): readonly Filter[] {
+function alternativesOf(value: unknown, path: string, querying: QueryContext): readonly Filter[] {
   if (!Array.isArray(value) || value.length === 0) {
     querying.problems.invalid(path, 'must be a list of conditions that is not empty')
     return []
@@ -106,7 +106,7 @@ function conditionOf(
   param: Param,
   value: unknown,
   path: string,
-  querying: Querying,
+  querying: QueryContext,
 ): unknown {
   const { problems } = querying
   if (isOperators(param, value)) return operatorsOf(name, param, value, path, querying)
@@ -133,7 +133,13 @@ function isOperators(param: Param, value: unknown): value is Fields {
   return keys.some((key) => key.startsWith('$'))
 }
 
-type Operator = (name: string, param: Param, value: unknown, path: string, q: Querying) => unknown
+type Operator = (
+  name: string,
+  param: Param,
+  value: unknown,
+  path: string,
+  q: QueryContext,
+) => unknown
 
 const equal: Operator = (_name, param, value, path, querying) =>
   value === null ? null : operandOf(param, value, path, querying)
@@ -189,7 +195,13 @@ const FIELD_OPERATORS: Readonly<Record<string, Operator>> = {
   },
 }
 
-function operatorsOf(name: string, param: Param, raw: Fields, path: string, querying: Querying) {
+function operatorsOf(
+  name: string,
+  param: Param,
+  raw: Fields,
+  path: string,
+  querying: QueryContext,
+) {
   const { problems } = querying
   const result: Filter = {}
   for (const [operator, value] of Object.entries(raw)) {
@@ -210,7 +222,7 @@ function operatorsOf(name: string, param: Param, raw: Fields, path: string, quer
 }
 
 /** Conditions on the members of a list; they are declared with the name of the list in front. */
-function membersOf(name: string, raw: Fields, path: string, querying: Querying): Filter {
+function membersOf(name: string, raw: Fields, path: string, querying: QueryContext): Filter {
   const result: Filter = {}
   for (const [key, value] of Object.entries(raw)) {
     const inner = `${name}.${key}`
@@ -222,14 +234,14 @@ function membersOf(name: string, raw: Fields, path: string, querying: Querying):
   return result
 }
 
-function listOf(param: Param, list: readonly unknown[], path: string, querying: Querying) {
+function listOf(param: Param, list: readonly unknown[], path: string, querying: QueryContext) {
   return list.map((member, index) =>
     member === null ? null : operandOf(param, member, `${path}.${index}`, querying),
   )
 }
 
 /** A value to compare with, of the type of its field. */
-function operandOf(param: Param, value: unknown, path: string, querying: Querying): unknown {
+function operandOf(param: Param, value: unknown, path: string, querying: QueryContext): unknown {
   const { problems } = querying
   const type = scalarOf(param)
   const isWhole = param.type === 'array' && isObject(value) && type !== 'datetime'

@@ -6,7 +6,7 @@ import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { booleanOf, integerOf } from './cast-value.ts'
 import type { CompoundParameters } from './json-text.ts'
 import { badFieldName, overlapping } from './names.ts'
-import { FieldProblems, toldName } from './problems.ts'
+import { FieldProblems, truncatedName } from './problems.ts'
 import type { Filter } from './query-language.ts'
 import type { RawParameters } from './raw-parameters.ts'
 import { storedValue } from './stored-value.ts'
@@ -105,9 +105,9 @@ function sortOf(sort: Fields | undefined): ReadOptions['sort'] {
     const reason = badFieldName(name)
     const direction = integerOf(value)
     if (reason !== null)
-      throw new EntityRuleError(`sort: ${toldName(name)} ${reason}`, DISPLAY.sort)
+      throw new EntityRuleError(`sort: ${truncatedName(name)} ${reason}`, DISPLAY.sort)
     if (direction !== 1 && direction !== -1) {
-      throw new EntityRuleError(`sort: ${toldName(name)} must be 1 or -1`, DISPLAY.sort)
+      throw new EntityRuleError(`sort: ${truncatedName(name)} must be 1 or -1`, DISPLAY.sort)
     }
     result[name] = direction
   }

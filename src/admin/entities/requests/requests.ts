@@ -40,7 +40,7 @@ export function readRequestOf(raw: RawParameters, context: RequestContext): Read
   const { definition, entities } = context
   const compound = compoundParameters(raw)
   const { page, size, sort, projection, states, options } = readOptions(raw, compound, entities)
-  refuseHiddenSort(definition, sort ?? {})
+  refuseSortByHidden(definition, sort ?? {})
   const filter = castQuery(queryParams(context, compound.query), compound.query ?? {}, context)
   return {
     definition,
@@ -54,13 +54,13 @@ export function readRequestOf(raw: RawParameters, context: RequestContext): Read
 }
 
 /** What is not shown is not told by the order of rows either. */
-function refuseHiddenSort({ hidden }: CollectionDefinition, sort: object): void {
+function refuseSortByHidden({ hidden }: CollectionDefinition, sort: object): void {
   const name = Object.keys(sort).find((path) => hidden.includes(path.split('.', 1)[0] ?? ''))
   if (name !== undefined)
     throw new EntityRuleError(`sort: ${name} cannot be sorted by`, DISPLAY.sort)
 }
 
-export interface ReadWrite {
+export interface ParsedWrite {
   request: WriteRequest
   /** Fields of `update` that are not taken, and that a client may have meant. */
   ignored: string[]
@@ -71,7 +71,7 @@ export function writeRequestOf(
   raw: RawParameters,
   context: RequestContext,
   actor: Actor,
-): ReadWrite {
+): ParsedWrite {
   const { definition, action, fields, entities } = context
   const compound = compoundParameters(raw)
   const update = compound.update ?? {}
@@ -93,7 +93,7 @@ export function writeRequestOf(
   const request = { definition, actor, target, changes, raw: update, fields }
   // Where it stands beside the fields of a change, unless it is one of them.
   const isField = Object.hasOwn(params, 'force') || fields.some(isForce)
-  const isForced = forcedBy(raw.get('force')) || forcedBy(isField ? null : update['force'])
+  const isForced = forceFlag(raw.get('force')) || forceFlag(isField ? null : update['force'])
   return {
     request: {
       ...request,
@@ -109,7 +109,7 @@ function isForce({ field_name: name }: FieldDefinition): boolean {
   return name === 'force'
 }
 
-function forcedBy(given: unknown): boolean {
+function forceFlag(given: unknown): boolean {
   if (isUnset(given) || given === '') return false
   const read = booleanOf(given)
   if (read === null) throw new EntityRuleError('force must be true or false', DISPLAY.request)
@@ -140,17 +140,17 @@ function queryParams(context: RequestContext, query: Fields = {}): Params {
     name,
     { type: 'array', ...(type === 'integer' && { of: 'integer' as const }) },
   ])
-  const dotted = namedByForm(Object.keys(query), definition.name, action, 'query')
+  const dotted = dottedParams(Object.keys(query), definition.name, action, 'query')
   return { ...Object.fromEntries(added), ...dotted, ...declared }
 }
 
 function updateParams(context: RequestContext, update: Fields): Params {
   const { definition, action } = context
-  const dotted = namedByForm(Object.keys(update), definition.name, action, 'update')
+  const dotted = dottedParams(Object.keys(update), definition.name, action, 'update')
   return { ...dotted, ...actionOf(context).update }
 }
 
-function namedByForm(
+function dottedParams(
   names: readonly string[],
   collection: string,
   action: ActionName,
@@ -196,7 +196,7 @@ function listChange(
 }
 
 /** What clients send back because they have read it. */
-const SENT_BACK: ReadonlySet<string> = new Set([
+const ECHOED_FIELDS: ReadonlySet<string> = new Set([
   '_id',
   'revision_info',
   'from',
@@ -219,7 +219,7 @@ function isKnown(
   { keyField, actions }: CollectionDefinition,
   fields: readonly FieldDefinition[],
 ): boolean {
-  if (SENT_BACK.has(name) || name === keyField) return true
+  if (ECHOED_FIELDS.has(name) || name === keyField) return true
   if (actions.create !== undefined && Object.hasOwn(actions.create.update, name)) return true
   return fields.some(({ field_name: known }) => known === name || known.startsWith(`${name}.`))
 }

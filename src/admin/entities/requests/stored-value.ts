@@ -1,5 +1,5 @@
 /** Values that are stored as they are sent: what may not be in them, and the dates among them. */
-import { fullTimestamp, shownInstant } from './instant.ts'
+import { fullTimestamp, secUsecInstant } from './instant.ts'
 import { DEPTH_MAX } from './json-limits.ts'
 import { unsafeName } from './names.ts'
 import type { FieldProblems } from './problems.ts'
@@ -24,7 +24,7 @@ export function storedValue(
   if (Array.isArray(value)) {
     return value.map((each, index) => storedValue(each, `${path}.${index}`, problems, depth + 1))
   }
-  const atMs = 'sec' in value && 'usec' in value ? shownInstant(value) : null
+  const atMs = 'sec' in value && 'usec' in value ? secUsecInstant(value) : null
   if (atMs !== null) return new Date(atMs)
   const result: Record<string, unknown> = {}
   for (const [key, member] of Object.entries(value)) {

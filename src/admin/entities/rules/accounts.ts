@@ -2,7 +2,7 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { arrayAt, isEmpty, objectAt, wholeAt } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
-import { during, findAll, holdersOf, refuseUsed } from './lookups.ts'
+import { describeHolders, findAll, refuseIfUsed, validDuring } from './lookups.ts'
 import { checkOverrides } from './overrides.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { prepareServices } from './service-entries.ts'
@@ -19,8 +19,8 @@ export const ACCOUNT_RULES: CollectionRules = {
 
   async checkUnused(document, context) {
     const { aid } = document
-    const filter = { type: 'subscriber', aid, ...during(document) }
-    refuseUsed(`account ${aid}`, await holdersOf(context, filter))
+    const filter = { type: 'subscriber', aid, ...validDuring(document) }
+    refuseIfUsed(`account ${aid}`, await describeHolders(context, filter))
   },
 }
 
@@ -42,7 +42,7 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
   const wanted = [...sids].flatMap((sid) => [sid, String(sid)])
   const others = { type: 'account', aid: { $ne: aid }, 'allowances.sid': { $in: wanted } }
   const options = { fields: ['aid', 'allowances'], max: 1 }
-  const filter = { ...others, ...during(document) }
+  const filter = { ...others, ...validDuring(document) }
   const [taken] = await findAll(context, 'subscribers', filter, options)
   if (taken === undefined) return
   const theirs = listOf(taken['allowances']).map((entry) => Number(fieldsOf(entry)['sid']))

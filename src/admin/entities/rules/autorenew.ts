@@ -12,7 +12,7 @@ import { EntityRuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
-import { exists, heldAt } from './lookups.ts'
+import { exists, validAt } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { instantAt, isChanged } from './values.ts'
 
@@ -120,7 +120,7 @@ function tomorrow({ nowMs, zone }: Zoned): number {
 async function checkGroup(document: RawDocument, context: RuleContext): Promise<void> {
   const { bucket_group: name } = document
   const { nowMs, zone } = context
-  if (await exists(context, 'prepaidgroups', { name, ...heldAt(nowMs) })) return
+  if (await exists(context, 'prepaidgroups', { name, ...validAt(nowMs) })) return
   const date = dateText(nowMs, zone)
   throw new EntityRuleError(`bucket_group: there is no prepaid group ${name} at ${date}`)
 }
@@ -128,7 +128,7 @@ async function checkGroup(document: RawDocument, context: RuleContext): Promise<
 /** Who is given something at once must be there now. */
 async function checkHolder(document: RawDocument, context: RuleContext): Promise<void> {
   const { sid, aid, immediate } = document
-  const when = immediate === true ? heldAt(context.nowMs) : {}
+  const when = immediate === true ? validAt(context.nowMs) : {}
   if (await exists(context, 'subscribers', { type: 'subscriber', sid, aid, ...when })) return
   throw new EntityRuleError(
     `sid: there is no subscriber ${sid} of account ${aid}${immediate === true ? ' now' : ''}`,

@@ -54,13 +54,13 @@ function checkConditions(document: Fields): void {
   )
 }
 
-interface PlacedCondition {
+interface LocatedCondition {
   condition: Fields
   path: string
 }
 
 /** All members of a list `fields`, however deep it lies. */
-function conditionsIn(value: unknown, path: string): PlacedCondition[] {
+function conditionsIn(value: unknown, path: string): LocatedCondition[] {
   return Object.entries(fieldsOf(value)).flatMap(([name, part]) => {
     const at = `${path}.${name}`
     if (name !== 'fields' || !Array.isArray(part)) return conditionsIn(part, at)
@@ -85,7 +85,7 @@ function checkCondition({ field, op, value }: Fields, path: string): void {
   }
 }
 
-function isOnPlanOrService({ condition, path }: PlacedCondition): boolean {
+function isOnPlanOrService({ condition, path }: LocatedCondition): boolean {
   const parts = path.split('.')
   if (parts.includes('service')) return true
   return parts.includes('subscriber') && PLAN_FIELDS.has(condition['field'])

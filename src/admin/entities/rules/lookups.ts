@@ -9,7 +9,7 @@ import type { RuleContext } from './rule.ts'
 type Lookups = Pick<RuleContext, 'catalog'>
 
 /** Collections that rules look into. */
-export type LookedInto =
+export type LookupCollection =
   | 'subscribers'
   | 'plans'
   | 'services'
@@ -24,13 +24,13 @@ export type LookedInto =
 export const NOT_DELETED = { deleted: { $ne: true } } as const
 
 /** Filter: what holds at some time at which the revision does. */
-export function during(revision: Fields): Fields {
+export function validDuring(revision: Fields): Fields {
   const { from, to } = revision
   return { from: { $lt: to }, to: { $gt: from }, ...NOT_DELETED }
 }
 
 /** Filter: what holds at an instant. */
-export function heldAt(atMs: number): Fields {
+export function validAt(atMs: number): Fields {
   const at = new Date(atMs)
   return { from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
 }
@@ -44,7 +44,7 @@ export interface FindOptions {
 /** Rejects with `CatalogUnavailableError`, as all of these. */
 export function findAll(
   { catalog }: Lookups,
-  collection: LookedInto,
+  collection: LookupCollection,
   filter: Fields,
   { fields, max = 0 }: FindOptions,
 ): Promise<Fields[]> {
@@ -61,7 +61,7 @@ export function findAll(
 /** The first document that a predicate holds for, without keeping the others in memory. */
 export function findFirst(
   { catalog }: Lookups,
-  collection: LookedInto,
+  collection: LookupCollection,
   filter: Fields,
   { fields, matches }: FindOptions & { matches: (document: Fields) => boolean },
 ): Promise<Fields | null> {
@@ -77,7 +77,7 @@ export function findFirst(
 
 export async function exists(
   context: Lookups,
-  collection: LookedInto,
+  collection: LookupCollection,
   filter: Fields,
 ): Promise<boolean> {
   const found = await findAll(context, collection, filter, { fields: ['_id'], max: 1 })
@@ -85,7 +85,7 @@ export async function exists(
 }
 
 /** Once for all documents that share a cache; else each time. */
-export function remembered<T>(
+export function cachedRead<T>(
   { cache }: Pick<RuleContext, 'cache'>,
   key: string,
   read: () => Promise<T>,
@@ -103,7 +103,7 @@ export async function offerAt(
   name: string,
   atMs: number,
 ): Promise<Fields | undefined> {
-  const revisions = await remembered(context, `${collection}/${name}`, () =>
+  const revisions = await cachedRead(context, `${collection}/${name}`, () =>
     findAll(context, collection, { name, ...NOT_DELETED }, { fields: OFFER_FIELDS }),
   )
   return revisions.find((revision) => fromOf(revision) <= atMs && atMs < toOf(revision))
@@ -116,7 +116,7 @@ const HOLDERS_MAX = 1000
  * Who of the subscribers and accounts a filter finds, as a text: how many there are, and the first
  * of them. Null: nobody.
  */
-export async function holdersOf(context: Lookups, filter: Fields): Promise<string | null> {
+export async function describeHolders(context: Lookups, filter: Fields): Promise<string | null> {
   const fields = ['type', 'sid', 'aid']
   const max = HOLDERS_MAX + 1
   const found = await findAll(context, 'subscribers', filter, { fields, max })
@@ -136,6 +136,6 @@ function distinct(found: readonly Fields[], type: string, field: string): number
 }
 
 /** Throws `InUseError` for what somebody needs; null: nobody does. */
-export function refuseUsed(what: string, usedBy: string | null): void {
+export function refuseIfUsed(what: string, usedBy: string | null): void {
   if (usedBy !== null) throw new InUseError(what, usedBy)
 }

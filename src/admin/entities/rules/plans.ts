@@ -1,13 +1,13 @@
 /** Plans (spec/entity-api.md 3.3). */
 import { DISPLAY } from '../errors.ts'
-import { during, holdersOf, refuseUsed } from './lookups.ts'
-import { checkRecurrence, checkRounding, isSent, withSent } from './recurring.ts'
+import { describeHolders, refuseIfUsed, validDuring } from './lookups.ts'
+import { checkRecurrence, checkRounding, isSent, withRequestedChanges } from './recurring.ts'
 import type { CollectionRules } from './rule.ts'
 
 export const PLAN_RULES: CollectionRules = {
   /** R30: what is prepaid need not recur. */
   async prepare(changes, target) {
-    const plan = withSent(target, changes)
+    const plan = withRequestedChanges(target, changes)
     const wasPostpaid = target?.['connection_type'] === 'postpaid'
     const isAsked = target === null || !wasPostpaid || isSent(changes, 'recurrence')
     if (isAsked && plan['connection_type'] === 'postpaid') {
@@ -23,7 +23,7 @@ export const PLAN_RULES: CollectionRules = {
   /** Those who had it before do not need it. */
   async checkUnused(document, context) {
     const { name } = document
-    const filter = { type: 'subscriber', plan: name, ...during(document) }
-    refuseUsed(`plan ${name}`, await holdersOf(context, filter))
+    const filter = { type: 'subscriber', plan: name, ...validDuring(document) }
+    refuseIfUsed(`plan ${name}`, await describeHolders(context, filter))
   },
 }

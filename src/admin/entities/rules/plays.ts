@@ -1,7 +1,7 @@
 /** Plays: which plans and services may be sold to whom (R25, spec/entity-api.md 3.2). */
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
-import { remembered } from './lookups.ts'
+import { cachedRead } from './lookups.ts'
 import type { RuleContext } from './rule.ts'
 import { fieldsOf, listOf } from './values.ts'
 
@@ -18,7 +18,7 @@ const CATEGORY = 'plays'
 /** Null where there are not several to choose from: then nothing is asked. */
 export function readPlays(context: RuleContext): Promise<Plays | null> {
   const { catalog } = context
-  return remembered(context, 'plays', async () => {
+  return cachedRead(context, 'plays', async () => {
     const found = await catalog.run('read the plays', () =>
       catalog.config.findOne({ _id: CATEGORY }),
     )

@@ -2,7 +2,7 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
-import { during, exists, findAll, NOT_DELETED, refuseUsed } from './lookups.ts'
+import { exists, findAll, NOT_DELETED, refuseIfUsed, validDuring } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
 
@@ -23,12 +23,12 @@ export const PREPAID_INCLUDE_RULES: CollectionRules = {
       max: 1,
     })
     const [balance] = held
-    refuseUsed(what, balance === undefined ? null : `balances of ${ownerText(balance)}`)
+    refuseIfUsed(what, balance === undefined ? null : `balances of ${ownerText(balance)}`)
     const { external_id: id, name } = document
     const named = [{ 'include.pp_includes_external_id': id }, { 'include.pp_includes_name': name }]
-    const filter = { $or: named, ...during(document) }
+    const filter = { $or: named, ...validDuring(document) }
     const [group] = await findAll(context, 'prepaidgroups', filter, { fields: ['name'], max: 1 })
-    refuseUsed(what, group === undefined ? null : `prepaid group ${group['name']}`)
+    refuseIfUsed(what, group === undefined ? null : `prepaid group ${group['name']}`)
   },
 }
 
@@ -55,12 +55,12 @@ export const PREPAID_GROUP_RULES: CollectionRules = {
   async checkUnused(document, context) {
     const { name, from } = document
     const what = `prepaid group ${name}`
-    const renewed = { bucket_group: name, cycles_remaining: { $ne: 0 }, ...during(document) }
+    const renewed = { bucket_group: name, cycles_remaining: { $ne: 0 }, ...validDuring(document) }
     const options = { fields: ['sid'], max: 1 }
     const [renewal] = await findAll(context, 'autorenew', renewed, options)
-    refuseUsed(what, renewal === undefined ? null : `renewals of sid ${renewal['sid']}`)
+    refuseIfUsed(what, renewal === undefined ? null : `renewals of sid ${renewal['sid']}`)
     const cards = { charging_plan_name: name, status: { $in: USABLE }, to: { $gt: from } }
-    refuseUsed(what, (await exists(context, 'cards', cards)) ? 'cards that are not used' : null)
+    refuseIfUsed(what, (await exists(context, 'cards', cards)) ? 'cards that are not used' : null)
   },
 }
 

@@ -2,15 +2,15 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { RETAIL } from '../../../domain/catalogue.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
-import { during, findFirst, refuseUsed } from './lookups.ts'
-import { checkRounding, isSent, withSent } from './recurring.ts'
+import { findFirst, refuseIfUsed, validDuring } from './lookups.ts'
+import { checkRounding, isSent, withRequestedChanges } from './recurring.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { fieldsOf, listOf } from './values.ts'
 
 export const RATE_RULES: CollectionRules = {
   /** What customers are charged is always part of what they pay. */
   async prepare(changes, target) {
-    const { tariff_category: category } = withSent(target, changes)
+    const { tariff_category: category } = withRequestedChanges(target, changes)
     const isAsked =
       target === null || isSent(changes, 'tariff_category') || isSent(changes, 'add_to_retail')
     if (!isAsked || (!isUnset(category) && category !== RETAIL)) return changes
@@ -24,9 +24,9 @@ export const RATE_RULES: CollectionRules = {
   async checkUnused(document, context) {
     const what = `rate ${document['key']}`
     for (const kind of ['plan', 'service'] as const) {
-      refuseUsed(what, await offerWith(document, kind, context))
+      refuseIfUsed(what, await offerWith(document, kind, context))
     }
-    refuseUsed(what, await overrideWith(document, context))
+    refuseIfUsed(what, await overrideWith(document, context))
   },
 }
 
@@ -38,7 +38,7 @@ async function offerWith(
   const key = String(rate['key'])
   const found = await findFirst(context, `${kind}s`, usesIn(rate, ''), {
     fields: ['name', `rates.${key}`, 'include.groups'],
-    matches: (offer) => names(offer, key),
+    matches: (offer) => namesRate(offer, key),
   })
   return found === null ? null : `${kind} ${found['name']}`
 }
@@ -48,7 +48,7 @@ async function overrideWith(rate: RawDocument, context: RuleContext): Promise<st
   const found = await findFirst(context, 'subscribers', usesIn(rate, 'overrides.value.'), {
     fields: ['type', 'sid', 'aid', 'overrides'],
     matches: ({ overrides }) => {
-      return listOf(overrides).some((one) => names(fieldsOf(fieldsOf(one)['value']), key))
+      return listOf(overrides).some((one) => namesRate(fieldsOf(fieldsOf(one)['value']), key))
     },
   })
   if (found === null) return null
@@ -60,11 +60,11 @@ async function overrideWith(rate: RawDocument, context: RuleContext): Promise<st
 function usesIn(rate: RawDocument, prefix: string): Fields {
   const priced = { [`${prefix}rates.${rate['key']}`]: { $exists: true } }
   const grouped = { [`${prefix}include.groups`]: { $exists: true } }
-  return { $or: [priced, grouped], ...during(rate) }
+  return { $or: [priced, grouped], ...validDuring(rate) }
 }
 
 /** Whether a plan or service, or what replaces parts of one, names the rate. */
-function names(offer: Fields, key: string): boolean {
+function namesRate(offer: Fields, key: string): boolean {
   if (Object.hasOwn(fieldsOf(offer['rates']), key)) return true
   const groups = Object.values(fieldsOf(fieldsOf(offer['include'])['groups']))
   return groups.some((group) => listOf(fieldsOf(group)['rates']).includes(key))

@@ -6,7 +6,7 @@ import { type FieldChanges, withChanges } from '../timeline/set-fields.ts'
 import { fieldsOf, isChanged } from './values.ts'
 
 /** A revision as the changes would make it; on create nothing is there before. */
-export function withSent(target: RawDocument | null, changes: FieldChanges): Fields {
+export function withRequestedChanges(target: RawDocument | null, changes: FieldChanges): Fields {
   return withChanges(target ?? ({} as RawDocument), changes)
 }
 

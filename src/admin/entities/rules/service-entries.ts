@@ -124,7 +124,7 @@ function isSameSecond(sent: number | null, before: number | null): boolean {
   return Math.floor(sent / 1000) === Math.floor(before / 1000)
 }
 
-interface Dated {
+interface DatedEntry {
   name: string
   path: string
   fromMs: number
@@ -135,7 +135,7 @@ interface Dated {
 }
 
 /** R24, and the end. What is held already stays held, also after its service has ended. */
-async function endFor(entry: Dated, { context, calendar }: Work): Promise<number> {
+async function endFor(entry: DatedEntry, { context, calendar }: Work): Promise<number> {
   const { name, path, fromMs, givenToMs, before } = entry
   const isSameFrom = before.fromMs === fromMs
   if (isSameFrom && givenToMs !== null && givenToMs === before.toMs) return givenToMs

@@ -2,8 +2,8 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { decimalOf, type Fields, isUnset } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
-import { during, findAll, holdersOf, refuseUsed } from './lookups.ts'
-import { checkRecurrence, checkRounding, isSent, withSent } from './recurring.ts'
+import { describeHolders, findAll, refuseIfUsed, validDuring } from './lookups.ts'
+import { checkRecurrence, checkRounding, isSent, withRequestedChanges } from './recurring.ts'
 import type { CollectionRules } from './rule.ts'
 import { compareDecimals, fieldsOf, isChanged, isPositive, listOf } from './values.ts'
 
@@ -11,7 +11,7 @@ export const SERVICE_RULES: CollectionRules = {
   /** R30. */
   async prepare(changes, target) {
     if (target === null || isSent(changes, 'recurrence')) {
-      checkRecurrence(withSent(target, changes), DISPLAY.request)
+      checkRecurrence(withRequestedChanges(target, changes), DISPLAY.request)
     }
     return changes
   },
@@ -27,16 +27,19 @@ export const SERVICE_RULES: CollectionRules = {
   async checkUnused(document, context) {
     const { name } = document
     const what = `service ${name}`
-    refuseUsed(what, await holdersOf(context, { ...during(document), ...heldIn(document) }))
+    refuseIfUsed(
+      what,
+      await describeHolders(context, { ...validDuring(document), ...serviceHeldDuring(document) }),
+    )
     const included = { $or: [{ 'include.services': name }, { 'include.services.name': name }] }
-    const filter = { ...included, ...during(document) }
+    const filter = { ...included, ...validDuring(document) }
     const [plan] = await findAll(context, 'plans', filter, { fields: ['name'], max: 1 })
-    refuseUsed(what, plan === undefined ? null : `plan ${plan['name']}`)
+    refuseIfUsed(what, plan === undefined ? null : `plan ${plan['name']}`)
   },
 }
 
 /** Filter: holders with an entry of it at some time of the revision. */
-function heldIn({ name, from, to }: RawDocument): Fields {
+function serviceHeldDuring({ name, from, to }: RawDocument): Fields {
   const held = { name, from: { $not: { $gte: to } }, to: { $not: { $lte: from } } }
   return { $or: [{ services: name }, { services: { $elemMatch: held } }] }
 }

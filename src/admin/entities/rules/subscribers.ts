@@ -5,7 +5,7 @@ import { EntityRuleError } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
-import { exists, NOT_DELETED, offerAt, remembered } from './lookups.ts'
+import { cachedRead, exists, NOT_DELETED, offerAt } from './lookups.ts'
 import { checkOverrides } from './overrides.ts'
 import { checkOffered, playOf, readPlays } from './plays.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -45,7 +45,7 @@ async function checkPlan(document: RawDocument, context: RuleContext): Promise<v
 }
 
 async function checkAccount({ aid }: RawDocument, context: RuleContext): Promise<void> {
-  const isThere = await remembered(context, `accounts/${aid}`, () =>
+  const isThere = await cachedRead(context, `accounts/${aid}`, () =>
     exists(context, 'subscribers', { type: 'account', aid, ...NOT_DELETED }),
   )
   if (!isThere) throw new EntityRuleError(`aid: there is no account ${aid}`)

@@ -5,7 +5,7 @@ import { storedDefaultTax } from '../../../catalog/settings/taxation-settings.ts
 import { isUnset, FieldError as StoredRuleError } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { toOf } from '../timeline/draft.ts'
-import { during, findAll, refuseUsed } from './lookups.ts'
+import { findAll, refuseIfUsed, validDuring } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { isChanged, isFraction } from './values.ts'
 
@@ -27,13 +27,13 @@ export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRule
       const what = `tax ${key}`
       const isDefault = key === ((await readDefaultTax(context)) ?? defaultTax)
       const isStillDefault = isDefault && toOf(document) > context.nowMs
-      refuseUsed(what, isStillDefault ? 'all that have no tax of their own' : null)
+      refuseIfUsed(what, isStillDefault ? 'all that have no tax of their own' : null)
       const custom = { tax: { $elemMatch: { taxation: 'custom', custom_tax: key } } }
       for (const kind of ['rate', 'plan', 'service'] as const) {
-        const filter = { ...custom, ...during(document) }
+        const filter = { ...custom, ...validDuring(document) }
         const options = { fields: ['key', 'name'], max: 1 }
         const [user] = await findAll(context, `${kind}s`, filter, options)
-        refuseUsed(what, user === undefined ? null : `${kind} ${nameOf(user)}`)
+        refuseIfUsed(what, user === undefined ? null : `${kind} ${nameOf(user)}`)
       }
     },
   }

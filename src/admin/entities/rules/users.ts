@@ -6,7 +6,7 @@ import { changedPassword, checkedPassword } from '../../auth/password-rules.ts'
 import { PASSWORDS } from '../../auth/passwords.ts'
 import { PERMISSIONS, rolesIn } from '../../permissions/rules.ts'
 import { EntityRuleError, TargetError } from '../errors.ts'
-import { exists, heldAt } from './lookups.ts'
+import { exists, validAt } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { isChanged, listOf } from './values.ts'
 
@@ -68,7 +68,7 @@ export async function passwordFields(
 /** What the settings ask of passwords. */
 export async function passwordTerms({ catalog, nowMs }: Lookups) {
   const settings = createCurrentSettings(catalog, { nowMs: () => nowMs }, 0)
-  return (await settings.of(SECURITY)).password
+  return (await settings.get(SECURITY)).password
 }
 
 /** The first user of an installation. */
@@ -95,7 +95,7 @@ export async function checkRoles(
   const further = given.filter((role) => !ROLES.includes(role))
   if (given.length > 0 && further.length === 0) return
   const settings = createCurrentSettings(catalog, { nowMs: () => nowMs }, 0)
-  const named = further.length === 0 ? [] : rolesIn(await settings.of(PERMISSIONS))
+  const named = further.length === 0 ? [] : rolesIn(await settings.get(PERMISSIONS))
   if (given.length > 0 && further.every((role) => named.includes(role))) return
   const all = [...new Set([...ROLES, ...named])].join(', ')
   throw new EntityRuleError(`roles must be a list of ${all} that is not empty`)
@@ -107,7 +107,7 @@ export function isAdmin({ roles }: RawDocument): boolean {
 
 /** R34: somebody has to be able to make users. Rejects with `TargetError`. */
 export async function checkNotLast({ username }: RawDocument, context: Lookups): Promise<void> {
-  const others = { username: { $ne: username }, roles: 'admin', ...heldAt(context.nowMs) }
+  const others = { username: { $ne: username }, roles: 'admin', ...validAt(context.nowMs) }
   if (await exists(context, 'users', others)) return
   throw new TargetError(`users: ${username} is the last one with role admin`)
 }

@@ -19,7 +19,7 @@ export interface MoveRequest {
   edge: Edge
   atMs: number
   /** A neighbour follows over a gap, too; else only one that touches, or would be overlapped. */
-  isAlwaysGlued: boolean
+  alwaysMovesNeighbour: boolean
 }
 
 export function move(
@@ -58,9 +58,9 @@ function neighbourOf(draft: Draft, target: RawDocument, edge: Edge): RawDocument
 function isFollowing(
   neighbour: RawDocument,
   wasMs: number,
-  { edge, atMs, isAlwaysGlued }: MoveRequest,
+  { edge, atMs, alwaysMovesNeighbour }: MoveRequest,
 ): boolean {
-  if (isAlwaysGlued) return true
+  if (alwaysMovesNeighbour) return true
   const edgeMs = edge === 'from' ? toOf(neighbour) : fromOf(neighbour)
   const isOverlapped = edge === 'from' ? atMs < edgeMs : atMs > edgeMs
   return edgeMs === wasMs || isOverlapped

@@ -29,7 +29,7 @@ const GENERIC_FIELDS = [
 const TRANSACTION_FIELDS = ['txnNumber', 'startTransaction', 'autocommit', 'stmtId', 'stmtIds']
 
 /** A document as it came and as it reads. */
-export type GivenDoc = { readonly doc: Doc; readonly bytes: Uint8Array | undefined }
+export type DocArgument = { readonly doc: Doc; readonly bytes: Uint8Array | undefined }
 
 /** A command with its arguments, checked one by one as they are asked for. */
 export class Args {
@@ -112,7 +112,7 @@ export class Args {
 
   /** A whole number ≥ 0; undefined if it is absent. */
   count(field: string): number | undefined {
-    return countIn(`${this.name}.${field}`, this.value(field))
+    return parseCount(`${this.name}.${field}`, this.value(field))
   }
 
   /** A number without its sign: of `count` a negative limit means the same as a positive one. */
@@ -133,7 +133,7 @@ export class Args {
   }
 
   /** Documents of a field, from beside the command or from within it. */
-  docs(field: string): GivenDoc[] {
+  docs(field: string): DocArgument[] {
     const sequence = this.#sequences.get(field)
     if (sequence) return sequence.map((bytes) => ({ doc: decode(bytes), bytes }))
     if (this.value(field) === undefined) throw missingField(`${this.name}.${field}`)
@@ -165,7 +165,7 @@ export class Args {
 /**
  * @throws CommandError if the value of the field is no whole number ≥ 0, or absent (undefined)
  */
-export function countIn(field: string, value: Value): number | undefined {
+export function parseCount(field: string, value: Value): number | undefined {
   if (value === undefined) return undefined
   if (!isNumeric(value)) throw wrongType(field, value, 'number')
   const number = toNumber(value)

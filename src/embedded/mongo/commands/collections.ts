@@ -3,7 +3,7 @@ import { compileFilter } from '../query/matcher.ts'
 import type { Collection } from '../store/catalog.ts'
 import type { Doc } from '../values/document.ts'
 import type { Command, Commands } from './command.ts'
-import { shownIndex } from './indexes.ts'
+import { describeIndex } from './indexes.ts'
 import { wholeBatch } from './read.ts'
 
 function nameOf({ ns }: Collection): string {
@@ -74,7 +74,7 @@ const listCollections: Command = ({ catalog }, args) => {
     if (isNameOnly) return name
     const [idIndex] = collection.indexes
     const info = { readOnly: false }
-    return { ...name, options: {}, info, ...(idIndex ? { idIndex: shownIndex(idIndex) } : {}) }
+    return { ...name, options: {}, info, ...(idIndex ? { idIndex: describeIndex(idIndex) } : {}) }
   })
   return wholeBatch(`${args.database}.$cmd.listCollections`, docs.filter(matches))
 }

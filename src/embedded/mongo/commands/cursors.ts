@@ -96,7 +96,7 @@ export class Cursors {
     workFor: (leftMs: number | undefined) => WorkLimit,
   ): Promise<CursorBatch> {
     this.expire()
-    const cursor = this.#usable(id, ns)
+    const cursor = this.#requireUsable(id, ns)
     cursor.isBusy = true
     const work = workFor(cursor.leftMs)
     try {
@@ -114,7 +114,7 @@ export class Cursors {
     }
   }
 
-  #usable(id: Long, ns: string): Cursor {
+  #requireUsable(id: Long, ns: string): Cursor {
     const cursor = this.#cursors.get(id.toString())
     if (!cursor)
       throw new MongoCommandError('CursorNotFound', `cursor id ${id.toString()} not found`)

@@ -1,6 +1,6 @@
 import { MongoCommandError } from '../errors.ts'
 import { compileProjection } from '../query/projection.ts'
-import { runQuery, takeAll } from '../query/run-query.ts'
+import { collectAll, runQuery } from '../query/run-query.ts'
 import { parseSort } from '../query/sort.ts'
 import type { Row } from '../store/records.ts'
 import { applyUpdate } from '../update/apply-update.ts'
@@ -31,18 +31,18 @@ const findAndModify: Command = ({ storage, records, catalog, clock }, args) => {
   return storage.write(() => (isRemove ? removeOne(moment, args) : updateOne(moment, args)))
 }
 
-type Moment = Pick<Context, 'records' | 'catalog'> & { readonly nowMs: number }
+type WriteContext = Pick<Context, 'records' | 'catalog'> & { readonly nowMs: number }
 
-function removeOne({ records, catalog }: Moment, args: Args): CommandReply {
+function removeOne({ records, catalog }: WriteContext, args: Args): CommandReply {
   const collection = catalog.find(args.namespace())
   const query = { filter: args.doc('query'), sort: parseSort(args.value('sort')), limit: 1 }
-  const [row] = takeAll(runQuery(records, collection, query))
-  const value = shown(row, args)
+  const [row] = collectAll(runQuery(records, collection, query))
+  const value = projectRow(row, args)
   if (row && collection) records.remove(collection, row)
   return { lastErrorObject: { n: row ? 1 : 0 }, value }
 }
 
-function updateOne({ records, nowMs }: Moment, args: Args): CommandReply {
+function updateOne({ records, nowMs }: WriteContext, args: Args): CommandReply {
   const { matched, upserted, before, after } = applyUpdate(records, args.namespace(), {
     filter: args.doc('query'),
     sort: parseSort(args.value('sort')),
@@ -57,11 +57,11 @@ function updateOne({ records, nowMs }: Moment, args: Args): CommandReply {
       updatedExisting: matched > 0,
       ...(upserted ? { upserted: upserted.doc['_id'] } : {}),
     },
-    value: shown(args.boolean('new') ? after : before, args),
+    value: projectRow(args.boolean('new') ? after : before, args),
   }
 }
 
-function shown(row: Row | undefined, args: Args): Doc | null {
+function projectRow(row: Row | undefined, args: Args): Doc | null {
   if (!row) return null
   const fields = args.doc('fields')
   return Object.keys(fields).length > 0 ? compileProjection(fields)(row.doc) : row.doc

@@ -185,7 +185,7 @@ function isSameKey(index: Index, spec: IndexSpec): boolean {
   return equalValues(index.key, spec.key) && equalValues(index.partial, spec.partial)
 }
 
-export function shownIndex({ key, name, unique, sparse, partial }: Index): Doc {
+export function describeIndex({ key, name, unique, sparse, partial }: Index): Doc {
   return {
     v: 2,
     key,
@@ -201,7 +201,7 @@ const listIndexes: Command = ({ catalog }, args) => {
   const ns = args.namespace()
   const collection = catalog.find(ns)
   if (!collection) throw new MongoCommandError('NamespaceNotFound', `ns does not exist: ${ns}`)
-  return wholeBatch(ns, collection.indexes.map(shownIndex))
+  return wholeBatch(ns, collection.indexes.map(describeIndex))
 }
 
 const dropIndexes: Command = ({ storage, catalog, records }, args) => {
@@ -212,14 +212,14 @@ const dropIndexes: Command = ({ storage, catalog, records }, args) => {
     if (!collection) throw new MongoCommandError('NamespaceNotFound', `ns not found ${ns}`)
     const wanted = args.value('index')
     const found = isArray(wanted)
-      ? wanted.flatMap((each) => wantedIndexes(collection, each))
-      : wantedIndexes(collection, wanted)
+      ? wanted.flatMap((each) => selectIndexes(collection, each))
+      : selectIndexes(collection, wanted)
     for (const index of found) records.dropIndex(ns, index)
     return { nIndexesWas: collection.indexes.length }
   })
 }
 
-function wantedIndexes({ indexes }: Collection, wanted: Value): Index[] {
+function selectIndexes({ indexes }: Collection, wanted: Value): Index[] {
   if (wanted === '*') return indexes.filter(({ name }) => name !== '_id_')
   const found = indexes.find(({ name, key }) => {
     return isDoc(wanted) ? equalValues(key, wanted) : name === wanted

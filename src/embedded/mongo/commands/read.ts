@@ -9,7 +9,7 @@ import type { Row } from '../store/records.ts'
 import { type Doc, encode, isArray, isDoc, type Value } from '../values/document.ts'
 import { keyText } from '../values/key-encoding.ts'
 import { visitPath } from '../values/path.ts'
-import { type Args, countIn, missingField } from './args.ts'
+import { type Args, missingField, parseCount } from './args.ts'
 import type { Command, CommandReply, Commands, Context } from './command.ts'
 import { type WorkLimit, workLimit } from './work-limit.ts'
 
@@ -123,7 +123,7 @@ const aggregate: Command = async (context, args) => {
   return {
     batch: await cursors.open(results, {
       ns,
-      batchSize: countIn('cursor.batchSize', cursor['batchSize']),
+      batchSize: parseCount('cursor.batchSize', cursor['batchSize']),
       limit: Number.POSITIVE_INFINITY,
       singleBatch: false,
       isAlive: () => catalog.find(ns)?.id === collection?.id,

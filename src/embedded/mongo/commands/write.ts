@@ -1,11 +1,11 @@
 import { MongoCommandError, notImplemented } from '../errors.ts'
 import { runQuery } from '../query/run-query.ts'
-import { applyUpdate, settled } from '../update/apply-update.ts'
+import { applyUpdate, materializeRows } from '../update/apply-update.ts'
 import { compileUpdate } from '../update/update.ts'
 import { typeName } from '../values/compare.ts'
 import { type Doc, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
-import { type Args, type GivenDoc, missingField } from './args.ts'
+import { type Args, type DocArgument, missingField } from './args.ts'
 import type { Command, Commands } from './command.ts'
 import { WRITE_BATCH_MAX } from './handshake.ts'
 
@@ -15,10 +15,10 @@ type WriteError = { readonly index: number; readonly code: number; readonly errm
  * Does the operations of a bulk one after the other. Each is checked before it changes anything,
  * so one that fails leaves nothing behind; `ordered` says whether the next ones are tried.
  */
-function doEach(
-  ops: readonly GivenDoc[],
+function runEach(
+  ops: readonly DocArgument[],
   ordered: boolean,
-  work: (op: GivenDoc, index: number) => void,
+  work: (op: DocArgument, index: number) => void,
 ): { writeErrors?: WriteError[] } {
   const writeErrors: WriteError[] = []
   for (let index = 0; index < ops.length; index++) {
@@ -37,10 +37,10 @@ function doEach(
 const insert: Command = ({ storage, records }, args) => {
   args.allow(['documents', 'ordered', 'bypassDocumentValidation'])
   const ns = args.namespace()
-  const docs = someOf(args, 'documents')
+  const docs = operationsOf(args, 'documents')
   return storage.write(() => {
     let n = 0
-    const errors = doEach(docs, args.boolean('ordered', true), ({ doc, bytes }) => {
+    const errors = runEach(docs, args.boolean('ordered', true), ({ doc, bytes }) => {
       records.insert(ns, doc, bytes)
       n += 1
     })
@@ -48,7 +48,7 @@ const insert: Command = ({ storage, records }, args) => {
   })
 }
 
-function someOf(args: Args, field: string): GivenDoc[] {
+function operationsOf(args: Args, field: string): DocArgument[] {
   const docs = args.docs(field)
   if (docs.length > 0 && docs.length <= WRITE_BATCH_MAX) return docs
   throw new MongoCommandError(
@@ -60,16 +60,16 @@ function someOf(args: Args, field: string): GivenDoc[] {
 const update: Command = ({ storage, records, clock }, args) => {
   args.allow(['updates', 'ordered', 'bypassDocumentValidation'], ['let'])
   const ns = args.namespace()
-  const ops = someOf(args, 'updates')
+  const ops = operationsOf(args, 'updates')
   for (const { doc } of ops) checkUpdate(doc)
   const nowMs = clock.nowMs()
   return storage.write(() => {
     let n = 0
     let nModified = 0
     const upserted: { index: number; _id: Value }[] = []
-    const errors = doEach(ops, args.boolean('ordered', true), ({ doc }, index) => {
+    const errors = runEach(ops, args.boolean('ordered', true), ({ doc }, index) => {
       const result = applyUpdate(records, ns, {
-        filter: docOf('update.updates', doc),
+        filter: filterOf('update.updates', doc),
         update: compileUpdate(doc['u']),
         multi: flagOf(doc['multi']),
         upsert: flagOf(doc['upsert']),
@@ -91,14 +91,14 @@ const UPDATE_UNSUPPORTED = ['arrayFilters', 'collation', 'hint', 'c']
 function checkUpdate(doc: Doc): void {
   const where = 'update.updates'
   checkFields(where, doc, ['q', 'u', 'multi', 'upsert'], UPDATE_UNSUPPORTED)
-  docOf(where, doc)
+  filterOf(where, doc)
   if (doc['u'] === undefined) throw missingField(`${where}.u`)
 }
 
 function checkDelete(doc: Doc): void {
   const where = 'delete.deletes'
   checkFields(where, doc, ['q', 'limit'], ['collation', 'hint'])
-  docOf(where, doc)
+  filterOf(where, doc)
   const { limit } = doc
   if (limit === undefined) throw missingField(`${where}.limit`)
   if (isNumeric(limit) && [0, 1].includes(toNumber(limit))) return
@@ -108,18 +108,18 @@ function checkDelete(doc: Doc): void {
 const remove: Command = ({ storage, records, catalog }, args) => {
   args.allow(['deletes', 'ordered'], ['let'])
   const ns = args.namespace()
-  const ops = someOf(args, 'deletes')
+  const ops = operationsOf(args, 'deletes')
   for (const { doc } of ops) checkDelete(doc)
   return storage.write(() => {
     let n = 0
-    const errors = doEach(ops, args.boolean('ordered', true), ({ doc }) => {
+    const errors = runEach(ops, args.boolean('ordered', true), ({ doc }) => {
       const collection = catalog.find(ns)
       const limit = isNumeric(doc['limit']) && toNumber(doc['limit']) === 1 ? 1 : undefined
       const found = runQuery(records, collection, {
-        filter: docOf('delete.deletes', doc),
+        filter: filterOf('delete.deletes', doc),
         limit,
       })
-      for (const row of settled(records, collection, found, limit === undefined)) {
+      for (const row of materializeRows(records, collection, found, limit === undefined)) {
         if (collection) records.remove(collection, row)
         n += 1
       }
@@ -144,7 +144,7 @@ function checkFields(
   }
 }
 
-function docOf(where: string, { q }: Doc): Doc {
+function filterOf(where: string, { q }: Doc): Doc {
   if (q === undefined) throw missingField(`${where}.q`)
   if (isDoc(q)) return q
   throw new MongoCommandError(

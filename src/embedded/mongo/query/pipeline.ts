@@ -6,7 +6,7 @@ import { isNumeric, toNumber } from '../values/numeric.ts'
 import { compileGroup, countValue, Groups } from './accumulator.ts'
 import { compileFilter } from './matcher.ts'
 import { compileAddFields, compileProjection } from './projection.ts'
-import { cut, type Query, type Results, runQuery } from './run-query.ts'
+import { type Query, type Results, runQuery, skipAndLimit } from './run-query.ts'
 import { parseSort, Sorter, sortKey } from './sort.ts'
 import { compileUnwind } from './unwind.ts'
 
@@ -117,11 +117,11 @@ function compileStage(spec: StageSpec): Stage {
       return sorting(spec)
     case '$limit': {
       const limit = integerOf(spec, 1)
-      return { run: (docs) => cut(docs, 0, limit) }
+      return { run: (docs) => skipAndLimit(docs, 0, limit) }
     }
     case '$skip': {
       const skip = integerOf(spec, 0)
-      return { run: (docs) => cut(docs, skip, Number.POSITIVE_INFINITY) }
+      return { run: (docs) => skipAndLimit(docs, skip, Number.POSITIVE_INFINITY) }
     }
     case '$count':
       return counting(spec)

@@ -35,11 +35,13 @@ export function runQuery(
   const found = matching(candidates(records, collection, plan), matches)
   const isSorted = sort.length === 0 || (plan.kind === 'index' && plan.sorted)
   const ordered = isSorted ? found : sorted(found, sort, skip + limit)
-  return skip === 0 && limit === Number.POSITIVE_INFINITY ? ordered : cut(ordered, skip, limit)
+  return skip === 0 && limit === Number.POSITIVE_INFINITY
+    ? ordered
+    : skipAndLimit(ordered, skip, limit)
 }
 
 /** All results at once: inside a write, where nothing may come in between. */
-export function takeAll<T>(results: Results<T>): T[] {
+export function collectAll<T>(results: Results<T>): T[] {
   const taken: T[] = []
   for (const result of results) if (result !== null) taken.push(result)
   return taken
@@ -93,7 +95,7 @@ function* sorted(rows: Results<Row>, sort: readonly SortField[], limit: number):
 }
 
 /** Also ends the source, which need not look for what nobody takes. */
-export function* cut<T>(results: Results<T>, skip: number, limit: number): Results<T> {
+export function* skipAndLimit<T>(results: Results<T>, skip: number, limit: number): Results<T> {
   let skipped = 0
   let taken = 0
   if (limit === 0) return

@@ -29,9 +29,9 @@ export type Plan =
 const RANGES_MAX = 4096
 
 /** What a filter demands of one field, as far as an index can use it. */
-type Demand = { points?: Value[]; from?: Limit; to?: Limit }
+type Constraint = { points?: Value[]; from?: Limit; to?: Limit }
 type Limit = { readonly value: Value; readonly inclusive: boolean }
-type Demands = Map<string, Demand>
+type Constraints = Map<string, Constraint>
 
 /** Chooses an index by what the filter and the sort demand; no statistics are kept. */
 export function planQuery(
@@ -39,8 +39,8 @@ export function planQuery(
   filter: Doc,
   sort: readonly SortField[] = [],
 ): Plan {
-  const demands: Demands = new Map()
-  collectDemands(filter, demands)
+  const demands: Constraints = new Map()
+  collectConstraints(filter, demands)
   let best: { plan: Plan; score: number } | undefined
   for (const index of collection.indexes) {
     if (!isUsable(index, filter, demands)) continue
@@ -64,20 +64,20 @@ function planUnion(collection: Collection, filter: Doc): Plan | undefined {
   return { kind: 'union', plans }
 }
 
-function collectDemands(filter: Doc, demands: Demands): void {
+function collectConstraints(filter: Doc, demands: Constraints): void {
   for (const path of Object.keys(filter)) {
     const operand = filter[path]
     if (path === '$and' && isArray(operand)) {
-      for (const clause of operand) if (isDoc(clause)) collectDemands(clause, demands)
+      for (const clause of operand) if (isDoc(clause)) collectConstraints(clause, demands)
     } else if (!path.startsWith('$')) {
       const demand = demands.get(path) ?? {}
-      addDemand(demand, operand)
+      addConstraint(demand, operand)
       demands.set(path, demand)
     }
   }
 }
 
-function addDemand(demand: Demand, operand: Value): void {
+function addConstraint(demand: Constraint, operand: Value): void {
   if (!isOperatorDoc(operand)) {
     addPoints(demand, [operand])
     return
@@ -91,7 +91,7 @@ function addDemand(demand: Demand, operand: Value): void {
 }
 
 /** Of several demands for points the shortest is used; the filter tests the others. */
-function addPoints(demand: Demand, values: readonly Value[]): void {
+function addPoints(demand: Constraint, values: readonly Value[]): void {
   if (!values.every(isPoint)) return
   if (demand.points && demand.points.length <= values.length) return
   demand.points = [...values]
@@ -106,23 +106,24 @@ function isOrdered(value: Value): boolean {
   return isPoint(value) && !(value instanceof MinKey) && !(value instanceof MaxKey)
 }
 
-function addLimit(demand: Demand, name: string, value: Value): void {
+function addLimit(demand: Constraint, name: string, value: Value): void {
   const inclusive = name === '$gte' || name === '$lte'
   if (name === '$gt' || name === '$gte') demand.from ??= { value, inclusive }
   if (name === '$lt' || name === '$lte') demand.to ??= { value, inclusive }
 }
 
 /** Whether all documents that can match are in the index. */
-function isUsable(index: Index, filter: Doc, demands: Demands): boolean {
+function isUsable(index: Index, filter: Doc, demands: Constraints): boolean {
   if (index.fields.some(({ parts }) => parts.some((part) => arrayIndex(part) !== undefined))) {
     return false
   }
-  if (index.sparse && !index.fields.some(({ path }) => isDemanding(demands.get(path)))) return false
+  if (index.sparse && !index.fields.some(({ path }) => requiresField(demands.get(path))))
+    return false
   return !index.partial || implies(filter, index.partial)
 }
 
 /** Whether a demand can only be met by a field that exists. */
-function isDemanding(demand: Demand | undefined): boolean {
+function requiresField(demand: Constraint | undefined): boolean {
   return demand?.points !== undefined || demand?.from !== undefined || demand?.to !== undefined
 }
 
@@ -136,9 +137,13 @@ function implies(filter: Doc, partial: Doc): boolean {
 
 const SCORES = { unique: 10_000, point: 100, points: 60, range: 40, sorted: 30 } as const
 
-type Chosen = { readonly plan: Plan; readonly score: number }
+type ScoredPlan = { readonly plan: Plan; readonly score: number }
 
-function planIndex(index: Index, demands: Demands, sort: readonly SortField[]): Chosen | undefined {
+function planIndex(
+  index: Index,
+  demands: Constraints,
+  sort: readonly SortField[],
+): ScoredPlan | undefined {
   let prefixes: Buffer[] = [Buffer.alloc(0)]
   let score = 0
   let fixed = 0
@@ -177,7 +182,7 @@ function sortedKeys(values: readonly Value[], descending: boolean): Buffer[] {
 }
 
 /** Entries of the operand's class within the limits. */
-function boundsOf(demand: Demand, descending: boolean, multikey: boolean): Bounds | undefined {
+function boundsOf(demand: Constraint, descending: boolean, multikey: boolean): Bounds | undefined {
   const { from } = demand
   // Different elements of an array may satisfy the two limits: only one of them can be used.
   const to = multikey && from ? undefined : demand.to

@@ -104,7 +104,7 @@ export class Records {
     const record = this.#takeRecord(collection)
     this.storage.put(this.storage.docs, docKey(collection.id, record), asBuffer(bytes))
     for (const [index, { keys: added }] of keys) this.#addEntries(index, added, record)
-    this.#noteMultikey(ns, keys)
+    this.#markMultikey(ns, keys)
     return new Row(record, bytes)
   }
 
@@ -125,7 +125,7 @@ export class Records {
       this.#removeEntries(index, without(before, after), row.record)
       this.#addEntries(index, without(after, before), row.record)
     })
-    this.#noteMultikey(ns, keys)
+    this.#markMultikey(ns, keys)
     return new Row(row.record, bytes)
   }
 
@@ -157,7 +157,7 @@ export class Records {
         const keys: DocIndexKeys = [[index, keysOf(index, row.doc)]]
         this.#checkUnique(collection, keys, row.doc, row.record)
         for (const [, { keys: added }] of keys) this.#addEntries(index, added, row.record)
-        this.#noteMultikey(ns, keys)
+        this.#markMultikey(ns, keys)
       }
     })
   }
@@ -206,7 +206,7 @@ export class Records {
     this.storage.clear(this.storage.entries, entriesBelow(index, NOTHING))
   }
 
-  #noteMultikey(ns: string, keys: DocIndexKeys): void {
+  #markMultikey(ns: string, keys: DocIndexKeys): void {
     for (const [index, { multikey }] of keys) {
       if (multikey && !index.multikey) this.catalog.markMultikey(ns, index)
     }

@@ -17,7 +17,7 @@ const CHUNK_BYTES = 4 * 1024 * 1024
 const NEW_STORE_BYTES = 1024 * 1024
 const DATA_FILE = 'data.mdb'
 /** What transactions may have taken, by their estimates, before the store is asked. */
-const LOOK_BYTES = CHUNK_BYTES / 2
+const REFRESH_BYTES = CHUNK_BYTES / 2
 const ZEROS = Buffer.alloc(256 * 1024)
 
 /** There is no room on the disk for what was to be written; nothing of it was. */
@@ -61,19 +61,19 @@ export class Reserve {
     this.#entries = 0
     this.#entryBytes = 0
     // The estimates are generous: what was really taken is seen by a look, which costs little.
-    if (this.#takenBytes > LOOK_BYTES || this.#neededBytes() > this.#fileBytes) this.#look()
-    this.#require()
+    if (this.#takenBytes > REFRESH_BYTES || this.#neededBytes() > this.#fileBytes) this.#refresh()
+    this.#ensureRoom()
   }
 
   /**
    * Counts an entry that is about to be put or removed.
    * @throws DiskFullError if there is no room for the transaction any more: it must be given up
    */
-  take(bytes: number): void {
+  addEntry(bytes: number): void {
     this.#entries += 1
     const whole = bytes > PAGE_BYTES / 4 ? PAGE_BYTES : 0
     this.#entryBytes += whole + ENTRY_SPREAD * Math.min(bytes, PAGE_BYTES) + bytes
-    this.#require()
+    this.#ensureRoom()
   }
 
   /** The transaction is on disk. */
@@ -85,7 +85,7 @@ export class Reserve {
     closeSync(this.#fd)
   }
 
-  #look(): void {
+  #refresh(): void {
     this.#endBytes = this.#usedBytes()
     this.#takenBytes = 0
   }
@@ -100,7 +100,7 @@ export class Reserve {
     return this.#endBytes + this.#takenBytes + this.#transactionBytes()
   }
 
-  #require(): void {
+  #ensureRoom(): void {
     const neededBytes = this.#neededBytes()
     if (neededBytes <= this.#fileBytes) return
     try {

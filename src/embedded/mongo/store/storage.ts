@@ -79,12 +79,12 @@ export class Storage {
   }
 
   put(table: Table, key: Buffer, value: Buffer): void {
-    this.#reserve.take(key.length + value.length)
+    this.#reserve.addEntry(key.length + value.length)
     table.putSync(key, value)
   }
 
   remove(table: Table, key: Buffer): void {
-    this.#reserve.take(key.length)
+    this.#reserve.addEntry(key.length)
     table.removeSync(key)
   }
 

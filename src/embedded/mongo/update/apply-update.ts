@@ -1,5 +1,5 @@
 import { MongoCommandError } from '../errors.ts'
-import { type Results, runQuery, takeAll } from '../query/run-query.ts'
+import { collectAll, type Results, runQuery } from '../query/run-query.ts'
 import type { SortField } from '../query/sort.ts'
 import type { Collection } from '../store/catalog.ts'
 import type { Records, Row } from '../store/records.ts'
@@ -44,7 +44,7 @@ export function applyUpdate(records: Records, ns: string, request: UpdateRequest
   let modified = 0
   let before: Row | undefined
   let after: Row | undefined
-  for (const row of settled(records, collection, found, multi)) {
+  for (const row of materializeRows(records, collection, found, multi)) {
     matched += 1
     // The update works on the row's own document, so its index keys are taken first.
     const keys = records.keysOf(ns, row.doc)
@@ -63,14 +63,14 @@ export function applyUpdate(records: Records, ns: string, request: UpdateRequest
  * The rows of a query that are about to be changed. All are found before any is changed, so that
  * none is met again at its new place in an index; of many only their records are kept meanwhile.
  */
-export function* settled(
+export function* materializeRows(
   records: Records,
   collection: Collection | undefined,
   found: Results<Row>,
   many: boolean,
 ): Generator<Row> {
   if (!many || !collection) {
-    yield* takeAll(found)
+    yield* collectAll(found)
     return
   }
   const wanted: number[] = []

@@ -63,17 +63,17 @@ export function removeAt(place: FieldSlot): void {
 }
 
 /** The place of an existing field or element; undefined if the path does not lead to one. */
-export function findPlace(doc: Doc, parts: readonly string[]): FieldSlot | undefined {
+export function findSlot(doc: Doc, parts: readonly string[]): FieldSlot | undefined {
   let holder: Value = doc
   for (let i = 0; ; i++) {
-    const place: FieldSlot | undefined = placeIn(holder, parts[i]!)
+    const place: FieldSlot | undefined = slotIn(holder, parts[i]!)
     if (!place || valueIn(place) === undefined) return undefined
     if (i === parts.length - 1) return place
     holder = valueIn(place)
   }
 }
 
-function placeIn(holder: Value, part: string): FieldSlot | undefined {
+function slotIn(holder: Value, part: string): FieldSlot | undefined {
   if (isDoc(holder)) return { holder, key: part }
   const index = isArray(holder) ? arrayIndex(part) : undefined
   return isArray(holder) && index !== undefined ? { holder, key: index } : undefined
@@ -83,11 +83,11 @@ function placeIn(holder: Value, part: string): FieldSlot | undefined {
  * The place that a path names, with the documents on the way created.
  * @throws CommandError (PathNotViable) if something else stands in the way
  */
-export function makePlace(doc: Doc, parts: readonly string[]): FieldSlot {
+export function createSlot(doc: Doc, parts: readonly string[]): FieldSlot {
   let holder: Value = doc
   for (let i = 0; ; i++) {
     const part = parts[i]!
-    const place: FieldSlot | undefined = placeIn(holder, part)
+    const place: FieldSlot | undefined = slotIn(holder, part)
     if (!place) throw notViable(part, parts[i - 1] ?? '', holder)
     if (i === parts.length - 1) return place
     const next = valueIn(place)

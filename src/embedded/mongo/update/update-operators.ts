@@ -7,12 +7,12 @@ import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
 import { arithmetic, isNumeric, toNumber } from '../values/numeric.ts'
 
 /** What an update knows of its moment. */
-export type UpdateMoment = { readonly nowMs: number; readonly isInsert: boolean }
+export type UpdateContext = { readonly nowMs: number; readonly isInsert: boolean }
 
 /** One operator on one path. */
 export type Change = {
   /** The new value for the present one; undefined in: there is none, undefined out: remove it. */
-  to(current: Value, moment: UpdateMoment): Value
+  to(current: Value, moment: UpdateContext): Value
   /** Whether there is nothing to do where the path does not exist. */
   readonly onlyExisting?: boolean
   readonly onlyInsert?: boolean

@@ -3,8 +3,8 @@ import { MongoCommandError, notImplemented } from '../errors.ts'
 import { compareText, equalValues } from '../values/compare.ts'
 import { type Doc, fieldOf, isArray, isDoc, type Value } from '../values/document.ts'
 import { arrayIndex } from '../values/path.ts'
-import { assign, editPath, findPlace, makePlace, removeAt, valueIn } from './path-edit.ts'
-import { type Change, compileChange, type UpdateMoment } from './update-operators.ts'
+import { assign, createSlot, editPath, findSlot, removeAt, valueIn } from './path-edit.ts'
+import { type Change, compileChange, type UpdateContext } from './update-operators.ts'
 import { equalitiesOf } from './upsert.ts'
 
 /** A compiled update: what it makes of a document, and of a filter that found none. */
@@ -40,7 +40,7 @@ export function compileUpdate(update: Value): Update {
     insert(filter, nowMs) {
       const base: Doc = {}
       for (const [path, value] of equalitiesOf(filter)) {
-        assign(makePlace(base, path.split('.')), value)
+        assign(createSlot(base, path.split('.')), value)
       }
       return withId(modify(base, steps, { nowMs, isInsert: true }))
     },
@@ -116,11 +116,11 @@ function refuseConflict(before: Step, after: Step): void {
   )
 }
 
-function modify(doc: Doc, steps: readonly Step[], moment: UpdateMoment): Doc {
+function modify(doc: Doc, steps: readonly Step[], moment: UpdateContext): Doc {
   const id = fieldOf(doc, '_id')
   for (const { parts, change } of steps) {
     if (change.onlyInsert && !moment.isInsert) continue
-    const place = change.onlyExisting ? findPlace(doc, parts) : makePlace(doc, parts)
+    const place = change.onlyExisting ? findSlot(doc, parts) : createSlot(doc, parts)
     if (!place) continue
     const current = valueIn(place)
     const next = change.to(current, moment)

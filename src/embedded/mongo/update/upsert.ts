@@ -25,7 +25,7 @@ function collect(filter: Doc, found: Map<string, Value>): void {
         if (isDoc(clause)) collect(clause, found)
       }
     } else if (!name.startsWith('$')) {
-      for (const value of demandedValues(operand)) {
+      for (const value of equalityValues(operand)) {
         if (found.has(name)) throw matchedTwice(name)
         found.set(name, value)
       }
@@ -33,7 +33,7 @@ function collect(filter: Doc, found: Map<string, Value>): void {
   }
 }
 
-function demandedValues(operand: Value): Value[] {
+function equalityValues(operand: Value): Value[] {
   if (!isOperatorDoc(operand)) return operand instanceof BSONRegExp ? [] : [operand]
   const all = operand['$all']
   const values = isArray(all) ? all.filter((value) => !isOperatorDoc(value)) : []

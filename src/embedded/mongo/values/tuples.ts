@@ -3,7 +3,7 @@ import { EMPTY_ARRAY, type KeyValue } from './key-encoding.ts'
 import { arrayIndex } from './path.ts'
 
 /** A path on its way: at its end, or before an array with the parts still to go. */
-type Way =
+type PathState =
   | { readonly end: KeyValue }
   | { readonly array: readonly Value[]; readonly rest: readonly string[] }
 
@@ -19,7 +19,7 @@ export function tuplesAt(
   return expand(paths.map((parts) => walkDoc(doc, parts)))
 }
 
-function expand(ways: readonly Way[]): KeyValue[][] | undefined {
+function expand(ways: readonly PathState[]): KeyValue[][] | undefined {
   const found = new Set(ways.flatMap((way) => ('array' in way ? [way.array] : [])))
   const [array, ...others] = found
   if (others.length > 0) return undefined
@@ -34,19 +34,19 @@ function expand(ways: readonly Way[]): KeyValue[][] | undefined {
   return tuples
 }
 
-function walkElement(element: KeyValue, rest: readonly string[]): Way {
+function walkElement(element: KeyValue, rest: readonly string[]): PathState {
   // An array in an array is a value here, and has no fields.
   if (rest.length === 0) return { end: element }
   const inner = element === EMPTY_ARRAY ? undefined : asDoc(element)
   return inner ? walkDoc(inner, rest) : { end: null }
 }
 
-function walkDoc(doc: Doc, parts: readonly string[]): Way {
+function walkDoc(doc: Doc, parts: readonly string[]): PathState {
   const value = fieldOf(doc, parts[0]!)
   return walk(value, parts.slice(1))
 }
 
-function walk(value: Value, rest: readonly string[]): Way {
+function walk(value: Value, rest: readonly string[]): PathState {
   if (isArray(value)) return walkArray(value, rest)
   if (rest.length === 0) return { end: value === undefined ? null : value }
   const inner = asDoc(value)
@@ -54,7 +54,7 @@ function walk(value: Value, rest: readonly string[]): Way {
 }
 
 /** A number in the path is a position, if there is such an element. */
-function walkArray(array: readonly Value[], rest: readonly string[]): Way {
+function walkArray(array: readonly Value[], rest: readonly string[]): PathState {
   const index = rest[0] === undefined ? undefined : arrayIndex(rest[0])
   if (index === undefined || index >= array.length) return { array, rest }
   return walk(array[index], rest.slice(1))

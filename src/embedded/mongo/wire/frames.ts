@@ -11,24 +11,24 @@ export class MongoWireError extends Error {
 export class FrameReader {
   #chunks: Buffer[] = []
   #bytes = 0
-  #wanted = 0
+  #frameLength = 0
 
   /** @throws WireError for an impossible length */
   push(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk)
     this.#bytes += chunk.length
     const frames: Buffer[] = []
-    while (this.#bytes >= Math.max(4, this.#wanted)) {
-      if (this.#wanted === 0) {
-        this.#wanted = lengthOf(this.#join())
+    while (this.#bytes >= Math.max(4, this.#frameLength)) {
+      if (this.#frameLength === 0) {
+        this.#frameLength = lengthOf(this.#join())
         continue
       }
       const all = this.#join()
-      frames.push(all.subarray(0, this.#wanted))
-      const rest = all.subarray(this.#wanted)
+      frames.push(all.subarray(0, this.#frameLength))
+      const rest = all.subarray(this.#frameLength)
       this.#chunks = rest.length > 0 ? [rest] : []
       this.#bytes = rest.length
-      this.#wanted = 0
+      this.#frameLength = 0
     }
     return frames
   }

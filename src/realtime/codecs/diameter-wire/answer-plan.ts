@@ -13,7 +13,7 @@ import { type AvpRule, kinds, ruleByKey } from './avp-rules.ts'
 import { writeValue } from './write-values.ts'
 
 /** Writes the AVPs of a node, none where there is nothing to tell. */
-export type AvpWriter = (
+export type AvpSource = (
   bytes: AnswerBytes,
   answer: AnswerSource,
   service: ServiceOutcome | null,
@@ -23,7 +23,7 @@ export type AvpWriter = (
 /** An AVP of the answer. Nodes of the same name are one AVP that is repeated. */
 export interface Member {
   readonly rule: AvpRule
-  readonly sources: readonly AvpWriter[]
+  readonly sources: readonly AvpSource[]
 }
 
 /**
@@ -31,7 +31,7 @@ export interface Member {
  * out: it has no code.
  */
 export function membersOf(nodes: readonly ResponseNode[]): Member[] {
-  const byRule = new Map<AvpRule, AvpWriter[]>()
+  const byRule = new Map<AvpRule, AvpSource[]>()
   for (const node of nodes) {
     const rule = ruleByKey(node.name)
     if (rule === undefined) continue
@@ -45,12 +45,12 @@ export function membersOf(nodes: readonly ResponseNode[]): Member[] {
 }
 
 /** All of them, one behind the other. */
-export function sourcesOf(members: readonly Member[]): readonly AvpWriter[] {
+export function sourcesOf(members: readonly Member[]): readonly AvpSource[] {
   return members.flatMap(({ sources }) => sources)
 }
 
 /** Null for a group of what is none: nothing can be in it. */
-function sourceOf(node: ResponseNode, rule: AvpRule): AvpWriter | null {
+function sourceOf(node: ResponseNode, rule: AvpRule): AvpSource | null {
   if (node.kind === 'value') return valueSource(node.read, rule)
   if (rule.kind !== kinds.group) return null
   const sources = sourcesOf(membersOf(node.children))
@@ -71,14 +71,14 @@ function needsOf(node: ResponseNode): AnswerTest | undefined {
   return others.every((other) => other === first) ? first : undefined
 }
 
-function valueSource(read: AnswerReader, rule: AvpRule): AvpWriter {
+function valueSource(read: AnswerReader, rule: AvpRule): AvpSource {
   return (bytes, answer, service, entry) => {
     const value = read(answer, service, entry)
     if (value !== undefined) writeValue(bytes, rule, value)
   }
 }
 
-function groupSource(sources: readonly AvpWriter[], rule: AvpRule): AvpWriter {
+function groupSource(sources: readonly AvpSource[], rule: AvpRule): AvpSource {
   return (bytes, answer, service, entry) => {
     const start = bytes.open(rule)
     const empty = bytes.at
@@ -89,7 +89,7 @@ function groupSource(sources: readonly AvpWriter[], rule: AvpRule): AvpWriter {
 }
 
 /** Left out of answers to messages that have no list of services, but are one themselves. */
-function servicesSource(sources: readonly AvpWriter[], rule: AvpRule): AvpWriter {
+function servicesSource(sources: readonly AvpSource[], rule: AvpRule): AvpSource {
   return (bytes, answer) => {
     const { echo, outcome } = answer
     if (echo.entries[0] === echo.message) return

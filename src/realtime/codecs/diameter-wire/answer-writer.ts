@@ -3,7 +3,7 @@
 import { reasons, type ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import type { AnswerSource, ResponseNode } from '../../../file-types/file-type.ts'
 import { AnswerBytes } from './answer-bytes.ts'
-import { type AvpWriter, type Member, membersOf } from './answer-plan.ts'
+import { type AvpSource, type Member, membersOf } from './answer-plan.ts'
 import { type AvpRule, ruleOf } from './avp-rules.ts'
 import { putUint24, putUint32 } from './bytes.ts'
 import { textAvp, writeMessage } from './message.ts'
@@ -118,7 +118,7 @@ function failedOf(told: readonly Write[]): Write {
   }
 }
 
-function writeOf(source: AvpWriter): Write {
+function writeOf(source: AvpSource): Write {
   return (bytes, answer) => source(bytes, answer, null, answer.echo.message)
 }
 

@@ -1,5 +1,5 @@
 /** Answers that need the request alone: of the base protocol, and of errors in any command. */
-import { around } from './failed-avp.ts'
+import { wrapInGroup } from './failed-avp.ts'
 import { avp, textAvp, uint32Avp, type WireAvp, writeMessage } from './message.ts'
 import { application, avpCode, command, flags, HEADER_BYTES, isProtocolError } from './protocol.ts'
 import { type RequestTrace, traceOf } from './trace.ts'
@@ -72,11 +72,11 @@ const FAILED = avp(avpCode.failedAvp, Buffer.alloc(0))
 /** Error-Message, which is never mandatory, and Failed-AVP. */
 export function problemAvps({ why, failed }: Omit<ProtocolError, 'resultCode'>): WireAvp[] {
   const message = avp(avpCode.errorMessage, Buffer.from(why, 'utf8'), 0, false)
-  return failed == null ? [message] : [message, around(FAILED, failed)]
+  return failed == null ? [message] : [message, wrapInGroup(FAILED, failed)]
 }
 
 /** A whole Failed-AVP with this in it. */
 export function failedAvpBytes(failed: WireAvp): Buffer {
   const header = { flags: 0, command: 0, application: 0, hopByHopId: 0, endToEndId: 0 }
-  return writeMessage({ ...header, avps: [around(FAILED, failed)] }).subarray(HEADER_BYTES)
+  return writeMessage({ ...header, avps: [wrapInGroup(FAILED, failed)] }).subarray(HEADER_BYTES)
 }

@@ -123,7 +123,7 @@ function nested(avps: readonly WireAvp[], [step, ...others]: readonly Step[]): W
   if (found === undefined || others.length > 0) {
     const { code, vendor, flags } = found ?? exampleOf(step.rule)
     const member = nested(found === undefined ? [] : innerOf(found), others)
-    if (member !== null) return around({ code, vendor, flags, data: ZEROS }, member)
+    if (member !== null) return wrapInGroup({ code, vendor, flags, data: ZEROS }, member)
   }
   if (found === undefined) return exampleOf(step.rule)
   const { code, vendor, flags, data } = found
@@ -159,7 +159,7 @@ function innerOf(avp: WireAvp): readonly WireAvp[] {
 }
 
 /** The group with nothing in it but the one. */
-export function around({ code, vendor, flags }: WireAvp, member: WireAvp): WireAvp {
+export function wrapInGroup({ code, vendor, flags }: WireAvp, member: WireAvp): WireAvp {
   const head = headBytes(member.flags)
   const length = head + member.data.length
   const data = Buffer.alloc(padded(length))

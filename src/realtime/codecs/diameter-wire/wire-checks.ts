@@ -4,7 +4,7 @@ import { uint24At, uint32At } from './bytes.ts'
 import { copyOf, missingAvp } from './failed-avp.ts'
 import { application, avpCode, resultCode } from './protocol.ts'
 import { readText } from './read-values.ts'
-import type { FoundProblem } from './wire-problem.ts'
+import type { AvpProblem } from './wire-problem.ts'
 import { bitOnce, type WireReader } from './wire-reader.ts'
 
 const REQUIRED = [
@@ -35,7 +35,7 @@ export interface RequestIds {
 }
 
 /** The ids of a request that was read without a problem, or what is wrong with them. */
-export function checkRequest(bytes: Buffer, reader: WireReader): RequestIds | FoundProblem {
+export function checkRequest(bytes: Buffer, reader: WireReader): RequestIds | AvpProblem {
   if ((reader.seen & REQUIRED_BITS) !== REQUIRED_BITS) return missingOf(reader.seen)
   const { sessionIdAt, authApplicationAt, requestTypeAt, requestNumberAt, requestedActionAt } =
     reader
@@ -69,12 +69,12 @@ export function checkRequest(bytes: Buffer, reader: WireReader): RequestIds | Fo
   return { sessionId, requestType, requestNumber }
 }
 
-function missingOf(seen: number): FoundProblem {
+function missingOf(seen: number): AvpProblem {
   const [first] = REQUIRED.filter(({ bit }) => (seen & bit) === 0)
   return missing(first?.code ?? 0)
 }
 
-function missing(code: number): FoundProblem {
+function missing(code: number): AvpProblem {
   return {
     field: nameOf(code),
     why: 'is required',
@@ -83,7 +83,7 @@ function missing(code: number): FoundProblem {
   }
 }
 
-function invalid(bytes: Buffer, at: number, why: string): FoundProblem {
+function invalid(bytes: Buffer, at: number, why: string): AvpProblem {
   return {
     field: nameOf(uint32At(bytes, at)),
     why,

@@ -19,7 +19,7 @@ import { application, avpCode, command, HEADER_BYTES, resultCode } from './proto
 import { AvpNames } from './read-names.ts'
 import { headerTrace, traceOf } from './trace.ts'
 import { checkRequest, type RequestIds } from './wire-checks.ts'
-import { type FoundProblem, WireProblem } from './wire-problem.ts'
+import { type AvpProblem, WireProblem } from './wire-problem.ts'
 import { WireReader } from './wire-reader.ts'
 
 /** Who the node is. */
@@ -48,7 +48,7 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
   const writeAnswer = createAnswerWriter(response, identity)
   /** Of the last message, for the answer to one that a defect of ours kept from being read. */
   let lastHeader = NO_HEADER
-  const refused = (body: Buffer, found: FoundProblem) => ({
+  const refused = (body: Buffer, found: AvpProblem) => ({
     ok: false as const,
     error: new WireProblem(found, traceOf(body)),
   })
@@ -89,7 +89,7 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
   }
 }
 
-const NOT_WHOLE: FoundProblem = {
+const NOT_WHOLE: AvpProblem = {
   field: 'body',
   why: 'has a length that is no multiple of 4',
   resultCode: resultCode.invalidMessageLength,
@@ -171,7 +171,7 @@ function contentDigest(body: Buffer): string {
   return hash.digest('hex')
 }
 
-function mappingProblem(body: Buffer, problem: DecodeError, malformed: number): FoundProblem {
+function mappingProblem(body: Buffer, problem: DecodeError, malformed: number): AvpProblem {
   const failed = failedAt(readAvps(body.subarray(HEADER_BYTES)), problem.field)
   return { ...problem, resultCode: resultCodeOf(problem, malformed), failed }
 }

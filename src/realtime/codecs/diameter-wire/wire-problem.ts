@@ -11,7 +11,7 @@ export class WireProblem implements DecodeError {
   readonly failed: WireAvp | null
   readonly trace: RequestTrace
 
-  constructor(found: FoundProblem, trace: RequestTrace) {
+  constructor(found: AvpProblem, trace: RequestTrace) {
     this.field = found.field
     this.why = found.why
     this.resultCode = found.resultCode
@@ -21,7 +21,7 @@ export class WireProblem implements DecodeError {
 }
 
 /** The same before anything is known of the message around it. */
-export interface FoundProblem extends DecodeError {
+export interface AvpProblem extends DecodeError {
   resultCode: number
   failed: WireAvp | null
 }

@@ -6,12 +6,12 @@ import { limitProblems, messageLimits } from '../message-limits.ts'
 import { emptyRecord, type MessageRecord } from '../message-record.ts'
 import { type AvpRule, bitsOf, kinds, ONCE_CODES, ruleOf } from './avp-rules.ts'
 import { int32At, uint24At, uint32At } from './bytes.ts'
-import { around, copyOf, exampleAt } from './failed-avp.ts'
+import { copyOf, exampleAt, wrapInGroup } from './failed-avp.ts'
 import type { WireAvp } from './message.ts'
 import { avpCode, avpFlags, HEADER_BYTES, resultCode } from './protocol.ts'
 import type { AvpNames } from './read-names.ts'
 import { readAddress, readInteger64, readOctets, readTime, readUnsigned64 } from './read-values.ts'
-import type { FoundProblem } from './wire-problem.ts'
+import type { AvpProblem } from './wire-problem.ts'
 
 const RESERVED_AVP_FLAGS = 0x1f
 
@@ -37,7 +37,7 @@ export function bitOnce(code: number): number {
  * one; nothing of it refers to the bytes but by position.
  */
 export class WireReader {
-  problem: FoundProblem | null = null
+  problem: AvpProblem | null = null
   /** Where some AVPs of the message begin; -1: there is none. */
   sessionIdAt = -1
   authApplicationAt = -1
@@ -101,14 +101,14 @@ export class WireReader {
       const rule = ruleOf(code, vendor)
       if (rule === undefined) {
         if ((flags & avpFlags.mandatory) !== 0) return this.#failUnknown(at, code, vendor)
-        if (record !== null) this.#keepUnknown(code, vendor, at + head, at + length, record)
+        if (record !== null) this.#readUnknown(code, vendor, at + head, at + length, record)
       } else {
         if (once !== null && vendor === 0 && code < ONCE_CODES) {
           const bit = once[code] as number
           if ((seen & bit) !== 0) return this.#failRepeated(at, rule)
           seen |= bit
         }
-        if (depth === 1) this.#note(code, vendor, at)
+        if (depth === 1) this.#recordPosition(code, vendor, at)
         if (!this.#value(rule, at, at + head, at + length, depth, record)) return false
       }
       at += (length + 3) & ~3
@@ -118,7 +118,7 @@ export class WireReader {
   }
 
   /** Where the AVPs are that the answer needs, or that are checked once all are seen. */
-  #note(code: number, vendor: number, at: number): void {
+  #recordPosition(code: number, vendor: number, at: number): void {
     if (vendor !== 0) return
     switch (code) {
       case avpCode.sessionId:
@@ -169,7 +169,7 @@ export class WireReader {
     return true
   }
 
-  #keepUnknown(code: number, vendor: number, from: number, to: number, record: MessageRecord) {
+  #readUnknown(code: number, vendor: number, from: number, to: number, record: MessageRecord) {
     const name = this.#names.unknown(code, vendor)
     if (name !== null) put(record, name, readOctets(this.#bytes, from, to))
   }
@@ -219,14 +219,14 @@ export class WireReader {
 
   /** A problem in a group: the group is around it in what is told of it. */
   #within({ name }: AvpRule, at: number): false {
-    const problem = this.problem as FoundProblem
+    const problem = this.problem as AvpProblem
     const group = exampleAt(this.#bytes, at, this.#bytes.length)
     const isAll = problem.field === 'body' && problem.resultCode === resultCode.invalidAvpLength
     if (isAll) {
       problem.failed = group
       problem.field = name
     } else if (problem.failed !== null) {
-      problem.failed = around(group, problem.failed)
+      problem.failed = wrapInGroup(group, problem.failed)
       problem.field = `${name}.${problem.field}`
     }
     return false

@@ -40,20 +40,20 @@ export class AvpReader {
   #keyed(record: JsonRecord, depth: number): Message {
     const message: JsonRecord = Object.create(null)
     const keys = Object.keys(record)
-    if (!this.#enter(keys.length, depth)) return message
-    for (const key of keys) this.#take(message, key, record[key], depth, false)
+    if (!this.#countMembers(keys.length, depth)) return message
+    for (const key of keys) this.#addAvp(message, key, record[key], depth, false)
     return message
   }
 
   #listed(list: readonly unknown[], depth: number): Message {
     const message: JsonRecord = Object.create(null)
-    if (!this.#enter(list.length, depth)) return message
+    if (!this.#countMembers(list.length, depth)) return message
     for (const item of list) {
-      if (!this.#enter(2, depth + 1)) return message
+      if (!this.#countMembers(2, depth + 1)) return message
       const { key, value } = Array.isArray(item)
         ? this.#pair(item)
         : this.#entry(item as JsonRecord)
-      this.#take(message, key, value, depth + 1, true)
+      this.#addAvp(message, key, value, depth + 1, true)
     }
     return message
   }
@@ -80,7 +80,7 @@ export class AvpReader {
   }
 
   /** Counts what a container holds; false: the message is beyond a limit. */
-  #enter(size: number, depth: number): boolean {
+  #countMembers(size: number, depth: number): boolean {
     this.#members += size
     if (depth > messageLimits.depth) this.problem = limitProblems.depth
     if (this.#members > messageLimits.members) this.problem = limitProblems.members
@@ -88,7 +88,7 @@ export class AvpReader {
   }
 
   /** Puts an AVP where its record has it. `isListed`: an empty list is a group without AVPs. */
-  #take(record: JsonRecord, key: string, value: unknown, depth: number, isListed: boolean): void {
+  #addAvp(record: JsonRecord, key: string, value: unknown, depth: number, isListed: boolean): void {
     if (key.length > messageLimits.nameChars) this.problem = limitProblems.nameChars
     if (this.problem !== '') return
     const avp = avpByKey(key)
@@ -105,7 +105,7 @@ export class AvpReader {
     if (!Array.isArray(value)) return this.#record(value as JsonRecord, avp, depth)
     const mayBeGroup = avp === undefined || avp.type === 'Grouped'
     if (mayBeGroup && value.length > 0 && value.every(isMember)) return this.#listed(value, depth)
-    if (!this.#enter(value.length, depth)) return undefined
+    if (!this.#countMembers(value.length, depth)) return undefined
     const repeated: unknown[] = []
     for (const item of value) {
       const read = this.#value(item, avp, depth + 1)

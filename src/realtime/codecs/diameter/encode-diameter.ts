@@ -28,9 +28,9 @@ interface Member {
 }
 
 /** Adds the texts of its values, none where there is nothing to tell. */
-type Source = (values: string[], from: From, writer: AvpWriter) => void
+type Source = (values: string[], from: ValueContext, writer: AvpWriter) => void
 
-interface From {
+interface ValueContext {
   answer: AnswerSource
   service: ServiceOutcome | null
   entry: Message
@@ -117,7 +117,11 @@ function servicesSource(members: readonly Member[]): Source {
   }
 }
 
-function writtenOf(members: readonly Member[], from: From, writer: AvpWriter): WrittenAvp[] {
+function writtenOf(
+  members: readonly Member[],
+  from: ValueContext,
+  writer: AvpWriter,
+): WrittenAvp[] {
   const written: WrittenAvp[] = []
   for (const { name, avp, isList, sources } of members) {
     const values: string[] = []

@@ -7,7 +7,7 @@ import {
   type ServiceOutcome,
 } from '../../../domain/charge-outcome.ts'
 import { decimalText } from '../../../domain/money.ts'
-import { identifierValue } from '../../../domain/reported.ts'
+import { identifierValue } from '../../../domain/session-services.ts'
 import type { AnswerSettings, FinalUnitAction } from '../../../file-types/file-type.ts'
 import { encodeBalances } from './balances.ts'
 import type { JsonEnvelope } from './decode.ts'

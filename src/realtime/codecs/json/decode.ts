@@ -2,7 +2,7 @@
 import { fieldAt } from '../../../domain/catalogue.ts'
 import {
   type ChargeRequest,
-  opens,
+  opensSession,
   type RequestKind,
   type ServiceRequest,
   type SubscriberKey,
@@ -72,7 +72,7 @@ export function decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelo
   const subscriberValue = readSubscriberValue(reader, object, subscriberKey)
   const services = readServices(reader, object, { kind, refund }, context.servicesMax)
   const fields = readFields(reader, object, context.keptFields)
-  const needsSubscriber = opens(kind)
+  const needsSubscriber = opensSession(kind)
   if (needsSubscriber && subscriberKey === 'none' && !isIdentified(services, fields, context)) {
     reader.fail('sid', 'is required, or msisdn or imsi in its place')
   }

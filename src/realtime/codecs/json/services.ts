@@ -1,11 +1,11 @@
 /** What a request in JSON says of its services: one by fields of its own, or a list of them. */
 import {
   type ChargeRequest,
-  opens,
+  opensSession,
   type ServiceRequest,
   serviceIdentifierOf,
 } from '../../../domain/charge-request.ts'
-import { isSameService } from '../../../domain/reported.ts'
+import { isSameService } from '../../../domain/session-services.ts'
 import {
   isGiven,
   isObject,
@@ -92,7 +92,7 @@ function readService(
   } else if (typeof usaget !== 'string' || !isUsaget(usaget)) {
     reader.fail('usaget', 'must have 1 to 64 letters, digits or underscores')
   }
-  const isFirst = opens(kind)
+  const isFirst = opensSession(kind)
   const requested = reader.integer(object['usagev'], 'usagev', -1)
   if (isFirst && requested < 0 && !refund) reader.fail('usagev', 'is required')
   const used = reader.integer(object['used_usagev'], 'used_usagev', 0)

@@ -1,4 +1,4 @@
-import { parseInstant, parseUsualInstant } from '../../../domain/time.ts'
+import { parseCommonInstant, parseInstant } from '../../../domain/time.ts'
 
 const UNIX_SECONDS = /^\d{1,11}(?:\.\d{1,9})?$/
 const ENDS_WITH_OFFSET = /(?:Z|[+-]\d{2}:?\d{2})$/
@@ -7,7 +7,7 @@ const ENDS_WITH_OFFSET = /(?:Z|[+-]\d{2}:?\d{2})$/
 export function instantMs(value: unknown, zone: string): number | null {
   if (typeof value === 'number') return Math.round(value * 1000)
   if (typeof value !== 'string') return null
-  const utcMs = parseUsualInstant(value)
+  const utcMs = parseCommonInstant(value)
   if (utcMs >= 0) return utcMs
   if (UNIX_SECONDS.test(value)) return Math.round(Number(value) * 1000)
   // With an offset no calendar of a zone is needed, which is some twenty times faster.

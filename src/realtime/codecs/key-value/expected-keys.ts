@@ -6,19 +6,19 @@ import { KeyValueTree } from './tree.ts'
 
 const CARRIAGE_RETURN = 0x0d
 /** Characters of all keys that are remembered, each with some for its node. */
-const ROOM = 1 << 20
-const NODE_ROOM = 32
+const CACHED_CHARS_MAX = 1 << 20
+const NODE_CHARS = 32
 /** Keys that may follow the same keys. */
 const NEXT_MAX = 8
 /** So many unknown messages are learnt, beyond known ones; then one of so many. */
-const LEARNT_MAX = 256
-const LEARNT_OF = 16
+const LEARNED_MAX = 256
+const LEARNED_RATIO = 16
 
 /** What is known of messages whose first keys are those on the way here. */
-interface Known {
+interface KeyNode {
   /** The last of these keys as it is written, with the separator behind it. */
   readonly start: Buffer
-  next: readonly Known[]
+  next: readonly KeyNode[]
   /** Of messages that end here. */
   shape: Shape | null
 }
@@ -35,9 +35,9 @@ export class ExpectedKeys {
   readonly #plusIsBlank: boolean
   readonly #isPerLine: boolean
   readonly #isUsed: boolean
-  #root: Known = unknown()
-  #room = ROOM
-  #unknown = 0
+  #root: KeyNode = emptyNode()
+  #charsLeft = CACHED_CHARS_MAX
+  #misses = 0
   /** Pairs of the last message. */
   #pairs = 0
 
@@ -65,7 +65,7 @@ export class ExpectedKeys {
     let at = 0
     let known = this.#root
     while (at < length) {
-      const next = nextOf(known, body, at)
+      const next = nextNode(known, body, at)
       if (next === null) {
         if (!text.startsWith(pairSeparator, at)) return null
         at += 1
@@ -90,24 +90,24 @@ export class ExpectedKeys {
     }
     if (known.shape === null) return null
     this.#pairs = pairs
-    if (this.#unknown > 0) this.#unknown -= 1
+    if (this.#misses > 0) this.#misses -= 1
     return recordOf(known.shape, values)
   }
 
   /** Remembers the keys of a text without quotes from which a message was read. */
   learn(text: string): void {
     if (!this.#isUsed) return
-    this.#unknown += 1
-    if (this.#unknown > LEARNT_MAX && this.#unknown % LEARNT_OF !== 0) return
+    this.#misses += 1
+    if (this.#misses > LEARNED_MAX && this.#misses % LEARNED_RATIO !== 0) return
     const starts = this.#startsOf(text)
     if (starts === null) return
-    const room = starts.reduce((sum, { length }) => sum + length + NODE_ROOM, 0)
-    if (room > this.#room) {
-      this.#root = unknown()
-      this.#room = ROOM
+    const room = starts.reduce((sum, { length }) => sum + length + NODE_CHARS, 0)
+    if (room > this.#charsLeft) {
+      this.#root = emptyNode()
+      this.#charsLeft = CACHED_CHARS_MAX
     }
-    if (room > this.#room) return
-    this.#room -= room
+    if (room > this.#charsLeft) return
+    this.#charsLeft -= room
     const shape = this.#shapeOf(starts)
     let known = this.#root
     for (const start of starts) known = withNext(known, start)
@@ -145,14 +145,14 @@ export class ExpectedKeys {
   }
 }
 
-function unknown(): Known {
+function emptyNode(): KeyNode {
   return { start: Buffer.alloc(0), next: [], shape: null }
 }
 
 /** What is known with the key that is next in the text; null if it is another one. */
-function nextOf({ next }: Known, body: Buffer, at: number): Known | null {
+function nextNode({ next }: KeyNode, body: Buffer, at: number): KeyNode | null {
   for (let index = 0; index < next.length; index += 1) {
-    const known = next[index] as Known
+    const known = next[index] as KeyNode
     if (isAt(body, at, known.start)) return known
   }
   return null
@@ -166,11 +166,11 @@ function isAt(body: Buffer, at: number, wanted: Buffer): boolean {
   return true
 }
 
-function withNext(known: Known, text: string): Known {
+function withNext(known: KeyNode, text: string): KeyNode {
   const start = Buffer.from(text)
   const same = known.next.find((next) => next.start.equals(start))
   if (same !== undefined) return same
-  const next: Known = { start, next: [], shape: null }
+  const next: KeyNode = { start, next: [], shape: null }
   known.next = [...known.next.slice(1 - NEXT_MAX), next]
   return next
 }

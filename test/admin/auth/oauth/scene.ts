@@ -1,7 +1,7 @@
 /** The endpoints of OAuth 2.0 on real stores behind proxies, and a clock that tests set. */
 import { fastify } from 'fastify'
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
-import type { UserNow } from '../../../../src/admin/auth/checks.ts'
+import type { CurrentUser } from '../../../../src/admin/auth/checks.ts'
 import type { OAuthDeps, VerifyUser } from '../../../../src/admin/auth/oauth/oauth-deps.ts'
 import { addOAuthRoutes } from '../../../../src/admin/auth/oauth/routes.ts'
 import { createTokenCheck } from '../../../../src/admin/auth/oauth/token-check.ts'
@@ -31,7 +31,7 @@ export interface Answer {
 }
 
 /** A user as the check of tokens sees one. */
-export function userNow(given: Partial<UserNow>): UserNow {
+export function userNow(given: Partial<CurrentUser>): CurrentUser {
   const user = {
     id: 'u1',
     name: 'ops',
@@ -39,7 +39,7 @@ export function userNow(given: Partial<UserNow>): UserNow {
     mustChangePassword: false,
     mustEnrolTotp: false,
   }
-  return { ...user, hasGeneratedPassword: false, ...given } as UserNow
+  return { ...user, hasGeneratedPassword: false, ...given } as CurrentUser
 }
 
 export interface Scene {
@@ -51,7 +51,7 @@ export interface Scene {
   mongoProxy: StoreProxy
   check: ReturnType<typeof createTokenCheck>
   /** By id, as they are now; the password of all is `PASSWORD`. */
-  users: Map<string, UserNow>
+  users: Map<string, CurrentUser>
   logs: LogRecord[]
   nowMs: number
   /** Sets a client, and gives its secret. */
@@ -103,7 +103,7 @@ export function useScene(): Scene {
     })
     const clock = { nowMs: () => scene.nowMs }
     const keys = openExpiringKeys(redis, 'auth')
-    const users = new Map<string, UserNow>()
+    const users = new Map<string, CurrentUser>()
     const deps: Omit<OAuthDeps, 'refusals'> = {
       catalog,
       keys,
@@ -149,7 +149,7 @@ export function useScene(): Scene {
 }
 
 /** As login will do it; the user `slow` has been guessed too often. */
-function verifierOf(users: ReadonlyMap<string, UserNow>): VerifyUser {
+function verifierOf(users: ReadonlyMap<string, CurrentUser>): VerifyUser {
   return async (username, password) => {
     if (username === 'slow') return { retryAfterS: 17 }
     const user = [...users.values()].find(({ name }) => name === username)

@@ -292,7 +292,7 @@ function ldapWith(...protocols: Fields[]) {
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
   const log = createLogger({ name: 'test', level: 'trace', destination })
-  const settings = { of: async () => AUTH.read(checked) as never }
+  const settings = { get: async () => AUTH.read(checked) as never }
   const ldap = createLdap({ settings, log, sealer })
   return {
     login: (username: string, password: string, provider?: string) =>

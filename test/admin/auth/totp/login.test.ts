@@ -3,7 +3,7 @@ import { generateSync } from 'otplib'
 import { describe, expect, it } from 'vitest'
 import { createPasswords } from '../../../../src/admin/auth/passwords.ts'
 import { createSessionCheck } from '../../../../src/admin/auth/session-check.ts'
-import { countersOf } from '../../../../src/admin/auth/session-routes.ts'
+import { createLoginProtection } from '../../../../src/admin/auth/session-routes.ts'
 import { createUserVerifier } from '../../../../src/admin/auth/verify-user.ts'
 import {
   type AuthWorld,
@@ -202,7 +202,7 @@ describe('a login with a second factor', () => {
       users: world.users,
       factors: world.factors,
       passwords: createPasswords(),
-      ...countersOf({ ...world.deps, users: world.users }),
+      ...createLoginProtection({ ...world.deps, users: world.users }),
       protocols: { password: [], redirect: [] },
     })
     expect(await verify(USER, PASSWORD, { ...from, totp: null })).toMatchObject({

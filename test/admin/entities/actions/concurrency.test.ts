@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { repairChains } from '../../../../src/catalog/revisions/change.ts'
+import { recoverAbandoned } from '../../../../src/catalog/revisions/entity-changes.ts'
 import { LATE_WRITES_MAX } from '../../../../src/catalog/revisions/revisions.ts'
 import { FOREVER_MS } from '../../../../src/domain/time.ts'
 import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
@@ -86,12 +86,12 @@ describe('a change that a dead process has left', () => {
         sequel: null,
       },
     })
-    expect(await repairChains(stores)).toBe(1)
+    expect(await recoverAbandoned(stores)).toBe(1)
     expect(await periodsOf(stores, key)).toEqual([
       [at('2026-01-01'), from],
       [from, new Date(FOREVER_MS)],
     ])
     expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
-    expect(await repairChains(stores)).toBe(0)
+    expect(await recoverAbandoned(stores)).toBe(0)
   })
 })

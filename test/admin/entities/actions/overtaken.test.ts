@@ -4,7 +4,7 @@ import type { EntityStores } from '../../../../src/admin/entities/requests/entit
 import { createRules } from '../../../../src/admin/entities/rules/rules.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
-import { repairChains } from '../../../../src/catalog/revisions/change.ts'
+import { recoverAbandoned } from '../../../../src/catalog/revisions/entity-changes.ts'
 import { insertEntity } from '../../../catalog/store.ts'
 import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
 import { act, at, idOf, periodsOf, RATE, storesOf, YEAR_MS } from './scene.ts'
@@ -84,7 +84,7 @@ describe('a holder that was overtaken', () => {
     const repairing = interrupted(stores, 'write into', () =>
       open.catalog.rates.insertOne({ ...next, rev: old.rev + 1 }),
     )
-    expect(await repairChains(repairing)).toBe(1)
+    expect(await recoverAbandoned(repairing)).toBe(1)
     expect(await periodsOf(stores, 'LATE')).toEqual([
       [at('2026-01-01'), from],
       [from, old.to],
@@ -120,7 +120,7 @@ describe('what follows from a change', () => {
     const follow = async (sequel: unknown) => {
       followed.push(sequel)
     }
-    expect(await repairChains({ ...later, follow })).toBe(1)
+    expect(await recoverAbandoned({ ...later, runFollowUp: follow })).toBe(1)
     expect(followed).toEqual([kept?.change?.sequel])
     expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
   })
@@ -131,7 +131,7 @@ describe('a subscriber that has been in two accounts', () => {
     const moves: unknown[] = []
     const stores: EntityStores = {
       ...storesOf(open),
-      follow: async (move) => {
+      runFollowUp: async (move) => {
         moves.push(move)
       },
     }

@@ -37,7 +37,7 @@ export function storesOf({ catalog, ledger }: TestStores, nowMs = YEAR_MS): Enti
     rules: {},
     fence: profileFenceOf(ledger, clock),
     planTransfer: async (move) => move,
-    follow: async () => {},
+    runFollowUp: async () => {},
     log: silent,
   }
 }

@@ -1,7 +1,10 @@
 /** A change that the store refuses does not keep its entity locked. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
-import { changeChains, repairChains } from '../../../../src/catalog/revisions/change.ts'
+import {
+  changeEntities,
+  recoverAbandoned,
+} from '../../../../src/catalog/revisions/entity-changes.ts'
 import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
 import { at, storesOf } from '../actions/scene.ts'
 
@@ -28,7 +31,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'] !== undefined)('a change of two st
       { mode: 'replace' as const, document: { ...stored, name: 'OTHER' }, expectedRev: 1 },
     ]
     const decide = async () => ({ collection: 'plans' as const, steps, result: null })
-    await expect(changeChains(stores, ['plans/SHORT'], decide)).rejects.toThrow('too large')
+    await expect(changeEntities(stores, ['plans/SHORT'], decide)).rejects.toThrow('too large')
     expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
     expect(await open.catalog.plans.distinct('name')).toEqual(['SHORT'])
   })
@@ -50,7 +53,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'] !== undefined)('a change of two st
       },
     })
     await open.catalog.entitylocks.insertMany([lock('a', LONG), lock('b', 'LATER')])
-    expect(await repairChains(stores)).toBe(1)
+    expect(await recoverAbandoned(stores)).toBe(1)
     expect((await open.catalog.plans.distinct('name')).sort()).toEqual(['LATER', 'SHORT'])
     expect(await open.catalog.entitylocks.distinct('_id')).toEqual(['a'])
   })

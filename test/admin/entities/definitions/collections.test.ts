@@ -98,7 +98,7 @@ describe('an action', () => {
   })
 
   it.each(named)('$title takes configured fields only where there are some', (each) => {
-    if (each.definition.fieldsAt === null) expect(each.action.customFields).toBe(false)
+    if (each.definition.configuredFieldsPath === null) expect(each.action.customFields).toBe(false)
     const never = ['close', 'move', 'delete', 'import', 'export']
     if (never.includes(each.name)) expect(each.action.customFields).toBe(false)
   })

@@ -3,12 +3,12 @@ import { finished } from 'node:stream/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import type { CollectionDefinition } from '../../../../src/admin/entities/definitions/definition.ts'
+import { currentRevisionPages } from '../../../../src/admin/entities/export/current-revision-pages.ts'
 import {
   type ExportRequest,
   exportRows,
 } from '../../../../src/admin/entities/export/export-rows.ts'
 import { neutralCell, originalCell } from '../../../../src/admin/entities/export/formula.ts'
-import { representatives } from '../../../../src/admin/entities/export/representatives.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
 import { insertEntity } from '../../../catalog/store.ts'
 import { NOW_MS, useImports } from '../import/scene.ts'
@@ -115,7 +115,7 @@ describe('CSV of discounts', () => {
       reads += 1
       return scene.catalog().run(what, act)
     }
-    const pages = representatives(
+    const pages = currentRevisionPages(
       { ...scene.catalog(), run },
       {
         definition: DEFINITIONS.get('discounts') as CollectionDefinition,

@@ -28,7 +28,9 @@ const definition = (name: string) => {
   return found
 }
 
-const having = [...DEFINITIONS.values()].filter(({ fieldsAt }) => fieldsAt !== null)
+const having = [...DEFINITIONS.values()].filter(
+  ({ configuredFieldsPath }) => configuredFieldsPath !== null,
+)
 
 const accounts = (fields: unknown) =>
   fieldsOf(definition('accounts'), { ...EMPTY, subscribers: { account: { fields } } })

@@ -1,0 +1,219 @@
+/** Who calls, and whether it may: every route of the control plane passes here (interface 5). */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { mustAuthenticate } from '../../config/hosts.ts'
+import type { Config } from '../../config/schema.ts'
+import { NotAllowedError, NotLoggedInError } from '../entities/errors.ts'
+import { queryParameters } from '../entities/requests/body.ts'
+import type { SentParameters } from '../entities/requests/raw-parameters.ts'
+import type { RouteAccess } from './access.ts'
+import { ADMIN, type Caller, mayDo, openActor } from './caller.ts'
+import type { ClientIdentity, SignatureCheck, TokenCheck } from './checks.ts'
+import { sessionCookieOf, setSessionCookie } from './cookies.ts'
+import { InvalidTokenError } from './oauth/errors.ts'
+import type { SessionCheck } from './session-check.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null: nobody that the head of the request names. */
+    caller: Caller | null
+    /** Why a token in the head lets nobody in. */
+    refusal: Error | null
+  }
+}
+
+export interface AuthGuardOptions {
+  readonly admin: Pick<Config['admin'], 'host' | 'openTo'>
+  readonly token: TokenCheck
+  readonly signature: SignatureCheck
+  readonly session: SessionCheck
+}
+
+export interface AuthGuard {
+  /** Whether the operator has opened the port to who does not authenticate. */
+  readonly isOpen: boolean
+  /** Before any route is added. */
+  install(server: FastifyInstance): void
+  /**
+   * The caller, if it may. `sent`: the parameters, in which a token or a signature may be. Throws
+   * `NotLoggedInError`, `InvalidTokenError` or `NotAllowedError`, or what the stores throw.
+   */
+  admit(request: FastifyRequest, sent: SentParameters, needed: RouteAccess): Promise<Caller>
+}
+
+const TWICE = 'No user is logged in: the access token is in more than one place'
+const HOW_TO_AUTHENTICATE = 'log in (POST /auth/login), or send an access token or a signature'
+
+export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
+  const isOpen = !mustAuthenticate(options.admin.host, options.admin.openTo)
+
+  const admit: AuthGuard['admit'] = async (request, sent, needed) => {
+    if (isTokenTwice(request, sent)) throw new NotLoggedInError(TWICE)
+    const caller =
+      (await bestCaller(options, request, sent)) ??
+      (isOpen && request.refusal === null ? openCaller(request) : null)
+    if (caller === null) throw notLoggedIn(request)
+    request.caller = caller
+    checkRoles(request, caller, needed)
+    return caller
+  }
+
+  return {
+    isOpen,
+    install(server) {
+      server.decorateRequest('caller', null)
+      server.decorateRequest('refusal', null)
+      server.addHook('onRoute', ({ url, method, config }) => {
+        if (config?.access !== undefined) return
+        throw new RangeError(`${String(method)} ${url} does not say who may use it`)
+      })
+      server.addHook('onRequest', async (request, reply) => {
+        const access = request.routeOptions.config.access
+        if (request.is404 || access === undefined || access === 'public') return
+        await identify(options, request, reply)
+        if (access !== 'asked') await admit(request, queryParameters(request.url), access)
+      })
+    },
+    admit,
+  }
+}
+
+/** Whom the head of a request names, by a token or the cookie of a session. */
+export async function identify(
+  options: Pick<AuthGuardOptions, 'token' | 'session'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { authorization } = request.headers
+  const tokens = [bearerOf(authorization), queryParameters(request.url).get('access_token')]
+  const given = tokens.filter((token) => token !== undefined)
+  if (given.length > 1) {
+    throw new NotLoggedInError(TWICE)
+  }
+  const [token] = given
+  if (token !== undefined) {
+    const identity = await clientOf(options.token, token)
+    if (identity !== null) request.caller = clientCaller('token', identity, request)
+    else request.refusal = new InvalidTokenError()
+  }
+  request.caller ??= await sessionCaller(options, request, reply)
+}
+
+/** `sent` has one of the body in the place of one of the address. */
+function isTokenTwice({ headers, url }: FastifyRequest, sent: SentParameters): boolean {
+  const token = sent.get('access_token')
+  if (token === undefined) return false
+  const inAddress = queryParameters(url).get('access_token')
+  return bearerOf(headers.authorization) !== undefined || (inAddress ?? token) !== token
+}
+
+async function clientOf(check: TokenCheck, token: unknown): Promise<ClientIdentity | null> {
+  return typeof token === 'string' && token !== '' ? check(token) : null
+}
+
+const BEARER_LENGTH = 'bearer '.length
+
+/** A scheme that is none of ours names nobody. */
+function bearerOf(authorization = ''): string | undefined {
+  if (!/^bearer /i.test(authorization)) return undefined
+  // One pattern for all of it would try each blank as the last one: seconds for a long header.
+  const token = authorization.slice(BEARER_LENGTH).trim()
+  return /\s/.test(token) ? undefined : token
+}
+
+/** A token, then a signature, then the session: that is what is left where those are no good. */
+async function bestCaller(
+  options: AuthGuardOptions,
+  request: FastifyRequest,
+  sent: SentParameters,
+): Promise<Caller | null> {
+  const { caller } = request
+  if (caller === null) return callerIn(options, request, sent)
+  if (caller.by !== 'session') return caller
+  try {
+    return (await callerIn(options, request, sent)) ?? caller
+  } catch (error) {
+    if (error instanceof InvalidTokenError || error instanceof NotLoggedInError) return caller
+    throw error
+  }
+}
+
+/** By a token in the body, or a signature. */
+async function callerIn(
+  { token: check, signature }: AuthGuardOptions,
+  request: FastifyRequest,
+  sent: SentParameters,
+): Promise<Caller | null> {
+  if (request.refusal !== null) return null
+  const token = sent.get('access_token')
+  if (token !== undefined) {
+    const identity = await clientOf(check, token)
+    if (identity === null) throw new InvalidTokenError()
+    return clientCaller('token', identity, request)
+  }
+  const signed = await signature(sent)
+  if (signed === 'absent') return null
+  if ('refused' in signed) throw new NotLoggedInError(`No user is logged in: ${signed.refused}`)
+  return clientCaller('signature', signed, request)
+}
+
+async function sessionCaller(
+  { session }: Pick<AuthGuardOptions, 'session'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller | null> {
+  const found = await session(sessionCookieOf(request))
+  if (found === null) return null
+  if (found.renewed !== null) setSessionCookie(reply, found.renewed)
+  const { id, name, roles, mustChangePassword, mustEnrolTotp } = found.user
+  const duties = { mustChangePassword, mustEnrolTotp }
+  return { by: 'session', id, name, address: request.ip, roles, ...duties }
+}
+
+const NO_DUTIES = { mustChangePassword: false, mustEnrolTotp: false } as const
+
+function clientCaller(
+  by: 'token' | 'signature',
+  { name, roles, user }: ClientIdentity,
+  request: FastifyRequest,
+): Caller {
+  const who = user ?? { id: name, name }
+  return { by, ...who, address: request.ip, roles, ...NO_DUTIES }
+}
+
+/** Where the operator has opened the port by name. */
+function openCaller({ ip }: FastifyRequest): Caller {
+  return { ...openActor(ip), roles: [ADMIN], ...NO_DUTIES }
+}
+
+/** Clients of the interface know it by its code; others by the status of HTTP. */
+const INTERFACE = /^\/(?:billapi|api|admin|auth)(?:\/|$)/i
+
+function notLoggedIn(request: FastifyRequest): Error {
+  if (request.refusal !== null) return request.refusal
+  return new NotLoggedInError(
+    `No user is logged in: ${HOW_TO_AUTHENTICATE}`,
+    statusOr(401, request),
+  )
+}
+
+function statusOr(others: 401 | 403, request: FastifyRequest): number {
+  return INTERFACE.test(request.routeOptions.url ?? '') ? 200 : others
+}
+
+function checkRoles(request: FastifyRequest, caller: Caller, needed: RouteAccess): void {
+  const status = statusOr(403, request)
+  if (caller.mustChangePassword) {
+    const how = 'POST /auth/password with password and new_password'
+    throw new NotAllowedError(`No permission: the password must be changed first (${how})`, status)
+  }
+  if (caller.mustEnrolTotp) {
+    const how = 'POST /auth/totp/begin, then /auth/totp/confirm with totp'
+    throw new NotAllowedError(
+      `No permission: a second factor must be set up first (${how})`,
+      status,
+    )
+  }
+  if (typeof needed === 'string' || mayDo(caller, needed)) return
+  const roles = [...new Set([...needed, ADMIN])].join(', ')
+  throw new NotAllowedError(`No permission: this takes one of the roles ${roles}`, status)
+}

@@ -1,0 +1,81 @@
+/** What a request to the token or revocation endpoint asks, before anything is believed. */
+import type { FastifyRequest } from 'fastify'
+import { bodyParameters, queryParameters } from '../../entities/requests/body.ts'
+import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
+import { OAuthError } from './errors.ts'
+
+export interface OAuthParameters {
+  /** Empty where the request has none. */
+  readonly clientId: string
+  readonly clientSecret: string
+  /** A parameter of the body; null: it is not there, or empty. */
+  readonly text: (name: ParameterName) => string | null
+  readonly address: string
+}
+
+const PARAMETERS = [
+  'grant_type',
+  'client_id',
+  'client_secret',
+  'scope',
+  'username',
+  'password',
+  'totp',
+  'refresh_token',
+  'token',
+] as const
+
+type ParameterName = (typeof PARAMETERS)[number]
+
+const LENGTH_MAX = 1024
+
+/**
+ * Parameters come in the body, as a form or JSON: addresses are written to logs. The client's
+ * credentials come there or by HTTP Basic. Throws `OAuthError`, or what readers of bodies throw.
+ */
+export function readOAuthParameters(request: FastifyRequest): OAuthParameters {
+  if (request.isMultipart()) throw invalid('The parameters must come in a form or in JSON')
+  refuseQuery(request.url)
+  const body = bodyParameters(request)
+  const texts = new Map(PARAMETERS.map((name) => [name, textOf(body, name)]))
+  const text = (name: ParameterName) => texts.get(name) ?? null
+  return { ...credentialsOf(request.headers.authorization, text), text, address: request.ip }
+}
+
+function refuseQuery(url: string): void {
+  const values = queryParameters(url)
+  const given = PARAMETERS.find((name) => values.has(name))
+  if (given !== undefined) throw invalid(`${given} must come in the body, not in the address`)
+}
+
+function textOf(body: RawParameters, name: string): string | null {
+  const value = body.get(name) ?? ''
+  if (typeof value !== 'string') throw invalid(`${name} must be a text`)
+  if (value.length > LENGTH_MAX) throw invalid(`${name} is too long`)
+  return value === '' ? null : value
+}
+
+function credentialsOf(
+  header: string | undefined,
+  text: OAuthParameters['text'],
+): Pick<OAuthParameters, 'clientId' | 'clientSecret'> {
+  const id = text('client_id')
+  const secret = text('client_secret')
+  const basic = /^ *basic\b *(.*)$/i.exec(header ?? '')?.[1]
+  if (basic === undefined) return { clientId: id ?? '', clientSecret: secret ?? '' }
+  if (secret !== null) throw invalid('The client credentials must come in one place')
+  const [, name = '', password = ''] = /^([^:]*):(.*)$/s.exec(decoded(basic)) ?? []
+  if (id !== null && id !== name) throw invalid('client_id is not the one of HTTP Basic')
+  if (name.length > LENGTH_MAX || password.length > LENGTH_MAX) {
+    throw invalid('The client credentials are too long')
+  }
+  return { clientId: name, clientSecret: password }
+}
+
+function decoded(basic: string): string {
+  return Buffer.from(basic.trim(), 'base64').toString('utf8')
+}
+
+function invalid(message: string): OAuthError {
+  return new OAuthError('invalid_request', message)
+}

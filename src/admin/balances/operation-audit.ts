@@ -1,0 +1,88 @@
+/** What is recorded of operations on balances (spec/entity-api.md 6). */
+import type { Actor } from '../../catalog/actor.ts'
+import { appendRecords } from '../../catalog/audit/append.ts'
+import { type AuditEntry, auditDocument } from '../../catalog/audit/audit.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import { balanceLineDocument } from '../../catalog/records/documents.ts'
+import type { OperationLine } from '../../domain/line.ts'
+import { accountsOf } from './former-accounts.ts'
+import type { BalanceDeps } from './loads.ts'
+
+/**
+ * Who is about to do something with balances, as plain JSON: it is noted down before, and if it is
+ * cut off the ledger tells what was done.
+ */
+export interface OperationAudit {
+  readonly actor: Actor
+  /** Of the API: `update` or `delete`. */
+  readonly type: string
+  /** Under which it is done; of each there may be parts. */
+  readonly operationIds: readonly string[]
+  /** Whose balances; null or 0: not named. */
+  readonly aid: number | null
+  readonly sid: number | null
+}
+
+/**
+ * One record per balance that an operation has moved. What the ledger gives for an operation that
+ * is repeated is what it gave before, and is recorded once. Rejects with `CatalogUnavailableError`.
+ */
+export async function recordOperations(
+  catalog: Catalog,
+  { actor, type }: Pick<OperationAudit, 'actor' | 'type'>,
+  lines: readonly OperationLine[],
+): Promise<void> {
+  const documents = lines
+    .filter(({ bucketId }) => bucketId !== 0)
+    .map((line) => {
+      const seed = `balances/${line.stamp}/${line.atMs}`
+      return auditDocument(actor, line.atMs, entryOf(type, line), seed)
+    })
+  await appendRecords(catalog, documents)
+}
+
+function entryOf(type: string, line: OperationLine): AuditEntry {
+  const shown = balanceLineDocument(line, '')
+  const { aid, sid, balance_ref: id, bucket_id, pp_includes_external_id } = shown
+  const balance = { _id: id, aid, sid, bucket_id, pp_includes_external_id }
+  const { operation, charging_type, source_ref, additional, from, to } = shown
+  const done = { operation, charging_type, source_ref, additional, from, to }
+  const isGone = line.operation === 'close'
+  return {
+    collection: 'balances',
+    type,
+    key: `${aid}_${sid}`,
+    old: { ...balance, balance: shown.balance_before },
+    new: isGone ? null : { ...balance, balance: shown.balance_after, ...done },
+    operationId: line.operationId,
+  }
+}
+
+/** Records what of it was done, as the ledger has it. Throws what the stores throw. */
+export async function recordFromLedger(deps: BalanceDeps, trail: OperationAudit): Promise<void> {
+  const { operationIds, aid, sid } = trail
+  const accounts = new Set(sid === null || sid === 0 ? [] : await accountsOf(deps.catalog, sid))
+  if (aid !== null && aid !== 0) accounts.add(aid)
+  const lines: OperationLine[] = []
+  for (const account of accounts) {
+    for (const id of operationIds) lines.push(...(await doneUnder(deps, account, id)))
+  }
+  await recordOperations(deps.catalog, trail, lines)
+}
+
+/** The operation, or the parts of one that only heads others. */
+async function doneUnder(
+  { ledger }: BalanceDeps,
+  aid: number,
+  operationId: string,
+): Promise<OperationLine[]> {
+  const head = await ledger.findOperation(aid, operationId)
+  if (head === null) return []
+  if (head.bucketId !== 0) return [head]
+  const parts: OperationLine[] = []
+  for (;;) {
+    const part = await ledger.findOperation(aid, `${operationId}/${parts.length + 1}`)
+    if (part === null) return parts
+    parts.push(part)
+  }
+}

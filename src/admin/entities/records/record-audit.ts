@@ -1,0 +1,61 @@
+/** What is recorded of a write of one record, which has no revisions (spec/entity-api.md 6). */
+
+import { randomUUID } from 'node:crypto'
+import { type Actor, plainActor } from '../../../catalog/actor.ts'
+import { appendRecords } from '../../../catalog/audit/append.ts'
+import { auditDocument } from '../../../catalog/audit/audit.ts'
+import type { Collection, ObjectId } from '../../../catalog/collections.ts'
+import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { Catalog } from '../../../catalog/connection.ts'
+import { type ChangeStores, withIntent } from '../../../catalog/revisions/entity-changes.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import type { FollowUp } from '../../follow-ups.ts'
+import { isEqual, valueAt } from '../timeline/set-fields.ts'
+
+/** Who is about to change a record: noted down before, so that it is recorded if it was done. */
+export interface RecordAuditIntent {
+  readonly actor: Actor
+  readonly atMs: number
+  readonly store: 'bills' | 'lines'
+  readonly type: string
+  readonly key: string
+  readonly id: ObjectId
+  readonly old: Fields
+  /** What an update sets, by dotted names; null: it is deleted. */
+  readonly set: Fields | null
+  /** Another one with each write. */
+  readonly seed: string
+}
+
+/** Does a write and records it, also if it is cut off in between. Rejects as `act` does. */
+export async function withRecordAudit<T>(
+  stores: ChangeStores,
+  written: Omit<RecordAuditIntent, 'atMs' | 'seed'>,
+  act: () => Promise<T>,
+): Promise<T> {
+  const actor = plainActor(written.actor)
+  const trail = { ...written, actor, atMs: stores.clock.nowMs(), seed: randomUUID() }
+  const sequel: FollowUp = { kind: 'record', trail }
+  const chain = `${trail.store}/${trail.id.toHexString()}`
+  return withIntent(stores, chain, sequel, async () => {
+    const done = await act()
+    await auditRecordIfWritten(stores.catalog, trail)
+    return done
+  })
+}
+
+/** Records what was done of it. Rejects with `CatalogUnavailableError`. */
+export async function auditRecordIfWritten(
+  catalog: Catalog,
+  trail: RecordAuditIntent,
+): Promise<void> {
+  const { actor, atMs, store, type, key, id, old, set, seed } = trail
+  const documents = catalog[store] as unknown as Collection<RawDocument>
+  const found = await catalog.run(`read ${store}`, () => documents.findOne({ _id: id }))
+  const isSet = ([name, value]: [string, unknown]) =>
+    found !== null && isEqual(valueAt(found, name.split('.')), value)
+  const isDone = set === null ? found === null : Object.entries(set).every(isSet)
+  if (!isDone) return
+  const entry = { collection: store, type, key, old, new: found }
+  await appendRecords(catalog, [auditDocument(actor, atMs, entry, seed)])
+}

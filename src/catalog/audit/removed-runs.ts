@@ -1,0 +1,81 @@
+/**
+ * What retention has removed from the chain: runs of numbers, each with the hash of its last
+ * record, which the record behind it carries as its predecessor. A run is noted before its
+ * records go, so that a process that dies in between leaves records too many, and never a gap
+ * without a note.
+ */
+import { createHmac } from 'node:crypto'
+import type { Catalog } from '../connection.ts'
+import type { AuditChainDocument } from './audit-document.ts'
+
+export interface RemovedRun {
+  from: number
+  to: number
+  /** Of the record with number `to`. */
+  hash: string
+}
+
+/** As it is stored; `mac`: empty where the installation has no key. */
+export interface StoredRun extends RemovedRun {
+  mac: string
+}
+
+type Link = Pick<AuditChainDocument, 'seq' | 'hash'>
+
+/** Joins what stands side by side or overlaps, in ascending order. Pure. */
+export function mergeRuns(runs: readonly RemovedRun[]): RemovedRun[] {
+  const joined: RemovedRun[] = []
+  for (const run of [...runs].sort((a, b) => a.from - b.from)) {
+    const last = joined.at(-1)
+    if (last === undefined || run.from > last.to + 1) joined.push({ ...run })
+    else if (run.to > last.to) Object.assign(last, { to: run.to, hash: run.hash })
+  }
+  return joined
+}
+
+/** Notes that the records are about to be removed. Rejects with `CatalogUnavailableError`. */
+export async function storeRemovedRuns(
+  catalog: Catalog,
+  links: readonly Link[],
+  key: string,
+): Promise<void> {
+  if (links.length === 0) return
+  const noted = await readRemovedRuns(catalog)
+  const fresh = links.map(({ seq, hash }) => ({ from: seq, to: seq, hash }))
+  const runs = mergeRuns([...noted, ...fresh])
+  const kept = new Set(runs.map(({ from }) => idOf(from)))
+  const absorbed = noted.map(({ from }) => idOf(from)).filter((id) => !kept.has(id))
+  await catalog.run('note what is removed from the audit', async () => {
+    for (const run of runs) {
+      const { from, to, hash } = run
+      const same = noted.some((one) => one.from === from && one.to === to)
+      if (same) continue
+      const stored = { seq: to, hash, from, mac: macOf(run, key) }
+      await catalog.auditchain.updateOne({ _id: idOf(from) }, { $set: stored }, { upsert: true })
+    }
+    if (absorbed.length > 0) await catalog.auditchain.deleteMany({ _id: { $in: absorbed } })
+  })
+}
+
+/** Rejects with `CatalogUnavailableError`. */
+export async function readRemovedRuns(catalog: Catalog): Promise<StoredRun[]> {
+  const found = await catalog.run('read what was removed from the audit', () =>
+    catalog.auditchain.find({ from: { $gt: 0 } }).toArray(),
+  )
+  return found.map(({ from = 0, seq, hash, mac = '' }) => ({ from, to: seq, hash, mac }))
+}
+
+/** False: there is a key, and the note was not made with it. */
+export function isSigned(run: StoredRun, key: string): boolean {
+  return key === '' || run.mac === macOf(run, key)
+}
+
+function macOf({ from, to, hash }: RemovedRun, key: string): string {
+  if (key === '') return ''
+  const text = `tollgate-audit-removed-1\n${from}\n${to}\n${hash}`
+  return createHmac('sha256', key).update(text).digest('hex')
+}
+
+function idOf(from: number): string {
+  return `removed/${from}`
+}

@@ -1,0 +1,48 @@
+/** Since when subscribers have their plans, where their documents do not say it themselves. */
+import { FOREVER_MS } from '../../domain/time.ts'
+import type { Collection } from '../collections.ts'
+import { type PlanSpan, planStart } from '../compile/profile.ts'
+import type { Catalog } from '../connection.ts'
+import type { SubscriberDocument } from '../entities/subscriber.ts'
+import { type FoundRevision, readInParts } from './subscribers.ts'
+
+/** By position: one read for those that only earlier revisions tell of, none for the others. */
+export async function planStarts(
+  catalog: Catalog,
+  held: readonly FoundRevision[],
+): Promise<number[]> {
+  const silent = held.filter(({ hasPlanStart: hasPlanBegin }) => !hasPlanBegin)
+  const spans = await spansOf(catalog, [...new Set(silent.map(({ profile }) => profile.sid))])
+  return held.map(({ profile, hasPlanStart: hasPlanBegin }) =>
+    hasPlanBegin ? profile.planFromMs : planStart(profile, spans.get(profile.sid) ?? []),
+  )
+}
+
+type Span = Pick<SubscriberDocument, 'sid' | 'plan' | 'from' | 'to' | 'plan_activation'>
+
+async function spansOf(
+  catalog: Catalog,
+  sids: readonly number[],
+): Promise<ReadonlyMap<number, PlanSpan[]>> {
+  const spans = new Map<number, PlanSpan[]>()
+  if (sids.length === 0) return spans
+  const subscribers = catalog.subscribers as unknown as Collection<SubscriberDocument>
+  const documents = await readInParts(sids, (parts, limit) =>
+    catalog.run('find revisions of subscribers', () =>
+      subscribers
+        .find({ sid: { $in: parts }, type: 'subscriber', deleted: { $ne: true } } as object)
+        .project<Span>({ _id: 0, sid: 1, plan: 1, from: 1, to: 1, plan_activation: 1 })
+        .sort({ from: 1 })
+        .limit(limit)
+        .toArray(),
+    ),
+  )
+  for (const { sid, plan, from, to, plan_activation: begin } of documents) {
+    const planFromMs = Number(begin ?? from)
+    const span = { plan, fromMs: Number(from), toMs: Number(to ?? FOREVER_MS), planFromMs }
+    const known = spans.get(sid)
+    if (known === undefined) spans.set(sid, [span])
+    else known.push(span)
+  }
+  return spans
+}

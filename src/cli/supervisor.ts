@@ -1,0 +1,164 @@
+/** Keeps something running: starts it, starts it again when it ends unasked, and stops it. */
+import { monotonicMs } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+
+export interface Running {
+  readonly pid: number | undefined
+  /** Resolves, with how, when it has ended for whatever reason. */
+  readonly exited: Promise<string>
+  /** Bounded by itself; afterwards it has ended. */
+  stop(): Promise<void>
+}
+
+/** What is prepared to run in place of what may end, or is being prepared. */
+export interface StandbyProcess extends Pick<Running, 'exited' | 'stop'> {
+  /** Rejects if it cannot; it has ended then. */
+  takeOver(): Promise<Running>
+}
+
+export interface Supervisor {
+  /** Rejects if the first start fails, or `stop` was called. */
+  start(): Promise<void>
+  /** May be called at any time. Nothing runs when it resolves. */
+  stop(): Promise<void>
+}
+
+export interface SupervisorOptions {
+  readonly name: string
+  readonly begin: () => Promise<Running>
+  /** Prepares a spare, of which there is always one then; without it there is none. */
+  readonly prepare?: (() => StandbyProcess) | undefined
+  readonly log: Pick<Logger, 'warn' | 'error'>
+}
+
+const PAUSE_MS_MIN = 100
+const PAUSE_MS_MAX = 10_000
+/** What ran for so long is started again without a pause that has grown. */
+const STEADY_MS = 5_000
+/** A spare is prepared when what it stands by for has got going. */
+const STANDBY_AFTER_MS = 500
+
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  return new ProcessSupervisor(options)
+}
+
+class ProcessSupervisor implements Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #standbys: StandbySupervisor | null
+  #isStopping = false
+  #starting: Promise<Running> | undefined
+  #running: Running | undefined
+  #startedMs = 0
+  #pauseMs = PAUSE_MS_MIN
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options
+    const { prepare, log, name } = options
+    this.#standbys = prepare === undefined ? null : new StandbySupervisor(name, prepare, log)
+  }
+
+  start(): Promise<void> {
+    return this.#begin(this.#options.begin)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    clearTimeout(this.#timer)
+    const spareStopped = this.#standbys?.stop()
+    const late = await this.#starting?.catch(() => undefined)
+    await (this.#running ?? late)?.stop()
+    await spareStopped
+  }
+
+  async #begin(begin: () => Promise<Running>): Promise<void> {
+    const { name } = this.#options
+    if (this.#isStopping) throw new Error(`${name} is not started: everything stops`)
+    this.#startedMs = monotonicMs()
+    this.#starting = begin()
+    try {
+      this.#running = await this.#starting
+    } finally {
+      this.#starting = undefined
+    }
+    this.#standbys?.schedule()
+    void this.#running.exited.then((how) => this.#ended(how))
+  }
+
+  #ended(how: string): void {
+    this.#running = undefined
+    if (this.#isStopping) return
+    const { name, log } = this.#options
+    if (monotonicMs() - this.#startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN
+    log.error({ part: name, how }, `${name} ended unasked and is started again`)
+    const spare = this.#standbys?.take()
+    if (spare === undefined) this.#beginLater()
+    else this.#attempt(() => spare.takeOver())
+  }
+
+  #beginLater(): void {
+    this.#timer = setTimeout(() => this.#attempt(this.#options.begin), this.#pauseMs)
+    this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX)
+  }
+
+  #attempt(begin: () => Promise<Running>): void {
+    const { name, log } = this.#options
+    this.#begin(begin).catch((error: unknown) => {
+      if (this.#isStopping) return
+      log.error({ part: name, err: error }, `${name} does not start and is tried again`)
+      this.#beginLater()
+    })
+  }
+}
+
+/** Keeps one spare, from the first time that there is a wish for one. */
+class StandbySupervisor {
+  readonly #name: string
+  readonly #prepare: () => StandbyProcess
+  readonly #log: Pick<Logger, 'warn'>
+  #isStopping = false
+  #standby: StandbyProcess | undefined
+  #pauseMs = PAUSE_MS_MIN
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(name: string, prepare: () => StandbyProcess, log: Pick<Logger, 'warn'>) {
+    this.#name = name
+    this.#prepare = prepare
+    this.#log = log
+  }
+
+  /** There shall be one, soon. */
+  schedule(afterMs = STANDBY_AFTER_MS): void {
+    clearTimeout(this.#timer)
+    if (this.#isStopping || this.#standby !== undefined) return
+    this.#timer = setTimeout(() => this.#begin(), afterMs)
+  }
+
+  /** Undefined: there is none. */
+  take(): StandbyProcess | undefined {
+    clearTimeout(this.#timer)
+    const taken = this.#standby
+    this.#standby = undefined
+    return taken
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.take()?.stop()
+  }
+
+  #begin(): void {
+    const startedMs = monotonicMs()
+    const spare = this.#prepare()
+    this.#standby = spare
+    void spare.exited.then((how) => {
+      // Taken, it is no spare any more.
+      if (this.#isStopping || this.#standby !== spare) return
+      this.#standby = undefined
+      this.#log.warn({ part: this.#name, how }, 'a standby has ended and is prepared again')
+      if (monotonicMs() - startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN
+      this.schedule(this.#pauseMs)
+      this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX)
+    })
+  }
+}

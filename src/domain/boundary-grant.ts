@@ -1,0 +1,298 @@
+/**
+ * Grants whose use may fall on both sides of the next time boundary (end of cycle, edge of a time
+ * band). Computes the highest cost over all possible splits, so that all of it can be reserved.
+ */
+import { type Allocation, allocate, moneyOffers } from './allocate.ts'
+import { type FundingSource, type OwnerState, withBuckets } from './bucket.ts'
+import type { AfterBoundary, SettleState } from './charge-program.ts'
+import { findBucket } from './copy-on-write.ts'
+import { continuePrice, isSameTariff, pricedPosition, soldUnits } from './price-continuation.ts'
+import { type PricedSegment, peakOfOthers, peakPrice, priceOf } from './segment.ts'
+import type { Segment, ServiceSession, Slice } from './session.ts'
+import { charge, largestFitting, PriceRangeError, peakCharge, type Tariff } from './tariff.ts'
+
+/** A grant, and what is additionally reserved for its use after the boundary. */
+export interface BoundaryGrant {
+  plan: Allocation
+  granted: number
+  /** Units of prepaid buckets in addition to those of the plan. */
+  slices: Slice[]
+  /** Micros in addition to the current cost of the segment, for both sides of the boundary. */
+  micros: number
+}
+
+/** Bounds on units priced with money: before the boundary, after it, and in total. */
+interface PricedUnits {
+  before: number
+  after: number
+  total: number
+  /** Fewest units that are used before the boundary. */
+  least: number
+}
+
+export function allocateAcrossBoundary(
+  work: SettleState,
+  segment: Segment,
+  after: AfterBoundary,
+  order: readonly FundingSource[],
+  requested: number,
+): BoundaryGrant {
+  const boundary = new BoundaryAllocation(work, segment, after, order)
+  const possible = requested - allocate(work, segment, order, requested).unpaid
+  const strict = boundary.most(possible, (units) => boundary.cover(units))
+  if (strict !== null) return strict
+  // If the credit does not cover the later price, an interval may still begin at the current one.
+  const begun = boundary.most(possible, (units) => boundary.coverBegun(units))
+  if (begun !== null && begun.granted > 1) return begun
+  // Otherwise the boundary limits the grant through its validity time only.
+  const plan = allocate(work, segment, order, possible)
+  const micros = peakPrice(segment, plan.priced, possible) - segment.charged
+  return { plan, granted: possible, slices: [], micros }
+}
+
+class BoundaryAllocation {
+  readonly #work: SettleState
+  readonly #segment: Segment
+  readonly #order: readonly FundingSource[]
+  readonly #next: PricedSegment
+  readonly #later: SettleState
+  readonly #hasGroups: boolean
+  readonly #isSameRate: boolean
+  /** All the money that is available now. */
+  readonly #budget: number
+
+  constructor(
+    work: SettleState,
+    segment: Segment,
+    after: AfterBoundary,
+    order: readonly FundingSource[],
+  ) {
+    const { service } = work
+    const { start } = after
+    this.#work = work
+    this.#segment = segment
+    this.#order = order
+    this.#isSameRate = start.rateKey === segment.rateKey
+    this.#later = {
+      service,
+      subscriber: withCounters(work.subscriber, after.subscriber),
+      account: after.account && withCounters(work.account ?? after.account, after.account),
+    }
+    this.#next = nextOf(segment, service, after)
+    this.#hasGroups = [...segment.fundingSources, ...start.fundingSources].some(
+      ({ isGroup }) => isGroup,
+    )
+    const offers = moneyOffers(work, segment, order)
+    this.#budget = offers.reduce((sum, { micros }) => sum + micros, 0)
+  }
+
+  /** The largest grant that can be covered; null if none can. */
+  most(possible: number, cover: (units: number) => BoundaryGrant | null): BoundaryGrant | null {
+    const whole = possible === 0 ? null : cover(possible)
+    if (whole !== null || possible === 0) return whole
+    const units = largestFitting(possible, (tried) => cover(tried) !== null)
+    return units === 0 ? null : cover(units)
+  }
+
+  /** Covers every position of the boundary within the use. Null if the credit is too low. */
+  cover(granted: number): BoundaryGrant | null {
+    const work = this.#work
+    const later = this.#later
+    const segment = this.#segment
+    const next = this.#next
+    const order = this.#order
+    const plan = allocate(work, segment, order, granted)
+    const then = this.#hasGroups ? allocate(later, next, order, granted) : plan
+    if (plan.unpaid + then.unpaid > 0) return null
+    const total = Math.max(plan.priced, then.priced)
+    const priced = { before: plan.priced, after: then.priced, total, least: 0 }
+    const micros = this.#peak(priced, granted)
+    const slices = then === plan ? [] : additionalSlices(later, plan, then)
+    return micros > this.#budget ? null : { plan, granted, slices, micros }
+  }
+
+  /** Covers only uses that begin before the boundary. Null if the credit is too low. */
+  coverBegun(granted: number): BoundaryGrant | null {
+    const plan = allocate(this.#work, this.#segment, this.#order, granted)
+    const { priced } = plan
+    if (plan.unpaid > 0) return null
+    const least = Math.min(1, priced)
+    const micros = this.#peak({ before: priced, after: priced, total: priced, least }, granted)
+    return micros > this.#budget ? null : { plan, granted, slices: [], micros }
+  }
+
+  #peak(units: PricedUnits, granted: number): number {
+    try {
+      return this.#peakWithin(units, granted)
+    } catch (error) {
+      if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
+      throw error
+    }
+  }
+
+  #peakWithin(units: PricedUnits, granted: number): number {
+    const segment = this.#segment
+    const next = this.#next
+    const isSame = segment.others.every((other, index) => {
+      const then = next.others[index]
+      return then !== undefined && isSameTariff(other.tariff, then.tariff)
+    })
+    const others = peakOfOthers(segment, granted) + (isSame ? 0 : peakOfOthers(next, granted))
+    return this.#peakOfRetail(units) + others - priceOf(segment, segment.priced, segment.used)
+  }
+
+  #peakOfRetail(units: PricedUnits): number {
+    const segment = this.#segment
+    const next = this.#next
+    const isSameRate = this.#isSameRate
+    const { tariff, priced: from, access, carried } = segment
+    const { total } = units
+    if (isSameRate && isSameTariff(tariff, next.tariff)) {
+      return peakCharge(tariff, from, from + total, access, carried?.priced)
+    }
+    let peak = 0
+    for (const before of splitsOf(segment, next.tariff, units)) {
+      peak = Math.max(peak, this.#splitAt(before, Math.min(units.after, total - before)))
+    }
+    const isKnown = isFew(units) || hasSteps(tariff, next.tariff)
+    return peak + (isKnown ? 0 : highestIntervalPrice(next.tariff))
+  }
+
+  /** Micros for the given numbers of priced units before and after the boundary. */
+  #splitAt(before: number, after: number): number {
+    const segment = this.#segment
+    const next = this.#next
+    const isSameRate = this.#isSameRate
+    const work = this.#work
+    const { tariff, access, carried } = segment
+    const priced = segment.priced + before
+    const sum = peakCharge(tariff, segment.priced, priced, access, carried?.priced)
+    if (after === 0) return sum
+    const isBorne = work.service.accessCharged || (access && priced > 0)
+    const ended = { tariff, access, priced, carried }
+    const course = isSameRate ? pricedPosition(ended, next.tariff) : null
+    return sum + peakCharge(next.tariff, 0, after, !isBorne, course)
+  }
+}
+
+/** The owner with the counters that were opened for the segment after the boundary. */
+function withCounters(owner: OwnerState, opened: OwnerState): OwnerState {
+  const known = new Set(owner.buckets.map(({ id }) => id))
+  const more = opened.buckets.filter(({ id }) => !known.has(id))
+  return more.length === 0 ? owner : withBuckets(owner, [...owner.buckets, ...more])
+}
+
+/** The segment after the boundary, before any use. */
+function nextOf(segment: Segment, service: ServiceSession, { start }: AfterBoundary) {
+  const othersAccessCharged =
+    service.othersAccessCharged || (segment.used > 0 && segment.others.length > 0)
+  const accessCharged = service.accessCharged || (segment.access && segment.priced > 0)
+  const { carried, others } = continuePrice(segment, start, othersAccessCharged)
+  const { tariff, fundingSources, isPrepaid } = start
+  const nothing = { used: 0, covered: 0, priced: 0, charged: 0 }
+  return { tariff, others, carried, access: !accessCharged, fundingSources, isPrepaid, ...nothing }
+}
+
+/** Units that prepaid buckets would pay after the boundary in excess of those paid before it. */
+function additionalSlices(state: SettleState, plan: Allocation, then: Allocation): Slice[] {
+  const found: Slice[] = []
+  for (const { bucket, units, isCovered } of then.slices) {
+    if (bucket === null || findBucket(state, bucket)?.counter !== '') continue
+    const own = plan.slices.find((slice) => {
+      return slice.bucket?.id === bucket.id && slice.bucket.owner === bucket.owner
+    })
+    const beyond = units - (own?.units ?? 0)
+    if (beyond > 0) found.push({ bucket, units: beyond, isCovered })
+  }
+  return found
+}
+
+/**
+ * Candidates for the split with the highest price: the price changes evenly from interval to
+ * interval, except at the ends of tiers and at the start of an interval on either side.
+ */
+function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<number> {
+  const { tariff, priced, access, carried } = segment
+  const { total, before, least } = units
+  if (isFew(units)) return eachSplit(units)
+  const course = pricedPosition({ tariff, access, priced, carried }, tariff)
+  const position = course.at + course.before
+  const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - position, total))
+  const splits = new Set([least, before])
+  const add = (split: number) => {
+    if (split >= least && split <= before) splits.add(split)
+  }
+  const begins = [Math.min(total, soldUnits(tariff, course)), ...ends(tariff)]
+  for (const end of [total, ...ends(next)]) {
+    add(end)
+    for (const begin of begins) {
+      add(begin)
+      for (const [interval, then] of pairsOf(tariff, next)) {
+        const span = end - begin - 1
+        if (span < 0) continue
+        const last = Math.floor(span / interval)
+        for (const step of [0, last - 1, last, Math.floor((span % then) / interval)]) {
+          add(begin + 1 + step * interval)
+        }
+      }
+    }
+  }
+  return splits
+}
+
+/** Up to this number of splits, each one is evaluated. */
+const SPLITS_MAX = 64
+
+function isFew({ before, least }: PricedUnits): boolean {
+  return before - least < SPLITS_MAX
+}
+
+function eachSplit({ before, least }: PricedUnits): Set<number> {
+  const splits = new Set<number>()
+  for (let split = least; split <= before; split += 1) splits.add(split)
+  return splits
+}
+
+function within(end: number, total: number): number[] {
+  return end > 0 && end < total ? [end] : []
+}
+
+/** Ends of the tiers in whole units, counted from the first unit. */
+function tierEnds({ tiers, terms }: Tariff): number[] {
+  let end = 0
+  return tiers.map(({ units }) => {
+    end += units
+    return Math.floor(end / (terms?.unitScale ?? 1))
+  })
+}
+
+/** All pairs of an interval of one tariff and an interval of the other, in whole units. */
+function pairsOf(one: Tariff, other: Tariff): [number, number][] {
+  const thens = intervalsOf(other)
+  return intervalsOf(one).flatMap((interval) =>
+    thens.map((then): [number, number] => [interval, then]),
+  )
+}
+
+function intervalsOf({ tiers, terms }: Tariff): number[] {
+  const scale = terms?.unitScale ?? 1
+  const sizes = tiers.map(({ interval, ceil }) => (ceil ? Math.ceil(interval / scale) : 1))
+  return [...new Set(sizes)]
+}
+
+/** Whether in each pair one interval is a multiple of the other, so that all peaks are known. */
+function hasSteps(one: Tariff, other: Tariff): boolean {
+  if ((one.terms?.unitScale ?? 1) !== 1 || (other.terms?.unitScale ?? 1) !== 1) return false
+  return pairsOf(one, other).every(([size, then]) => size % then === 0 || then % size === 0)
+}
+
+/** An upper bound of the amount by which a peak between the candidates can exceed them. */
+function highestIntervalPrice(tariff: Tariff): number {
+  const { tiers, terms } = tariff
+  const scale = terms?.unitScale ?? 1
+  const prices = tiers.map((tier) => {
+    const units = Math.ceil(tier.interval / scale)
+    return charge({ ...tariff, tiers: [{ ...tier, units: tier.interval }] }, units, false)
+  })
+  return Math.max(0, ...prices)
+}

@@ -1,0 +1,87 @@
+/**
+ * Reservations held across a time boundary: prepaid buckets pay for the usage that they were
+ * reserved for, even if they have expired since.
+ */
+import type { Bucket, BucketRef, FundingSource } from './bucket.ts'
+import type { ChargeProgram } from './charge-program.ts'
+import { type SettlementWork, writableBucket } from './copy-on-write.ts'
+import { appended } from './segment.ts'
+import type { Reservation, Segment, Slice } from './session.ts'
+
+/** Keeps units of a slice reserved. */
+export function carrySlice(
+  work: SettlementWork,
+  { bucket, isCovered }: Slice,
+  units: number,
+): void {
+  if (units === 0) return
+  const { kept } = work
+  const slices = appended(kept.slices, { bucket, units, isCovered })
+  work.kept = { units: kept.units + units, slices, money: kept.money }
+}
+
+/** Keeps money reserved. */
+export function carryMoney(work: SettlementWork, payer: FundingSource, micros: number): void {
+  const { kept } = work
+  work.kept = { ...kept, money: appended(kept.money, { source: payer, micros }) }
+}
+
+/** Returns an amount to a bucket. In an expired bucket it lapses, which the line records. */
+export function returnToBucket(
+  bucket: Bucket,
+  amount: number,
+  segment: Segment,
+  atMs: number,
+): void {
+  bucket.free += amount
+  if (bucket.toMs > atMs || bucket.counter !== '') return
+  if (bucket.kind === 'units') segment.lapsedUnits += amount
+  else segment.lapsedMicros += amount
+}
+
+/** The amount that a bucket held before a boundary, and its total spent at that time. */
+export interface CarriedHold {
+  ref: BucketRef
+  amount: number
+  spent: number
+}
+
+/** Releases all holds; later debits are measured against `spent`. */
+export function releaseCarried(
+  work: SettlementWork,
+  { slices, money }: Reservation,
+): CarriedHold[] {
+  const found: CarriedHold[] = []
+  const release = (ref: BucketRef, amount: number) => {
+    const bucket = writableBucket(work, ref)
+    bucket.reserved -= amount
+    bucket.free += amount
+    const known = found.find(({ ref: other }) => other.id === ref.id && other.owner === ref.owner)
+    if (known === undefined) found.push({ ref, amount, spent: bucket.spent })
+    else known.amount += amount
+  }
+  for (const { bucket, units } of slices) if (bucket !== null) release(bucket, units)
+  for (const { source, micros } of money) release(source, micros)
+  return found
+}
+
+/** Returns the unused part, or keeps it reserved for usage after the next boundary. */
+export function returnCarried(
+  work: SettlementWork,
+  segment: Segment,
+  { keeps, atMs }: ChargeProgram,
+  { ref, amount, spent }: CarriedHold,
+): void {
+  const bucket = writableBucket(work, ref)
+  const rest = Math.max(0, amount - (bucket.spent - spent))
+  if (rest === 0) return
+  bucket.free -= rest
+  if (keeps !== true) {
+    returnToBucket(bucket, rest, segment, atMs)
+    return
+  }
+  bucket.reserved += rest
+  if (bucket.kind === 'units')
+    carrySlice(work, { bucket: ref, units: rest, isCovered: false }, rest)
+  else carryMoney(work, { ...ref, isGroup: false, limitCounter: null }, rest)
+}

@@ -1,0 +1,108 @@
+/** Returns what a segment was overcharged to the buckets that paid. */
+import { assert } from './assert.ts'
+import type { BucketRef, OwnerSlot } from './bucket.ts'
+import { findBucket, type SettlementWork, writableBucket } from './copy-on-write.ts'
+import { isGroupCounter } from './counters.ts'
+import { debtIn, forgive, ownerAt } from './debt.ts'
+import { isSamePayer, paymentsOf } from './price-continuation.ts'
+import { appended, copyPayment, recordCounter, recordPayment } from './segment.ts'
+import type { Payment, Segment } from './session.ts'
+
+/**
+ * Cancels debt first, that of the account before that of the subscriber, and then returns money to
+ * the buckets that paid, the last one first.
+ */
+export function refund(work: SettlementWork, segment: Segment, micros: number): void {
+  let returned = micros - forgive(work, segment, 1, micros)
+  returned -= forgive(work, segment, 0, returned)
+  let left = returnPaid(work, segment, returned, (payment) => isMoney(payment, false))
+  left -= returnRepaid(work, segment, 1, Math.min(left, repaidIn(segment, 1)))
+  left -= returnRepaid(work, segment, 0, left)
+  assert(left === 0, 'more is given back than was paid')
+  returnPaid(work, segment, returned, ({ kind }) => kind === 'limit')
+}
+
+/** Debt of a segment that top-ups of its owner have paid, less the amount already returned. */
+function repaidIn(segment: Segment, slot: OwnerSlot): number {
+  let repaid = debtIn(segment, slot)
+  for (const { owner, kind, amount } of paymentsOf(segment)) {
+    if (kind === 'money' && owner === slot && amount < 0) repaid += amount
+  }
+  return repaid
+}
+
+/** Returns debt that top-ups have paid meanwhile to prepaid money. Gives the amount returned. */
+function returnRepaid(
+  work: SettlementWork,
+  segment: Segment,
+  slot: OwnerSlot,
+  micros: number,
+): number {
+  let left = micros
+  for (const { id, kind, counter, spent } of ownerAt(work, slot)?.buckets ?? []) {
+    if (left === 0) break
+    if (kind === 'units' || counter !== '') continue
+    const returned = Math.min(left, spent)
+    if (returned === 0) continue
+    const ref: BucketRef = { owner: slot, id }
+    const bucket = writableBucket(work, ref)
+    bucket.spent -= returned
+    bucket.free += returned
+    left -= returned
+    recordPayment(segment, ref, bucket, 0 - returned, 'money')
+  }
+  return micros - left
+}
+
+/** The same as `refund` for money of groups. */
+export function returnToGroups(work: SettlementWork, segment: Segment, micros: number): void {
+  const left = returnPaid(work, segment, micros, (payment) => isMoney(payment, true))
+  assert(left === 0, 'more is given back than was covered')
+}
+
+function isMoney({ kind, counter }: Payment, ofGroup: boolean): boolean {
+  return kind === 'money' && isGroupCounter(counter) === ofGroup
+}
+
+/**
+ * Returns money to the buckets that paid for the segment, then for the segments before it. Gives
+ * the amount that no bucket had paid.
+ */
+function returnPaid(
+  work: SettlementWork,
+  segment: Segment,
+  micros: number,
+  isMeant: (payment: Payment) => boolean,
+): number {
+  const earlier = segment.carried?.payments ?? []
+  let left = micros
+  for (const payment of [...earlier, ...segment.payments].reverse()) {
+    if (!isMeant(payment)) continue
+    const isIts = (other: Payment) => isSamePayer(other, payment)
+    const before = earlier.find(isIts)?.amount ?? 0
+    const returned = Math.min(left, before + (segment.payments.find(isIts)?.amount ?? 0))
+    if (returned <= 0) continue
+    left -= returned
+    returnTo(work, ownPayment(segment, payment), returned)
+  }
+  return left
+}
+
+function ownPayment(segment: Segment, payment: Payment): Payment {
+  const known = segment.payments.find((other) => isSamePayer(other, payment))
+  if (known !== undefined) return known
+  const own = { ...copyPayment(payment), amount: 0 }
+  segment.payments = appended(segment.payments, own)
+  return own
+}
+
+/** The bucket may have been removed since, together with the cycle of its counter. */
+function returnTo(work: SettlementWork, payment: Payment, amount: number): void {
+  payment.amount -= amount
+  const ref: BucketRef = { owner: payment.owner, id: payment.bucketId }
+  if (findBucket(work, ref) === undefined) return
+  const bucket = writableBucket(work, ref)
+  bucket.spent -= amount
+  bucket.free += amount
+  recordCounter(payment, bucket)
+}

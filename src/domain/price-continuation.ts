@@ -1,0 +1,239 @@
+/**
+ * Price continuation between consecutive segments of a service: across the end of a cycle, the
+ * edge of a time band, or a change of revision or plan. An interval that has begun is already paid
+ * for, tiers keep counting, and access price and minimum charge are due once per session.
+ */
+import type { Carried, CategoryPrice, Payment, Segment, SegmentStart } from './session.ts'
+import { charge, type PricePosition, type Tariff, type TariffTerms, UNLIMITED } from './tariff.ts'
+
+/** The course of a run without earlier priced units. */
+export const START_POSITION: PricePosition = Object.freeze({
+  at: 0,
+  ahead: 0,
+  before: 0,
+  access: false,
+  credit: 0,
+})
+
+/** The fields of an ended segment that its continuation depends on. */
+export type EndedSegment = Pick<
+  Segment,
+  | 'rateKey'
+  | 'tariff'
+  | 'access'
+  | 'others'
+  | 'used'
+  | 'covered'
+  | 'priced'
+  | 'payments'
+  | 'debt'
+  | 'accountDebt'
+  | 'carried'
+>
+
+/** The state carried into a segment, and the prices of its other categories. */
+interface Continued {
+  carried: Carried | null
+  others: CategoryPrice[]
+}
+
+/**
+ * The state that a new segment carries over. A different rate starts without any. `othersAccessCharged`:
+ * whether the access price of other categories has already been charged.
+ */
+export function continuePrice(
+  ended: EndedSegment | null,
+  start: Pick<SegmentStart, 'rateKey' | 'tariff' | 'others'>,
+  othersAccessCharged: boolean,
+): Continued {
+  const others = othersAccessCharged ? start.others.map(withoutAccess) : start.others
+  if (ended === null || ended.rateKey !== start.rateKey) return { carried: null, others }
+  const priced = pricedPosition(ended, start.tariff)
+  const covered = coveredPosition(ended, start.tariff)
+  const kept = start.others.map((other) => otherAfter(ended, other, othersAccessCharged))
+  const courses = kept.map(({ course }) => course)
+  if ([priced, covered, ...courses].every(isNew)) return { carried: null, others }
+  const mayFall = isVolume(ended.tariff) || ended.others.some(({ tariff }) => isVolume(tariff))
+  const carried: Carried = {
+    priced,
+    covered,
+    others: courses,
+    pricedSold: soldUnits(start.tariff, priced),
+    coveredSold: soldUnits(start.tariff, covered),
+    payments: mayFall ? paymentsOf(ended) : [],
+    debt: mayFall ? ended.debt + (ended.carried?.debt ?? 0) : 0,
+    accountDebt: mayFall ? ended.accountDebt + (ended.carried?.accountDebt ?? 0) : 0,
+  }
+  return { carried, others: kept.map(({ other }) => other) }
+}
+
+/** The course at a tariff for units priced with money. */
+export function pricedPosition(
+  {
+    tariff,
+    access,
+    priced,
+    carried,
+  }: Pick<EndedSegment, 'tariff' | 'access' | 'priced' | 'carried'>,
+  next: Tariff,
+): PricePosition {
+  return positionAfter(tariff, carried?.priced ?? START_POSITION, priced, access, next)
+}
+
+/** The course for units covered by money of groups; these bear no access price. */
+function coveredPosition({ tariff, covered, carried }: EndedSegment, next: Tariff): PricePosition {
+  return positionAfter(tariff, carried?.covered ?? START_POSITION, covered, false, next)
+}
+
+/** Another category with its course; it prices every used unit. */
+function otherAfter(
+  { others, used, access, carried }: Pick<EndedSegment, 'others' | 'used' | 'access' | 'carried'>,
+  start: CategoryPrice,
+  othersAccessCharged: boolean,
+): { other: CategoryPrice; course: PricePosition } {
+  const bare = othersAccessCharged ? withoutAccess(start) : start
+  const index = others.findIndex(({ category }) => category === start.category)
+  const last = others[index]
+  if (last === undefined || last.rateKey !== start.rateKey)
+    return { other: bare, course: START_POSITION }
+  const course = carried?.others[index] ?? START_POSITION
+  const isPaid = course.access || (access && used > 0)
+  const other = isPaid && isSameTariff(last.tariff, start.tariff) ? start : bare
+  return { other, course: positionAfter(last.tariff, course, used, access, other.tariff) }
+}
+
+/** The course at the tariff `next`, which may be the same one, after `units` priced units. */
+function positionAfter(
+  tariff: Tariff,
+  course: PricePosition,
+  units: number,
+  access: boolean,
+  next: Tariff,
+): PricePosition {
+  if (units === 0 && course === START_POSITION) return START_POSITION
+  const before = course.before + units
+  if (isSameTariff(tariff, next)) {
+    const { at, ahead, credit } = course
+    return { at, ahead, before, access: course.access || (access && units > 0), credit }
+  }
+  const sold = soldParts(tariff, { ...course, before })
+  return {
+    at: course.at + before,
+    ahead: Math.ceil((sold * scaleOf(next)) / scaleOf(tariff)),
+    before: 0,
+    access: false,
+    credit: creditAfter(tariff, course, before, course.access || access),
+  }
+}
+
+/** The part of a paid minimum charge that usage of the run has not reached. */
+function creditAfter(
+  tariff: Tariff,
+  course: PricePosition,
+  units: number,
+  access: boolean,
+): number {
+  const minimum = tariff.terms?.minimum ?? 0
+  if (units === 0 || (course.credit === 0 && minimum === 0)) return course.credit
+  const whole = { ...course, before: 0, credit: 0 }
+  const paid = charge(tariff, units, access, whole)
+  const terms: TariffTerms | null = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
+  const used = charge({ ...tariff, terms }, units, access, whole)
+  return Math.max(0, course.credit - paid) + paid - used
+}
+
+/** Whole units that follow the run and lie in an interval already paid for. */
+export function soldUnits(tariff: Tariff, course: PricePosition): number {
+  return Math.floor(soldParts(tariff, course) / scaleOf(tariff))
+}
+
+/** The remainder of the interval that has begun, in the scale of the tiers. */
+function soldParts(tariff: Tariff, { at, ahead, before }: PricePosition): number {
+  const scale = scaleOf(tariff)
+  const start = at * scale + ahead
+  const end = (at + before) * scale
+  if (end <= start) return start - end
+  let from = 0
+  for (const [index, { units, interval, ceil }] of tariff.tiers.entries()) {
+    const isEndless = isVolume(tariff) && index === tariff.tiers.length - 1
+    const to = isEndless ? UNLIMITED : Math.min(UNLIMITED, from + units)
+    if (end <= to) {
+      const begun = (end - (isVolume(tariff) ? start : Math.max(from, start))) % interval
+      return ceil && begun > 0 ? Math.min(interval - begun, to - end) : 0
+    }
+    from = to
+  }
+  return 0
+}
+
+/** Payments of the segment and those carried into it, merged by bucket and kind. */
+export function paymentsOf({
+  payments,
+  carried,
+}: Pick<EndedSegment, 'payments' | 'carried'>): Payment[] {
+  const sums: Payment[] = []
+  for (const payment of [...(carried?.payments ?? []), ...payments]) {
+    const sum = sums.find((other) => isSamePayer(other, payment))
+    if (sum === undefined) sums.push({ ...payment })
+    else sum.amount += payment.amount
+  }
+  return sums.filter(({ amount }) => amount !== 0)
+}
+
+export function isSamePayer(one: Payment, other: Payment): boolean {
+  return one.owner === other.owner && one.bucketId === other.bucketId && one.kind === other.kind
+}
+
+/** Removes the access price together with the minimum charge that goes with it. */
+function withoutAccess(other: CategoryPrice): CategoryPrice {
+  const { category, rateKey, isAdded, tariff } = other
+  const { tiers, extraDigits } = tariff
+  const terms = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
+  return { category, rateKey, tariff: { tiers, access: 0, extraDigits, terms }, isAdded }
+}
+
+function isNew(course: PricePosition): boolean {
+  const { at, ahead, before, credit } = course
+  return at === 0 && ahead === 0 && before === 0 && credit === 0
+}
+
+function isVolume({ terms }: Tariff): boolean {
+  return terms?.method === 'volume'
+}
+
+function scaleOf({ terms }: Tariff): number {
+  return terms?.unitScale ?? 1
+}
+
+/** Compares by value: equal tariffs may come from different rates and revisions. */
+export function isSameTariff(one: Tariff, other: Tariff): boolean {
+  if (one === other) return true
+  return (
+    one.access === other.access &&
+    one.extraDigits === other.extraDigits &&
+    one.tiers.length === other.tiers.length &&
+    hasSameTerms(one.terms, other.terms) &&
+    one.tiers.every((tier, index) => {
+      const same = other.tiers[index]
+      return (
+        tier.units === same?.units &&
+        tier.interval === same.interval &&
+        tier.price === same.price &&
+        tier.ceil === same.ceil
+      )
+    })
+  )
+}
+
+function hasSameTerms(one: TariffTerms | null, other: TariffTerms | null): boolean {
+  if (one === null || other === null) return one === other
+  return (
+    one.method === other.method &&
+    one.unitScale === other.unitScale &&
+    one.factor === other.factor &&
+    one.factorDigits === other.factorDigits &&
+    one.minimum === other.minimum &&
+    one.rounding?.mode === other.rounding?.mode &&
+    one.rounding?.step === other.rounding?.step
+  )
+}

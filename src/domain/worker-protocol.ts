@@ -1,0 +1,394 @@
+/**
+ * Batches as they cross the boundary of a thread. Node clones an object with the names of all its
+ * fields, which cost more than the charging of most requests; numbers that lie beside each other
+ * are copied as they are, and of texts that return, each goes over once.
+ */
+import {
+  type BalanceReport,
+  type ChargeOutcome,
+  type PartGrant,
+  type Quote,
+  type Reason,
+  reasons,
+  type ServiceOutcome,
+} from './charge-outcome.ts'
+import type {
+  ChargeRequest,
+  RequestKind,
+  ServicePart,
+  ServiceRequest,
+  SubscriberKey,
+} from './charge-request.ts'
+import { type Packed, TaskReader, TaskWriter } from './packed-values.ts'
+import type { WorkerResult, WorkerTask } from './worker-task.ts'
+
+export type PackedTask = Packed
+
+export interface PackedResult extends Packed {
+  /** They are few, and deep: cloned as they are. */
+  quotes: Quote[]
+  stats: Record<string, number>
+}
+
+/** A batch on its way to a thread, and its way back; they return in any order. */
+export interface TaskMessage extends PackedTask {
+  id: number
+}
+export type ReplyMessage = (PackedResult & { id: number }) | { id: number; error: unknown }
+
+/** One for the thread: a batch is written in one go. */
+const writer = new TaskWriter()
+
+const KINDS: readonly RequestKind[] = ['start', 'update', 'release', 'event']
+const ROLES: readonly ServicePart['role'][] = ['beside', 'preferred', 'held']
+const SUBSCRIBER_KEYS: readonly SubscriberKey[] = ['sid', 'msisdn', 'imsi', 'none']
+const REASONS = Object.keys(reasons) as Reason[]
+const REASON_NUMBERS = new Map(REASONS.map((reason, index) => [reason, index]))
+/** In the place of a reason: there is no outcome. */
+const NO_OUTCOME = -1
+/** In the place of a length: null. */
+const NULL = -1
+
+/** Bits of a request; kind and subscriber key are in the higher ones. */
+const [TIME_GIVEN, BALANCES, PRETEND, REFUND, KIND, SUBSCRIBER_KEY] = [1, 2, 4, 8, 16, 64] as const
+const HAS_CLIENT = 256
+/** Bits of a service that is asked for. */
+const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 16] as const
+/** Bits of the outcome of a service. */
+const [FINAL_UNIT, QUOTE, OF_IDENTIFIER, PART_GRANTS] = [1, 2, 4, 8] as const
+
+export function packTask({ requests, mayLookUp, deadlineMs }: WorkerTask): PackedTask {
+  writer.begin()
+  writer.number(mayLookUp ? 1 : 0)
+  writer.number(deadlineMs)
+  writer.number(requests.length)
+  for (let index = 0; index < requests.length; index += 1) {
+    writeRequest(requests[index] as ChargeRequest)
+  }
+  return { numbers: writer.numbers(), texts: writer.texts }
+}
+
+export function unpackTask(packed: PackedTask): WorkerTask {
+  const reader = new TaskReader(packed)
+  const mayLookUp = reader.number() === 1
+  const deadlineMs = reader.number()
+  const count = reader.number()
+  const requests: ChargeRequest[] = []
+  for (let index = 0; index < count; index += 1) requests.push(readRequest(reader))
+  return { requests, mayLookUp, deadlineMs }
+}
+
+export function packResult({ outcomes, stats }: WorkerResult): PackedResult {
+  writer.begin()
+  const quotes: Quote[] = []
+  writer.number(outcomes.length)
+  for (let index = 0; index < outcomes.length; index += 1) {
+    const outcome = outcomes[index] as ChargeOutcome | null
+    if (outcome === null) writer.number(NO_OUTCOME)
+    else writeOutcome(outcome, quotes)
+  }
+  return { numbers: writer.numbers(), texts: writer.texts, quotes, stats }
+}
+
+export function unpackResult(packed: PackedResult): WorkerResult {
+  const reader = new TaskReader(packed)
+  const { quotes, stats } = packed
+  const count = reader.number()
+  const outcomes: (ChargeOutcome | null)[] = []
+  let quotesRead = 0
+  const nextQuote = () => quotes[quotesRead++] as Quote
+  for (let index = 0; index < count; index += 1) outcomes.push(readOutcome(reader, nextQuote))
+  return { outcomes, stats }
+}
+
+function writeRequest(request: ChargeRequest): void {
+  const { services } = request
+  let bits = KINDS.indexOf(request.kind) * KIND
+  bits += SUBSCRIBER_KEYS.indexOf(request.subscriberKey) * SUBSCRIBER_KEY
+  if (request.eventTimeGiven) bits += TIME_GIVEN
+  if (request.wantBalances) bits += BALANCES
+  if (request.pretend) bits += PRETEND
+  if (request.refund) bits += REFUND
+  const { client = null } = request
+  if (client !== null) bits += HAS_CLIENT
+  writer.number(bits)
+  writer.name(request.origin)
+  writer.text(request.sessionId)
+  writer.number(request.requestNumber)
+  writer.text(request.stamp)
+  writer.name(request.rules)
+  writer.text(request.subscriberValue)
+  writer.number(request.eventTimeMs)
+  writeFields(request.fields)
+  if (client !== null) {
+    writer.name(client.name)
+    writer.number(client.stateId)
+  }
+  writer.number(services.length)
+  for (let index = 0; index < services.length; index += 1) {
+    writeService(services[index] as ServiceRequest)
+  }
+}
+
+function readRequest(reader: TaskReader): ChargeRequest {
+  const bits = reader.number()
+  const origin = reader.text()
+  const sessionId = reader.text()
+  const requestNumber = reader.number()
+  const stamp = reader.text()
+  const rules = reader.text()
+  const subscriberValue = reader.text()
+  const eventTimeMs = reader.number()
+  const fields = readFields(reader)
+  const client = bits & HAS_CLIENT ? { name: reader.text(), stateId: reader.number() } : null
+  const count = reader.number()
+  const services: ServiceRequest[] = []
+  for (let index = 0; index < count; index += 1) services.push(readService(reader))
+  const request: ChargeRequest = {
+    kind: KINDS[(bits / KIND) & 3] as RequestKind,
+    origin,
+    sessionId,
+    requestNumber,
+    stamp,
+    rules,
+    subscriberKey: SUBSCRIBER_KEYS[(bits / SUBSCRIBER_KEY) & 3] as SubscriberKey,
+    subscriberValue,
+    eventTimeMs,
+    eventTimeGiven: (bits & TIME_GIVEN) !== 0,
+    services,
+    wantBalances: (bits & BALANCES) !== 0,
+    pretend: (bits & PRETEND) !== 0,
+    refund: (bits & REFUND) !== 0,
+    fields,
+  }
+  if (client !== null) request.client = client
+  return request
+}
+
+function writeService(service: ServiceRequest): void {
+  let bits = service.isTotal ? TOTAL : 0
+  if (service.untaxed) bits += UNTAXED
+  if (service.checksCredit) bits += CHECKS_CREDIT
+  // Most services have neither.
+  if (service.serviceIdentifier !== '') bits += HAS_IDENTIFIER
+  if (service.parts !== null) bits += HAS_PARTS
+  writer.number(bits)
+  writer.number(service.ratingGroup)
+  if (service.serviceIdentifier !== '') writer.name(service.serviceIdentifier)
+  writer.name(service.usaget)
+  writer.number(service.requested)
+  writer.number(service.used)
+  writer.number(service.usedBefore)
+  writer.text(service.calledNumber)
+  writer.name(service.rateKey)
+  if (service.parts !== null) writeParts(service.parts)
+  writeFields(service.fields)
+}
+
+function writeParts(parts: readonly ServicePart[]): void {
+  writer.number(parts.length)
+  for (const part of parts) {
+    writer.name(part.usaget)
+    writer.number(ROLES.indexOf(part.role))
+    writer.number(part.requested)
+    writer.number(part.used)
+    writer.number(part.usedBefore)
+  }
+}
+
+function readParts(reader: TaskReader): readonly ServicePart[] {
+  const count = reader.number()
+  const parts: ServicePart[] = []
+  for (let index = 0; index < count; index += 1) {
+    parts.push({
+      usaget: reader.text(),
+      role: ROLES[reader.number()] as ServicePart['role'],
+      requested: reader.number(),
+      used: reader.number(),
+      usedBefore: reader.number(),
+    })
+  }
+  return parts
+}
+
+function readService(reader: TaskReader): ServiceRequest {
+  const bits = reader.number()
+  const ratingGroup = reader.number()
+  const serviceIdentifier = bits & HAS_IDENTIFIER ? reader.text() : ''
+  const usaget = reader.text()
+  const requested = reader.number()
+  const used = reader.number()
+  const usedBefore = reader.number()
+  const calledNumber = reader.text()
+  const rateKey = reader.text()
+  const parts = bits & HAS_PARTS ? readParts(reader) : null
+  const fields = readFields(reader)
+  return {
+    ratingGroup,
+    serviceIdentifier,
+    usaget,
+    requested,
+    used,
+    usedBefore,
+    isTotal: (bits & TOTAL) !== 0,
+    calledNumber,
+    rateKey,
+    untaxed: (bits & UNTAXED) !== 0,
+    checksCredit: (bits & CHECKS_CREDIT) !== 0,
+    parts,
+    fields,
+  }
+}
+
+function writeFields(fields: ChargeRequest['fields']): void {
+  if (fields === null) {
+    writer.number(NULL)
+    return
+  }
+  const names = Object.keys(fields)
+  writer.number(names.length)
+  for (const name of names) {
+    writer.name(name)
+    writer.name(fields[name] as string)
+  }
+}
+
+function readFields(reader: TaskReader): ChargeRequest['fields'] {
+  const count = reader.number()
+  if (count === NULL) return null
+  const entries: [string, string][] = []
+  for (let index = 0; index < count; index += 1) entries.push([reader.text(), reader.text()])
+  return Object.fromEntries(entries)
+}
+
+function writeOutcome(outcome: ChargeOutcome, quotes: Quote[]): void {
+  const { services, balances } = outcome
+  writer.number(REASON_NUMBERS.get(outcome.reason) as number)
+  writer.name(outcome.detail)
+  writer.number(outcome.aid)
+  writer.number(outcome.sid)
+  writer.text(outcome.transactionId)
+  writer.number(outcome.cost)
+  writer.number(services.length)
+  for (let index = 0; index < services.length; index += 1) {
+    writeServiceOutcome(services[index] as ServiceOutcome, quotes)
+  }
+  writer.number(balances === null ? NULL : balances.length)
+  if (balances !== null) for (const balance of balances) writeBalance(balance)
+}
+
+function readOutcome(reader: TaskReader, nextQuote: () => Quote): ChargeOutcome | null {
+  const reason = reader.number()
+  if (reason === NO_OUTCOME) return null
+  const detail = reader.text()
+  const aid = reader.number()
+  const sid = reader.number()
+  const transactionId = reader.text()
+  const cost = reader.number()
+  const count = reader.number()
+  const services: ServiceOutcome[] = []
+  for (let index = 0; index < count; index += 1) {
+    services.push(readServiceOutcome(reader, nextQuote))
+  }
+  const balances = readBalances(reader)
+  return {
+    reason: REASONS[reason] as Reason,
+    detail,
+    aid,
+    sid,
+    transactionId,
+    services,
+    cost,
+    balances,
+  }
+}
+
+function writeServiceOutcome(service: ServiceOutcome, quotes: Quote[]): void {
+  const { quote, serviceIdentifier, parts } = service
+  if (quote !== null) quotes.push(quote)
+  let bits = (service.finalUnit ? FINAL_UNIT : 0) + (quote === null ? 0 : QUOTE)
+  if (serviceIdentifier !== '') bits += OF_IDENTIFIER
+  if (parts !== null) bits += PART_GRANTS
+  writer.number(bits)
+  writer.number(service.ratingGroup)
+  if (serviceIdentifier !== '') writer.name(serviceIdentifier)
+  writer.name(service.usaget)
+  writer.number(REASON_NUMBERS.get(service.reason) as number)
+  writer.number(service.granted)
+  if (parts !== null) writePartGrants(parts)
+  writer.number(service.validityMs)
+  writer.number(service.tariffChangeMs)
+  writer.number(service.cost)
+}
+
+function writePartGrants(parts: readonly PartGrant[]): void {
+  writer.number(parts.length)
+  for (const { usaget, granted } of parts) {
+    writer.name(usaget)
+    writer.number(granted)
+  }
+}
+
+function readPartGrants(reader: TaskReader): PartGrant[] {
+  const count = reader.number()
+  const parts: PartGrant[] = []
+  for (let index = 0; index < count; index += 1) {
+    parts.push({ usaget: reader.text(), granted: reader.number() })
+  }
+  return parts
+}
+
+function readServiceOutcome(reader: TaskReader, nextQuote: () => Quote): ServiceOutcome {
+  const bits = reader.number()
+  const ratingGroup = reader.number()
+  const serviceIdentifier = bits & OF_IDENTIFIER ? reader.text() : ''
+  const usaget = reader.text()
+  const reason = REASONS[reader.number()] as Reason
+  const granted = reader.number()
+  const parts = bits & PART_GRANTS ? readPartGrants(reader) : null
+  const validityMs = reader.number()
+  const tariffChangeMs = reader.number()
+  const cost = reader.number()
+  return {
+    ratingGroup,
+    serviceIdentifier,
+    usaget,
+    reason,
+    granted,
+    parts,
+    validityMs,
+    tariffChangeMs,
+    finalUnit: (bits & FINAL_UNIT) !== 0,
+    cost,
+    quote: (bits & QUOTE) === 0 ? null : nextQuote(),
+  }
+}
+
+function writeBalance(balance: BalanceReport): void {
+  writer.number(balance.prepaidIncludeId)
+  writer.number(balance.kind === 'units' ? 0 : 1)
+  writer.name(balance.usaget)
+  writer.name(balance.counter)
+  writer.number(balance.free)
+  writer.number(balance.reserved)
+  writer.number(balance.toMs)
+  writer.number(balance.debt)
+}
+
+function readBalances(reader: TaskReader): BalanceReport[] | null {
+  const count = reader.number()
+  if (count === NULL) return null
+  const balances: BalanceReport[] = []
+  for (let index = 0; index < count; index += 1) {
+    const prepaidIncludeId = reader.number()
+    const kind = reader.number() === 0 ? 'units' : 'money'
+    const usaget = reader.text()
+    const counter = reader.text()
+    const free = reader.number()
+    const reserved = reader.number()
+    const toMs = reader.number()
+    const debt = reader.number()
+    balances.push({ prepaidIncludeId, kind, usaget, counter, free, reserved, toMs, debt })
+  }
+  return balances
+}

@@ -1,0 +1,47 @@
+/** How a batch becomes script calls: one on a single Redis, in a cluster one per partition. */
+import { type RedisConnection, StoreDownError } from '../store/redis.ts'
+
+/**
+ * Calls for all items at once, or for those of each partition, all under way together. Replies are
+ * in the order of the items. In a cluster an outage is that of some partitions: it stands in the
+ * place of their replies. On a single Redis it rejects.
+ */
+export async function callPerPartition<Item, Reply>(
+  redis: RedisConnection,
+  items: readonly Item[],
+  partitionOf: (item: Item) => number,
+  call: (part: readonly Item[], partition: number) => Promise<Reply[]>,
+): Promise<(Reply | StoreDownError)[]> {
+  if (!redis.isCluster) return items.length === 0 ? [] : call(items, 0)
+  const replies: (Reply | StoreDownError)[] = new Array(items.length)
+  const parts = [...positionsByPartition(items, partitionOf)]
+  await Promise.all(
+    parts.map(async ([partition, positions]) => {
+      const part = positions.map((position) => items[position] as Item)
+      const answers = await call(part, partition).catch((error: unknown) => outageOf(error))
+      for (const [index, position] of positions.entries()) {
+        replies[position] = answers instanceof StoreDownError ? answers : (answers[index] as Reply)
+      }
+    }),
+  )
+  return replies
+}
+
+function positionsByPartition<Item>(
+  items: readonly Item[],
+  partitionOf: (item: Item) => number,
+): Map<number, number[]> {
+  const parts = new Map<number, number[]>()
+  for (const [position, item] of items.entries()) {
+    const partition = partitionOf(item)
+    const known = parts.get(partition)
+    if (known === undefined) parts.set(partition, [position])
+    else known.push(position)
+  }
+  return parts
+}
+
+function outageOf(error: unknown): StoreDownError {
+  if (error instanceof StoreDownError) return error
+  throw error
+}

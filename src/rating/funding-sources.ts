@@ -1,0 +1,76 @@
+/** The counters that pay for a service: groups that include it, then credit. */
+import type { FundingSource } from '../domain/bucket.ts'
+import type { SubscriberProfile } from '../domain/catalogue.ts'
+import {
+  type CounterOwners,
+  CREDIT,
+  openCounters,
+  type RequiredCounter,
+  UNLIMITED_TOTAL,
+} from '../domain/counters.ts'
+import type { Cycle } from '../domain/cycle.ts'
+import type { SegmentStart } from '../domain/session.ts'
+
+/** The counters that pay, in order: those of groups, then credit. */
+export interface FundingCounters {
+  groups: readonly RequiredCounter[]
+  /** The cycle whose credit pays, within the limits of whoever asks; null: none does. */
+  credit: Cycle | null
+  oldestMs: number
+}
+
+export function needsNoCounters({ groups, credit }: FundingCounters): boolean {
+  return groups.length === 0 && credit === null
+}
+
+/** What is owed in the cycle: by the subscriber, and by the account if that has a limit. */
+function creditCounters(profile: SubscriberProfile, { fromMs, toMs }: Cycle): RequiredCounter[] {
+  const period = { counter: CREDIT, kind: 'totalCost', fromMs, toMs } as const
+  const { creditLimit, accountCreditLimit } = profile
+  const own: RequiredCounter = { ...period, owner: 0, total: creditLimit ?? UNLIMITED_TOTAL }
+  if (accountCreditLimit === null) return [own]
+  return [own, { ...period, owner: 1, total: accountCreditLimit }]
+}
+
+/** Opens the counters that pay, and names them in the segment. */
+export function openFundingSources(
+  owners: CounterOwners,
+  { start, wanted }: { start: SegmentStart; wanted: FundingCounters },
+  profile: SubscriberProfile,
+): { owners: CounterOwners; start: SegmentStart } {
+  if (needsNoCounters(wanted)) return { owners, start }
+  const { groups, credit, oldestMs } = wanted
+  const counters = credit === null ? groups : [...groups, ...creditCounters(profile, credit)]
+  const opened = openCounters(owners, counters, oldestMs)
+  const payers: FundingSource[] = groups.map(({ owner }, index) => ({
+    owner,
+    id: opened.ids[index] as number,
+    isGroup: true,
+    limitCounter: null,
+  }))
+  const [own, account] = opened.ids.slice(groups.length)
+  if (own !== undefined) {
+    const limitCounter = account === undefined ? null : ({ owner: 1, id: account } as const)
+    payers.push({ owner: 0, id: own, isGroup: false, limitCounter: limitCounter })
+  }
+  return { owners: opened.owners, start: withFundingSources(start, payers) }
+}
+
+function withFundingSources(start: SegmentStart, payers: FundingSource[]): SegmentStart {
+  return {
+    key: start.key,
+    rateKey: start.rateKey,
+    plan: start.plan,
+    cycle: start.cycle,
+    tariff: start.tariff,
+    priceOf: start.priceOf,
+    band: start.band,
+    others: start.others,
+    taxes: start.taxes,
+    rounding: start.rounding,
+    hasGroups: start.hasGroups,
+    fundingSources: payers,
+    isPrepaid: start.isPrepaid,
+    endMs: start.endMs,
+  }
+}

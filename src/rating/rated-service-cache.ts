@@ -1,0 +1,97 @@
+/**
+ * Rated services that were worked out before. Between two boundaries of time most of what rating
+ * does comes out the same: then the same object is the answer again, with the same segment start.
+ */
+import type { Catalogue, RateRevision, SubscriberProfile } from '../domain/catalogue.ts'
+import type { ServiceRequest } from '../domain/charge-request.ts'
+import type { OpenCycle } from '../domain/cycle.ts'
+import type { TaxMapping } from './price.ts'
+import type { RatedService } from './program.ts'
+
+/** What a rated service depends on, beside holdings and rate. The catalogue is that of both. */
+export interface RatingTerms {
+  catalogue: Catalogue
+  mapTax: TaxMapping
+  defaultTax: string | null
+  zone: string
+  profile: SubscriberProfile
+  service: ServiceRequest
+  open: OpenCycle
+  atMs: number
+}
+
+interface CachedRatedService {
+  readonly mapTax: TaxMapping
+  readonly defaultTax: string | null
+  readonly zone: string
+  readonly usaget: string
+  readonly untaxed: boolean
+  readonly cycleKey: string
+  readonly cycleFromMs: number
+  readonly oldestMs: number
+  /** It is so in [sinceMs, untilMs), epoch ms. */
+  readonly sinceMs: number
+  readonly untilMs: number
+  readonly rated: RatedService
+}
+
+/** Rates that are remembered under the same holdings. */
+const RATES_MAX = 10_000
+/** Usage types, zones and cycles that are remembered of one rate. */
+const PER_RATE_MAX = 4
+
+export class RatedServiceCache {
+  readonly #byRate = new Map<RateRevision, CachedRatedService[]>()
+
+  find(rate: RateRevision, terms: RatingTerms): RatedService | null {
+    const list = this.#byRate.get(rate)
+    if (list === undefined) return null
+    for (const known of list) if (isSame(known, terms)) return known.rated
+    return null
+  }
+
+  /** It is so in [sinceMs, untilMs). */
+  add(
+    rate: RateRevision,
+    terms: RatingTerms,
+    rated: RatedService,
+    sinceMs: number,
+    untilMs: number,
+  ): void {
+    const { mapTax, defaultTax, zone, service, open } = terms
+    const { usaget, untaxed } = service
+    const { key: cycleKey, fromMs: cycleFromMs } = open.cycle
+    const known: CachedRatedService = {
+      mapTax,
+      defaultTax,
+      zone,
+      usaget,
+      untaxed,
+      cycleKey,
+      cycleFromMs,
+      oldestMs: open.oldestMs,
+      sinceMs,
+      untilMs,
+      rated,
+    }
+    if (this.#byRate.size >= RATES_MAX) this.#byRate.clear()
+    const others = this.#byRate.get(rate) ?? []
+    this.#byRate.set(rate, [known, ...others.slice(0, PER_RATE_MAX - 1)])
+  }
+}
+
+function isSame(known: CachedRatedService, terms: RatingTerms): boolean {
+  const { atMs, service, open } = terms
+  return (
+    atMs >= known.sinceMs &&
+    atMs < known.untilMs &&
+    known.mapTax === terms.mapTax &&
+    known.defaultTax === terms.defaultTax &&
+    known.zone === terms.zone &&
+    known.usaget === service.usaget &&
+    known.untaxed === service.untaxed &&
+    known.cycleFromMs === open.cycle.fromMs &&
+    known.cycleKey === open.cycle.key &&
+    known.oldestMs === open.oldestMs
+  )
+}

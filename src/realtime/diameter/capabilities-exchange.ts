@@ -1,0 +1,72 @@
+/** CER and CEA on one connection: reads who the peer is, and decides whether it may stay. */
+import type { Peer } from '../../catalog/settings/peers.ts'
+import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
+import { resultCode } from '../codecs/diameter-wire/protocol.ts'
+import type { AccessCause } from './access.ts'
+import { type Capabilities, capabilitiesAnswer, readCapabilities } from './capabilities.ts'
+import type { ConnectionContext } from './connection-context.ts'
+
+/** What is known of the peer before its CER. */
+export interface PeerEndpoint {
+  readonly remoteAddress: string
+  readonly localAddress: string
+  /** See `Applicant`. */
+  readonly certificateNames: readonly string[] | null
+  /** Origin-Host that it has said before on this connection; '' if it has not. */
+  readonly originHost: string
+}
+
+export interface CapabilitiesExchange {
+  /** CEA. */
+  readonly answer: Buffer
+  /** Null: it is refused. */
+  readonly accepted: { readonly capabilities: Capabilities; readonly peer: Peer | null } | null
+  readonly cause: AccessCause | 'capabilities' | ''
+  readonly why: string
+}
+
+export function exchangeCapabilities(
+  request: Buffer,
+  socketed: PeerEndpoint,
+  { own, access }: Pick<ConnectionContext, 'own' | 'access'>,
+): CapabilitiesExchange {
+  const { localAddress } = socketed
+  const answer = (problem: ProtocolError | null, isVendorSpecific: boolean) =>
+    capabilitiesAnswer(request, own, { problem, localAddress, isVendorSpecific })
+  const refused = (
+    problem: ProtocolError,
+    cause: CapabilitiesExchange['cause'],
+    isVendorSpecific = false,
+  ): CapabilitiesExchange => {
+    return { answer: answer(problem, isVendorSpecific), accepted: null, cause, why: problem.why }
+  }
+  const read = readCapabilities(request)
+  if (read.problem !== null) return refused(read.problem, 'capabilities')
+  const { capabilities } = read
+  const { isVendorSpecific } = capabilities
+  if (!isSameHost(socketed.originHost, capabilities.originHost)) {
+    return refused(ANOTHER_HOST, 'capabilities', isVendorSpecific)
+  }
+  const verdict = access.admit({ ...capabilities, ...remoteOf(socketed) })
+  if (!verdict.isAdmitted) return refused(verdict.problem, verdict.cause, isVendorSpecific)
+  const { peer } = verdict
+  return {
+    answer: answer(null, isVendorSpecific),
+    accepted: { capabilities, peer },
+    cause: '',
+    why: '',
+  }
+}
+
+const ANOTHER_HOST: ProtocolError = {
+  resultCode: resultCode.unableToComply,
+  why: 'Origin-Host is not the one of before',
+}
+
+function isSameHost(before: string, now: string): boolean {
+  return before === '' || before.toLowerCase() === now.toLowerCase()
+}
+
+function remoteOf({ remoteAddress, certificateNames }: PeerEndpoint) {
+  return { remoteAddress, certificateNames }
+}

@@ -1,0 +1,410 @@
+/**
+ * Rounds of settling and committing. A round takes what is waiting of every account that is not
+ * under way, and needs one script call; a second one loads owners that are not in the cache, and
+ * each conflict costs another. Requests of one account never overtake each other.
+ */
+import { present } from '../domain/assert.ts'
+import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
+import type { AccountCommit } from '../ledger/commit-layout.ts'
+import type { CommitReply, Ledger, RegisteredSession } from '../ledger/ledger.ts'
+import { chargeSession, needsProfile } from '../rating/charge-session.ts'
+import type { ChargeContext } from '../rating/decision.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { StoreDownError } from '../store/redis.ts'
+import { AccountAttempt, type DirectoryTtl } from './account-attempt.ts'
+import type { AccountBatch, AccountQueue, DecidedBatch } from './account-batch.ts'
+import type { Item } from './item.ts'
+import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
+import { OwnerLoader } from './owner-loader.ts'
+import { hasPastDeadline, withoutBroken, withoutPastDeadline } from './past-deadline.ts'
+import type { CachedProfile } from './profiles.ts'
+import { createRegistrationResolver, type RegistrationResolver } from './session-registrations.ts'
+
+/**
+ * `reservations`: grants that were committed, one per service. `late`: requests that were not
+ * decided because nobody waited any more for them, or for one before them of their session.
+ */
+export type CountName = 'commits' | 'conflicts' | 'loads' | 'busy' | 'reservations' | 'late'
+
+/** The owners whose fences a profile has to satisfy. */
+export interface FencedOwners {
+  subscriber: CachedOwner
+  account: CachedOwner
+}
+
+export interface BatchExecutorOptions {
+  ledger: Ledger
+  owners: OwnerCache
+  clock: Clock
+  /** `processMs`. */
+  elapsedMs: () => number
+  /** The context of an attempt; each request puts in its profile and its rules. */
+  context: (nowMs: number) => ChargeContext
+  /** The profile of an item if memory has one that satisfies its fences; undefined if not. */
+  profileOf: (item: Item, owners: FencedOwners, nowMs: number) => CachedProfile | undefined
+  commitAttemptsMax: number
+  directoryTtl: DirectoryTtl
+  count: (name: CountName, by: number) => void
+  onDefect: (error: unknown) => void
+}
+
+/** From this attempt on a worker asks for the turn, so that it is served next. */
+const BACKOFF_FROM_ATTEMPT = 3
+const BUSY_PAUSE_MS = 1
+/** Requests of one account in one commit: a script can hand on only so many values at once. */
+const ITEMS_PER_BATCH_MAX = 500
+/** Waits for other workers' turns that one round takes before it gives up. */
+const BUSY_MAX = 1000
+
+/**
+ * An item is waiting (`enqueue`), in a work (`startReady`), drafted anew by each attempt (`decide`)
+ * and resolved, once: with the draft that the ledger has taken, or with why there is none.
+ */
+export class BatchExecutor {
+  readonly #accounts = new Map<number, AccountQueue>()
+  #ready: AccountQueue[] = []
+  readonly #options: BatchExecutorOptions
+  readonly #registrations: RegistrationResolver
+  readonly #loads: OwnerLoader
+
+  constructor(options: BatchExecutorOptions) {
+    const { ledger, owners, count } = options
+    this.#options = options
+    this.#registrations = createRegistrationResolver(ledger)
+    this.#loads = new OwnerLoader({
+      ledger,
+      owners,
+      onLoads: (loads) => count('loads', loads),
+      onDown: (work, error) => this.#fail([work], error),
+      onNothingLeft: (work) => this.#release(work),
+    })
+  }
+
+  /** Queues items; each is resolved once. Starts one round for all accounts that are free. */
+  enqueue(items: readonly Item[]): void {
+    for (const item of items) {
+      let account = this.#accounts.get(item.aid)
+      if (account === undefined) {
+        account = { aid: item.aid, waiting: [], isBusy: false }
+        this.#accounts.set(item.aid, account)
+      }
+      account.waiting.push(item)
+      if (account.isBusy) continue
+      account.isBusy = true
+      this.#ready.push(account)
+    }
+    this.#startReady()
+  }
+
+  #startReady(): void {
+    const ready = this.#ready
+    if (ready.length === 0) return
+    this.#ready = []
+    const nowMs = this.#options.elapsedMs()
+    const works: AccountBatch[] = []
+    for (const account of ready) {
+      const { waiting } = account
+      const isAll = waiting.length <= ITEMS_PER_BATCH_MAX
+      const items = isAll ? waiting : waiting.splice(0, ITEMS_PER_BATCH_MAX)
+      if (isAll) account.waiting = []
+      const work: AccountBatch = {
+        account,
+        items,
+        attempt: 1,
+        isEnded: false,
+        isFresh: false,
+        shared: null,
+      }
+      if (this.#dropPastDeadline(work, nowMs)) works.push(work)
+    }
+    if (works.length === 0) return
+    this.#run(works).catch((error: unknown) => {
+      this.#options.onDefect(error)
+      for (const work of works) this.#finish(work, 'corrupt', 'defect')
+    })
+  }
+
+  /**
+   * Answers what nobody waits for any more, of which nothing was sent to the ledger, and what came
+   * behind it in the same session: the network element repeats both in order, while a later number
+   * that is settled would make an older one void. False if nothing else is left.
+   */
+  #dropPastDeadline(work: AccountBatch, nowMs: number): boolean {
+    const { account, items } = work
+    if (!hasPastDeadline(items, nowMs)) return true
+    const { waiting } = account
+    const broken = new Set<string>()
+    work.items = withoutPastDeadline(items, nowMs, broken)
+    // What the round has no room for is behind it, too.
+    account.waiting = withoutBroken(waiting, broken)
+    const left = work.items.length + account.waiting.length
+    this.#options.count('late', items.length + waiting.length - left)
+    if (work.items.length > 0) return true
+    this.#release(work)
+    return false
+  }
+
+  /** Runs works to their end: attempts until each is committed, refused or given up. */
+  async #run(works: AccountBatch[]): Promise<void> {
+    let left = works
+    let busy = 0
+    while (left.length > 0) {
+      const { again, isBusy } = await this.#attempt(left)
+      left = again
+      if (!isBusy) continue
+      busy += 1
+      this.#options.count('busy', 1)
+      if (busy >= BUSY_MAX) for (const work of left.splice(0)) this.#finish(work, 'contention')
+      await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS))
+    }
+  }
+
+  async #attempt(works: AccountBatch[]): Promise<{ again: AccountBatch[]; isBusy: boolean }> {
+    try {
+      const again: AccountBatch[] = []
+      const writing: DecidedBatch[] = []
+      const read: DecidedBatch[] = []
+      const loaded = await this.#loaded(works)
+      const context = this.#options.context(this.#options.clock.nowMs())
+      for (const work of loaded) {
+        const drafted = this.#decideAlone(work, context, again)
+        if (drafted === null) continue
+        if (!work.isFresh && drafted.attempt.hasSequenceError) again.push(this.#refresh(work))
+        else if (drafted.commit === null) read.push(drafted)
+        else writing.push(drafted)
+      }
+      if (read.length > 0) await this.#answer(read)
+      if (writing.length === 0) return { again, isBusy: false }
+      const commits = writing.map(({ commit }) => commit as AccountCommit)
+      const replies = await this.#options.ledger.commit(commits, this.#options.clock.nowMs())
+      this.#options.count('commits', commits.length)
+      const isBusy = await this.#takeReplies(writing, replies, again)
+      return { again, isBusy }
+    } catch (error) {
+      this.#fail(works, error)
+      return { again: [], isBusy: false }
+    }
+  }
+
+  /** Those that can be decided, with what they are decided on. */
+  #loaded(works: AccountBatch[]): AccountBatch[] | Promise<AccountBatch[]> {
+    const lacking = works.filter((work) => !this.#loads.isCached(work))
+    if (lacking.length === 0) return works
+    const held = works.filter((work) => !lacking.includes(work))
+    return this.#loads.load(lacking).then((loaded) => [...held, ...loaded])
+  }
+
+  #fail(works: readonly AccountBatch[], error: unknown): void {
+    const isOutage = error instanceof StoreDownError
+    if (!isOutage) this.#options.onDefect(error)
+    for (const work of works) {
+      this.#forget(work)
+      this.#finish(work, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
+    }
+  }
+
+  /**
+   * A session that names a bucket which is not there: its owners in memory may be of different
+   * times, so they are read together first. If it is a defect of the account, it ends alone.
+   */
+  #decideAlone(
+    work: AccountBatch,
+    context: ChargeContext,
+    again: AccountBatch[],
+  ): DecidedBatch | null {
+    try {
+      return this.#decide(work, context)
+    } catch (error) {
+      if (!work.isFresh) {
+        again.push(this.#refresh(work))
+        return null
+      }
+      this.#options.onDefect(error)
+      this.#forget(work)
+      this.#finish(work, 'corrupt')
+      return null
+    }
+  }
+
+  /**
+   * Decides the items of one account on its cached states. All share one context, into which each
+   * puts what is its own: nothing is waited for between that and its decision.
+   */
+  #decide(work: AccountBatch, context: ChargeContext): DecidedBatch {
+    const shared = present(work.shared, 'shared owner')
+    const draft = new AccountAttempt(work.account.aid, shared, this.#options.directoryTtl)
+    for (const item of work.items) {
+      const owner = present(item.owner, 'owner')
+      const { request, isProfileUnavailable } = item
+      const view = draft.view(owner, item)
+      let profile: CachedProfile | null = null
+      if (needsProfile(request, view.session, isProfileUnavailable)) {
+        const owners = { subscriber: owner, account: shared }
+        const held = isProfileUnavailable
+          ? undefined
+          : this.#options.profileOf(item, owners, context.nowMs)
+        if (held === undefined) {
+          draft.defer(item)
+          continue
+        }
+        profile = held
+      }
+      context.finder = item.rules.finder
+      context.profile = profile === null ? null : profile.profile
+      draft.add(item, chargeSession(view, item, context), profile)
+    }
+    return {
+      batch: work,
+      attempt: draft,
+      commit: draft.commit(work.attempt >= BACKOFF_FROM_ATTEMPT),
+    }
+  }
+
+  #refresh(work: AccountBatch): AccountBatch {
+    this.#forget(work)
+    work.isFresh = true
+    return work
+  }
+
+  /** What writes nothing is true already, but perhaps not yet on the replicas. */
+  async #answer(read: readonly DecidedBatch[]): Promise<void> {
+    const { confirm } = this.#options.ledger
+    const confirmed = confirm && (await confirm(read.map(({ batch }) => batch.account.aid)))
+    for (const [index, entry] of read.entries()) {
+      const outage = confirmed?.[index] ?? null
+      if (outage === null) this.#accept(entry)
+      else this.#fail([entry.batch], outage)
+    }
+  }
+
+  #accept({ batch, attempt, commit }: DecidedBatch): void {
+    if (commit !== null) {
+      attempt.accept(commit)
+      this.#options.count('reservations', attempt.reservations)
+    }
+    for (const item of batch.items) item.resolve(item.tentativeOutcome)
+    this.#release(batch)
+  }
+
+  /** Whether a worker has to wait for the turn of another. */
+  async #takeReplies(
+    writing: readonly DecidedBatch[],
+    replies: readonly CommitReply[],
+    again: AccountBatch[],
+  ): Promise<boolean> {
+    let refused: number[] | null = null
+    for (let index = 0; index < writing.length; index += 1) {
+      if (replies[index]?.kind === 'committed') this.#accept(writing[index] as DecidedBatch)
+      else {
+        refused ??= []
+        refused.push(index)
+      }
+    }
+    let isBusy = false
+    for (const index of refused ?? []) {
+      const entry = writing[index] as DecidedBatch
+      const reply = present(replies[index], 'reply')
+      isBusy ||= reply.kind === 'busy'
+      try {
+        again.push(...(await this.#refused(entry, reply)))
+      } catch (error) {
+        this.#fail([entry.batch], error)
+      }
+    }
+    return isBusy
+  }
+
+  /** What is to be tried again after a commit that wrote nothing. */
+  async #refused({ batch, commit }: DecidedBatch, reply: CommitReply): Promise<AccountBatch[]> {
+    switch (reply.kind) {
+      case 'busy':
+        if (reply.claim !== null) await this.#resolveRegistration(batch, reply.claim)
+        return [batch]
+      case 'conflict':
+        this.#options.count('conflicts', 1)
+        this.#takeConflict(commit as AccountCommit, reply)
+        batch.isFresh = false
+        break
+      case 'claimed':
+        await this.#resolveRegistration(batch, reply)
+        break
+      case 'down':
+        this.#fail([batch], reply.error)
+        return []
+      default:
+        return this.#split(batch)
+    }
+    batch.attempt += 1
+    if (batch.attempt <= this.#options.commitAttemptsMax) return [batch]
+    this.#finish(batch, 'contention')
+    return []
+  }
+
+  #resolveRegistration(work: AccountBatch, claim: RegisteredSession): Promise<void> {
+    return this.#registrations.resolve(work.items, claim, this.#options.clock.nowMs())
+  }
+
+  #takeConflict(
+    commit: AccountCommit,
+    { shared, owners }: Extract<CommitReply, { kind: 'conflict' }>,
+  ): void {
+    this.#options.owners.take(shared, [])
+    for (const [index, loaded] of owners.entries()) {
+      const written = commit.owners[index]?.sessions ?? []
+      const sessionKeys = written.map((session) => session.sessionKey)
+      this.#options.owners.take(loaded, sessionKeys)
+    }
+  }
+
+  /**
+   * A damaged owner fails alone: reading it again shows which it is. Where it does not, the
+   * subscribers of the account are tried one by one.
+   */
+  #split(work: AccountBatch): AccountBatch[] {
+    if (!work.isFresh) return [this.#refresh(work)]
+    const sids = new Set(work.items.map((item) => item.sid))
+    this.#forget(work)
+    if (sids.size <= 1) {
+      this.#finish(work, 'corrupt')
+      return []
+    }
+    const parts = [...sids].map((sid): AccountBatch => {
+      const items = work.items.filter((item) => item.sid === sid)
+      const account = { aid: work.account.aid, waiting: [], isBusy: true }
+      const { attempt } = work
+      return { account, items, attempt, isEnded: false, isFresh: true, shared: null }
+    })
+    this.#release(work)
+    return parts
+  }
+
+  #forget(work: AccountBatch): void {
+    const { owners } = this.#options
+    owners.drop(work.account.aid, 0)
+    for (const item of work.items) owners.drop(work.account.aid, item.sid)
+  }
+
+  #finish(work: AccountBatch, reason: Reason, detail = ''): void {
+    if (work.isEnded) return
+    for (const item of work.items) {
+      item.resolve(plainOutcome(reason, detail, item.aid, item.sid))
+    }
+    this.#release(work)
+  }
+
+  /** The account is free again; what has arrived meanwhile starts the next round. */
+  #release(work: AccountBatch): void {
+    if (work.isEnded) return
+    work.isEnded = true
+    for (const { owner } of work.items) if (owner !== null) trimSessions(owner)
+    const { account } = work
+    if (account.waiting.length === 0) {
+      account.isBusy = false
+      if (this.#accounts.get(account.aid) === account) this.#accounts.delete(account.aid)
+      return
+    }
+    this.#ready.push(account)
+    // Accounts that are released together go into one round together.
+    if (this.#ready.length === 1) queueMicrotask(() => this.#startReady())
+  }
+}

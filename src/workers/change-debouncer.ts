@@ -1,0 +1,87 @@
+/**
+ * Changes of the catalogue and of subscribers, held back until their action is complete. One action
+ * of an operator (closeandnew, permanentchange, move) writes several documents, and a poll may see
+ * them one by one; each session is asked once for all of them.
+ */
+import type { ChangedSubscriber } from '../catalog/feed/subscriber-watch.ts'
+
+/** A subscriber, or with `sid` 0 an account, that has changed. */
+export interface ChangedOwner {
+  aid: number
+  sid: number
+  /** Whether one of the documents that were written holds now. */
+  holds: boolean
+}
+
+export interface CompleteChanges {
+  isCatalogue: boolean
+  owners: ChangedOwner[]
+}
+
+/**
+ * Polls without a further change after which a change is complete. The threads of all nodes poll at
+ * the same pace, so by then each of them has seen it as well.
+ */
+const QUIET_POLLS = 2
+/** A change is told after so many polls, even if others keep following it. */
+const POLLS_MAX = 20
+
+interface PendingChange {
+  quietLeft: number
+  pollsLeft: number
+}
+
+export class ChangeDebouncer {
+  #catalogue: PendingChange | null = null
+  readonly #owners = new Map<string, PendingChange & ChangedOwner>()
+
+  addCatalogue(): void {
+    this.#catalogue = renewed(this.#catalogue)
+  }
+
+  addOwner({ aid, sid, fromMs, toMs }: ChangedSubscriber, nowMs: number): void {
+    const key = keyOf(aid, sid)
+    const known = this.#owners.get(key)
+    const holds = known?.holds === true || (fromMs <= nowMs && nowMs < toMs)
+    this.#owners.set(key, { aid, sid, holds, ...renewed(known ?? null) })
+  }
+
+  /** Whether news of this owner, or of its whole account, is to follow. */
+  isPending(aid: number, sid: number): boolean {
+    return this.#owners.has(keyOf(aid, sid)) || this.#owners.has(keyOf(aid, 0))
+  }
+
+  /** To be called after each poll. Gives what is complete, each once, and forgets it. */
+  takeComplete(): CompleteChanges {
+    const isCatalogue = this.#catalogue !== null && isOver(this.#catalogue)
+    if (isCatalogue) this.#catalogue = null
+    const complete = [...this.#owners].filter(([, owner]) => isOver(owner))
+    for (const [key] of complete) this.#owners.delete(key)
+    const accounts = new Set(complete.flatMap(([, { aid, sid }]) => (sid === 0 ? [aid] : [])))
+    const owners = complete.flatMap(([, { aid, sid, holds }]) => {
+      const isToldWithAccount = sid !== 0 && holds && accounts.has(aid)
+      return isToldWithAccount ? [] : [{ aid, sid, holds }]
+    })
+    return { isCatalogue, owners }
+  }
+
+  clear(): void {
+    this.#catalogue = null
+    this.#owners.clear()
+  }
+}
+
+function keyOf(aid: number, sid: number): string {
+  return `${aid}:${sid}`
+}
+
+/** The poll that tells of the change counts as the first one. */
+function renewed(known: PendingChange | null): PendingChange {
+  return { quietLeft: QUIET_POLLS + 1, pollsLeft: known?.pollsLeft ?? POLLS_MAX }
+}
+
+function isOver(waiting: PendingChange): boolean {
+  waiting.quietLeft -= 1
+  waiting.pollsLeft -= 1
+  return waiting.quietLeft <= 0 || waiting.pollsLeft <= 0
+}

@@ -1,0 +1,113 @@
+/**
+ * Tells the thread of the sockets why open sessions should be re-authorized or ended: of top-ups
+ * and operators' releases by hints, of the catalogue and of subscribers as the feed sees them.
+ */
+import type { CatalogFeed } from '../catalog/feed/feed.ts'
+import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'
+import type { SessionEvent } from '../domain/worker-task.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { RedisConnection } from '../store/redis.ts'
+import { type PublishedSessionEvent, subscribeToSessionEvents } from '../store/session-events.ts'
+import { ChangeDebouncer, type ChangedOwner } from './change-debouncer.ts'
+
+export interface SessionEventsOptions {
+  /** Must not have begun: what it tells first is no change. */
+  feed: Pick<CatalogFeed, 'onSubscriberChange' | 'onCatalogueChange' | 'onPolled'>
+  redis: Pick<RedisConnection, 'nodes'>
+  /** Whether a subscriber has a revision that holds at an instant. Rejects if MongoDB is away. */
+  isThere: (sid: number, atMs: number) => Promise<boolean>
+  clock: Clock
+  tell: (news: SessionEvent) => void
+  log: Pick<Logger, 'warn' | 'error'>
+  /** Subscribers that may wait to be looked up. */
+  lookUpsMax?: number
+}
+
+export interface SessionEventsWatch {
+  /** Whether hints are heard. */
+  isListening(): boolean
+  close(): void
+}
+
+const LOOK_UPS_MAX = 10_000
+
+export function watchSessionEvents(options: SessionEventsOptions): SessionEventsWatch {
+  const { feed, redis, tell, log } = options
+  const departures = new ClosedSubscriberCheck(options)
+  const changes = new ChangeDebouncer()
+  let isFirst = true
+  const subscriberChanged = (change: SubscriberChange) => {
+    if (change.scope === 'one') changes.addOwner(change, options.clock.nowMs())
+    // The first time nothing has changed; later another database is there, or an older one.
+    else if (!isFirst) changes.addCatalogue()
+    isFirst = false
+  }
+  feed.onCatalogueChange(() => changes.addCatalogue())
+  const end = feed.onSubscriberChange(subscriberChanged)
+  feed.onPolled(() => {
+    const { isCatalogue, owners } = changes.takeComplete()
+    if (isCatalogue) tell({ kind: 'reauthorizeAll' })
+    for (const owner of owners) {
+      if (!isCatalogue || !owner.holds) departures.take(owner)
+    }
+  })
+  const onHint = (hint: PublishedSessionEvent) => {
+    // The change of the same owner will be told, and one request serves both.
+    if (hint.cause !== 'credit' || !changes.isPending(hint.aid, hint.sid))
+      tell(sessionEventOf(hint))
+  }
+  const following = subscribeToSessionEvents(redis, onHint, log)
+  return {
+    isListening: () => following.isListening(),
+    close() {
+      end()
+      changes.clear()
+      following.close()
+    },
+  }
+}
+
+function sessionEventOf(hint: PublishedSessionEvent): SessionEvent {
+  if (hint.cause === 'credit') return { kind: 'reauthorize', aid: hint.aid, sid: hint.sid }
+  return { kind: 'release', origin: hint.origin, sessionId: hint.sessionId }
+}
+
+/** Whose document holds is there. Of all others MongoDB tells, one after the other. */
+class ClosedSubscriberCheck {
+  readonly #options: SessionEventsOptions
+  /** Accounts of those who wait, by subscriber. */
+  readonly #waiting = new Map<number, number>()
+  #isLooking = false
+
+  constructor(options: SessionEventsOptions) {
+    this.#options = options
+  }
+
+  take({ aid, sid, holds }: ChangedOwner): void {
+    const { tell, lookUpsMax = LOOK_UPS_MAX } = this.#options
+    const isFull = this.#waiting.size >= lookUpsMax && !this.#waiting.has(sid)
+    if (sid === 0 || holds || isFull) {
+      tell({ kind: 'reauthorize', aid, sid })
+      return
+    }
+    this.#waiting.set(sid, aid)
+    if (!this.#isLooking) void this.#lookUp()
+  }
+
+  async #lookUp(): Promise<void> {
+    this.#isLooking = true
+    for (const [sid, aid] of this.#waiting) {
+      this.#waiting.delete(sid)
+      const isThere = await this.#isThere(sid)
+      this.#options.tell({ kind: isThere ? 'reauthorize' : 'abort', aid, sid })
+    }
+    this.#isLooking = false
+  }
+
+  /** Nobody is cut off because MongoDB is away, or has a document that cannot be read. */
+  #isThere(sid: number): Promise<boolean> {
+    const { isThere, clock } = this.#options
+    return isThere(sid, clock.nowMs()).catch(() => true)
+  }
+}

@@ -1,0 +1,145 @@
+/** Where the requests of a batch are at home: by their sessions, or their subscribers. */
+import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
+import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
+import { digestOf } from '../domain/digest.ts'
+import { sessionKeyOf } from '../ledger/keys.ts'
+import type { SessionLocation } from '../ledger/ledger.ts'
+import { StoreDownError } from '../store/redis.ts'
+import { Item, queriesOf } from './item.ts'
+import type { CachedProfile, ProfileCache, ProfileQuery } from './profiles.ts'
+import type { RuleBook, RuleSet } from './rule-book.ts'
+import type { SessionLocationCache } from './session-location-cache.ts'
+
+export interface SessionLocatorSources {
+  readonly profiles: Pick<ProfileCache, 'peek'>
+  readonly rules: Pick<RuleBook, 'of'>
+  readonly isCatalogueLoaded: () => boolean
+}
+
+export class SessionLocator {
+  readonly #locations: SessionLocationCache
+  readonly #sources: SessionLocatorSources
+
+  constructor(homes: SessionLocationCache, sources: SessionLocatorSources) {
+    this.#locations = homes
+    this.#sources = sources
+  }
+
+  /** Whether memory knows its session. */
+  isSessionCached(request: ChargeRequest, nowMs: number): boolean {
+    return this.#locations.peek(request, nowMs) !== undefined
+  }
+
+  /** With its home as far as memory knows it, or with the outcome that it has nowhere to go. */
+  itemOf(request: ChargeRequest, isProfileAway: boolean, nowMs: number): Item {
+    const known = this.#locations.peek(request, nowMs)
+    const sessionKey = known?.sessionKey ?? sessionKeyOf(request.origin, request.sessionId)
+    const rules = this.#sources.rules.of(request.rules)
+    // Without its own it is only settled, which no rule has a part in.
+    const isAway = isProfileAway || rules === undefined
+    const used = rules ?? (this.#sources.rules.of('') as RuleSet)
+    const item = new Item(request, { sessionKey, digest: digestOf(request) }, used, isAway)
+    if (!opensSession(request.kind)) {
+      if (known !== undefined) item.setLocation(known)
+      return item
+    }
+    const home = this.#subscriberHome(queriesOf(item), nowMs)
+    if (home === undefined) return item
+    if (isLocation(home)) item.setLocation(home)
+    else item.outcome = home
+    return item
+  }
+
+  /** Of items that open nothing. */
+  async lookUp(items: readonly Item[]): Promise<void> {
+    const sessions = new Map<string, Item>()
+    for (const item of items)
+      if (!sessions.has(item.sessionKey)) sessions.set(item.sessionKey, item)
+    const asked = [...sessions.values()]
+    const found = new Map<string, SessionLocation | ChargeOutcome>()
+    try {
+      for (const [index, home] of (await this.#locations.find(asked)).entries()) {
+        const isDown = home instanceof StoreDownError
+        const nowhere = plainOutcome(isDown ? 'storeDown' : 'unknownSession')
+        found.set(asked[index]?.sessionKey ?? '', home === null || isDown ? nowhere : home)
+      }
+    } catch (error) {
+      if (!(error instanceof StoreDownError)) throw error
+      for (const { sessionKey } of asked) found.set(sessionKey, plainOutcome('storeDown'))
+    }
+    for (const item of items) {
+      const home = found.get(item.sessionKey)
+      if (home === undefined) continue
+      if (isLocation(home)) item.setLocation(home)
+      else item.outcome = home
+    }
+  }
+
+  /**
+   * Keeps the homes of sessions that began, and forgets those that ended. Gives those that are not
+   * where memory had them: they may have been opened anew in another account.
+   */
+  updateLocations(items: readonly Item[], nowMs: number): Item[] | null {
+    let lost: Item[] | null = null
+    for (const item of items) {
+      const { request, outcome, sessionKey } = item
+      if (outcome === null) continue
+      if (outcome.reason === 'granted') {
+        if (request.pretend) continue
+        if (request.kind === 'start') this.#locations.remember(request, sessionKey, outcome, nowMs)
+        else if (request.kind === 'release') this.#locations.forget(request)
+      } else if (
+        outcome.reason === 'unknownSession' &&
+        !opensSession(request.kind) &&
+        item.isLocated
+      ) {
+        if (this.#locations.peek(request, nowMs) === undefined) continue
+        lost ??= []
+        lost.push(item)
+      }
+    }
+    return lost
+  }
+
+  /** Looks for lost sessions in the directory. Those that can be charged now are placed. */
+  async retryLost(lost: readonly Item[]): Promise<void> {
+    const before = lost.map(({ aid, sid }) => ({ aid, sid }))
+    for (const item of lost) {
+      this.#locations.forget(item.request)
+      item.clearLocation()
+    }
+    await this.lookUp(lost)
+    for (const [index, item] of lost.entries()) {
+      const { aid, sid } = before[index] as SessionLocation
+      if (item.aid !== aid || item.sid !== sid) continue
+      item.clearLocation()
+      item.outcome = plainOutcome('unknownSession')
+    }
+  }
+
+  /** The first that is somebody's; undefined if memory does not know it of all before, too. */
+  peek(queries: readonly ProfileQuery[], nowMs: number): CachedProfile | undefined {
+    let unknown: CachedProfile | undefined
+    for (const query of queries) {
+      const held = this.#sources.profiles.peek(query, nowMs)
+      if (held === undefined || held.profile !== null) return held
+      unknown ??= held
+    }
+    return unknown
+  }
+
+  #subscriberHome(
+    queries: readonly ProfileQuery[],
+    nowMs: number,
+  ): SessionLocation | ChargeOutcome | undefined {
+    if (!this.#sources.isCatalogueLoaded()) return plainOutcome('storeDown')
+    if (queries.length === 0) return plainOutcome('unknownSubscriber')
+    const held = this.peek(queries, nowMs)
+    if (held === undefined) return undefined
+    return held.profile ?? plainOutcome('unknownSubscriber')
+  }
+}
+
+function isLocation(value: SessionLocation | ChargeOutcome): value is SessionLocation {
+  return !('reason' in value)
+}

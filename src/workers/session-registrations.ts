@@ -1,0 +1,90 @@
+/** Session ids that turn out to be at home already. */
+import { plainOutcome } from '../domain/charge-outcome.ts'
+import { type ChargeRequest, isAmountRefund, opensSession } from '../domain/charge-request.ts'
+import { FOREIGN_EVENT, findAnswer, sequenceErrorOf } from '../domain/replay.ts'
+import {
+  formatLocation,
+  type Ledger,
+  type RegisteredSession,
+  type SessionLocation,
+} from '../ledger/ledger.ts'
+import { CorruptValueError } from '../ledger/owner-packing.ts'
+import { StoreDownError } from '../store/redis.ts'
+import type { Item } from './item.ts'
+
+export interface RegistrationResolver {
+  /**
+   * Settles what becomes of the items that claimed this session id, and of all others that claim
+   * one: the ledger names only the first that is refused. A session that lives in another account
+   * answers them there; otherwise they may take the id over. Items that were answered leave the
+   * list.
+   */
+  resolve(items: Item[], refused: RegisteredSession, nowMs: number): Promise<void>
+}
+
+export function createRegistrationResolver(ledger: Ledger): RegistrationResolver {
+  return {
+    async resolve(items, refused, nowMs) {
+      const claims = [refused, ...(await existingRegistrations(ledger, items, refused.sessionKey))]
+      await Promise.all(claims.map((claim) => resolveOne(ledger, items, claim, nowMs)))
+    },
+  }
+}
+
+/**
+ * Whether it would put its session at home with its subscriber. A refund is of an old one, unless
+ * it says how much it gives back.
+ */
+export function registersSession(request: ChargeRequest): boolean {
+  return opensSession(request.kind) && (!request.refund || isAmountRefund(request))
+}
+
+/** A new session id is taken for new: the directory objects if it is not. */
+export function isAssumedNew({ request, expectedLocation }: Item): boolean {
+  return registersSession(request) && expectedLocation === ''
+}
+
+async function existingRegistrations(
+  ledger: Ledger,
+  items: readonly Item[],
+  refusedKey: string,
+): Promise<RegisteredSession[]> {
+  const taken = items.filter(isAssumedNew).map((item) => item.sessionKey)
+  const others = [...new Set(taken)].filter((sessionKey) => sessionKey !== refusedKey)
+  if (others.length === 0) return []
+  const locations = await ledger.findLocations(others)
+  return others.flatMap((sessionKey, index) => {
+    const location = locations[index] ?? null
+    if (location instanceof StoreDownError) throw location
+    return location === null ? [] : [{ sessionKey, location }]
+  })
+}
+
+async function resolveOne(
+  ledger: Ledger,
+  items: Item[],
+  { sessionKey, location }: RegisteredSession,
+  nowMs: number,
+): Promise<void> {
+  const concerned = items.filter((item) => item.sessionKey === sessionKey)
+  const isElsewhere = concerned.some((item) => formatLocation(item) !== formatLocation(location))
+  const session = isElsewhere ? await loadSession(ledger, location, sessionKey) : null
+  const lives = session !== null && (session.state === 'open' || nowMs < session.expiresMs)
+  for (const item of concerned) {
+    // From now on its session is looked for, and this home may be replaced.
+    item.expectedLocation = formatLocation(location)
+    if (!lives) continue
+    const { request, digest } = item
+    const answer = findAnswer(session, request, digest)
+    const problem = request.refund ? FOREIGN_EVENT : sequenceErrorOf(session, request)
+    if (answer === null && problem === null) continue
+    item.resolve(answer ?? plainOutcome(problem?.reason ?? 'sessionClosed', problem?.detail, 0, 0))
+    items.splice(items.indexOf(item), 1)
+  }
+}
+
+async function loadSession(ledger: Ledger, home: SessionLocation, sessionKey: string) {
+  const [loaded] = await ledger.load([{ ...home, sessionKeys: [sessionKey] }])
+  if (loaded === undefined || loaded instanceof CorruptValueError) return null
+  return loaded.sessions[0] ?? null
+}

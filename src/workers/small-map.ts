@@ -1,0 +1,31 @@
+/** A map of usually one to a few entries: searched in a row, and by a table only beyond that. */
+export class SmallMap<Key, Value> {
+  readonly values: Value[] = []
+  readonly #keys: Key[] = []
+  #table: Map<Key, number> | null = null
+
+  get(key: Key): Value | undefined {
+    const index = this.#indexOf(key)
+    return index < 0 ? undefined : this.values[index]
+  }
+
+  set(key: Key, value: Value): void {
+    const index = this.#indexOf(key)
+    if (index >= 0) {
+      this.values[index] = value
+      return
+    }
+    this.#keys.push(key)
+    this.values.push(value)
+    if (this.#table !== null) this.#table.set(key, this.#keys.length - 1)
+    else if (this.#keys.length > LINEAR_MAX) {
+      this.#table = new Map(this.#keys.map((known, at) => [known, at]))
+    }
+  }
+
+  #indexOf(key: Key): number {
+    return this.#table === null ? this.#keys.indexOf(key) : (this.#table.get(key) ?? -1)
+  }
+}
+
+const LINEAR_MAX = 8

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import { createSupervisor, type Running, type StandbyProcess } from '../../src/cli/supervisor.ts'
+
+const log = { warn: () => undefined, error: () => undefined }
+
+/** Something that runs until it is told to end, by the test or by its keeper. */
+function fakes() {
+  const started: { end: (how: string) => void; isRunning: boolean }[] = []
+  const begin = async (): Promise<Running> => {
+    let end: (how: string) => void = () => undefined
+    const fake = { end: (how: string) => end(how), isRunning: true }
+    const exited = new Promise<string>((resolve) => {
+      end = (how) => {
+        fake.isRunning = false
+        resolve(how)
+      }
+    })
+    started.push(fake)
+    return { pid: started.length, exited, stop: async () => fake.end('stopped') }
+  }
+  return { started, begin }
+}
+
+it('starts again what ends unasked, and not what was stopped', async () => {
+  const { started, begin } = fakes()
+  const keeper = createSupervisor({ name: 'part', begin, log })
+  await keeper.start()
+  started[0]?.end('SIGKILL')
+  await expect.poll(() => started.length).toBe(2)
+  await keeper.stop()
+  expect(started.map(({ isRunning }) => isRunning)).toEqual([false, false])
+})
+
+it('tries again when a later start fails', async () => {
+  const { started, begin } = fakes()
+  let failures = 0
+  const keeper = createSupervisor({
+    name: 'part',
+    begin: async () => {
+      if (started.length === 1 && failures++ === 0) throw new Error('not now')
+      return begin()
+    },
+    log,
+  })
+  await keeper.start()
+  started[0]?.end('code 1')
+  await expect.poll(() => started.length).toBe(2)
+  expect(failures).toBeGreaterThan(0)
+  await keeper.stop()
+})
+
+it('passes on why the first start fails', async () => {
+  const keeper = createSupervisor({
+    name: 'part',
+    begin: () => Promise.reject(new Error('port in use')),
+    log,
+  })
+  await expect(keeper.start()).rejects.toThrow('port in use')
+  await keeper.stop()
+})
+
+it('stopped while it starts, ends what has started, and starts nothing more', async () => {
+  const { started, begin } = fakes()
+  let go: () => void = () => undefined
+  const gate = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const keeper = createSupervisor({ name: 'part', begin: () => gate.then(begin), log })
+  const starting = keeper.start()
+  const stopping = keeper.stop()
+  go()
+  await Promise.all([starting, stopping])
+  expect(started.map(({ isRunning }) => isRunning)).toEqual([false])
+  await expect(keeper.start()).rejects.toThrow('everything stops')
+})
+
+describe('a spare', () => {
+  /** Spares that take over as parts of `fakes`, or fail to. */
+  function spares(begin: () => Promise<Running>) {
+    const prepared: { end: (how: string) => void; hasTakenOver: boolean; isStopped: boolean }[] = []
+    const prepare = (): StandbyProcess => {
+      let end: (how: string) => void = () => undefined
+      const exited = new Promise<string>((resolve) => {
+        end = resolve
+      })
+      const spare = { end: (how: string) => end(how), hasTakenOver: false, isStopped: false }
+      prepared.push(spare)
+      return {
+        exited,
+        async stop() {
+          spare.isStopped = true
+        },
+        takeOver() {
+          spare.hasTakenOver = true
+          return begin()
+        },
+      }
+    }
+    return { prepared, prepare }
+  }
+
+  it('takes over from what has ended, and another one is prepared', async () => {
+    const { started, begin } = fakes()
+    let begun = 0
+    const { prepared, prepare } = spares(begin)
+    const first = () => {
+      begun += 1
+      return begin()
+    }
+    const keeper = createSupervisor({ name: 'part', begin: first, prepare, log })
+    await keeper.start()
+    for (const index of [0, 1, 2]) {
+      await expect.poll(() => prepared.length).toBe(index + 1)
+      started[index]?.end('SIGKILL')
+      await expect.poll(() => prepared[index]?.hasTakenOver).toBe(true)
+      await expect.poll(() => started.length).toBe(index + 2)
+    }
+    expect(begun).toBe(1)
+    await keeper.stop()
+    expect(started.every(({ isRunning }) => !isRunning)).toBe(true)
+  })
+
+  it('that ends is prepared again, and is stopped with the rest', async () => {
+    const { started, begin } = fakes()
+    const { prepared, prepare } = spares(begin)
+    const keeper = createSupervisor({ name: 'part', begin, prepare, log })
+    await keeper.start()
+    await expect.poll(() => prepared.length).toBe(1)
+    prepared[0]?.end('SIGKILL')
+    await expect.poll(() => prepared.length).toBe(2)
+    await keeper.stop()
+    expect(prepared[1]).toMatchObject({ isStopped: true, hasTakenOver: false })
+    expect(started.map(({ isRunning }) => isRunning)).toEqual([false])
+  })
+
+  it('that cannot take over: it is started in the other way', async () => {
+    const { started, begin } = fakes()
+    const { prepared, prepare } = spares(() => Promise.reject(new Error('port in use')))
+    const keeper = createSupervisor({ name: 'part', begin, prepare, log })
+    await keeper.start()
+    await expect.poll(() => prepared.length).toBe(1)
+    started[0]?.end('SIGKILL')
+    await expect.poll(() => started.length).toBe(2)
+    await keeper.stop()
+  })
+})

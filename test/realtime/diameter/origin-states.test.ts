@@ -1,0 +1,139 @@
+/** Which clients have restarted, as several nodes hear of it. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createOriginStates } from '../../../src/realtime/diameter/origin-states.ts'
+import { SessionRegistry } from '../../../src/realtime/diameter/sessions.ts'
+import { createLogger } from '../../../src/runtime/log.ts'
+import {
+  type ClientStates,
+  forgetRestarts,
+  openClientStates,
+  pendingRestarts,
+} from '../../../src/store/client-states.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../../../src/store/redis.ts'
+import { startTestRedis, type TestRedis } from '../../support/redis.ts'
+import { waitUntil } from '../../support/wait.ts'
+
+let redis: TestRedis
+let connection: RedisConnection
+let restarted: string[]
+let warned: number
+
+beforeAll(async () => {
+  redis = await startTestRedis({ appendfsync: 'everysec' })
+  const log = createLogger({ name: 'test', level: 'silent' })
+  const times = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
+  connection = openRedis({ url: redis.url, ...times }, log)
+  await waitForRedis(connection, 20_000)
+})
+afterAll(async () => {
+  await connection.close()
+  await redis.close()
+})
+beforeEach(async () => {
+  await connection.client.flushall()
+  restarted = []
+  warned = 0
+})
+
+/** A node, which has heard of nobody yet. */
+function nodeOf(open: () => Promise<ClientStates> = async () => openClientStates(connection)) {
+  const log = { info: () => undefined, warn: () => (warned += 1) }
+  const onRestart = (host: string, realm: string) => restarted.push(`${host} ${realm}`)
+  return createOriginStates({ open, onRestart, log: log as never })
+}
+
+const stored = async (name: string) =>
+  Number(await connection.client.get(`diameter-client:${name}`))
+
+/** Says a state, and waits until it is on record, at least. */
+async function say(node: ReturnType<typeof nodeOf>, host: string, stateId: number): Promise<void> {
+  node.observe(host, 'R', stateId)
+  const name = `${host}@R`.toLowerCase()
+  await waitUntil('it is on record', async () => (await stored(name)) >= stateId)
+}
+
+const pending = async () => Object.fromEntries(await pendingRestarts(connection))
+
+describe('a client', () => {
+  it('has restarted when its state grows, at whatever node', async () => {
+    const [one, other] = [nodeOf(), nodeOf()]
+    await say(one, 'Gw', 5)
+    await say(other, 'gw', 5)
+    expect(await pending()).toEqual({})
+    await say(other, 'gw', 6)
+    await say(one, 'GW', 6)
+    await waitUntil('it is told', () => restarted.length > 0)
+    expect(restarted).toEqual(['gw R'])
+    expect(await pending()).toEqual({ 'gw@r': 6 })
+    await say(nodeOf(), 'gw', 9)
+    expect(await pending()).toEqual({ 'gw@r': 9 })
+  })
+
+  it('that says the same, less, or nothing has not', async () => {
+    const node = nodeOf()
+    await say(node, 'gw', 5)
+    expect(node.observe('gw', 'R', 0)).toBeNull()
+    expect(node.observe('gw', 'R', 4)).toEqual({ name: 'gw@r', stateId: 4 })
+    node.observe('gw', 'R', 5)
+    await say(nodeOf(), 'other', 1)
+    await say(nodeOf(), 'gw', 4)
+    expect([await pending(), await stored('gw@r'), restarted]).toEqual([{}, 5, []])
+  })
+
+  it('of which Redis could not be told is told of with its next message', async () => {
+    let isAway = true
+    const states = openClientStates(connection)
+    const node = nodeOf(async () => {
+      if (isAway) throw new Error('away')
+      return states
+    })
+    await say(nodeOf(), 'gw', 5)
+    node.observe('gw', 'R', 6)
+    await waitUntil('it has failed', () => warned === 1)
+    node.observe('gw', 'R', 6)
+    isAway = false
+    await waitUntil('it is told', () => {
+      node.observe('gw', 'R', 6)
+      return restarted.length > 0
+    })
+    expect([await pending(), warned]).toEqual([{ 'gw@r': 6 }, 1])
+  })
+
+  it('with a name that is no host is nobody', () => {
+    expect(nodeOf().observe('', 'r', 5)).toBeNull()
+    expect(nodeOf().observe('x'.repeat(512), 'r', 5)).toBeNull()
+  })
+})
+
+it('a restart that is dealt with is forgotten, and a later one is not', async () => {
+  const node = nodeOf()
+  for (const stateId of [1, 2]) await say(node, 'a b', stateId)
+  const seen = await pendingRestarts(connection)
+  await say(node, 'a b', 3)
+  await forgetRestarts(connection, seen)
+  expect(await pending()).toEqual({ 'a b@r': 3 })
+  await forgetRestarts(connection, await pendingRestarts(connection))
+  expect(await pending()).toEqual({})
+})
+
+it('the sessions of a client that has restarted are asked nothing', () => {
+  const registry = new SessionRegistry<object>(10)
+  const route = { origin: 'o', originRealm: 'r', aid: 1, sid: 2, connection: {} }
+  for (const [sessionId, originHost] of [
+    ...([
+      ['a', 'gw1'],
+      ['b', 'gw2'],
+      ['c', 'gw1'],
+    ] as const),
+  ]) {
+    registry.learn({ ...route, sessionId, originHost })
+  }
+  registry.forgetClient('gw1', 'r')
+  registry.forgetClient('gw3', 'r')
+  expect(['a', 'b', 'c'].map((id) => registry.find('o', id) !== undefined)).toEqual([
+    false,
+    true,
+    false,
+  ])
+  expect(registry.size).toBe(1)
+})

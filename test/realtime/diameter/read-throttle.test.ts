@@ -1,0 +1,86 @@
+import { PassThrough } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { baseAnswer } from '../../../src/realtime/codecs/diameter-wire/base-answer.ts'
+import type { DiameterConnection } from '../../../src/realtime/diameter/connection-context.ts'
+import {
+  BACKPRESSURE_REQUESTS_MIN,
+  type Backpressure,
+  ReadThrottle,
+  YIELD_BYTES,
+} from '../../../src/realtime/diameter/read-throttle.ts'
+import { waitUntil } from '../../support/wait.ts'
+import { IDENTITY, nodeOf } from './node-of.ts'
+import { ccr, dwr, openPeer, resultOf } from './raw-peer.ts'
+
+/** A node that answers when the test says so, and is behind as long as that says so. */
+async function busyNode() {
+  const resumed: (() => void)[] = []
+  const intake: { isBehind: boolean } & Backpressure = {
+    isBehind: true,
+    onCaughtUp: (resume) => resumed.push(resume),
+  }
+  const due: (() => void)[] = []
+  const onRequest = (connection: DiameterConnection, bytes: Buffer) => {
+    const answer = baseAnswer(bytes, 2001, IDENTITY)
+    due.push(() => connection.send(answer))
+  }
+  const { port, requests } = await nodeOf({ intake, onRequest })
+  const answerAll = () => {
+    for (const answer of due.splice(0)) answer()
+  }
+  return { port, requests, intake, resumed, answerAll }
+}
+
+const many = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => ccr(from + index, `s${from + index}`))
+
+it('does not read further requests of a peer while the node is behind', async () => {
+  const { port, requests, intake, resumed, answerAll } = await busyNode()
+  const peer = await openPeer(port)
+  await peer.introduce()
+  const first = BACKPRESSURE_REQUESTS_MIN + 1
+  peer.send(...many(1, first))
+  await waitUntil('the first are read', () => requests.length === first)
+  expect(resumed).toHaveLength(1)
+  peer.send(...many(first + 1, 10), dwr())
+  // Another peer, whose answer comes after anything that was read of the first one.
+  const other = await openPeer(port)
+  await other.introduce()
+  other.send(dwr())
+  expect(resultOf(await other.next())).toBe(2001)
+  expect(requests).toHaveLength(first)
+  intake.isBehind = false
+  resumed[0]?.()
+  await waitUntil('the others are read', () => requests.length === first + 10)
+  answerAll()
+  const codes = []
+  for (let count = 0; count < first + 11; count += 1) codes.push(resultOf(await peer.next()))
+  expect(codes).toEqual(codes.map(() => 2001))
+})
+
+it('goes on reading from a peer with few requests under way', async () => {
+  const { port, requests, resumed, answerAll } = await busyNode()
+  const peer = await openPeer(port)
+  await peer.introduce()
+  peer.send(...many(1, 5))
+  await waitUntil('all are read', () => requests.length === 5)
+  peer.send(...many(6, 5))
+  await waitUntil('all are read', () => requests.length === 10)
+  expect(resumed).toEqual([])
+  answerAll()
+})
+
+it('lets the other connections have their turn after each large piece', async () => {
+  const socket = new PassThrough().resume()
+  const intake = { isBehind: false, onCaughtUp: () => undefined }
+  const limits = { outputBytesMax: 1, stalledMs: 1, waitingBytes: () => 0 }
+  const reading = new ReadThrottle(socket as never, { intake, ...limits })
+  reading.afterRead(YIELD_BYTES - 1, 1_000)
+  expect(socket.isPaused()).toBe(false)
+  reading.afterRead(YIELD_BYTES, 1_000)
+  reading.afterRead(YIELD_BYTES, 1_000)
+  expect([socket.isPaused(), reading.isStopped]).toEqual([true, true])
+  await turn()
+  expect([socket.isPaused(), reading.isStopped]).toEqual([false, false])
+})

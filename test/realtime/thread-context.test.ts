@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { loadConfig } from '../../src/config/load.ts'
+import { loopConfig, workersOf } from '../../src/realtime/thread-context.ts'
+
+const configOf = (listeners: number, inFlightMax: number) =>
+  loadConfig({
+    env: {
+      TOLLGATE_REALTIME_LISTENERS: String(listeners),
+      TOLLGATE_REALTIME_IN_FLIGHT_MAX: String(inFlightMax),
+    },
+  })
+
+it('divides what may be under way, and leaves each event loop something', () => {
+  for (const [listeners, inFlightMax, each] of [
+    [1, 4096, 4096],
+    [4, 4096, 1024],
+    [3, 4096, 1365],
+    [4, 2, 1],
+  ] as const) {
+    const config = configOf(listeners, inFlightMax)
+    for (const loop of [0, listeners - 1]) {
+      expect(loopConfig(config, loop).realtime.inFlightMax).toBe(each)
+    }
+  }
+})
+
+it('leaves Diameter to the first event loop, and everything else as it is', () => {
+  const config = configOf(2, 2)
+  expect(loopConfig(config, 0)).toEqual({
+    ...config,
+    realtime: {
+      ...config.realtime,
+      inFlightMax: 1,
+      reportsBytesMax: config.realtime.reportsBytesMax / 2,
+    },
+  })
+  expect(loopConfig(config, 1)).toEqual({
+    ...loopConfig(config, 0),
+    diameter: { ...config.diameter, enabled: false },
+  })
+})
+
+it('gives each event loop the workers that are set, or its part of the cores that are left', () => {
+  expect(workersOf({ workers: 3, listeners: 2 }, 2)).toBe(3)
+  const automatic = (listeners: number, cores: number) =>
+    workersOf({ workers: 0, listeners }, cores)
+  expect([1, 2, 8].map((cores) => automatic(1, cores))).toEqual([1, 1, 7])
+  expect([1, 2, 4, 8, 16].map((cores) => automatic(2, cores))).toEqual([1, 1, 1, 3, 7])
+  expect([4, 8, 16, 32].map((cores) => automatic(4, cores))).toEqual([1, 1, 3, 7])
+})

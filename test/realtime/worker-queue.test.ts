@@ -1,0 +1,199 @@
+import { expect, it } from 'vitest'
+import { plainOutcome } from '../../src/domain/charge-outcome.ts'
+import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
+import { type BatchWorker, type Pending, WorkerQueue } from '../../src/realtime/worker-queue.ts'
+import { requestOf } from './requests.ts'
+
+type Call = {
+  ids: string[]
+  deadlineMs: number
+  end: (result: WorkerResult) => void
+  fail: (error: Error) => void
+}
+
+/** A worker whose batches end when the test says so. */
+function workerOf() {
+  const calls: Call[] = []
+  const worker: BatchWorker = {
+    run: ({ requests, deadlineMs }: WorkerTask) =>
+      new Promise((end, fail) => {
+        calls.push({ ids: requests.map(({ sessionId }) => sessionId), deadlineMs, end, fail })
+      }),
+  }
+  return { worker, calls }
+}
+
+function laneOf() {
+  const first = workerOf()
+  const events: string[] = []
+  const time = { nowMs: 100 }
+  const ids = (batch: readonly Pending[]) => batch.map(({ request }) => request.sessionId).join()
+  const lane = new WorkerQueue(first.worker, {
+    batchSizeMax: 3,
+    batchesInFlightMax: 2,
+    mayLookUp: false,
+    elapsedMs: () => time.nowMs,
+    onDropped: ({ request }) => events.push(`dropped ${request.sessionId}`),
+    onBatch: (size) => events.push(`batch of ${size}`),
+    onResult: (batch) => events.push(`result ${ids(batch)}`),
+    onFailure: (batch) => events.push(`failure ${ids(batch)}`),
+  })
+  const push = (id: string, deadlineMs = 1_000): Pending => {
+    const done = () => {}
+    const pending: Pending = {
+      request: requestOf(id),
+      client: { isGone: false },
+      done,
+      isLookup: false,
+      isReport: false,
+      deadlineMs,
+      earlier: null,
+      later: null,
+    }
+    lane.push(pending)
+    return pending
+  }
+  return { lane, calls: first.calls, events, time, push }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const result = (size: number): WorkerResult => ({
+  outcomes: Array.from({ length: size }, () => plainOutcome('granted')),
+  stats: {},
+})
+
+it('sends when the turn ends, so many at once, in order', async () => {
+  const { calls, push, events } = laneOf()
+  for (const id of ['a', 'b', 'c', 'd']) push(id)
+  expect(calls).toEqual([])
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['a', 'b', 'c'], ['d']])
+  expect(events).toEqual(['batch of 3', 'batch of 1'])
+})
+
+it('gathers while all batches are under way, and goes on when one ends or fails', async () => {
+  const { calls, push, events } = laneOf()
+  push('a')
+  await turn()
+  push('b')
+  await turn()
+  for (const id of ['c', 'd']) {
+    push(id)
+    await turn()
+  }
+  expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b']])
+  calls[0]?.end(result(1))
+  await turn()
+  await turn()
+  push('e')
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd']])
+  calls[1]?.fail(new Error('a defect'))
+  await turn()
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd'], ['e']])
+  expect(events.filter((event) => !event.startsWith('batch'))).toEqual(['result a', 'failure b'])
+})
+
+it('forgets what was answered while it waited', async () => {
+  const { lane, calls, push } = laneOf()
+  for (const id of ['a', 'b']) {
+    push(id)
+    await turn()
+  }
+  const answered = [push('c'), push('d')]
+  push('e')
+  for (const pending of answered) pending.done = null
+  lane.prune()
+  calls[0]?.end(result(1))
+  await turn()
+  await turn()
+  expect(calls[2]?.ids).toEqual(['e'])
+})
+
+it('does not send what nobody waits for, and tells so', async () => {
+  const { calls, push, events, time } = laneOf()
+  for (const id of ['a', 'b']) {
+    push(id)
+    await turn()
+  }
+  push('answered').done = null
+  push('late', time.nowMs + 5)
+  ;(push('gone').client as { isGone: boolean }).isGone = true
+  for (const id of ['c', 'd', 'e', 'f']) push(id)
+  time.nowMs += 5
+  calls[0]?.end(result(1))
+  await turn()
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c', 'd', 'e']])
+  const dropped = events.filter((event) => event.startsWith('dropped'))
+  expect(dropped).toEqual(['dropped answered', 'dropped late', 'dropped gone'])
+  expect(calls[2]?.deadlineMs).toBe(1_000)
+})
+
+it('sends what reports usage also if its client has gone', async () => {
+  const { lane, calls, events } = laneOf()
+  lane.push({
+    request: requestOf('report'),
+    client: { isGone: true },
+    done: () => {},
+    isLookup: false,
+    isReport: true,
+    deadlineMs: 1_000,
+    earlier: null,
+    later: null,
+  })
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['report']])
+  expect(events).toEqual(['batch of 1'])
+})
+
+it('drops what follows in the session of a request that is dropped', async () => {
+  const { lane, calls, push, events, time } = laneOf()
+  for (const id of ['a', 'b']) {
+    push(id)
+    await turn()
+  }
+  push('s', time.nowMs + 5)
+  for (const id of ['c', 's', 'd', 'e', 's', 'f']) push(id)
+  time.nowMs += 5
+  calls[0]?.end(result(1))
+  await turn()
+  await turn()
+  expect(calls[2]?.ids).toEqual(['c', 'd', 'e'])
+  expect(events.filter((event) => event === 'dropped s')).toHaveLength(3)
+  push('t').done = null
+  for (const id of ['t', 'g']) push(id)
+  calls[1]?.end(result(1))
+  await turn()
+  await turn()
+  expect(calls[3]?.ids).toEqual(['f', 'g'])
+  push('u').done = null
+  for (const id of ['u', 'h']) push(id)
+  lane.prune()
+  calls[2]?.end(result(3))
+  await turn()
+  await turn()
+  expect(calls[4]?.ids).toEqual(['h'])
+})
+
+it('goes on with another worker; what comes late from the old one is dropped', async () => {
+  const { lane, calls, push, events, time } = laneOf()
+  expect(lane.oldestMs(time.nowMs)).toBe(0)
+  push('a')
+  await turn()
+  time.nowMs += 50
+  push('b')
+  await turn()
+  time.nowMs += 50
+  expect(lane.oldestMs(time.nowMs)).toBe(100)
+  const second = workerOf()
+  lane.replace(second.worker)
+  expect(lane.oldestMs(time.nowMs)).toBe(0)
+  push('c')
+  calls[0]?.end(result(1))
+  calls[1]?.fail(new Error('worker has gone'))
+  await turn()
+  expect(second.calls.map(({ ids }) => ids)).toEqual([['c']])
+  expect(events).toEqual(['batch of 1', 'batch of 1', 'failure a', 'failure b', 'batch of 1'])
+})
