@@ -1,25 +1,25 @@
-/** A further event loop, as the main thread sees it. */
+/** An additional event loop as seen by the main thread. */
 import { Worker } from 'node:worker_threads'
 import type { MetricsSnapshot } from '../runtime/metrics.ts'
 import type { FromLoop, LoopData, ToLoop } from './loop-messages.ts'
 import type { ListenPort } from './thread-context.ts'
 
-/** An event loop does not start, or has ended; the message says which one and why. */
+/** An event loop failed to start or has ended; the message says which one and why. */
 export class EventLoopError extends Error {
   override name = 'EventLoopError'
 }
 
-/** After so long its last figures stand for those of now: it may be busy, or hang. */
+/** After this time the last statistics are returned: the loop may be busy or hang. */
 const STATISTICS_TIMEOUT_MS = 500
-/** It hangs if it has not answered so often in succession: its connections are lost with it. */
+/** A loop that misses this many replies in a row hangs; its connections are lost with it. */
 const UNANSWERED_MAX = 20
-/** What it has not let go of so long after its orderly end is ended with it. */
+/** Grace period after an orderly close before the thread is terminated. */
 const END_TIMEOUT_MS = 2_000
 
 type MessageType = FromLoop['type']
 
 export class LoopHandle {
-  /** All is there but its sockets. */
+  /** Resolves when everything except the sockets is ready. */
   readonly prepared: Promise<void>
   readonly #worker: Worker
   readonly #loop: number
@@ -34,7 +34,7 @@ export class LoopHandle {
   #isClosing = false
   #failure: EventLoopError | null = null
 
-  /** `onFailure` is told once, unless it has not been `ready` yet: then that rejects. */
+  /** `onFailure` is called once; a failure before `ready` rejects the pending promise instead. */
   constructor(file: URL, data: LoopData, onFailure: (error: EventLoopError) => void) {
     this.#loop = data.loop
     this.#onFailure = onFailure
@@ -49,18 +49,21 @@ export class LoopHandle {
       })
     })
     this.prepared = this.#expect('prepared')
-    // Whoever starts it may fail before he waits for this.
+    // The caller may fail before it awaits this promise.
     this.prepared.catch(() => undefined)
   }
 
-  /** Resolves when it takes requests. */
+  /** Resolves when the loop accepts requests. */
   async listen(door: ListenPort): Promise<void> {
     const ready = this.#expect('ready')
     this.#post({ type: 'listen', ...door })
     await ready
   }
 
-  /** Its figures of now; those of before if it is late, null if there are none. */
+  /**
+   * Current statistics; the previous ones if the loop does not reply in time, null if there are
+   * none.
+   */
   async statistics(): Promise<MetricsSnapshot | null> {
     if (this.#isClosing) return this.#latest
     this.#lastRequest += 1
@@ -79,7 +82,7 @@ export class LoopHandle {
     return this.#latest
   }
 
-  /** Lets it answer what is under way, and end. */
+  /** Lets the loop answer requests in flight, then ends it. */
   async close(): Promise<void> {
     this.#isClosing = true
     const closed = this.#expect('closed')
@@ -90,7 +93,9 @@ export class LoopHandle {
     clearTimeout(timer)
   }
 
-  /** Without waiting (see `NodeState.awaitAbandoned`); false if it has ended already. */
+  /**
+   * Does not wait (see `NodeState.awaitAbandoned`). Returns false if the thread has already ended.
+   */
   abandon(): boolean {
     this.#isClosing = true
     this.#post({ type: 'abandon' })

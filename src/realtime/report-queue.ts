@@ -1,21 +1,21 @@
-/** Reports of usage and terminations that wait because too many requests are under way. */
+/** Queue of usage reports and terminations that wait for a slot. */
 import { assert } from '../domain/assert.ts'
 import { type ChargeRequest, sessionNameOf } from '../domain/charge-request.ts'
 import type { LoadClass } from './load-class.ts'
 
-/** A request as far as it counts for whether it is admitted. */
+/** A request for which admission is decided. */
 export interface AdmissionCandidate {
   readonly request: ChargeRequest
   readonly load: LoadClass
-  /** Size of its message. */
+  /** Size of the message in bytes. */
   readonly bytes: number
 }
 
-/** A request that waits. One of its functions is called, once. */
+/** A waiting request. Exactly one of its callbacks is called, once. */
 export interface WaitingRequest extends AdmissionCandidate {
-  /** It has a slot from now on. */
+  /** The request now has a slot. */
   admitted(): void
-  /** It was not charged; `why` is for the answer. */
+  /** The request was not charged; `why` is sent in the answer. */
   refused(why: string): void
 }
 
@@ -29,26 +29,25 @@ interface Entry {
 
 export type QueueName = 'report' | 'termination'
 
-/** Time over which the rate at which the queue empties is measured, ms. */
+/** Window over which the dequeue rate is measured, ms. */
 const WINDOW_MS = 100
 const RATE_SHARE = 0.5
 
 /**
- * Two queues, each in the order of arrival: reports of sessions that go on before terminations,
- * whose users wait for nothing. Requests of one session never overtake each other: a later one
- * waits in the queue of the earlier one, and is refused with it. All times are ms of one clock that
- * never goes back.
+ * Two FIFO queues: reports of open sessions take precedence over terminations, which do not delay a
+ * user. Requests of one session never overtake each other: a later request waits in the queue of
+ * the earlier one and is refused with it. All times are ms of one monotonic clock.
  */
 export class ReportQueue {
   readonly #waitMsMax: number
   readonly #queues = { report: new Fifo<Entry>(), termination: new Fifo<Entry>() }
-  /** Those that wait of each session, in order. */
+  /** Waiting requests of each session, in order. */
   readonly #sessions = new Map<string, Entry[]>()
   #size = 0
   #reports = 0
   #windowMs = 0
   #emptied = 0
-  /** Requests per ms that leave the queue for a slot; -1: not measured yet. */
+  /** Requests per ms that leave the queue for a slot; -1 until measured. */
   #rate = -1
 
   constructor(waitMsMax: number) {
@@ -59,7 +58,7 @@ export class ReportQueue {
     return this.#size
   }
 
-  /** How many wait whose sessions go on. */
+  /** Number of waiting reports, without terminations. */
   get reports(): number {
     return this.#reports
   }
@@ -87,12 +86,12 @@ export class ReportQueue {
     if (waiter.load === 'report') this.#reports += 1
   }
 
-  /** The one whose turn is next in a queue, which stays there; undefined: none waits in it. */
+  /** First request of a queue, which stays queued; undefined if the queue is empty. */
   first(queue: QueueName): WaitingRequest | undefined {
     return this.#first(this.#queues[queue])?.waiter
   }
 
-  /** Takes the first one out, because there is a slot for it. */
+  /** Dequeues the first request, because there is a slot for it. */
   takeFirst(queue: QueueName): WaitingRequest {
     const entry = this.#first(this.#queues[queue])
     assert(entry !== undefined, 'only what waits is taken')
@@ -101,7 +100,7 @@ export class ReportQueue {
     return entry.waiter
   }
 
-  /** Takes out those that have waited too long, and what is behind them in their sessions. */
+  /** Removes requests that have waited too long, together with later ones of the same sessions. */
   takeExpired(nowMs: number): WaitingRequest[] {
     this.#measure(nowMs)
     const late: WaitingRequest[] = []
@@ -118,7 +117,10 @@ export class ReportQueue {
     return late
   }
 
-  /** How long one that comes now would wait, ms, by the last window; at first by `rate` per ms. */
+  /**
+   * Expected wait of a request that arrives now, ms, by the last window; initially by `rate` per
+   * ms.
+   */
   expectedMs(rate: number): number {
     return this.#size === 0 ? 0 : this.#size / (this.#rate < 0 ? rate : this.#rate)
   }
@@ -151,7 +153,7 @@ export class ReportQueue {
   }
 }
 
-/** First in, first out, without moving the others at each step. */
+/** FIFO queue without shifting the remaining members on each removal. */
 class Fifo<Member> {
   #members: Member[] = []
   #at = 0

@@ -1,4 +1,6 @@
-/** CER and CEA on one connection: reads who the peer is, and decides whether it may stay. */
+/**
+ * Capabilities exchange on one connection: reads the CER and decides whether the peer is accepted.
+ */
 import type { Peer } from '../../catalog/settings/peers.ts'
 import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
@@ -6,20 +8,20 @@ import type { AccessCause } from './access.ts'
 import { type Capabilities, capabilitiesAnswer, readCapabilities } from './capabilities.ts'
 import type { ConnectionContext } from './connection-context.ts'
 
-/** What is known of the peer before its CER. */
+/** Properties of the connection before its CER. */
 export interface PeerEndpoint {
   readonly remoteAddress: string
   readonly localAddress: string
-  /** See `Applicant`. */
+  /** See `ConnectingPeer`. */
   readonly certificateNames: readonly string[] | null
-  /** Origin-Host that it has said before on this connection; '' if it has not. */
+  /** Origin-Host of an earlier CER on this connection; '' if there is none. */
   readonly originHost: string
 }
 
 export interface CapabilitiesExchange {
-  /** CEA. */
+  /** The CEA. */
   readonly answer: Buffer
-  /** Null: it is refused. */
+  /** Null if the peer is refused. */
   readonly accepted: { readonly capabilities: Capabilities; readonly peer: Peer | null } | null
   readonly cause: AccessCause | 'capabilities' | ''
   readonly why: string

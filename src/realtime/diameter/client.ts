@@ -1,4 +1,4 @@
-/** A Diameter client, for `tollgate diameter send`, tests and benchmarks: one connection. */
+/** A Diameter client with one connection, for `tollgate diameter send`, tests and benchmarks. */
 import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { baseAnswer } from '../codecs/diameter-wire/base-answer.ts'
@@ -26,7 +26,7 @@ import { addressData } from './capabilities.ts'
 import { createFrames } from './frames.ts'
 import { createEndToEndIds, createHopByHopIds } from './server-requests.ts'
 
-/** Nobody answers, or not as it must be; the message says why. */
+/** There is no answer, or an invalid one; the message says why. */
 export class DiameterClientError extends Error {
   override name = 'DiameterClientError'
 }
@@ -35,37 +35,37 @@ export interface ClientOptions {
   readonly host: string
   readonly port: number
   readonly identity: WireIdentity
-  /** Time for the connection, and for each answer. */
+  /** Time-out of the connection, and of each answer. */
   readonly timeoutMs: number
   /** Milliseconds since 1970. */
   readonly nowMs: number
   readonly tls?: ConnectionOptions
   /**
-   * Takes requests of the node (RAR, ASR) and gives the Result-Code to answer with; null for none.
-   * Without it 2002, as a client answers that will do so.
+   * Handles requests of the node (RAR, ASR) and returns the Result-Code to answer with; null for no
+   * answer. If not given, they are answered with 2002, as by a client that will comply.
    */
   readonly onRequest?: (message: WireMessage) => number | null
-  /** AVPs of CER besides the usual ones, or in their place if these are there already. */
+  /** Additional AVPs of the CER; they replace default AVPs of the same code. */
   readonly capabilities?: readonly WireAvp[]
 }
 
 export interface DiameterClient {
-  /** CEA. */
+  /** The CEA. */
   readonly capabilities: WireMessage
-  /** Sends a request under ids of its own; rejects without an answer in time. */
+  /** Sends a request with new identifiers; rejects if there is no answer in time. */
   request(message: WireMessage): Promise<WireMessage>
   /**
-   * The same for a written message, of which it changes nothing but the Hop-by-Hop-Id, in place;
-   * gives the answer as it came, valid until the next turn.
+   * Sends an encoded message, in which it replaces only the Hop-by-Hop-Id, in place. Returns the
+   * raw answer, valid until the next event-loop iteration.
    */
   exchange(request: Buffer): Promise<Buffer>
-  /** Sends bytes as they are. */
+  /** Sends bytes unchanged. */
   sendRaw(bytes: Buffer): void
-  /** Resolves when the connection is gone, whoever has ended it. */
+  /** Resolves when the connection is closed by either side. */
   readonly closed: Promise<void>
-  /** DPR, DPA, and the end. */
+  /** Ends the connection with DPR and DPA. */
   close(): Promise<void>
-  /** Ends it without a word. */
+  /** Closes the connection without DPR. */
   destroy(): void
 }
 
@@ -75,7 +75,7 @@ interface PendingAnswer {
   readonly timer: NodeJS.Timeout
 }
 
-/** Connects, and says who it is. Throws `DiameterClientError`. */
+/** Connects and exchanges capabilities. Throws `DiameterClientError`. */
 export async function connectDiameter(options: ClientOptions): Promise<DiameterClient> {
   const { host, port, timeoutMs, nowMs } = options
   const socket = await connected(options)
@@ -111,7 +111,7 @@ export async function connectDiameter(options: ClientOptions): Promise<DiameterC
   }
 }
 
-/** Throws for a port that is none, and for certificates that are none. */
+/** Throws for an invalid port or certificate. */
 function socketTo({ host, port, tls }: ClientOptions): Socket {
   try {
     if (tls !== undefined) return connectTls({ host, port, ...tls })
@@ -144,10 +144,10 @@ async function connected(options: ClientOptions): Promise<Socket> {
   })
 }
 
-/** Longer than what any node sends. */
+/** Longer than any message of a node. */
 const MESSAGE_BYTES_MAX = 2 ** 24 - 4
 
-/** Sends and receives. */
+/** Sends messages and correlates answers. */
 function createMessageChannel(
   socket: Socket,
   options: ClientOptions,
@@ -208,7 +208,7 @@ function createMessageChannel(
   }
 }
 
-/** DWA, DPA, RAA, ASA. */
+/** Answers DWR, DPR, RAR and ASR. */
 function answerOf(bytes: Buffer, { identity, onRequest }: ClientOptions): Buffer | null {
   const { command: asked } = readHeader(bytes)
   const isBase = asked === command.watchdog || asked === command.disconnectPeer

@@ -1,4 +1,4 @@
-/** One connection of a peer: its messages go through the state machine to whom they are for. */
+/** One connection of a peer: passes its messages through the state machine to their handlers. */
 import type { Socket } from 'node:net'
 import type { Peer } from '../../catalog/settings/peers.ts'
 import {
@@ -52,13 +52,13 @@ const REQUIRED = {
   dpr: [avpCode.originHost, avpCode.originRealm, avpCode.disconnectCause],
 } as const
 
-/** What an event brings along. */
+/** Parameters of an event. */
 interface EventDetails {
   /** Why the connection ends, if the event ends it; the first reason is logged. */
   readonly why: string
   /** The message; for `cerAccepted`, `cerRefused` and `protocolError` the answer to it. */
   readonly bytes?: Buffer
-  /** Why a request is refused whatever the state is. */
+  /** Why a request is refused regardless of the state. */
   readonly problem?: ProtocolError | null
 }
 
@@ -77,12 +77,12 @@ export class PeerConnection implements DiameterConnection {
   readonly #reading: ReadThrottle
   readonly #pending = createPendingRequests()
   readonly #nextHopByHopId = createHopByHopIds()
-  /** When the state began, and when something came last. */
+  /** When the state began, and when the last message was received. */
   #sinceMs: number
   #heardMs: number
-  /** Something has come since the last look at the clock. */
+  /** Whether data has been received since the last timer check. */
   #hasHeard = false
-  /** Requests of the peer that are not answered yet. */
+  /** Requests of the peer that have not been answered. */
   #underWay = 0
   #accessVersion: unknown
   #disconnectCause: number = disconnectCause.rebooting
@@ -90,10 +90,10 @@ export class PeerConnection implements DiameterConnection {
   #isUp = false
   /** Nothing more may be written. */
   #hasEnded = false
-  /** A DPR that is not answered yet. */
+  /** A DPR that has not been answered. */
   #dpr: Buffer | null = null
 
-  /** `certificateNames`: see `Applicant`. */
+  /** `certificateNames`: see `ConnectingPeer`. */
   constructor(
     socket: Socket,
     certificateNames: readonly string[] | null,
@@ -105,7 +105,7 @@ export class PeerConnection implements DiameterConnection {
     this.remoteAddress = socket.remoteAddress ?? ''
     this.#output = createOutput(socket, around.flusher, () => this.#reading.afterWrite())
     this.#reading = new ReadThrottle(socket, {
-      intake: around.intake,
+      backpressure: around.backpressure,
       outputBytesMax: around.settings.outputBytesMax,
       stalledMs: around.settings.watchdogMs,
       waitingBytes: this.#output.waitingBytes,
@@ -153,25 +153,25 @@ export class PeerConnection implements DiameterConnection {
     return answer
   }
 
-  /** Ends it in an orderly way: DPR with `cause`, and what is under way is answered. */
+  /** Ends the connection in order: sends DPR with `cause`, and answers requests in flight. */
   stop(cause: number, why: string): void {
     this.#disconnectCause = cause
     this.#step('stop', { why })
   }
 
-  /** Cuts it. */
+  /** Closes the connection immediately. */
   destroy(why: string): void {
     this.#noteReason(why)
     this.#hasEnded = true
     this.#socket.destroy()
   }
 
-  /** Looks whether a time is over, and whether the peer may still be there. */
+  /** Checks the timers, and whether the peer may still be connected. */
   checkTimers(nowMs: number): void {
     if (this.#hasHeard || this.#reading.isStopped) this.#heardMs = nowMs
     this.#hasHeard = false
     this.#pending.expire(nowMs)
-    // Who does not read has a time of its own.
+    // A peer that does not read has a time-out of its own.
     if (this.#reading.isStopped) return
     const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs, underWay: this.#underWay }
     const event = dueEvent(this.state, this.#context.settings, at)
@@ -340,7 +340,7 @@ export class PeerConnection implements DiameterConnection {
     try {
       onRequest(this, bytes, isOverRate ? refuseRate : undefined)
     } catch (error) {
-      // A defect of ours, which must not end the process.
+      // A defect, which must not end the process.
       log.error({ err: error }, 'a Diameter request could not be processed')
       if (this.#underWay !== due) return
       this.send(problemAnswer(bytes, FAILED, this.#context.own.identity))
@@ -357,7 +357,7 @@ export class PeerConnection implements DiameterConnection {
     this.#write(baseAnswer(request, resultCode.success, identity, [state]))
   }
 
-  /** A request of the base protocol, whose answer is told by its command alone. */
+  /** A request of the base protocol, whose answer is matched by command alone. */
   #writeRequest(code: number, further: readonly WireAvp[]): void {
     const { own, nextEndToEndId } = this.#context
     const bytes = writeMessage({

@@ -1,4 +1,4 @@
-/** Listens for peers over TCP and TLS, and looks after their connections. */
+/** Accepts connections of peers over TCP and TLS, and checks their timers. */
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
@@ -19,18 +19,18 @@ export interface ListenerOptions {
 }
 
 export interface Listener {
-  /** 0 if it does not listen for TCP, or TLS. */
+  /** 0 if it does not listen for TCP or TLS, respectively. */
   readonly port: number
   readonly tlsPort: number
-  /** Of now. */
+  /** All current connections. */
   connections(): Iterable<PeerConnection>
-  /** Takes no new connections, and says goodbye to those that there are. */
+  /** Accepts no new connections, and sends DPR on the open ones. */
   stop(): void
-  /** Resolves when all have gone; those that do not go within `answerTimeoutMs` are cut. */
+  /** Resolves when all connections are closed; those still open after `answerTimeoutMs` are cut. */
   close(): Promise<void>
 }
 
-/** The port belongs to somebody else. */
+/** Another process uses the port. */
 export class PortTakenError extends ListenError {
   override name = 'PortTakenError'
   constructor(place: { host: string; port: number }) {
@@ -38,11 +38,11 @@ export class PortTakenError extends ListenError {
   }
 }
 
-/** Times are looked at this often within the shortest of them. */
+/** Timer checks within the shortest time-out. */
 const CHECKS_PER_TIMEOUT = 8
 const CHECK_INTERVAL_MS = { min: 10, max: 1000 } as const
 
-/** `connectionsMax` holds for both ports. Throws `ListenError` and `TlsFileError`. */
+/** `connectionsMax` applies to both ports together. Throws `ListenError` and `TlsFileError`. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { settings, context } = options
   const { host, tls } = settings
@@ -95,12 +95,12 @@ function createTls(options: ListenerOptions, take: OnConnection): Server {
   return server
 }
 
-/** Those who are connected. */
+/** Open connections of both ports. */
 interface AcceptedConnections {
   readonly connections: ReadonlySet<PeerConnection>
-  /** Those in a handshake of TLS, too. */
+  /** Includes sockets in a TLS handshake. */
   readonly sockets: ReadonlySet<Socket>
-  /** For each socket that is accepted. */
+  /** Called for each accepted socket. */
   readonly count: (socket: Socket) => void
   readonly take: OnConnection
 }
@@ -190,7 +190,7 @@ function superviseConnections(
   }
 }
 
-/** A server is closed when the last of its sockets is. */
+/** A server is closed when its last socket is closed. */
 function closedServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())

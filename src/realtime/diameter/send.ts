@@ -1,4 +1,7 @@
-/** `tollgate diameter send`: messages of a file to a node, one after the other, and its answers. */
+/**
+ * Implements `tollgate diameter send`: sends the messages of a file one after the other, and
+ * collects the answers.
+ */
 import { hostname } from 'node:os'
 import type { ConnectionOptions } from 'node:tls'
 import {
@@ -19,7 +22,7 @@ import {
 import { connectDiameter } from './client.ts'
 import { type NamedAvps, namedAvps, wireAvps } from './named.ts'
 
-/** A message by the names of its AVPs, or a whole one as bytes. */
+/** A message by AVP names, or a complete one as bytes. */
 export type Sendable = NamedAvps | Buffer
 
 export interface SendOptions {
@@ -41,9 +44,9 @@ export interface MessageExchange {
 }
 
 /**
- * What a message by names leaves out and all have is filled in: Session-Id (the same for all),
- * Origin-Host, Origin-Realm, Destination-Realm, Auth-Application-Id. Throws `WireError` for a
- * message that cannot be written, before anything is sent, and `DiameterClientError`.
+ * Adds missing AVPs that every message has: Session-Id (the same for all), Origin-Host,
+ * Origin-Realm, Destination-Realm, Auth-Application-Id. Throws `WireError` for a message that
+ * cannot be encoded, before any is sent, and `DiameterClientError`.
  */
 export async function sendMessages(
   messages: readonly Sendable[],
@@ -69,7 +72,7 @@ export async function sendMessages(
   return exchanged
 }
 
-/** Origin-Host of who does not say another. */
+/** Origin-Host if none is given. */
 export function defaultOriginHost(realm: string): string {
   return `cli.${hostname()
     .toLowerCase()
@@ -98,7 +101,7 @@ function requestOf(message: Sendable, index: number, options: SendOptions): Buff
   })
 }
 
-/** Bytes are sent as they are, but for the Hop-by-Hop-Id. */
+/** Bytes are sent unchanged, except for the Hop-by-Hop-Id. */
 function checked(bytes: Buffer, index: number): Buffer {
   const { avps } = readMessage(bytes)
   if ((readHeader(bytes).flags & flags.request) === 0) {

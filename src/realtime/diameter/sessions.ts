@@ -1,11 +1,11 @@
-/** The sessions that came to this node over Diameter, and where their network elements are. */
+/** Registry of sessions received over Diameter, and of the connections that reach their clients. */
 
-/** A session, and the connection over which its client is reached. */
+/** A session, and the connection that reaches its client. */
 export interface SessionRoute<Connection> {
   readonly sessionId: string
   /** `ChargeRequest.origin`. */
   readonly origin: string
-  /** Of the client: destination of what the node asks it. */
+  /** Origin-Host of the client: destination of requests of the node. */
   readonly originHost: string
   readonly originRealm: string
   readonly aid: number
@@ -13,17 +13,17 @@ export interface SessionRoute<Connection> {
   readonly connection: Connection
 }
 
-/** What the registry remembers; the same object from its first answer to its end. */
+/** A registered session; the same object from its first answer to its end. */
 export interface PeerSession {
   readonly sessionId: string
   readonly origin: string
   readonly aid: number
   readonly sid: number
-  /** `SessionRegistry.moment` at which its last request arrived. */
+  /** `SessionRegistry.sequence` when its last request arrived. */
   readonly sequence: number
 }
 
-/** Shared by the sessions of a connection, so that all of them lose it at once. */
+/** Shared by the sessions of a connection, so that closing it affects all of them. */
 interface Link<Connection> {
   connection: Connection | null
 }
@@ -34,7 +34,7 @@ interface Client<Connection> {
   readonly host: string
   readonly realm: string
   sessions: number
-  /** Of the session that was learned last. */
+  /** Link of the most recent request. */
   latest: Link<Connection>
 }
 
@@ -70,10 +70,10 @@ class Entry<Connection> implements PeerSession {
 }
 
 /**
- * Bounded: of too many sessions the one that was learned longest ago is forgotten, which costs it
- * nothing but being told of changes. A few hundred bytes each. Of a connection that has ended the
- * sessions stay known: they are reached over the connection by which their client asked last, or
- * not at all until it asks again.
+ * Bounded: above the limit the least recently used session is dropped, which then only misses
+ * notifications of changes. An entry takes a few hundred bytes. Sessions survive the end of their
+ * connection: they are reached over the connection of their client's latest request, or not at all
+ * until the client sends another one.
  */
 export class SessionRegistry<Connection extends object> {
   readonly #sessionsMax: number
@@ -102,15 +102,15 @@ export class SessionRegistry<Connection extends object> {
     return this.#sequence
   }
 
-  /** Something changed: what arrives from now on is answered as it is now. */
+  /** Counts a change: requests that arrive from now on are answered with it in effect. */
   nextSequence(): number {
     this.#sequence += 1
     return this.#sequence
   }
 
   /**
-   * After each answer that left its session open. `moment`: that at which the request arrived. What
-   * is given is copied, so it may be used again.
+   * Called after each answer that leaves its session open. `sequence`: its value when the request
+   * arrived. `route` is copied and may be reused.
    */
   learn(route: SessionRoute<Connection>, moment = this.#sequence): void {
     const known = this.#origins.get(route.origin)?.get(route.sessionId)
@@ -132,13 +132,13 @@ export class SessionRegistry<Connection extends object> {
     this.#append(known)
   }
 
-  /** A session has ended. */
+  /** Removes a session that has ended. */
   forget(origin: string, sessionId: string): void {
     const known = this.#origins.get(origin)?.get(sessionId)
     if (known !== undefined) this.#remove(known)
   }
 
-  /** A client has lost its sessions: nobody is there to be asked. */
+  /** Removes the sessions of a client that has lost them. */
   forgetClient(host: string, realm: string): void {
     const client = this.#clients.get(clientKey(host, realm))
     if (client === undefined) return
@@ -154,7 +154,7 @@ export class SessionRegistry<Connection extends object> {
     return this.#origins.get(origin)?.get(sessionId)
   }
 
-  /** Where a session that is known is reached now; undefined: over no connection. */
+  /** How a registered session is reached now; undefined if there is no connection. */
   routeTo({ origin, sessionId }: PeerSession): SessionRoute<Connection> | undefined {
     const known = this.#origins.get(origin)?.get(sessionId)
     const connection = known?.link.connection ?? known?.client.latest.connection ?? null
@@ -164,7 +164,10 @@ export class SessionRegistry<Connection extends object> {
     return { sessionId, origin, originHost, originRealm, aid, sid, connection }
   }
 
-  /** Sid 0: of all subscribers of the account. Nothing may be learned or forgotten meanwhile. */
+  /**
+   * Sid 0 selects all subscribers of the account. The registry must not change during the
+   * iteration.
+   */
   *ofSubscriber(aid: number, sid: number): Iterable<PeerSession> {
     if (sid === 0) {
       let entry = this.#accounts.get(aid) ?? null
@@ -175,12 +178,14 @@ export class SessionRegistry<Connection extends object> {
     for (; entry !== null; entry = entry.laterOfSubscriber) if (entry.aid === aid) yield entry
   }
 
-  /** Begins a way through all sessions, from what was learned longest ago; it ends any other. */
+  /** Begins a walk through all sessions, least recently used first; ends any previous walk. */
   beginWalk(): void {
     this.#walking = this.#oldest
   }
 
-  /** The next one of the way, whatever was learned and forgotten since; undefined: that is all. */
+  /**
+   * The next session of the walk, which tolerates changes of the registry; undefined at the end.
+   */
   nextInWalk(): PeerSession | undefined {
     const entry = this.#walking
     if (entry === null) return undefined
@@ -188,7 +193,7 @@ export class SessionRegistry<Connection extends object> {
     return entry
   }
 
-  /** Sessions stay known, but are not reached over it any more. */
+  /** Its sessions remain, but are no longer reached over this connection. */
   dropConnection(connection: Connection): void {
     this.#gone.add(connection)
     const link = this.#links.get(connection)

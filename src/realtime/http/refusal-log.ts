@@ -1,31 +1,34 @@
-/** Says who was refused, and from where, without letting anybody fill the log. */
+/** Logs refused requests with their source, bounded so that no client can fill the log. */
 import type { Logger } from '../../runtime/log.ts'
 import type { RefusalCause } from '../../runtime/request-metrics.ts'
 
 export interface RefusedRequest {
-  /** '' if it is not known who sent it. */
+  /** '' if the sender is unknown. */
   readonly peer: string
   readonly cause: RefusalCause
-  /** '' if the client has gone. */
+  /** '' if the client has disconnected. */
   readonly address: string
-  /** The field that is wrong, and why; never its value. */
+  /** The invalid field and the reason; never its value. */
   readonly why: string
 }
 
 export type RefusalLog = (refused: RefusedRequest) => void
 
 /**
- * Who came with credentials and may not charge; others are probes, or merely early, and counted.
+ * Causes with credentials that are not permitted to charge. Other refusals are probes, or too
+ * early, and are only counted.
  */
 const LOGGED: ReadonlySet<RefusalCause> = new Set([
   ...(['credentials', 'certificate', 'address', 'role', 'file_type'] as const),
 ])
 
-/** The same address, cause and peer have one line in this time, with the number of the others. */
+/**
+ * Interval in which the same address, cause and peer are logged once, with a count of the others.
+ */
 const QUIET_MS = 60_000
-/** Of all addresses together in this time. */
+/** Limit over all addresses in this interval. */
 const LINES_MAX = 60
-/** Addresses that are remembered; the oldest is forgotten first. */
+/** Limit of addresses; the oldest is dropped first. */
 const ADDRESSES_MAX = 1_000
 
 interface LoggedRefusal {
@@ -33,7 +36,7 @@ interface LoggedRefusal {
   unlogged: number
 }
 
-/** `elapsedMs` never goes back. */
+/** `elapsedMs`: a monotonic clock. */
 export function createRefusalLog(log: Pick<Logger, 'warn'>, elapsedMs: () => number): RefusalLog {
   const kept = new Map<string, LoggedRefusal>()
   let sinceMs = elapsedMs()

@@ -1,11 +1,13 @@
-/** How requests are refused: in their dialect if it is known, else in the plain one. */
+/**
+ * Answers of refused requests: in their message format if it is known, otherwise in the plain one.
+ */
 import type { Reason } from '../../domain/charge-outcome.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import type { MessageFormat, MissingMessageFormat } from '../message-formats.ts'
 import type { AnswerOptions, Exchange, HttpStatus } from './exchange.ts'
 import type { RequestRefusal } from './refusal.ts'
 
-/** Answers an exchange, with what the state of the server adds. */
+/** Answers an exchange, adding headers that depend on the server's state. */
 export type SendAnswer = (
   exchange: Exchange,
   status: HttpStatus,
@@ -14,7 +16,7 @@ export type SendAnswer = (
   options?: AnswerOptions,
 ) => void
 
-/** Why a message is refused before its dialect is known, in the plain dialect (JSON). */
+/** Encodes a refusal before the message format is known, in the plain format (JSON). */
 export type EncodeRefusal = (reason: Reason, detail: string) => string
 
 export type Refusals = ReturnType<typeof createRefusals>
@@ -42,19 +44,19 @@ export function createRefusals(encodeRefusal: EncodeRefusal, answer: SendAnswer)
 
   return {
     refuse,
-    /** A method that is not the dialect's. */
+    /** The message format does not accept the method. */
     refuseMethod(exchange: Exchange, dialect: MessageFormat) {
       const allowed = dialect.allowsGet ? ['GET', 'POST'] : ['POST']
       const error = { field: 'method', why: `must be ${allowed.join(' or ')}` }
       refuse(exchange, 405, error, dialect, { header: ['Allow', allowed.join(', ')] })
     },
-    /** A name without a dialect: not there, or not known yet. */
+    /** There is no message format of this name, or it has not been read yet. */
     refuseName(exchange: Exchange, name: string, { missing, why }: MissingMessageFormat) {
       const field = `file_type ${name}`
       if (missing === 'notLoaded') storeDown(exchange, { field, why })
       else refuse(exchange, 404, { field, why })
     },
-    /** Somebody who may not send this, or not now. */
+    /** A refusal by authentication. */
     refusePeer(exchange: Exchange, refusal: RequestRefusal) {
       const { refused, field, why, retryAfterS } = refusal
       if (refused === 503) storeDown(exchange, refusal)

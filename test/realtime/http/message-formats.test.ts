@@ -97,7 +97,7 @@ describe.each(KINDS)('a file type is named: %s', (kind) => {
 
   it('by default', async () => {
     const { port, arrivals } = await serverOf(kind, {
-      dialects: { ...dialects, defaultName: 'gy' },
+      messageFormats: { ...dialects, defaultName: 'gy' },
     })
     expect((await send(port, '/realtime', { body: '{}' }))?.status).toBe(200)
     expect((await send(port, '/realtime/json', { body: '{}' }))?.status).toBe(200)

@@ -1,4 +1,4 @@
-/** Answers to credit-control requests as messages, from the tree of a file type. */
+/** Encodes answers to credit-control requests from the response tree of a file type. */
 
 import { reasons, type ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import type { AnswerSource, ResponseNode } from '../../../file-types/file-type.ts'
@@ -19,23 +19,23 @@ import {
 } from './protocol.ts'
 import type { WireIdentity } from './wire-codec.ts'
 
-/** What an answer has of its request besides `Answer.echo`. */
+/** Values of the request that its answer repeats, besides `Answer.echo`. */
 export interface WireForm {
-  /** Of its header. */
+  /** Flags of the request's header. */
   readonly flags: number
   readonly hopByHopId: number
   readonly endToEndId: number
   readonly sessionId: string
   readonly requestType: number
-  /** -1: it has none. */
+  /** -1 if the request has none. */
   readonly requestNumber: number
-  /** All `Proxy-Info`, as they came; null: none. */
+  /** All `Proxy-Info` AVPs unchanged; null if there are none. */
   readonly proxies: Buffer | null
-  /** `Failed-AVP`s of the services that were refused alone. */
+  /** `Failed-AVP`s of the services that were refused individually. */
   readonly failed: readonly Buffer[]
 }
 
-/** Writes into the same bytes again and again: one answer at a time. */
+/** Reuses one buffer: writes one answer at a time. */
 export type WriteAnswer = (answer: AnswerSource, form: WireForm) => Buffer
 
 type Write = (bytes: AnswerBytes, answer: AnswerSource, form: WireForm) => void
@@ -51,13 +51,13 @@ const rules = {
   ratingGroup: rule(avpCode.ratingGroup),
 }
 const SERVICE_IDENTIFIER = ruleOf(439, 0) as AvpRule
-/** Return codes below are of another dialect. */
+/** Lower return codes belong to another message format. */
 const RESULT_CODE_MIN = 1001
 
 /**
- * Session-Id is the first of all, and that of the request, whatever names the session. What each
- * answer must have besides (RFC 8506 section 3.2) and the tree does not is added, the node's names
- * behind Result-Code.
+ * Session-Id comes first and is that of the request, regardless of the tree. AVPs that each answer
+ * must have (RFC 8506 section 3.2) and the tree lacks are added; Origin-Host and Origin-Realm
+ * follow Result-Code.
  */
 export function createAnswerWriter(
   nodes: readonly ResponseNode[],
@@ -107,7 +107,10 @@ function writesOf(members: readonly Member[], identity: WireIdentity): readonly 
   return writes
 }
 
-/** What the tree says is wrong; else which services cannot be read, and which have no rate. */
+/**
+ * Failed-AVP of the tree; otherwise the services that could not be decoded, and those without a
+ * rate.
+ */
 function failedOf(told: readonly Write[]): Write {
   return (bytes, answer, form) => {
     const before = bytes.at
@@ -125,7 +128,7 @@ function writeOf(source: AvpSource): Write {
 const writeSessionId: Write = (bytes, _answer, { sessionId }) =>
   bytes.text(rules.sessionId, sessionId)
 
-/** The AVPs that the tree does not have. */
+/** Writers of the required AVPs that the tree lacks. */
 function absentOf(known: ReadonlyMap<AvpRule, unknown>): readonly Write[] {
   const all: readonly (readonly [AvpRule, Write])[] = [
     [
@@ -146,7 +149,7 @@ function absentOf(known: ReadonlyMap<AvpRule, unknown>): readonly Write[] {
   return all.filter(([rule]) => !known.has(rule)).map(([, write]) => write)
 }
 
-/** Origin-Host and Origin-Realm as bytes. */
+/** Origin-Host and Origin-Realm as bytes, unless the tree has them. */
 function namesOf(
   { originHost, originRealm }: WireIdentity,
   isKnown: (code: number) => boolean,
@@ -157,7 +160,7 @@ function namesOf(
   return writeMessage({ ...header, avps }).subarray(HEADER_BYTES)
 }
 
-/** Of a tree that does not say. */
+/** Result-Code of a tree without one. */
 function resultCodeOf({ outcome, settings }: AnswerSource): number {
   const usaget = outcome.services[0]?.usaget ?? ''
   const code = settings(usaget).returnCodes[outcome.reason]
@@ -167,7 +170,7 @@ function resultCodeOf({ outcome, settings }: AnswerSource): number {
   return status === 'failed' ? resultCode.tooBusy : resultCode.unableToComply
 }
 
-/** Of services without a rate their rating groups, for the gateway to know (RFC 8506 9.2). */
+/** Failed-AVP with the rating groups of services without a rate (RFC 8506 section 9.2). */
 const writeUnrated: Write = (bytes, { echo, outcome, settings }) => {
   const { entries, message } = echo
   const { services } = outcome

@@ -1,6 +1,6 @@
 /**
- * A credit-control request as JSON, by the names or the codes of its AVPs: bodies to messages by
- * names (docs/WIRE.md, "Diameter as JSON").
+ * Parses credit-control requests as JSON, with AVPs by name or by code, into messages by name
+ * (docs/WIRE.md, "Diameter as JSON").
  */
 import { isUtf8 } from 'node:buffer'
 import type { Message } from '../../../file-types/file-type.ts'
@@ -16,11 +16,11 @@ const COMMANDS: readonly unknown[] = [
   String(CREDIT_CONTROL),
   CREDIT_CONTROL,
 ]
-/** What answers repeat of the request. */
+/** Values that answers repeat. */
 const ECHOED = ['Session-Id', 'CC-Request-Type', 'CC-Request-Number']
 const ECHO_CHARS_MAX = 256
 
-/** Reads messages in any of the forms of `DiameterForm`, and remembers which. */
+/** Reads messages in any of the layouts of `DiameterForm`, and records which. */
 export const diameterMessageParser: MessageParser = {
   parse(body) {
     const form = plainForm()
@@ -56,7 +56,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** The AVPs without the envelope, which goes into the form; it must be that of a request. */
+/** Removes the envelope, which is kept in the form; it must be that of a request. */
 function unwrap(
   body: object,
   form: DiameterForm,

@@ -5,29 +5,31 @@ import { type PairValue, recordOf, type Shape, shapeOf } from './shape.ts'
 import { KeyValueTree } from './tree.ts'
 
 const CARRIAGE_RETURN = 0x0d
-/** Characters of all keys that are remembered, each with some for its node. */
+/** Limit of cached characters of all keys, including a fixed amount per node. */
 const CACHED_CHARS_MAX = 1 << 20
 const NODE_CHARS = 32
-/** Keys that may follow the same keys. */
+/** Limit of distinct keys that may follow the same keys. */
 const NEXT_MAX = 8
-/** So many unknown messages are learnt, beyond known ones; then one of so many. */
+/**
+ * Unknown messages that are all learned, in excess of known ones; beyond that, one in
+ * `LEARNED_RATIO`.
+ */
 const LEARNED_MAX = 256
 const LEARNED_RATIO = 16
 
-/** What is known of messages whose first keys are those on the way here. */
+/** Cached knowledge of messages that begin with the keys on the path to this node. */
 interface KeyNode {
-  /** The last of these keys as it is written, with the separator behind it. */
+  /** The last of these keys as written, including the value separator. */
   readonly start: Buffer
   next: readonly KeyNode[]
-  /** Of messages that end here. */
+  /** Shape of messages that end here; null if there are none. */
   shape: Shape | null
 }
 
 /**
- * Messages by the sequence of their keys. Whoever sends messages sends the same keys in the same
- * order again and again; where each of them leads to is found out once. It gives a message only
- * where nothing is wrong with it: what is wrong with the others is for `KeyValueTree` to say, which
- * is also what all shapes come from.
+ * Caches the structure of messages by the sequence of their keys. A client sends the same keys in
+ * the same order, so the member that each key denotes is determined once. Returns a message only if
+ * it is valid; problems are reported by `KeyValueTree`, which also determines all shapes.
  */
 export class ExpectedKeys {
   readonly #syntax: KeyValueSyntax
@@ -38,7 +40,7 @@ export class ExpectedKeys {
   #root: KeyNode = emptyNode()
   #charsLeft = CACHED_CHARS_MAX
   #misses = 0
-  /** Pairs of the last message. */
+  /** Number of pairs in the last message. */
   #pairs = 0
 
   constructor(syntax: KeyValueSyntax) {
@@ -47,13 +49,13 @@ export class ExpectedKeys {
     this.#hasEscapes = quoting === 'percent'
     this.#plusIsBlank = isForm(syntax)
     this.#isPerLine = pairSeparator === '\n'
-    // With more characters in them, one could begin in a key and end behind it.
+    // A longer separator could begin within a key and end behind it.
     this.#isUsed = pairSeparator.length === 1 && valueSeparator.length === 1
   }
 
   /**
-   * The message in a text without quotes, all of it ASCII, as `body` has it from its beginning;
-   * null if it has unknown keys or something is wrong.
+   * The message in a text that is ASCII without quotes; `body` holds the same bytes. Null if it has
+   * unknown keys or is invalid.
    */
   read(text: string, body: Buffer): MessageRecord | null {
     const { pairSeparator } = this.#syntax
@@ -94,7 +96,7 @@ export class ExpectedKeys {
     return recordOf(known.shape, values)
   }
 
-  /** Remembers the keys of a text without quotes from which a message was read. */
+  /** Caches the keys of a valid text without quotes. */
   learn(text: string): void {
     if (!this.#isUsed) return
     this.#misses += 1
@@ -114,7 +116,7 @@ export class ExpectedKeys {
     known.shape = shape
   }
 
-  /** What comes before the values; null if a pair has none. */
+  /** Keys with their value separators; null if a pair has none. */
   #startsOf(text: string): string[] | null {
     const { pairSeparator, valueSeparator } = this.#syntax
     const starts: string[] = []
@@ -131,7 +133,7 @@ export class ExpectedKeys {
     return starts
   }
 
-  /** Where each key leads to, as the tree has it. */
+  /** The member that each key denotes, determined by the tree. */
   #shapeOf(starts: readonly string[]): Shape | null {
     const tree = new KeyValueTree(this.#syntax.repeated)
     for (const [pair, start] of starts.entries()) {
@@ -149,7 +151,7 @@ function emptyNode(): KeyNode {
   return { start: Buffer.alloc(0), next: [], shape: null }
 }
 
-/** What is known with the key that is next in the text; null if it is another one. */
+/** The node of the next key in the text; null if that key is unknown. */
 function nextNode({ next }: KeyNode, body: Buffer, at: number): KeyNode | null {
   for (let index = 0; index < next.length; index += 1) {
     const known = next[index] as KeyNode
@@ -180,7 +182,7 @@ function indexOrEnd(text: string, wanted: string, from: number): number {
   return found < 0 ? text.length : found
 }
 
-/** Where the line ends that ends here, before both characters of its end. */
+/** End of a line, excluding the carriage return of CR LF. */
 function lineEnd(text: string, start: number, end: number): number {
   return end > start && text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end
 }
