@@ -22,14 +22,14 @@ export type AdmissionResult = 'admitted' | 'waits' | 'refused' | 'noMemory'
  */
 export interface Admission {
   /** Occupies a slot, unless the request has to wait or is refused. */
-  acquire(entrant: AdmissionCandidate, nowMs: number): AdmissionResult
+  acquire(candidate: AdmissionCandidate, nowMs: number): AdmissionResult
   /** Queues a request until a slot is free, for at most `waitMsMax`. */
-  wait(waiter: WaitingRequest, nowMs: number): void
+  wait(waiting: WaitingRequest, nowMs: number): void
   /**
    * Frees a slot. `isLookup`: the request was moved to the lookup queue. `isDecided`: it was
    * granted or denied; the duration of a failed request is not a measure of the answer rate.
    */
-  release(entrant: AdmissionCandidate, nowMs: number, isAside: boolean, isDecided: boolean): void
+  release(candidate: AdmissionCandidate, nowMs: number, isLookup: boolean, isDecided: boolean): void
   /** A request that has a slot waits for a MongoDB lookup: it no longer counts as queued. */
   beginLookup(nowMs: number): void
   /**
@@ -145,14 +145,14 @@ class AdmissionGate implements Admission {
     this.#whenCaughtUp.push(resume)
   }
 
-  acquire(entrant: AdmissionCandidate, nowMs: number): AdmissionResult {
+  acquire(candidate: AdmissionCandidate, nowMs: number): AdmissionResult {
     if (this.#isClosed) {
       this.#refusedInFlight += 1
       return 'refused'
     }
-    return isReport(entrant.load)
-      ? this.#acquireReport(entrant, nowMs)
-      : this.#acquireOther(entrant, nowMs)
+    return isReport(candidate.load)
+      ? this.#acquireReport(candidate, nowMs)
+      : this.#acquireOther(candidate, nowMs)
   }
 
   #acquireReport({ load, request, bytes }: AdmissionCandidate, nowMs: number): AdmissionResult {
@@ -190,18 +190,18 @@ class AdmissionGate implements Admission {
     return 'admitted'
   }
 
-  wait(waiter: WaitingRequest, nowMs: number): void {
-    this.#reports.add(waiter, nowMs)
+  wait(waiting: WaitingRequest, nowMs: number): void {
+    this.#reports.add(waiting, nowMs)
   }
 
   release(
     { load, bytes }: AdmissionCandidate,
     nowMs: number,
-    isAside: boolean,
+    isLookup: boolean,
     isDecided: boolean,
   ): void {
     assert(this.#inFlight > 0, 'a slot is given back once')
-    if (isAside) this.#lookups -= 1
+    if (isLookup) this.#lookups -= 1
     else if (isDecided) this.#queue?.answered(this.#inFlight - this.#lookups, nowMs)
     this.#inFlight -= 1
     if (load === 'termination') this.#terminations -= 1
@@ -218,10 +218,10 @@ class AdmissionGate implements Admission {
     const lateMs = nowMs - this.#tickMs - TICK_MS
     if (this.#tickMs >= 0 && lateMs > TICK_MS) this.#queue?.paused(lateMs)
     this.#tickMs = nowMs
-    for (const waiter of this.#reports.takeExpired(nowMs)) {
+    for (const waiting of this.#reports.takeExpired(nowMs)) {
       this.#refusedLate += 1
-      this.#reportsBytes -= waiter.bytes + REQUEST_BYTES
-      waiter.refused(WAITED)
+      this.#reportsBytes -= waiting.bytes + REQUEST_BYTES
+      waiting.refused(WAITED)
     }
     this.#admitWaiting(nowMs)
   }
@@ -266,9 +266,9 @@ class AdmissionGate implements Admission {
 
   #drain(queue: QueueName, nowMs: number): void {
     while (this.#reports.first(queue) !== undefined && this.#hasRoom(queue)) {
-      const waiter = this.#reports.takeFirst(queue)
-      this.#admit(waiter.load, nowMs)
-      waiter.admitted()
+      const waiting = this.#reports.takeFirst(queue)
+      this.#admit(waiting.load, nowMs)
+      waiting.admitted()
     }
   }
 }

@@ -50,7 +50,7 @@ export type OnAnswer<Out> = (reason: Reason, out: Out | null, outcome?: ChargeOu
  * Calls `answer` once, synchronously or later; without an outcome if the message is malformed.
  * Keeps no reference to the body.
  */
-export type ChargeOf<Out> = (arrival: ReceivedMessage<Out>, answer: OnAnswer<Out>) => void
+export type ChargeOf<Out> = (received: ReceivedMessage<Out>, answer: OnAnswer<Out>) => void
 export type Charge = <Out>(...charged: Parameters<ChargeOf<Out>>) => void
 
 /**
@@ -60,8 +60,8 @@ export type Charge = <Out>(...charged: Parameters<ChargeOf<Out>>) => void
 export function createCharge(options: ChargeOptions): Charge {
   const { limits, admission, pool, clock, metrics, log } = options
 
-  return <Out>(arrival: ReceivedMessage<Out>, answer: OnAnswer<Out>) => {
-    const { body, codec, fileType, origin, peer, client, refuseOverRate } = arrival
+  return <Out>(received: ReceivedMessage<Out>, answer: OnAnswer<Out>) => {
+    const { body, codec, fileType, origin, peer, client, refuseOverRate } = received
     const startMs = monotonicMs()
     const reply = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => {
       const { status, code } = reasons[reason]
@@ -79,7 +79,7 @@ export function createCharge(options: ChargeOptions): Charge {
       return
     }
     const { request, envelope } = decoded
-    if (request !== null && arrival.sender) request.client = arrival.sender
+    if (request !== null && received.sender) request.client = received.sender
     /** Null, and logged, if the outcome cannot be encoded: a defect. */
     const encoded = (outcome: ChargeOutcome): Out | null => {
       try {
@@ -101,18 +101,18 @@ export function createCharge(options: ChargeOptions): Charge {
       return
     }
     const load = loadClassOf(request)
-    const entrant = { request, load, bytes: body.length }
-    const take: OnOutcome = (outcome, isAside) => {
-      admission.release(entrant, monotonicMs(), isAside, !failures.has(outcome.reason))
+    const candidate = { request, load, bytes: body.length }
+    const onOutcome: OnOutcome = (outcome, isLookup) => {
+      admission.release(candidate, monotonicMs(), isLookup, !failures.has(outcome.reason))
       finish(outcome)
     }
-    const admitted = () => pool.submit(request, take, client, isReport(load))
-    const entrance = admission.acquire(entrant, startMs)
-    if (entrance === 'admitted') admitted()
-    else if (entrance === 'waits') {
+    const admitted = () => pool.submit(request, onOutcome, client, isReport(load))
+    const decision = admission.acquire(candidate, startMs)
+    if (decision === 'admitted') admitted()
+    else if (decision === 'waits') {
       const refused = (why: string) => finish(plainOutcome('overloaded', why))
-      admission.wait({ ...entrant, admitted, refused }, startMs)
-    } else finish(plainOutcome('overloaded', entrance === 'noMemory' ? NO_MEMORY : ''))
+      admission.wait({ ...candidate, admitted, refused }, startMs)
+    } else finish(plainOutcome('overloaded', decision === 'noMemory' ? NO_MEMORY : ''))
   }
 }
 

@@ -79,7 +79,7 @@ function answer(step: string, text: string): CheckStep {
 }
 
 function requestView(request: ChargeRequest | null): unknown {
-  if (request === null) return 'is not charged: filters keep all of it from that'
+  if (request === null) return 'is not charged: filters exclude all of its services'
   return { ...request, eventTime: new Date(request.eventTimeMs).toISOString() }
 }
 

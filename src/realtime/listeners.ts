@@ -6,7 +6,7 @@ import { createNodeState, type LoopData, type NodeState } from './loop-messages.
 import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
 import { loopConfig } from './thread-context.ts'
 
-export interface ListenersOptions extends Omit<RealtimeOptions, 'place'> {
+export interface ListenersOptions extends Omit<RealtimeOptions, 'threadContext'> {
   /** Module of the thread of an additional event loop, which calls `runLoop`. */
   readonly loopFile: URL
   /** An event loop has ended or has a defect: called once, after which the node has to stop. */
@@ -104,16 +104,16 @@ class Listeners {
     const sharing = { isFirst: false, firstDescriptor: this.#firstDescriptor }
     await Promise.all(this.#loops.map((loop) => loop.listen({ port, sharing })))
     const { isRedisFit = () => true, isLedgerThere = () => true } = this.#options
-    const tell = () => this.#state.setReady(this.#isComplete && isRedisFit() && isLedgerThere())
+    const notify = () => this.#state.setReady(this.#isComplete && isRedisFit() && isLedgerThere())
     this.#isComplete = true
-    tell()
-    this.#timer = setInterval(tell, READINESS_MS)
+    notify()
+    this.#timer = setInterval(notify, READINESS_MS)
     this.#timer.unref()
   }
 
   async #statistics() {
-    const figures = await Promise.all(this.#loops.map((loop) => loop.statistics()))
-    return figures.filter((one) => one !== null)
+    const statistics = await Promise.all(this.#loops.map((loop) => loop.statistics()))
+    return statistics.filter((one) => one !== null)
   }
 
   #fail(error: EventLoopError): void {

@@ -54,9 +54,9 @@ export class LoopHandle {
   }
 
   /** Resolves when the loop accepts requests. */
-  async listen(door: ListenPort): Promise<void> {
+  async listen(listenPort: ListenPort): Promise<void> {
     const ready = this.#expect('ready')
-    this.#post({ type: 'listen', ...door })
+    this.#post({ type: 'listen', ...listenPort })
     await ready
   }
 
@@ -120,24 +120,26 @@ export class LoopHandle {
     if (this.#unanswered === UNANSWERED_MAX && !this.#isClosing) this.#fail('does not answer')
   }
 
-  #expect(told: MessageType): Promise<void> {
+  #expect(messageType: MessageType): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#failure !== null && told !== 'closed') reject(this.#failure)
-      else this.#expected.set(told, { resolve, reject })
+      if (this.#failure !== null && messageType !== 'closed') reject(this.#failure)
+      else this.#expected.set(messageType, { resolve, reject })
     })
   }
 
-  #resolve(told: MessageType): void {
-    this.#expected.get(told)?.resolve()
-    this.#expected.delete(told)
+  #resolve(messageType: MessageType): void {
+    this.#expected.get(messageType)?.resolve()
+    this.#expected.delete(messageType)
   }
 
   #fail(reason: string): void {
     if (this.#failure !== null) return
     this.#failure = new EventLoopError(`event loop ${this.#loop}: ${reason}`)
-    const starting = [...this.#expected.entries()].filter(([told]) => told !== 'closed')
-    for (const [told, { reject }] of starting) {
-      this.#expected.delete(told)
+    const starting = [...this.#expected.entries()].filter(
+      ([messageType]) => messageType !== 'closed',
+    )
+    for (const [messageType, { reject }] of starting) {
+      this.#expected.delete(messageType)
       reject(this.#failure)
     }
     if (starting.length === 0 && !this.#isClosing) this.#onFailure(this.#failure)

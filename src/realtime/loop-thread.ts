@@ -43,7 +43,7 @@ class LoopThread {
   readonly #state: NodeState
   #realtime: Realtime | null = null
   #starting: Promise<void> = Promise.resolve()
-  #open: ((door: ListenPort) => void) | null = null
+  #open: ((listenPort: ListenPort) => void) | null = null
   #refuse: ((error: Error) => void) | null = null
   #isEnding = false
 
@@ -119,7 +119,7 @@ class LoopThread {
   }
 }
 
-const ENDING = new Error('the node ends')
+const ENDING = new Error('the node is stopping')
 
 function post(message: FromLoop): void {
   assert(parentPort !== null, 'an event loop has a main thread')

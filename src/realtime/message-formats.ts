@@ -65,7 +65,7 @@ export interface ReloadableMessageFormats extends MessageFormats {
 const UNKNOWN: MissingMessageFormat = { missing: 'unknown', why: 'is unknown' }
 const NOT_LOADED: MissingMessageFormat = {
   missing: 'notLoaded',
-  why: 'is not known: the stored file types were not read yet',
+  why: 'is not known: the stored file types have not been read yet',
 }
 
 export function createMessageFormats(options: MessageFormatsOptions): ReloadableMessageFormats {

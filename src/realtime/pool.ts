@@ -28,7 +28,7 @@ export interface PoolOptions {
    */
   readonly onDropped?: (cause: 'late' | 'gone') => void
   /** An event sent by a worker on its own, including a replacement worker. */
-  readonly onEvent?: (news: WorkerEvent) => void
+  readonly onEvent?: (event: WorkerEvent) => void
   /** Counters of the workers, to be accumulated. */
   readonly onStats: (stats: Readonly<Record<string, number>>) => void
 }
@@ -79,17 +79,17 @@ function startThread(options: PoolOptions, index: number): WorkerThread {
     workerFile: options.workerFile,
     workerData: options.workerData(index),
     onError: (error) => options.log.error({ err: error, worker: index }, 'worker failed'),
-    onEvent: (news) => options.onEvent?.(news),
+    onEvent: (event) => options.onEvent?.(event),
   })
 }
 
 async function awaitStart(thread: WorkerThread): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+  const timedOut = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('no answer')), START_TIMEOUT_MS)
   })
   try {
-    await Promise.race([thread.started(), late])
+    await Promise.race([thread.started(), timedOut])
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new WorkerStartError(`worker thread did not start: ${why}`, { cause: error })
@@ -173,8 +173,8 @@ class PiscinaPool implements Pool {
 
   #deliver(batch: readonly Pending[], { outcomes, stats }: WorkerResult, worker: number): void {
     if (outcomes.length !== batch.length) {
-      const figures = { requests: batch.length, outcomes: outcomes.length }
-      this.#options.log.error(figures, 'worker returned another number of outcomes')
+      const counts = { requests: batch.length, outcomes: outcomes.length }
+      this.#options.log.error(counts, 'worker returned a wrong number of outcomes')
       this.#fail(batch)
       return
     }
@@ -221,8 +221,8 @@ class PiscinaPool implements Pool {
     const nowMs = processMs()
     this.#expire(nowMs)
     const stalledMs = STALLED_TIMEOUTS * this.#options.requestTimeoutMs
-    for (const [index, lane] of this.#queues.entries()) {
-      if (lane.oldestMs(nowMs) > stalledMs) this.#restart(lane, index)
+    for (const [index, queue] of this.#queues.entries()) {
+      if (queue.oldestMs(nowMs) > stalledMs) this.#restart(queue, index)
     }
   }
 
@@ -235,20 +235,20 @@ class PiscinaPool implements Pool {
       done?.(plainOutcome('timedOut'), pending.isLookup)
       pending = this.#deadlines.takeExpired(nowMs)
     }
-    for (const lane of this.#queues) lane.prune()
-    for (const lane of this.#lookupQueues) lane.prune()
+    for (const queue of this.#queues) queue.prune()
+    for (const queue of this.#lookupQueues) queue.prune()
   }
 
   /**
    * Piscina replaces a thread that has ended; a thread that hangs or repeatedly fails to start is
    * replaced here.
    */
-  #restart(lane: WorkerQueue, index: number): void {
+  #restart(queue: WorkerQueue, index: number): void {
     this.#options.log.warn({ worker: index }, 'worker does not answer and is replaced')
     const stalled = this.#threads[index]
     const thread = startThread(this.#options, index)
     this.#threads[index] = thread
-    lane.replace(thread)
+    queue.replace(thread)
     this.#lookupQueues[index]?.replace(thread)
     void stalled?.destroy()
   }

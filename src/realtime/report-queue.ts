@@ -20,7 +20,7 @@ export interface WaitingRequest extends AdmissionCandidate {
 }
 
 interface Entry {
-  readonly waiter: WaitingRequest
+  readonly waiting: WaitingRequest
   readonly queue: QueueName
   readonly session: string
   readonly deadlineMs: number
@@ -68,27 +68,27 @@ export class ReportQueue {
     return this.#size > 0 && this.#sessions.has(sessionNameOf(request))
   }
 
-  add(waiter: WaitingRequest, nowMs: number): void {
+  add(waiting: WaitingRequest, nowMs: number): void {
     if (this.#size === 0) {
       this.#rate = -1
       this.#beginWindow(nowMs)
     }
-    const session = sessionNameOf(waiter.request)
+    const session = sessionNameOf(waiting.request)
     const ofSession = this.#sessions.get(session)
-    const own = waiter.load === 'termination' ? 'termination' : 'report'
+    const own = waiting.load === 'termination' ? 'termination' : 'report'
     const queue = ofSession?.[0]?.queue ?? own
     const deadlineMs = nowMs + this.#waitMsMax
-    const entry: Entry = { waiter, queue, session, deadlineMs, isRemoved: false }
+    const entry: Entry = { waiting, queue, session, deadlineMs, isRemoved: false }
     if (ofSession === undefined) this.#sessions.set(session, [entry])
     else ofSession.push(entry)
     this.#queues[queue].push(entry)
     this.#size += 1
-    if (waiter.load === 'report') this.#reports += 1
+    if (waiting.load === 'report') this.#reports += 1
   }
 
   /** First request of a queue, which stays queued; undefined if the queue is empty. */
   first(queue: QueueName): WaitingRequest | undefined {
-    return this.#first(this.#queues[queue])?.waiter
+    return this.#first(this.#queues[queue])?.waiting
   }
 
   /** Dequeues the first request, because there is a slot for it. */
@@ -97,24 +97,24 @@ export class ReportQueue {
     assert(entry !== undefined, 'only what waits is taken')
     this.#remove(entry)
     this.#emptied += 1
-    return entry.waiter
+    return entry.waiting
   }
 
   /** Removes requests that have waited too long, together with later ones of the same sessions. */
   takeExpired(nowMs: number): WaitingRequest[] {
     this.#measure(nowMs)
-    const late: WaitingRequest[] = []
+    const expired: WaitingRequest[] = []
     for (const queue of [this.#queues.report, this.#queues.termination]) {
       let entry = this.#first(queue)
       while (entry !== undefined && entry.deadlineMs <= nowMs) {
         for (const behind of [...(this.#sessions.get(entry.session) ?? [])]) {
           this.#remove(behind)
-          late.push(behind.waiter)
+          expired.push(behind.waiting)
         }
         entry = this.#first(queue)
       }
     }
-    return late
+    return expired
   }
 
   /**
@@ -133,7 +133,7 @@ export class ReportQueue {
   #remove(entry: Entry): void {
     entry.isRemoved = true
     this.#size -= 1
-    if (entry.waiter.load === 'report') this.#reports -= 1
+    if (entry.waiting.load === 'report') this.#reports -= 1
     const ofSession = this.#sessions.get(entry.session) ?? []
     if (ofSession.length <= 1) this.#sessions.delete(entry.session)
     else ofSession.splice(ofSession.indexOf(entry), 1)

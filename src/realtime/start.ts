@@ -98,7 +98,7 @@ export interface Realtime {
   abandon(): void
 }
 
-const OPEN = 'charging is open to the network, and nobody has to authenticate'
+const OPEN = 'charging is open to the network without authentication'
 
 /**
  * Runs one event loop: starts its worker threads, then its sockets. Throws `WorkerStartError`,
@@ -126,15 +126,18 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   let diameter: DiameterService | null = null
   const clientStates = createClientStateStore(options.config, options.log)
   try {
-    pool = await startWorkers(options, admission, (news) => diameter?.take(news))
+    pool = await startWorkers(options, admission, (event) => diameter?.take(event))
     stored = await following
     const takesOver = (await options.mayListen?.()) ?? false
     const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
-    const door = await (threadContext?.mayListen() ?? { port: config.realtime.port, sharing: null })
-    server = await openPorts(takesOver, () => startHttp(options, parts, door))
+    const listenPort = await (threadContext?.mayListen() ?? {
+      port: config.realtime.port,
+      sharing: null,
+    })
+    server = await openPorts(takesOver, () => startHttp(options, parts, listenPort))
     const openStates = () => clientStates.open()
-    const credit = { ...options, ...parts, ...stored, intake: admission, openStates }
+    const credit = { ...options, ...parts, ...stored, backpressure: admission, openStates }
     diameter = await openPorts(takesOver, () => startDiameterService(credit))
   } catch (error) {
     server?.close()
@@ -147,8 +150,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   if (isFirst && !isLoopback(host) && !mustAuthenticate(host, openTo)) {
     options.log.warn({ host, port: server.port }, OPEN)
   }
-  const beating = setInterval(() => admission.tick(monotonicMs()), TICK_MS)
-  beating.unref()
+  const ticking = setInterval(() => admission.tick(monotonicMs()), TICK_MS)
+  ticking.unref()
   return {
     port: server.port,
     diameterPort: diameter?.port ?? 0,
@@ -159,7 +162,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       diameter?.stop()
       await stored.clientAuthenticator.idle()
       await admission.close()
-      clearInterval(beating)
+      clearInterval(ticking)
       await diameter?.close()
       await pool.close()
       await Promise.all([stored.close(), clientStates.close()])
@@ -187,7 +190,7 @@ function admissionOptions(config: Config): AdmissionOptions {
 function startWorkers(
   { config, log, metrics, threadContext, workerFile }: RealtimeOptions,
   admission: Admission,
-  onSessionNews: (news: SessionEvent) => void,
+  onSessionEvent: (event: SessionEvent) => void,
 ): Promise<Pool> {
   const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
   const workers = workersOf(config.realtime)
@@ -205,9 +208,9 @@ function startWorkers(
     onLookup: () => admission.beginLookup(monotonicMs()),
     onDropped: (cause) => metrics.dropped(cause, 1),
     onStats: metrics.workerCounts,
-    onEvent: (news) => {
-      if (news.kind === 'skipped') metrics.catalogueSkipped(news)
-      else onSessionNews(news)
+    onEvent: (event) => {
+      if (event.kind === 'skipped') metrics.catalogueSkipped(event)
+      else onSessionEvent(event)
     },
   })
 }
@@ -228,22 +231,22 @@ async function readStored(
 ): Promise<StoredConfiguration> {
   const { defaultFileType: defaultName } = config.realtime
   const identity = identityOf(config)
-  const dialects = createMessageFormats({ defaultName, plain, defaults, identity })
+  const messageFormats = createMessageFormats({ defaultName, plain, defaults, identity })
   let peers: Peers | null = null
   let clients: CurrentClients | null = null
   const take = (stored: CurrentStoredConfig) => {
-    for (const { name, why } of dialects.replace(stored.fileTypes)) {
+    for (const { name, why } of messageFormats.replace(stored.fileTypes)) {
       log.error({ fileType: name, why }, 'a file type cannot be used')
     }
     peers = stored.peers
-    const problem = config.diameter.enabled ? diameterProblem(config, dialects) : null
-    if (problem !== null) log.error(problem, 'Diameter cannot be charged by its file type')
+    const problem = config.diameter.enabled ? diameterProblem(config, messageFormats) : null
+    if (problem !== null) log.error(problem, 'the file type of Diameter cannot be used')
   }
   const following = await follow(take, (stored) => {
     clients = stored
   })
   const open = () => openCallerStore(config, log)
-  const callers = createClientAuthenticator({
+  const clientAuthenticator = createClientAuthenticator({
     now: () => clients,
     open,
     clock,
@@ -251,9 +254,9 @@ async function readStored(
     log,
   })
   const close = async () => {
-    await Promise.all([following.close(), callers.close()])
+    await Promise.all([following.close(), clientAuthenticator.close()])
   }
-  return { messageFormats: dialects, peers: () => peers, clientAuthenticator: callers, close }
+  return { messageFormats, peers: () => peers, clientAuthenticator, close }
 }
 
 /** Opened on first use: most nodes receive no tokens or signatures. */
@@ -277,10 +280,10 @@ function createClientStateStore({ redis }: Config, log: Logger) {
   }
 }
 
-function diameterProblem({ diameter: { fileType } }: Config, dialects: MessageFormats) {
-  const dialect = dialects.find(fileType)
-  if (!isMessageFormat(dialect)) return { fileType, why: dialect.why }
-  return dialect.wire === null ? { fileType, why: 'has another parser than diameter' } : null
+function diameterProblem({ diameter: { fileType } }: Config, messageFormats: MessageFormats) {
+  const format = messageFormats.find(fileType)
+  if (!isMessageFormat(format)) return { fileType, why: format.why }
+  return format.wire === null ? { fileType, why: 'has a parser other than diameter' } : null
 }
 
 interface Core {

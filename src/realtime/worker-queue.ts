@@ -10,7 +10,7 @@ export interface RequestSender {
 }
 
 /** `isLookup`: the request waited for a MongoDB lookup. */
-export type OnOutcome = (outcome: ChargeOutcome, isAside: boolean) => void
+export type OnOutcome = (outcome: ChargeOutcome, isLookup: boolean) => void
 
 /** A request submitted to the pool. */
 export interface Pending extends Deadline {
@@ -68,13 +68,13 @@ export class WorkerQueue {
 
   /** Removes requests at the head of the queue that have already been answered. */
   prune(): void {
-    const gathered = this.#queued
-    const lost = new Set<string>()
+    const queued = this.#queued
+    const dropped = new Set<string>()
     let next = 0
-    for (; gathered[next]?.done === null; next += 1) this.#drop(gathered[next] as Pending, lost)
+    for (; queued[next]?.done === null; next += 1) this.#drop(queued[next] as Pending, dropped)
     if (next === 0) return
-    gathered.splice(0, next)
-    this.#dropFollowers(lost)
+    queued.splice(0, next)
+    this.#dropFollowers(dropped)
   }
 
   /** Age of the oldest batch in flight in ms; 0 if there is none. */
@@ -85,10 +85,10 @@ export class WorkerQueue {
 
   /** Continues with another worker. Batches in flight fail, and their late results are ignored. */
   replace(worker: BatchWorker): void {
-    const lost = [...this.#batches.keys()]
+    const dropped = [...this.#batches.keys()]
     this.#batches = new Map()
     this.#worker = worker
-    for (const batch of lost) this.#options.onFailure(batch, new Error('worker was replaced'))
+    for (const batch of dropped) this.#options.onFailure(batch, new Error('worker was replaced'))
     this.#schedule()
   }
 
@@ -112,28 +112,28 @@ export class WorkerQueue {
   /** Requests at the head of the queue whose clients still wait; the others are dropped. */
   #nextBatch(nowMs: number): Pending[] {
     const { batchSizeMax } = this.#options
-    const gathered = this.#queued
+    const queued = this.#queued
     const batch: Pending[] = []
-    let lost: Set<string> | null = null
+    let dropped: Set<string> | null = null
     let next = 0
-    for (; next < gathered.length && batch.length < batchSizeMax; next += 1) {
-      const pending = gathered[next] as Pending
-      const isWaitedFor = pending.done !== null && pending.deadlineMs > nowMs
-      const isSound = isWaitedFor && (pending.isReport || !pending.client.isGone)
-      if (isSound && (lost === null || !lost.has(sessionOf(pending)))) {
+    for (; next < queued.length && batch.length < batchSizeMax; next += 1) {
+      const pending = queued[next] as Pending
+      const isPending = pending.done !== null && pending.deadlineMs > nowMs
+      const isSendable = isPending && (pending.isReport || !pending.client.isGone)
+      if (isSendable && (dropped === null || !dropped.has(sessionOf(pending)))) {
         batch.push(pending)
         continue
       }
-      lost ??= new Set()
-      this.#drop(pending, lost)
+      dropped ??= new Set()
+      this.#drop(pending, dropped)
     }
-    gathered.splice(0, next)
-    if (lost !== null) this.#dropFollowers(lost)
+    queued.splice(0, next)
+    if (dropped !== null) this.#dropFollowers(dropped)
     return batch
   }
 
-  #drop(pending: Pending, lost: Set<string>): void {
-    lost.add(sessionOf(pending))
+  #drop(pending: Pending, dropped: Set<string>): void {
+    dropped.add(sessionOf(pending))
     this.#options.onDropped(pending)
   }
 
@@ -141,9 +141,9 @@ export class WorkerQueue {
    * Later requests of a session are dropped together with an earlier one: once a higher number is
    * settled, usage reported with the lower number could not be repeated.
    */
-  #dropFollowers(lost: ReadonlySet<string>): void {
+  #dropFollowers(dropped: ReadonlySet<string>): void {
     this.#queued = this.#queued.filter((pending) => {
-      if (!lost.has(sessionOf(pending))) return true
+      if (!dropped.has(sessionOf(pending))) return true
       this.#options.onDropped(pending)
       return false
     })

@@ -11,7 +11,7 @@ export interface WorkerThreadOptions {
   readonly workerData: unknown
   /** Receives errors that occur while no batch is in flight. */
   readonly onError: (error: unknown) => void
-  readonly onEvent: (news: WorkerEvent) => void
+  readonly onEvent: (event: WorkerEvent) => void
 }
 
 /** Callbacks of a batch in flight. */
@@ -87,7 +87,7 @@ export class WorkerThread implements BatchWorker {
     port.on('message', (reply: ReplyMessage) => take(line, reply))
     const serving = this.#piscina.run({ port: port2 }, { transferList: [port2] })
     serving.then(
-      () => this.#end(line, new Error('worker does not serve any more')),
+      () => this.#end(line, new Error('worker has stopped serving')),
       (error: unknown) => this.#end(line, error),
     )
     this.#channel = line
@@ -104,9 +104,9 @@ export class WorkerThread implements BatchWorker {
 }
 
 function take({ waiting }: WorkerChannel, reply: ReplyMessage): void {
-  const waiter = waiting.get(reply.id)
+  const pending = waiting.get(reply.id)
   waiting.delete(reply.id)
-  if (waiter === undefined) return
-  if ('error' in reply) waiter.reject(reply.error)
-  else waiter.resolve(unpackResult(reply))
+  if (pending === undefined) return
+  if ('error' in reply) pending.reject(reply.error)
+  else pending.resolve(unpackResult(reply))
 }

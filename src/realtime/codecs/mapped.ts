@@ -89,14 +89,14 @@ export function withAllServices(envelope: MappedEnvelope, outcome: ChargeOutcome
   if (status === 'failed') {
     return outcome.services.length === 0 ? outcome : { ...outcome, services: [] }
   }
-  const { services: asked, skipped } = envelope
+  const { services: requested, skipped } = envelope
   // Skipped services may be used regardless of the session.
-  const isSkipped = asked.length === 0 && skipped.length > 0
+  const isSkipped = requested.length === 0 && skipped.length > 0
   if (isSkipped && status === 'denied') return withAllServices(envelope, plainOutcome('granted'))
   const isBare = outcome.services.length === 0
-  if (skipped.length === 0 && (!isBare || asked.length === 0)) return outcome
+  if (skipped.length === 0 && (!isBare || requested.length === 0)) return outcome
   const charged = isBare
-    ? asked.map((service) => ungranted(service, outcome.reason))
+    ? requested.map((service) => ungranted(service, outcome.reason))
     : outcome.services
   const cost = isBare && outcome.reason !== 'granted' ? COST_UNKNOWN : outcome.cost
   const reason = isSkipped && isItself(envelope.echo) ? 'notCharged' : outcome.reason

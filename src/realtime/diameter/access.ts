@@ -47,10 +47,12 @@ export function createPeerAccess(peersNow: CurrentPeersByHost, mustBeListed: boo
       if (peers === null) return mustBeListed ? UNAVAILABLE : UNLISTED
       const peer = peers.byOriginHost(originHost)
       if (peer === null) {
-        return mustBeListed ? refusal('unknown', 'Origin-Host is not that of a peer') : UNLISTED
+        return mustBeListed
+          ? refusal('unknown', 'Origin-Host is not that of a configured peer')
+          : UNLISTED
       }
       if (!peer.allowsAddress(remoteAddress)) {
-        return refusal('address', 'the address is not one from which this peer may come', peer)
+        return refusal('address', 'this peer may not connect from this address', peer)
       }
       const realm = peer.diameter?.originRealm ?? null
       if (realm !== null && realm !== originRealm.toLowerCase()) {
@@ -67,7 +69,7 @@ const UNAVAILABLE: PeerAccessResult = {
   isAdmitted: false,
   cause: 'unavailable',
   peer: null,
-  problem: { resultCode: resultCode.tooBusy, why: 'peers were not read yet' },
+  problem: { resultCode: resultCode.tooBusy, why: 'peers have not been read yet' },
 }
 
 function refusal(cause: AccessCause, why: string, peer: Peer | null = null): PeerAccessResult {

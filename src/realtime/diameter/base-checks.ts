@@ -43,7 +43,7 @@ function unknownIn(avps: readonly WireAvp[]): ProtocolError | null {
       (flags & avpFlags.mandatory) !== 0 && ruleOf(code, vendor) === undefined,
   )
   if (failed === undefined) return null
-  const why = `AVP ${failed.code} of vendor ${failed.vendor} is mandatory, but not known here`
+  const why = `AVP ${failed.code} of vendor ${failed.vendor} is mandatory but not supported`
   return { resultCode: resultCode.avpUnsupported, failed, why }
 }
 

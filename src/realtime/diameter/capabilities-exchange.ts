@@ -29,10 +29,10 @@ export interface CapabilitiesExchange {
 
 export function exchangeCapabilities(
   request: Buffer,
-  socketed: PeerEndpoint,
+  endpoint: PeerEndpoint,
   { own, access }: Pick<ConnectionContext, 'own' | 'access'>,
 ): CapabilitiesExchange {
-  const { localAddress } = socketed
+  const { localAddress } = endpoint
   const answer = (problem: ProtocolError | null, isVendorSpecific: boolean) =>
     capabilitiesAnswer(request, own, { problem, localAddress, isVendorSpecific })
   const refused = (
@@ -46,12 +46,12 @@ export function exchangeCapabilities(
   if (read.problem !== null) return refused(read.problem, 'capabilities')
   const { capabilities } = read
   const { isVendorSpecific } = capabilities
-  if (!isSameHost(socketed.originHost, capabilities.originHost)) {
+  if (!isSameHost(endpoint.originHost, capabilities.originHost)) {
     return refused(ANOTHER_HOST, 'capabilities', isVendorSpecific)
   }
-  const verdict = access.admit({ ...capabilities, ...remoteOf(socketed) })
-  if (!verdict.isAdmitted) return refused(verdict.problem, verdict.cause, isVendorSpecific)
-  const { peer } = verdict
+  const decision = access.admit({ ...capabilities, ...remoteOf(endpoint) })
+  if (!decision.isAdmitted) return refused(decision.problem, decision.cause, isVendorSpecific)
+  const { peer } = decision
   return {
     answer: answer(null, isVendorSpecific),
     accepted: { capabilities, peer },
@@ -62,7 +62,7 @@ export function exchangeCapabilities(
 
 const ANOTHER_HOST: ProtocolError = {
   resultCode: resultCode.unableToComply,
-  why: 'Origin-Host is not the one of before',
+  why: 'Origin-Host differs from that of the first CER',
 }
 
 function isSameHost(before: string, now: string): boolean {

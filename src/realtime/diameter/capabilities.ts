@@ -81,7 +81,7 @@ function headerProblem(bytes: Buffer): ProtocolError | null {
     return { resultCode: resultCode.invalidHeaderBits, why: 'the flags of the header are wrong' }
   }
   if (id === application.base) return null
-  return { resultCode: resultCode.applicationUnsupported, why: 'CER is of application 0' }
+  return { resultCode: resultCode.applicationUnsupported, why: 'a CER must have application 0' }
 }
 
 /** Characters of host and realm names, which are compared and logged. */

@@ -126,11 +126,11 @@ async function connected(options: ClientOptions): Promise<Socket> {
   const { host, port, tls, timeoutMs } = options
   const socket = socketTo(options)
   const event = tls === undefined ? 'connect' : 'secureConnect'
-  const place = `${host}:${port}`
+  const endpoint = `${host}:${port}`
   return new Promise((resolve, reject) => {
     const fail = (why: string) => {
       socket.destroy()
-      reject(new DiameterClientError(`cannot connect to ${place}: ${why}`))
+      reject(new DiameterClientError(`cannot connect to ${endpoint}: ${why}`))
     }
     const timer = setTimeout(() => fail(`no answer within ${timeoutMs} ms`), timeoutMs)
     socket.once('error', (error: NodeJS.ErrnoException) => {
@@ -167,7 +167,7 @@ function createMessageChannel(
       resolve()
     })
   })
-  const take = (bytes: Buffer): boolean => {
+  const onMessage = (bytes: Buffer): boolean => {
     const header = readHeader(bytes)
     if ((header.flags & flags.request) !== 0) {
       const answer = answerOf(bytes, options)
@@ -185,7 +185,7 @@ function createMessageChannel(
     failure = error.code ?? error.message
   })
   socket.on('data', (chunk: Buffer) => {
-    const problem = frames.take(chunk, take)
+    const problem = frames.take(chunk, onMessage)
     if (problem === null) return
     failure = problem.why
     socket.destroy()
@@ -210,8 +210,8 @@ function createMessageChannel(
 
 /** Answers DWR, DPR, RAR and ASR. */
 function answerOf(bytes: Buffer, { identity, onRequest }: ClientOptions): Buffer | null {
-  const { command: asked } = readHeader(bytes)
-  const isBase = asked === command.watchdog || asked === command.disconnectPeer
+  const { command: requestCommand } = readHeader(bytes)
+  const isBase = requestCommand === command.watchdog || requestCommand === command.disconnectPeer
   if (isBase) return baseAnswer(bytes, resultCode.success, identity)
   const code = onRequest === undefined ? resultCode.limitedSuccess : onRequest(readMessage(bytes))
   return code === null ? null : baseAnswer(bytes, code, identity)
@@ -219,7 +219,7 @@ function answerOf(bytes: Buffer, { identity, onRequest }: ClientOptions): Buffer
 
 function capabilitiesRequest(options: ClientOptions, socket: Socket): WireMessage {
   const { capabilities = [] } = options
-  const usual = [
+  const defaults = [
     ...originOf(options),
     avp(avpCode.hostIpAddress, addressData(socket.localAddress ?? '')),
     uint32Avp(avpCode.vendorId, 0),
@@ -227,7 +227,7 @@ function capabilitiesRequest(options: ClientOptions, socket: Socket): WireMessag
     uint32Avp(avpCode.authApplicationId, application.creditControl),
   ]
   const isReplaced = ({ code }: WireAvp) => capabilities.some((one) => one.code === code)
-  const avps = [...usual.filter((one) => !isReplaced(one)), ...capabilities]
+  const avps = [...defaults.filter((one) => !isReplaced(one)), ...capabilities]
   return baseRequest(command.capabilitiesExchange, avps)
 }
 

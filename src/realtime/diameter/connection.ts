@@ -97,22 +97,22 @@ export class PeerConnection implements DiameterConnection {
   constructor(
     socket: Socket,
     certificateNames: readonly string[] | null,
-    around: ConnectionContext,
+    context: ConnectionContext,
   ) {
     this.#socket = socket
-    this.#context = around
+    this.#context = context
     this.#certificateNames = certificateNames
     this.remoteAddress = socket.remoteAddress ?? ''
-    this.#output = createOutput(socket, around.flusher, () => this.#reading.afterWrite())
+    this.#output = createOutput(socket, context.flusher, () => this.#reading.afterWrite())
     this.#reading = new ReadThrottle(socket, {
-      backpressure: around.backpressure,
-      outputBytesMax: around.settings.outputBytesMax,
-      stalledMs: around.settings.watchdogMs,
+      backpressure: context.backpressure,
+      outputBytesMax: context.settings.outputBytesMax,
+      stalledMs: context.settings.watchdogMs,
       waitingBytes: this.#output.waitingBytes,
     })
-    this.#sinceMs = around.elapsedMs()
+    this.#sinceMs = context.elapsedMs()
     this.#heardMs = this.#sinceMs
-    const frames = createFrames(around.settings.messageBytesMax)
+    const frames = createFrames(context.settings.messageBytesMax)
     const take = (bytes: Buffer) => this.#take(bytes)
     socket.on('data', (chunk: Buffer) => {
       const problem = frames.take(chunk, take)
@@ -175,7 +175,7 @@ export class PeerConnection implements DiameterConnection {
     if (this.#reading.isStopped) return
     const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs, underWay: this.#underWay }
     const event = dueEvent(this.state, this.#context.settings, at)
-    if (event !== null) this.#step(event, { why: `nothing came (${this.state})` })
+    if (event !== null) this.#step(event, { why: `no message in state ${this.state}` })
     if (this.state === 'open' || this.state === 'suspect') this.#checkAccess()
   }
 
@@ -222,9 +222,9 @@ export class PeerConnection implements DiameterConnection {
     const { metrics, log, access } = this.#context
     const localAddress = this.#socket.localAddress ?? ''
     const certificateNames = this.#certificateNames
-    const socketed = { remoteAddress, localAddress, certificateNames, originHost }
+    const endpoint = { remoteAddress, localAddress, certificateNames, originHost }
     this.#accessVersion = access.version()
-    const { answer, accepted, cause, why } = exchangeCapabilities(bytes, socketed, this.#context)
+    const { answer, accepted, cause, why } = exchangeCapabilities(bytes, endpoint, this.#context)
     if (accepted !== null) {
       this.originHost = accepted.capabilities.originHost
       this.originRealm = accepted.capabilities.originRealm
@@ -265,16 +265,16 @@ export class PeerConnection implements DiameterConnection {
     }
   }
 
-  #step(event: PeerEvent, occasion: EventDetails): void {
+  #step(event: PeerEvent, details: EventDetails): void {
     const before = this.state
     const { state, actions } = nextState(before, event)
     if (state !== before) {
       this.state = state
       this.#sinceMs = this.#context.elapsedMs()
-      if (state !== 'open' && state !== 'suspect') this.#noteReason(occasion.why)
+      if (state !== 'open' && state !== 'suspect') this.#noteReason(details.why)
     }
-    if (event === 'dpr' && occasion.bytes !== undefined) this.#dpr = Buffer.from(occasion.bytes)
-    for (const action of actions) this.#act(action, occasion)
+    if (event === 'dpr' && details.bytes !== undefined) this.#dpr = Buffer.from(details.bytes)
+    for (const action of actions) this.#act(action, details)
     this.#whenAnswered()
   }
 
@@ -407,7 +407,10 @@ export class PeerConnection implements DiameterConnection {
     if (!this.#isUp) return
     const { originHost: host, originRealm: realm, remoteAddress: address, peerName: peer } = this
     const cause = this.#why
-    this.#context.log.info({ host, realm, address, peer, cause }, 'a Diameter peer is gone')
+    this.#context.log.info(
+      { host, realm, address, peer, cause },
+      'a Diameter peer has disconnected',
+    )
   }
 
   #noteReason(why: string): void {

@@ -41,7 +41,7 @@ const OTHER_REALM = problem(resultCode.realmNotServed, 'Destination-Realm is not
 const OTHER_HOST = problem(resultCode.unableToDeliver, 'Destination-Host is not this node')
 const FOREIGN = problem(
   resultCode.authorizationRejected,
-  'Origin-Realm is not one whose requests this peer may bring',
+  'this peer may not send requests of this Origin-Realm',
 )
 
 function problem(code: number, why: string): ProtocolError {
@@ -55,17 +55,17 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
     const route = routeOf(bytes)
     const realm = route.originRealm.toLowerCase()
     const refusal = isForUs(route) ?? originProblem(connection, realm)
-    const place = refusal ?? fileTypeCodecOf(options, connection.peer)
-    if ('why' in place) {
-      connection.send(problemAnswer(bytes, place, identity))
+    const target = refusal ?? fileTypeCodecOf(options, connection.peer)
+    if ('why' in target) {
+      connection.send(problemAnswer(bytes, target, identity))
       return
     }
-    const { codec, fileType } = place
+    const { codec, fileType } = target
     const origin = `diameter:${realm}`
     const { peerName: peer } = connection
     const { sequence } = registry
     const sender = senderOf(options.originStates, connection, route)
-    const arrival = {
+    const received = {
       body: bytes,
       codec,
       fileType,
@@ -75,12 +75,12 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
       sender,
       refuseOverRate: overRate ?? null,
     }
-    charge(arrival, (_reason, answer, outcome) => {
+    charge(received, (_reason, answer, outcome) => {
       if (outcome !== undefined) {
         remember(registry, connection, route, {
           origin: `${origin}/${fileType}`,
           outcome,
-          moment: sequence,
+          sequence,
         })
       }
       connection.send(answer ?? problemAnswer(bytes, OUTCOME_UNKNOWN, identity))
@@ -131,18 +131,18 @@ function fileTypeCodecOf(
   options: CreditControlOptions,
   peer: Peer | null,
 ): FileTypeCodec | ProtocolError {
-  const { messageFormats: dialects, fileType: usual } = options
+  const { messageFormats, fileType: defaultType } = options
   const names = peer?.fileTypes ?? null
   let found: ProtocolError = problem(
     resultCode.unableToComply,
-    'none of the file types of this peer is one of Diameter',
+    'none of the file types of this peer is for Diameter',
   )
-  for (const fileType of names === null || names.has(usual) ? [usual] : names) {
-    const dialect = dialects.find(fileType)
-    if (!isMessageFormat(dialect)) {
-      const code = dialect.missing === 'notLoaded' ? resultCode.tooBusy : resultCode.unableToComply
-      found = problem(code, `file type ${fileType} ${dialect.why}`)
-    } else if (dialect.wire !== null) return { codec: dialect.wire, fileType }
+  for (const fileType of names === null || names.has(defaultType) ? [defaultType] : names) {
+    const format = messageFormats.find(fileType)
+    if (!isMessageFormat(format)) {
+      const code = format.missing === 'notLoaded' ? resultCode.tooBusy : resultCode.unableToComply
+      found = problem(code, `file type ${fileType} ${format.why}`)
+    } else if (format.wire !== null) return { codec: format.wire, fileType }
   }
   return found
 }
@@ -152,7 +152,7 @@ function remember(
   registry: SessionRegistry<DiameterConnection>,
   connection: DiameterConnection,
   { sessionId, originHost, originRealm, requestType }: DiameterRoute,
-  { origin, outcome, moment }: { origin: string; outcome: ChargeOutcome; moment: number },
+  { origin, outcome, sequence }: { origin: string; outcome: ChargeOutcome; sequence: number },
 ): void {
   const { reason, aid, sid } = outcome
   // After a failure the client repeats the request and has not received a decision.
@@ -161,6 +161,6 @@ function remember(
   const isOpen = reason === 'granted' || requestType === UPDATE
   if (requestType === TERMINATION || hasEnded) registry.forget(origin, sessionId)
   else if (isOpen && aid > 0) {
-    registry.learn({ sessionId, origin, originHost, originRealm, aid, sid, connection }, moment)
+    registry.learn({ sessionId, origin, originHost, originRealm, aid, sid, connection }, sequence)
   }
 }

@@ -27,7 +27,7 @@ export function createFrames(messageBytesMax: number): Frames {
   let filled = 0
   let hasEnded = false
 
-  const keep = (bytes: Buffer, length: number) => {
+  const buffer = (bytes: Buffer, length: number) => {
     if (partial.length < filled + bytes.length) {
       const size = Math.max(FIRST_BYTES, 2 * (filled + bytes.length))
       const larger = Buffer.allocUnsafeSlow(Math.min(size, Math.max(length, FIRST_BYTES)))
@@ -45,14 +45,14 @@ export function createFrames(messageBytesMax: number): Frames {
     let at = 0
     if (filled < HEADER_BYTES) {
       at = Math.min(HEADER_BYTES - filled, chunk.length)
-      keep(chunk.subarray(0, at), HEADER_BYTES)
+      buffer(chunk.subarray(0, at), HEADER_BYTES)
       if (filled < HEADER_BYTES) return at
     }
     const problem = problemOf(partial, 0, messageBytesMax)
     if (problem !== null) return problem
     const length = lengthAt(partial, 0)
     const end = Math.min(chunk.length, at + length - filled)
-    keep(chunk.subarray(at, end), length)
+    buffer(chunk.subarray(at, end), length)
     if (filled === length) {
       const message = partial.subarray(0, length)
       partial = Buffer.alloc(0)
@@ -87,7 +87,7 @@ export function createFrames(messageBytesMax: number): Frames {
       }
       if (!hasEnded && at < chunk.length) {
         const left = chunk.length - at
-        keep(chunk.subarray(at), left < HEADER_BYTES ? HEADER_BYTES : lengthAt(chunk, at))
+        buffer(chunk.subarray(at), left < HEADER_BYTES ? HEADER_BYTES : lengthAt(chunk, at))
       }
       return null
     },

@@ -107,7 +107,7 @@ export function wireAvps(named: NamedAvps, path = ''): WireAvp[] {
   return Object.entries(named).flatMap(([name, value]) => {
     const known = avpByKey(name)
     const here = `${path}${name}`
-    if (known === undefined) throw new DiameterWireError(`${here} is no AVP that is known`)
+    if (known === undefined) throw new DiameterWireError(`${here} is not a known AVP`)
     const values: readonly NamedValue[] = isList(value) ? value : [value]
     return values.map((one) => wireAvp(known, one, here))
   })

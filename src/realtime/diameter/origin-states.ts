@@ -23,11 +23,12 @@ export interface OriginStates {
 const CLIENTS_MAX = 10_000
 /** Limit of host and realm, which are domain names. */
 const NAME_CHARS_MAX = 511
-const NOT_RECORDED = 'a restart of a Diameter client could not be noted; its next message will tell'
+const NOT_RECORDED =
+  'a restart of a Diameter client could not be recorded; its next message is checked again'
 const RESTARTED = 'a Diameter client has restarted: its sessions are ended'
 
 export function createOriginStates({ open, onRestart, log }: OriginStatesOptions): OriginStates {
-  const known = new Map<string, number>()
+  const stateIds = new Map<string, number>()
   let states: Promise<ClientStates> | null = null
   let isFailing = false
 
@@ -47,7 +48,7 @@ export function createOriginStates({ open, onRestart, log }: OriginStatesOptions
       log.info({ host, realm }, RESTARTED)
     } catch (err) {
       states = null
-      if (known.get(name) === stateId) known.set(name, before)
+      if (stateIds.get(name) === stateId) stateIds.set(name, before)
       // The next message tries again; a repeated failure is not logged.
       if (!isFailing) log.warn({ err, host }, NOT_RECORDED)
       isFailing = true
@@ -59,11 +60,11 @@ export function createOriginStates({ open, onRestart, log }: OriginStatesOptions
       if (stateId === 0 || originHost === '') return null
       const name = `${originHost}@${originRealm}`.toLowerCase()
       if (name.length > NAME_CHARS_MAX) return null
-      const before = known.get(name) ?? 0
+      const before = stateIds.get(name) ?? 0
       if (stateId > before) {
-        const [oldest] = known.size >= CLIENTS_MAX ? known.keys() : []
-        if (oldest !== undefined) known.delete(oldest)
-        known.set(name, stateId)
+        const [oldest] = stateIds.size >= CLIENTS_MAX ? stateIds.keys() : []
+        if (oldest !== undefined) stateIds.delete(oldest)
+        stateIds.set(name, stateId)
         void raise(originHost, originRealm, name, stateId, before)
       }
       return { name, stateId }

@@ -60,12 +60,13 @@ export class ReadThrottle {
    * requests of a peer wait in the network, where no time-out runs.
    */
   afterRead(bytes: number, underWay: number): void {
-    const { backpressure: intake } = this.#options
+    const { backpressure } = this.#options
     if (bytes >= YIELD_BYTES) this.#yield()
-    if (this.#isBackpressured || underWay <= BACKPRESSURE_REQUESTS_MIN || !intake.isBehind) return
+    if (this.#isBackpressured || underWay <= BACKPRESSURE_REQUESTS_MIN || !backpressure.isBehind)
+      return
     this.#isBackpressured = true
     this.#socket.pause()
-    intake.onCaughtUp(() => {
+    backpressure.onCaughtUp(() => {
       this.#isBackpressured = false
       this.#resume()
     })

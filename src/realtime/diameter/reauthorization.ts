@@ -93,22 +93,22 @@ export class ReauthorizationQueue<Connection extends object> {
   }
 
   /** Queues the requests for a session event; the next step sends them. */
-  take(news: SessionEvent): void {
+  take(event: SessionEvent): void {
     const { registry } = this.#options
-    const moment = registry.nextSequence()
-    if (news.kind === 'reauthorizeAll') {
-      this.#walkSequence = moment
+    const sequence = registry.nextSequence()
+    if (event.kind === 'reauthorizeAll') {
+      this.#walkSequence = sequence
       this.#isWalking = true
       registry.beginWalk()
       return
     }
-    if (news.kind === 'release') {
-      const session = registry.find(news.origin, news.sessionId)
-      if (session !== undefined) this.#request(session, 'abort', moment)
+    if (event.kind === 'release') {
+      const session = registry.find(event.origin, event.sessionId)
+      if (session !== undefined) this.#request(session, 'abort', sequence)
       return
     }
-    for (const session of registry.ofSubscriber(news.aid, news.sid)) {
-      this.#request(session, news.kind, moment)
+    for (const session of registry.ofSubscriber(event.aid, event.sid)) {
+      this.#request(session, event.kind, sequence)
     }
   }
 
@@ -125,7 +125,7 @@ export class ReauthorizationQueue<Connection extends object> {
       this.#waiting[job.kind].add(job)
     }
     this.#freeAtMs = Math.max(this.#freeAtMs, nowMs - BURST_MS)
-    for (let looks = 0; looks < STEP_SESSIONS_MAX; looks += 1) {
+    for (let examined = 0; examined < STEP_SESSIONS_MAX; examined += 1) {
       if (!this.#hasWork()) return this.#untilLater(nowMs)
       if (this.#freeAtMs > nowMs) return this.#freeAtMs - nowMs
       const job = this.#next()
@@ -146,17 +146,17 @@ export class ReauthorizationQueue<Connection extends object> {
     return null
   }
 
-  #request(session: PeerSession, kind: ServerRequest, moment: number): void {
+  #request(session: PeerSession, kind: ServerRequest, sequence: number): void {
     const job = this.#jobs.get(session)
     if (job === undefined) {
       if (kind === 'reauthorize' && this.#jobs.size >= (this.#options.waitingMax ?? WAITING_MAX)) {
         this.#dropped += 1
         return
       }
-      this.#waiting[kind].add(this.#begin(session, kind, moment))
+      this.#waiting[kind].add(this.#begin(session, kind, sequence))
       return
     }
-    job.sequence = moment
+    job.sequence = sequence
     if (job.isUnderWay) {
       if (job.kind === 'reauthorize' && job.follow !== 'abort') job.follow = kind
       return
@@ -168,9 +168,9 @@ export class ReauthorizationQueue<Connection extends object> {
     }
   }
 
-  #begin(session: PeerSession, kind: ServerRequest, moment: number): Job {
+  #begin(session: PeerSession, kind: ServerRequest, sequence: number): Job {
     const state = { attempts: 0, isUnderWay: false, follow: null, dueMs: 0 }
-    const job: Job = { session, kind, sequence: moment, ...state }
+    const job: Job = { session, kind, sequence, ...state }
     this.#jobs.set(session, job)
     return job
   }
@@ -252,7 +252,7 @@ function noCounts(): ServerRequestCounts {
 }
 
 export interface Reauthorization {
-  take(news: SessionEvent): void
+  take(event: SessionEvent): void
   counts(): ReauthorizationCounts
   /** Stops sending. */
   close(): void
@@ -282,8 +282,8 @@ export function startReauthorization<Connection extends object>(
     if (waitMs !== null) wakeIn(waitMs)
   }
   return {
-    take(news) {
-      queue.take(news)
+    take(event) {
+      queue.take(event)
       wakeIn(0)
     },
     counts: () => queue.counts(),

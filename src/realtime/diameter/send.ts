@@ -58,10 +58,10 @@ export async function sendMessages(
   const exchanged: MessageExchange[] = []
   try {
     for (const request of requests) {
-      const asked = namedAvps(readMessage(request).avps)
+      const sent = namedAvps(readMessage(request).avps)
       const answer = readMessage(Buffer.from(await client.exchange(request)))
       exchanged.push({
-        request: asked,
+        request: sent,
         answer: namedAvps(answer.avps),
         resultCode: uint32Of(answer.avps, avpCode.resultCode) ?? 0,
       })
@@ -105,7 +105,7 @@ function requestOf(message: Sendable, index: number, options: SendOptions): Buff
 function checked(bytes: Buffer, index: number): Buffer {
   const { avps } = readMessage(bytes)
   if ((readHeader(bytes).flags & flags.request) === 0) {
-    throw new DiameterWireError(`message ${index + 1} is no request`)
+    throw new DiameterWireError(`message ${index + 1} is not a request`)
   }
   if (bytes.length === HEADER_BYTES || find(avps, avpCode.originHost) === undefined) {
     throw new DiameterWireError(`message ${index + 1} has no Origin-Host`)

@@ -44,7 +44,7 @@ export interface DiameterService {
   readonly port: number
   readonly tlsPort: number
   /** Handles an event after which open sessions should reauthorize or end. */
-  take(news: SessionEvent): void
+  take(event: SessionEvent): void
   /** Accepts no new connections, sends DPR to peers, and answers requests in flight. */
   stop(): void
   /**
@@ -58,7 +58,8 @@ export interface DiameterService {
 export async function startDiameterService(
   options: DiameterServiceOptions,
 ): Promise<DiameterService | null> {
-  const { config, log, metrics, clock, peers, messageFormats: dialects, charge, rateLimits, backpressure: intake } = options
+  const { config, log, metrics, clock, peers, messageFormats, charge, rateLimits, backpressure } =
+    options
   const { enabled, realms, fileType, sessionsMax, requestsPerSecondMax } = config.diameter
   if (!enabled) return null
   const identity = identityOf(config)
@@ -67,7 +68,7 @@ export async function startDiameterService(
   const open = options.openStates ?? (async () => NO_STATES)
   const onRestart = (host: string, realm: string) => registry.forgetClient(host, realm)
   const originStates = createOriginStates({ open, onRestart, log })
-  const own = { charge, dialects, identity, realms, fileType, registry, originStates }
+  const own = { charge, messageFormats, identity, realms, fileType, registry, originStates }
   const peersServed = await startDiameter({
     config,
     log,
@@ -76,7 +77,7 @@ export async function startDiameterService(
     identity,
     peers,
     rateLimits,
-    backpressure: intake,
+    backpressure,
     onRequest: createCreditControl(own),
     onState: ({ originHost, originRealm, stateId }) =>
       originStates.observe(originHost, originRealm, stateId),
@@ -84,14 +85,14 @@ export async function startDiameterService(
   })
   const send = createSender(identity, peersServed.stateId, metrics)
   const perSecondMax = requestsPerSecondMax
-  const asking = startReauthorization({ registry, send, perSecondMax }, monotonicMs)
-  metrics.diameter.readQueue(() => asking.counts())
+  const reauthorization = startReauthorization({ registry, send, perSecondMax }, monotonicMs)
+  metrics.diameter.readQueue(() => reauthorization.counts())
   return {
     port: peersServed.port,
     tlsPort: peersServed.tlsPort,
-    take: (news) => asking.take(news),
+    take: (event) => reauthorization.take(event),
     stop() {
-      asking.close()
+      reauthorization.close()
       peersServed.stop()
     },
     close: () => peersServed.close(),

@@ -55,7 +55,7 @@ class Entry<Connection> implements PeerSession {
 
   constructor(
     { sessionId, origin, aid, sid }: SessionRoute<Connection>,
-    moment: number,
+    sequence: number,
     client: Client<Connection>,
     link: Link<Connection>,
   ) {
@@ -63,7 +63,7 @@ class Entry<Connection> implements PeerSession {
     this.origin = origin
     this.aid = aid
     this.sid = sid
-    this.sequence = moment
+    this.sequence = sequence
     this.client = client
     this.link = link
   }
@@ -112,30 +112,31 @@ export class SessionRegistry<Connection extends object> {
    * Called after each answer that leaves its session open. `sequence`: its value when the request
    * arrived. `route` is copied and may be reused.
    */
-  learn(route: SessionRoute<Connection>, moment = this.#sequence): void {
-    const known = this.#origins.get(route.origin)?.get(route.sessionId)
-    if (known === undefined || known.aid !== route.aid || known.sid !== route.sid) {
-      if (known !== undefined) this.#remove(known)
-      this.#begin(route, moment)
+  learn(route: SessionRoute<Connection>, sequence = this.#sequence): void {
+    const existing = this.#origins.get(route.origin)?.get(route.sessionId)
+    if (existing === undefined || existing.aid !== route.aid || existing.sid !== route.sid) {
+      if (existing !== undefined) this.#remove(existing)
+      this.#begin(route, sequence)
       return
     }
-    if (moment > known.sequence) known.sequence = moment
-    if (known.link.connection !== route.connection) known.link = this.#linkOf(route.connection)
-    const { client } = known
+    if (sequence > existing.sequence) existing.sequence = sequence
+    if (existing.link.connection !== route.connection)
+      existing.link = this.#linkOf(route.connection)
+    const { client } = existing
     if (client.host !== route.originHost || client.realm !== route.originRealm) {
-      known.client = this.#clientOf(route, known.link)
+      existing.client = this.#clientOf(route, existing.link)
       this.#releaseClient(client)
     }
-    known.client.latest = known.link
-    if (known === this.#newest) return
-    this.#unlink(known)
-    this.#append(known)
+    existing.client.latest = existing.link
+    if (existing === this.#newest) return
+    this.#unlink(existing)
+    this.#append(existing)
   }
 
   /** Removes a session that has ended. */
   forget(origin: string, sessionId: string): void {
-    const known = this.#origins.get(origin)?.get(sessionId)
-    if (known !== undefined) this.#remove(known)
+    const existing = this.#origins.get(origin)?.get(sessionId)
+    if (existing !== undefined) this.#remove(existing)
   }
 
   /** Removes the sessions of a client that has lost them. */
@@ -156,10 +157,10 @@ export class SessionRegistry<Connection extends object> {
 
   /** How a registered session is reached now; undefined if there is no connection. */
   routeTo({ origin, sessionId }: PeerSession): SessionRoute<Connection> | undefined {
-    const known = this.#origins.get(origin)?.get(sessionId)
-    const connection = known?.link.connection ?? known?.client.latest.connection ?? null
-    if (known === undefined || connection === null) return undefined
-    const { aid, sid, client } = known
+    const existing = this.#origins.get(origin)?.get(sessionId)
+    const connection = existing?.link.connection ?? existing?.client.latest.connection ?? null
+    if (existing === undefined || connection === null) return undefined
+    const { aid, sid, client } = existing
     const { host: originHost, realm: originRealm } = client
     return { sessionId, origin, originHost, originRealm, aid, sid, connection }
   }
@@ -202,12 +203,12 @@ export class SessionRegistry<Connection extends object> {
     this.#links.delete(connection)
   }
 
-  #begin(route: SessionRoute<Connection>, moment: number): void {
+  #begin(route: SessionRoute<Connection>, sequence: number): void {
     if (this.#size >= this.#sessionsMax && this.#oldest !== null) this.#remove(this.#oldest)
     const link = this.#linkOf(route.connection)
     const client = this.#clientOf(route, link)
     client.latest = link
-    const entry = new Entry(route, moment, client, link)
+    const entry = new Entry(route, sequence, client, link)
     let sessions = this.#origins.get(route.origin)
     if (sessions === undefined) {
       sessions = new Map()
@@ -279,8 +280,8 @@ export class SessionRegistry<Connection extends object> {
   }
 
   #linkOf(connection: Connection): Link<Connection> {
-    const known = this.#links.get(connection)
-    if (known !== undefined) return known
+    const existing = this.#links.get(connection)
+    if (existing !== undefined) return existing
     if (this.#gone.has(connection)) return { connection: null }
     const link: Link<Connection> = { connection }
     this.#links.set(connection, link)

@@ -49,7 +49,7 @@ export interface Diameter {
 }
 
 const OPEN = 'Diameter is open to the network, and peers need not be listed'
-const NOT_STARTED = 'the port of Diameter is in use by somebody else: the node goes without'
+const NOT_STARTED = 'the Diameter port is in use by another process: the node runs without Diameter'
 
 /** Throws `ListenError` and `TlsFileError`. */
 export async function startDiameter(options: DiameterOptions): Promise<Diameter> {
@@ -59,7 +59,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
   const stateId = Math.floor(clock.nowMs() / 1000)
   const mustBeListed = mustAuthenticate(host, openTo)
   const own: OwnCapabilities = { identity, stateId }
-  const around: ConnectionContext = {
+  const context: ConnectionContext = {
     settings,
     own,
     access: createPeerAccess(options.peers, mustBeListed),
@@ -77,7 +77,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
   }
   let listener: Listener
   try {
-    listener = await startListener({ settings, context: around, tlsMetrics: metrics.tls })
+    listener = await startListener({ settings, context, tlsMetrics: metrics.tls })
   } catch (error) {
     if (!(error instanceof PortTakenError)) throw error
     // Probably a trial on a machine that already runs a Diameter node: HTTP alone is still useful.

@@ -94,7 +94,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (!peer.allowsAddress(exchange.remoteAddress())) return { ...BAD_ADDRESS, peer: name }
     const retryAfterS = rateLimits.take(peer)
     if (retryAfterS === 0) return { refused: 0, peer, rateRefusal: null }
-    const why = `is over ${requestsPerSecond} requests a second, which is what this key may send`
+    const why = `is over ${requestsPerSecond} requests a second, the limit of this key`
     const overRate = { cause: 'rate', peer: name, field: 'rate', why, retryAfterS } as const
     return { refused: 0, peer, rateRefusal: { refused: 429, ...overRate } }
   }
@@ -111,8 +111,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   return {
     authenticate(head, exchange) {
       if (head.authorization === null && head.apiKey === null) {
-        const stranger = head.query === '' ? null : signedOrNull(head)
-        if (stranger !== null) return stranger
+        const pending = head.query === '' ? null : signedOrNull(head)
+        if (pending !== null) return pending
         const holder = admitHolder(head, exchange)
         if (holder !== null) return holder
         if (mustAuthenticate) return mayHaveParameters(head) ? MAY_BE_SIGNED : NOT_AUTHENTICATED
@@ -238,12 +238,7 @@ const BAD_AUTHORIZATION = refusal(401, 'credentials', 'authorization', 'has no k
 const BAD_KEY = refusal(401, 'credentials', 'x-api-key', 'has no key that is known')
 const UNAVAILABLE = refusal(503, 'unavailable', 'keys', 'were not read yet')
 const BROWSER = refusal(403, 'browser', 'origin', 'is a page in a browser, which must authenticate')
-const SITE = refusal(
-  403,
-  'browser',
-  'host',
-  'is the name of a site, through which one must authenticate',
-)
+const SITE = refusal(403, 'browser', 'host', 'is the name of a site, which requires authentication')
 const BAD_CERTIFICATE = refusal(403, 'certificate', 'certificate', 'is not that of this key')
 const BAD_ADDRESS = refusal(403, 'address', 'address', 'is not one that may use this key')
 

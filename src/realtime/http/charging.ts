@@ -131,14 +131,14 @@ export class Charging {
     name: string,
     from: Admitted,
   ): void {
-    const dialect = this.#messageFormat(exchange, name, from)
-    if (dialect === null) return
-    if (!accepts(dialect.parser, kind)) {
-      const error = { field: 'content-type', why: requiredContentTypes[dialect.parser] }
-      this.#refusals.refuse(exchange, 415, error, dialect)
+    const format = this.#messageFormat(exchange, name, from)
+    if (format === null) return
+    if (!accepts(format.parser, kind)) {
+      const error = { field: 'content-type', why: requiredContentTypes[format.parser] }
+      this.#refusals.refuse(exchange, 415, error, format)
       return
     }
-    this.#readBody(exchange, dialect, (body) => this.#charge(exchange, dialect, from, body))
+    this.#readBody(exchange, format, (body) => this.#charge(exchange, format, from, body))
   }
 
   /** A message in the form parameter `request`; the form may also name its file type. */
@@ -153,35 +153,35 @@ export class Charging {
         this.#refusals.refuse(exchange, 400, name, named)
         return
       }
-      const dialect = named ?? this.#messageFormat(exchange, name, from)
-      if (dialect === null) return
+      const format = named ?? this.#messageFormat(exchange, name, from)
+      if (format === null) return
       const request = 'why' in form ? '' : form.request
-      if (request === '') this.#charge(exchange, dialect, from, body)
-      else this.#chargeValue(exchange, dialect, from, request)
+      if (request === '') this.#charge(exchange, format, from, body)
+      else this.#chargeValue(exchange, format, from, request)
     })
   }
 
   /** A message in the query, if its format allows GET. */
   #takeQuery(exchange: Exchange, head: Head, name: string, from: Admitted): void {
-    const dialect = this.#messageFormat(exchange, name, from)
-    if (dialect === null) return
-    if (head.method !== 'GET' || !dialect.allowsGet) {
-      this.#refusals.refuseMethod(exchange, dialect)
+    const format = this.#messageFormat(exchange, name, from)
+    if (format === null) return
+    if (head.method !== 'GET' || !format.allowsGet) {
+      this.#refusals.refuseMethod(exchange, format)
       return
     }
     if (head.query.length > this.#options.bodyBytesMax) {
-      this.#refusals.refuse(exchange, 413, this.#tooLarge, dialect)
+      this.#refusals.refuse(exchange, 413, this.#tooLarge, format)
       return
     }
     const query = readParameters(head.query)
     const request = 'why' in query ? '' : query.request
-    if (request !== '') this.#chargeValue(exchange, dialect, from, request)
-    else if (dialect.parser === 'key_value') {
+    if (request !== '') this.#chargeValue(exchange, format, from, request)
+    else if (format.parser === 'key_value') {
       const message = Buffer.from(withoutFileType(head.query))
-      this.#charge(exchange, dialect, from, message)
+      this.#charge(exchange, format, from, message)
     } else {
       const error = { field: 'request', why: 'is required in the query' }
-      this.#refusals.refuse(exchange, 400, error, dialect)
+      this.#refusals.refuse(exchange, 400, error, format)
     }
   }
 
@@ -190,36 +190,36 @@ export class Charging {
    * refusal.
    */
   #messageFormat(exchange: Exchange, given: string, { peer }: Admitted): MessageFormat | null {
-    const { messageFormats: dialects } = this.#options
-    const name = given === '' ? dialects.defaultName : given
+    const { messageFormats } = this.#options
+    const name = given === '' ? messageFormats.defaultName : given
     if (peer !== null && peer.fileTypes !== null && !peer.fileTypes.has(name)) {
-      const error = { field: `file_type ${name}`, why: 'is not one that may be used with this key' }
+      const error = { field: `file_type ${name}`, why: 'may not be used with this key' }
       this.#record(exchange, { peer: peer.name, cause: 'file_type', ...error })
       this.#refusals.refuse(exchange, 403, error)
       return null
     }
-    const found = dialects.find(name)
+    const found = messageFormats.find(name)
     if (isMessageFormat(found)) return found
     this.#refusals.refuseName(exchange, name, found)
     return null
   }
 
-  #readBody(exchange: Exchange, dialect: MessageFormat | null, take: (body: Buffer) => void): void {
+  #readBody(exchange: Exchange, format: MessageFormat | null, take: (body: Buffer) => void): void {
     exchange.readBody(this.#options.bodyBytesMax, take, (isAnnounced) => {
       // A body of announced length can be skipped; one without may be endless.
       const closing = { closeConnection: !isAnnounced }
-      this.#refusals.refuse(exchange, 413, this.#tooLarge, dialect, closing)
+      this.#refusals.refuse(exchange, 413, this.#tooLarge, format, closing)
     })
   }
 
-  #chargeValue(exchange: Exchange, dialect: MessageFormat, from: Admitted, value: string): void {
+  #chargeValue(exchange: Exchange, format: MessageFormat, from: Admitted, value: string): void {
     const body = decodeValue(value)
     if (body !== null) {
-      this.#charge(exchange, dialect, from, body)
+      this.#charge(exchange, format, from, body)
       return
     }
     const error = { field: 'request', why: 'has a % without two hexadecimal digits after it' }
-    this.#refusals.refuse(exchange, 400, error, dialect)
+    this.#refusals.refuse(exchange, 400, error, format)
   }
 
   #charge(
@@ -233,8 +233,8 @@ export class Charging {
     const name = peer === null ? '' : origin
     const refuseOverRate =
       from.rateRefusal === null ? null : this.#refuser(exchange, from.rateRefusal)
-    const arrival = { body, codec, fileType, origin, peer: name, client: exchange, refuseOverRate }
-    this.#options.charge(arrival, (reason, text) =>
+    const received = { body, codec, fileType, origin, peer: name, client: exchange, refuseOverRate }
+    this.#options.charge(received, (reason, text) =>
       this.#answer(exchange, httpStatus[reason], codec.contentType, text ?? ''),
     )
   }
@@ -251,7 +251,7 @@ function agree(pathName: string, parameters: Parameters | DecodeError): string |
 }
 
 const NOT_A_NAME = { field: 'file_type', why: 'must have 1 to 64 letters, digits or underscores' }
-const DIFFERENT_NAMES = { field: 'file_type', why: 'differs from the one that was named before' }
+const DIFFERENT_NAMES = { field: 'file_type', why: 'differs from the one given before' }
 
 /** Whether the name is a valid file type name: 1 to 64 of `A-Z`, `a-z`, `0-9`, `_`. */
 export function isFileTypeName(name: string): boolean {

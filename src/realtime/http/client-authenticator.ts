@@ -89,24 +89,24 @@ class StoredClientAuthenticator implements ClientAuthenticator {
   }
 
   cached(token: string): Peer | null {
-    const known = this.#cached.get(digestOf(token))
-    if (known === undefined) return null
+    const cached = this.#cached.get(digestOf(token))
+    if (cached === undefined) return null
     const { clock, elapsedMs } = this.#options
-    const isFresh = elapsedMs() - known.askedMs < CACHED_MS && clock.nowMs() < known.expiresMs
-    const client = isFresh ? this.#clientOf(known.client, known.fingerprint) : null
-    return client !== null && mayCharge(client) ? known.peer : null
+    const isFresh = elapsedMs() - cached.askedMs < CACHED_MS && clock.nowMs() < cached.expiresMs
+    const client = isFresh ? this.#clientOf(cached.client, cached.fingerprint) : null
+    return client !== null && mayCharge(client) ? cached.peer : null
   }
 
   authenticateToken(token: string, field: string): Promise<Peer | RequestRefusal> {
     const digest = digestOf(token)
-    const asked = this.#tokenChecks.get(digest)
-    if (asked !== undefined) return asked
+    const current = this.#tokenChecks.get(digest)
+    if (current !== undefined) return current
     if (this.#underWay.size >= CHECKS_MAX && !this.#cached.has(digest)) return Promise.resolve(BUSY)
-    const asking = this.#track(() => this.#findToken(token, digest, field)).finally(() =>
+    const check = this.#track(() => this.#findToken(token, digest, field)).finally(() =>
       this.#tokenChecks.delete(digest),
     )
-    this.#tokenChecks.set(digest, asking)
-    return asking
+    this.#tokenChecks.set(digest, check)
+    return check
   }
 
   authenticateSignature(sent: SentParameters, bytes: number): Promise<Peer | RequestRefusal> {
@@ -137,8 +137,8 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     const peer = peerOf(client.name)
     this.#cached.delete(digest)
     const { fingerprint } = client
-    const known = { client: client.name, fingerprint, peer, expiresMs: holder.expiresMs, askedMs }
-    this.#cached.set(digest, known)
+    const cached = { client: client.name, fingerprint, peer, expiresMs: holder.expiresMs, askedMs }
+    this.#cached.set(digest, cached)
     if (this.#cached.size > CACHED_MAX) this.#cached.delete(this.#cached.keys().next().value ?? '')
     return peer
   }
@@ -184,17 +184,17 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     return this.#store
   }
 
-  #track(ask: () => Promise<Peer | RequestRefusal>): Promise<Peer | RequestRefusal> {
-    const asking = ask()
+  #track(run: () => Promise<Peer | RequestRefusal>): Promise<Peer | RequestRefusal> {
+    const check = run()
       .catch((error: unknown) => {
         if (!(error instanceof StoreDownError)) {
           this.#options.log.error({ err: error }, 'a client could not be authenticated')
         }
         return STORE_DOWN
       })
-      .finally(() => this.#underWay.delete(asking))
-    this.#underWay.add(asking)
-    return asking
+      .finally(() => this.#underWay.delete(check))
+    this.#underWay.add(check)
+    return check
   }
 }
 

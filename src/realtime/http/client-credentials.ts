@@ -118,6 +118,6 @@ function refused(field: string, why: string): RequestRefusal {
 }
 
 const SEVERAL = refused('access_token', 'must be in one place: header, query or form')
-const BAD_TOKEN = refused('access_token', 'is no token')
-const UNREADABLE = refused('body', 'cannot be read for who has signed it')
+const BAD_TOKEN = refused('access_token', 'is not a token')
+const UNREADABLE = refused('body', 'cannot be parsed to check its signature')
 const NOT_COVERED = refused('signature', 'covers a form or an object of JSON, but not this body')

@@ -9,17 +9,17 @@ import { createRefusalLog } from './refusal-log.ts'
 import { sourceClassOf } from './source-class.ts'
 
 /** Certificate names of open connections, read once per connection. */
-const known = new WeakMap<Socket, readonly string[] | null>()
+const namesBySocket = new WeakMap<Socket, readonly string[] | null>()
 
 /**
  * Null without a certificate. A connection with an untrusted certificate has been refused before.
  */
 export function certificateNamesOf(socket: Socket): readonly string[] | null {
   if (!(socket instanceof TLSSocket)) return null
-  let names = known.get(socket)
+  let names = namesBySocket.get(socket)
   if (names === undefined) {
     names = socket.authorized ? clientNames(socket.getPeerCertificate()) : null
-    known.set(socket, names)
+    namesBySocket.set(socket, names)
   }
   return names
 }

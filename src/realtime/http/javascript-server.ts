@@ -150,7 +150,8 @@ function warnOfDrops(server: Server, { log, port }: ListenOptions): void {
   const connectionsMax = server.maxConnections
   let isFull = false
   server.on('drop', () => {
-    if (!isFull) log.warn({ port, connectionsMax }, 'too many connections, no more are taken')
+    if (!isFull)
+      log.warn({ port, connectionsMax }, 'too many connections: further ones are refused')
     isFull = true
   })
   server.on('connection', () => {

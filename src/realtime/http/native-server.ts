@@ -26,10 +26,10 @@ export async function startNativeServer(
     throw new ListenError(options, 'the port is in use, or the system does not allow it')
   }
   const port = uws.us_socket_local_port(first)
-  const door = createConnectionGate(uws, app, { ...options, port }, first)
+  const gate = createConnectionGate(uws, app, { ...options, port }, first)
   const stop = () => {
     endpoints.stop()
-    door.close()
+    gate.close()
   }
   return {
     port,
@@ -87,14 +87,17 @@ function createConnectionGate(uws: Uws, app: App, options: ListenOptions, first:
     else {
       socket = opened
       if (isClosed) shut()
-      else log.warn({ port }, 'connections are taken again')
+      else log.warn({ port }, 'connections are accepted again')
     }
   }
   const timer = setInterval(() => {
     const next = nextDescriptor()
     if (socket !== null && next >= ceiling) {
       shut()
-      log.warn({ port, connectionsMax: ceiling - base }, 'too many connections, no more are taken')
+      log.warn(
+        { port, connectionsMax: ceiling - base },
+        'too many connections: further ones are refused',
+      )
     } else if (socket === null && !isOpening && next < reopenBelow) void open()
   }, CHECK_INTERVAL_MS)
   timer.unref()

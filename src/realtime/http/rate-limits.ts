@@ -32,21 +32,21 @@ export function createRateTable(peersMax = PEERS_MAX): RateTable {
  */
 export function createRateLimits(elapsedMs: () => number, table = createRateTable()): RateLimits {
   const cells = new BigInt64Array(table)
-  const places = new Map<string, number>()
+  const slots = new Map<string, number>()
 
-  const placeOf = (name: string): number => {
-    let place = places.get(name)
-    if (place === undefined) {
-      place = findSlot(cells, name)
-      places.set(name, place)
+  const slotOf = (name: string): number => {
+    let slot = slots.get(name)
+    if (slot === undefined) {
+      slot = findSlot(cells, name)
+      slots.set(name, slot)
     }
-    return place
+    return slot
   }
 
   return {
     take({ name, requestsPerSecond, burst }) {
       if (requestsPerSecond <= 0) return 0
-      const full = placeOf(name) + 1
+      const full = slotOf(name) + 1
       const nowNs = BigInt(Math.round(elapsedMs() * NS_PER_MS))
       const perRequestNs = BigInt(Math.max(1, Math.round(NS_PER_S / requestsPerSecond)))
       const aheadNs = BigInt(Math.round((Math.max(1, burst) - 1) * Number(perRequestNs)))
@@ -68,11 +68,11 @@ function findSlot(cells: BigInt64Array, name: string): number {
   const digest = createHash('sha256').update(name).digest()
   // 0 marks a free slot.
   const identity = digest.readBigInt64LE(0) | 1n
-  const home = digest.readUInt32LE(8) % (cells.length / CELLS)
+  const preferred = digest.readUInt32LE(8) % (cells.length / CELLS)
   for (let step = 0; step < cells.length; step += CELLS) {
-    const place = (home * CELLS + step) % cells.length
-    const holder = Atomics.compareExchange(cells, place, 0n, identity)
-    if (holder === 0n || holder === identity) return place
+    const slot = (preferred * CELLS + step) % cells.length
+    const holder = Atomics.compareExchange(cells, slot, 0n, identity)
+    if (holder === 0n || holder === identity) return slot
   }
-  return home * CELLS
+  return preferred * CELLS
 }

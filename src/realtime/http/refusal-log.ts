@@ -38,7 +38,7 @@ interface LoggedRefusal {
 
 /** `elapsedMs`: a monotonic clock. */
 export function createRefusalLog(log: Pick<Logger, 'warn'>, elapsedMs: () => number): RefusalLog {
-  const kept = new Map<string, LoggedRefusal>()
+  const logged = new Map<string, LoggedRefusal>()
   let sinceMs = elapsedMs()
   let lines = 0
   let unlogged = 0
@@ -54,9 +54,9 @@ export function createRefusalLog(log: Pick<Logger, 'warn'>, elapsedMs: () => num
     }
     const { peer, cause, address } = refused
     const key = `${cause} ${peer} ${address}`
-    const known = kept.get(key)
-    if (known !== undefined && nowMs - known.sinceMs < QUIET_MS) {
-      known.unlogged += 1
+    const previous = logged.get(key)
+    if (previous !== undefined && nowMs - previous.sinceMs < QUIET_MS) {
+      previous.unlogged += 1
       return
     }
     if (lines >= LINES_MAX) {
@@ -64,10 +64,10 @@ export function createRefusalLog(log: Pick<Logger, 'warn'>, elapsedMs: () => num
       return
     }
     lines += 1
-    kept.delete(key)
-    kept.set(key, { sinceMs: nowMs, unlogged: 0 })
-    if (kept.size > ADDRESSES_MAX) kept.delete(kept.keys().next().value ?? '')
-    const repeated = known?.unlogged ?? 0
+    logged.delete(key)
+    logged.set(key, { sinceMs: nowMs, unlogged: 0 })
+    if (logged.size > ADDRESSES_MAX) logged.delete(logged.keys().next().value ?? '')
+    const repeated = previous?.unlogged ?? 0
     log.warn(repeated > 0 ? { ...refused, repeated } : refused, 'a charge request is refused')
   }
 }

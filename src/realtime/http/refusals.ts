@@ -30,14 +30,14 @@ export function createRefusals(encodeRefusal: EncodeRefusal, answer: SendAnswer)
     exchange: Exchange,
     status: HttpStatus,
     error: DecodeError,
-    dialect: MessageFormat | null = null,
+    format: MessageFormat | null = null,
     more?: AnswerOptions,
   ): void => {
     const text =
-      dialect === null
+      format === null
         ? encodeRefusal('malformed', `${error.field} ${error.why}`)
-        : dialect.codec.encodeError(error)
-    answer(exchange, status, dialect?.codec.contentType ?? JSON_TYPE, text, more)
+        : format.codec.encodeError(error)
+    answer(exchange, status, format?.codec.contentType ?? JSON_TYPE, text, more)
   }
   const storeDown = (exchange: Exchange, { field, why }: DecodeError) =>
     answer(exchange, 503, JSON_TYPE, encodeRefusal('storeDown', `${field} ${why}`))
@@ -45,10 +45,10 @@ export function createRefusals(encodeRefusal: EncodeRefusal, answer: SendAnswer)
   return {
     refuse,
     /** The message format does not accept the method. */
-    refuseMethod(exchange: Exchange, dialect: MessageFormat) {
-      const allowed = dialect.allowsGet ? ['GET', 'POST'] : ['POST']
+    refuseMethod(exchange: Exchange, format: MessageFormat) {
+      const allowed = format.allowsGet ? ['GET', 'POST'] : ['POST']
       const error = { field: 'method', why: `must be ${allowed.join(' or ')}` }
-      refuse(exchange, 405, error, dialect, { header: ['Allow', allowed.join(', ')] })
+      refuse(exchange, 405, error, format, { header: ['Allow', allowed.join(', ')] })
     },
     /** There is no message format of this name, or it has not been read yet. */
     refuseName(exchange: Exchange, name: string, { missing, why }: MissingMessageFormat) {

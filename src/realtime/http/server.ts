@@ -21,8 +21,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const why = tls === null ? null : nativeTlsProblem(tls)
   const isNative = options.httpServer !== 'javascript' && why === null
   const uws = isNative ? await loadNative() : null
-  const lonely = options.sharing === null ? null : sharingProblem(uws)
-  if (lonely !== null) throw new ListenError(options, `realtime.listeners must be 1: ${lonely}`)
+  const notShared = options.sharing === null ? null : sharingProblem(uws)
+  if (notShared !== null)
+    throw new ListenError(options, `realtime.listeners must be 1: ${notShared}`)
   if (uws !== null) return startNativeServer(uws, options, endpoints)
   if (options.httpServer === 'javascript') return startJavaScriptServer(options, endpoints)
   if (why !== null) {
@@ -40,9 +41,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
 /** Null if several event loops can listen on one port. */
 function sharingProblem(uws: Uws | null): string | null {
-  if (uws === null) return 'HTTP in JavaScript, as it is here, shares no port'
+  if (uws === null) return 'HTTP in JavaScript cannot share its port'
   // Other systems let several sockets listen, but pass all connections to one of them.
-  return process.platform === 'linux' ? null : 'only Linux divides the connections of a port'
+  return process.platform === 'linux'
+    ? null
+    : 'only Linux distributes the connections of a shared port'
 }
 
 /**

@@ -86,10 +86,10 @@ function withHeader(message: Buffer, form: WireForm, isError: boolean): Buffer {
 }
 
 function writesOf(members: readonly Member[], identity: WireIdentity): readonly Write[] {
-  const known = new Map(members.map(({ rule, sources }) => [rule, sources]))
+  const sourcesByRule = new Map(members.map(({ rule, sources }) => [rule, sources]))
   const writes: Write[] = [writeSessionId]
-  const names = namesOf(identity, (code) => known.has(rule(code)))
-  const resultWrites = (known.get(rules.resultCode) ?? []).map(writeOf)
+  const names = namesOf(identity, (code) => sourcesByRule.has(rule(code)))
+  const resultWrites = (sourcesByRule.get(rules.resultCode) ?? []).map(writeOf)
   const writeResult: Write = (bytes, answer, form) => {
     const before = bytes.at
     for (const write of resultWrites) if (bytes.at === before) write(bytes, answer, form)
@@ -97,13 +97,13 @@ function writesOf(members: readonly Member[], identity: WireIdentity): readonly 
     bytes.resultCodeAt = before + 8
     bytes.raw(names)
   }
-  if (!known.has(rules.resultCode)) writes.push(writeResult, ...absentOf(known))
+  if (!sourcesByRule.has(rules.resultCode)) writes.push(writeResult, ...absentOf(sourcesByRule))
   for (const { rule, sources } of members) {
     if (rule === rules.sessionId) continue
-    if (rule === rules.resultCode) writes.push(writeResult, ...absentOf(known))
+    if (rule === rules.resultCode) writes.push(writeResult, ...absentOf(sourcesByRule))
     else if (rule !== rules.failedAvp) writes.push(...sources.map(writeOf))
   }
-  writes.push(failedOf((known.get(rules.failedAvp) ?? []).map(writeOf)))
+  writes.push(failedOf((sourcesByRule.get(rules.failedAvp) ?? []).map(writeOf)))
   return writes
 }
 
@@ -111,10 +111,10 @@ function writesOf(members: readonly Member[], identity: WireIdentity): readonly 
  * Failed-AVP of the tree; otherwise the services that could not be decoded, and those without a
  * rate.
  */
-function failedOf(told: readonly Write[]): Write {
+function failedOf(writes: readonly Write[]): Write {
   return (bytes, answer, form) => {
     const before = bytes.at
-    for (const write of told) write(bytes, answer, form)
+    for (const write of writes) write(bytes, answer, form)
     if (bytes.at > before) return
     for (const failed of form.failed) bytes.raw(failed)
     writeUnrated(bytes, answer, form)
@@ -129,7 +129,7 @@ const writeSessionId: Write = (bytes, _answer, { sessionId }) =>
   bytes.text(rules.sessionId, sessionId)
 
 /** Writers of the required AVPs that the tree lacks. */
-function absentOf(known: ReadonlyMap<AvpRule, unknown>): readonly Write[] {
+function absentOf(sourcesByRule: ReadonlyMap<AvpRule, unknown>): readonly Write[] {
   const all: readonly (readonly [AvpRule, Write])[] = [
     [
       rules.authApplicationId,
@@ -146,7 +146,7 @@ function absentOf(known: ReadonlyMap<AvpRule, unknown>): readonly Write[] {
       },
     ],
   ]
-  return all.filter(([rule]) => !known.has(rule)).map(([, write]) => write)
+  return all.filter(([rule]) => !sourcesByRule.has(rule)).map(([, write]) => write)
 }
 
 /** Origin-Host and Origin-Realm as bytes, unless the tree has them. */

@@ -119,8 +119,8 @@ function tableOf(vendor: number): readonly (AvpRule | undefined)[] {
 }
 
 function ruleFor(avp: Avp): AvpRule {
-  const known = rules.get(avp)
-  if (known !== undefined) return known
+  const existing = rules.get(avp)
+  if (existing !== undefined) return existing
   const { name, code, vendor, values } = avp
   const kind = isBinary(code, vendor) ? kinds.binary : KINDS[avp.type]
   const vendorBit = vendor === 0 ? 0 : avpFlags.vendor

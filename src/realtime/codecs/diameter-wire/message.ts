@@ -59,7 +59,8 @@ export function readAvps(bytes: Buffer): WireAvp[] {
   const avps: WireAvp[] = []
   let at = 0
   while (at < bytes.length) {
-    if (bytes.length - at < 8) throw new DiameterWireError(`${bytes.length - at} bytes are no AVP`)
+    if (bytes.length - at < 8)
+      throw new DiameterWireError(`${bytes.length - at} bytes are not an AVP`)
     const code = bytes.readUInt32BE(at)
     const flags = bytes[at + 4] as number
     const length = bytes.readUIntBE(at + 5, 3)

@@ -91,7 +91,7 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
 
 const NOT_WHOLE: AvpProblem = {
   field: 'body',
-  why: 'has a length that is no multiple of 4',
+  why: 'has a length that is not a multiple of 4',
   resultCode: resultCode.invalidMessageLength,
   failed: null,
 }
@@ -121,8 +121,8 @@ function failedOf(body: Buffer, skipped: readonly SkippedService[]): readonly Bu
 }
 
 /** Copies of AVPs with their padding. */
-function copiesOf(body: Buffer, places: readonly number[]): Buffer {
-  return Buffer.concat(places.map((at) => body.subarray(at, padded(at + uint24At(body, at + 5)))))
+function copiesOf(body: Buffer, offsets: readonly number[]): Buffer {
+  return Buffer.concat(offsets.map((at) => body.subarray(at, padded(at + uint24At(body, at + 5)))))
 }
 
 function mapContext(

@@ -177,8 +177,8 @@ export class WireReader {
     if (name !== null) put(record, name, readOctets(this.#bytes, from, to))
   }
 
-  #failTail(left: number): false {
-    return this.#fail('body', `ends with ${left} bytes that are no AVP`, null)
+  #failTail(rest: number): false {
+    return this.#fail('body', `ends with ${rest} bytes that are not an AVP`, null)
   }
 
   #failBody(why: string): false {
@@ -188,7 +188,7 @@ export class WireReader {
   #failLength(at: number, end: number, length: number): false {
     const failed = exampleAt(this.#bytes, at, end)
     const name = nameOf(failed)
-    return this.#fail(name, `has a length of ${length}, which cannot be`, failed)
+    return this.#fail(name, `has an invalid length of ${length}`, failed)
   }
 
   #failFlags(at: number): false {
@@ -201,7 +201,7 @@ export class WireReader {
 
   #failUnknown(at: number, code: number, vendor: number): false {
     const name = vendor === 0 ? String(code) : `${vendor}:${code}`
-    const why = 'is not known, and must be'
+    const why = 'is mandatory but unknown'
     return this.#fail(name, why, copyOf(this.#bytes, at), resultCode.avpUnsupported)
   }
 

@@ -18,9 +18,9 @@ export function addressBytes({ code, vendor }: AvpRule, text: string): Buffer | 
 
 function ipv4Bytes(text: string): number[] | null {
   const parts = text.split('.')
-  const isSound = parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part))
+  const isValid = parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part))
   const bytes = parts.map(Number)
-  return isSound && bytes.every((byte) => byte <= 255) ? bytes : null
+  return isValid && bytes.every((byte) => byte <= 255) ? bytes : null
 }
 
 /** Expands `::` to zeros. */
@@ -29,9 +29,9 @@ function ipv6Bytes(text: string): number[] | null {
   const front = bytesOf(head)
   const back = bytesOf(tail ?? '')
   if (front === null || back === null || more !== undefined) return null
-  const left = 16 - front.length - back.length
-  if (tail === undefined ? left !== 0 : left < 2) return null
-  return [...front, ...Array<number>(left).fill(0), ...back]
+  const missing = 16 - front.length - back.length
+  if (tail === undefined ? missing !== 0 : missing < 2) return null
+  return [...front, ...Array<number>(missing).fill(0), ...back]
 }
 
 /** Bytes of hexadecimal groups separated by colons; the last may be an IPv4 address. */

@@ -32,7 +32,7 @@ export class AvpReader {
   read(body: object): Message | string {
     const isList = Array.isArray(body)
     if (isList && body.length > 0) this.#form.layout = Array.isArray(body[0]) ? 'pairs' : 'entries'
-    if (isList && !body.every(isMember)) return 'has an element that is no AVP'
+    if (isList && !body.every(isMember)) return 'has an element that is not an AVP'
     const message = isList ? this.#listed(body, 1) : this.#keyed(body as JsonRecord, 1)
     return this.problem === '' ? message : this.problem
   }

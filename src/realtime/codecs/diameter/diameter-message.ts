@@ -73,7 +73,7 @@ function unwrap(
     return { field: 'command', why: 'must be Credit-Control' }
   }
   if (own(own(header, 'flags'), 'request') === false) {
-    return { field: 'header.flags.request', why: 'must be true: answers are not taken' }
+    return { field: 'header.flags.request', why: 'must be true: answers are not accepted' }
   }
   return { record: avps }
 }

@@ -135,13 +135,13 @@ function writtenOf(
 function encodeError(error: DecodeError, code: number, form: DiameterForm): string {
   const writer = new AvpWriter(form)
   const resultCode = resultCodeOf(error, code)
-  const known = new Map(form.echo)
+  const echoed = new Map(form.echo)
   const avps: [name: string, value: AnswerValue | undefined][] = [
-    ['Session-Id', known.get('Session-Id')],
+    ['Session-Id', echoed.get('Session-Id')],
     ['Result-Code', resultCode],
     ['Auth-Application-Id', CREDIT_CONTROL_APPLICATION],
-    ['CC-Request-Type', known.get('CC-Request-Type')],
-    ['CC-Request-Number', known.get('CC-Request-Number')],
+    ['CC-Request-Type', echoed.get('CC-Request-Type')],
+    ['CC-Request-Number', echoed.get('CC-Request-Number')],
     ['Error-Message', `${error.field} ${error.why}`],
   ]
   const written: WrittenAvp[] = []

@@ -7,9 +7,9 @@ export class Finder {
   readonly #text: string
   readonly #pattern: string
 
-  constructor(text: string, wanted: string) {
+  constructor(text: string, pattern: string) {
     this.#text = text
-    this.#pattern = wanted
+    this.#pattern = pattern
   }
 
   /** The first occurrence from `at` on, or the end of the text. */

@@ -65,16 +65,16 @@ export class ExpectedKeys {
     let plusAt = this.#plusIsBlank ? indexOrEnd(text, '+', 0) : length
     let pairs = 0
     let at = 0
-    let known = this.#root
+    let node = this.#root
     while (at < length) {
-      const next = nextNode(known, body, at)
+      const next = nextNode(node, body, at)
       if (next === null) {
         if (!text.startsWith(pairSeparator, at)) return null
         at += 1
         continue
       }
-      known = next
-      const start = at + known.start.length
+      node = next
+      const start = at + node.start.length
       const found = text.indexOf(pairSeparator, start)
       at = found < 0 ? length : found
       const end = this.#isPerLine ? lineEnd(text, start, at) : at
@@ -90,10 +90,10 @@ export class ExpectedKeys {
       pairs += 1
       at += 1
     }
-    if (known.shape === null) return null
+    if (node.shape === null) return null
     this.#pairs = pairs
     if (this.#misses > 0) this.#misses -= 1
-    return recordOf(known.shape, values)
+    return recordOf(node.shape, values)
   }
 
   /** Caches the keys of a valid text without quotes. */
@@ -103,17 +103,17 @@ export class ExpectedKeys {
     if (this.#misses > LEARNED_MAX && this.#misses % LEARNED_RATIO !== 0) return
     const starts = this.#startsOf(text)
     if (starts === null) return
-    const room = starts.reduce((sum, { length }) => sum + length + NODE_CHARS, 0)
-    if (room > this.#charsLeft) {
+    const chars = starts.reduce((sum, { length }) => sum + length + NODE_CHARS, 0)
+    if (chars > this.#charsLeft) {
       this.#root = emptyNode()
       this.#charsLeft = CACHED_CHARS_MAX
     }
-    if (room > this.#charsLeft) return
-    this.#charsLeft -= room
+    if (chars > this.#charsLeft) return
+    this.#charsLeft -= chars
     const shape = this.#shapeOf(starts)
-    let known = this.#root
-    for (const start of starts) known = withNext(known, start)
-    known.shape = shape
+    let node = this.#root
+    for (const start of starts) node = withNext(node, start)
+    node.shape = shape
   }
 
   /** Keys with their value separators; null if a pair has none. */
@@ -154,31 +154,31 @@ function emptyNode(): KeyNode {
 /** The node of the next key in the text; null if that key is unknown. */
 function nextNode({ next }: KeyNode, body: Buffer, at: number): KeyNode | null {
   for (let index = 0; index < next.length; index += 1) {
-    const known = next[index] as KeyNode
-    if (isAt(body, at, known.start)) return known
+    const node = next[index] as KeyNode
+    if (isAt(body, at, node.start)) return node
   }
   return null
 }
 
-function isAt(body: Buffer, at: number, wanted: Buffer): boolean {
-  const { length } = wanted
+function isAt(body: Buffer, at: number, expected: Buffer): boolean {
+  const { length } = expected
   for (let index = 0; index < length; index += 1) {
-    if (body[at + index] !== wanted[index]) return false
+    if (body[at + index] !== expected[index]) return false
   }
   return true
 }
 
-function withNext(known: KeyNode, text: string): KeyNode {
+function withNext(node: KeyNode, text: string): KeyNode {
   const start = Buffer.from(text)
-  const same = known.next.find((next) => next.start.equals(start))
+  const same = node.next.find((next) => next.start.equals(start))
   if (same !== undefined) return same
   const next: KeyNode = { start, next: [], shape: null }
-  known.next = [...known.next.slice(1 - NEXT_MAX), next]
+  node.next = [...node.next.slice(1 - NEXT_MAX), next]
   return next
 }
 
-function indexOrEnd(text: string, wanted: string, from: number): number {
-  const found = text.indexOf(wanted, from)
+function indexOrEnd(text: string, expected: string, from: number): number {
+  const found = text.indexOf(expected, from)
   return found < 0 ? text.length : found
 }
 

@@ -15,15 +15,15 @@ import { KeyValueTree } from './tree.ts'
  * or has no separator. Runs in linear time.
  */
 export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
-  const known = new ExpectedKeys(syntax)
+  const expectedKeys = new ExpectedKeys(syntax)
   function parsedAscii(body: Buffer): ParsedMessage {
     const text = withoutNewline(body.toString('latin1'))
     const reader = readerOf(text, syntax)
     if (reader === readQuotedPairs) return parsedBy(reader, text, syntax)
-    const message = known.read(text, body)
+    const message = expectedKeys.read(text, body)
     if (message !== null) return { ok: true, message, form: null }
     const parsed = parsedBy(reader, text, syntax)
-    if (parsed.ok) known.learn(text)
+    if (parsed.ok) expectedKeys.learn(text)
     return parsed
   }
   return {
@@ -94,8 +94,8 @@ function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): De
   return null
 }
 
-function indexOrEnd(text: string, wanted: string, from: number): number {
-  const found = text.indexOf(wanted, from)
+function indexOrEnd(text: string, pattern: string, from: number): number {
+  const found = text.indexOf(pattern, from)
   return found < 0 ? text.length : found
 }
 
