@@ -45,7 +45,7 @@ export interface RealtimeOptions {
   readonly isLedgerThere?: () => boolean
   /** Request fields that the configured rules read; none if not given. */
   readonly rules?: RequestRules
-  /** Subscribes to stored file types and peers; without it there are none. */
+  /** Subscribes to stored file types and peers; not given: no file types and peers are stored. */
   readonly follow?: FollowStored
   /**
    * Resolves when the sockets may be opened: with true if the process replaces one that has just

@@ -77,7 +77,7 @@ export class WorkerQueue {
     this.#dropFollowers(dropped)
   }
 
-  /** Age of the oldest batch in flight in ms; 0 if there is none. */
+  /** Age of the oldest batch in flight in ms; 0 without one. */
   oldestMs(nowMs: number): number {
     for (const sentMs of this.#batches.values()) return nowMs - sentMs
     return 0

@@ -14,7 +14,7 @@ export interface PeerEndpoint {
   readonly localAddress: string
   /** See `ConnectingPeer`. */
   readonly certificateNames: readonly string[] | null
-  /** Origin-Host of an earlier CER on this connection; '' if there is none. */
+  /** Origin-Host of an earlier CER on this connection; '' if absent. */
   readonly originHost: string
 }
 

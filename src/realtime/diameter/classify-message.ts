@@ -1,4 +1,5 @@
 /** Classifies a message by its header. */
+import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { application, command, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
 
 export type MessageKind =
@@ -12,13 +13,6 @@ export type MessageKind =
   | 'dwa'
   | 'dpa'
   | 'answer'
-
-/** Result codes for requests that are refused. */
-export const REFUSED_KINDS: Readonly<Partial<Record<MessageKind, number>>> = {
-  unsupportedCommand: resultCode.commandUnsupported,
-  unsupportedApplication: resultCode.applicationUnsupported,
-  invalidBits: resultCode.invalidHeaderBits,
-}
 
 /** Known commands that a server sends to its clients, or that are not part of credit control. */
 const NOT_FOR_SERVERS: readonly number[] = [
@@ -73,9 +67,18 @@ export function resultCodeOf(bytes: Buffer): number {
   return 0
 }
 
-/** Reasons of refusals for the log. */
-export const refusalTexts = {
-  unsupportedCommand: 'the command is not supported',
-  unsupportedApplication: 'the application is not supported',
-  invalidBits: 'the flags of the header are wrong',
-} as const
+/** Errors of the kinds of requests that are refused. */
+export const kindProblems = {
+  unsupportedCommand: {
+    resultCode: resultCode.commandUnsupported,
+    why: 'the command is not supported',
+  },
+  unsupportedApplication: {
+    resultCode: resultCode.applicationUnsupported,
+    why: 'the application is not supported',
+  },
+  invalidBits: {
+    resultCode: resultCode.invalidHeaderBits,
+    why: 'the flags of the header are wrong',
+  },
+} as const satisfies Partial<Record<MessageKind, ProtocolError>>

@@ -7,7 +7,6 @@ import {
   problemAnswer,
 } from '../codecs/diameter-wire/base-answer.ts'
 import {
-  textAvp,
   uint32Avp,
   uint32Of,
   type WireAvp,
@@ -17,13 +16,7 @@ import {
 import { avpCode, command, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
 import { checkedAvps } from './base-checks.ts'
 import { exchangeCapabilities } from './capabilities-exchange.ts'
-import {
-  classifyMessage,
-  commandOf,
-  REFUSED_KINDS,
-  refusalTexts,
-  resultCodeOf,
-} from './classify-message.ts'
+import { classifyMessage, commandOf, kindProblems, resultCodeOf } from './classify-message.ts'
 import type { ConnectionContext, DiameterConnection } from './connection-context.ts'
 import { createFrames, type FrameProblem } from './frames.ts'
 import { createOutput, type Output } from './output.ts'
@@ -35,7 +28,12 @@ import {
   type PeerState,
 } from './peer-machine.ts'
 import { ReadThrottle } from './read-throttle.ts'
-import { createHopByHopIds, createPendingRequests, type OwnRequest } from './server-requests.ts'
+import {
+  createHopByHopIds,
+  createPendingRequests,
+  type OwnRequest,
+  peerRequest,
+} from './server-requests.ts'
 
 /** Disconnect-Cause (RFC 6733 section 5.4.3). */
 export const disconnectCause = { rebooting: 0, busy: 1, doNotWantToTalkToYou: 2 } as const
@@ -205,13 +203,8 @@ export class PeerConnection implements DiameterConnection {
       case 'creditControl':
         this.#step('request', { why: 'no CER', bytes })
         break
-      default: {
-        const problem = {
-          resultCode: REFUSED_KINDS[kind] ?? FAILED.resultCode,
-          why: refusalTexts[kind],
-        }
-        this.#step('request', { why: 'no CER', bytes, problem })
-      }
+      default:
+        this.#step('request', { why: 'no CER', bytes, problem: kindProblems[kind] })
     }
     return !this.#hasEnded
   }
@@ -360,20 +353,8 @@ export class PeerConnection implements DiameterConnection {
   /** A request of the base protocol, whose answer is matched by command alone. */
   #writeRequest(code: number, further: readonly WireAvp[]): void {
     const { own, nextEndToEndId } = this.#context
-    const bytes = writeMessage({
-      flags: flags.request,
-      command: code,
-      application: 0,
-      hopByHopId: this.#nextHopByHopId(),
-      endToEndId: nextEndToEndId(),
-      avps: [
-        textAvp(avpCode.originHost, own.identity.originHost),
-        textAvp(avpCode.originRealm, own.identity.originRealm),
-        ...further,
-        ...(code === command.watchdog ? [uint32Avp(avpCode.originStateId, own.stateId)] : []),
-      ],
-    })
-    this.#write(bytes)
+    const ids = { hopByHopId: this.#nextHopByHopId(), endToEndId: nextEndToEndId() }
+    this.#write(writeMessage({ ...peerRequest(code, own, further), ...ids }))
   }
 
   #write(bytes: Buffer): void {

@@ -100,8 +100,8 @@ function addressText(data: Buffer): string | undefined {
 }
 
 /**
- * AVPs by name or code (`263`, `10415:872`); `0x…` denotes bytes. Throws `WireError`, which names
- * the AVP, if it is unknown or its value does not fit the type.
+ * AVPs by name or code (`263`, `10415:872`); `0x…` denotes bytes. Throws `DiameterWireError`, which
+ * names the AVP, if it is unknown or its value does not fit the type.
  */
 export function wireAvps(named: NamedAvps, path = ''): WireAvp[] {
   return Object.entries(named).flatMap(([name, value]) => {

@@ -45,8 +45,8 @@ export interface MessageExchange {
 
 /**
  * Adds missing AVPs that every message has: Session-Id (the same for all), Origin-Host,
- * Origin-Realm, Destination-Realm, Auth-Application-Id. Throws `WireError` for a message that
- * cannot be encoded, before any is sent, and `DiameterClientError`.
+ * Origin-Realm, Destination-Realm, Auth-Application-Id. Throws `DiameterWireError` for a message
+ * that cannot be encoded, before any is sent, and `DiameterClientError`.
  */
 export async function sendMessages(
   messages: readonly Sendable[],

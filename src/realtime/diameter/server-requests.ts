@@ -9,6 +9,7 @@ import {
 } from '../codecs/diameter-wire/message.ts'
 import { application, avpCode, command, flags } from '../codecs/diameter-wire/protocol.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import type { OwnCapabilities } from './capabilities.ts'
 
 /** A request without the identifiers, which the connection assigns. */
 export type OwnRequest = Omit<WireMessage, 'hopByHopId' | 'endToEndId'>
@@ -102,6 +103,26 @@ export interface SessionAddress {
   readonly identity: WireIdentity
   /** Origin-State-Id. */
   readonly stateId: number
+}
+
+/** DWR or DPR; a DWR also has the Origin-State-Id. */
+export function peerRequest(
+  code: number,
+  { identity, stateId }: OwnCapabilities,
+  further: WireMessage['avps'],
+): OwnRequest {
+  const state = code === command.watchdog ? [uint32Avp(avpCode.originStateId, stateId)] : []
+  return {
+    flags: flags.request,
+    command: code,
+    application: application.base,
+    avps: [
+      textAvp(avpCode.originHost, identity.originHost),
+      textAvp(avpCode.originRealm, identity.originRealm),
+      ...further,
+      ...state,
+    ],
+  }
 }
 
 const AUTHORIZE_ONLY = 0

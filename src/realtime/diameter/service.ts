@@ -101,7 +101,7 @@ export async function startDiameterService(
 
 const NO_STATES: ClientStates = { raise: async () => false }
 
-/** Sends a request to a client and returns the Result-Code of its answer; 0 if there is none. */
+/** Sends a request to a client and returns the Result-Code of its answer; 0 without one. */
 function createSender(
   identity: WireIdentity,
   stateId: number,

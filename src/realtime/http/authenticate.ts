@@ -17,7 +17,7 @@ import { type RequestRefusal, refusal } from './refusal.ts'
  */
 export type CurrentPeersByKey = () => Pick<Peers, 'byKey'> | null
 
-/** The same, by certificate. */
+/** The current peers by certificate; null until read for the first time. */
 export type CurrentPeersByCertificate = () => Pick<Peers, 'byCertificate'> | null
 
 /** Properties of the connection. */
@@ -181,7 +181,7 @@ function signedOrNull(head: Head): PendingAuthentication | null {
   return has === 'token' ? HAS_TOKEN : MAY_BE_SIGNED
 }
 
-/** The token of the header; null if there is none. */
+/** The token of the header; null if absent. */
 function tokenOf({ authorization }: Credentials): string | null {
   const bearer = authorization === null ? null : bearerOf(authorization)
   return bearer !== null && isToken(bearer) ? bearer : null
@@ -204,7 +204,7 @@ const KEY_CHARS_MAX = 1024
 
 const BEARER = 'bearer '
 
-/** Null if there is none. Two different keys yield '', which is never a valid key. */
+/** Null if absent. Two different keys yield '', which is never a valid key. */
 function keyOf({ authorization, apiKey }: Credentials): string | null {
   const bearer = authorization === null ? null : bearerOf(authorization)
   if (apiKey === null || bearer === null) return apiKey ?? bearer

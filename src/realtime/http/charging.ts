@@ -60,7 +60,7 @@ export class Charging {
     this.#tooLarge = { field: 'body', why: `must have at most ${options.bodyBytesMax} bytes` }
   }
 
-  /** Handles a request for `/realtime`, or `/realtime/NAME` with that name; '' if there is none. */
+  /** Handles a request for `/realtime`, or `/realtime/NAME` with that name; '' if absent. */
   take(exchange: Exchange, head: Head, pathName: string): void {
     const verdict = this.#options.authenticator.authenticate(head, exchange)
     if (verdict.refused === 0) this.#admit(exchange, head, pathName, verdict)
@@ -240,7 +240,7 @@ export class Charging {
   }
 }
 
-/** The name in path or parameter, which must agree; '' if there is none. */
+/** The name in path or parameter, which must agree; '' if absent. */
 function agree(pathName: string, parameters: Parameters | DecodeError): string | DecodeError {
   if ('why' in parameters) return parameters
   if (parameters.fileType === '') return pathName

@@ -7,7 +7,7 @@ import type { Head } from './exchange.ts'
 import { type RequestRefusal, refusal } from './refusal.ts'
 import { isDocument, withoutParameters } from './urlencoded.ts'
 
-/** Credentials of a request; a refusal if they are ambiguous or invalid; null if there are none. */
+/** Credentials of a request; a refusal if they are ambiguous or invalid; null if absent. */
 export type ClientCredentials =
   | { readonly token: string; readonly field: 'authorization' | 'access_token' }
   | { readonly sent: SentParameters }
@@ -43,8 +43,8 @@ export function mayHaveParameters({ method, contentType }: Head): boolean {
 }
 
 /**
- * `bearer`: the token of the header; null if there is none. `body`: null if it is not needed. A
- * body that is neither a form nor JSON is not covered by a signature.
+ * `bearer`: the token of the header; null if absent. `body`: null if it is not needed. A body that
+ * is neither a form nor JSON is not covered by a signature.
  */
 export function credentialsIn(
   head: Head,

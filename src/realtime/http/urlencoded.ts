@@ -24,7 +24,7 @@ export function readParameters(text: string): Parameters | DecodeError {
   return { fileType, request }
 }
 
-/** The value after a name with its `=`; '' if there is none, null if there are several. */
+/** The value after a name with its `=`; '' if absent, null if given several times. */
 function valueBehind(text: string, name: string): string | null {
   let value = ''
   // Searching for the name is cheaper than examining each pair.

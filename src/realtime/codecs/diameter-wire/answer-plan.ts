@@ -63,7 +63,7 @@ function sourceOf(node: ResponseNode, rule: AvpRule): AvpSource | null {
   }
 }
 
-/** The condition shared by all nodes of a group, undefined if there is none. */
+/** The condition shared by all nodes of a group, undefined if absent. */
 function needsOf(node: ResponseNode): AnswerTest | undefined {
   if (node.kind === 'value') return node.needs
   if (node.kind === 'services') return undefined

@@ -29,7 +29,7 @@ export interface WireForm {
   readonly requestType: number
   /** -1 if the request has none. */
   readonly requestNumber: number
-  /** All `Proxy-Info` AVPs unchanged; null if there are none. */
+  /** All `Proxy-Info` AVPs unchanged; null if absent. */
   readonly proxies: Buffer | null
   /** `Failed-AVP`s of the services that were refused individually. */
   readonly failed: readonly Buffer[]

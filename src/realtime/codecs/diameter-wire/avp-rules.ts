@@ -29,7 +29,7 @@ export interface AvpRule {
   readonly size: number
   /** Flags with which the AVP is written: bits of `avpFlags`. */
   readonly flags: number
-  /** Named values; null if there are none. */
+  /** Named values; null if absent. */
   readonly values: ReadonlyMap<string, number> | null
   /**
    * For a group: a bit for each AVP of vendor 0 that may occur in it at most once, by code,

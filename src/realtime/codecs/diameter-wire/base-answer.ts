@@ -10,7 +10,7 @@ import type { WireIdentity } from './wire-codec.ts'
 /** Error of a request. */
 export interface ProtocolError {
   readonly resultCode: number
-  /** The AVP at fault, for Failed-AVP; null or undefined if there is none. */
+  /** The AVP at fault, for Failed-AVP; null or undefined if absent. */
   readonly failed?: WireAvp | null
   /** Reason for Error-Message and logs. */
   readonly why: string

@@ -73,7 +73,7 @@ interface Step {
   rule: AvpRule
   /** Index among the AVPs of this name. */
   index: number
-  /** Selector `[name=value]`, or `[name]` with an empty value; null if there is none. */
+  /** Selector `[name=value]`, or `[name]` with an empty value; null if absent. */
   selector: { rule: AvpRule; value: string } | null
 }
 

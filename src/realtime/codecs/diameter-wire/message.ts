@@ -28,12 +28,12 @@ export interface WireMessage extends Header {
   avps: readonly WireAvp[]
 }
 
-/** Bytes are not a valid message or AVP list; the message says why. */
+/** Thrown if bytes are not a valid message or AVP list. */
 export class DiameterWireError extends Error {
   override name = 'WireError'
 }
 
-/** Decodes a complete message. Its data are views of `bytes`. Throws `WireError`. */
+/** Decodes a complete message. Its data are views of `bytes`. Throws `DiameterWireError`. */
 export function readMessage(bytes: Buffer): WireMessage {
   if (bytes.length < HEADER_BYTES) throw new DiameterWireError('a message has 20 bytes at least')
   if (bytes[0] !== VERSION) throw new DiameterWireError(`version ${bytes[0]} is not supported`)
@@ -54,7 +54,7 @@ export function readHeader(bytes: Buffer): Header {
   }
 }
 
-/** Decodes the AVPs of a message body or a group. Throws `WireError`. */
+/** Decodes the AVPs of a message body or a group. Throws `DiameterWireError`. */
 export function readAvps(bytes: Buffer): WireAvp[] {
   const avps: WireAvp[] = []
   let at = 0
@@ -152,12 +152,12 @@ export function find(avps: readonly WireAvp[], code: number, vendor = 0): WireAv
   return avps.find((one) => one.code === code && one.vendor === vendor)
 }
 
-/** Text of the first AVP with a code; undefined if there is none. */
+/** Text of the first AVP with a code; undefined if absent. */
 export function textOf(avps: readonly WireAvp[], code: number, vendor = 0): string | undefined {
   return find(avps, code, vendor)?.data.toString('utf8')
 }
 
-/** Unsigned32 of the first AVP with a code; undefined if there is none or its length is wrong. */
+/** Unsigned32 of the first AVP with a code; undefined if absent or of another length. */
 export function uint32Of(avps: readonly WireAvp[], code: number, vendor = 0): number | undefined {
   const data = find(avps, code, vendor)?.data
   return data?.length === 4 ? data.readUInt32BE(0) : undefined

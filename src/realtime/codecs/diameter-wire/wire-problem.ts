@@ -7,7 +7,7 @@ export class WireProblem implements DecodeError {
   readonly field: string
   readonly why: string
   readonly resultCode: number
-  /** Content of Failed-AVP; null if there is none. */
+  /** Content of Failed-AVP; null if absent. */
   readonly failed: WireAvp | null
   readonly trace: RequestTrace
 
@@ -20,7 +20,7 @@ export class WireProblem implements DecodeError {
   }
 }
 
-/** The same without the trace of the message. */
+/** A problem without the trace of its message. */
 export interface AvpProblem extends DecodeError {
   resultCode: number
   failed: WireAvp | null

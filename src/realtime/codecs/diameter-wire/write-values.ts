@@ -16,7 +16,9 @@ const EXPONENT = ruleByKey('Exponent') as AvpRule
 const WHOLE = /^-?\d{1,20}$/
 const HEX = /^(?:[0-9a-f]{2})*$/
 
-/** A list yields repeated AVPs. Throws `WireError` for a value that does not fit the AVP. */
+/**
+ * A list yields repeated AVPs. Throws `DiameterWireError` for a value that does not fit the AVP.
+ */
 export function writeValue(bytes: AnswerBytes, rule: AvpRule, value: AnswerValue): void {
   switch (typeof value) {
     case 'number':

@@ -18,7 +18,7 @@ const DIGITS = /^\d{1,10}$/
  * repeated one a list, regardless of the layout.
  */
 export class AvpReader {
-  /** The limit that the message exceeds; empty if there is none. */
+  /** The limit that the message exceeds; empty if within the limits. */
   problem = ''
   readonly #form: DiameterForm
   #members = 0

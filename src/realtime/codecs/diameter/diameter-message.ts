@@ -39,7 +39,7 @@ function refused(form: DiameterForm, field: string, why: string): ParsedMessage 
   return { ok: false, error: { field, why }, form }
 }
 
-/** The record or list in the body, or why there is none. */
+/** The record or list in the body, or why the body is refused. */
 function parseJson(body: Buffer): object | string {
   if (body.length === 0) return 'is empty'
   if (!isUtf8(body)) return 'is not UTF-8'

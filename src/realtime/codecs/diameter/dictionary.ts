@@ -31,7 +31,7 @@ export interface Avp {
   readonly type: AvpType
   /** Whether a receiver that does not know it must refuse the message (M flag). */
   readonly isMandatory: boolean
-  /** Named values; null if there are none. */
+  /** Named values; null if absent. */
   readonly values: ReadonlyMap<string, number> | null
   readonly valueNames: ReadonlyMap<number, string> | null
 }

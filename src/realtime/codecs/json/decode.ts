@@ -115,8 +115,8 @@ function recordTypeError(value: unknown): DecodeError {
 }
 
 /**
- * The request fields that the configured rules read; null if there are none. Values other than
- * texts and numbers are ignored.
+ * The request fields that the configured rules read; null if absent. Values other than texts and
+ * numbers are ignored.
  */
 function readFields(
   reader: JsonFieldReader,

@@ -23,7 +23,7 @@ export class JsonFieldReader {
     this.error ??= { field: path, why }
   }
 
-  /** An integer from 0 to `max`, as a JSON number or digits; `absent` if there is none. */
+  /** An integer from 0 to `max`, as a JSON number or digits; `absent` if not given. */
   integer(value: unknown, field: string, absent: number, max = Number.MAX_SAFE_INTEGER): number {
     if (value === undefined || value === null) return absent
     const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value

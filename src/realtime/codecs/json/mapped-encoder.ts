@@ -43,7 +43,7 @@ class JsonMember {
   readonly write: Writer
   /** Name and colon as the first member of an object. */
   readonly #first: string
-  /** The same with a leading comma. */
+  /** Name and colon of a later member, with a leading comma. */
   readonly #next: string
   #lastValue: AnswerValue | undefined = undefined
   #isLastFirst = false

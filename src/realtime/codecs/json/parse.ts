@@ -8,8 +8,8 @@ const REPLACEMENT = '\ufffd'
 export type Check = (object: JsonObject, text: string) => string
 
 /**
- * The object in the body, or why there is none. A repeated name has its last value, and no name is
- * special: JSON.parse creates own members only.
+ * The object in the body, or why the body is refused. A repeated name has its last value, and no
+ * name is special: JSON.parse creates own members only.
  */
 export function parseObject(body: Buffer, check: Check | null = null): JsonObject | string {
   if (body.length === 0) return 'is empty'

@@ -22,7 +22,7 @@ interface KeyNode {
   /** The last of these keys as written, including the value separator. */
   readonly start: Buffer
   next: readonly KeyNode[]
-  /** Shape of messages that end here; null if there are none. */
+  /** Shape of messages that end here; null if absent. */
   shape: Shape | null
 }
 

@@ -52,7 +52,7 @@ export function decodePercent(
   return decoded + text.slice(plain, to)
 }
 
-/** The byte of the `%XX` at this position; negative if there is none. */
+/** The byte of the `%XX` at this position; negative if absent. */
 function byteAt(text: string, at: number, to: number): number {
   if (at + 2 >= to || text.charCodeAt(at) !== PERCENT) return -1
   const high = text.charCodeAt(at + 1)
