@@ -67,18 +67,18 @@ export class LoopHandle {
   async statistics(): Promise<MetricsSnapshot | null> {
     if (this.#isClosing) return this.#latest
     this.#lastRequest += 1
-    const ask = this.#lastRequest
+    const requestId = this.#lastRequest
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
-      this.#statisticsRequests.set(ask, resolve)
+      this.#statisticsRequests.set(requestId, resolve)
       timer = setTimeout(() => {
         this.#countUnanswered()
         resolve()
       }, STATISTICS_TIMEOUT_MS)
-      this.#post({ type: 'figures', ask })
+      this.#post({ type: 'statistics', requestId })
     })
     clearTimeout(timer)
-    this.#statisticsRequests.delete(ask)
+    this.#statisticsRequests.delete(requestId)
     return this.#latest
   }
 
@@ -108,10 +108,10 @@ export class LoopHandle {
 
   #take(message: FromLoop): void {
     if (message.type === 'failed') this.#fail(message.reason)
-    else if (message.type === 'figures') {
+    else if (message.type === 'statistics') {
       this.#latest = message.snapshot
       this.#unanswered = 0
-      this.#statisticsRequests.get(message.ask)?.()
+      this.#statisticsRequests.get(message.requestId)?.()
     } else this.#resolve(message.type)
   }
 

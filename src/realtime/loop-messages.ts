@@ -20,7 +20,7 @@ export interface LoopData {
 
 export type ToLoop =
   | ({ readonly type: 'listen' } & ListenPort)
-  | { readonly type: 'figures'; readonly ask: number }
+  | { readonly type: 'statistics'; readonly requestId: number }
   /** Orderly end. */
   | { readonly type: 'close' }
   /** Close all sockets immediately: the process is about to exit. */
@@ -32,7 +32,7 @@ export type FromLoop =
   | { readonly type: 'ready' }
   /** The loop failed to start, or has an uncaught defect. */
   | { readonly type: 'failed'; readonly reason: string }
-  | { readonly type: 'figures'; readonly ask: number; readonly snapshot: MetricsSnapshot }
+  | { readonly type: 'statistics'; readonly requestId: number; readonly snapshot: MetricsSnapshot }
   | { readonly type: 'closed' }
 
 /** State shared by all event loops of a process, in shared memory. */

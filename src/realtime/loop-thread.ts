@@ -63,7 +63,7 @@ class LoopThread {
 
   take(message: ToLoop): void {
     if (message.type === 'listen') this.#open?.(message)
-    else if (message.type === 'figures') void this.#postStatistics(message.ask)
+    else if (message.type === 'statistics') void this.#postStatistics(message.requestId)
     else if (message.type === 'close') void this.#close()
     else this.#abandon()
   }
@@ -93,8 +93,8 @@ class LoopThread {
     })
   }
 
-  async #postStatistics(ask: number): Promise<void> {
-    post({ type: 'figures', ask, snapshot: await this.#metrics.snapshot() })
+  async #postStatistics(requestId: number): Promise<void> {
+    post({ type: 'statistics', requestId, snapshot: await this.#metrics.snapshot() })
   }
 
   async #close(): Promise<void> {

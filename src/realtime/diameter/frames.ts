@@ -38,9 +38,7 @@ export function createFrames(messageBytesMax: number): Frames {
     filled += bytes.length
   }
 
-  /**
-   * Completes the incomplete message; returns the offset of the rest of the chunk, or the problem.
-   */
+  /** Completes `partial`; returns the offset of the rest of the chunk, or the problem. */
   const complete = (chunk: Buffer, onMessage: (bytes: Buffer) => boolean) => {
     let at = 0
     if (filled < HEADER_BYTES) {
