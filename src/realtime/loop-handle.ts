@@ -60,10 +60,7 @@ export class LoopHandle {
     await ready
   }
 
-  /**
-   * Current statistics; the previous ones if the loop does not reply in time, null if there are
-   * none.
-   */
+  /** Current statistics; the previous ones if there is no reply in time, null if none came yet. */
   async statistics(): Promise<MetricsSnapshot | null> {
     if (this.#isClosing) return this.#latest
     this.#lastRequest += 1

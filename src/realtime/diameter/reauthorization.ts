@@ -50,7 +50,7 @@ interface Job {
 }
 
 const WAITING_MAX = 100_000
-/** Requests missed while the thread was busy are made up for within this time, ms. */
+/** Sending time lost while the thread was busy is made up for up to this limit, ms. */
 const BURST_MS = 20
 /** Delay before an unanswered request is repeated, ms. */
 const RETRY_MS = 5_000
