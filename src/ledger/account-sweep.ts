@@ -1,4 +1,4 @@
-/** What the sweep does to one account: its due sessions expire in a single commit. Pure. */
+/** Sweeps one account: its due sessions expire in a single commit. Pure. */
 import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
 import { expireSession } from '../domain/expire.ts'
 import type { Line } from '../domain/line.ts'
@@ -16,13 +16,13 @@ export interface DueSession {
 export class AccountSweep {
   readonly due: DueSession[]
   expired = 0
-  /** Sessions that are damaged, or their owner is. */
+  /** Sessions that are damaged or whose owner is damaged. */
   readonly corrupt: DueSession[] = []
-  /** Sessions that are not due, and when they are; 0: nothing stands behind them. */
+  /** Sessions that are not due, and when they expire; 0 if the session does not exist. */
   readonly notDue: { session: DueSession; expiresMs: number }[] = []
   #shared: OwnerState | null = null
   #sharedBefore: OwnerState | null = null
-  /** As it was before it expired; of several the last one. */
+  /** The session before it expired; the last one if there are several. */
   released: Session | null = null
   readonly #replayMs: number
   readonly #nowMs: number
@@ -31,9 +31,8 @@ export class AccountSweep {
   readonly #lines: Line[] = []
 
   /**
-   * `wanted` and `loaded`: the shared owner first, then the subscribers. `isMeant`: which of the
-   * open
-   * sessions expire; without it, those that are due.
+   * `wanted` and `loaded` have the shared owner first, then the subscribers. `isMeant` selects the
+   * open sessions that expire; without it those that are due.
    */
   constructor(
     due: DueSession[],
@@ -89,7 +88,9 @@ export class AccountSweep {
     return this.#shouldEnd === null ? session.expiresMs <= this.#nowMs : this.#shouldEnd(session)
   }
 
-  /** Null for a session that does not agree with its owner: it must not keep the others waiting. */
+  /**
+   * Null if the session contradicts its owner: it must not keep the other sessions from expiring.
+   */
   #expire(subscriber: OwnerState, session: Session, due: DueSession) {
     if (this.#shared === null) return null
     try {

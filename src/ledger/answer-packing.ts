@@ -1,12 +1,12 @@
 /**
- * The stored answers of a session. What can be read off the session is left out:
+ * The stored answers of a session, without what the session itself contains:
  *
  *   answer   request number, digest | u8 flags | reason | detail | account, subscriber | requests
  *            processed since, or transaction id | services | cost | balances
- *   service  its place in the session, from 1, or 0 with rating group and usage type | u8 flags |
+ *   service  position in the session, from 1, or 0 with rating group and usage type | u8 flags |
  *            reason | granted | validity | tariff change | cost | service identifier, and the
  *            grants of parts
- *   balance  u8 flags | prepaid include | usage type | counter | free, reserved | end | debt
+ *   balance  u8 flags | prepaid include | usage type | counter | available, reserved | end | debt
  */
 import { present } from '../domain/assert.ts'
 import type {
@@ -22,7 +22,7 @@ import { isSameService } from '../domain/session-services.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
-/** By what they are stored as: only ever added to, at the end. */
+/** Reasons are stored as their index: new ones are only appended. */
 export const STORED_REASONS = [
   'granted',
   'notCharged',
@@ -51,21 +51,21 @@ export const STORED_REASONS = [
 const HAS_REASON = 1
 const HAS_DETAIL = 2
 const HAS_SUBSCRIBER = 4
-/** The transaction id is that of the session's tag and its count of requests. */
+/** The transaction id consists of the session's tag and its count of requests. */
 const IS_COUNTED = 8
 const HAS_BALANCES = 16
-/** The cost is not that of the services together. */
+/** The cost differs from the sum of the services. */
 const HAS_COST = 32
 
 const FINAL_UNIT = 2
 const HAS_GRANT = 4
-/** What is granted is what the service has reserved. */
+/** The granted units equal the reserved units of the service. */
 const IS_RESERVED = 8
 const HAS_VALIDITY = 16
 const HAS_TARIFF_CHANGE = 32
-/** What it costs is not what the service has cost. */
+/** The cost differs from that of the service in the session. */
 const HAS_OWN_COST = 64
-/** A service identifier that the session does not tell, or grants of parts: both follow. */
+/** A service identifier that the session does not contain, or grants of parts: both follow. */
 const HAS_MORE = 128
 
 const IS_MONEY = 1
@@ -80,7 +80,7 @@ const ZERO = 0x30
 const NINE = 0x39
 const LETTER_A = 0x61
 
-/** What tells the answers of one opening of a session, and how they can be told shorter. */
+/** The session of an answer: it identifies the transaction ids and shortens the stored form. */
 export interface AnswerContext {
   sessionKey: string
   session: Session
@@ -148,8 +148,8 @@ function readOutcome(reader: Reader, { sessionKey, session }: AnswerContext): Ch
 }
 
 /**
- * How many requests the session had processed with the one that a transaction id is of; -1 if the
- * id is not made like that. Without making one: that takes longer than all the rest.
+ * The number of requests that the session had processed according to a transaction id; -1 if the id
+ * has another form. It compares without building an id, which would take longer than all the rest.
  */
 function requestCountIn(transactionId: string, { sessionKey, session }: AnswerContext): number {
   const { length } = transactionId
@@ -166,7 +166,7 @@ function requestCountIn(transactionId: string, { sessionKey, session }: AnswerCo
   return numberIn(transactionId, at + 1, length, 10)
 }
 
-/** As `toString` writes a safe integer, or -1. */
+/** Parses a safe integer as `toString` writes it; -1 if it has another form. */
 function numberIn(text: string, from: number, end: number, radix: number): number {
   if (end <= from || (text.charCodeAt(from) === ZERO && end > from + 1)) return -1
   let number = 0
@@ -266,7 +266,7 @@ function readService(reader: Reader, { services, openedMs }: Session): ServiceOu
     tariffChangeMs: flags & HAS_TARIFF_CHANGE ? reader.time(openedMs) : 0,
     finalUnit: (flags & FINAL_UNIT) !== 0,
     cost: flags & HAS_OWN_COST ? reader.number() : costOf(service),
-    // Who only pretends leaves nothing behind to repeat.
+    // A simulated request leaves no answer to repeat.
     quote: null,
   }
   if (flags & HAS_MORE) {
@@ -276,7 +276,7 @@ function readService(reader: Reader, { services, openedMs }: Session): ServiceOu
   return outcome
 }
 
-/** Twice the seconds, or, if it has a part of one, twice the ms and 1. */
+/** Twice the seconds; with a fraction of a second, twice the ms plus 1. */
 function writeSpan(writer: Writer, ms: number): void {
   writer.number(ms % SECOND_MS === 0 ? (ms / SECOND_MS) * 2 : ms * 2 + 1)
 }

@@ -1,9 +1,9 @@
 /**
- * What a segment goes on from, where it has something:
+ * Encodes the state that a segment continues from:
  *
- *   carried  priced, covered: course | others: number, courses | units sold of both | debt,
- *            debt of the account | payments (payment-packing.ts)
- *   course   at, ahead, before, credit | u8 1 for the access price
+ *   carried   charged, included: position | others: number, positions | units sold of both | debt,
+ *             debt of the account | payments (payment-packing.ts)
+ *   position  at, ahead, before, credit | u8 1 for the access price
  */
 import type { Carried } from '../domain/session.ts'
 import type { PricePosition } from '../domain/tariff.ts'

@@ -1,4 +1,7 @@
-/** The commit: everything of an account at once, for a whole batch in as few calls as can be. */
+/**
+ * The commit: all changes of an account in one atomic step, a whole batch of accounts in as few
+ * script calls as possible.
+ */
 import { present } from '../domain/assert.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
@@ -19,7 +22,7 @@ import {
 } from './scripts.ts'
 import { parseLocation, type SessionLocation, sessionKeyIn } from './session-locations.ts'
 
-/** A session that is at home elsewhere. */
+/** A session that is registered in another account. */
 export interface RegisteredSession {
   sessionKey: string
   location: SessionLocation
@@ -28,12 +31,18 @@ export interface RegisteredSession {
 export type CommitReply =
   | { kind: 'committed' }
   | { kind: 'conflict'; shared: LoadedOwner; owners: LoadedOwner[] }
-  /** Another worker has the turn; or, with its claim, may just be opening a session. */
+  /**
+   * Another worker is committing to the account. With `claim`: another account has just registered
+   * the session and may be opening it.
+   */
   | { kind: 'busy'; claim: RegisteredSession | null }
   | { kind: 'repeated'; result: OperationLine }
   | ({ kind: 'claimed' } & RegisteredSession)
   | { kind: 'corrupt'; detail: string }
-  /** The part of a cluster that the account is in is away; whether it was written is unknown. */
+  /**
+   * The node of the cluster that holds the account is unavailable; whether the commit was written
+   * is unknown.
+   */
   | { kind: 'down'; error: StoreDownError }
 
 export type Commit = (batch: readonly AccountCommit[], nowMs: number) => Promise<CommitReply[]>
@@ -74,8 +83,9 @@ export function createCommit(
 type RawReply = number | unknown[]
 
 /**
- * A call has one stream, that of its first account. If that is damaged, the accounts of other
- * partitions are written with their own; in a cluster there are none.
+ * A call writes to one stream, that of its first account. If that stream is damaged, the accounts
+ * of other partitions are committed again, each through its own stream. In a cluster a call has
+ * only one partition.
  */
 async function retryUnwritten(
   batch: readonly AccountCommit[],
@@ -111,14 +121,15 @@ function outageAsReply(reply: CommitReply | StoreDownError): CommitReply {
 }
 
 interface BatchRegistration extends DirectoryRegistration {
-  /** Index of its account within the batch. */
+  /** Index of the account within the batch. */
   account: number
   partition: number
 }
 
 /**
- * In a cluster a session's home is in another slot than its account, so the claims go first. What
- * is claimed and then not opened is replaced by the next one that claims it.
+ * In a cluster the directory entry of a session is in another hash slot than its account, so
+ * sessions are registered before the commit. A registered session that is never opened is replaced
+ * by the next registration.
  */
 function createRegistering(redis: RedisConnection, epochs: Epochs, { keys }: LayoutSettings) {
   return async (

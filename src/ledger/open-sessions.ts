@@ -1,6 +1,6 @@
 /**
- * Finds sessions for operators. The hot path never looks for them like this: a partition's index is
- * read in steps, so that Redis is not held up, and what changes meanwhile may be missed.
+ * Finds sessions for operators; the hot path never scans. The index of a partition is read in steps
+ * so that Redis is not blocked, so changes made meanwhile may be missed.
  */
 import type { Session } from '../domain/session.ts'
 import { parseMember, sessionKeyOf } from './keys.ts'
@@ -16,11 +16,11 @@ export interface FoundSession extends LocatedSession {
   session: Session
 }
 
-/** Members that one step reads of an index, and sessions that one call reads. */
+/** Members read in one step of an index scan, and sessions read in one call. */
 const SCAN_COUNT = 500
 
 /**
- * Open sessions of a subscriber, or with `sid` 0 of its whole account. Throws `CorruptValueError`
+ * Open sessions of a subscriber, or of its whole account if `sid` is 0. Throws `CorruptValueError`
  * or `StoreDownError`.
  */
 export async function* openSessionsOf(
@@ -36,7 +36,9 @@ export async function* openSessionsOf(
   }
 }
 
-/** All open sessions of a partition, a part at a time. As `openSessionsOf`. */
+/**
+ * All open sessions of a partition, in chunks; damaged ones are skipped. Throws `StoreDownError`.
+ */
 export async function* openSessionsIn(
   ledger: Ledger,
   partition: number,
@@ -47,7 +49,7 @@ export async function* openSessionsIn(
   }
 }
 
-/** The session of one network element, closed or open; null if there is none. */
+/** A session of one network element, open or closed; null if it does not exist. */
 export async function findSession(
   ledger: Ledger,
   origin: string,
@@ -63,8 +65,8 @@ export async function findSession(
 }
 
 /**
- * Sessions with this id, of whatever origin: the open ones, or if there are none those that have
- * ended. Reads every session that there is, a part at a time.
+ * Sessions of any network element with this id: the open ones, or if there are none the closed
+ * ones. Reads all sessions, in chunks.
  */
 export async function findSessionsById(ledger: Ledger, sessionId: string): Promise<FoundSession[]> {
   const { keys } = ledger
@@ -80,7 +82,7 @@ export async function findSessionsById(ledger: Ledger, sessionId: string): Promi
   return []
 }
 
-/** What an index names, each once. */
+/** Sessions in an index, each once. */
 async function* scanIndex(
   { redis }: Ledger,
   index: string,
@@ -93,7 +95,7 @@ async function* scanIndex(
     const [next, entries] = await redis.guard(scan)
     cursor = next
     const places: LocatedSession[] = []
-    // Members and scores take turns.
+    // The reply alternates members and scores.
     for (let at = 0; at < entries.length; at += 2) {
       const member = entries[at] ?? ''
       const place = seen.has(member) ? null : parseMember(member)
@@ -104,7 +106,7 @@ async function* scanIndex(
   } while (cursor !== '0')
 }
 
-/** Throws `CorruptValueError`, unless what is damaged is to be left out. */
+/** Throws `CorruptValueError`, unless `skipsDamaged` is set. */
 async function readSessions(
   ledger: Ledger,
   places: readonly LocatedSession[],
@@ -123,7 +125,7 @@ async function readSessions(
   })
 }
 
-/** Only what holds the bytes of the id is unpacked; what is damaged is none that can be found. */
+/** Only sessions that contain the bytes of the id are decoded; damaged sessions are skipped. */
 async function filterById(
   { keys, redis }: Ledger,
   places: readonly LocatedSession[],

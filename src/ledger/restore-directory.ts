@@ -1,8 +1,9 @@
 /**
- * In a cluster that lost a part: sessions of accounts that are still there, whose home in the
- * directory was in the part that is not. Nobody can claim a home there meanwhile, for want of an
- * epoch. Closed ones too, or what is repeated would be charged again; an id that was used again
- * leads to where it is open.
+ * Restores directory entries in a cluster that lost some partitions: sessions whose accounts still
+ * exist, but whose directory entry was in a lost partition. No session can be registered there
+ * meanwhile, since the partition has no epoch. Entries of closed sessions are restored too,
+ * otherwise a repeated request would be charged again. If a session id was used twice, its entry
+ * points to the account where it is open.
  */
 import type { RedisConnection } from '../store/redis.ts'
 import { type LedgerKeys, parseMember } from './keys.ts'
@@ -10,7 +11,7 @@ import { formatLocation } from './session-locations.ts'
 
 const SCAN_COUNT = 500
 
-/** Gives how many homes were put back. Throws `StoreDownError`. */
+/** Returns the number of restored entries. Throws `StoreDownError`. */
 export async function restoreDirectory(
   { client, guard }: RedisConnection,
   keys: LedgerKeys,
@@ -31,7 +32,7 @@ export async function restoreDirectory(
     do {
       const [next, found] = await guard(client.zscan(members, cursor, 'COUNT', SCAN_COUNT))
       cursor = next
-      // Members and their scores take turns.
+      // The reply alternates members and scores.
       await Promise.all(found.filter((_, index) => index % 2 === 0).map(put))
     } while (cursor !== '0')
   }

@@ -1,24 +1,24 @@
-/** The scripts of the ledger, each declared once. What they do stands in lua/<name>.lua. */
+/** Declarations of the scripts of the ledger. lua/<name>.lua documents what they do. */
 
 import type { ScriptValue } from '../store/script-command.ts'
 import { REPLY } from './replies.ts'
 import { type Bytes, readCount, readMembers, readOptional, readReplies } from './reply-reading.ts'
 import { defineScript } from './script.ts'
 
-/** What the caller takes a partition's data for, and where that stands. */
+/** The epoch that the caller expects in a partition, and the key where it is stored. */
 export interface Epoch {
   key: string
   text: string
 }
 
-/** Keys and arguments of a commit, laid out by commit-layout.ts. */
+/** Keys and arguments of a commit, encoded by commit-layout.ts. */
 export interface CommitCall {
   keys: string[]
   args: ScriptValue[]
   accounts: number
 }
 
-/** One code if all accounts are committed, else a reply per account. */
+/** One code if all accounts are committed, otherwise a reply per account. */
 export type CommitReplies = typeof REPLY.COMMITTED | (number | unknown[])[]
 
 export const commitScript = defineScript<CommitCall, CommitReplies>({
@@ -116,7 +116,7 @@ export const fenceScript = defineScript<
 export interface DirectoryRegistration {
   key: string
   location: string
-  /** Home that the claim may replace. */
+  /** Location that the registration may replace. */
   expected: string
   ttlMs: number
 }
@@ -242,7 +242,7 @@ export const isolateAccountsScript = defineScript<
   reply: readCount,
 })
 
-/** All of them, for the test that holds header, declaration and body against each other. */
+/** All scripts, for the test that compares their headers, declarations and bodies. */
 export const allScripts = [
   commitScript,
   confirmScript,

@@ -1,16 +1,16 @@
 /**
- * Segments, what was paid for them and what they reserve. Numbers, times and texts as `Writer` has
- * them; times are told from a moment that the caller has:
+ * Encodes segments, their payments and their reservations. Numbers, times and texts as `Writer`
+ * writes them; times are relative to an instant that the caller knows:
  *
- *   segment      pricing | u8 flags | payers | end | number | counts
- *   counts       version, used | grouped, covered | priced | money that groups covered | charged |
- *                debt, lapsed units and micros | debt of the account | payments (payment-
- *                packing.ts) |
- *                first and last time | what it goes on from (carried-packing.ts)
- *   reservation  slices: u8 flags | bucket | units;  holds: payer | micros;  units, less the slices
- *   payer        u8 flags | bucket | the bucket that it also counts in
+ *   segment      pricing | u8 flags | funding sources | end | number | counts
+ *   counts       version, used | included units, included money | charged units | money that groups
+ *                covered | charged | debt, forfeited units and micros | debt of the account |
+ *                payments (payment-packing.ts) | first and last time | carried state
+ *                (carried-packing.ts)
+ *   reservation  slices: u8 flags | bucket | units;  holds: source | micros;  units minus slices
+ *   source       u8 flags | bucket | limit counter
  *
- * What the flags say is not there is nothing, or 0.
+ * A field whose flag is not set is empty or 0.
  */
 import type { BucketRef, FundingSource, OwnerSlot } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
@@ -25,7 +25,7 @@ const ACCESS = 1
 const REPORTED_AFTER_EXPIRY = 2
 const HAS_GROUPS = 4
 const FUNDING_SOURCES = 8
-/** Some of what only groups, debt and expired buckets bring about is not 0. */
+/** Any of the values that only occur with groups, debt or expired buckets is not 0. */
 const RARE = 16
 const ACCOUNT_DEBT = 32
 const CARRIED = 64
@@ -96,7 +96,7 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
   }
 }
 
-/** What a line has of its segment, behind what names it. */
+/** Writes the part of a line that comes from its segment; it follows the line's identity. */
 export function writeLineParts(writer: Writer, line: Line): void {
   const flags = flagsOf(line)
   writePricing(writer, {
@@ -229,7 +229,7 @@ type Counts = Pick<
   | 'carried'
 >
 
-/** One statement each, in the order of `writeCounts`. */
+/** One statement per value, in the order of `writeCounts`. */
 function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
   const isRare = (flags & RARE) !== 0
   const version = reader.number()
@@ -342,7 +342,9 @@ function readFundingSources(reader: Reader): FundingSource[] {
   return payers
 }
 
-/** The flags: of the subscriber, of the account; none is no bucket. */
+/**
+ * Two flags: a bucket of the subscriber, or of the account; if neither is set there is no bucket.
+ */
 function readRef(reader: Reader, ofOwn: number, ofAccount: number): BucketRef | null {
   if (ofOwn === 0 && ofAccount === 0) return null
   const owner: OwnerSlot = ofOwn !== 0 ? 0 : 1

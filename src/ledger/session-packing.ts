@@ -1,11 +1,11 @@
 /**
- * Sessions as packed values; numbers, times and texts as `Writer` has them. Lua does not read them.
+ * Encodes sessions; numbers, times and texts as `Writer` writes them. Lua does not read them.
  *
  *   session  u8 1 | u8 state, with 80 added before a client | name and state of the client |
  *            origin | session id | opened | expires | last number | processed | services |
  *            answers (answer-packing.ts)
  *   service  rating group | usage type | u8 flags | service identifier | called number | last
- *            report | units of all reports, what the ended segments cost, their number | segment |
+ *            report | units of all reports, cost of the ended segments, their number | segment |
  *            reservation
  */
 import { present } from '../domain/assert.ts'
@@ -33,13 +33,13 @@ const ACCESS_BORNE = 1
 const OTHERS_BORNE = 2
 const HAS_CALLED = 4
 const HAS_REPORT = 8
-/** Segments have ended: else what was reported is what the segment has used. */
+/** Segments have ended; otherwise the reported units are those of the segment. */
 const HAS_TOTALS = 16
 const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
 const HAS_IDENTIFIER = 128
 
-/** Behind its length as u32. `sessionKey`: names it in the ledger (keys.ts). */
+/** Writes the length as u32, then the session. `sessionKey` is its key in the ledger (keys.ts). */
 export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): void {
   const openedAt = writer.openLength()
   writeSession(writer, session, sessionKey)
@@ -52,7 +52,7 @@ export function packSession(session: Session, sessionKey: string): Buffer {
   return writer.take()
 }
 
-/** What a packed session usually takes. */
+/** Usual size of a packed session. */
 const SESSION_BYTES = 1024
 
 function writeSession(writer: Writer, session: Session, sessionKey: string): void {

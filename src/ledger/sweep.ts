@@ -1,7 +1,7 @@
 /**
- * The sweep: gives back what abandoned sessions hold, and forgets tombstones whose time is over.
- * Any number of processes may sweep: a lease per partition and batch keeps them apart, the commit
- * by version keeps them right, also when a lease was lost.
+ * The sweep: returns the reservations of abandoned sessions and removes old tombstones. Any number
+ * of processes may sweep: a lease per partition and batch avoids duplicate work, and the versioned
+ * commit keeps the result correct even if a lease is lost.
  */
 import { present } from '../domain/assert.ts'
 import { AccountSweep, type DueSession } from './account-sweep.ts'
@@ -11,37 +11,40 @@ import { runScript } from './script.ts'
 import { expiredScript, forgetScript, reindexScript } from './scripts.ts'
 
 export interface SweepSettings {
-  /** Most sessions and tombstones of one partition at once. */
+  /** Maximum number of sessions and of tombstones in one batch of a partition. */
   batchMax: number
-  /** Longer than a batch takes. What could not be swept comes due again after so long. */
+  /** Longer than a batch takes. Sessions that could not be swept are due again after this time. */
   leaseMs: number
   replayMs: number
-  /** Tells this sweeper from all others. */
+  /** Unique for each sweeper. */
   token: string
-  /** Told of sessions as soon as they are written: what comes later in the batch may fail. */
+  /** Called as soon as expired sessions are committed: a later part of the batch may fail. */
   onExpired?: (sessions: number) => void
 }
 
 export interface SweepResult {
-  /** `more`: as much was due as a batch takes. `taken`: another sweeper is there. */
+  /** `more`: the batch was full. `taken`: another sweeper has the lease. */
   status: 'done' | 'more' | 'taken'
   expired: number
-  /** Sessions that had lived on and were put back in their place. */
+  /** Sessions that are not due any more and were moved in the index. */
   moved: number
   forgotten: number
   /**
-   * Sessions that are damaged, or their owner is; they stay, and come due again after the lease.
+   * Sessions that are damaged or whose owner is damaged. They stay in the index and are due again
+   * after the lease.
    */
   corrupt: number
 }
 
-/** What one script call reads or writes: Redis must not be held up while it charges. */
+/** Limits of one script call: a longer one would block Redis for charging. */
 const ACCOUNTS_PER_CALL_MAX = 64
 const SESSIONS_PER_CALL_MAX = 500
-/** Upon a conflict the account is settled again, from the second time on with the turn. */
+/**
+ * After a conflict the account is settled again, from the second attempt on with a back-off hint.
+ */
 const ATTEMPTS_MAX = 4
 
-/** One batch of one partition. Throws `StoreDownError`; then the lease ends by itself. */
+/** Sweeps one batch of a partition. Throws `StoreDownError`; the lease then expires by itself. */
 export async function sweepPartition(
   ledger: Ledger,
   partition: number,
@@ -55,7 +58,10 @@ export async function sweepPartition(
 
 class Batch {
   readonly result: SweepResult = { status: 'done', expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
-  /** Members of the expiry index that stay, and where; score 0 for what has nothing behind it. */
+  /**
+   * Members that remain in the expiry index, with their new scores; score 0 removes the entry of a
+   * session that does not exist.
+   */
   readonly #remaining: { member: string; score: number }[] = []
   readonly #ledger: Ledger
   readonly #partition: number
@@ -121,7 +127,9 @@ class Batch {
     await runScript(ledger.redis, reindexScript, moving)
   }
 
-  /** Until each account is committed, or has lost to live traffic too often. */
+  /**
+   * Retries until each account is committed; an account in conflict with live traffic is postponed.
+   */
   async #sweepAccounts(accounts: readonly DueSession[][]): Promise<void> {
     let left = accounts
     for (let attempt = 1; left.length > 0 && attempt <= ATTEMPTS_MAX; attempt += 1) {
@@ -130,7 +138,7 @@ class Batch {
     for (const due of left) this.#postpone(due)
   }
 
-  /** Two script calls. Gives the accounts that somebody else has written meanwhile. */
+  /** Makes two script calls. Returns the accounts that another process has written meanwhile. */
   async #attempt(
     accounts: readonly DueSession[][],
     setsBackoffHint: boolean,
@@ -158,7 +166,7 @@ class Batch {
     return again
   }
 
-  /** Counts what became of an account; false if it has to be settled again. */
+  /** Evaluates the commit of an account; false if the account has to be settled again. */
   #applyReply(work: AccountSweep, reply: CommitReply | null): boolean {
     const { result } = this
     if (reply !== null && reply.kind !== 'committed' && reply.kind !== 'corrupt') return false
@@ -195,7 +203,7 @@ function memberOf({ aid, sid, sessionKey }: DueSession): string {
   return indexMember(aid, sid, sessionKey)
 }
 
-/** The accounts of each call: few enough, and none in it twice. */
+/** Splits the sessions into calls within the limits; no account occurs twice in a call. */
 function callsFor(due: readonly DueSession[]): DueSession[][][] {
   const calls: DueSession[][][] = []
   let sessions = 0
@@ -225,7 +233,7 @@ function groupByAccount(due: readonly DueSession[]): DueSession[][] {
   return [...accounts.values()]
 }
 
-/** The account's shared buckets first, then its subscribers with their sessions. */
+/** The shared owner first, then the subscribers with their sessions. */
 function ownersOf(due: readonly DueSession[]) {
   const wanted = new Map<number, { aid: number; sid: number; sessionKeys: string[] }>()
   const aid = due[0]?.aid ?? 0

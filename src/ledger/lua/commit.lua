@@ -1,34 +1,34 @@
--- Writes what workers have settled, account by account, if nobody else has committed meanwhile.
+-- Commits the settled state of accounts, one after the other, unless another commit came first.
 --
--- KEYS  [1] epoch of the data, [2] stream of the call, then the shared owners that should not be
---       there, then every other key that the accounts below name by its index
--- ARGV  [1] epoch that the worker knows
+-- KEYS  [1] epoch of the data, [2] stream of the call, then the shared owners that are expected not
+--       to exist, then all other keys, to which the accounts below refer by index
+-- ARGV  [1] epoch that the worker expects
 --       [2] the packed batch, little endian; (text) is its length as I4, then its bytes:
---       d now (ms), d token of the worker's turn, H accounts, H shared owners that should not be
---       there; then per account:
+--       d now (ms), d token of the worker, H accounts, H shared owners that are expected not to
+--       exist; then per account:
 --         I4 bytes of this account after this field,
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
---         profile (-1: any), H key of the shared owner, H owners, H 1 if there is more than owners
---         more, if there is: H 1 if it wants the turn upon a conflict; then the counts of what
---                     follows the owners: H shared states, H operations (2: none, but what
---                     is credited to buckets may change), H moves, H claims, H records
+--         profile (-1: any), H key of the shared owner, H owners, H 1 if further counts follow
+--         further counts: H 1 to set a back-off hint after a conflict; then the counts of what
+--                     follows the owners: H shared states, H operations (2: none, but the credit
+--                     of buckets may change), H index writes, H registrations, H records
 --         per owner:  H key, d expected profile fence (-1: any), H sessions, (name), (state);
 --                     per session: (field), (packed session)
 --         shared:     (name), (state)
 --         operation:  H key, (ttl, ms), (result)
---         per move:   H key of expiry or tombstones, (place, ms; empty: none), (member)
---         per claim:  H key, (ttl, ms), (home), (expected home)
+--         per index write: H key of expiry or tombstones, (score, ms; empty: remove), (member)
+--         per registration: H key, (ttl, ms), (location), (expected location)
 --         record:     (packed record)
---       An owner was read with the version before that of its state.
--- REPLY an error EPOCH if the data is another's; COMMITTED if every account is; or per account:
---       COMMITTED, or { code, ... } as replies.ts says;
+--       The version of an owner's state is the version that was read, plus one.
+-- REPLY an error EPOCH if the data has another epoch; COMMITTED if every account is committed; or
+--       per account: COMMITTED, or { code, ... } as documented in replies.ts:
 --       CONFLICT carries the shared state and its fence, then per owner: state, fence, sessions;
---       CLAIMED carries the home and the directory key;
+--       CLAIMED carries the location and the directory key;
 --       REPEATED the stored result, CORRUPT and UNWRITTEN the reason, BUSY nothing
 -- EFFECTS states, sessions, sorted sets, directory and operation of an account and its part of a
---       stream entry; or nothing for that account, but the turn upon a conflict, if it wants it.
---       Everything is read and checked before the first write, which is the one that may still
---       fail; only an account that stands twice in a call is decided again when the others are
+--       stream entry; or nothing for that account, except the requested back-off hint after a
+--       conflict. Everything is read and checked before the first write, which is the only one that
+--       can fail; an account that occurs twice in a call is decided again after the others are
 --       written. If Redis itself refuses to write, the whole call fails.
 
 -- @include epoch
@@ -36,9 +36,9 @@
 -- @include directory
 
 local TURN_MS = 50
--- An entry of that size takes no further account.
+-- No further account is added to an entry of this size.
 local ENTRY_BYTES = 4096
--- What a name or a session takes there.
+-- Estimated size of an owner or session name in an entry.
 local NAME_BYTES = 32
 local ACCOUNT = '<I4ddHHH'
 local MORE = '<HHHHHH'
@@ -54,8 +54,8 @@ local batch = ARGV[2]
 local now, token, accounts, absent, at = unpack_at('<ddHH', batch)
 local index, replies, refused = 1, {}, 0
 
--- What is decided and waits to be written, from the account `waits_from` on. The lists are flat: a
--- table for each account would cost more than all else. What lies behind their lengths is void.
+-- Accounts that are decided but not yet written, from `pending_from` on. The lists are flat: a
+-- table per account would cost more than everything else. Values beyond their lengths are stale.
 local waits_from, waiting = 1, {}
 local entry, entry_length, entry_bytes, entry_ends, record_field = {}, 0, 0, {}, 'r'
 local states, states_length, owner_ends, owners_length = {}, 0, {}, 0
@@ -66,14 +66,14 @@ local function fits_fence(packed, expected)
   return expected < 0 or (packed and unpack_at('<d', packed) or 0) == expected
 end
 
--- A turn that ends later than any that begins now was taken by a clock that is ahead.
+-- A hint that ends later than one set now comes from a clock that is ahead: it is ignored.
 local function is_taken(turn)
   if not turn then return false end
   local holder, until_ms = unpack_at('<dd', turn)
   return holder ~= token and until_ms > now and until_ms <= now + TURN_MS
 end
 
--- Reads the account once more, with its sessions.
+-- Reads the current state of the account with its sessions.
 local function conflict(position, owners, shared_key, wants_turn)
   local found = call('HMGET', shared_key, 's', 'p')
   local reply = { CONFLICT, found[1], found[2] }
@@ -92,7 +92,7 @@ local function conflict(position, owners, shared_key, wants_turn)
   return reply
 end
 
--- Whether a state is the next one after what is stored.
+-- Whether a state directly succeeds the stored one.
 local function follows(state, stored, operations)
   local version, total = check_owner(state)
   local before, credited = stored_totals(stored)
@@ -103,7 +103,7 @@ local function follows(state, stored, operations)
   return true
 end
 
--- Several sessions of an owner; gives their fields, and where they end.
+-- Queues several sessions of an owner; returns their fields and the end position.
 local function put_sessions(count, position)
   local fields, packed = {}
   for session = 1, count do
@@ -133,7 +133,7 @@ local function put_owner(key, name, state, sessions, position)
   return position
 end
 
--- Gives whether the owner stands as the worker had read it, and where it ends.
+-- Returns whether the owner is unchanged since the worker read it, and the end position.
 local function take_owner(position, operations)
   local key, fence, sessions, name, state, sessions_at = unpack_at(OWNER, batch, position)
   local stored, fits = nil, true
@@ -147,7 +147,7 @@ local function take_owner(position, operations)
   return fits, put_owner(keys[key], name, state, sessions, sessions_at)
 end
 
--- Redis would refuse any other amid the writes; times beyond 15 digits are none.
+-- Redis would refuse any other time to live between the writes; more than 15 digits are no time.
 local function put_value(key, value, ttl)
   if #ttl > 15 or not string.find(ttl, '^[1-9]%d*$') then error('time to live is damaged', 0) end
   local length = values_length + 3
@@ -155,8 +155,8 @@ local function put_value(key, value, ttl)
   values_length = length
 end
 
--- Raises an error if something else is in the place of a sorted set, or of a time: that is found
--- out before anything is written.
+-- Raises an error if a key is not a sorted set or a score is not a number, before anything is
+-- written.
 local function take_moves(count, position)
   for _ = 1, count do
     local key, length = nil, moves_length + 3
@@ -164,7 +164,7 @@ local function take_moves(count, position)
     key, score, moves[length], position = unpack_at(MOVE, batch, position)
     if score ~= '' then
       local number = tonumber(score)
-      -- NaN alone differs from itself.
+      -- Only NaN differs from itself.
       if not number or number ~= number then error('place in a sorted set is damaged', 0) end
     end
     moves[length - 1] = score
@@ -178,8 +178,8 @@ local function take_moves(count, position)
   return position
 end
 
--- Gives where the claims end, or the reply to one that is refused. A session that was claimed
--- before in this call is at home there.
+-- Returns the end position, or the reply if a registration is refused. A session that was
+-- registered earlier in this call counts as registered there.
 local function take_claims(count, position)
   for _ = 1, count do
     local key, ttl, home, expected, next_at = unpack_at(CLAIM, batch, position)
@@ -206,8 +206,8 @@ local function put_record(position)
   record_field = 'r+'
 end
 
--- Decides the account at `at`. Gives the reply if it is refused, false if one of the same account
--- must be written first.
+-- Decides the account at `at`. Returns the reply if it is refused, false if the same account is
+-- pending and must be written first.
 local function decide()
   local length, shared_before, shared_fence, shared, owners, has_more, owners_at =
     unpack_at(ACCOUNT, batch, at)
@@ -258,8 +258,8 @@ local function decide()
   at = at + 4 + length
 end
 
--- Names what changed; the recorder reads the states themselves, which are absolute. What ends here
--- and will not stand in a state any more is in the records.
+-- An entry names the changed owners and sessions; the recorder reads their states, which are
+-- absolute. Data that ends with this commit and is in no state any more is in the record.
 local function append()
   if entry_bytes > 0 then entry_ends[#entry_ends + 1] = entry_length end
   local first = 1
@@ -269,8 +269,8 @@ local function append()
   end
 end
 
--- Nothing here can fail any more: types of keys, places and times were seen before. A turn is a
--- hint, which a Redis that is full may refuse.
+-- Nothing here can fail: types of keys, scores and times have been checked. A back-off hint is
+-- optional, and a Redis that is out of memory may refuse it.
 local function write()
   local first = 1
   for owner = 1, owners_length do
@@ -290,11 +290,11 @@ local function write()
   for _, key in ipairs(turns) do call('HDEL', key, 't') end
 end
 
--- What Redis refuses for want of memory or disk is an outage, not damage. Only the first write of a
--- call can meet it, so that nothing has been written when the call fails.
+-- A refusal for lack of memory or disk is an outage, not damage. Only the first write of a call can
+-- be refused, so nothing has been written when the call fails.
 local function outage_in(message)
   for _, refusal in ipairs({ 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS' }) do
-    -- Redis 6 puts it behind its place in the script.
+    -- Redis 6 puts the position in the script before the error.
     local isOurs = string.find(message, 'user_script: ?%d+: %-' .. refusal)
     if isOurs or string.find(message, '^' .. refusal) then
       return string.match(message, refusal .. '.*')
@@ -311,7 +311,7 @@ local function refuse(account, reply)
   refused = refused + 1
 end
 
--- Writes what waits. Gives the error if Redis does not.
+-- Writes the pending accounts. Returns the error if Redis refuses.
 local function settle()
   local appended, failure = pcall(append)
   if appended then
@@ -330,7 +330,7 @@ local function settle()
   turns, wanted_turns = {}, {}
 end
 
--- Where the lists ended before the account at hand.
+-- Lengths of the lists before the current account.
 local entry_mark, bytes_mark, states_mark, owners_mark, moves_mark, values_mark
 
 local function drop()
@@ -347,7 +347,7 @@ local function pass_over(reply)
   index = index + 1
 end
 
--- Decides account after account, up to one that must wait for another.
+-- Decides accounts until one must wait for a pending one.
 local function decide_on()
   while index <= accounts do
     entry_mark, bytes_mark, states_mark = entry_length, entry_bytes, states_length

@@ -1,10 +1,10 @@
--- Drops tombstones whose time is over.
+-- Removes tombstones that are due.
 --
 -- KEYS  [1] tombstones, then the owner of each member
 -- ARGV  now (ms), then per member: member, session field
--- REPLY how many were dropped
--- EFFECTS a member that is not due any more (reported to late, or its id opened anew) stays; of an
---       owner that is damaged only the member goes
+-- REPLY number of removed tombstones
+-- EFFECTS a member that is not due any more (usage was reported after expiry, or its id was opened
+--       again) stays; if the owner is damaged only the member is removed
 
 local now, dropped = tonumber(ARGV[1]), 0
 for index = 2, #KEYS do

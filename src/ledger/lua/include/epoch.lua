@@ -1,4 +1,4 @@
--- An error reply if the data is not what the caller takes it for: lost, or rebuilt since.
+-- Returns an error reply if the data does not have the caller's epoch: it is lost or was rebuilt.
 local function epoch_error(key, known)
   local epoch = redis.call('GET', key)
   if epoch == known then return nil end
