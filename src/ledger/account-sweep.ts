@@ -31,12 +31,12 @@ export class AccountSweep {
   readonly #lines: Line[] = []
 
   /**
-   * `wanted` and `loaded` have the shared owner first, then the subscribers. `isMeant` selects the
+   * `queries` and `loaded` have the shared owner first, then the subscribers. `isMeant` selects the
    * open sessions that expire; without it those that are due.
    */
   constructor(
     due: DueSession[],
-    wanted: readonly OwnerQuery[],
+    queries: readonly OwnerQuery[],
     loaded: readonly (LoadedOwner | CorruptValueError)[],
     replayMs: number,
     nowMs: number,
@@ -53,7 +53,7 @@ export class AccountSweep {
     }
     this.#shared = shared.state
     this.#sharedBefore = shared.state
-    for (const [index, { aid, sid, sessionKeys }] of wanted.entries()) {
+    for (const [index, { aid, sid, sessionKeys }] of queries.entries()) {
       const owner = loaded[index]
       if (index === 0 || owner === undefined) continue
       const sessions = sessionKeys.map((sessionKey) => ({ aid, sid, sessionKey }))
@@ -121,7 +121,7 @@ export class AccountSweep {
       registrations: [],
       operation: null,
       lines: this.#lines,
-      setsBackoffHint: setsBackoffHint,
+      setsBackoffHint,
     }
   }
 }

@@ -86,11 +86,15 @@ export interface AnswerContext {
   session: Session
 }
 
-export function writeAnswer(writer: Writer, answered: AnsweredRequest, place: AnswerContext): void {
-  const { session } = place
+export function writeAnswer(
+  writer: Writer,
+  answered: AnsweredRequest,
+  context: AnswerContext,
+): void {
+  const { session } = context
   const { outcome } = answered
   const { aid, sid, detail, transactionId, services, balances } = outcome
-  const count = requestCountIn(transactionId, place)
+  const count = requestCountIn(transactionId, context)
   const isOfOthers = aid !== session.aid || sid !== session.sid
   const hasCost = outcome.cost !== sumOf(services)
   let flags = outcome.reason === 'granted' ? 0 : HAS_REASON
@@ -118,11 +122,11 @@ export function writeAnswer(writer: Writer, answered: AnsweredRequest, place: An
   for (const balance of balances) writeBalance(writer, balance, session.openedMs)
 }
 
-export function readAnswer(reader: Reader, place: AnswerContext): AnsweredRequest {
+export function readAnswer(reader: Reader, context: AnswerContext): AnsweredRequest {
   return {
     requestNumber: reader.number(),
     digest: reader.number(),
-    outcome: readOutcome(reader, place),
+    outcome: readOutcome(reader, context),
   }
 }
 
@@ -204,8 +208,8 @@ function serviceNumberOf(outcome: ServiceOutcome, { services }: Session): number
 function writeService(writer: Writer, outcome: ServiceOutcome, session: Session): void {
   const { ratingGroup, usaget, reason, granted, validityMs, tariffChangeMs, cost } = outcome
   const { serviceIdentifier, parts } = outcome
-  const place = serviceNumberOf(outcome, session)
-  const service = session.services[place - 1]
+  const number = serviceNumberOf(outcome, session)
+  const service = session.services[number - 1]
   let flags = reason === 'granted' ? 0 : HAS_REASON
   if (outcome.finalUnit) flags |= FINAL_UNIT
   if (service !== undefined && service.reservation.units === granted) flags |= IS_RESERVED
@@ -213,9 +217,9 @@ function writeService(writer: Writer, outcome: ServiceOutcome, session: Session)
   if (validityMs !== 0) flags |= HAS_VALIDITY
   if (tariffChangeMs !== 0) flags |= HAS_TARIFF_CHANGE
   if (cost !== costOf(service)) flags |= HAS_OWN_COST
-  if (parts !== null || (place === 0 && serviceIdentifier !== '')) flags |= HAS_MORE
-  writer.number(place)
-  if (place === 0) {
+  if (parts !== null || (number === 0 && serviceIdentifier !== '')) flags |= HAS_MORE
+  writer.number(number)
+  if (number === 0) {
     writer.number(ratingGroup)
     writer.string(usaget)
   }
@@ -249,8 +253,8 @@ function readServices(reader: Reader, session: Session): ServiceOutcome[] {
 }
 
 function readService(reader: Reader, { services, openedMs }: Session): ServiceOutcome {
-  const place = reader.number()
-  const service = place === 0 ? undefined : present(services[place - 1], 'service of an answer')
+  const number = reader.number()
+  const service = number === 0 ? undefined : present(services[number - 1], 'service of an answer')
   const ratingGroup = service === undefined ? reader.number() : service.ratingGroup
   const usaget = service === undefined ? reader.word() : service.usaget
   const flags = reader.u8()

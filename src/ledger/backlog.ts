@@ -32,14 +32,15 @@ export async function readBacklog({ redis, keys }: Ledger): Promise<Backlog> {
   return { streamBytes: sum(streamBytes), limitBytes: sum(limitBytes) }
 }
 
-function sum(figures: readonly number[]): number {
-  return figures.reduce((total, figure) => total + figure, 0)
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
 }
 
 function limitIn(memory: string): number {
-  const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0)
-  const maxmemory = figure('maxmemory')
-  return maxmemory > 0 ? maxmemory : figure('total_system_memory')
+  const bytesOf = (name: string) =>
+    Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0)
+  const maxmemory = bytesOf('maxmemory')
+  return maxmemory > 0 ? maxmemory : bytesOf('total_system_memory')
 }
 
 /** Share of the limit that the streams take, in percent; 0 if no limit is known. */
@@ -61,9 +62,9 @@ export class Threshold {
   }
 
   /** Returns whether the value has changed the state. */
-  update(figure: number): boolean {
+  update(value: number): boolean {
     const before = this.isExceeded
-    this.isExceeded = figure >= (before ? this.#below : this.#from)
+    this.isExceeded = value >= (before ? this.#below : this.#from)
     return this.isExceeded !== before
   }
 }

@@ -125,8 +125,8 @@ class KeyTable {
   readonly #indexes = new Map<string, number>()
 
   index(key: string): number {
-    const known = this.#indexes.get(key)
-    if (known !== undefined) return known
+    const existing = this.#indexes.get(key)
+    if (existing !== undefined) return existing
     const index = this.list.push(key)
     this.#indexes.set(key, index)
     return index
@@ -148,16 +148,19 @@ function writeAccount(
   writer.f64(shared.fence ?? -1)
   writer.u16(table.index(keys.owner(aid, 0)))
   writer.u16(owners.length)
-  const moves = countIndexWrites(owners)
+  const indexWrites = countIndexWrites(owners)
   const hasRecord = operation !== null || lines.length > 0
   const more =
-    moves + registrations.length > 0 || hasRecord || shared.state !== null || commit.setsBackoffHint
+    indexWrites + registrations.length > 0 ||
+    hasRecord ||
+    shared.state !== null ||
+    commit.setsBackoffHint
   writer.u16(more ? 1 : 0)
   if (more) {
     writer.u16(commit.setsBackoffHint ? 1 : 0)
     writer.u16(shared.state === null ? 0 : 1)
     writer.u16(operation !== null ? OPERATION : commit.mayChangeCredit === true ? CREDITED : 0)
-    writer.u16(moves)
+    writer.u16(indexWrites)
     writer.u16(registrations.length)
     writer.u16(hasRecord ? 1 : 0)
   }
@@ -216,9 +219,10 @@ function indexWritesOf(change: SessionCommit): number {
 }
 
 function countIndexWrites(owners: readonly OwnerCommit[]): number {
-  let moves = 0
-  for (const { sessions } of owners) for (const change of sessions) moves += indexWritesOf(change)
-  return moves
+  let indexWrites = 0
+  for (const { sessions } of owners)
+    for (const change of sessions) indexWrites += indexWritesOf(change)
+  return indexWrites
 }
 
 function writeIndexWrites(
@@ -229,8 +233,8 @@ function writeIndexWrites(
   table: KeyTable,
   writer: Writer,
 ): void {
-  const moves = indexWritesOf(change)
-  if (moves === 0) return
+  const indexWrites = indexWritesOf(change)
+  if (indexWrites === 0) return
   const { session, sessionKey } = change
   const partition = keys.partitionOf(aid)
   const isOpen = session.state === 'open'
@@ -238,7 +242,7 @@ function writeIndexWrites(
   writer.u16(table.index(isOpen ? keys.expiry(partition) : keys.tombstones(partition)))
   writer.text(wholeMs(session.expiresMs))
   writer.text(member)
-  if (moves === 1) return
+  if (indexWrites === 1) return
   // A tombstone of an earlier session with the same id may still exist.
   writer.u16(table.index(isOpen ? keys.tombstones(partition) : keys.expiry(partition)))
   writer.text('')

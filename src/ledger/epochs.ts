@@ -31,11 +31,11 @@ export function createEpochs(
   keys: LedgerKeys,
   onChange: () => void,
 ): Epochs {
-  const known = new Map<number, Epoch>()
+  const cache = new Map<number, Epoch>()
   const epochs: Epochs = {
     async get(partition) {
-      const home = redis.isCluster ? partition : 0
-      return known.get(home) ?? read(home)
+      const index = redis.isCluster ? partition : 0
+      return cache.get(index) ?? read(index)
     },
     async withEpoch(partition, act) {
       const epoch = await epochs.get(partition)
@@ -43,9 +43,9 @@ export function createEpochs(
         return await act(epoch)
       } catch (error) {
         if (!isStale(error)) throw error
-        known.delete(redis.isCluster ? partition : 0)
+        cache.delete(redis.isCluster ? partition : 0)
         onChange()
-        throw new LedgerLostError('the data in redis is not what it was', { cause: error })
+        throw new LedgerLostError('the data in redis was lost or rebuilt', { cause: error })
       }
     },
   }
@@ -57,7 +57,7 @@ export function createEpochs(
       throw new LedgerLostError('the ledger in redis has another number of partitions than ours')
     }
     const epoch = { key, text }
-    known.set(partition, epoch)
+    cache.set(partition, epoch)
     return epoch
   }
   return epochs

@@ -39,14 +39,14 @@ export async function inspectLedger(
   const keys = createKeys(partitions)
   const found = await readEpochs(redis, keys)
   const lost = [...found.keys()].filter((partition) => found[partition] === null)
-  const there = found.find((epoch) => epoch !== null) ?? null
-  const epoch = there ?? (await record.read())
+  const existing = found.find((epoch) => epoch !== null) ?? null
+  const epoch = existing ?? (await record.read())
   // Compare with the epoch first: an empty Redis has no stored settings and would accept any
   // number.
   const installed = epoch === null ? null : partitionsOf(epoch)
   if (installed !== null) compare('partitions', partitions, String(installed))
-  const noted = await redis.guard(redis.client.hgetall(keys.meta))
-  for (const [field, value] of settingsOf(keys)) compare(field, value, noted[field] ?? null)
+  const stored = await redis.guard(redis.client.hgetall(keys.meta))
+  for (const [field, value] of settingsOf(keys)) compare(field, value, stored[field] ?? null)
   return { epoch, lost }
 }
 
@@ -67,8 +67,8 @@ export async function ensureLedger(
   // Redis first: an installation that is interrupted here is completed by the next process.
   const current = isNew ? await install(redis, partitions, nextEpoch(null, partitions)) : epoch
   // The record may be unavailable: a later process that finds it missing writes it.
-  const noted = recordOnce(record, current)
-  await (isNew ? noted : noted.catch(() => undefined))
+  const recording = recordOnce(record, current)
+  await (isNew ? recording : recording.catch(() => undefined))
   if (isNew || state.lost.length === 0) return []
   // Another process may have installed the ledger meanwhile.
   return (await inspectLedger(redis, partitions, record)).lost
@@ -96,13 +96,13 @@ async function install(redis: RedisConnection, partitions: number, epoch: string
   const keys = createKeys(partitions)
   const first = keys.epoch(0)
   await beginEpoch(redis, keys, all(partitions), epoch)
-  const standing = await guard(client.get(first))
-  if (standing === null) throw new StoreDownError('redis has lost what was just written')
-  if (standing === epoch) return epoch
+  const effective = await guard(client.get(first))
+  if (effective === null) throw new StoreDownError('redis has lost what was just written')
+  if (effective === epoch) return epoch
   for (let partition = 0; partition < partitions; partition += 1) {
-    await guard(client.set(keys.epoch(partition), standing))
+    await guard(client.set(keys.epoch(partition), effective))
   }
-  return standing
+  return effective
 }
 
 /** Begins an epoch in these partitions unless they have one. */
@@ -160,10 +160,10 @@ function settingsOf({ partitions }: LedgerKeys): [field: string, value: number][
   ]
 }
 
-function compare(field: string, value: number, noted: string | null): void {
-  if (noted === null || noted === String(value)) return
+function compare(field: string, value: number, installed: string | null): void {
+  if (installed === null || installed === String(value)) return
   const name = field === 'partitions' ? 'ledger.partitions' : `ledger ${field}`
   throw new LedgerMismatchError(
-    `${name} is ${value}, but this ledger was installed with ${noted}: it cannot be changed`,
+    `${name} is ${value}, but this ledger was installed with ${installed}: it cannot be changed`,
   )
 }

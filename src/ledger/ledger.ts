@@ -38,7 +38,7 @@ export interface Ledger {
   redis: RedisConnection
   epochs: Epochs
   /** Loads owners in one atomic read. A damaged owner is reported in its position of the result. */
-  load(wanted: readonly OwnerQuery[]): Promise<(LoadedOwner | CorruptValueError)[]>
+  load(queries: readonly OwnerQuery[]): Promise<(LoadedOwner | CorruptValueError)[]>
   /** Like `load`; an unavailable node of a cluster is reported in the positions of its owners. */
   loadEach: LoadEach
   /**
@@ -81,8 +81,8 @@ export function createLedger(
     redis,
     epochs,
     loadEach,
-    async load(wanted) {
-      return (await loadEach(wanted)).map((reply) => {
+    async load(queries) {
+      return (await loadEach(queries)).map((reply) => {
         if (reply instanceof StoreDownError) throw reply
         return reply
       })

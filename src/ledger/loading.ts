@@ -42,14 +42,14 @@ export interface LoadedOwner {
  */
 export type LoadReply = LoadedOwner | CorruptValueError | StoreDownError
 
-export type LoadEach = (wanted: readonly OwnerQuery[]) => Promise<LoadReply[]>
+export type LoadEach = (queries: readonly OwnerQuery[]) => Promise<LoadReply[]>
 
 export function createLoadEach(redis: RedisConnection, epochs: Epochs, keys: LedgerKeys): LoadEach {
   const partitionOf = ({ aid }: OwnerQuery) => keys.partitionOf(aid)
-  return (wanted) =>
+  return (queries) =>
     callPerPartition<OwnerQuery, LoadedOwner | CorruptValueError>(
       redis,
-      wanted,
+      queries,
       partitionOf,
       (part, partition) =>
         epochs.withEpoch(partition, async (epoch) => {
@@ -76,9 +76,9 @@ function readState(aid: number, sid: number, packed: unknown): OwnerState {
   return Buffer.isBuffer(packed) ? unpackOwner(aid, sid, packed) : emptyOwner(aid, sid)
 }
 
-function readLoaded(wanted: OwnerQuery, reply: unknown[]): LoadedOwner | CorruptValueError {
+function readLoaded(query: OwnerQuery, reply: unknown[]): LoadedOwner | CorruptValueError {
   try {
-    return readOwner(wanted, reply)
+    return readOwner(query, reply)
   } catch (error) {
     if (error instanceof CorruptValueError) return error
     throw error

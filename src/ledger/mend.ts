@@ -64,7 +64,7 @@ export async function mendAccount(
           packed: packSession(session, sessionKey),
         })),
       })),
-      kept: lostOperations.map(({ line, ttlMs }) => ({
+      lostResults: lostOperations.map(({ line, ttlMs }) => ({
         key: keys.operation(aid, line.operationId),
         ttlMs,
         result: packResult(line),

@@ -99,22 +99,24 @@ function sameOperation(operation: CreditOperation, done: OperationLine): Operati
 
 /** Compares the requested values: the outcome was decided when the operation was committed. */
 function isSame(operation: CreditOperation, done: OperationLine): boolean {
-  const asked = done.asked ?? done.amount
+  const requested = done.asked ?? done.amount
   switch (operation.mode) {
     case 'close':
     case 'transfer_out':
       return done.bucketId === operation.bucketId
     case 'transfer_in': {
       const { prepaidIncludeId, counter } = operation.terms
-      const isOf = done.prepaidIncludeId === prepaidIncludeId && (done.counter ?? '') === counter
-      return isOf && asked === operation.amount
+      const isSameBucket =
+        done.prepaidIncludeId === prepaidIncludeId && (done.counter ?? '') === counter
+      return isSameBucket && requested === operation.amount
     }
     case 'heading':
       return done.sourceRef === operation.note?.sourceRef
     default: {
       const { include, amount, bucketId = done.bucketId } = operation
-      const isOf = done.prepaidIncludeId === include.externalId && done.bucketId === bucketId
-      return isOf && asked === amount
+      const isSameBucket =
+        done.prepaidIncludeId === include.externalId && done.bucketId === bucketId
+      return isSameBucket && requested === amount
     }
   }
 }
@@ -164,7 +166,7 @@ function creditCommit(
     registrations: [],
     operation: { id: operationId, result },
     lines: [],
-    setsBackoffHint: setsBackoffHint,
+    setsBackoffHint,
   }
 }
 

@@ -34,9 +34,9 @@ function positionsByPartition<Item>(
   const parts = new Map<number, number[]>()
   for (const [position, item] of items.entries()) {
     const partition = partitionOf(item)
-    const known = parts.get(partition)
-    if (known === undefined) parts.set(partition, [position])
-    else known.push(position)
+    const existing = parts.get(partition)
+    if (existing === undefined) parts.set(partition, [position])
+    else existing.push(position)
   }
   return parts
 }

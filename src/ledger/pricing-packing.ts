@@ -79,8 +79,8 @@ function cacheBytes(pricing: Pricing, bytes: Buffer): void {
     bytesByTariff.set(tariff, ofTariff)
   }
   packedCount += 1
-  const kept = { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding }
-  ofTariff.set(key, { pricing: { ...kept, isPrepaid }, bytes })
+  const copy = { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding }
+  ofTariff.set(key, { pricing: { ...copy, isPrepaid }, bytes })
 }
 
 /** Whether two price terms with the same tariff and key are equal. */

@@ -26,7 +26,7 @@ export class Reader {
 
   u8(): number {
     const value = this.#buffer[this.#at]
-    if (value === undefined) throw new RangeError('it ends too early')
+    if (value === undefined) throw new RangeError('the value ends too early')
     this.#at += 1
     return value
   }
@@ -79,8 +79,8 @@ export class Reader {
     }
     if (bits > 0x7f) return buffer.toString('utf8', from, at)
     const slot = hash & (WORDS_CACHED - 1)
-    const known = words[slot] as string
-    if (this.#matchesWord(known, from)) return known
+    const cached = words[slot] as string
+    if (this.#matchesWord(cached, from)) return cached
     const word = buffer.toString('latin1', from, at)
     words[slot] = word
     return word
@@ -120,7 +120,7 @@ export class Reader {
   #skip(count: number): number {
     const from = this.#at
     if (!(count >= 0) || count > this.#buffer.length - from) {
-      throw new RangeError('it ends too early')
+      throw new RangeError('the value ends too early')
     }
     this.#at = from + count
     return from

@@ -28,19 +28,19 @@ export async function acquireRebuildLock(
   ttlMs = TTL_MS,
 ): Promise<RebuildLock | null> {
   const token = randomBytes(12).toString('hex')
-  const taken = await redis.guard(redis.client.set(lock, token, 'PX', ttlMs, 'NX'))
-  if (taken === null) return null
+  const acquired = await redis.guard(redis.client.set(lock, token, 'PX', ttlMs, 'NX'))
+  if (acquired === null) return null
   let isHeld = true
   // The lock in Redis may no longer be this one: see `isHeld`.
   redis.onLost(() => {
     isHeld = false
   })
-  const keep = async (keepMs: number) => {
-    const kept = await runScript(redis, renewLockScript, { lock, token, ttlMs: keepMs })
-    if (kept === 0) isHeld = false
+  const renew = async (newTtlMs: number) => {
+    const renewed = await runScript(redis, renewLockScript, { lock, token, ttlMs: newTtlMs })
+    if (renewed === 0) isHeld = false
   }
   const timer = setInterval(() => {
-    keep(ttlMs).catch(() => {
+    renew(ttlMs).catch(() => {
       isHeld = false
     })
   }, ttlMs / 3)
@@ -49,7 +49,7 @@ export async function acquireRebuildLock(
     isHeld: () => isHeld,
     async release() {
       clearInterval(timer)
-      await keep(0)
+      await renew(0)
     },
   }
 }

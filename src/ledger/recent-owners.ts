@@ -19,9 +19,9 @@ export async function* recentOwners(
     )
     const owners = new Map<string, OwnerQuery & { sessionKeys: string[] }>()
     for (const [at, member] of [...open, ...closed].entries()) {
-      const place = parseMember(member)
-      if (place === null) continue
-      const { aid, sid, sessionKey } = place
+      const session = parseMember(member)
+      if (session === null) continue
+      const { aid, sid, sessionKey } = session
       const name = `${aid}:${sid}`
       const owner = owners.get(name) ?? { aid, sid, sessionKeys: [] }
       if (owners.size >= count && !owners.has(name)) continue

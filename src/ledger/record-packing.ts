@@ -61,7 +61,7 @@ export function unpackRecord(packed: Buffer): StreamRecord {
     const lines: Line[] = []
     for (let left = reader.number(); left > 0; left -= 1) lines.push(readLine(reader))
     const operations = reader.chunk()
-    if (!reader.isAtEnd) throw new RangeError('it has a wrong length')
+    if (!reader.isAtEnd) throw new RangeError('the record has a wrong length')
     return { lines, operations: operations.length === 0 ? [] : packr.unpack(operations) }
   } catch (error) {
     throw new CorruptValueError('a record is damaged', { cause: error })

@@ -34,7 +34,7 @@ export function watchRecorderProgress(ledger: Ledger, pollsMax = POLLS_MAX): Rec
   const streams = Array.from({ length: keys.partitions }, (_, index) => keys.stream(index))
   /** Accounts of entries that were not recorded in time: later requests do not wait for them. */
   const stuck = new Set<number>()
-  let waitsInVain = 0
+  let timeouts = 0
 
   const readEach = async (queue: (pipeline: Pipeline) => void): Promise<Entries[]> => {
     const pipeline = redis.client.pipeline()
@@ -45,7 +45,7 @@ export function watchRecorderProgress(ledger: Ledger, pollsMax = POLLS_MAX): Rec
       return entries as Entries
     })
   }
-  const marksOf = async (names: readonly string[]): Promise<StreamPosition[]> => {
+  const positionsOf = async (names: readonly string[]): Promise<StreamPosition[]> => {
     const found = await readEach((pipeline) => {
       for (const name of names) pipeline.xrevrange(name, '+', '-', 'COUNT', 1)
     })
@@ -56,12 +56,12 @@ export function watchRecorderProgress(ledger: Ledger, pollsMax = POLLS_MAX): Rec
   }
   /** Accounts of unrecorded entries, except those that are stuck. */
   const unrecorded = async (
-    marks: readonly StreamPosition[],
+    positions: readonly StreamPosition[],
     entriesMax: number,
   ): Promise<Set<number>> => {
-    if (marks.length === 0) return new Set()
+    if (positions.length === 0) return new Set()
     const found = await readEach((pipeline) => {
-      for (const { stream, newest } of marks) {
+      for (const { stream, newest } of positions) {
         pipeline.xrange(stream, '-', newest, 'COUNT', entriesMax)
       }
     })
@@ -69,24 +69,24 @@ export function watchRecorderProgress(ledger: Ledger, pollsMax = POLLS_MAX): Rec
     return new Set(aids.filter((aid) => !stuck.has(aid)))
   }
 
-  const reachedOf = async (wanted: readonly number[]): Promise<number[]> => {
-    const aids = wanted.filter((aid) => !stuck.has(aid))
-    if (aids.length === 0 || stuck.has(ANY_ACCOUNT) || waitsInVain >= TIMEOUTS_MAX) return []
+  const waitForEach = async (requested: readonly number[]): Promise<number[]> => {
+    const aids = requested.filter((aid) => !stuck.has(aid))
+    if (aids.length === 0 || stuck.has(ANY_ACCOUNT) || timeouts >= TIMEOUTS_MAX) return []
     // On a single Redis the entry of a call is in the stream of the first account of the call.
     const own = new Set(aids.map((aid) => keys.stream(keys.partitionOf(aid))))
-    const marks = await marksOf(redis.isCluster ? [...own] : streams)
+    const positions = await positionsOf(redis.isCluster ? [...own] : streams)
     for (let poll = 0; poll < pollsMax; poll += 1) {
-      const left = await unrecorded(marks, stuck.size === 0 ? 1 : ENTRIES_MAX)
-      if (left.size === 0) return aids
+      const pending = await unrecorded(positions, stuck.size === 0 ? 1 : ENTRIES_MAX)
+      if (pending.size === 0) return aids
       await delay(POLL_MS)
     }
-    waitsInVain += 1
-    for (const left of await unrecorded(marks, ENTRIES_MAX)) stuck.add(left)
+    timeouts += 1
+    for (const pending of await unrecorded(positions, ENTRIES_MAX)) stuck.add(pending)
     return stuck.has(ANY_ACCOUNT) ? [] : aids.filter((aid) => !stuck.has(aid))
   }
   return {
-    waitForEach: reachedOf,
-    waitUntilRecorded: async (aid) => (await reachedOf([aid])).length > 0,
+    waitForEach,
+    waitUntilRecorded: async (aid) => (await waitForEach([aid])).length > 0,
   }
 }
 

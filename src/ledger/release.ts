@@ -21,13 +21,13 @@ const BUSY_PAUSE_MS = 2
  */
 export async function releaseSession(
   ledger: Ledger,
-  place: LocatedSession,
+  session: LocatedSession,
   { attemptsMax, replayMs }: ReleaseSettings,
   nowMs: number,
   isMeant: (session: Session) => boolean = () => true,
 ): Promise<Session | null> {
-  const { aid, sid, sessionKey } = place
-  const wanted = [
+  const { aid, sid, sessionKey } = session
+  const queries = [
     { aid, sid: 0, sessionKeys: [] },
     { aid, sid, sessionKeys: [sessionKey] },
   ]
@@ -35,16 +35,16 @@ export async function releaseSession(
   // expire.
   let atMs = nowMs
   for (let attempt = 1; attempt <= attemptsMax; ) {
-    const loaded = await ledger.load(wanted)
+    const loaded = await ledger.load(queries)
     const damaged = loaded.find((owner) => owner instanceof CorruptValueError)
     if (damaged !== undefined) throw damaged
-    const work = new AccountSweep([place], wanted, loaded, replayMs, atMs, isMeant)
-    if (work.corrupt.length > 0) throw new CorruptValueError('a session is damaged', { aid, sid })
-    if (work.expired === 0) return null
-    const [reply] = await ledger.commit([work.commit(attempt > 2)], atMs)
+    const sweep = new AccountSweep([session], queries, loaded, replayMs, atMs, isMeant)
+    if (sweep.corrupt.length > 0) throw new CorruptValueError('a session is damaged', { aid, sid })
+    if (sweep.expired === 0) return null
+    const [reply] = await ledger.commit([sweep.commit(attempt > 2)], atMs)
     switch (reply?.kind) {
       case 'committed':
-        return work.released
+        return sweep.released
       case 'conflict':
         attempt += 1
         break

@@ -53,11 +53,11 @@ function lostBy(restarts: Restarts): (session: Session) => boolean {
 
 async function endAll(
   ledger: Ledger,
-  places: readonly LocatedSession[],
+  sessions: readonly LocatedSession[],
   isLost: (session: Session) => boolean,
   { settings, nowMs, onExpired }: RestartOptions,
 ): Promise<number> {
-  const ends = places.map((place) => endOne(ledger, place, isLost, settings, nowMs()))
+  const ends = sessions.map((session) => endOne(ledger, session, isLost, settings, nowMs()))
   const ended = (await Promise.all(ends)).filter((isEnded) => isEnded).length
   if (ended > 0) onExpired(ended)
   return ended
@@ -65,13 +65,13 @@ async function endAll(
 
 async function endOne(
   ledger: Ledger,
-  place: LocatedSession,
+  session: LocatedSession,
   isLost: (session: Session) => boolean,
   settings: ReleaseSettings,
   nowMs: number,
 ): Promise<boolean> {
   try {
-    return (await releaseSession(ledger, place, settings, nowMs, isLost)) !== null
+    return (await releaseSession(ledger, session, settings, nowMs, isLost)) !== null
   } catch (error) {
     if (error instanceof ContentionError || error instanceof CorruptValueError) return false
     throw error

@@ -20,26 +20,26 @@ export async function restoreDirectory(
 ): Promise<number> {
   const isLost = new Set(lost)
   let restored = 0
-  const put = async (member: string): Promise<void> => {
+  const restore = async (member: string): Promise<void> => {
     const session = parseMember(member)
     if (session === null || !isLost.has(keys.directoryPartitionOf(session.sessionKey))) return
     const key = keys.directory(session.sessionKey)
     const written = await guard(client.set(key, formatLocation(session), 'PX', ttlMs, 'NX'))
     if (written !== null) restored += 1
   }
-  const putAll = async (members: string): Promise<void> => {
+  const restoreIndex = async (members: string): Promise<void> => {
     let cursor = '0'
     do {
       const [next, found] = await guard(client.zscan(members, cursor, 'COUNT', SCAN_COUNT))
       cursor = next
       // The reply alternates members and scores.
-      await Promise.all(found.filter((_, index) => index % 2 === 0).map(put))
+      await Promise.all(found.filter((_, index) => index % 2 === 0).map(restore))
     } while (cursor !== '0')
   }
-  const standing = Array.from({ length: keys.partitions }, (_, partition) => partition).filter(
+  const intact = Array.from({ length: keys.partitions }, (_, partition) => partition).filter(
     (partition) => !isLost.has(partition),
   )
-  for (const partition of standing) await putAll(keys.expiry(partition))
-  for (const partition of standing) await putAll(keys.tombstones(partition))
+  for (const partition of intact) await restoreIndex(keys.expiry(partition))
+  for (const partition of intact) await restoreIndex(keys.tombstones(partition))
   return restored
 }

@@ -64,7 +64,7 @@ export function createRestorer(redis: RedisConnection, keys: LedgerKeys, nowMs: 
     }
     await runScript(redis, restoreOwnersScript, call).catch((error: unknown) => {
       if (!(error instanceof Error) || !/^EPOCH\b/.test(error.message)) throw error
-      throw new LedgerStandsError(`the ledger is there again in partition ${partition}`)
+      throw new LedgerStandsError(`the data of partition ${partition} was rebuilt meanwhile`)
     })
   }
 

@@ -122,18 +122,18 @@ export interface DirectoryRegistration {
 }
 
 export const openDirectoryScript = defineScript<
-  { epoch: Epoch; claims: DirectoryRegistration[]; nowMs: number },
+  { epoch: Epoch; registrations: DirectoryRegistration[]; nowMs: number },
   (number | unknown[])[]
 >({
   name: 'open_directory',
   isDurable: true,
-  keys: ({ epoch, claims }) => [epoch.key, ...claims.map((claim) => claim.key)],
-  args: ({ epoch, claims, nowMs }) => [
+  keys: ({ epoch, registrations }) => [epoch.key, ...registrations.map(({ key }) => key)],
+  args: ({ epoch, registrations, nowMs }) => [
     epoch.text,
     nowMs,
-    ...claims.flatMap(({ location, expected, ttlMs }) => [location, expected, ttlMs]),
+    ...registrations.flatMap(({ location, expected, ttlMs }) => [location, expected, ttlMs]),
   ],
-  reply: (raw, call) => readReplies(raw, call.claims.length),
+  reply: (raw, call) => readReplies(raw, call.registrations.length),
 })
 
 export const restoreOwnersScript = defineScript<
@@ -181,19 +181,19 @@ export const mendOwnersScript = defineScript<
       state: Buffer
       sessions: { sessionKey: string; packed: Buffer }[]
     }[]
-    kept: StoredResult[]
+    lostResults: StoredResult[]
   },
   number
 >({
   name: 'mend_owners',
   isDurable: true,
-  keys: ({ epoch, stream, operation, owners, kept }) => [
+  keys: ({ epoch, stream, operation, owners, lostResults }) => [
     epoch.key,
     stream,
     operation.key,
-    ...[...owners, ...kept].map(({ key }) => key),
+    ...[...owners, ...lostResults].map(({ key }) => key),
   ],
-  args: ({ epoch, operation, record, owners, kept }) => [
+  args: ({ epoch, operation, record, owners, lostResults }) => [
     epoch.text,
     owners.length,
     operation.ttlMs,
@@ -206,14 +206,14 @@ export const mendOwnersScript = defineScript<
       sessions.length,
       ...sessions.flatMap(({ sessionKey, packed }) => [sessionKey, packed]),
     ]),
-    ...kept.flatMap(({ ttlMs, result }) => [ttlMs, result]),
+    ...lostResults.flatMap(({ ttlMs, result }) => [ttlMs, result]),
   ],
   reply: readCount,
 })
 
 export const renewLockScript = defineScript<{ lock: string; token: string; ttlMs: number }, number>(
   {
-    name: 'keep_lock',
+    name: 'renew_lock',
     keys: (call) => [call.lock],
     args: (call) => [call.token, call.ttlMs],
     reply: readCount,
@@ -232,7 +232,7 @@ export const isolateAccountsScript = defineScript<
   { stream: string; group: string; id: string; accounts: (readonly Buffer[])[] },
   number
 >({
-  name: 'keep_apart',
+  name: 'isolate_accounts',
   keys: (call) => [call.stream],
   args: ({ group, id, accounts }) => [
     group,

@@ -52,7 +52,7 @@ export function createFindLocations(
             redis.client.mget(key, ...part.map(keys.directory)),
           )
           if (now !== text) throw new Error(`EPOCH ${now}`)
-          return found.map((home) => (home === null ? null : parseLocation(home)))
+          return found.map((location) => (location === null ? null : parseLocation(location)))
         }),
     )
 }

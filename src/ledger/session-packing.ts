@@ -74,8 +74,8 @@ function writeSession(writer: Writer, session: Session, sessionKey: string): voi
   for (const service of services) writeService(writer, service, openedMs)
   writer.number(answered.length)
   if (answered.length === 0) return
-  const place: AnswerContext = { sessionKey, session }
-  for (const answer of answered) writeAnswer(writer, answer, place)
+  const context: AnswerContext = { sessionKey, session }
+  for (const answer of answered) writeAnswer(writer, answer, context)
 }
 
 /** Throws `CorruptValueError` if the value is not a packed session. */
@@ -117,7 +117,7 @@ function readSession(aid: number, sid: number, sessionKey: string, reader: Reade
     services: readServices(reader, openedMs),
   }
   session.answered = readAnswers(reader, { sessionKey, session })
-  if (!reader.isAtEnd) throw new RangeError('it has a wrong length')
+  if (!reader.isAtEnd) throw new RangeError('the session has a wrong length')
   return session
 }
 
@@ -127,9 +127,9 @@ function readServices(reader: Reader, sinceMs: number): ServiceSession[] {
   return services
 }
 
-function readAnswers(reader: Reader, place: AnswerContext): AnsweredRequest[] {
+function readAnswers(reader: Reader, context: AnswerContext): AnsweredRequest[] {
   const answered: AnsweredRequest[] = []
-  for (let left = reader.number(); left > 0; left -= 1) answered.push(readAnswer(reader, place))
+  for (let left = reader.number(); left > 0; left -= 1) answered.push(readAnswer(reader, context))
   return answered
 }
 

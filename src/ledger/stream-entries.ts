@@ -69,16 +69,16 @@ export async function resolveEntries(
   raw: readonly RawEntry[],
 ): Promise<StreamBatch> {
   const batch: StreamBatch = { entries: [], unreadable: [] }
-  const touched = new Map<string, WrittenOwner>()
-  const parsed = raw.map((entry) => parseEntry(entry, touched))
-  const states = await loadStates(ledger, [...touched.values()])
+  const written = new Map<string, WrittenOwner>()
+  const parsed = raw.map((entry) => parseEntry(entry, written))
+  const states = await loadStates(ledger, [...written.values()])
   let outage: StoreDownError | undefined
   for (const parts of parsed) {
     const found = parts.flatMap(({ names }) => names.map((name) => states.get(name)))
-    const away = found.find((state) => state instanceof StoreDownError)
-    outage ??= away
+    const unavailable = found.find((state) => state instanceof StoreDownError)
+    outage ??= unavailable
     // All parts or none: an entry is acknowledged as a whole.
-    if (away === undefined) for (const part of parts) resolvePart(part, states, batch)
+    if (unavailable === undefined) for (const part of parts) resolvePart(part, states, batch)
   }
   if (outage !== undefined && batch.entries.length === 0) throw outage
   return batch
@@ -90,14 +90,14 @@ function resolvePart(
   batch: StreamBatch,
 ): void {
   const found = names.map((name) => states.get(name))
-  const unread = found.find((state) => state instanceof CorruptValueError)
-  const reason = damage ?? unread?.message
+  const corrupt = found.find((state) => state instanceof CorruptValueError)
+  const reason = damage ?? corrupt?.message
   if (reason !== undefined) {
     const { partition, id, aid, fields, isShared } = entry
     batch.unreadable.push({ partition, id, aid, fields, isShared, reason })
   }
   const isAllDamage = damage !== undefined && names.length === 0 && isEmptyRecord(entry)
-  if (unread !== undefined || isAllDamage) return
+  if (corrupt !== undefined || isAllDamage) return
   for (const state of found as State[]) {
     entry.owners.push(state.owner)
     entry.lines.push(...state.lines)
@@ -123,9 +123,9 @@ interface EntryPart {
 }
 
 /** Splits an entry by account. A part that cannot be read is marked as damaged. */
-function parseEntry(raw: RawEntry, touched: Map<string, WrittenOwner>): EntryPart[] {
+function parseEntry(raw: RawEntry, written: Map<string, WrittenOwner>): EntryPart[] {
   const { partition, id, fields } = raw
-  const parts = new EntryParts(partition, id, touched)
+  const parts = new EntryParts(partition, id, written)
   for (let index = 0; fields !== null && index + 1 < fields.length; index += 2) {
     parts.add(fields[index] as Buffer, fields[index + 1] as Buffer)
   }
@@ -143,14 +143,14 @@ class EntryParts {
   readonly list: EntryPart[] = []
   readonly #partition: number
   readonly #id: string
-  readonly #touched: Map<string, WrittenOwner>
+  readonly #written: Map<string, WrittenOwner>
   /** Part of the current account; it ends with its record. */
   #part: EntryPart | undefined
 
-  constructor(partition: number, id: string, touched: Map<string, WrittenOwner>) {
+  constructor(partition: number, id: string, written: Map<string, WrittenOwner>) {
     this.#partition = partition
     this.#id = id
-    this.#touched = touched
+    this.#written = written
   }
 
   add(field: Buffer, value: Buffer): void {
@@ -170,7 +170,7 @@ class EntryParts {
   #readOwner({ names, entry }: EntryPart, name: string, value: Buffer): void {
     if (entry.aid === undefined) throw new CorruptValueError(`unknown field ${name}`)
     names.push(name)
-    addWritten(this.#touched, name, value.toString().split(' ').filter(isNotEmpty))
+    addWritten(this.#written, name, value.toString().split(' ').filter(isNotEmpty))
   }
 
   #partOf(aid: number | undefined): EntryPart {
@@ -203,12 +203,12 @@ function isNotEmpty(text: string): boolean {
   return text !== ''
 }
 
-function addWritten(touched: Map<string, WrittenOwner>, name: string, sessionKeys: string[]): void {
-  let owner = touched.get(name)
+function addWritten(written: Map<string, WrittenOwner>, name: string, sessionKeys: string[]): void {
+  let owner = written.get(name)
   if (owner === undefined) {
     const [aid, sid] = name.split(':').map(Number)
     owner = { aid: aid as number, sid: sid as number, sessionKeys: new Set() }
-    touched.set(name, owner)
+    written.set(name, owner)
   }
   for (const sessionKey of sessionKeys) owner.sessionKeys.add(sessionKey)
 }
@@ -218,34 +218,34 @@ type UnreadableState = CorruptValueError | StoreDownError
 
 async function loadStates(
   ledger: Ledger,
-  touched: readonly WrittenOwner[],
+  written: readonly WrittenOwner[],
 ): Promise<Map<string, State | UnreadableState>> {
   const states = new Map<string, State | UnreadableState>()
-  for (const wanted of callsFor(touched)) {
-    for (const [index, loaded] of (await ledger.loadEach(wanted)).entries()) {
-      const { aid, sid, sessionKeys } = wanted[index] as OwnerQuery
+  for (const queries of callsFor(written)) {
+    for (const [index, loaded] of (await ledger.loadEach(queries)).entries()) {
+      const { aid, sid, sessionKeys } = queries[index] as OwnerQuery
       const name = `${aid}:${sid}`
       const state = loaded instanceof Error ? loaded : stateOf(loaded, sessionKeys)
-      states.set(name, merged(states.get(name), state))
+      states.set(name, mergeStates(states.get(name), state))
     }
   }
   return states
 }
 
 /** Splits owners and their sessions into calls of a bounded size. */
-function callsFor(touched: readonly WrittenOwner[]): OwnerQuery[][] {
+function callsFor(written: readonly WrittenOwner[]): OwnerQuery[][] {
   const calls: OwnerQuery[][] = []
   let call: OwnerQuery[] = []
   let values = 0
-  const add = (wanted: OwnerQuery) => {
-    call.push(wanted)
-    values += 1 + wanted.sessionKeys.length
+  const add = (query: OwnerQuery) => {
+    call.push(query)
+    values += 1 + query.sessionKeys.length
     if (values < VALUES_PER_CALL) return
     calls.push(call)
     call = []
     values = 0
   }
-  for (const { aid, sid, sessionKeys } of touched) {
+  for (const { aid, sid, sessionKeys } of written) {
     const keys = [...sessionKeys]
     for (let from = 0; from === 0 || from < keys.length; from += VALUES_PER_CALL) {
       add({ aid, sid, sessionKeys: keys.slice(from, from + VALUES_PER_CALL) })
@@ -255,14 +255,14 @@ function callsFor(touched: readonly WrittenOwner[]): OwnerQuery[][] {
   return calls
 }
 
-function merged(
-  known: State | UnreadableState | undefined,
+function mergeStates(
+  previous: State | UnreadableState | undefined,
   part: State | UnreadableState,
 ): State | UnreadableState {
-  if (known === undefined || part instanceof Error) return part
-  if (known instanceof Error) return known
-  const owner = part.owner.version > known.owner.version ? part.owner : known.owner
-  return { owner, lines: [...known.lines, ...part.lines] }
+  if (previous === undefined || part instanceof Error) return part
+  if (previous instanceof Error) return previous
+  const owner = part.owner.version > previous.owner.version ? part.owner : previous.owner
+  return { owner, lines: [...previous.lines, ...part.lines] }
 }
 
 function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {

@@ -222,20 +222,20 @@ class StreamGroups {
  */
 async function fromReachable<T>(
   partitions: number,
-  ask: (partition: number) => Promise<T>,
+  call: (partition: number) => Promise<T>,
 ): Promise<T[]> {
-  const asked = await Promise.allSettled(
-    Array.from({ length: partitions }, (_, partition) => ask(partition)),
+  const results = await Promise.allSettled(
+    Array.from({ length: partitions }, (_, partition) => call(partition)),
   )
-  const answers: T[] = []
+  const fulfilled: T[] = []
   let outage: unknown
-  for (const result of asked) {
-    if (result.status === 'fulfilled') answers.push(result.value)
+  for (const result of results) {
+    if (result.status === 'fulfilled') fulfilled.push(result.value)
     else if (result.reason instanceof StoreDownError) outage = result.reason
     else throw result.reason
   }
-  if (answers.length === 0) throw outage
-  return answers
+  if (fulfilled.length === 0) throw outage
+  return fulfilled
 }
 
 /** Number of entries that are not recorded yet, over all partitions. */

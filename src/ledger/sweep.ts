@@ -112,30 +112,30 @@ class Batch {
   async #forget(tombstones: string, forgettable: readonly string[]): Promise<void> {
     const nowMs = this.#nowMs
     const ledger = this.#ledger
-    const odd: { member: string; score: number }[] = []
+    const invalid: { member: string; score: number }[] = []
     const members = forgettable.flatMap((member) => {
       const parsed = parseMember(member)
-      if (parsed === null) odd.push({ member, score: this.#laterMs() })
+      if (parsed === null) invalid.push({ member, score: this.#laterMs() })
       if (parsed === null) return []
       const { aid, sid, sessionKey } = parsed
       return [{ member, owner: ledger.keys.owner(aid, sid), sessionKey }]
     })
     const call = { tombstones, nowMs, members }
     this.result.forgotten = await runScript(ledger.redis, forgetScript, call)
-    if (odd.length === 0) return
-    const moving = { index: tombstones, lease: this.#lease, nowMs, token: '', members: odd }
-    await runScript(ledger.redis, reindexScript, moving)
+    if (invalid.length === 0) return
+    const reindex = { index: tombstones, lease: this.#lease, nowMs, token: '', members: invalid }
+    await runScript(ledger.redis, reindexScript, reindex)
   }
 
   /**
    * Retries until each account is committed; an account in conflict with live traffic is postponed.
    */
   async #sweepAccounts(accounts: readonly DueSession[][]): Promise<void> {
-    let left = accounts
-    for (let attempt = 1; left.length > 0 && attempt <= ATTEMPTS_MAX; attempt += 1) {
-      left = await this.#attempt(left, attempt > 1)
+    let remaining = accounts
+    for (let attempt = 1; remaining.length > 0 && attempt <= ATTEMPTS_MAX; attempt += 1) {
+      remaining = await this.#attempt(remaining, attempt > 1)
     }
-    for (const due of left) this.#postpone(due)
+    for (const due of remaining) this.#postpone(due)
   }
 
   /** Makes two script calls. Returns the accounts that another process has written meanwhile. */
@@ -146,43 +146,43 @@ class Batch {
     const ledger = this.#ledger
     const nowMs = this.#nowMs
     const settings = this.#settings
-    const wanted = accounts.map(ownersOf)
-    const loaded = await ledger.load(wanted.flat())
+    const queries = accounts.map(ownersOf)
+    const loaded = await ledger.load(queries.flat())
     let at = 0
-    const works = accounts.map((due, index) => {
-      const owners = present(wanted[index], 'owners of an account')
+    const sweeps = accounts.map((due, index) => {
+      const owners = present(queries[index], 'owners of an account')
       const states = loaded.slice(at, at + owners.length)
       at += owners.length
       return new AccountSweep(due, owners, states, settings.replayMs, nowMs)
     })
-    const writing = works.filter((work) => work.expired > 0)
-    const commits = writing.map((work) => work.commit(setsBackoffHint))
+    const writing = sweeps.filter((sweep) => sweep.expired > 0)
+    const commits = writing.map((sweep) => sweep.commit(setsBackoffHint))
     const replies = commits.length === 0 ? [] : await ledger.commit(commits, nowMs)
-    const again: DueSession[][] = []
-    for (const work of works) {
-      const reply = replies[writing.indexOf(work)] ?? null
-      if (!this.#applyReply(work, reply)) again.push(work.due)
+    const conflicting: DueSession[][] = []
+    for (const sweep of sweeps) {
+      const reply = replies[writing.indexOf(sweep)] ?? null
+      if (!this.#applyReply(sweep, reply)) conflicting.push(sweep.due)
     }
-    return again
+    return conflicting
   }
 
   /** Evaluates the commit of an account; false if the account has to be settled again. */
-  #applyReply(work: AccountSweep, reply: CommitReply | null): boolean {
+  #applyReply(sweep: AccountSweep, reply: CommitReply | null): boolean {
     const { result } = this
     if (reply !== null && reply.kind !== 'committed' && reply.kind !== 'corrupt') return false
     if (reply?.kind === 'committed') {
-      result.expired += work.expired
-      this.#settings.onExpired?.(work.expired)
+      result.expired += sweep.expired
+      this.#settings.onExpired?.(sweep.expired)
     }
     if (reply?.kind === 'corrupt') {
-      result.corrupt += work.expired
-      this.#postpone(work.due)
+      result.corrupt += sweep.expired
+      this.#postpone(sweep.due)
       return true
     }
-    result.corrupt += work.corrupt.length
-    result.moved += work.notDue.length
-    this.#postpone(work.corrupt)
-    for (const { session, expiresMs } of work.notDue) {
+    result.corrupt += sweep.corrupt.length
+    result.moved += sweep.notDue.length
+    this.#postpone(sweep.corrupt)
+    for (const { session, expiresMs } of sweep.notDue) {
       this.#remaining.push({ member: memberOf(session), score: expiresMs })
     }
     return true
@@ -226,22 +226,22 @@ function callsFor(due: readonly DueSession[]): DueSession[][][] {
 function groupByAccount(due: readonly DueSession[]): DueSession[][] {
   const accounts = new Map<number, DueSession[]>()
   for (const session of due) {
-    const known = accounts.get(session.aid)
-    if (known === undefined) accounts.set(session.aid, [session])
-    else known.push(session)
+    const existing = accounts.get(session.aid)
+    if (existing === undefined) accounts.set(session.aid, [session])
+    else existing.push(session)
   }
   return [...accounts.values()]
 }
 
 /** The shared owner first, then the subscribers with their sessions. */
 function ownersOf(due: readonly DueSession[]) {
-  const wanted = new Map<number, { aid: number; sid: number; sessionKeys: string[] }>()
+  const queries = new Map<number, { aid: number; sid: number; sessionKeys: string[] }>()
   const aid = due[0]?.aid ?? 0
-  wanted.set(0, { aid, sid: 0, sessionKeys: [] })
+  queries.set(0, { aid, sid: 0, sessionKeys: [] })
   for (const { sid, sessionKey } of due) {
-    const known = wanted.get(sid)
-    if (known === undefined) wanted.set(sid, { aid, sid, sessionKeys: [sessionKey] })
-    else known.sessionKeys.push(sessionKey)
+    const existing = queries.get(sid)
+    if (existing === undefined) queries.set(sid, { aid, sid, sessionKeys: [sessionKey] })
+    else existing.sessionKeys.push(sessionKey)
   }
-  return [...wanted.values()]
+  return [...queries.values()]
 }

@@ -1,4 +1,5 @@
--- Raises the profile fence of a subscriber, so that commits rated with an older profile are refused.
+-- Raises the profile fence of a subscriber, so that commits rated with an older profile are
+-- refused.
 --
 -- KEYS  [1] owner
 -- ARGV  1 if a write of the profile begins (dirty), 0 if it has ended; now (ms)

@@ -6,16 +6,16 @@
 --       (ms), [4] result, [5] record for the recorder, then per owner: name, version at the time of
 --       reading (0: it did not exist), packed state, number of sessions, then per session: field,
 --       packed session; then per lost operation: time to live (ms), packed result
--- REPLY COMMITTED, CONFLICT if an owner has changed since it was read, REPEATED if the correction was
---       made before; or an error EPOCH
+-- REPLY COMMITTED, CONFLICT if an owner has changed since it was read, REPEATED if the correction
+--       was made before; or an error EPOCH
 -- EFFECTS states, sessions, results and one stream entry; or nothing. Versions may skip numbers to
 --       exceed all recorded ones. An operation whose result still exists keeps it.
 
 -- @include epoch
 -- @include owner
 
-local lost = epoch_error(KEYS[1], ARGV[1])
-if lost then return lost end
+local stale = epoch_error(KEYS[1], ARGV[1])
+if stale then return stale end
 if redis.call('EXISTS', KEYS[3]) == 1 then return REPEATED end
 
 local owners, at = tonumber(ARGV[2]), 6

@@ -19,21 +19,21 @@ local OPENING_MS = 5000
 local stale = epoch_error(KEYS[1], ARGV[1])
 if stale then return stale end
 
-local function claim(key, home, expected, ttl)
-  local standing, other, claimed = standing_home(key, expected)
+local function register(key, location, expected, ttl)
+  local conflicting, replaced, registered_ms = conflicting_location(key, expected)
   local now = tonumber(ARGV[2])
-  if standing then return { CLAIMED, standing, key } end
-  if other and other ~= home then
-    local age = now - claimed
-    if age >= 0 and age < OPENING_MS then return { BUSY, other, key } end
+  if conflicting then return { CLAIMED, conflicting, key } end
+  if replaced and replaced ~= location then
+    local age = now - registered_ms
+    if age >= 0 and age < OPENING_MS then return { BUSY, replaced, key } end
   end
-  redis.call('SET', key, string.format('%s:%d', home, now), 'PX', ttl)
+  redis.call('SET', key, string.format('%s:%d', location, now), 'PX', ttl)
   return COMMITTED
 end
 
 local replies = {}
 for index = 2, #KEYS do
   local at = index * 3 - 3
-  replies[index - 1] = claim(KEYS[index], ARGV[at], ARGV[at + 1], ARGV[at + 2])
+  replies[index - 1] = register(KEYS[index], ARGV[at], ARGV[at + 1], ARGV[at + 2])
 end
 return replies

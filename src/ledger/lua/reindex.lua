@@ -8,11 +8,11 @@
 
 local moved = 0
 for index = 3, #ARGV, 2 do
-  local score, member = ARGV[index], ARGV[index + 1]
-  local place = redis.call('ZSCORE', KEYS[1], member)
-  if place and tonumber(place) <= tonumber(ARGV[1]) then
-    if score == '0' then redis.call('ZREM', KEYS[1], member)
-    else redis.call('ZADD', KEYS[1], score, member) end
+  local new_score, member = ARGV[index], ARGV[index + 1]
+  local current_score = redis.call('ZSCORE', KEYS[1], member)
+  if current_score and tonumber(current_score) <= tonumber(ARGV[1]) then
+    if new_score == '0' then redis.call('ZREM', KEYS[1], member)
+    else redis.call('ZADD', KEYS[1], new_score, member) end
     moved = moved + 1
   end
 end

@@ -1,5 +1,5 @@
--- Moves the accounts of a shared stream entry that cannot be recorded into entries of their own, and
--- deletes the shared one.
+-- Moves the accounts of a shared stream entry that cannot be recorded into entries of their own,
+-- and deletes the shared one.
 --
 -- KEYS  [1] stream
 -- ARGV  [1] consumer group, [2] id of the shared entry, then per account: number of its fields,
