@@ -8,28 +8,28 @@ import { systemEnvironment } from '../../config/environment.ts'
 
 const run = promisify(execFile)
 
-/** Oldest Redis whose commands and stream behaviour the ledger relies on. */
+/** Oldest Redis version with the commands and stream behaviour that the ledger needs. */
 const VERSION_MIN = [6, 2] as const
 
 /** How to run a redis-server. */
 export type RedisProgram = {
-  /** Absolute path, or a name to be looked up on the PATH. */
+  /** Absolute path, or a name to look up on the PATH. */
   readonly command: string
   readonly version: string
-  /** Folders for LD_LIBRARY_PATH, if the server was unpacked and not installed. */
+  /** Folders for LD_LIBRARY_PATH if the server was unpacked instead of installed. */
   readonly libraryPath: string | undefined
 }
 
-/** No usable redis-server; the message says where it was looked for and what to do. */
+/** No usable redis-server; the message names the locations that were tried and the remedy. */
 export class RedisMissingError extends Error {
   override readonly name = 'RedisMissingError'
 }
 
 /**
- * Finds a redis-server of at least version 6.2: on the PATH, else one that `scripts/setup.mjs`
- * unpacked in the data folder given, else in the data folder of this source tree.
- * @param onPath name looked up on the PATH
- * @throws RedisMissingError with what was found in each place
+ * Finds a redis-server of version 6.2 or later: on the PATH, otherwise one that `scripts/setup.mjs`
+ * unpacked in the given data folder, otherwise in the data folder of this source tree.
+ * @param onPath name to look up on the PATH
+ * @throws RedisMissingError with the result for each location
  */
 export async function findRedis(
   dataDir: string,
@@ -97,8 +97,8 @@ async function checkVersion(
 }
 
 /**
- * Spawn options for a program, without what is secret to this process; an unpacked one needs to be
- * told where its libraries are.
+ * Spawn options for a program, without the secrets of this process; an unpacked program needs the
+ * path of its libraries.
  */
 export function environmentFor(program: Pick<RedisProgram, 'libraryPath'>): {
   env: NodeJS.ProcessEnv
@@ -113,7 +113,7 @@ function firstLine(error: unknown): string {
   return code === 'ENOENT' ? 'not there' : (message.split('\n')[1] ?? message)
 }
 
-/** The folder of package.json, from the sources and from dist alike. */
+/** The folder of package.json, for both the sources and dist. */
 function findSourceTree(): string {
   let dir = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(dir, 'package.json')) && dirname(dir) !== dir) dir = dirname(dir)

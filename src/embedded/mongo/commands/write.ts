@@ -12,8 +12,8 @@ import { WRITE_BATCH_MAX } from './handshake.ts'
 type WriteError = { readonly index: number; readonly code: number; readonly errmsg: string }
 
 /**
- * Does the operations of a bulk one after the other. Each is checked before it changes anything,
- * so one that fails leaves nothing behind; `ordered` says whether the next ones are tried.
+ * Runs the operations of a bulk in order. Each is checked before it changes anything, so a failing
+ * operation leaves no changes; with `ordered` it also ends the bulk.
  */
 function runEach(
   ops: readonly DocArgument[],
@@ -87,7 +87,7 @@ const update: Command = ({ storage, records, clock }, args) => {
 
 const UPDATE_UNSUPPORTED = ['arrayFilters', 'collation', 'hint', 'c']
 
-/** What is wrong with the form of an operation refuses the command, before any is done. */
+/** A malformed operation refuses the command before any operation is executed. */
 function checkUpdate(doc: Doc): void {
   const where = 'update.updates'
   checkFields(where, doc, ['q', 'u', 'multi', 'upsert'], UPDATE_UNSUPPORTED)

@@ -11,7 +11,7 @@ import {
 } from '../values/document.ts'
 import { operatorOf } from './expression-operators.ts'
 
-/** The value of an expression for a document; undefined is a missing value. */
+/** The value of an expression for a document; undefined if it is missing. */
 export type Evaluate = (doc: Doc) => Value
 
 /**
@@ -81,7 +81,10 @@ function compileFieldPath(path: string): Evaluate {
   return (doc) => valueAt(doc, parts, 0)
 }
 
-/** Arrays on the way give an array of what their documents have; numbers are names here. */
+/**
+ * An array on the path yields an array of the values in its documents; numbers are field names
+ * here.
+ */
 function valueAt(value: Value, parts: readonly string[], from: number): Value {
   if (from === parts.length) return value
   if (isArray(value)) {

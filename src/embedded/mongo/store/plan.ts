@@ -10,7 +10,7 @@ import { type Bounds, entriesBelow, entriesBetween } from './index-keys.ts'
 import type { Range } from './storage.ts'
 
 /**
- * How the candidates for a filter are found; the filter itself is tested on each of them. Ranges
+ * How the candidates for a filter are found; the filter itself is evaluated on each of them. Ranges
  * are disjoint and ascending.
  */
 export type Plan =
@@ -20,20 +20,20 @@ export type Plan =
       readonly index: Index
       readonly ranges: readonly Range[]
       readonly reverse: boolean
-      /** Whether the documents come in the wanted order. */
+      /** Whether the documents are returned in the requested order. */
       readonly sorted: boolean
     }
   | { readonly kind: 'union'; readonly plans: readonly Plan[] }
 
-/** Combinations of the values of several `$in` that become ranges of their own. */
+/** Maximum number of ranges that combinations of several `$in` may create. */
 const RANGES_MAX = 4096
 
-/** What a filter demands of one field, as far as an index can use it. */
+/** The constraint of a filter on one field, as far as an index can use it. */
 type Constraint = { points?: Value[]; from?: Limit; to?: Limit }
 type Limit = { readonly value: Value; readonly inclusive: boolean }
 type Constraints = Map<string, Constraint>
 
-/** Chooses an index by what the filter and the sort demand; no statistics are kept. */
+/** Chooses an index by the constraints of the filter and the sort, without statistics. */
 export function planQuery(
   collection: Collection,
   filter: Doc,
@@ -51,7 +51,7 @@ export function planQuery(
   return planUnion(collection, filter) ?? best?.plan ?? { kind: 'scan' }
 }
 
-/** One `$or` at the top: each clause by an index of its own, if all have one. */
+/** A top-level `$or` uses an index per clause, if each clause has one. */
 function planUnion(collection: Collection, filter: Doc): Plan | undefined {
   const clauses = filter['$or']
   if (!isArray(clauses)) return undefined
@@ -90,14 +90,17 @@ function addConstraint(demand: Constraint, operand: Value): void {
   }
 }
 
-/** Of several demands for points the shortest is used; the filter tests the others. */
+/** Of several lists of points the shortest is used; the filter checks the others. */
 function addPoints(demand: Constraint, values: readonly Value[]): void {
   if (!values.every(isPoint)) return
   if (demand.points && demand.points.length <= values.length) return
   demand.points = [...values]
 }
 
-/** Null is also missing, an array also its elements, a pattern many: no index finds them all. */
+/**
+ * Null also matches missing fields, an array its elements, a pattern many values: an index does not
+ * find all of them.
+ */
 function isPoint(value: Value): boolean {
   return value !== null && value !== undefined && !isArray(value) && !(value instanceof BSONRegExp)
 }
@@ -112,7 +115,7 @@ function addLimit(demand: Constraint, name: string, value: Value): void {
   if (name === '$lt' || name === '$lte') demand.to ??= { value, inclusive }
 }
 
-/** Whether all documents that can match are in the index. */
+/** Whether the index contains all documents that can match. */
 function isUsable(index: Index, filter: Doc, demands: Constraints): boolean {
   if (index.fields.some(({ parts }) => parts.some((part) => arrayIndex(part) !== undefined))) {
     return false
@@ -122,12 +125,12 @@ function isUsable(index: Index, filter: Doc, demands: Constraints): boolean {
   return !index.partial || implies(filter, index.partial)
 }
 
-/** Whether a demand can only be met by a field that exists. */
+/** Whether only an existing field can satisfy the constraint. */
 function requiresField(demand: Constraint | undefined): boolean {
   return demand?.points !== undefined || demand?.from !== undefined || demand?.to !== undefined
 }
 
-/** Only by the same conditions, literally: enough for how partial indexes are used. */
+/** Recognises only identical conditions, which is sufficient for the partial indexes in use. */
 function implies(filter: Doc, partial: Doc): boolean {
   return Object.keys(partial).every((path) => {
     const condition = filter[path]
@@ -181,10 +184,10 @@ function sortedKeys(values: readonly Value[], descending: boolean): Buffer[] {
   return keys.filter((key, i) => i === 0 || !key.equals(keys[i - 1]!))
 }
 
-/** Entries of the operand's class within the limits. */
+/** Bounds of the entries with the operand's type class within the limits. */
 function boundsOf(demand: Constraint, descending: boolean, multikey: boolean): Bounds | undefined {
   const { from } = demand
-  // Different elements of an array may satisfy the two limits: only one of them can be used.
+  // Different elements of an array may satisfy the two limits: only one limit can be used.
   const to = multikey && from ? undefined : demand.to
   const value = (from ?? to)?.value
   if (value === undefined) return undefined
@@ -202,13 +205,13 @@ function boundsOf(demand: Constraint, descending: boolean, multikey: boolean): B
 }
 
 /**
- * Whether the entries behind `fixed` equal components come in the order of the sort: false
- * forwards, true backwards, undefined neither.
+ * Order of the entries after `fixed` equal components, compared with the sort: false if it is the
+ * same, true if it is reversed, undefined otherwise.
  */
 function orderOf(index: Index, fixed: number, sort: readonly SortField[]): boolean | undefined {
   if (sort.length === 0) return false
-  // An array has an entry for each of its elements, and sorts by one of them: maybe not by the one
-  // that was looked for.
+  // An array has an entry for each of its elements and sorts by one of them, which may not be the
+  // one that was found.
   if (index.multikey) return undefined
   const constant = new Set(index.fields.slice(0, fixed).map(({ path }) => path))
   const wanted = sort.filter(({ path }) => !constant.has(path))

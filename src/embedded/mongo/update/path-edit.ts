@@ -3,14 +3,14 @@ import { typeName } from '../values/compare.ts'
 import { type Doc, fieldOf, isArray, isDoc, setField, type Value } from '../values/document.ts'
 import { arrayIndex } from '../values/path.ts'
 
-/** Nulls that one assignment beyond the end of an array may add. */
+/** Maximum number of nulls that an assignment beyond the end of an array may add. */
 const PADDING_MAX = 100_000
 
-/** The place of a field or element: its container and its name or position there. */
+/** The slot of a field or element: its container and its name or index there. */
 export type FieldSlot = { readonly holder: Doc | Value[]; readonly key: string | number }
 
 /**
- * Splits and checks a path of an update.
+ * Splits and checks the path of an update.
  * @throws CommandError for empty parts, positional operators and names that begin with `$`
  */
 export function editPath(path: string): string[] {
@@ -55,14 +55,14 @@ export function assign(place: FieldSlot, value: Value): void {
   holder[index] = value
 }
 
-/** Removes a field; an element becomes null, so that the others keep their positions. */
+/** Removes a field; an element is set to null so that the others keep their indexes. */
 export function removeAt(place: FieldSlot): void {
   const { holder, key } = place
   if (isArray(holder)) holder[key as number] = null
   else delete holder[key as string]
 }
 
-/** The place of an existing field or element; undefined if the path does not lead to one. */
+/** The slot of an existing field or element; undefined if it does not exist. */
 export function findSlot(doc: Doc, parts: readonly string[]): FieldSlot | undefined {
   let holder: Value = doc
   for (let i = 0; ; i++) {
@@ -80,8 +80,8 @@ function slotIn(holder: Value, part: string): FieldSlot | undefined {
 }
 
 /**
- * The place that a path names, with the documents on the way created.
- * @throws CommandError (PathNotViable) if something else stands in the way
+ * The slot that a path names; missing documents on the path are created.
+ * @throws CommandError (PathNotViable) if the path crosses another value
  */
 export function createSlot(doc: Doc, parts: readonly string[]): FieldSlot {
   let holder: Value = doc
