@@ -16,7 +16,7 @@ export class FolderInUseError extends Error {
 
   constructor(path: string, ownerPid: number | undefined) {
     const who = ownerPid === undefined ? 'a running process' : `process ${ownerPid}`
-    super(`${path} is held by ${who}: stop it first, or use another data folder`)
+    super(`${path} is locked by ${who}: stop it first, or use another data folder`)
     this.ownerPid = ownerPid
   }
 }
@@ -43,20 +43,20 @@ type Holder = {
  */
 export async function lockFolder(runDir: string, name: string): Promise<FolderLock> {
   const id = randomBytes(4).toString('hex')
-  const draft = join(runDir, `${name}.${id}`)
+  const unpublished = join(runDir, `${name}.${id}`)
   const entry = `${name}.lock.${id}`
   const path = join(runDir, entry)
   const self = { isOwner: false }
-  const server = await listen(draft, self)
+  const server = await listen(unpublished, self)
   const release = async () => {
     await unlink(path).catch(unlessAbsent)
     await new Promise<void>((resolve) => server.close(() => resolve()))
   }
   try {
     // Published only when it answers: between bind and listen it would look stale.
-    await rename(draft, path)
-    const winner = await findWinner(runDir, name, entry)
-    if (winner !== undefined) throw new FolderInUseError(join(runDir, name), winner.pid)
+    await rename(unpublished, path)
+    const holder = await findWinner(runDir, name, entry)
+    if (holder !== undefined) throw new FolderInUseError(join(runDir, name), holder.pid)
   } catch (error) {
     await release()
     throw error
@@ -125,16 +125,16 @@ function listen(path: string, self: { readonly isOwner: boolean }): Promise<Serv
 
 function probeEntry(path: string): Promise<Holder> {
   return new Promise((resolve) => {
-    let said = ''
+    let received = ''
     const socket = connect(path)
     const settle = (state?: Holder['state']) => {
       socket.destroy()
-      const [, role, pid] = /^(owner|candidate) (\d+)$/.exec(said) ?? []
+      const [, role, pid] = /^(owner|candidate) (\d+)$/.exec(received) ?? []
       const found = role === 'owner' || role === 'candidate' ? role : 'closing'
       resolve({ state: state ?? found, pid: pid === undefined ? undefined : Number(pid) })
     }
     socket.on('data', (bytes) => {
-      said += bytes.toString('latin1')
+      received += bytes.toString('latin1')
     })
     socket.once('end', () => settle())
     // A busy process accepts connections without answering: it runs, and may be the owner.

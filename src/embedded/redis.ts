@@ -77,22 +77,24 @@ export class RedisStartError extends Error {
  */
 export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> {
   const program = options.program ?? (await findRedis(options.dataDir))
-  const redis = await withFolderLock(options, (left, given) =>
-    left === null ? spawnReady(given, program) : adoptReady(given, left),
+  const redis = await withFolderLock(options, (orphan, resolved) =>
+    orphan === null ? spawnReady(resolved, program) : adoptReady(resolved, orphan),
   )
   return redis as EmbeddedRedis
 }
 
 /**
- * Adopts the Redis that an earlier owner has left running; null if there is none.
+ * Adopts the Redis that an earlier owner has left running; null if no Redis runs.
  * @throws as `startRedis` does
  */
 export function adoptRedis(options: RedisOptions): Promise<EmbeddedRedis | null> {
-  return withFolderLock(options, (left, given) => (left === null ? null : adoptReady(given, left)))
+  return withFolderLock(options, (orphan, resolved) =>
+    orphan === null ? null : adoptReady(resolved, orphan),
+  )
 }
 
 type StartServer = (
-  left: OrphanRedis | null,
+  orphan: OrphanRedis | null,
   options: RedisOptions,
 ) => Promise<RedisServer> | RedisServer | null
 
@@ -100,16 +102,16 @@ type StartServer = (
  * Runs `start` with the folder locked; the lock is held until Redis has ended or is left running.
  */
 async function withFolderLock(
-  given: RedisOptions,
-  begin: StartServer,
+  unresolved: RedisOptions,
+  start: StartServer,
 ): Promise<EmbeddedRedis | null> {
-  const dataDir = resolve(given.dataDir)
+  const dataDir = resolve(unresolved.dataDir)
   createPrivateFolder(dataDir)
-  const options = { ...given, dataDir }
+  const options = { ...unresolved, dataDir }
   const lock = await lockFolder(options.runDir, LOCK_NAME)
   try {
-    const left = await findOrphanIn(options)
-    const server = await begin(left, options)
+    const orphan = await findOrphanIn(options)
+    const server = await start(orphan, options)
     if (server !== null) return createHandle(server, options, lock)
   } catch (error) {
     await lock.release()
@@ -138,9 +140,9 @@ async function endOrphanAt(
   dataDir: string,
   log: RedisOptions['log'],
 ): Promise<void> {
-  const left = await findOrphan(socketPath)
-  if (left === null) return
-  const server = adoptServer(left.pid, socketPath)
+  const orphan = await findOrphan(socketPath)
+  if (orphan === null) return
+  const server = adoptServer(orphan.pid, socketPath)
   const limitMs = WRITE_TIMEOUT_MS
   const unwritten = await waitUntilWritten({
     socketPath,
@@ -153,11 +155,11 @@ async function endOrphanAt(
     await resumeWrites(socketPath)
     const { reason } = unwritten
     throw new OrphanRedisError(
-      `a redis-server of an earlier run (process ${left.pid}) has to end first: ${reason}`,
+      `a redis-server of an earlier run (process ${orphan.pid}) must be stopped first: ${reason}`,
     )
   }
   await end(server, socketPath, CLOSE_TIMEOUT_MS, log)
-  log.warn({ socketPath }, 'ended a redis-server that had outlived its owner')
+  log.warn({ socketPath }, 'stopped a redis-server that an earlier owner had left running')
 }
 
 async function spawnReady(options: RedisOptions, program: RedisProgram): Promise<RedisServer> {
@@ -178,8 +180,8 @@ async function spawnReady(options: RedisOptions, program: RedisProgram): Promise
       .join('\n')
       .trim()
       .split('\n')
-    const shown = lines.slice(-LOG_LINES_SHOWN).join('\n')
-    throw new RedisStartError(`${program.command} ${problem}. Its last words:\n${shown}`)
+    const lastLines = lines.slice(-LOG_LINES_SHOWN).join('\n')
+    throw new RedisStartError(`${program.command} ${problem}. Last lines of its log:\n${lastLines}`)
   }
   log.info({ pid: server.pid, version: program.version, socketPath }, 'redis-server started')
   return server
@@ -218,7 +220,7 @@ async function untilReady(socketPath: string, server: RedisServer): Promise<stri
   for (let silent = 0; silent < SILENT_POLLS_MAX; silent++) {
     if (server.pid === 0) return 'cannot be run'
     const exit = server.exit()
-    if (exit !== null) return `ended at start ${exit.signal ?? `with code ${exit.code}`}`
+    if (exit !== null) return `ended during startup ${exit.signal ?? `with code ${exit.code}`}`
     const reply = await sendCommand(socketPath, ['PING'], REPLY_MS).catch(() => '')
     // On a full disk Redis has loaded its data, but answers PING with an error.
     if (reply === 'PONG' || reply.startsWith('-MISCONF')) return undefined
@@ -235,7 +237,7 @@ function createHandle(server: RedisServer, options: RedisOptions, lock: FolderLo
   let closing: Promise<UnwrittenData | null> | undefined
   const exited = server.exited.then(async (exit) => {
     await lock.release()
-    if (closing === undefined) log.error({ pid, ...exit }, 'redis-server ended unasked')
+    if (closing === undefined) log.error({ pid, ...exit }, 'redis-server ended unexpectedly')
     return exit
   })
   const act = async (force: boolean): Promise<UnwrittenData | null> => {
@@ -247,7 +249,7 @@ function createHandle(server: RedisServer, options: RedisOptions, lock: FolderLo
         await lock.release()
         return unwritten
       }
-      if (server.exit() !== null) log.error({ pid }, 'redis-server ended before it was asked to')
+      if (server.exit() !== null) log.error({ pid }, 'redis-server ended before it was stopped')
       else await end(server, socketPath, closeTimeoutMs, log)
     }
     await exited

@@ -20,7 +20,7 @@ export interface EpochRecord {
   write(epoch: string): Promise<void>
 }
 
-/** The epoch and the partitions without data; `lost` is empty if there are none. */
+/** The epoch and the partitions without data; `lost` is empty if all have data. */
 export interface LedgerState {
   /** Epoch of the existing data, otherwise of the record; null if no ledger was ever installed. */
   epoch: string | null

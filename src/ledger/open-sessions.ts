@@ -65,8 +65,8 @@ export async function findSession(
 }
 
 /**
- * Sessions of any network element with this id: the open ones, or if there are none the closed
- * ones. Reads all sessions, in chunks.
+ * Sessions of any network element with this id: the open ones, otherwise the closed ones. Reads all
+ * sessions, in chunks.
  */
 export async function findSessionsById(ledger: Ledger, sessionId: string): Promise<FoundSession[]> {
   const { keys } = ledger

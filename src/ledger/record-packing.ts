@@ -22,7 +22,7 @@ const STATES: readonly Line['state'][] = ['open', 'ended', 'closed', 'expired']
 /** Added to the state. */
 const HAS_IDENTIFIER = 0x80
 
-/** What a commit sends to the recorder in addition to the states of the owners. */
+/** The data that a commit sends to the recorder in addition to the states of the owners. */
 export interface StreamRecord {
   lines: Line[]
   operations: OperationLine[]

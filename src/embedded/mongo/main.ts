@@ -16,7 +16,7 @@ process.on('SIGINT', () => {})
 
 try {
   const { data, socket } = values
-  if (!data || !socket) throw new Error('--data DIR and --socket PATH are needed')
+  if (!data || !socket) throw new Error('--data DIR and --socket PATH are required')
   const server = await startMongoServer({ dataDir: data, socketPath: socket, log })
   stopWith(server)
   process.send?.({ type: 'ready', url: server.url })
@@ -38,10 +38,10 @@ function stopWith(server: MongoServer): void {
       log.info({ why }, 'stopped')
       process.exit(0)
     } catch (err) {
-      log.fatal({ err }, 'stopped badly')
+      log.fatal({ err }, 'failed to stop')
       process.exit(1)
     }
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
-  process.on('disconnect', () => stop('parent gone'))
+  process.on('disconnect', () => stop('parent process ended'))
 }

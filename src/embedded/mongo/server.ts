@@ -49,7 +49,7 @@ export async function startMongoServer(options: MongoServerOptions): Promise<Mon
   const socketPath = options.socketPath.replace(/(\.sock)?$/, '.sock')
   if (Buffer.byteLength(socketPath) > SOCKET_PATH_BYTES_MAX) {
     throw new SocketPathError(
-      `${socketPath} is too long for a socket: ${SOCKET_PATH_BYTES_MAX} bytes are possible`,
+      `${socketPath} is too long for a socket: the limit is ${SOCKET_PATH_BYTES_MAX} bytes`,
     )
   }
   createPrivateFolder(dataDir)
@@ -101,7 +101,8 @@ async function listen(
   const server = createServer((socket) => {
     const connectionId = ++lastConnectionId
     const isAbandoned = () => socket.destroyed
-    const onFailure = (err: unknown, command: string) => log?.error({ err, command }, 'failed')
+    const onFailure = (err: unknown, command: string) =>
+      log?.error({ err, command }, 'command failed')
     const connection = new WireConnection(
       socket,
       (request) => dispatch({ ...context, connectionId, isAbandoned }, request, onFailure),

@@ -37,14 +37,14 @@ export async function findRedis(
   treeDir = findSourceTree(),
 ): Promise<RedisProgram> {
   const folders = new Set([resolve(dataDir, 'redis'), join(treeDir, 'data', 'redis')])
-  const tried: string[] = []
-  for (const place of [undefined, ...folders]) {
-    const found = place === undefined ? await tryOnPath(onPath) : await tryUnpacked(place)
+  const failures: string[] = []
+  for (const location of [undefined, ...folders]) {
+    const found = location === undefined ? await tryOnPath(onPath) : await tryUnpacked(location)
     if (typeof found !== 'string') return found
-    tried.push(found)
+    failures.push(found)
   }
   throw new RedisMissingError(
-    `no redis-server >= ${VERSION_MIN.join('.')} (${tried.join('; ')}): ` +
+    `no redis-server >= ${VERSION_MIN.join('.')} (${failures.join('; ')}): ` +
       `run 'node ${join(treeDir, 'scripts/setup.mjs')}', which provides one, or install Redis`,
   )
 }
@@ -57,9 +57,9 @@ async function tryOnPath(command: string): Promise<RedisProgram | string> {
 async function tryUnpacked(folder: string): Promise<RedisProgram | string> {
   const path = join(folder, 'redis.json')
   const text = await readFile(path, 'utf8').catch(() => undefined)
-  if (text === undefined) return `${path}: not there`
+  if (text === undefined) return `${path}: not found`
   const { server, libraryPath } = parseRecord(text)
-  if (server === undefined || libraryPath === undefined) return `${path}: not as setup writes it`
+  if (server === undefined || libraryPath === undefined) return `${path}: invalid contents`
   const libraries = libraryPath.map((name) => join(folder, name)).join(delimiter) || undefined
   return checkVersion({ command: join(folder, server), libraryPath: libraries }, path)
 }
@@ -82,18 +82,18 @@ function parseRecord(text: string): SetupRecord {
 
 async function checkVersion(
   program: Omit<RedisProgram, 'version'>,
-  place: string,
+  location: string,
 ): Promise<RedisProgram | string> {
   let version: string
   try {
     const { stdout } = await run(program.command, ['--version'], environmentFor(program))
     version = /\bv=(\d+\.\d+\.\d+)/.exec(stdout)?.[1] ?? ''
   } catch (error) {
-    return `${place}: ${firstLine(error)}`
+    return `${location}: ${firstLine(error)}`
   }
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const enough = major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1])
-  return enough ? { ...program, version } : `${place}: version ${version || 'unknown'}`
+  const isRecent = major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1])
+  return isRecent ? { ...program, version } : `${location}: version ${version || 'unknown'}`
 }
 
 /**
@@ -110,7 +110,7 @@ export function environmentFor(program: Pick<RedisProgram, 'libraryPath'>): {
 
 function firstLine(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  return code === 'ENOENT' ? 'not there' : (message.split('\n')[1] ?? message)
+  return code === 'ENOENT' ? 'not found' : (message.split('\n')[1] ?? message)
 }
 
 /** The folder of package.json, for both the sources and dist. */

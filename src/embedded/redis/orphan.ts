@@ -34,6 +34,6 @@ export async function findOrphan(socketPath: string): Promise<OrphanRedis | null
   if (Number.isInteger(pid)) return { pid, version }
   throw new OrphanRedisError(
     `a redis-server of an earlier run holds ${socketPath} and does not answer: ` +
-      'see what keeps it, or end it, and start again',
+      'find out why or stop it, then start again',
   )
 }

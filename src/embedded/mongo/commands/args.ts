@@ -54,8 +54,8 @@ export class Args {
    * @throws CommandError
    */
   allow(fields: readonly string[], unsupported: readonly string[] = []): void {
-    const known = [...Object.keys(this.#body), ...this.#sequences.keys()].slice(1)
-    for (const field of known) {
+    const present = [...Object.keys(this.#body), ...this.#sequences.keys()].slice(1)
+    for (const field of present) {
       if (fields.includes(field) || GENERIC_FIELDS.includes(field)) continue
       if (TRANSACTION_FIELDS.includes(field)) {
         throw new MongoCommandError(

@@ -216,22 +216,22 @@ const dropIndexes: Command = ({ storage, catalog, records }, args) => {
   return storage.write(() => {
     const collection = catalog.find(ns)
     if (!collection) throw new MongoCommandError('NamespaceNotFound', `ns not found ${ns}`)
-    const wanted = args.value('index')
-    const found = isArray(wanted)
-      ? wanted.flatMap((each) => selectIndexes(collection, each))
-      : selectIndexes(collection, wanted)
+    const selector = args.value('index')
+    const found = isArray(selector)
+      ? selector.flatMap((each) => selectIndexes(collection, each))
+      : selectIndexes(collection, selector)
     for (const index of found) records.dropIndex(ns, index)
     return { nIndexesWas: collection.indexes.length }
   })
 }
 
-function selectIndexes({ indexes }: Collection, wanted: Value): Index[] {
-  if (wanted === '*') return indexes.filter(({ name }) => name !== '_id_')
+function selectIndexes({ indexes }: Collection, selector: Value): Index[] {
+  if (selector === '*') return indexes.filter(({ name }) => name !== '_id_')
   const found = indexes.find(({ name, key }) => {
-    return isDoc(wanted) ? equalValues(key, wanted) : name === wanted
+    return isDoc(selector) ? equalValues(key, selector) : name === selector
   })
   if (!found) {
-    const what = isDoc(wanted) ? 'that key' : `name [${String(wanted)}]`
+    const what = isDoc(selector) ? 'that key' : `name [${String(selector)}]`
     throw new MongoCommandError('IndexNotFound', `index not found with ${what}`)
   }
   if (found.name === '_id_') throw new MongoCommandError('InvalidOptions', 'cannot drop _id index')

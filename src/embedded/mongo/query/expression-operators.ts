@@ -173,7 +173,7 @@ function elementAt(array: Value, index: Value): Value {
   return array.at(toNumber(numeric('$arrayElemAt', index, 'Location28690')))
 }
 
-/** The largest (sign 1) or smallest (-1) of the values, or of one array; null if there is none. */
+/** The largest (sign 1) or smallest (-1) of the values, or of one array; null if all are null. */
 function extreme(args: readonly Value[], sign: number): Value {
   const [only] = args
   const values = args.length === 1 && isArray(only) ? only : args

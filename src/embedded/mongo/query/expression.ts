@@ -99,28 +99,28 @@ function compileOperator(name: string, operand: Value): Evaluate {
   if (name === '$literal') return () => operand
   if (name === '$cond') return compileCond(operand)
   const operator = operatorOf(name)
-  const given = isArray(operand) ? operand : [operand]
-  if (given.length < operator.argsMin || given.length > operator.argsMax) {
+  const operands = isArray(operand) ? operand : [operand]
+  if (operands.length < operator.argsMin || operands.length > operator.argsMax) {
     throw new MongoCommandError(
       'Location16020',
       `Expression ${name} takes ${operator.argsMin} to ${operator.argsMax} arguments. ` +
-        `${given.length} were passed in.`,
+        `${operands.length} were passed in.`,
     )
   }
-  const args = given.map(compileExpression)
+  const args = operands.map(compileExpression)
   return (doc) => operator.apply(args.map((evaluate) => evaluate(doc)))
 }
 
 function compileCond(operand: Value): Evaluate {
   const named = isDoc(operand)
-  const given = isArray(operand)
+  const operands = isArray(operand)
     ? operand
     : named
       ? [operand['if'], operand['then'], operand['else']]
       : []
-  if (given.length !== 3 || (named && Object.keys(operand).length !== 3)) {
+  if (operands.length !== 3 || (named && Object.keys(operand).length !== 3)) {
     throw new MongoCommandError('Location16020', 'Expression $cond takes exactly 3 arguments')
   }
-  const [test, then, otherwise] = given.map(compileExpression) as [Evaluate, Evaluate, Evaluate]
+  const [test, then, otherwise] = operands.map(compileExpression) as [Evaluate, Evaluate, Evaluate]
   return (doc) => (isTruthy(test(doc)) ? then(doc) : otherwise(doc))
 }

@@ -107,10 +107,10 @@ function inTest(name: string, operand: Value): ValueTest {
   const keys = new Set<string>()
   const patterns: ValueTest[] = []
   let orMissing = false
-  for (const wanted of operand) {
-    if (wanted instanceof BSONRegExp) patterns.push(regexTest(wanted))
-    else keys.add(keyText(wanted))
-    if (wanted === null) orMissing = true
+  for (const value of operand) {
+    if (value instanceof BSONRegExp) patterns.push(regexTest(value))
+    else keys.add(keyText(value))
+    if (value === null) orMissing = true
   }
   return {
     test(value) {
@@ -121,9 +121,9 @@ function inTest(name: string, operand: Value): ValueTest {
 }
 
 function existsTest(operand: Value): ValueTest {
-  const wanted =
+  const mustExist =
     !(operand === false || operand === null) && !(isNumeric(operand) && toNumber(operand) === 0)
-  return { test: (value) => value !== undefined, reach: 'whole', negated: !wanted }
+  return { test: (value) => value !== undefined, reach: 'whole', negated: !mustExist }
 }
 
 const TYPE_NUMBERS: Readonly<Record<number, string>> = {
@@ -157,8 +157,8 @@ function typeTest(operand: Value): ValueTest {
 }
 
 function typeOperand(operand: Value): string {
-  const known = Object.values(TYPE_NUMBERS)
-  if (typeof operand === 'string' && (known.includes(operand) || operand === 'number')) {
+  const names = Object.values(TYPE_NUMBERS)
+  if (typeof operand === 'string' && (names.includes(operand) || operand === 'number')) {
     return operand
   }
   const name = isNumeric(operand) ? TYPE_NUMBERS[toNumber(operand)] : undefined

@@ -153,14 +153,14 @@ export function compileElement(condition: Doc): (element: Value) => boolean {
 
 function allTest(operand: Value): ValueTest {
   if (!isArray(operand)) throw new MongoCommandError('BadValue', '$all needs an array')
-  const tests = operand.map((wanted) => {
-    if (isOperatorDoc(wanted)) {
-      if (!('$elemMatch' in wanted)) {
+  const tests = operand.map((element) => {
+    if (isOperatorDoc(element)) {
+      if (!('$elemMatch' in element)) {
         throw new MongoCommandError('BadValue', 'no $ expressions in $all')
       }
-      return elemMatchTest(wanted['$elemMatch'])
+      return elemMatchTest(element['$elemMatch'])
     }
-    return implicitTest(wanted)
+    return implicitTest(element)
   })
   const all = (value: Value) => tests.length > 0 && tests.every((test) => holds(test, value))
   return { test: all, reach: 'whole' }

@@ -43,9 +43,9 @@ export function runQuery(
 
 /** Collects all results without interruption, for use inside a write. */
 export function collectAll<T>(results: Results<T>): T[] {
-  const taken: T[] = []
-  for (const result of results) if (result !== null) taken.push(result)
-  return taken
+  const collected: T[] = []
+  for (const result of results) if (result !== null) collected.push(result)
+  return collected
 }
 
 function* none(): Results<never> {}
@@ -98,15 +98,15 @@ function* sorted(rows: Results<Row>, sort: readonly SortField[], limit: number):
 /** Stops the source after the last result. */
 export function* skipAndLimit<T>(results: Results<T>, skip: number, limit: number): Results<T> {
   let skipped = 0
-  let taken = 0
+  let yielded = 0
   if (limit === 0) return
   for (const result of results) {
     if (result === null) yield null
     else if (skipped < skip) skipped += 1
     else {
-      taken += 1
+      yielded += 1
       yield result
-      if (taken === limit) return
+      if (yielded === limit) return
     }
   }
 }

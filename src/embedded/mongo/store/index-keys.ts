@@ -64,7 +64,7 @@ function checkLength(index: Index, key: Buffer): void {
   throw new MongoCommandError(
     'KeyTooLong',
     `key too large to index for '${index.name}': ${key.length} bytes, ` +
-      `${COMPONENTS_BYTES_MAX} are possible in the embedded server`,
+      `the embedded server supports up to ${COMPONENTS_BYTES_MAX}`,
   )
 }
 

@@ -39,12 +39,12 @@ export function planQuery(
   filter: Doc,
   sort: readonly SortField[] = [],
 ): Plan {
-  const demands: Constraints = new Map()
-  collectConstraints(filter, demands)
+  const constraints: Constraints = new Map()
+  collectConstraints(filter, constraints)
   let best: { plan: Plan; score: number } | undefined
   for (const index of collection.indexes) {
-    if (!isUsable(index, filter, demands)) continue
-    const found = planIndex(index, demands, sort)
+    if (!isUsable(index, filter, constraints)) continue
+    const found = planIndex(index, constraints, sort)
     if (found && (!best || found.score > best.score)) best = found
   }
   if (best && best.score >= SCORES.range) return best.plan
@@ -64,37 +64,37 @@ function planUnion(collection: Collection, filter: Doc): Plan | undefined {
   return { kind: 'union', plans }
 }
 
-function collectConstraints(filter: Doc, demands: Constraints): void {
+function collectConstraints(filter: Doc, constraints: Constraints): void {
   for (const path of Object.keys(filter)) {
     const operand = filter[path]
     if (path === '$and' && isArray(operand)) {
-      for (const clause of operand) if (isDoc(clause)) collectConstraints(clause, demands)
+      for (const clause of operand) if (isDoc(clause)) collectConstraints(clause, constraints)
     } else if (!path.startsWith('$')) {
-      const demand = demands.get(path) ?? {}
-      addConstraint(demand, operand)
-      demands.set(path, demand)
+      const constraint = constraints.get(path) ?? {}
+      addConstraint(constraint, operand)
+      constraints.set(path, constraint)
     }
   }
 }
 
-function addConstraint(demand: Constraint, operand: Value): void {
+function addConstraint(constraint: Constraint, operand: Value): void {
   if (!isOperatorDoc(operand)) {
-    addPoints(demand, [operand])
+    addPoints(constraint, [operand])
     return
   }
   for (const name of Object.keys(operand)) {
     const value = operand[name]
-    if (name === '$eq') addPoints(demand, [value])
-    else if (name === '$in' && isArray(value)) addPoints(demand, value)
-    else if (isOrdered(value)) addLimit(demand, name, value)
+    if (name === '$eq') addPoints(constraint, [value])
+    else if (name === '$in' && isArray(value)) addPoints(constraint, value)
+    else if (isOrdered(value)) addLimit(constraint, name, value)
   }
 }
 
-/** Of several lists of points the shortest is used; the filter checks the others. */
-function addPoints(demand: Constraint, values: readonly Value[]): void {
+/** Keeps the shortest of several lists of points; the filter checks the others. */
+function addPoints(constraint: Constraint, values: readonly Value[]): void {
   if (!values.every(isPoint)) return
-  if (demand.points && demand.points.length <= values.length) return
-  demand.points = [...values]
+  if (constraint.points && constraint.points.length <= values.length) return
+  constraint.points = [...values]
 }
 
 /**
@@ -109,25 +109,29 @@ function isOrdered(value: Value): boolean {
   return isPoint(value) && !(value instanceof MinKey) && !(value instanceof MaxKey)
 }
 
-function addLimit(demand: Constraint, name: string, value: Value): void {
+function addLimit(constraint: Constraint, name: string, value: Value): void {
   const inclusive = name === '$gte' || name === '$lte'
-  if (name === '$gt' || name === '$gte') demand.from ??= { value, inclusive }
-  if (name === '$lt' || name === '$lte') demand.to ??= { value, inclusive }
+  if (name === '$gt' || name === '$gte') constraint.from ??= { value, inclusive }
+  if (name === '$lt' || name === '$lte') constraint.to ??= { value, inclusive }
 }
 
 /** Whether the index contains all documents that can match. */
-function isUsable(index: Index, filter: Doc, demands: Constraints): boolean {
+function isUsable(index: Index, filter: Doc, constraints: Constraints): boolean {
   if (index.fields.some(({ parts }) => parts.some((part) => arrayIndex(part) !== undefined))) {
     return false
   }
-  if (index.sparse && !index.fields.some(({ path }) => requiresField(demands.get(path))))
+  if (index.sparse && !index.fields.some(({ path }) => requiresField(constraints.get(path))))
     return false
   return !index.partial || implies(filter, index.partial)
 }
 
 /** Whether only an existing field can satisfy the constraint. */
-function requiresField(demand: Constraint | undefined): boolean {
-  return demand?.points !== undefined || demand?.from !== undefined || demand?.to !== undefined
+function requiresField(constraint: Constraint | undefined): boolean {
+  return (
+    constraint?.points !== undefined ||
+    constraint?.from !== undefined ||
+    constraint?.to !== undefined
+  )
 }
 
 /** Recognises only identical conditions, which is sufficient for the partial indexes in use. */
@@ -144,7 +148,7 @@ type ScoredPlan = { readonly plan: Plan; readonly score: number }
 
 function planIndex(
   index: Index,
-  demands: Constraints,
+  constraints: Constraints,
   sort: readonly SortField[],
 ): ScoredPlan | undefined {
   let prefixes: Buffer[] = [Buffer.alloc(0)]
@@ -153,8 +157,8 @@ function planIndex(
   let used = 0
   let bounds: Bounds | undefined
   for (const field of index.fields) {
-    const demand = demands.get(field.path)
-    const points = demand?.points
+    const constraint = constraints.get(field.path)
+    const points = constraint?.points
     if (points && prefixes.length * points.length <= RANGES_MAX) {
       const keys = sortedKeys(points, field.descending)
       prefixes = prefixes.flatMap((prefix) => keys.map((key) => Buffer.concat([prefix, key])))
@@ -163,8 +167,8 @@ function planIndex(
       used += 1
       continue
     }
-    bounds = demand && boundsOf(demand, field.descending, index.multikey)
-    if (bounds) score += SCORES.range + (demand?.from && demand.to ? 1 : 0)
+    bounds = constraint && boundsOf(constraint, field.descending, index.multikey)
+    if (bounds) score += SCORES.range + (constraint?.from && constraint.to ? 1 : 0)
     break
   }
   if (index.unique && fixed === index.fields.length) score += SCORES.unique
@@ -185,10 +189,14 @@ function sortedKeys(values: readonly Value[], descending: boolean): Buffer[] {
 }
 
 /** Bounds of the entries with the operand's type class within the limits. */
-function boundsOf(demand: Constraint, descending: boolean, multikey: boolean): Bounds | undefined {
-  const { from } = demand
+function boundsOf(
+  constraint: Constraint,
+  descending: boolean,
+  multikey: boolean,
+): Bounds | undefined {
+  const { from } = constraint
   // Different elements of an array may satisfy the two limits: only one limit can be used.
-  const to = multikey && from ? undefined : demand.to
+  const to = multikey && from ? undefined : constraint.to
   const value = (from ?? to)?.value
   if (value === undefined) return undefined
   if (from && to && typeClass(from.value) !== typeClass(to.value)) return undefined
@@ -214,14 +222,14 @@ function orderOf(index: Index, fixed: number, sort: readonly SortField[]): boole
   // one that was found.
   if (index.multikey) return undefined
   const constant = new Set(index.fields.slice(0, fixed).map(({ path }) => path))
-  const wanted = sort.filter(({ path }) => !constant.has(path))
-  if (wanted.length === 0) return false
-  const given = index.fields.slice(fixed)
-  const [first] = given
-  if (!first || wanted.length > given.length) return undefined
-  const reverse = wanted[0]!.descending !== first.descending
-  const isSame = wanted.every(({ path, descending }, i) => {
-    const field = given[i]!
+  const requested = sort.filter(({ path }) => !constant.has(path))
+  if (requested.length === 0) return false
+  const available = index.fields.slice(fixed)
+  const [first] = available
+  if (!first || requested.length > available.length) return undefined
+  const reverse = requested[0]!.descending !== first.descending
+  const isSame = requested.every(({ path, descending }, i) => {
+    const field = available[i]!
     return field.path === path && (field.descending !== descending) === reverse
   })
   return isSame ? reverse : undefined

@@ -95,11 +95,11 @@ export class Records {
   }
 
   /** @throws CommandError for a duplicate key, an invalid `_id` or a document that is too large */
-  insert(ns: string, given: Doc, givenBytes?: Uint8Array): Row {
+  insert(ns: string, received: Doc, receivedBytes?: Uint8Array): Row {
     const collection = this.catalog.findOrCreate(ns)
-    const doc = withId(given)
+    const doc = withId(received)
     checkId(doc)
-    const bytes = doc === given && givenBytes ? givenBytes : encode(doc)
+    const bytes = doc === received && receivedBytes ? receivedBytes : encode(doc)
     checkSize(bytes, bytes.length > MESSAGE_DOC_BYTES_MAX ? 'BSONObjectTooLarge' : 'BadValue')
     const keys = indexKeys(collection, doc)
     this.#checkUnique(collection, keys, doc, undefined)
@@ -183,13 +183,14 @@ export class Records {
     collection: Collection,
     keys: DocIndexKeys,
     doc: Doc,
-    own: number | undefined,
+    ownRecord: number | undefined,
   ): void {
-    for (const [index, { keys: wanted }] of keys) {
+    for (const [index, { keys: added }] of keys) {
       if (!index.unique) continue
-      for (const key of wanted) {
+      for (const key of added) {
         const holder = this.storage.entries.get(entryKey(index, key, 0))
-        if (holder && recordOf(holder) !== own) throw duplicateKey(collection.ns, index, key, doc)
+        if (holder && recordOf(holder) !== ownRecord)
+          throw duplicateKey(collection.ns, index, key, doc)
       }
     }
   }
@@ -253,6 +254,6 @@ function checkSize(bytes: Uint8Array, code: ErrorCodeName): void {
   if (bytes.length <= DOCUMENT_BYTES_MAX) return
   throw new MongoCommandError(
     code,
-    `the document has ${bytes.length} bytes, ${DOCUMENT_BYTES_MAX} are the most`,
+    `the document has ${bytes.length} bytes, the maximum is ${DOCUMENT_BYTES_MAX}`,
   )
 }

@@ -27,7 +27,7 @@ export type UpdateResult = {
 }
 
 /**
- * Updates the matching documents, or inserts one if there is none and `upsert` is set.
+ * Updates the matching documents, or inserts one if none matches and `upsert` is set.
  * @throws CommandError; of several documents those updated before the failing one stay updated
  */
 export function applyUpdate(records: Records, ns: string, request: UpdateRequest): UpdateResult {
@@ -74,9 +74,9 @@ export function* materializeRows(
     yield* collectAll(found)
     return
   }
-  const wanted: number[] = []
-  for (const row of found) if (row) wanted.push(row.record)
-  for (const record of wanted) {
+  const recordNumbers: number[] = []
+  for (const row of found) if (row) recordNumbers.push(row.record)
+  for (const record of recordNumbers) {
     const row = records.get(collection, record)
     if (row) yield row
   }

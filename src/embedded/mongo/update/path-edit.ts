@@ -36,13 +36,13 @@ export function editPath(path: string): string[] {
   return parts
 }
 
-export function valueIn(place: FieldSlot): Value {
-  const { holder, key } = place
+export function valueIn(slot: FieldSlot): Value {
+  const { holder, key } = slot
   return isArray(holder) ? holder[key as number] : fieldOf(holder, key as string)
 }
 
-export function assign(place: FieldSlot, value: Value): void {
-  const { holder, key } = place
+export function assign(slot: FieldSlot, value: Value): void {
+  const { holder, key } = slot
   if (!isArray(holder)) {
     setField(holder, key as string, value)
     return
@@ -56,8 +56,8 @@ export function assign(place: FieldSlot, value: Value): void {
 }
 
 /** Removes a field; an element is set to null so that the others keep their indexes. */
-export function removeAt(place: FieldSlot): void {
-  const { holder, key } = place
+export function removeAt(slot: FieldSlot): void {
+  const { holder, key } = slot
   if (isArray(holder)) holder[key as number] = null
   else delete holder[key as string]
 }
@@ -66,10 +66,10 @@ export function removeAt(place: FieldSlot): void {
 export function findSlot(doc: Doc, parts: readonly string[]): FieldSlot | undefined {
   let holder: Value = doc
   for (let i = 0; ; i++) {
-    const place: FieldSlot | undefined = slotIn(holder, parts[i]!)
-    if (!place || valueIn(place) === undefined) return undefined
-    if (i === parts.length - 1) return place
-    holder = valueIn(place)
+    const slot: FieldSlot | undefined = slotIn(holder, parts[i]!)
+    if (!slot || valueIn(slot) === undefined) return undefined
+    if (i === parts.length - 1) return slot
+    holder = valueIn(slot)
   }
 }
 
@@ -87,12 +87,12 @@ export function createSlot(doc: Doc, parts: readonly string[]): FieldSlot {
   let holder: Value = doc
   for (let i = 0; ; i++) {
     const part = parts[i]!
-    const place: FieldSlot | undefined = slotIn(holder, part)
-    if (!place) throw notViable(part, parts[i - 1] ?? '', holder)
-    if (i === parts.length - 1) return place
-    const next = valueIn(place)
-    if (next === undefined) assign(place, {})
-    holder = valueIn(place)
+    const slot: FieldSlot | undefined = slotIn(holder, part)
+    if (!slot) throw notViable(part, parts[i - 1] ?? '', holder)
+    if (i === parts.length - 1) return slot
+    const next = valueIn(slot)
+    if (next === undefined) assign(slot, {})
+    holder = valueIn(slot)
   }
 }
 

@@ -15,7 +15,7 @@ export type Change = {
    * Returns the new value for the current one. An undefined current value is missing, an undefined
    * result removes the field.
    */
-  to(current: Value, moment: UpdateContext): Value
+  to(current: Value, context: UpdateContext): Value
   /** Whether the operator only applies to existing paths. */
   readonly onlyExisting?: boolean
   readonly onlyInsert?: boolean
@@ -89,7 +89,8 @@ function arithmeticChange(name: '$inc' | '$mul', path: string, operand: Value): 
       if (result) return result
       throw new MongoCommandError(
         'BadValue',
-        `Failed to apply ${name} operations to current value of '${path}': it would fit no long`,
+        `Failed to apply ${name} operations to current value of '${path}': ` +
+          'the result does not fit into a long',
       )
     },
   }

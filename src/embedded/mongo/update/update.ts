@@ -58,10 +58,10 @@ function replacement(update: Doc): Update {
     }
   }
   const replace = (id: Value): Doc => {
-    const own = fieldOf(update, '_id')
-    if (own !== undefined && id !== undefined && !equalValues(own, id)) throw immutableId()
-    const kept = id === undefined ? own : id
-    return withId(kept === undefined ? update : { ...update, _id: kept })
+    const ownId = fieldOf(update, '_id')
+    if (ownId !== undefined && id !== undefined && !equalValues(ownId, id)) throw immutableId()
+    const keptId = id === undefined ? ownId : id
+    return withId(keptId === undefined ? update : { ...update, _id: keptId })
   }
   return {
     isReplacement: true,
@@ -116,16 +116,16 @@ function refuseConflict(before: Step, after: Step): void {
   )
 }
 
-function modify(doc: Doc, steps: readonly Step[], moment: UpdateContext): Doc {
+function modify(doc: Doc, steps: readonly Step[], context: UpdateContext): Doc {
   const id = fieldOf(doc, '_id')
   for (const { parts, change } of steps) {
-    if (change.onlyInsert && !moment.isInsert) continue
-    const place = change.onlyExisting ? findSlot(doc, parts) : createSlot(doc, parts)
-    if (!place) continue
-    const current = valueIn(place)
-    const next = change.to(current, moment)
-    if (next !== undefined) assign(place, next)
-    else if (current !== undefined) removeAt(place)
+    if (change.onlyInsert && !context.isInsert) continue
+    const slot = change.onlyExisting ? findSlot(doc, parts) : createSlot(doc, parts)
+    if (!slot) continue
+    const current = valueIn(slot)
+    const next = change.to(current, context)
+    if (next !== undefined) assign(slot, next)
+    else if (current !== undefined) removeAt(slot)
   }
   if (id !== undefined && !isSameId(id, fieldOf(doc, '_id'))) throw immutableId()
   return doc

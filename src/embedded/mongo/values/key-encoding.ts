@@ -13,7 +13,7 @@ import {
 
 /*
  * Bytes that compare (memcmp) as the values do, equal exactly if the values are equal. A key is a
- * type byte (`TYPE_CLASS`) and a payload that ends itself:
+ * type byte (`TYPE_CLASS`) and a self-delimiting payload:
  *
  *   number     00 NaN | 10 negative, all following bytes inverted | 20 zero | 30 positive;
  *              then the largest double ≤ |value|, big-endian, and what is missing to the exact
@@ -25,7 +25,7 @@ import {
  *   boolean    1 byte                                 date       8 bytes, sign bit inverted
  *   timestamp  8 bytes                                regex      pattern, options as strings
  *
- * No key is the beginning of another, so a descending component may have all its bytes inverted.
+ * No key is a prefix of another, so a descending component may have all its bytes inverted.
  * No first byte of a component is below 05 or FF, so `prefix` … `prefix FF` holds all keys that
  * begin with these components.
  */

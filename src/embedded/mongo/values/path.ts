@@ -69,7 +69,7 @@ function visitElement(
 export type PathValues = {
   /** The elements of an array; null for a missing field; `EMPTY_ARRAY` for an empty array. */
   readonly values: KeyValue[]
-  /** The shortest part of the path that led to an array; undefined if there is none. */
+  /** The shortest part of the path that led to an array; undefined if it crosses no array. */
   arrayPath: string | undefined
   /** Whether no field was found. */
   missing: boolean

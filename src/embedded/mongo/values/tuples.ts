@@ -19,15 +19,17 @@ export function tuplesAt(
   return expand(paths.map((parts) => walkDoc(doc, parts)))
 }
 
-function expand(ways: readonly PathState[]): KeyValue[][] | undefined {
-  const found = new Set(ways.flatMap((way) => ('array' in way ? [way.array] : [])))
+function expand(states: readonly PathState[]): KeyValue[][] | undefined {
+  const found = new Set(states.flatMap((state) => ('array' in state ? [state.array] : [])))
   const [array, ...others] = found
   if (others.length > 0) return undefined
-  if (!array) return [ways.map((way) => ('end' in way ? way.end : null))]
+  if (!array) return [states.map((state) => ('end' in state ? state.end : null))]
   const elements: readonly KeyValue[] = array.length > 0 ? array : [EMPTY_ARRAY]
   const tuples: KeyValue[][] = []
   for (const element of elements) {
-    const next = expand(ways.map((way) => ('array' in way ? walkElement(element, way.rest) : way)))
+    const next = expand(
+      states.map((state) => ('array' in state ? walkElement(element, state.rest) : state)),
+    )
     if (!next) return undefined
     tuples.push(...next)
   }

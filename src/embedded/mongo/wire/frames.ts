@@ -45,5 +45,5 @@ export class FrameReader {
 function lengthOf(bytes: Buffer): number {
   const length = bytes.readInt32LE(0)
   if (length >= HEADER_BYTES && length <= MESSAGE_BYTES_MAX) return length
-  throw new MongoWireError(`a message of ${length} bytes is impossible`)
+  throw new MongoWireError(`invalid message length ${length}`)
 }
