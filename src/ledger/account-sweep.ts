@@ -31,8 +31,8 @@ export class AccountSweep {
   readonly #lines: Line[] = []
 
   /**
-   * `queries` and `loaded` have the shared owner first, then the subscribers. `isMeant` selects the
-   * open sessions that expire; without it those that are due.
+   * `queries` and `loaded` have the shared owner first, then the subscribers. `shouldEnd` selects
+   * the open sessions that expire; without it those that are due.
    */
   constructor(
     due: DueSession[],
@@ -40,10 +40,10 @@ export class AccountSweep {
     loaded: readonly (LoadedOwner | CorruptValueError)[],
     replayMs: number,
     nowMs: number,
-    isMeant: ((session: Session) => boolean) | null = null,
+    shouldEnd: ((session: Session) => boolean) | null = null,
   ) {
     this.due = due
-    this.#shouldEnd = isMeant
+    this.#shouldEnd = shouldEnd
     this.#replayMs = replayMs
     this.#nowMs = nowMs
     const [shared] = loaded

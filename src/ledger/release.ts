@@ -16,7 +16,7 @@ const BUSY_PAUSE_MS = 2
 /**
  * Returns the reservations of the session to their buckets and ends its lines; usage that is
  * reported later is still settled. Returns the session as it was before, or null if it is not open
- * or not `isMeant`: then nothing changes. Throws `ContentionError`, `CorruptValueError` or
+ * or `shouldEnd` rejects it: then nothing changes. Throws `ContentionError`, `CorruptValueError` or
  * `StoreDownError`; after a `StoreDownError` the session may have ended.
  */
 export async function releaseSession(
@@ -24,7 +24,7 @@ export async function releaseSession(
   session: LocatedSession,
   { attemptsMax, replayMs }: ReleaseSettings,
   nowMs: number,
-  isMeant: (session: Session) => boolean = () => true,
+  shouldEnd: (session: Session) => boolean = () => true,
 ): Promise<Session | null> {
   const { aid, sid, sessionKey } = session
   const queries = [
@@ -38,7 +38,7 @@ export async function releaseSession(
     const loaded = await ledger.load(queries)
     const damaged = loaded.find((owner) => owner instanceof CorruptValueError)
     if (damaged !== undefined) throw damaged
-    const sweep = new AccountSweep([session], queries, loaded, replayMs, atMs, isMeant)
+    const sweep = new AccountSweep([session], queries, loaded, replayMs, atMs, shouldEnd)
     if (sweep.corrupt.length > 0) throw new CorruptValueError('a session is damaged', { aid, sid })
     if (sweep.expired === 0) return null
     const [reply] = await ledger.commit([sweep.commit(attempt > 2)], atMs)

@@ -46,7 +46,7 @@ export function writeSegment(writer: Writer, segment: Segment, sinceMs: number):
   writer.u8(flags)
   if (fundingSources.length > 0) {
     writer.number(fundingSources.length)
-    for (const payer of fundingSources) writeFundingSource(writer, payer)
+    for (const source of fundingSources) writeFundingSource(writer, source)
   }
   writer.time(segment.endMs, sinceMs)
   writer.number(segment.number)
@@ -56,7 +56,7 @@ export function writeSegment(writer: Writer, segment: Segment, sinceMs: number):
 export function readSegment(reader: Reader, sinceMs: number): Segment {
   const pricing = readPricing(reader)
   const flags = reader.u8()
-  const payers = flags & FUNDING_SOURCES ? readFundingSources(reader) : []
+  const fundingSources = flags & FUNDING_SOURCES ? readFundingSources(reader) : []
   const endMs = reader.time(sinceMs)
   const number = reader.number()
   const counts = readCounts(reader, flags, sinceMs)
@@ -72,7 +72,7 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
     taxes: pricing.taxes,
     rounding: pricing.rounding,
     hasGroups: (flags & HAS_GROUPS) !== 0,
-    fundingSources: payers,
+    fundingSources,
     isPrepaid: pricing.isPrepaid,
     endMs,
     number,
@@ -175,39 +175,39 @@ export function readLineParts(reader: Reader, name: LineName): Line {
   }
 }
 
-function flagsOf(of: Segment | Line): number {
-  const isCovered = of.grouped !== 0 || of.covered !== 0 || of.coveredMicros !== 0
-  const isLapsed = of.lapsedUnits !== 0 || of.lapsedMicros !== 0
-  let flags = isCovered || isLapsed || of.debt !== 0 ? RARE : 0
-  if (of.access) flags |= ACCESS
-  if (of.late) flags |= REPORTED_AFTER_EXPIRY
-  if (of.hasGroups) flags |= HAS_GROUPS
-  if (of.accountDebt !== 0) flags |= ACCOUNT_DEBT
-  if (of.carried !== null) flags |= CARRIED
+function flagsOf(values: Segment | Line): number {
+  const hasIncluded = values.grouped !== 0 || values.covered !== 0 || values.coveredMicros !== 0
+  const hasForfeited = values.lapsedUnits !== 0 || values.lapsedMicros !== 0
+  let flags = hasIncluded || hasForfeited || values.debt !== 0 ? RARE : 0
+  if (values.access) flags |= ACCESS
+  if (values.late) flags |= REPORTED_AFTER_EXPIRY
+  if (values.hasGroups) flags |= HAS_GROUPS
+  if (values.accountDebt !== 0) flags |= ACCOUNT_DEBT
+  if (values.carried !== null) flags |= CARRIED
   return flags
 }
 
-function writeCounts(writer: Writer, of: Segment | Line, flags: number, sinceMs: number): void {
+function writeCounts(writer: Writer, values: Segment | Line, flags: number, sinceMs: number): void {
   const isRare = (flags & RARE) !== 0
-  writer.number(of.version)
-  writer.number(of.used)
+  writer.number(values.version)
+  writer.number(values.used)
   if (isRare) {
-    writer.number(of.grouped)
-    writer.number(of.covered)
+    writer.number(values.grouped)
+    writer.number(values.covered)
   }
-  writer.number(of.priced)
-  if (isRare) writer.number(of.coveredMicros)
-  writer.number(of.charged)
+  writer.number(values.priced)
+  if (isRare) writer.number(values.coveredMicros)
+  writer.number(values.charged)
   if (isRare) {
-    writer.number(of.debt)
-    writer.number(of.lapsedUnits)
-    writer.number(of.lapsedMicros)
+    writer.number(values.debt)
+    writer.number(values.lapsedUnits)
+    writer.number(values.lapsedMicros)
   }
-  if (flags & ACCOUNT_DEBT) writer.number(of.accountDebt)
-  writePayments(writer, of.payments)
-  writer.time(of.firstMs, sinceMs)
-  writer.time(of.lastMs, sinceMs)
-  if (of.carried !== null) writeCarried(writer, of.carried)
+  if (flags & ACCOUNT_DEBT) writer.number(values.accountDebt)
+  writePayments(writer, values.payments)
+  writer.time(values.firstMs, sinceMs)
+  writer.time(values.lastMs, sinceMs)
+  if (values.carried !== null) writeCarried(writer, values.carried)
 }
 
 type Counts = Pick<
@@ -337,9 +337,9 @@ function readFundingSource(reader: Reader): FundingSource {
 }
 
 function readFundingSources(reader: Reader): FundingSource[] {
-  const payers: FundingSource[] = []
-  for (let left = reader.number(); left > 0; left -= 1) payers.push(readFundingSource(reader))
-  return payers
+  const sources: FundingSource[] = []
+  for (let left = reader.number(); left > 0; left -= 1) sources.push(readFundingSource(reader))
+  return sources
 }
 
 /**

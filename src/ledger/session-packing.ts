@@ -29,8 +29,8 @@ const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 /** Added to the state. */
 const HAS_CLIENT = 0x80
 
-const ACCESS_BORNE = 1
-const OTHERS_BORNE = 2
+const ACCESS_CHARGED = 1
+const OTHERS_ACCESS_CHARGED = 2
 const HAS_CALLED = 4
 const HAS_REPORT = 8
 /** Segments have ended; otherwise the reported units are those of the segment. */
@@ -155,8 +155,8 @@ function writeService(writer: Writer, service: ServiceSession, sinceMs: number):
 function flagsOf(service: ServiceSession, hasTotals: boolean): number {
   const { units, slices, money } = service.reservation
   let flags = hasTotals ? HAS_TOTALS : 0
-  if (service.accessCharged) flags |= ACCESS_BORNE
-  if (service.othersAccessCharged) flags |= OTHERS_BORNE
+  if (service.accessCharged) flags |= ACCESS_CHARGED
+  if (service.othersAccessCharged) flags |= OTHERS_ACCESS_CHARGED
   if (service.serviceIdentifier !== '') flags |= HAS_IDENTIFIER
   if (service.calledNumber !== '') flags |= HAS_CALLED
   if (service.reportedMs !== 0) flags |= HAS_REPORT
@@ -175,8 +175,8 @@ function readService(reader: Reader, sinceMs: number): ServiceSession {
     serviceIdentifier: flags & HAS_IDENTIFIER ? reader.word() : '',
     usaget,
     calledNumber: flags & HAS_CALLED ? reader.string() : '',
-    accessCharged: (flags & ACCESS_BORNE) !== 0,
-    othersAccessCharged: (flags & OTHERS_BORNE) !== 0,
+    accessCharged: (flags & ACCESS_CHARGED) !== 0,
+    othersAccessCharged: (flags & OTHERS_ACCESS_CHARGED) !== 0,
     reportedMs: flags & HAS_REPORT ? reader.time(sinceMs) : 0,
     usedTotal: hasTotals ? reader.number() : 0,
     endedMicros: hasTotals ? reader.number() : 0,
