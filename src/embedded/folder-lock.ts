@@ -8,52 +8,55 @@ const REPLY_MS = 500
 const POLL_MS = 5
 const POLLS_MAX = 200
 
-/** Another living process (or this one) holds the lock. */
+/** Another running process, or this one, holds the lock. */
 export class FolderInUseError extends Error {
   override readonly name = 'FolderInUseError'
-  /** Process id of the owner, if it said so in time. */
+  /** Process id of the owner, if it answered in time. */
   readonly ownerPid: number | undefined
 
   constructor(path: string, ownerPid: number | undefined) {
     const who = ownerPid === undefined ? 'a running process' : `process ${ownerPid}`
-    super(`${path} is held by ${who}: stop it first, or use another data folder`)
+    super(`${path} is locked by ${who}: stop it first, or use another data folder`)
     this.ownerPid = ownerPid
   }
 }
 
 export type FolderLock = { readonly path: string; release(): Promise<void> }
 
-/** What answers at an entry: `gone` for one that was left behind, `closing` for no clear answer. */
+/**
+ * State of the process behind a lock entry: `gone` if the entry is stale, `closing` if there was no
+ * clear answer.
+ */
 type Holder = {
   readonly state: 'owner' | 'candidate' | 'closing' | 'gone'
   readonly pid: number | undefined
 }
 
 /**
- * Takes the lock `name` in a folder, without waiting for an owner.
+ * Acquires the lock `name` in a folder without waiting for its owner.
  *
- * Everyone who wants it first puts up an entry of his own, a listening unix socket, then looks at
- * the entries of the others. Of two, the later one sees the earlier one, so there are never two
- * owners. The kernel closes the socket with its process, however that ends; names are never used
- * twice, so removing an entry that nobody answers at cannot hit a living one.
+ * Each candidate first publishes an entry of its own, a listening unix socket, and then checks the
+ * entries of the others. Of two candidates, the later one sees the earlier one, so there are never
+ * two owners. The kernel closes the socket when its process ends, however it ends. Names are never
+ * reused, so removing an entry that does not answer cannot remove a live one.
  * @throws FolderInUseError if the owner is alive
  */
 export async function lockFolder(runDir: string, name: string): Promise<FolderLock> {
   const id = randomBytes(4).toString('hex')
-  const draft = join(runDir, `${name}.${id}`)
+  const unpublished = join(runDir, `${name}.${id}`)
   const entry = `${name}.lock.${id}`
   const path = join(runDir, entry)
   const self = { isOwner: false }
-  const server = await listen(draft, self)
+  const server = await listen(unpublished, self)
   const release = async () => {
     await unlink(path).catch(unlessAbsent)
     await new Promise<void>((resolve) => server.close(() => resolve()))
   }
   try {
-    // Seen only once it answers: between bind and listen it would look left behind.
-    await rename(draft, path)
-    const winner = await findWinner(runDir, name, entry)
-    if (winner !== undefined) throw new FolderInUseError(join(runDir, name), winner.pid)
+    // Published only when it answers: between bind and listen it would look stale.
+    await rename(unpublished, path)
+    const holder = await findWinner(runDir, name, entry)
+    if (holder !== undefined) throw new FolderInUseError(join(runDir, name), holder.pid)
   } catch (error) {
     await release()
     throw error
@@ -62,7 +65,7 @@ export async function lockFolder(runDir: string, name: string): Promise<FolderLo
   return { path, release }
 }
 
-/** Whether a living process holds the lock of that name, or is about to. */
+/** Whether a running process holds the lock or is about to acquire it. */
 export async function isLocked(runDir: string, name: string): Promise<boolean> {
   for (const entry of await entriesOf(runDir, name)) {
     if ((await probeEntry(join(runDir, entry))).state !== 'gone') return true
@@ -70,7 +73,7 @@ export async function isLocked(runDir: string, name: string): Promise<boolean> {
   return false
 }
 
-/** Process id of the owner, if one lives and says so in time. */
+/** Process id of the owner, if it runs and answers in time. */
 export async function ownerOf(runDir: string, name: string): Promise<number | undefined> {
   for (const entry of await entriesOf(runDir, name)) {
     const { state, pid } = await probeEntry(join(runDir, entry))
@@ -80,8 +83,9 @@ export async function ownerOf(runDir: string, name: string): Promise<number | un
 }
 
 /**
- * Who keeps us from owning the lock, or nobody. An owner does, and of two candidates the one whose
- * name comes first; for a candidate that comes after us we wait: it may be about to own, or go.
+ * Returns the holder that prevents this process from owning the lock: an owner, or a candidate
+ * whose name sorts first. For a candidate that sorts later it waits: that one may become owner or
+ * give up.
  */
 async function findWinner(runDir: string, name: string, own: string): Promise<Holder | undefined> {
   let last: Holder | undefined
@@ -109,31 +113,31 @@ async function entriesOf(runDir: string, name: string): Promise<string[]> {
 function listen(path: string, self: { readonly isOwner: boolean }): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => {
-      // Whoever asks may have gone already, which is no concern of ours.
+      // The client may already have disconnected.
       socket.on('error', () => socket.destroy())
       socket.end(`${self.isOwner ? 'owner' : 'candidate'} ${process.pid}`)
     })
     server.once('error', reject)
-    // Not a reason to keep the process running.
+    // Does not keep the process running.
     server.listen(path, () => resolve(server.unref()))
   })
 }
 
 function probeEntry(path: string): Promise<Holder> {
   return new Promise((resolve) => {
-    let said = ''
+    let received = ''
     const socket = connect(path)
     const settle = (state?: Holder['state']) => {
       socket.destroy()
-      const [, role, pid] = /^(owner|candidate) (\d+)$/.exec(said) ?? []
+      const [, role, pid] = /^(owner|candidate) (\d+)$/.exec(received) ?? []
       const found = role === 'owner' || role === 'candidate' ? role : 'closing'
       resolve({ state: state ?? found, pid: pid === undefined ? undefined : Number(pid) })
     }
     socket.on('data', (bytes) => {
-      said += bytes.toString('latin1')
+      received += bytes.toString('latin1')
     })
     socket.once('end', () => settle())
-    // The kernel connects us to a process too busy to answer. It lives, and may be the owner.
+    // A busy process accepts connections without answering: it runs, and may be the owner.
     socket.setTimeout(REPLY_MS, () => settle('owner'))
     socket.once('error', (error: NodeJS.ErrnoException) => {
       const gone = error.code === 'ECONNREFUSED' || error.code === 'ENOENT'

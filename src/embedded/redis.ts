@@ -15,10 +15,13 @@ export type { RedisExit } from './redis/server.ts'
 export type { UnwrittenData } from './redis/unwritten.ts'
 
 const LOCK_NAME = 'redis'
-/** Names the run folder of the last start, in case the next one has another. */
+/** Stores the run folder of the last start: the next start may use another one. */
 const RUN_RECORD = 'redis.run'
 const POLL_MS = 10
-/** Polls without any answer until a start has failed. Loading a long log answers, and may last. */
+/**
+ * Number of polls without an answer after which a start has failed. Loading a long log may take
+ * longer, but is answered.
+ */
 const SILENT_POLLS_MAX = 1_500
 const REPLY_MS = 2_000
 const CLOSE_TIMEOUT_MS = 10_000
@@ -26,21 +29,21 @@ const WRITE_TIMEOUT_MS = 30_000
 const LOG_LINES_SHOWN = 8
 
 export type RedisOptions = {
-  /** Folder of the append-only files; created if needed. */
+  /** Folder of the append-only files, created if needed. */
   readonly dataDir: string
   /** Folder of the socket, from `runDirFor`. */
   readonly runDir: string
   readonly appendfsync: AppendFsync
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Limit on memory; without it Redis takes what the machine has. */
+  /** Memory limit; by default Redis uses the memory of the machine. */
   readonly maxmemoryBytes?: number
   /** How long `close` waits until the append-only file is written; 30 seconds by default. */
   readonly writeTimeoutMs?: number
-  /** How long `close` then waits for an orderly end; ten seconds by default. */
+  /** How long `close` then waits for an orderly shutdown; ten seconds by default. */
   readonly closeTimeoutMs?: number
   /** Called once when `close` has to wait for the append-only file. */
   readonly onWait?: (unwritten: UnwrittenData) => void
-  /** Which redis-server to run; found by `findRedis` if not given. */
+  /** The redis-server to run; by default the one that `findRedis` finds. */
   readonly program?: RedisProgram
 }
 
@@ -50,61 +53,65 @@ export type EmbeddedRedis = {
   readonly socketPath: string
   readonly pid: number
   /**
-   * Ends Redis once its append-only file is on the disk, and resolves with null. If that takes
-   * longer than `writeTimeoutMs` Redis is left running, for the next owner of the folder to adopt,
-   * and it resolves with what is not written. With `force` Redis is ended without waiting. Only the
-   * first call acts.
+   * Stops Redis when its append-only file is on disk and resolves with null. If that takes longer
+   * than `writeTimeoutMs`, Redis keeps running for the next owner of the folder to adopt, and
+   * `close` resolves with the unwritten data. With `force` Redis is stopped without waiting. Only
+   * the first call has an effect.
    */
   close(how?: { force: boolean }): Promise<UnwrittenData | null>
-  /** When Redis has ended, for whatever reason, and the data folder is free again. */
+  /** Resolves when Redis has ended for any reason and the data folder is unlocked. */
   readonly exited: Promise<RedisExit>
 }
 
-/** The redis-server ended, or stayed silent, before it was ready. */
+/** The redis-server ended or did not answer before it was ready. */
 export class RedisStartError extends Error {
   override readonly name = 'RedisStartError'
 }
 
 /**
- * Runs a real redis-server on a data folder, reachable on a unix socket only, and waits until it
- * has loaded its data. One that an earlier owner has left running is adopted: it may hold commands
- * that are not on the disk. Redis outlives this process unless `close` ends it.
+ * Runs a real redis-server on a data folder, reachable only on a unix socket, and waits until it
+ * has loaded its data. A Redis that an earlier owner has left running is adopted: it may hold
+ * commands that are not on disk. Redis outlives this process unless `close` stops it.
  * @throws RedisMissingError, FolderInUseError (its owner is alive), OrphanRedisError,
  *   RedisStartError (with the last lines of its log)
  */
 export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> {
   const program = options.program ?? (await findRedis(options.dataDir))
-  const redis = await withFolderLock(options, (left, given) =>
-    left === null ? spawnReady(given, program) : adoptReady(given, left),
+  const redis = await withFolderLock(options, (orphan, resolved) =>
+    orphan === null ? spawnReady(resolved, program) : adoptReady(resolved, orphan),
   )
   return redis as EmbeddedRedis
 }
 
 /**
- * Takes over the Redis that an earlier owner has left running; null: there is none.
+ * Adopts the Redis that an earlier owner has left running; null if no Redis runs.
  * @throws as `startRedis` does
  */
 export function adoptRedis(options: RedisOptions): Promise<EmbeddedRedis | null> {
-  return withFolderLock(options, (left, given) => (left === null ? null : adoptReady(given, left)))
+  return withFolderLock(options, (orphan, resolved) =>
+    orphan === null ? null : adoptReady(resolved, orphan),
+  )
 }
 
 type StartServer = (
-  left: OrphanRedis | null,
+  orphan: OrphanRedis | null,
   options: RedisOptions,
 ) => Promise<RedisServer> | RedisServer | null
 
-/** Begins with the lock of the folder in hand, which is kept until Redis has ended or is left. */
+/**
+ * Runs `start` with the folder locked; the lock is held until Redis has ended or is left running.
+ */
 async function withFolderLock(
-  given: RedisOptions,
-  begin: StartServer,
+  unresolved: RedisOptions,
+  start: StartServer,
 ): Promise<EmbeddedRedis | null> {
-  const dataDir = resolve(given.dataDir)
+  const dataDir = resolve(unresolved.dataDir)
   createPrivateFolder(dataDir)
-  const options = { ...given, dataDir }
+  const options = { ...unresolved, dataDir }
   const lock = await lockFolder(options.runDir, LOCK_NAME)
   try {
-    const left = await findOrphanIn(options)
-    const server = await begin(left, options)
+    const orphan = await findOrphanIn(options)
+    const server = await start(orphan, options)
     if (server !== null) return createHandle(server, options, lock)
   } catch (error) {
     await lock.release()
@@ -114,7 +121,7 @@ async function withFolderLock(
   return null
 }
 
-/** The Redis that has the data folder open. One with another socket cannot be adopted. */
+/** The Redis that has the data folder open. A Redis on another socket cannot be adopted. */
 async function findOrphanIn({ dataDir, runDir, log }: RedisOptions): Promise<OrphanRedis | null> {
   const record = join(dataDir, RUN_RECORD)
   const earlier = await readFile(record, 'utf8').catch(() => '')
@@ -123,7 +130,7 @@ async function findOrphanIn({ dataDir, runDir, log }: RedisOptions): Promise<Orp
     if (await isLocked(earlier, LOCK_NAME)) throw new FolderInUseError(dataDir, undefined)
     await endOrphanAt(socketIn(earlier), dataDir, log)
   }
-  // Not where nothing changes: a full disk would leave the record empty.
+  // Not rewritten if it is unchanged: on a full disk the record would become empty.
   await writeFile(record, runDir)
   return findOrphan(socketIn(runDir))
 }
@@ -133,9 +140,9 @@ async function endOrphanAt(
   dataDir: string,
   log: RedisOptions['log'],
 ): Promise<void> {
-  const left = await findOrphan(socketPath)
-  if (left === null) return
-  const server = adoptServer(left.pid, socketPath)
+  const orphan = await findOrphan(socketPath)
+  if (orphan === null) return
+  const server = adoptServer(orphan.pid, socketPath)
   const limitMs = WRITE_TIMEOUT_MS
   const unwritten = await waitUntilWritten({
     socketPath,
@@ -148,11 +155,11 @@ async function endOrphanAt(
     await resumeWrites(socketPath)
     const { reason } = unwritten
     throw new OrphanRedisError(
-      `a redis-server of an earlier run (process ${left.pid}) has to end first: ${reason}`,
+      `a redis-server of an earlier run (process ${orphan.pid}) must be stopped first: ${reason}`,
     )
   }
   await end(server, socketPath, CLOSE_TIMEOUT_MS, log)
-  log.warn({ socketPath }, 'ended a redis-server that had outlived its owner')
+  log.warn({ socketPath }, 'stopped a redis-server that an earlier owner had left running')
 }
 
 async function spawnReady(options: RedisOptions, program: RedisProgram): Promise<RedisServer> {
@@ -173,8 +180,8 @@ async function spawnReady(options: RedisOptions, program: RedisProgram): Promise
       .join('\n')
       .trim()
       .split('\n')
-    const shown = lines.slice(-LOG_LINES_SHOWN).join('\n')
-    throw new RedisStartError(`${program.command} ${problem}. Its last words:\n${shown}`)
+    const lastLines = lines.slice(-LOG_LINES_SHOWN).join('\n')
+    throw new RedisStartError(`${program.command} ${problem}. Last lines of its log:\n${lastLines}`)
   }
   log.info({ pid: server.pid, version: program.version, socketPath }, 'redis-server started')
   return server
@@ -199,7 +206,7 @@ async function adoptReady(
     onWait: () => undefined,
   })
   await resumeWrites(socketPath)
-  // With 'always' Redis ends at the first write that fails, and would lose what it holds.
+  // With 'always' Redis ends at the first failed write and would lose the data that it holds.
   const settings = unwritten === null ? Object.entries(liveSettings(options)) : []
   for (const [name, value] of settings) {
     await sendCommand(socketPath, ['CONFIG', 'SET', name, String(value)], REPLY_MS)
@@ -208,14 +215,14 @@ async function adoptReady(
   return server
 }
 
-/** Undefined when Redis answers with its data loaded, else what went wrong. */
+/** Undefined if Redis answers with its data loaded, otherwise the reason why not. */
 async function untilReady(socketPath: string, server: RedisServer): Promise<string | undefined> {
   for (let silent = 0; silent < SILENT_POLLS_MAX; silent++) {
     if (server.pid === 0) return 'cannot be run'
     const exit = server.exit()
-    if (exit !== null) return `ended at start ${exit.signal ?? `with code ${exit.code}`}`
+    if (exit !== null) return `ended during startup ${exit.signal ?? `with code ${exit.code}`}`
     const reply = await sendCommand(socketPath, ['PING'], REPLY_MS).catch(() => '')
-    // On a full disk it has its data, and answers PING with an error.
+    // On a full disk Redis has loaded its data, but answers PING with an error.
     if (reply === 'PONG' || reply.startsWith('-MISCONF')) return undefined
     if (reply.startsWith('-LOADING')) silent = 0
     await delay(POLL_MS)
@@ -230,11 +237,11 @@ function createHandle(server: RedisServer, options: RedisOptions, lock: FolderLo
   let closing: Promise<UnwrittenData | null> | undefined
   const exited = server.exited.then(async (exit) => {
     await lock.release()
-    if (closing === undefined) log.error({ pid, ...exit }, 'redis-server ended unasked')
+    if (closing === undefined) log.error({ pid, ...exit }, 'redis-server ended unexpectedly')
     return exit
   })
   const act = async (force: boolean): Promise<UnwrittenData | null> => {
-    // Its socket may belong to the Redis that was started after it.
+    // The socket may already belong to a Redis that was started later.
     if (server.exit() === null) {
       const unwritten = force ? null : await waitForWrites(server, options)
       if (unwritten !== null) {
@@ -242,7 +249,7 @@ function createHandle(server: RedisServer, options: RedisOptions, lock: FolderLo
         await lock.release()
         return unwritten
       }
-      if (server.exit() !== null) log.error({ pid }, 'redis-server ended before it was asked to')
+      if (server.exit() !== null) log.error({ pid }, 'redis-server ended before it was stopped')
       else await end(server, socketPath, closeTimeoutMs, log)
     }
     await exited
@@ -255,7 +262,7 @@ function createHandle(server: RedisServer, options: RedisOptions, lock: FolderLo
   return { url: `unix://${socketPath}`, socketPath, pid, close, exited }
 }
 
-/** What stays unwritten, with writes let through again; null: all is written, or it has ended. */
+/** Unwritten data, with writes resumed; null if everything is written or Redis has ended. */
 async function waitForWrites(
   server: RedisServer,
   options: RedisOptions,
@@ -274,7 +281,7 @@ async function end(
   timeoutMs: number,
   log: RedisOptions['log'],
 ): Promise<void> {
-  // No answer is the rule: Redis ends instead. Whether it did is seen by the process, below.
+  // Redis normally ends without answering; `exited` below tells whether it did.
   sendCommand(socketPath, ['SHUTDOWN', 'NOSAVE'], timeoutMs).catch(() => undefined)
   const timer = setTimeout(() => {
     log.warn({ pid: server.pid, timeoutMs }, 'redis-server did not end: killing it')

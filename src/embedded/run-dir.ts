@@ -5,25 +5,25 @@ import { join } from 'node:path'
 import { FOLDER_MODE } from '../runtime/file-modes.ts'
 
 /**
- * Longest folder for sockets, in bytes. A socket address holds 103 on the systems with least room;
- * the rest is for names like `supervisor.lock.1a2b3c4d`.
+ * Maximum length of a folder for sockets, in bytes. A socket address is limited to 103 bytes on
+ * some systems; the rest is for names like `supervisor.lock.1a2b3c4d`.
  */
 const RUN_DIR_BYTES_MAX = 78
 
-/** What goes into a `unix://` URL as it is, without escapes that clients read differently. */
+/** Paths that need no escaping in a `unix://` URL: clients interpret escapes differently. */
 const PLAIN_PATH = /^[A-Za-z0-9/._-]+$/
 
 const OWN_MODE = 0o700
 const OTHERS_MODE = 0o077
 
-/** The folder for sockets exists, but is not a folder of this user alone. */
+/** The folder for sockets exists but does not belong to this user alone. */
 export class RunDirError extends Error {
   override readonly name = 'RunDirError'
 }
 
 /**
- * Folder for the sockets of one data folder, created if needed, open to this user only.
- * `<dataDir>/run` if its path is short and plain enough for a socket; else a folder in the
+ * Folder for the sockets of one data folder, created if needed and accessible to this user only. It
+ * is `<dataDir>/run` if its path is short and plain enough for a socket, otherwise a folder in the
  * system's temporary folder, named by the user and a hash of the data folder.
  * @throws RunDirError if another user owns that folder, or it is a link or a file
  */
@@ -41,7 +41,7 @@ function ensurePrivateDir(dir: string): string {
   mkdirSync(dir, { recursive: true, mode: OWN_MODE })
   const found = lstatSync(dir)
   if (!found.isDirectory()) throw new RunDirError(`${dir} must be a folder, and not a link to one`)
-  // Anybody may create this name in the temporary folder before us.
+  // Another user may have created this name in the temporary folder.
   const { uid } = userInfo()
   if (found.uid !== uid) {
     throw new RunDirError(`${dir} belongs to user ${found.uid}, and this process is user ${uid}`)
@@ -51,8 +51,8 @@ function ensurePrivateDir(dir: string): string {
 }
 
 /**
- * Creates the folder of a store, and closes it to other users of the machine: who reads its files
- * has the secrets in them. A folder that belongs to another user stays as it is.
+ * Creates the folder of a store, accessible to this user only, since its files contain secrets. The
+ * permissions of a folder that belongs to another user are not changed.
  */
 export function createPrivateFolder(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: OWN_MODE })

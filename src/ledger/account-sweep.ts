@@ -1,4 +1,4 @@
-/** What the sweep does to one account: its due sessions expire in a single commit. Pure. */
+/** Sweeps one account: its due sessions expire in a single commit. Pure. */
 import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
 import { expireSession } from '../domain/expire.ts'
 import type { Line } from '../domain/line.ts'
@@ -16,13 +16,13 @@ export interface DueSession {
 export class AccountSweep {
   readonly due: DueSession[]
   expired = 0
-  /** Sessions that are damaged, or their owner is. */
+  /** Sessions that are damaged or whose owner is damaged. */
   readonly corrupt: DueSession[] = []
-  /** Sessions that are not due, and when they are; 0: nothing stands behind them. */
+  /** Sessions that are not due, and when they expire; 0 if the session does not exist. */
   readonly notDue: { session: DueSession; expiresMs: number }[] = []
   #shared: OwnerState | null = null
   #sharedBefore: OwnerState | null = null
-  /** As it was before it expired; of several the last one. */
+  /** The session before it expired; the last one if there are several. */
   released: Session | null = null
   readonly #replayMs: number
   readonly #nowMs: number
@@ -31,20 +31,19 @@ export class AccountSweep {
   readonly #lines: Line[] = []
 
   /**
-   * `wanted` and `loaded`: the shared owner first, then the subscribers. `isMeant`: which of the
-   * open
-   * sessions expire; without it, those that are due.
+   * `queries` and `loaded` have the shared owner first, then the subscribers. `shouldEnd` selects
+   * the open sessions that expire; without it those that are due.
    */
   constructor(
     due: DueSession[],
-    wanted: readonly OwnerQuery[],
+    queries: readonly OwnerQuery[],
     loaded: readonly (LoadedOwner | CorruptValueError)[],
     replayMs: number,
     nowMs: number,
-    isMeant: ((session: Session) => boolean) | null = null,
+    shouldEnd: ((session: Session) => boolean) | null = null,
   ) {
     this.due = due
-    this.#shouldEnd = isMeant
+    this.#shouldEnd = shouldEnd
     this.#replayMs = replayMs
     this.#nowMs = nowMs
     const [shared] = loaded
@@ -54,7 +53,7 @@ export class AccountSweep {
     }
     this.#shared = shared.state
     this.#sharedBefore = shared.state
-    for (const [index, { aid, sid, sessionKeys }] of wanted.entries()) {
+    for (const [index, { aid, sid, sessionKeys }] of queries.entries()) {
       const owner = loaded[index]
       if (index === 0 || owner === undefined) continue
       const sessions = sessionKeys.map((sessionKey) => ({ aid, sid, sessionKey }))
@@ -89,7 +88,9 @@ export class AccountSweep {
     return this.#shouldEnd === null ? session.expiresMs <= this.#nowMs : this.#shouldEnd(session)
   }
 
-  /** Null for a session that does not agree with its owner: it must not keep the others waiting. */
+  /**
+   * Null if the session contradicts its owner: it must not keep the other sessions from expiring.
+   */
   #expire(subscriber: OwnerState, session: Session, due: DueSession) {
     if (this.#shared === null) return null
     try {
@@ -120,7 +121,7 @@ export class AccountSweep {
       registrations: [],
       operation: null,
       lines: this.#lines,
-      setsBackoffHint: setsBackoffHint,
+      setsBackoffHint,
     }
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The stored answers of a session. What can be read off the session is left out:
+ * The stored answers of a session, without what the session itself contains:
  *
  *   answer   request number, digest | u8 flags | reason | detail | account, subscriber | requests
  *            processed since, or transaction id | services | cost | balances
- *   service  its place in the session, from 1, or 0 with rating group and usage type | u8 flags |
+ *   service  position in the session, from 1, or 0 with rating group and usage type | u8 flags |
  *            reason | granted | validity | tariff change | cost | service identifier, and the
  *            grants of parts
- *   balance  u8 flags | prepaid include | usage type | counter | free, reserved | end | debt
+ *   balance  u8 flags | prepaid include | usage type | counter | available, reserved | end | debt
  */
 import { present } from '../domain/assert.ts'
 import type {
@@ -22,7 +22,7 @@ import { isSameService } from '../domain/session-services.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
-/** By what they are stored as: only ever added to, at the end. */
+/** Reasons are stored as their index: new ones are only appended. */
 export const STORED_REASONS = [
   'granted',
   'notCharged',
@@ -51,21 +51,21 @@ export const STORED_REASONS = [
 const HAS_REASON = 1
 const HAS_DETAIL = 2
 const HAS_SUBSCRIBER = 4
-/** The transaction id is that of the session's tag and its count of requests. */
+/** The transaction id consists of the session's tag and its count of requests. */
 const IS_COUNTED = 8
 const HAS_BALANCES = 16
-/** The cost is not that of the services together. */
+/** The cost differs from the sum of the services. */
 const HAS_COST = 32
 
 const FINAL_UNIT = 2
 const HAS_GRANT = 4
-/** What is granted is what the service has reserved. */
+/** The granted units equal the reserved units of the service. */
 const IS_RESERVED = 8
 const HAS_VALIDITY = 16
 const HAS_TARIFF_CHANGE = 32
-/** What it costs is not what the service has cost. */
+/** The cost differs from that of the service in the session. */
 const HAS_OWN_COST = 64
-/** A service identifier that the session does not tell, or grants of parts: both follow. */
+/** A service identifier that the session does not contain, or grants of parts: both follow. */
 const HAS_MORE = 128
 
 const IS_MONEY = 1
@@ -80,17 +80,21 @@ const ZERO = 0x30
 const NINE = 0x39
 const LETTER_A = 0x61
 
-/** What tells the answers of one opening of a session, and how they can be told shorter. */
+/** The session of an answer: it identifies the transaction ids and shortens the stored form. */
 export interface AnswerContext {
   sessionKey: string
   session: Session
 }
 
-export function writeAnswer(writer: Writer, answered: AnsweredRequest, place: AnswerContext): void {
-  const { session } = place
+export function writeAnswer(
+  writer: Writer,
+  answered: AnsweredRequest,
+  context: AnswerContext,
+): void {
+  const { session } = context
   const { outcome } = answered
   const { aid, sid, detail, transactionId, services, balances } = outcome
-  const count = requestCountIn(transactionId, place)
+  const count = requestCountIn(transactionId, context)
   const isOfOthers = aid !== session.aid || sid !== session.sid
   const hasCost = outcome.cost !== sumOf(services)
   let flags = outcome.reason === 'granted' ? 0 : HAS_REASON
@@ -118,11 +122,11 @@ export function writeAnswer(writer: Writer, answered: AnsweredRequest, place: An
   for (const balance of balances) writeBalance(writer, balance, session.openedMs)
 }
 
-export function readAnswer(reader: Reader, place: AnswerContext): AnsweredRequest {
+export function readAnswer(reader: Reader, context: AnswerContext): AnsweredRequest {
   return {
     requestNumber: reader.number(),
     digest: reader.number(),
-    outcome: readOutcome(reader, place),
+    outcome: readOutcome(reader, context),
   }
 }
 
@@ -148,8 +152,8 @@ function readOutcome(reader: Reader, { sessionKey, session }: AnswerContext): Ch
 }
 
 /**
- * How many requests the session had processed with the one that a transaction id is of; -1 if the
- * id is not made like that. Without making one: that takes longer than all the rest.
+ * The number of requests that the session had processed according to a transaction id; -1 if the id
+ * has another form. It compares without building an id, which would take longer than all the rest.
  */
 function requestCountIn(transactionId: string, { sessionKey, session }: AnswerContext): number {
   const { length } = transactionId
@@ -166,7 +170,7 @@ function requestCountIn(transactionId: string, { sessionKey, session }: AnswerCo
   return numberIn(transactionId, at + 1, length, 10)
 }
 
-/** As `toString` writes a safe integer, or -1. */
+/** Parses a safe integer as `toString` writes it; -1 if it has another form. */
 function numberIn(text: string, from: number, end: number, radix: number): number {
   if (end <= from || (text.charCodeAt(from) === ZERO && end > from + 1)) return -1
   let number = 0
@@ -204,8 +208,8 @@ function serviceNumberOf(outcome: ServiceOutcome, { services }: Session): number
 function writeService(writer: Writer, outcome: ServiceOutcome, session: Session): void {
   const { ratingGroup, usaget, reason, granted, validityMs, tariffChangeMs, cost } = outcome
   const { serviceIdentifier, parts } = outcome
-  const place = serviceNumberOf(outcome, session)
-  const service = session.services[place - 1]
+  const number = serviceNumberOf(outcome, session)
+  const service = session.services[number - 1]
   let flags = reason === 'granted' ? 0 : HAS_REASON
   if (outcome.finalUnit) flags |= FINAL_UNIT
   if (service !== undefined && service.reservation.units === granted) flags |= IS_RESERVED
@@ -213,9 +217,9 @@ function writeService(writer: Writer, outcome: ServiceOutcome, session: Session)
   if (validityMs !== 0) flags |= HAS_VALIDITY
   if (tariffChangeMs !== 0) flags |= HAS_TARIFF_CHANGE
   if (cost !== costOf(service)) flags |= HAS_OWN_COST
-  if (parts !== null || (place === 0 && serviceIdentifier !== '')) flags |= HAS_MORE
-  writer.number(place)
-  if (place === 0) {
+  if (parts !== null || (number === 0 && serviceIdentifier !== '')) flags |= HAS_MORE
+  writer.number(number)
+  if (number === 0) {
     writer.number(ratingGroup)
     writer.string(usaget)
   }
@@ -249,8 +253,8 @@ function readServices(reader: Reader, session: Session): ServiceOutcome[] {
 }
 
 function readService(reader: Reader, { services, openedMs }: Session): ServiceOutcome {
-  const place = reader.number()
-  const service = place === 0 ? undefined : present(services[place - 1], 'service of an answer')
+  const number = reader.number()
+  const service = number === 0 ? undefined : present(services[number - 1], 'service of an answer')
   const ratingGroup = service === undefined ? reader.number() : service.ratingGroup
   const usaget = service === undefined ? reader.word() : service.usaget
   const flags = reader.u8()
@@ -266,7 +270,7 @@ function readService(reader: Reader, { services, openedMs }: Session): ServiceOu
     tariffChangeMs: flags & HAS_TARIFF_CHANGE ? reader.time(openedMs) : 0,
     finalUnit: (flags & FINAL_UNIT) !== 0,
     cost: flags & HAS_OWN_COST ? reader.number() : costOf(service),
-    // Who only pretends leaves nothing behind to repeat.
+    // A simulated request leaves no answer to repeat.
     quote: null,
   }
   if (flags & HAS_MORE) {
@@ -276,7 +280,7 @@ function readService(reader: Reader, { services, openedMs }: Session): ServiceOu
   return outcome
 }
 
-/** Twice the seconds, or, if it has a part of one, twice the ms and 1. */
+/** Twice the seconds; with a fraction of a second, twice the ms plus 1. */
 function writeSpan(writer: Writer, ms: number): void {
   writer.number(ms % SECOND_MS === 0 ? (ms / SECOND_MS) * 2 : ms * 2 + 1)
 }

@@ -1,20 +1,22 @@
 /**
- * How much of Redis' memory waits in the streams for the recorder (design.md §3): if that goes on,
- * there is none left for what open sessions still have to report.
+ * Memory of Redis that the streams for the recorder take. If they keep growing, no memory is left
+ * for the usage that open sessions still have to report.
  */
 import { StoreDownError } from '../store/redis.ts'
 import type { Ledger } from './ledger.ts'
 
 export interface Backlog {
-  /** Memory of the streams over all partitions, as Redis estimates it. */
+  /** Memory of the streams of all partitions, as Redis estimates it. */
   streamBytes: number
-  /** What Redis may use: its `maxmemory`, or all of the machine's where it has no limit. */
+  /**
+   * Memory that Redis may use: its `maxmemory`, or the memory of the machine if it has no limit.
+   */
   limitBytes: number
 }
 
 /**
- * Of a cluster the sum over its masters, those that are away left out. Throws `StoreDownError` if
- * all are: an empty backlog would be a verdict.
+ * In a cluster it is the sum over the available masters. Throws `StoreDownError` if none is
+ * available: an empty backlog would clear the alarm.
  */
 export async function readBacklog({ redis, keys }: Ledger): Promise<Backlog> {
   const limits = redis.onEachMaster(async (master) => {
@@ -30,22 +32,25 @@ export async function readBacklog({ redis, keys }: Ledger): Promise<Backlog> {
   return { streamBytes: sum(streamBytes), limitBytes: sum(limitBytes) }
 }
 
-function sum(figures: readonly number[]): number {
-  return figures.reduce((total, figure) => total + figure, 0)
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
 }
 
 function limitIn(memory: string): number {
-  const figure = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0)
-  const maxmemory = figure('maxmemory')
-  return maxmemory > 0 ? maxmemory : figure('total_system_memory')
+  const bytesOf = (name: string) =>
+    Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0)
+  const maxmemory = bytesOf('maxmemory')
+  return maxmemory > 0 ? maxmemory : bytesOf('total_system_memory')
 }
 
-/** The part of the limit that the streams take, in percent; 0 where no limit is known. */
+/** Share of the limit that the streams take, in percent; 0 if no limit is known. */
 export function backlogPercent({ streamBytes, limitBytes }: Backlog): number {
   return limitBytes > 0 ? (streamBytes / limitBytes) * 100 : 0
 }
 
-/** Sets in at a mark and ends below a lower one, so that it does not flicker between the two. */
+/**
+ * Exceeded from an upper mark until the value falls below a lower one, so that it does not flicker.
+ */
 export class Threshold {
   isExceeded = false
   readonly #from: number
@@ -56,10 +61,10 @@ export class Threshold {
     this.#below = below
   }
 
-  /** Takes a figure; true if that has changed the verdict. */
-  update(figure: number): boolean {
+  /** Returns whether the value has changed the state. */
+  update(value: number): boolean {
     const before = this.isExceeded
-    this.isExceeded = figure >= (before ? this.#below : this.#from)
+    this.isExceeded = value >= (before ? this.#below : this.#from)
     return this.isExceeded !== before
   }
 }

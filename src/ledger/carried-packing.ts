@@ -1,9 +1,9 @@
 /**
- * What a segment goes on from, where it has something:
+ * Encodes the state that a segment continues from:
  *
- *   carried  priced, covered: course | others: number, courses | units sold of both | debt,
- *            debt of the account | payments (payment-packing.ts)
- *   course   at, ahead, before, credit | u8 1 for the access price
+ *   carried   charged, included: position | others: number, positions | units sold of both | debt,
+ *             debt of the account | payments (payment-packing.ts)
+ *   position  at, ahead, before, credit | u8 1 for the access price
  */
 import type { Carried } from '../domain/session.ts'
 import type { PricePosition } from '../domain/tariff.ts'
@@ -12,10 +12,10 @@ import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
 export function writeCarried(writer: Writer, carried: Carried): void {
-  writeCourse(writer, carried.priced)
-  writeCourse(writer, carried.covered)
+  writePosition(writer, carried.priced)
+  writePosition(writer, carried.covered)
   writer.number(carried.others.length)
-  for (const course of carried.others) writeCourse(writer, course)
+  for (const position of carried.others) writePosition(writer, position)
   writer.number(carried.pricedSold)
   writer.number(carried.coveredSold)
   writer.number(carried.debt)
@@ -24,10 +24,10 @@ export function writeCarried(writer: Writer, carried: Carried): void {
 }
 
 export function readCarried(reader: Reader): Carried {
-  const priced = readCourse(reader)
-  const covered = readCourse(reader)
+  const priced = readPosition(reader)
+  const covered = readPosition(reader)
   const others: PricePosition[] = []
-  for (let left = reader.number(); left > 0; left -= 1) others.push(readCourse(reader))
+  for (let left = reader.number(); left > 0; left -= 1) others.push(readPosition(reader))
   return {
     priced,
     covered,
@@ -40,7 +40,7 @@ export function readCarried(reader: Reader): Carried {
   }
 }
 
-function writeCourse(writer: Writer, { at, ahead, before, credit, access }: PricePosition): void {
+function writePosition(writer: Writer, { at, ahead, before, credit, access }: PricePosition): void {
   writer.number(at)
   writer.number(ahead)
   writer.number(before)
@@ -48,7 +48,7 @@ function writeCourse(writer: Writer, { at, ahead, before, credit, access }: Pric
   writer.u8(access ? 1 : 0)
 }
 
-function readCourse(reader: Reader): PricePosition {
+function readPosition(reader: Reader): PricePosition {
   const [at, ahead, before, credit] = [0, 1, 2, 3].map(() => reader.number()) as [
     number,
     number,

@@ -1,4 +1,4 @@
-/** Lays out a batch of commits as keys and arguments of lua/commit.lua, and reads its replies. */
+/** Encodes a batch of commits as the keys and arguments of lua/commit.lua. */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session, SessionState } from '../domain/session.ts'
@@ -9,67 +9,70 @@ import type { CommitCall, Epoch } from './scripts.ts'
 import { writeSessionBlock } from './session-packing.ts'
 import { Writer } from './writer.ts'
 
-/** One owner that a commit writes; `state.version` is one more than was read. */
+/** An owner that a commit writes; `state.version` is the version that was read, plus one. */
 export interface OwnerCommit {
   state: OwnerState
-  /** Profile fence that the rating relied on; -1 if on none. */
+  /** Profile fence that the rating relied on; -1 if it relied on none. */
   fence: number
-  /** Its sessions that change; a conflict reports how they stand. */
+  /** The sessions that change; a conflict reports their current states. */
   sessions: SessionCommit[]
 }
 
 export interface SessionCommit {
   sessionKey: string
   session: Session
-  /** What stands in the ledger before; null if nothing. */
+  /** State of the session in the ledger before the commit; null if it is new. */
   before: SessionState | null
 }
 
 /**
- * Puts a session at home in an account. Fails if it is at home elsewhere, unless that is
- * `expected`.
+ * Registers a session in an account. Fails if it is registered in another account, unless that
+ * registration is `expected`.
  */
 export interface RegistrationCommit {
   sessionKey: string
   location: string
   expected: string
-  /** How long the directory remembers, ms. */
+  /** Time to live of the directory entry, ms. */
   ttlMs: number
 }
 
-/** The account's shared buckets within a commit. */
+/** The account's shared owner within a commit. */
 export interface SharedCommit {
-  /** -1: whatever it is. */
+  /** -1 for any version. */
   expectedVersion: number
-  /** Null if it is only compared. */
+  /** Null if the version is only compared. */
   state: OwnerState | null
-  /** Fence of the account's own profile that the rating relied on; without it on none. */
+  /** Fence of the account's own profile that the rating relied on; absent if it relied on none. */
   fence?: number
 }
 
-/** Everything of one account that becomes true together or not at all. */
+/** All changes of one account, committed as a whole or not at all. */
 export interface AccountCommit {
   aid: number
   owners: OwnerCommit[]
   shared: SharedCommit
   registrations: RegistrationCommit[]
   operation: { id: string; result: OperationLine } | null
-  /** Whether what is credited to buckets may change without an operation; by default not. */
+  /** Whether the credit of buckets may change without an operation; false by default. */
   mayChangeCredit?: boolean
-  /** Lines of segments that ended. Those of open ones are read off the sessions. */
+  /** Lines of segments that ended. Lines of open segments are read from the sessions. */
   lines: Line[]
-  /** Asks for the turn on the account if the commit meets a conflict. */
+  /**
+   * Sets a back-off hint on the account if the commit meets a conflict: other workers receive BUSY
+   * until it expires.
+   */
   setsBackoffHint: boolean
 }
 
 export interface LayoutSettings {
   keys: LedgerKeys
   operationKeepMs: number
-  /** Tells this worker from all others. */
+  /** Unique for each worker. */
   token: number
 }
 
-/** The call for a batch: on a single Redis of any partitions, in a cluster of one. */
+/** The call for a batch: of any partitions on a single Redis, of one partition in a cluster. */
 export function layOut(
   batch: readonly AccountCommit[],
   settings: LayoutSettings,
@@ -94,12 +97,15 @@ export function layOut(
   return { keys: table.list, args: [epoch.text, writer.bytes()], accounts: batch.length }
 }
 
-/** Fewer than a script may name in one command; owners beyond that are looked at one by one. */
+/**
+ * Below the number of arguments that a script may pass to one command. Shared owners beyond it are
+ * read one by one.
+ */
 const ABSENT_MAX = 1000
 
 /**
- * Most accounts have nothing in common: that their shared owners are not there is found out by one
- * command for all of them. Gives how many keys it has numbered.
+ * Most accounts have no shared owner: one EXISTS checks that for all of them. Returns the number of
+ * keys that it covers.
  */
 function indexAbsent(batch: readonly AccountCommit[], keys: LedgerKeys, table: KeyTable): number {
   const before = table.list.length
@@ -110,24 +116,24 @@ function indexAbsent(batch: readonly AccountCommit[], keys: LedgerKeys, table: K
   return table.list.length - before
 }
 
-/** What the packed commit of one account usually takes. */
+/** Usual size of the packed commit of one account. */
 const ACCOUNT_BYTES = 1024
 
-/** Numbers the keys of a call, each once. */
+/** Assigns each distinct key of a call an index. */
 class KeyTable {
   readonly list: string[] = []
   readonly #indexes = new Map<string, number>()
 
   index(key: string): number {
-    const known = this.#indexes.get(key)
-    if (known !== undefined) return known
+    const existing = this.#indexes.get(key)
+    if (existing !== undefined) return existing
     const index = this.list.push(key)
     this.#indexes.set(key, index)
     return index
   }
 }
 
-/** In the place of the count of operations. */
+/** Values of the field that counts operations in lua/commit.lua. */
 const [OPERATION, CREDITED] = [1, 2] as const
 
 function writeAccount(
@@ -142,16 +148,19 @@ function writeAccount(
   writer.f64(shared.fence ?? -1)
   writer.u16(table.index(keys.owner(aid, 0)))
   writer.u16(owners.length)
-  const moves = countIndexWrites(owners)
+  const indexWrites = countIndexWrites(owners)
   const hasRecord = operation !== null || lines.length > 0
   const more =
-    moves + registrations.length > 0 || hasRecord || shared.state !== null || commit.setsBackoffHint
+    indexWrites + registrations.length > 0 ||
+    hasRecord ||
+    shared.state !== null ||
+    commit.setsBackoffHint
   writer.u16(more ? 1 : 0)
   if (more) {
     writer.u16(commit.setsBackoffHint ? 1 : 0)
     writer.u16(shared.state === null ? 0 : 1)
     writer.u16(operation !== null ? OPERATION : commit.mayChangeCredit === true ? CREDITED : 0)
-    writer.u16(moves)
+    writer.u16(indexWrites)
     writer.u16(registrations.length)
     writer.u16(hasRecord ? 1 : 0)
   }
@@ -196,7 +205,10 @@ function writeOwner(
   }
 }
 
-/** An open session that lives on keeps its place: the sweep moves it when it comes due early. */
+/**
+ * An open session that stays open keeps its index entry: the sweep moves an entry that is due
+ * before the session expires.
+ */
 function keepsIndexEntry({ session, before }: SessionCommit): boolean {
   return session.state === 'open' && before === 'open'
 }
@@ -207,9 +219,10 @@ function indexWritesOf(change: SessionCommit): number {
 }
 
 function countIndexWrites(owners: readonly OwnerCommit[]): number {
-  let moves = 0
-  for (const { sessions } of owners) for (const change of sessions) moves += indexWritesOf(change)
-  return moves
+  let indexWrites = 0
+  for (const { sessions } of owners)
+    for (const change of sessions) indexWrites += indexWritesOf(change)
+  return indexWrites
 }
 
 function writeIndexWrites(
@@ -220,8 +233,8 @@ function writeIndexWrites(
   table: KeyTable,
   writer: Writer,
 ): void {
-  const moves = indexWritesOf(change)
-  if (moves === 0) return
+  const indexWrites = indexWritesOf(change)
+  if (indexWrites === 0) return
   const { session, sessionKey } = change
   const partition = keys.partitionOf(aid)
   const isOpen = session.state === 'open'
@@ -229,14 +242,14 @@ function writeIndexWrites(
   writer.u16(table.index(isOpen ? keys.expiry(partition) : keys.tombstones(partition)))
   writer.text(wholeMs(session.expiresMs))
   writer.text(member)
-  if (moves === 1) return
-  // A tombstone may be left of an earlier opening that nobody remembers.
+  if (indexWrites === 1) return
+  // A tombstone of an earlier session with the same id may still exist.
   writer.u16(table.index(isOpen ? keys.tombstones(partition) : keys.expiry(partition)))
   writer.text('')
   writer.text(member)
 }
 
-/** As Redis wants it; a script would pay more for making it. */
+/** Text as Redis expects it: converting it in the script would cost more. */
 function wholeMs(ms: number): string {
   return String(Math.trunc(ms))
 }

@@ -1,4 +1,7 @@
-/** The commit: everything of an account at once, for a whole batch in as few calls as can be. */
+/**
+ * The commit: all changes of an account in one atomic step, a whole batch of accounts in as few
+ * script calls as possible.
+ */
 import { present } from '../domain/assert.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
@@ -19,7 +22,7 @@ import {
 } from './scripts.ts'
 import { parseLocation, type SessionLocation, sessionKeyIn } from './session-locations.ts'
 
-/** A session that is at home elsewhere. */
+/** A session that is registered in another account. */
 export interface RegisteredSession {
   sessionKey: string
   location: SessionLocation
@@ -28,12 +31,18 @@ export interface RegisteredSession {
 export type CommitReply =
   | { kind: 'committed' }
   | { kind: 'conflict'; shared: LoadedOwner; owners: LoadedOwner[] }
-  /** Another worker has the turn; or, with its claim, may just be opening a session. */
+  /**
+   * Another worker is committing to the account. With `claim`: another account has just registered
+   * the session and may be opening it.
+   */
   | { kind: 'busy'; claim: RegisteredSession | null }
   | { kind: 'repeated'; result: OperationLine }
   | ({ kind: 'claimed' } & RegisteredSession)
   | { kind: 'corrupt'; detail: string }
-  /** The part of a cluster that the account is in is away; whether it was written is unknown. */
+  /**
+   * The node of the cluster that holds the account is unavailable; whether the commit was written
+   * is unknown.
+   */
   | { kind: 'down'; error: StoreDownError }
 
 export type Commit = (batch: readonly AccountCommit[], nowMs: number) => Promise<CommitReply[]>
@@ -51,20 +60,20 @@ export function createCommit(
       epochs.withEpoch(partition, async (epoch) => {
         const raw = await run(part, epoch, nowMs)
         if (raw === REPLY.COMMITTED) return part.map(() => COMMITTED)
-        const again = (apart: readonly AccountCommit[]) => run(apart, epoch, nowMs)
-        const sure = await retryUnwritten(part, raw, partitionOf, again)
-        return sure.map((reply, index) => readCommit(present(part[index], 'commit'), reply))
+        const retry = (accounts: readonly AccountCommit[]) => run(accounts, epoch, nowMs)
+        const final = await retryUnwritten(part, raw, partitionOf, retry)
+        return final.map((reply, index) => readCommit(present(part[index], 'commit'), reply))
       }),
     )
     return replies.map(outageAsReply)
   }
   if (!redis.isCluster) return write
-  const claim = createRegistering(redis, epochs, layout)
+  const register = createRegistering(redis, epochs, layout)
   return async (batch, nowMs) => {
-    const refused = await claim(batch, nowMs)
-    const left = batch.filter((_, index) => refused[index] === null)
+    const refused = await register(batch, nowMs)
+    const accepted = batch.filter((_, index) => refused[index] === null)
     const written = await write(
-      left.map((commit) => ({ ...commit, claims: [] })),
+      accepted.map((commit) => ({ ...commit, registrations: [] })),
       nowMs,
     )
     return refused.map((reply) => reply ?? present(written.shift(), 'commit reply'))
@@ -74,32 +83,33 @@ export function createCommit(
 type RawReply = number | unknown[]
 
 /**
- * A call has one stream, that of its first account. If that is damaged, the accounts of other
- * partitions are written with their own; in a cluster there are none.
+ * A call writes to one stream, that of its first account. If that stream is damaged, the accounts
+ * of other partitions are committed again, each through its own stream. In a cluster a call has
+ * only one partition.
  */
 async function retryUnwritten(
   batch: readonly AccountCommit[],
   replies: readonly RawReply[],
   partitionOf: (commit: AccountCommit) => number,
-  again: (part: readonly AccountCommit[]) => Promise<CommitReplies>,
+  retry: (part: readonly AccountCommit[]) => Promise<CommitReplies>,
 ): Promise<RawReply[]> {
-  const sure = [...replies]
+  const final = [...replies]
   const damaged = partitionOf(present(batch[0], 'commit'))
-  const apart = new Map<number, number[]>()
+  const byPartition = new Map<number, number[]>()
   for (const [index, commit] of batch.entries()) {
     if (codeOf(present(replies[index], 'reply')) !== REPLY.UNWRITTEN) continue
     const partition = partitionOf(commit)
     if (partition === damaged) continue
-    apart.set(partition, [...(apart.get(partition) ?? []), index])
+    byPartition.set(partition, [...(byPartition.get(partition) ?? []), index])
   }
-  for (const indexes of apart.values()) {
+  for (const indexes of byPartition.values()) {
     const part = indexes.map((index) => present(batch[index], 'commit'))
-    const raw = await again(part)
-    for (const [place, index] of indexes.entries()) {
-      sure[index] = raw === REPLY.COMMITTED ? raw : present(raw[place], 'reply')
+    const raw = await retry(part)
+    for (const [position, index] of indexes.entries()) {
+      final[index] = raw === REPLY.COMMITTED ? raw : present(raw[position], 'reply')
     }
   }
-  return sure
+  return final
 }
 
 function codeOf(reply: RawReply): unknown {
@@ -111,14 +121,15 @@ function outageAsReply(reply: CommitReply | StoreDownError): CommitReply {
 }
 
 interface BatchRegistration extends DirectoryRegistration {
-  /** Index of its account within the batch. */
+  /** Index of the account within the batch. */
   account: number
   partition: number
 }
 
 /**
- * In a cluster a session's home is in another slot than its account, so the claims go first. What
- * is claimed and then not opened is replaced by the next one that claims it.
+ * In a cluster the directory entry of a session is in another hash slot than its account, so
+ * sessions are registered before the commit. A registered session that is never opened is replaced
+ * by the next registration.
  */
 function createRegistering(redis: RedisConnection, epochs: Epochs, { keys }: LayoutSettings) {
   return async (
@@ -126,23 +137,23 @@ function createRegistering(redis: RedisConnection, epochs: Epochs, { keys }: Lay
     nowMs: number,
   ): Promise<(CommitReply | null)[]> => {
     const refused: (CommitReply | null)[] = batch.map(() => null)
-    const claims = batch.flatMap(({ registrations }, account) =>
-      registrations.map(({ sessionKey, ...claim }): BatchRegistration => {
+    const registrations = batch.flatMap((commit, account) =>
+      commit.registrations.map(({ sessionKey, ...registration }): BatchRegistration => {
         const partition = keys.directoryPartitionOf(sessionKey)
-        return { ...claim, key: keys.directory(sessionKey), account, partition }
+        return { ...registration, key: keys.directory(sessionKey), account, partition }
       }),
     )
     const replies = await callPerPartition(
       redis,
-      claims,
-      (claim) => claim.partition,
+      registrations,
+      (registration) => registration.partition,
       (part, partition) =>
         epochs.withEpoch(partition, (epoch) =>
-          runScript(redis, openDirectoryScript, { epoch, claims: [...part], nowMs }),
+          runScript(redis, openDirectoryScript, { epoch, registrations: [...part], nowMs }),
         ),
     )
     for (const [index, reply] of replies.entries()) {
-      const { account } = present(claims[index], 'claim')
+      const { account } = present(registrations[index], 'registration')
       if (reply !== REPLY.COMMITTED) {
         refused[account] ??=
           reply instanceof StoreDownError ? { kind: 'down', error: reply } : readRefusal(reply)
@@ -176,7 +187,7 @@ function readRefusal(reply: RawReply): CommitReply {
   }
   const sessionKey = sessionKeyIn(String(rest[1]))
   const location = parseLocation(String(rest[0]))
-  if (location === null) return { kind: 'corrupt', detail: `home of session ${sessionKey}` }
+  if (location === null) return { kind: 'corrupt', detail: `location of session ${sessionKey}` }
   const claim = { sessionKey, location }
   return code === REPLY.BUSY ? { kind: 'busy', claim } : { kind: 'claimed', ...claim }
 }

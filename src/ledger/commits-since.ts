@@ -1,11 +1,11 @@
-/** Commits after a time of Redis' clock, as far as its streams still have them. */
+/** Counts the commits after a time of the Redis clock, as far as the streams still contain them. */
 import type { RedisConnection } from '../store/redis.ts'
 import type { LedgerKeys } from './keys.ts'
 
 export interface CommitsSince {
-  /** Commits that are not recorded yet; at most `COMMITS_MAX` of each partition are counted. */
+  /** Commits that are not yet recorded; at most `COMMITS_MAX` are counted in each partition. */
   commits: number
-  /** Accounts and sessions that these have written. */
+  /** Accounts and sessions that these commits wrote. */
   accounts: number
   sessions: number
   /** Time of the newest commit, recorded or not; null if there never was one. */
@@ -37,7 +37,10 @@ export async function commitsSince(
   return { commits, accounts: accounts.size, sessions: sessions.size, newestMs }
 }
 
-/** Of the reply of XINFO STREAM: names and values in turns. Null: nothing was ever added. */
+/**
+ * Reads the reply of XINFO STREAM, which alternates names and values. Null if nothing was ever
+ * added.
+ */
 function lastIdMs(reply: unknown): number | null {
   const fields = reply as unknown[]
   const id = String(fields[fields.indexOf('last-generated-id') + 1])
@@ -49,7 +52,7 @@ function unlessAbsent(error: unknown): null {
   throw error
 }
 
-/** The fields of an entry (stream-entries.ts): owners with the keys of their sessions. */
+/** Fields of an entry (see stream-entries.ts) are owners with the keys of their sessions. */
 function addOwners(fields: readonly string[], accounts: Set<string>, sessions: Set<string>): void {
   for (let index = 0; index + 1 < fields.length; index += 2) {
     const aid = /^(\d+):\d+$/.exec(fields[index] as string)?.[1]

@@ -1,4 +1,7 @@
-/** Answers that are read off the ledger must not be lost with a master either. */
+/**
+ * Waits for the replicas before an answer that was only read from the ledger: it must survive the
+ * loss of a master like one that was written.
+ */
 import type { RedisConnection, StoreDownError } from '../store/redis.ts'
 import type { Epochs } from './epochs.ts'
 import type { LedgerKeys } from './keys.ts'
@@ -7,12 +10,13 @@ import { runScript } from './script.ts'
 import { confirmScript } from './scripts.ts'
 
 /**
- * Waits until the replicas have what these accounts were read as; in order, an outage in the place
- * of those that they do not have. Rejects with `StoreDownError` on a single Redis.
+ * Waits until the replicas have the state in which these accounts were read. In order; an outage is
+ * the result of the accounts that could not be confirmed. Rejects with `StoreDownError` on a single
+ * Redis.
  */
 export type Confirm = (aids: readonly number[]) => Promise<(null | StoreDownError)[]>
 
-/** Undefined where no replica is waited for (`redis.replicaAcks` 0). */
+/** Undefined if the configuration waits for no replica (`redis.replicaAcks` is 0). */
 export function createConfirm(
   redis: RedisConnection,
   epochs: Epochs,

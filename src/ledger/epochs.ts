@@ -1,41 +1,41 @@
 /**
- * The epoch of the data: what a worker has in memory is of one, and each script call is refused
- * where Redis holds another, or none. So a Redis that lost its data denies nobody, and nothing is
- * written into a ledger that was rebuilt meanwhile by what was read before (design.md §3).
+ * The epoch of the data. Everything that a worker has in memory belongs to one epoch, and Redis
+ * refuses a script call if it holds another epoch or none. So lost data is not mistaken for empty
+ * balances, and values read before a rebuild are never written into the rebuilt ledger.
  */
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import type { LedgerKeys } from './keys.ts'
 import type { Epoch } from './scripts.ts'
 
-/** Redis has lost its data, or it was rebuilt this moment. */
+/** Redis has lost its data, or the data has just been rebuilt. */
 export class LedgerLostError extends StoreDownError {
   override name = 'LedgerLostError'
 }
 
 export interface Epochs {
   /**
-   * The epoch of a partition, as last seen; read where it is not known. A single Redis is lost as a
-   * whole, so that one partition stands for all. Throws `LedgerLostError` or `StoreDownError`.
+   * The epoch of a partition, cached or read from Redis. A single Redis is lost as a whole, so one
+   * partition represents all. Throws `LedgerLostError` or `StoreDownError`.
    */
   get(partition: number): Promise<Epoch>
   /**
-   * Does something under a partition's epoch. A refusal by the script makes it forgotten, and
-   * throws `LedgerLostError`.
+   * Runs `act` with the epoch of a partition. If a script refuses the epoch, it is dropped from the
+   * cache and `LedgerLostError` is thrown.
    */
   withEpoch<T>(partition: number, act: (epoch: Epoch) => Promise<T>): Promise<T>
 }
 
-/** `onChange`: what was read before is void. */
+/** `onChange` is called when everything read before is invalid. */
 export function createEpochs(
   redis: RedisConnection,
   keys: LedgerKeys,
   onChange: () => void,
 ): Epochs {
-  const known = new Map<number, Epoch>()
+  const cache = new Map<number, Epoch>()
   const epochs: Epochs = {
     async get(partition) {
-      const home = redis.isCluster ? partition : 0
-      return known.get(home) ?? read(home)
+      const index = redis.isCluster ? partition : 0
+      return cache.get(index) ?? read(index)
     },
     async withEpoch(partition, act) {
       const epoch = await epochs.get(partition)
@@ -43,9 +43,9 @@ export function createEpochs(
         return await act(epoch)
       } catch (error) {
         if (!isStale(error)) throw error
-        known.delete(redis.isCluster ? partition : 0)
+        cache.delete(redis.isCluster ? partition : 0)
         onChange()
-        throw new LedgerLostError('the data in redis is not what it was', { cause: error })
+        throw new LedgerLostError('the data in redis was lost or rebuilt', { cause: error })
       }
     },
   }
@@ -57,13 +57,13 @@ export function createEpochs(
       throw new LedgerLostError('the ledger in redis has another number of partitions than ours')
     }
     const epoch = { key, text }
-    known.set(partition, epoch)
+    cache.set(partition, epoch)
     return epoch
   }
   return epochs
 }
 
-/** Into how many partitions the data of an epoch is divided; null if its text does not tell. */
+/** Number of partitions of an epoch's data; null if the text does not contain it. */
 export function partitionsOf(epoch: string): number | null {
   const [, partitions] = /^\d+-(\d+)-/.exec(epoch) ?? []
   return partitions === undefined ? null : Number(partitions)

@@ -1,35 +1,35 @@
 /**
- * What is fixed when a ledger is installed: every process has to agree on it, or units are lost.
- * Its data begins an epoch, which stands in every partition and, on record, outside of Redis: so a
- * Redis that lost it is told from one that is new (design.md §3).
+ * Settings that are fixed when a ledger is installed: all processes must agree on them, otherwise
+ * units are lost. Installing also begins an epoch, which is stored in every partition and on record
+ * outside of Redis. This distinguishes a Redis that lost its data from a new one.
  */
 import { randomBytes } from 'node:crypto'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { partitionsOf } from './epochs.ts'
 import { createKeys, type LedgerKeys } from './keys.ts'
 
-/** The ledger in this Redis was installed with other settings than this process has. */
+/** The ledger in this Redis was installed with settings that differ from those of this process. */
 export class LedgerMismatchError extends Error {
   override name = 'LedgerMismatchError'
 }
 
-/** Remembers the epoch where a lost Redis cannot take it along. */
+/** Stores the epoch outside of Redis. */
 export interface EpochRecord {
   /** Null if no ledger was ever installed. */
   read(): Promise<string | null>
   write(epoch: string): Promise<void>
 }
 
-/** Which partitions have their data. `lost` is empty where all is well. */
+/** The epoch and the partitions without data; `lost` is empty if all have data. */
 export interface LedgerState {
-  /** Of the data that is there, or else of the record; null: nothing was ever installed. */
+  /** Epoch of the existing data, otherwise of the record; null if no ledger was ever installed. */
   epoch: string | null
   lost: number[]
 }
 
 /**
- * Looks at every partition and the record, and writes nothing. Throws what they throw, or
- * `LedgerMismatchError`.
+ * Reads every partition and the record, and writes nothing. Throws `StoreDownError`, what the
+ * record throws, or `LedgerMismatchError`.
  */
 export async function inspectLedger(
   redis: RedisConnection,
@@ -39,20 +39,21 @@ export async function inspectLedger(
   const keys = createKeys(partitions)
   const found = await readEpochs(redis, keys)
   const lost = [...found.keys()].filter((partition) => found[partition] === null)
-  const there = found.find((epoch) => epoch !== null) ?? null
-  const epoch = there ?? (await record.read())
-  // First, and without a note: an empty Redis would take any number for its own.
+  const existing = found.find((epoch) => epoch !== null) ?? null
+  const epoch = existing ?? (await record.read())
+  // Compare with the epoch first: an empty Redis has no stored settings and would accept any
+  // number.
   const installed = epoch === null ? null : partitionsOf(epoch)
   if (installed !== null) compare('partitions', partitions, String(installed))
-  const noted = await redis.guard(redis.client.hgetall(keys.meta))
-  for (const [field, value] of settingsOf(keys)) compare(field, value, noted[field] ?? null)
+  const stored = await redis.guard(redis.client.hgetall(keys.meta))
+  for (const [field, value] of settingsOf(keys)) compare(field, value, stored[field] ?? null)
   return { epoch, lost }
 }
 
 /**
- * Installs the ledger where there never was one, or holds this process' settings against those of
- * the one that is there. Gives the partitions whose data is lost; there nothing is charged until
- * it is rebuilt. Throws `LedgerMismatchError`, `StoreDownError`, or what the record throws.
+ * Installs the ledger if there never was one, otherwise compares its settings with those of this
+ * process. Returns the partitions whose data is lost; nothing is charged there until they are
+ * rebuilt. Throws `LedgerMismatchError`, `StoreDownError`, or what the record throws.
  */
 export async function ensureLedger(
   redis: RedisConnection,
@@ -63,13 +64,13 @@ export async function ensureLedger(
   const { epoch } = state
   const isNew = epoch === null
   await storeSettings(redis, createKeys(partitions))
-  // Redis first: a process that dies in between leaves an installation that the next one completes.
+  // Redis first: an installation that is interrupted here is completed by the next process.
   const current = isNew ? await install(redis, partitions, nextEpoch(null, partitions)) : epoch
-  // The record may be away: whoever finds it missing later writes it.
-  const noted = recordOnce(record, current)
-  await (isNew ? noted : noted.catch(() => undefined))
+  // The record may be unavailable: a later process that finds it missing writes it.
+  const recording = recordOnce(record, current)
+  await (isNew ? recording : recording.catch(() => undefined))
   if (isNew || state.lost.length === 0) return []
-  // Another process may have been installing it while we looked.
+  // Another process may have installed the ledger meanwhile.
   return (await inspectLedger(redis, partitions, record)).lost
 }
 
@@ -78,8 +79,8 @@ async function recordOnce(record: EpochRecord, epoch: string): Promise<void> {
 }
 
 /**
- * `<number>-<partitions>-<random>`: the number counts the rebuilds, the rest tells installations
- * apart.
+ * `<number>-<partitions>-<random>`: the number counts rebuilds, the random part distinguishes
+ * installations.
  */
 export function nextEpoch(before: string | null, partitions: number): string {
   const number = Number(before?.split('-')[0] ?? 0) + 1
@@ -87,24 +88,24 @@ export function nextEpoch(before: string | null, partitions: number): string {
 }
 
 /**
- * Begins an epoch in the partitions that have none; the first one last, since on a single Redis it
- * stands for all. Gives the epoch that stands: another process may have been faster.
+ * Begins an epoch in the partitions that have none; in the first one last, since it represents all
+ * on a single Redis. Returns the effective epoch: another process may have been faster.
  */
 async function install(redis: RedisConnection, partitions: number, epoch: string): Promise<string> {
   const { client, guard } = redis
   const keys = createKeys(partitions)
   const first = keys.epoch(0)
   await beginEpoch(redis, keys, all(partitions), epoch)
-  const standing = await guard(client.get(first))
-  if (standing === null) throw new StoreDownError('redis has lost what was just written')
-  if (standing === epoch) return epoch
+  const effective = await guard(client.get(first))
+  if (effective === null) throw new StoreDownError('redis has lost what was just written')
+  if (effective === epoch) return epoch
   for (let partition = 0; partition < partitions; partition += 1) {
-    await guard(client.set(keys.epoch(partition), standing))
+    await guard(client.set(keys.epoch(partition), effective))
   }
-  return standing
+  return effective
 }
 
-/** Makes the data of these partitions that of an epoch, where none has begun yet. */
+/** Begins an epoch in these partitions unless they have one. */
 export async function beginEpoch(
   redis: RedisConnection,
   keys: LedgerKeys,
@@ -125,7 +126,7 @@ async function readEpochs(redis: RedisConnection, keys: LedgerKeys): Promise<(st
   return redis.guard(Promise.all(found))
 }
 
-/** Partitions whose data is not there. Throws `StoreDownError`. */
+/** Partitions without data. Throws `StoreDownError`. */
 export async function lostPartitions(
   redis: RedisConnection,
   partitions: number,
@@ -135,21 +136,21 @@ export async function lostPartitions(
 }
 
 /**
- * Stores partitions and format unless they are stored. Throws `LedgerMismatchError` if other values
- * are.
+ * Stores the number of partitions and the format if they are not stored yet. Throws
+ * `LedgerMismatchError` if other values are stored.
  */
 export async function storeSettings(redis: RedisConnection, keys: LedgerKeys): Promise<void> {
   const { client, guard } = redis
   const before = await guard(client.hgetall(keys.meta))
   for (const [field, value] of settingsOf(keys)) {
-    // No write where nothing changes: a Redis with a full disk refuses it.
+    // Skip unchanged values: a Redis with a full disk refuses writes.
     if (before[field] === String(value)) continue
     if ((await guard(client.hsetnx(keys.meta, field, String(value)))) === 1) continue
     compare(field, value, await guard(client.hget(keys.meta, field)))
   }
 }
 
-/** Of the packed values; a process refuses a ledger with another format. */
+/** Format of the packed values; a process refuses a ledger with another format. */
 const LEDGER_FORMAT = 1
 
 function settingsOf({ partitions }: LedgerKeys): [field: string, value: number][] {
@@ -159,10 +160,10 @@ function settingsOf({ partitions }: LedgerKeys): [field: string, value: number][
   ]
 }
 
-function compare(field: string, value: number, noted: string | null): void {
-  if (noted === null || noted === String(value)) return
+function compare(field: string, value: number, installed: string | null): void {
+  if (installed === null || installed === String(value)) return
   const name = field === 'partitions' ? 'ledger.partitions' : `ledger ${field}`
   throw new LedgerMismatchError(
-    `${name} is ${value}, but this ledger was installed with ${noted}: it cannot be changed`,
+    `${name} is ${value}, but this ledger was installed with ${installed}: it cannot be changed`,
   )
 }

@@ -1,6 +1,6 @@
 /**
- * Every Redis key of the ledger. Nearly all carry the hash tag of a partition, `{p<N>}`: what
- * belongs to an account that of the account's, and the home of a session one by the session's key.
+ * Every Redis key of the ledger. Nearly all carry the hash tag of a partition, `{p<N>}`: keys of an
+ * account carry the tag of the account, a directory entry carries one derived from the session key.
  */
 import { hash } from 'node:crypto'
 
@@ -10,32 +10,37 @@ const SESSION_KEY_LENGTH = 22
 export interface LedgerKeys {
   partitions: number
   partitionOf(aid: number): number
-  /** Hash: `s` state, `p` profile fence, `t` turn (sid 0 only), and a field per session. */
+  /**
+   * Hash: `s` state, `p` profile fence, `t` back-off hint (sid 0 only), and one field per session.
+   */
   owner(aid: number, sid: number): string
   /** Sorted set of open sessions by expiry. */
   expiry(partition: number): string
-  /** Sorted set of closed sessions by the time at which they are forgotten. */
+  /** Sorted set of closed sessions by the time at which their tombstones are removed. */
   tombstones(partition: number): string
-  /** Which sweeper has the partition for its batch. */
+  /** Lock of the sweeper that processes a batch of the partition. */
   sweepLease(partition: number): string
-  /** Stream of what changed, for the recorder. */
+  /** Stream of commits for the recorder. */
   stream(partition: number): string
-  /** Stored result of an operation, by its id. */
+  /** Stored result of an operation. */
   operation(aid: number, operationId: string): string
-  /** Partition of a session's home: only the account would tell where the session is. */
+  /**
+   * Partition of a session's directory entry. It is derived from the session key, since the account
+   * is unknown at lookup.
+   */
   directoryPartitionOf(sessionKey: string): number
   directory(sessionKey: string): string
-  /** Epoch of a partition's data (install.ts). */
+  /** Epoch of a partition's data; see install.ts. */
   epoch(partition: number): string
-  /** Partitions and format, fixed at install. */
+  /** Number of partitions and format, fixed at installation. */
   meta: string
-  /** Written to see whether the replicas keep up (confirm.ts). */
+  /** Written to wait for the replicas; see confirm.ts. */
   mark(partition: number): string
-  /** Held by whoever rebuilds a lost ledger. */
+  /** Lock of the process that rebuilds a lost ledger. */
   rebuildLock: string
 }
 
-/** `partitions`: a power of two, fixed at install. */
+/** `partitions` is a power of two, fixed at installation. */
 export function createKeys(partitions: number): LedgerKeys {
   const tags = Array.from({ length: partitions }, (_, index) => `{p${index}}`)
   const tag = (partition: number) => tags[partition] ?? ''
@@ -61,7 +66,8 @@ export function createKeys(partitions: number): LedgerKeys {
 }
 
 /**
- * Names a session in the ledger: 22 characters, whatever the length of the network element's id.
+ * Key of a session in the ledger: 22 characters, regardless of the length of the network element's
+ * session id.
  */
 export function sessionKeyOf(origin: string, sessionId: string): string {
   return digest(`${origin}\u0000${sessionId}`)
@@ -71,12 +77,12 @@ function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, SESSION_KEY_LENGTH)
 }
 
-/** A session within its partition's sorted sets. */
+/** Member of a session in the sorted sets of its partition. */
 export function indexMember(aid: number, sid: number, sessionKey: string): string {
   return `${aid}:${sid}:${sessionKey}`
 }
 
-/** Reads what `indexMember` wrote; null if it is none of ours. */
+/** Parses a member written by `indexMember`; null if it is not one. */
 export function parseMember(
   member: string,
 ): { aid: number; sid: number; sessionKey: string } | null {

@@ -1,7 +1,7 @@
 /**
- * The ledger: live balances, reservations and sessions in Redis. The only writer of balances.
- * Every method throws `StoreDownError` while Redis is away, and `LedgerLostError`, which is one,
- * where its data is not there.
+ * The ledger: live balances, reservations and sessions in Redis. It is the only writer of balances.
+ * Every method throws `StoreDownError` while Redis is unavailable, and its subclass
+ * `LedgerLostError` if the data of the ledger is missing.
  */
 import type { OperationLine } from '../domain/line.ts'
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
@@ -37,30 +37,34 @@ export interface Ledger {
   keys: LedgerKeys
   redis: RedisConnection
   epochs: Epochs
-  /** Owners at one moment. A damaged one is reported in its place, and only there. */
-  load(wanted: readonly OwnerQuery[]): Promise<(LoadedOwner | CorruptValueError)[]>
-  /** Likewise; what a part of a cluster would have said that is away is reported in its place. */
+  /** Loads owners in one atomic read. A damaged owner is reported in its position of the result. */
+  load(queries: readonly OwnerQuery[]): Promise<(LoadedOwner | CorruptValueError)[]>
+  /** Like `load`; an unavailable node of a cluster is reported in the positions of its owners. */
   loadEach: LoadEach
-  /** A reply per account, in order. One script call, in a cluster one per partition. */
+  /**
+   * Returns one reply per account, in order. Makes one script call, in a cluster one per partition.
+   */
   commit: Commit
-  /** For answers that write nothing; undefined where no replica is waited for. */
+  /** For answers that write nothing; undefined if the configuration waits for no replica. */
   confirm: Confirm | undefined
-  /** Homes of sessions, null where the directory knows none. */
+  /** Locations of sessions; null if the directory has no entry. */
   findLocations: FindLocations
-  /** The stored result of an operation, null if it was never done. */
+  /** The stored result of an operation; null if it was never executed. */
   findOperation(aid: number, operationId: string): Promise<OperationLine | null>
   /**
-   * Calls back when what was read before may not be what stands after; with true if the epoch is
-   * another, so that nothing of before is true any more.
+   * Calls back when data that was read before may be outdated; with true if the epoch has changed,
+   * so that everything read before is invalid.
    */
   onDataChanged(listener: (isAnother: boolean) => void): void
-  /** Keeps directory entries of sessions that live long. */
+  /** Renews the directory entries of long sessions. */
   renewLocations(sessionKeys: readonly string[]): Promise<void>
-  /** Raises the fence of a subscriber's profile (design.md §3, catalogue feed). */
+  /** Raises the fence of a subscriber's profile. */
   raiseFence(aid: number, sid: number, dirty: boolean, nowMs: number): Promise<Fence>
 }
 
-/** `token` tells this connection's commits from those of every other worker and process. */
+/**
+ * `token` is unique for each worker of each process: it identifies the back-off hints of this one.
+ */
 export function createLedger(
   redis: RedisConnection,
   settings: LedgerSettings,
@@ -77,8 +81,8 @@ export function createLedger(
     redis,
     epochs,
     loadEach,
-    async load(wanted) {
-      return (await loadEach(wanted)).map((reply) => {
+    async load(queries) {
+      return (await loadEach(queries)).map((reply) => {
         if (reply instanceof StoreDownError) throw reply
         return reply
       })
@@ -93,7 +97,7 @@ export function createLedger(
     },
     onDataChanged(listener) {
       listeners.push(listener)
-      // A Redis that lost its last writes may reach the same version again with another content.
+      // A Redis that lost its last writes may reach the same version again with different content.
       redis.onLost(() => listener(false))
     },
     async renewLocations(sessionKeys) {

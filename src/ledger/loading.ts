@@ -1,4 +1,4 @@
-/** Owners and sessions as they stand in Redis, read at one moment. */
+/** Reads owners and sessions from Redis in one atomic step. */
 import { present } from '../domain/assert.ts'
 import { emptyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { Session } from '../domain/session.ts'
@@ -15,7 +15,7 @@ import { unpackSession } from './session-packing.ts'
 /** A subscriber's profile fence: raised before and after each write of the profile. */
 export interface Fence {
   number: number
-  /** True while a write is under way. */
+  /** True while a write of the profile is in progress. */
   dirty: boolean
   changedMs: number
 }
@@ -26,24 +26,30 @@ export interface OwnerQuery {
   sessionKeys: readonly string[]
 }
 
-/** An owner as it stands; sessions in the order asked for, null where there is none. */
+/**
+ * Current state of an owner, with the sessions in the order of the request; null for a session that
+ * does not exist.
+ */
 export interface LoadedOwner {
   state: OwnerState
   fence: Fence
   sessions: (Session | null)[]
 }
 
-/** What stands in the place of an owner that is damaged, or in a part of a cluster that is away. */
+/**
+ * A loaded owner, or the reason why it could not be loaded: it is damaged, or its node of the
+ * cluster is unavailable.
+ */
 export type LoadReply = LoadedOwner | CorruptValueError | StoreDownError
 
-export type LoadEach = (wanted: readonly OwnerQuery[]) => Promise<LoadReply[]>
+export type LoadEach = (queries: readonly OwnerQuery[]) => Promise<LoadReply[]>
 
 export function createLoadEach(redis: RedisConnection, epochs: Epochs, keys: LedgerKeys): LoadEach {
   const partitionOf = ({ aid }: OwnerQuery) => keys.partitionOf(aid)
-  return (wanted) =>
+  return (queries) =>
     callPerPartition<OwnerQuery, LoadedOwner | CorruptValueError>(
       redis,
-      wanted,
+      queries,
       partitionOf,
       (part, partition) =>
         epochs.withEpoch(partition, async (epoch) => {
@@ -70,16 +76,16 @@ function readState(aid: number, sid: number, packed: unknown): OwnerState {
   return Buffer.isBuffer(packed) ? unpackOwner(aid, sid, packed) : emptyOwner(aid, sid)
 }
 
-function readLoaded(wanted: OwnerQuery, reply: unknown[]): LoadedOwner | CorruptValueError {
+function readLoaded(query: OwnerQuery, reply: unknown[]): LoadedOwner | CorruptValueError {
   try {
-    return readOwner(wanted, reply)
+    return readOwner(query, reply)
   } catch (error) {
     if (error instanceof CorruptValueError) return error
     throw error
   }
 }
 
-/** State, fence and sessions as load.lua gives them. Throws `CorruptValueError`. */
+/** Decodes state, fence and sessions as load.lua returns them. Throws `CorruptValueError`. */
 export function readOwner({ aid, sid, sessionKeys }: OwnerQuery, reply: unknown[]): LoadedOwner {
   const [state, fence, ...sessions] = reply
   if (state === REPLY.CORRUPT) {

@@ -1,6 +1,6 @@
 /**
- * Corrects the owners of an account where the record has what the ledger has lost. What is right is
- * decided by the caller (cli/audit); here it becomes true at once, or not at all.
+ * Corrects the owners of an account from the record where the ledger has lost data. The caller
+ * (cli/audit) decides what is correct; here the correction is committed as a whole or not at all.
  */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { OperationLine } from '../domain/line.ts'
@@ -15,26 +15,29 @@ import { mendOwnersScript } from './scripts.ts'
 import { packSession } from './session-packing.ts'
 
 export interface OwnerMend {
-  /** Version that it was read with; 0 if it was not there. */
+  /** Version at the time of reading; 0 if the owner did not exist. */
   before: number
-  /** Newer than `before`, and than all that is recorded. */
+  /** Its version is newer than `before` and than every recorded version. */
   state: OwnerState
-  /** Sessions whose segments change, or have to be recorded again. */
+  /** Sessions whose segments change or must be recorded again. */
   sessions: readonly { sessionKey: string; session: Session }[]
 }
 
 export interface AccountMend {
   aid: number
-  /** The same id again changes nothing. */
+  /** Repeating the id changes nothing. */
   operationId: string
   owners: readonly OwnerMend[]
-  /** A line per bucket that is corrected. */
+  /** One line per corrected bucket. */
   lines: readonly OperationLine[]
-  /** Operations that the ledger has lost: their repetition must move nothing. */
+  /**
+   * Operations whose results the ledger has lost. They are stored again, so that repeating one
+   * moves nothing.
+   */
   lostOperations: readonly StoredOperation[]
 }
 
-/** `conflict`: an owner has changed since it was read. Throws `StoreDownError`. */
+/** Returns `conflict` if an owner has changed since it was read. Throws `StoreDownError`. */
 export async function mendAccount(
   { redis, epochs, keys }: Ledger,
   { aid, operationId, owners, lines, lostOperations }: AccountMend,
@@ -61,7 +64,7 @@ export async function mendAccount(
           packed: packSession(session, sessionKey),
         })),
       })),
-      kept: lostOperations.map(({ line, ttlMs }) => ({
+      lostResults: lostOperations.map(({ line, ttlMs }) => ({
         key: keys.operation(aid, line.operationId),
         ttlMs,
         result: packResult(line),

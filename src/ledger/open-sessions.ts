@@ -1,6 +1,6 @@
 /**
- * Finds sessions for operators. The hot path never looks for them like this: a partition's index is
- * read in steps, so that Redis is not held up, and what changes meanwhile may be missed.
+ * Finds sessions for operators; the hot path never scans. The index of a partition is read in steps
+ * so that Redis is not blocked, so changes made meanwhile may be missed.
  */
 import type { Session } from '../domain/session.ts'
 import { parseMember, sessionKeyOf } from './keys.ts'
@@ -16,11 +16,11 @@ export interface FoundSession extends LocatedSession {
   session: Session
 }
 
-/** Members that one step reads of an index, and sessions that one call reads. */
+/** Members read in one step of an index scan, and sessions read in one call. */
 const SCAN_COUNT = 500
 
 /**
- * Open sessions of a subscriber, or with `sid` 0 of its whole account. Throws `CorruptValueError`
+ * Open sessions of a subscriber, or of its whole account if `sid` is 0. Throws `CorruptValueError`
  * or `StoreDownError`.
  */
 export async function* openSessionsOf(
@@ -29,50 +29,52 @@ export async function* openSessionsOf(
 ): AsyncGenerator<FoundSession> {
   const expiry = ledger.keys.expiry(ledger.keys.partitionOf(aid))
   const pattern = sid === 0 ? `${aid}:*` : `${aid}:${sid}:*`
-  for await (const places of scanIndex(ledger, expiry, pattern)) {
-    for (const found of await readSessions(ledger, places)) {
+  for await (const sessions of scanIndex(ledger, expiry, pattern)) {
+    for (const found of await readSessions(ledger, sessions)) {
       if (found.session.state === 'open') yield found
     }
   }
 }
 
-/** All open sessions of a partition, a part at a time. As `openSessionsOf`. */
+/**
+ * All open sessions of a partition, in chunks; damaged ones are skipped. Throws `StoreDownError`.
+ */
 export async function* openSessionsIn(
   ledger: Ledger,
   partition: number,
 ): AsyncGenerator<FoundSession[]> {
-  for await (const places of scanIndex(ledger, ledger.keys.expiry(partition), '*')) {
-    const found = await readSessions(ledger, places, true)
+  for await (const sessions of scanIndex(ledger, ledger.keys.expiry(partition), '*')) {
+    const found = await readSessions(ledger, sessions, true)
     yield found.filter(({ session }) => session.state === 'open')
   }
 }
 
-/** The session of one network element, closed or open; null if there is none. */
+/** A session of one network element, open or closed; null if it does not exist. */
 export async function findSession(
   ledger: Ledger,
   origin: string,
   sessionId: string,
 ): Promise<FoundSession | null> {
   const sessionKey = sessionKeyOf(origin, sessionId)
-  const [home = null] = await ledger.findLocations([sessionKey])
-  if (home instanceof Error) throw home
-  if (home === null) return null
-  const { aid, sid } = home
+  const [location = null] = await ledger.findLocations([sessionKey])
+  if (location instanceof Error) throw location
+  if (location === null) return null
+  const { aid, sid } = location
   const [found = null] = await readSessions(ledger, [{ aid, sid, sessionKey }])
   return found
 }
 
 /**
- * Sessions with this id, of whatever origin: the open ones, or if there are none those that have
- * ended. Reads every session that there is, a part at a time.
+ * Sessions of any network element with this id: the open ones, otherwise the closed ones. Reads all
+ * sessions, in chunks.
  */
 export async function findSessionsById(ledger: Ledger, sessionId: string): Promise<FoundSession[]> {
   const { keys } = ledger
   for (const indexOf of [keys.expiry, keys.tombstones]) {
     const found: FoundSession[] = []
     for (let partition = 0; partition < keys.partitions; partition += 1) {
-      for await (const places of scanIndex(ledger, indexOf(partition), '*')) {
-        found.push(...(await filterById(ledger, places, sessionId)))
+      for await (const sessions of scanIndex(ledger, indexOf(partition), '*')) {
+        found.push(...(await filterById(ledger, sessions, sessionId)))
       }
     }
     if (found.length > 0) return found
@@ -80,7 +82,7 @@ export async function findSessionsById(ledger: Ledger, sessionId: string): Promi
   return []
 }
 
-/** What an index names, each once. */
+/** Sessions in an index, each once. */
 async function* scanIndex(
   { redis }: Ledger,
   index: string,
@@ -92,55 +94,59 @@ async function* scanIndex(
     const scan = redis.client.zscan(index, cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
     const [next, entries] = await redis.guard(scan)
     cursor = next
-    const places: LocatedSession[] = []
-    // Members and scores take turns.
+    const sessions: LocatedSession[] = []
+    // The reply alternates members and scores.
     for (let at = 0; at < entries.length; at += 2) {
       const member = entries[at] ?? ''
-      const place = seen.has(member) ? null : parseMember(member)
+      const located = seen.has(member) ? null : parseMember(member)
       seen.add(member)
-      if (place !== null) places.push(place)
+      if (located !== null) sessions.push(located)
     }
-    if (places.length > 0) yield places
+    if (sessions.length > 0) yield sessions
   } while (cursor !== '0')
 }
 
-/** Throws `CorruptValueError`, unless what is damaged is to be left out. */
+/** Throws `CorruptValueError`, unless `skipsDamaged` is set. */
 async function readSessions(
   ledger: Ledger,
-  places: readonly LocatedSession[],
+  sessions: readonly LocatedSession[],
   skipsDamaged = false,
 ): Promise<FoundSession[]> {
-  const wanted = places.map(({ aid, sid, sessionKey }) => ({ aid, sid, sessionKeys: [sessionKey] }))
-  const loaded = await ledger.load(wanted)
-  return places.flatMap((place, index) => {
+  const queries = sessions.map(({ aid, sid, sessionKey }) => ({
+    aid,
+    sid,
+    sessionKeys: [sessionKey],
+  }))
+  const loaded = await ledger.load(queries)
+  return sessions.flatMap((located, index) => {
     const owner = loaded[index]
     if (owner instanceof CorruptValueError) {
       if (skipsDamaged) return []
       throw owner
     }
     const session = owner?.sessions[0] ?? null
-    return session === null ? [] : [{ ...place, session }]
+    return session === null ? [] : [{ ...located, session }]
   })
 }
 
-/** Only what holds the bytes of the id is unpacked; what is damaged is none that can be found. */
+/** Only sessions that contain the bytes of the id are decoded; damaged sessions are skipped. */
 async function filterById(
   { keys, redis }: Ledger,
-  places: readonly LocatedSession[],
+  sessions: readonly LocatedSession[],
   sessionId: string,
 ): Promise<FoundSession[]> {
   const pipeline = redis.client.pipeline()
-  for (const { aid, sid, sessionKey } of places) {
+  for (const { aid, sid, sessionKey } of sessions) {
     pipeline.hgetBuffer(keys.owner(aid, sid), sessionKey)
   }
   const replies = (await redis.guard(pipeline.exec())) ?? []
   const bytes = Buffer.from(sessionId)
-  return places.flatMap((place, index) => {
+  return sessions.flatMap((located, index) => {
     const [failure, packed] = replies[index] ?? [null, null]
     if (failure !== null && failure.name !== 'ReplyError') throw failure
     if (!Buffer.isBuffer(packed) || !packed.includes(bytes)) return []
-    const session = tryUnpack(place, packed)
-    return session?.sessionId === sessionId ? [{ ...place, session }] : []
+    const session = tryUnpack(located, packed)
+    return session?.sessionId === sessionId ? [{ ...located, session }] : []
   })
 }
 

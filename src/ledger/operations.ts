@@ -1,4 +1,4 @@
-/** Operations on balances from outside the hot path: idempotent by their id (design.md §3). */
+/** Balance operations outside the hot path, idempotent by operation id. */
 
 import {
   type BalanceOperation,
@@ -12,12 +12,15 @@ import type { AccountCommit } from './commit-layout.ts'
 import { formatLocation, type Ledger, type LoadedOwner } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 
-/** Others kept committing: nothing has moved, and the operation may be repeated under its id. */
+/**
+ * Other commits won every attempt: nothing has moved, and the operation may be repeated under its
+ * id.
+ */
 export class ContentionError extends Error {
   override name = 'ContentionError'
 }
 
-/** The operation id was used for something else: nothing has moved. */
+/** The operation id was used for another operation: nothing has moved. */
 export class OperationReusedError extends Error {
   override name = 'OperationReusedError'
 }
@@ -25,12 +28,12 @@ export class OperationReusedError extends Error {
 export type CreditOperation = BalanceOperation & OperationIdentity
 
 export interface OperationIdentity {
-  /** Chosen by the caller; the same id again gives the stored result and moves nothing. */
+  /** Chosen by the caller; repeating it returns the stored result and moves nothing. */
   operationId: string
   aid: number
-  /** 0 for a bucket that the account shares. */
+  /** 0 for a shared bucket of the account. */
   sid: number
-  /** For the record only. */
+  /** Only recorded. */
   note?: OperationNote
 }
 
@@ -39,10 +42,9 @@ export interface OperationSettings {
 }
 
 /**
- * Does one operation on a balance, and hints at it where it moved. Throws a `BalanceRefusal` that
- * says why (credit.ts, credit-moves.ts), `OperationReusedError`, `ContentionError`,
- * `CorruptValueError` or `StoreDownError`; after the last the outcome is unknown until the id is
- * repeated.
+ * Executes one operation on a balance and publishes a session event if it moved anything. Throws a
+ * `BalanceRefusal` with the reason, `OperationReusedError`, `ContentionError`, `CorruptValueError`
+ * or `StoreDownError`; after a `StoreDownError` the outcome is unknown until the id is repeated.
  */
 export async function creditBucket(
   ledger: Ledger,
@@ -56,16 +58,17 @@ export async function creditBucket(
   for (let attempt = 1; attempt <= settings.attemptsMax; ) {
     const commit = tryCreditCommit(loaded, operation, nowMs, attempt > 2)
     if (commit instanceof Error) {
-      // What stands against it may be what it did itself, the first time.
+      // The operation may have been executed before and be refused because of its own effect.
       const done = await ledger.findOperation(aid, operation.operationId)
       if (done !== null) return sameOperation(operation, done)
       throw commit
     }
-    // Time goes on while it waits, or the turn of another would never end.
+    // The time must advance while this waits: otherwise another worker's back-off hint would never
+    // expire.
     const [reply] = await ledger.commit([commit], nowMs + waitedMs)
     switch (reply?.kind) {
       case 'committed':
-        // Nobody waits for it: open sessions only learn of the credit sooner.
+        // Not awaited: it only notifies open sessions of the credit sooner.
         void publishSessionEvent(ledger.redis, { cause: 'credit', aid, sid })
         return commit.operation!.result
       case 'repeated':
@@ -87,31 +90,33 @@ export async function creditBucket(
   throw new ContentionError(`owner ${formatLocation({ aid, sid })} is contended`)
 }
 
-/** The stored result, if it is of the same operation. Throws `OperationReusedError`. */
+/** Returns the stored result if it is of the same operation. Throws `OperationReusedError`. */
 function sameOperation(operation: CreditOperation, done: OperationLine): OperationLine {
   const { operationId, sid, mode } = operation
   if (done.sid === sid && done.operation === mode && isSame(operation, done)) return done
   throw new OperationReusedError(`operation id ${operationId} was used for another operation`)
 }
 
-/** By what was asked for: what came of it was decided when it was committed. */
+/** Compares the requested values: the outcome was decided when the operation was committed. */
 function isSame(operation: CreditOperation, done: OperationLine): boolean {
-  const asked = done.asked ?? done.amount
+  const requested = done.asked ?? done.amount
   switch (operation.mode) {
     case 'close':
     case 'transfer_out':
       return done.bucketId === operation.bucketId
     case 'transfer_in': {
       const { prepaidIncludeId, counter } = operation.terms
-      const isOf = done.prepaidIncludeId === prepaidIncludeId && (done.counter ?? '') === counter
-      return isOf && asked === operation.amount
+      const isSameBucket =
+        done.prepaidIncludeId === prepaidIncludeId && (done.counter ?? '') === counter
+      return isSameBucket && requested === operation.amount
     }
     case 'heading':
       return done.sourceRef === operation.note?.sourceRef
     default: {
       const { include, amount, bucketId = done.bucketId } = operation
-      const isOf = done.prepaidIncludeId === include.externalId && done.bucketId === bucketId
-      return isOf && asked === amount
+      const isSameBucket =
+        done.prepaidIncludeId === include.externalId && done.bucketId === bucketId
+      return isSameBucket && requested === amount
     }
   }
 }
@@ -161,16 +166,16 @@ function creditCommit(
     registrations: [],
     operation: { id: operationId, result },
     lines: [],
-    setsBackoffHint: setsBackoffHint,
+    setsBackoffHint,
   }
 }
 
-/** `op-ACCOUNT-ID`: the stamp of the line of an operation. */
+/** Stamp of the line of an operation: `op-ACCOUNT-ID`. */
 export function operationStamp(aid: number, operationId: string): string {
   return `op-${aid}-${operationId}`
 }
 
-/** What is unused is left out: absent is what older lines have, and what MessagePack keeps. */
+/** Unused fields are omitted, as in older lines; MessagePack would store an undefined one. */
 function lineOf(operation: CreditOperation, done: OperationResult, nowMs: number): OperationLine {
   const { aid, sid, operationId, mode, note } = operation
   const { owner, bucket, amount, before, after, repaid, normalized, counted } = done

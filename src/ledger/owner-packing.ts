@@ -1,11 +1,11 @@
 /**
- * An owner's state as one packed value, read by Lua and by the workers. Little endian:
+ * Encodes the state of an owner, which Lua and the workers read. Little endian:
  *
  *   u8 format | f64 version, nextBucketId, owed, repaid, total credited, bucket count
- *   per bucket: f64 id, credited, spent, reserved, free, limit            (what the scripts check)
+ *   per bucket: f64 id, credited, spent, reserved, free, limit               (checked by scripts)
  *   per bucket: u8 flags | from, to | priority | prepaid include | usage type | counter
  *
- * The last row has numbers, times and texts as `Writer` writes them; times are relative to the
+ * Numbers, times and texts of the last row are as `Writer` writes them; times are relative to the
  * begin of the previous bucket.
  */
 import { assert, present } from '../domain/assert.ts'
@@ -17,15 +17,15 @@ const OWNER_FORMAT = 1
 const HEADER_BYTES = 49
 const AMOUNTS_BYTES = 48
 const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']
-/** Flags beside the kind. */
+/** Mask of the kind; the other bits are flags. */
 const KIND_BITS = 3
 const HAS_USAGET = 4
 const HAS_COUNTER = 8
 const scratch = new Writer(512)
 
 /**
- * A stored value that is not what we write: damage, never a client's mistake. Whose it is stands
- * beside the message, for logs hide it (runtime/mask.ts).
+ * A stored value that this code did not write: damage, never a client's mistake. Account and
+ * subscriber are fields, not part of the message, so that logs can mask them (runtime/mask.ts).
  */
 export class CorruptValueError extends Error {
   override name = 'CorruptValueError'
@@ -45,7 +45,7 @@ export function packOwner(owner: OwnerState): Buffer {
   return scratch.take()
 }
 
-/** Behind its length as u32. */
+/** Writes the length as u32, then the owner. */
 export function writeOwnerBlock(writer: Writer, owner: OwnerState): void {
   const openedAt = writer.openLength()
   writeOwner(writer, owner)
@@ -94,7 +94,9 @@ function writeRest(writer: Writer, bucket: Bucket, sinceMs: number): void {
   if (counter !== '') writer.string(counter)
 }
 
-/** Throws `CorruptValueError` if the value is not a packed owner, or its sums do not hold. */
+/**
+ * Throws `CorruptValueError` if the value is not a packed owner or its amounts are inconsistent.
+ */
 export function unpackOwner(aid: number, sid: number, packed: Buffer): OwnerState {
   try {
     return readOwner(aid, sid, packed)
@@ -112,7 +114,7 @@ function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
   const nextBucketId = amounts.f64()
   const owed = amounts.f64()
   const repaid = amounts.f64()
-  // The total, which the scripts compare.
+  // Skips the total, which only the scripts compare.
   amounts.f64()
   const count = amounts.f64()
   if (format !== OWNER_FORMAT || !(count >= 0) || count > packed.length) {

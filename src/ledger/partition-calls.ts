@@ -1,10 +1,10 @@
-/** How a batch becomes script calls: one on a single Redis, in a cluster one per partition. */
+/** Splits a batch into script calls: one call on a single Redis, in a cluster one per partition. */
 import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 
 /**
- * Calls for all items at once, or for those of each partition, all under way together. Replies are
- * in the order of the items. In a cluster an outage is that of some partitions: it stands in the
- * place of their replies. On a single Redis it rejects.
+ * Calls for all items at once on a single Redis, or concurrently for the items of each partition in
+ * a cluster. Replies are in the order of the items. In a cluster an outage affects some partitions
+ * only: it is the reply of their items. On a single Redis it rejects.
  */
 export async function callPerPartition<Item, Reply>(
   redis: RedisConnection,
@@ -34,9 +34,9 @@ function positionsByPartition<Item>(
   const parts = new Map<number, number[]>()
   for (const [position, item] of items.entries()) {
     const partition = partitionOf(item)
-    const known = parts.get(partition)
-    if (known === undefined) parts.set(partition, [position])
-    else known.push(position)
+    const existing = parts.get(partition)
+    if (existing === undefined) parts.set(partition, [position])
+    else existing.push(position)
   }
   return parts
 }

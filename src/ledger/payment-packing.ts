@@ -1,5 +1,5 @@
 /**
- * What was paid for segments, by whom:
+ * Encodes payments for segments:
  *
  *   payments  number, then each
  *   payment   u8 flags | bucket, prepaid include, amount | counter, left, total
@@ -16,7 +16,7 @@ const PAYMENT_KINDS: readonly Payment['kind'][] = [
   'creditedUnits',
   'creditedMoney',
 ]
-/** The lower bits of a kind, and the flag that stands for the next one. */
+/** The lower bits of a kind, and the flag for its next bit. */
 const PAYMENT_KIND_BITS = 3
 const PAYMENT_KIND_HIGH = 16
 const PAYMENT_OF_ACCOUNT = 4

@@ -1,10 +1,10 @@
 /**
- * What a segment or a line is priced by, which never changes while it stands:
+ * The price terms of a segment or a line, which never change:
  *
  *   u8 flags | key | rate key | plan, cycle | tariff | price of | band | others | taxes | rounding
  *
- * Plan and cycle are left out where they can be read off the key. So are all the rest, but for rate
- * key and tariff, where they are as they mostly are.
+ * Plan and cycle are omitted if the key contains them. All other fields except rate key and tariff
+ * are omitted if they have their usual values.
  */
 import { present } from '../domain/assert.ts'
 import type { CategoryPrice, Segment } from '../domain/session.ts'
@@ -13,7 +13,10 @@ import type { LineRounding, TaxRule } from '../domain/tax.ts'
 import { Reader } from './reader.ts'
 import { Writer } from './writer.ts'
 
-/** What a segment starts from and keeps. A line has all but `key` and `isPrepaid`. */
+/**
+ * The price terms that a segment starts with and keeps. A line has all except `key` and
+ * `isPrepaid`.
+ */
 export type Pricing = Pick<
   Segment,
   | 'key'
@@ -40,16 +43,16 @@ const POSTPAID = 64
 const BASE = 'BASE'
 const MODES: readonly PriceRounding['mode'][] = ['up', 'down', 'nearest']
 
-/** Distinct prices that are remembered: a node has few in use at a time. */
+/** Distinct price terms that are cached: few are in use at a time. */
 const PRICINGS_CACHED_MAX = 2000
-/** Prices as they were read last, by their bytes: sessions share them. */
+/** Decoded price terms by their bytes, shared by sessions. */
 const pricingByBytes = new Map<string, Pricing>()
-/** What prices were packed to last: a copy takes a fifth of the time. */
+/** Encoded price terms: copying takes a fifth of the time of encoding. */
 const bytesByTariff = new Map<Tariff, Map<string, { pricing: Pricing; bytes: Buffer }>>()
 let packedCount = 0
 const scratch = new Writer(512)
 
-/** Number of its bytes, then the bytes. */
+/** Number of bytes, then the bytes. */
 export function writePricing(writer: Writer, pricing: Pricing): void {
   const before = bytesByTariff.get(pricing.tariff)?.get(pricing.key)
   if (before !== undefined && isSame(before.pricing, pricing)) {
@@ -59,7 +62,7 @@ export function writePricing(writer: Writer, pricing: Pricing): void {
   scratch.clear()
   writeParts(scratch, pricing)
   writer.chunk(scratch.bytes())
-  // Lines have no keys, and differ from each other.
+  // Lines have no key and differ from each other.
   if (pricing.key !== '') cacheBytes(pricing, scratch.take())
 }
 
@@ -76,11 +79,11 @@ function cacheBytes(pricing: Pricing, bytes: Buffer): void {
     bytesByTariff.set(tariff, ofTariff)
   }
   packedCount += 1
-  const kept = { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding }
-  ofTariff.set(key, { pricing: { ...kept, isPrepaid }, bytes })
+  const copy = { key, rateKey, plan, cycle, tariff, priceOf, band, others, taxes, rounding }
+  ofTariff.set(key, { pricing: { ...copy, isPrepaid }, bytes })
 }
 
-/** Whether two prices of one tariff and key are the same in all the rest. */
+/** Whether two price terms with the same tariff and key are equal. */
 function isSame(one: Pricing, other: Pricing): boolean {
   return (
     one.rateKey === other.rateKey &&
@@ -109,7 +112,7 @@ function hasSameTaxes(ones: readonly TaxRule[], others: readonly TaxRule[]): boo
   return true
 }
 
-/** Gives an object that others have too, and nobody may change. */
+/** Returns a shared object, which must not be changed. */
 export function readPricing(reader: Reader): Pricing {
   const bytes = reader.chunk()
   const name = bytes.toString('latin1')
@@ -171,7 +174,9 @@ function readParts(reader: Reader): Pricing {
   return pricing
 }
 
-/** Keys are `<rate>|<plan>|<cycle>|…` (rating/program.ts): whether reading them so is right. */
+/**
+ * Whether plan and cycle can be read from the key, `<rate>|<plan>|<cycle>|…` (rating/program.ts).
+ */
 function hasInKey(key: string, plan: string, cycle: string): boolean {
   const planAt = key.indexOf('|') + 1
   if (planAt === 0 || !key.startsWith(plan, planAt)) return false
@@ -210,7 +215,7 @@ function readTariff(reader: Reader): Tariff {
   return { tiers, access, extraDigits, terms: digits % 2 === 1 ? readTerms(reader) : null }
 }
 
-/** First 1 for a volume price, and 2 more if it is rounded. */
+/** The first byte is 1 for a volume price, plus 2 if it is rounded. */
 function writeTerms(writer: Writer, terms: TariffTerms): void {
   const { method, rounding } = terms
   writer.u8((method === 'volume' ? 1 : 0) + (rounding === null ? 0 : 2))

@@ -1,12 +1,12 @@
-/** Reads what a `Writer` wrote as stored values. Throws `RangeError` where bytes are missing. */
+/** Reads stored values that a `Writer` wrote. Throws `RangeError` if bytes are missing. */
 import { UNLIMITED } from '../domain/tariff.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { NUMBER } from './writer.ts'
 
-/** Longest word that is kept to be shared. */
+/** Longest word that is cached. */
 const WORD_BYTES_MAX = 32
 const WORDS_CACHED = 512
-/** Words that were read, by a hash of their bytes: usage types and the like come often. */
+/** Cache of words by a hash of their bytes: usage types and the like occur often. */
 const words: string[] = new Array<string>(WORDS_CACHED).fill('')
 
 export class Reader {
@@ -26,7 +26,7 @@ export class Reader {
 
   u8(): number {
     const value = this.#buffer[this.#at]
-    if (value === undefined) throw new RangeError('it ends too early')
+    if (value === undefined) throw new RangeError('the value ends too early')
     this.#at += 1
     return value
   }
@@ -45,7 +45,7 @@ export class Reader {
     return this.#wideNumber(first)
   }
 
-  /** An instant after another one, epoch ms. */
+  /** An instant relative to another one, epoch ms. */
   time(sinceMs: number): number {
     const first = this.#buffer[this.#at]
     const isWhole = first === NUMBER.FOREVER || first === NUMBER.F64
@@ -56,13 +56,13 @@ export class Reader {
     return this.text(this.number())
   }
 
-  /** So many bytes of UTF-8. */
+  /** `length` bytes of UTF-8. */
   text(length: number): string {
     const from = this.#skip(length)
     return this.#buffer.toString('utf8', from, this.#at)
   }
 
-  /** A text that many values have: the same one is given again. */
+  /** A text that many values share: returned from a cache. */
   word(): string {
     const length = this.number()
     const from = this.#skip(length)
@@ -79,14 +79,14 @@ export class Reader {
     }
     if (bits > 0x7f) return buffer.toString('utf8', from, at)
     const slot = hash & (WORDS_CACHED - 1)
-    const known = words[slot] as string
-    if (this.#matchesWord(known, from)) return known
+    const cached = words[slot] as string
+    if (this.#matchesWord(cached, from)) return cached
     const word = buffer.toString('latin1', from, at)
     words[slot] = word
     return word
   }
 
-  /** The bytes of a chunk; they are not copied. */
+  /** The bytes of a chunk, without copying them. */
   chunk(): Buffer {
     const from = this.#skip(this.number())
     return this.#buffer.subarray(from, this.#at)
@@ -116,11 +116,11 @@ export class Reader {
     return value
   }
 
-  /** Where the bytes begin that are passed over. */
+  /** Skips bytes and returns the position where they begin. */
   #skip(count: number): number {
     const from = this.#at
     if (!(count >= 0) || count > this.#buffer.length - from) {
-      throw new RangeError('it ends too early')
+      throw new RangeError('the value ends too early')
     }
     this.#at = from + count
     return from

@@ -1,6 +1,7 @@
 /**
- * Keeps two people from rebuilding a lost ledger at once. It is a courtesy: what they write is the
- * same, and nothing is written where the data is there (lua/restore_owners.lua).
+ * Keeps two operators from rebuilding a lost ledger at the same time. The lock is only a
+ * convenience: both would write the same, and nothing is written where the data exists
+ * (lua/restore_owners.lua).
  */
 import { randomBytes } from 'node:crypto'
 import type { RedisConnection } from '../store/redis.ts'
@@ -9,34 +10,37 @@ import { runScript } from './script.ts'
 import { renewLockScript } from './scripts.ts'
 
 export interface RebuildLock {
-  /** False if it was lost: Redis was emptied again, or stood still for longer than the lock. */
+  /**
+   * False if the lock was lost: Redis was emptied again, or was unavailable for longer than the
+   * TTL.
+   */
   isHeld(): boolean
   release(): Promise<void>
 }
 
-/** Outlives a rebuild that was killed by so much. */
+/** The lock of a killed rebuild expires after this time. */
 const TTL_MS = 30_000
 
-/** Null if somebody else holds it. Throws `StoreDownError`. */
+/** Null if another process holds the lock. Throws `StoreDownError`. */
 export async function acquireRebuildLock(
   redis: RedisConnection,
   { rebuildLock: lock }: LedgerKeys,
   ttlMs = TTL_MS,
 ): Promise<RebuildLock | null> {
   const token = randomBytes(12).toString('hex')
-  const taken = await redis.guard(redis.client.set(lock, token, 'PX', ttlMs, 'NX'))
-  if (taken === null) return null
+  const acquired = await redis.guard(redis.client.set(lock, token, 'PX', ttlMs, 'NX'))
+  if (acquired === null) return null
   let isHeld = true
-  // What stands there now may not be what was written: see `isHeld`.
+  // The lock in Redis may no longer be this one: see `isHeld`.
   redis.onLost(() => {
     isHeld = false
   })
-  const keep = async (keepMs: number) => {
-    const kept = await runScript(redis, renewLockScript, { lock, token, ttlMs: keepMs })
-    if (kept === 0) isHeld = false
+  const renew = async (newTtlMs: number) => {
+    const renewed = await runScript(redis, renewLockScript, { lock, token, ttlMs: newTtlMs })
+    if (renewed === 0) isHeld = false
   }
   const timer = setInterval(() => {
-    keep(ttlMs).catch(() => {
+    renew(ttlMs).catch(() => {
       isHeld = false
     })
   }, ttlMs / 3)
@@ -45,7 +49,7 @@ export async function acquireRebuildLock(
     isHeld: () => isHeld,
     async release() {
       clearInterval(timer)
-      await keep(0)
+      await renew(0)
     },
   }
 }

@@ -1,11 +1,11 @@
-/** Which owners were active last, by the indexes of open and of closed sessions. */
+/** Finds the most recently active owners through the indexes of open and closed sessions. */
 import { parseMember } from './keys.ts'
 import type { Ledger, OwnerQuery } from './ledger.ts'
 
 /**
- * Subscribers with sessions, about `countMax` in all: of each partition first those whose sessions
- * expire last, which asked last, with these sessions, and then those whose sessions ended last.
- * Throws `StoreDownError`.
+ * Returns about `countMax` subscribers. In each partition these are first the subscribers whose
+ * sessions expire last, together with these sessions, then those whose sessions ended last. Throws
+ * `StoreDownError`.
  */
 export async function* recentOwners(
   { keys, redis }: Pick<Ledger, 'keys' | 'redis'>,
@@ -19,9 +19,9 @@ export async function* recentOwners(
     )
     const owners = new Map<string, OwnerQuery & { sessionKeys: string[] }>()
     for (const [at, member] of [...open, ...closed].entries()) {
-      const place = parseMember(member)
-      if (place === null) continue
-      const { aid, sid, sessionKey } = place
+      const session = parseMember(member)
+      if (session === null) continue
+      const { aid, sid, sessionKey } = session
       const name = `${aid}:${sid}`
       const owner = owners.get(name) ?? { aid, sid, sessionKeys: [] }
       if (owners.size >= count && !owners.has(name)) continue

@@ -1,10 +1,10 @@
 /**
- * What a commit tells the recorder, and results of operations, as packed values.
+ * Encodes the records that a commit sends to the recorder, and results of operations.
  *
  *   record  u8 1 | lines | operations (MessagePack)
  *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
- *           number | u8 state, with 80 added before a service identifier | what it has of its
- *           segment (segment-packing.ts)
+ *           number | u8 state, with 80 added before a service identifier | the segment's part
+ *           (segment-packing.ts)
  *   result  MessagePack: [1, operation]
  */
 import { Packr } from 'msgpackr'
@@ -22,13 +22,13 @@ const STATES: readonly Line['state'][] = ['open', 'ended', 'closed', 'expired']
 /** Added to the state. */
 const HAS_IDENTIFIER = 0x80
 
-/** What one commit tells the recorder beside the states of the owners. */
+/** The data that a commit sends to the recorder in addition to the states of the owners. */
 export interface StreamRecord {
   lines: Line[]
   operations: OperationLine[]
 }
 
-/** Behind its length as u32. */
+/** Writes the length as u32, then the record. */
 export function writeRecordBlock(writer: Writer, record: StreamRecord): void {
   const openedAt = writer.openLength()
   writeRecord(writer, record)
@@ -41,14 +41,14 @@ export function packRecord(record: StreamRecord): Buffer {
   return writer.take()
 }
 
-/** What a record of some operations usually takes. */
+/** Usual size of a record with a few operations. */
 const RECORD_BYTES = 1024
 
 function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void {
   writer.u8(RECORD_FORMAT)
   writer.number(lines.length)
   for (const line of lines) writeLine(writer, line)
-  // Hardly any record has one.
+  // Hardly any record has an operation.
   if (operations.length === 0) writer.number(0)
   else writer.chunk(packr.pack(operations))
 }
@@ -61,7 +61,7 @@ export function unpackRecord(packed: Buffer): StreamRecord {
     const lines: Line[] = []
     for (let left = reader.number(); left > 0; left -= 1) lines.push(readLine(reader))
     const operations = reader.chunk()
-    if (!reader.isAtEnd) throw new RangeError('it has a wrong length')
+    if (!reader.isAtEnd) throw new RangeError('the record has a wrong length')
     return { lines, operations: operations.length === 0 ? [] : packr.unpack(operations) }
   } catch (error) {
     throw new CorruptValueError('a record is damaged', { cause: error })
@@ -103,7 +103,7 @@ function readLine(reader: Reader): Line {
   return readLineParts(reader, name)
 }
 
-/** The stored result of an operation, for its repetition. */
+/** Encodes the result of an operation, which is returned when the operation is repeated. */
 export function packResult(result: OperationLine): Buffer {
   return packr.pack([RESULT_FORMAT, result])
 }

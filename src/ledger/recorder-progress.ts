@@ -1,40 +1,40 @@
-/** Waits until the recorder has written what the ledger has said so far. */
+/** Waits until the recorder has written all stream entries of an account. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Ledger } from './ledger.ts'
 
 const POLL_MS = 50
 const POLLS_MAX = 400
-/** After so many waits in vain the recorder is taken for one that does not come to the end. */
+/** After this many timeouts the recorder is considered stalled, and no further wait is started. */
 const TIMEOUTS_MAX = 3
-/** Entries of one stream that are looked at for the accounts that they name. */
+/** Entries of one stream that are searched for account names. */
 const ENTRIES_MAX = 1_000
 
 export interface RecorderProgress {
   /**
-   * True when all entries that name an account by now are recorded; false if that takes too long,
-   * and from then on for this account. Throws `StoreDownError`.
+   * True when all current entries of an account are recorded; false on a timeout, and from then on
+   * for this account. Throws `StoreDownError`.
    */
   waitUntilRecorded(aid: number): Promise<boolean>
-  /** Those of the accounts of which it is true. */
+  /** Returns the accounts whose entries are recorded. */
   waitForEach(aids: readonly number[]): Promise<number[]>
 }
 
-/** A stream, and the newest entry that it had when it was looked at. */
+/** A stream and its newest entry at the time of the request. */
 interface StreamPosition {
   stream: string
   newest: string
 }
 
-/** What entries are taken for that name nobody, or that are too many to look at. */
+/** Stands for every account: an entry without account names, or too many entries to search. */
 const ANY_ACCOUNT = -1
 
-/** `pollsMax` bounds one wait, at 50 ms each. */
+/** `pollsMax` limits one wait; polls are 50 ms apart. */
 export function watchRecorderProgress(ledger: Ledger, pollsMax = POLLS_MAX): RecorderProgress {
   const { redis, keys } = ledger
   const streams = Array.from({ length: keys.partitions }, (_, index) => keys.stream(index))
-  /** Accounts of entries that were not recorded in time: nobody waits for these again. */
+  /** Accounts of entries that were not recorded in time: later requests do not wait for them. */
   const stuck = new Set<number>()
-  let waitsInVain = 0
+  let timeouts = 0
 
   const readEach = async (queue: (pipeline: Pipeline) => void): Promise<Entries[]> => {
     const pipeline = redis.client.pipeline()
@@ -45,7 +45,7 @@ export function watchRecorderProgress(ledger: Ledger, pollsMax = POLLS_MAX): Rec
       return entries as Entries
     })
   }
-  const marksOf = async (names: readonly string[]): Promise<StreamPosition[]> => {
+  const positionsOf = async (names: readonly string[]): Promise<StreamPosition[]> => {
     const found = await readEach((pipeline) => {
       for (const name of names) pipeline.xrevrange(name, '+', '-', 'COUNT', 1)
     })
@@ -54,14 +54,14 @@ export function watchRecorderProgress(ledger: Ledger, pollsMax = POLLS_MAX): Rec
       return newest === undefined ? [] : [{ stream, newest }]
     })
   }
-  /** Accounts that unrecorded entries name, those that are stuck left out. */
+  /** Accounts of unrecorded entries, except those that are stuck. */
   const unrecorded = async (
-    marks: readonly StreamPosition[],
+    positions: readonly StreamPosition[],
     entriesMax: number,
   ): Promise<Set<number>> => {
-    if (marks.length === 0) return new Set()
+    if (positions.length === 0) return new Set()
     const found = await readEach((pipeline) => {
-      for (const { stream, newest } of marks) {
+      for (const { stream, newest } of positions) {
         pipeline.xrange(stream, '-', newest, 'COUNT', entriesMax)
       }
     })
@@ -69,24 +69,24 @@ export function watchRecorderProgress(ledger: Ledger, pollsMax = POLLS_MAX): Rec
     return new Set(aids.filter((aid) => !stuck.has(aid)))
   }
 
-  const reachedOf = async (wanted: readonly number[]): Promise<number[]> => {
-    const aids = wanted.filter((aid) => !stuck.has(aid))
-    if (aids.length === 0 || stuck.has(ANY_ACCOUNT) || waitsInVain >= TIMEOUTS_MAX) return []
-    // On a single Redis the entry of a call is in the stream of the first of its accounts.
+  const waitForEach = async (requested: readonly number[]): Promise<number[]> => {
+    const aids = requested.filter((aid) => !stuck.has(aid))
+    if (aids.length === 0 || stuck.has(ANY_ACCOUNT) || timeouts >= TIMEOUTS_MAX) return []
+    // On a single Redis the entry of a call is in the stream of the first account of the call.
     const own = new Set(aids.map((aid) => keys.stream(keys.partitionOf(aid))))
-    const marks = await marksOf(redis.isCluster ? [...own] : streams)
+    const positions = await positionsOf(redis.isCluster ? [...own] : streams)
     for (let poll = 0; poll < pollsMax; poll += 1) {
-      const left = await unrecorded(marks, stuck.size === 0 ? 1 : ENTRIES_MAX)
-      if (left.size === 0) return aids
+      const pending = await unrecorded(positions, stuck.size === 0 ? 1 : ENTRIES_MAX)
+      if (pending.size === 0) return aids
       await delay(POLL_MS)
     }
-    waitsInVain += 1
-    for (const left of await unrecorded(marks, ENTRIES_MAX)) stuck.add(left)
+    timeouts += 1
+    for (const pending of await unrecorded(positions, ENTRIES_MAX)) stuck.add(pending)
     return stuck.has(ANY_ACCOUNT) ? [] : aids.filter((aid) => !stuck.has(aid))
   }
   return {
-    waitForEach: reachedOf,
-    waitUntilRecorded: async (aid) => (await reachedOf([aid])).length > 0,
+    waitForEach,
+    waitUntilRecorded: async (aid) => (await waitForEach([aid])).length > 0,
   }
 }
 
@@ -95,11 +95,11 @@ type Entries = [id: string, fields: string[]][]
 
 function accountsIn(entries: Entries, entriesMax: number): number[] {
   const aids = entries.flatMap(([, fields]) => accountsNamed(fields))
-  // There may be more of them, of whomever.
+  // Entries beyond the limit may name any account.
   return entries.length > 1 && entries.length >= entriesMax ? [ANY_ACCOUNT] : aids
 }
 
-/** By the fields of an entry, which come with their values. */
+/** `fields` alternates names and values. */
 function accountsNamed(fields: readonly string[]): number[] {
   const names = fields.filter((_, index) => index % 2 === 0)
   const aids = names.flatMap((name) => /^(\d+):\d+$/.exec(name)?.[1] ?? []).map(Number)

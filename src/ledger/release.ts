@@ -1,4 +1,4 @@
-/** Ends an open session at once, as the sweep would if nobody came any more. */
+/** Ends an open session immediately, as the sweep does with an expired one. */
 import type { Session } from '../domain/session.ts'
 import { AccountSweep } from './account-sweep.ts'
 import type { Ledger } from './ledger.ts'
@@ -14,36 +14,37 @@ export interface ReleaseSettings {
 const BUSY_PAUSE_MS = 2
 
 /**
- * What it holds goes back, and its lines end; usage that is reported late is still settled. Gives
- * the session as it was; null if it is not open any more, or not `isMeant`: then nothing moves.
- * Throws
- * `ContentionError`, `CorruptValueError` or `StoreDownError`: after the last it may have ended.
+ * Returns the reservations of the session to their buckets and ends its lines; usage that is
+ * reported later is still settled. Returns the session as it was before, or null if it is not open
+ * or `shouldEnd` rejects it: then nothing changes. Throws `ContentionError`, `CorruptValueError` or
+ * `StoreDownError`; after a `StoreDownError` the session may have ended.
  */
 export async function releaseSession(
   ledger: Ledger,
-  place: LocatedSession,
+  session: LocatedSession,
   { attemptsMax, replayMs }: ReleaseSettings,
   nowMs: number,
-  isMeant: (session: Session) => boolean = () => true,
+  shouldEnd: (session: Session) => boolean = () => true,
 ): Promise<Session | null> {
-  const { aid, sid, sessionKey } = place
-  const wanted = [
+  const { aid, sid, sessionKey } = session
+  const queries = [
     { aid, sid: 0, sessionKeys: [] },
     { aid, sid, sessionKeys: [sessionKey] },
   ]
-  // Time goes on while it waits, or the turn of another would never end.
+  // The time must advance while this waits: otherwise another worker's back-off hint would never
+  // expire.
   let atMs = nowMs
   for (let attempt = 1; attempt <= attemptsMax; ) {
-    const loaded = await ledger.load(wanted)
+    const loaded = await ledger.load(queries)
     const damaged = loaded.find((owner) => owner instanceof CorruptValueError)
     if (damaged !== undefined) throw damaged
-    const work = new AccountSweep([place], wanted, loaded, replayMs, atMs, isMeant)
-    if (work.corrupt.length > 0) throw new CorruptValueError('a session is damaged', { aid, sid })
-    if (work.expired === 0) return null
-    const [reply] = await ledger.commit([work.commit(attempt > 2)], atMs)
+    const sweep = new AccountSweep([session], queries, loaded, replayMs, atMs, shouldEnd)
+    if (sweep.corrupt.length > 0) throw new CorruptValueError('a session is damaged', { aid, sid })
+    if (sweep.expired === 0) return null
+    const [reply] = await ledger.commit([sweep.commit(attempt > 2)], atMs)
     switch (reply?.kind) {
       case 'committed':
-        return work.released
+        return sweep.released
       case 'conflict':
         attempt += 1
         break

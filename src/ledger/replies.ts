@@ -1,20 +1,20 @@
 /**
- * What the scripts answer per account. The names are injected into Lua, so no script has a bare
- * number.
+ * Reply codes of the scripts. They are injected into the Lua sources as locals, so no script
+ * contains a bare number.
  */
 export const REPLY = {
   /** Written. */
   COMMITTED: 1,
-  /** Somebody else committed first; the current states follow. */
+  /** Another commit came first; the current states follow. */
   CONFLICT: 2,
-  /** Another worker has the turn on this account. */
+  /** The account is busy: another worker has set a back-off hint on it. */
   BUSY: 3,
-  /** The operation was done before; its result follows. */
+  /** The operation was executed before; its result follows. */
   REPEATED: 4,
-  /** The session id is at home elsewhere; its home follows. */
+  /** The session is registered in another account; its location and directory key follow. */
   CLAIMED: 5,
-  /** A stored or given value is damaged; the reason follows. */
+  /** A stored value or an argument is damaged; the reason follows. */
   CORRUPT: 6,
-  /** The stream of the call is damaged, so that nothing of it was written; the reason follows. */
+  /** The stream of the call is damaged, so nothing was written; the reason follows. */
   UNWRITTEN: 7,
 } as const

@@ -1,4 +1,4 @@
-/** Reads raw script replies; a shape that a script cannot give is a broken invariant. */
+/** Reads raw script replies; a shape that the script cannot return is a broken invariant. */
 import { assert } from '../domain/assert.ts'
 
 export type Bytes = Buffer

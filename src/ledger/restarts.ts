@@ -1,5 +1,5 @@
 /**
- * Ends the sessions that restarted clients have lost (RFC 6733 section 8.16), as the sweep would.
+ * Ends the sessions that restarted clients have lost (RFC 6733 section 8.16), as the sweep does.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Session } from '../domain/session.ts'
@@ -10,24 +10,22 @@ import { ContentionError } from './operations.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { type ReleaseSettings, releaseSession } from './release.ts'
 
-/** Sessions that end at the same time: Redis must not be held up while it charges. */
+/** Sessions that are ended concurrently: more would block Redis for charging. */
 const CONCURRENCY = 16
 
 export interface RestartOptions {
   settings: ReleaseSettings
   nowMs: () => number
-  /** Told of sessions as soon as they are written. */
+  /** Called as soon as ended sessions are committed. */
   onExpired: (sessions: number) => void
-  /** True: what is left waits for another time. */
+  /** True if the process is stopping: the remaining sessions are left for the next run. */
   isStopping: () => boolean
 }
 
 /**
- * Looks through all open sessions once, if any client has restarted; gives how many have ended.
- * What
- * holds up a session, or damages it, leaves it to its validity. Throws `StoreDownError`: then all
- * is
- * looked through again the next time.
+ * Scans all open sessions once if a client has restarted. Returns the number of ended sessions. A
+ * contended or damaged session is left until it expires. Throws `StoreDownError`: then the next run
+ * scans all sessions again.
  */
 export async function endLostSessions(ledger: Ledger, options: RestartOptions): Promise<number> {
   const restarts = await pendingRestarts(ledger.redis)
@@ -48,18 +46,18 @@ export async function endLostSessions(ledger: Ledger, options: RestartOptions): 
   return ended
 }
 
-/** A session whose client has told of its new state since goes on. */
+/** A session whose client has reported its new state since is kept. */
 function lostBy(restarts: Restarts): (session: Session) => boolean {
   return ({ client }) => client !== null && client.stateId < (restarts.get(client.name) ?? 0)
 }
 
 async function endAll(
   ledger: Ledger,
-  places: readonly LocatedSession[],
+  sessions: readonly LocatedSession[],
   isLost: (session: Session) => boolean,
   { settings, nowMs, onExpired }: RestartOptions,
 ): Promise<number> {
-  const ends = places.map((place) => endOne(ledger, place, isLost, settings, nowMs()))
+  const ends = sessions.map((session) => endOne(ledger, session, isLost, settings, nowMs()))
   const ended = (await Promise.all(ends)).filter((isEnded) => isEnded).length
   if (ended > 0) onExpired(ended)
   return ended
@@ -67,13 +65,13 @@ async function endAll(
 
 async function endOne(
   ledger: Ledger,
-  place: LocatedSession,
+  session: LocatedSession,
   isLost: (session: Session) => boolean,
   settings: ReleaseSettings,
   nowMs: number,
 ): Promise<boolean> {
   try {
-    return (await releaseSession(ledger, place, settings, nowMs, isLost)) !== null
+    return (await releaseSession(ledger, session, settings, nowMs, isLost)) !== null
   } catch (error) {
     if (error instanceof ContentionError || error instanceof CorruptValueError) return false
     throw error

@@ -1,7 +1,7 @@
 /**
- * Puts owners back into partitions whose data was lost (design.md §3). They come without sessions;
- * nothing is charged there until an epoch begins (install.ts), so that a rebuild that was broken
- * off is simply done again.
+ * Restores owners into partitions whose data was lost. They are restored without sessions. Nothing
+ * is charged in a partition until its epoch begins (install.ts), so an interrupted rebuild is
+ * simply repeated.
  */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { OperationLine } from '../domain/line.ts'
@@ -12,26 +12,26 @@ import { packResult } from './record-packing.ts'
 import { runScript } from './script.ts'
 import { restoreOwnersScript } from './scripts.ts'
 
-/** The data of a partition is there: somebody else has rebuilt it. */
+/** The data of a partition exists: another process has rebuilt it. */
 export class LedgerStandsError extends Error {
   override name = 'LedgerStandsError'
 }
 
-/** An operation whose repetition must still move nothing, for so long. */
+/** An operation whose stored result is kept for `ttlMs`: until then, repeating it moves nothing. */
 export interface StoredOperation {
   line: OperationLine
   ttlMs: number
 }
 
-/** Gathers by partition what is restored. Throws `LedgerStandsError` or `StoreDownError`. */
+/** Collects the restored owners by partition. Throws `LedgerStandsError` or `StoreDownError`. */
 export interface Restorer {
-  /** Of one account. */
+  /** Adds owners and operations of one account. */
   add(owners: readonly OwnerState[], operations: readonly StoredOperation[]): Promise<void>
-  /** Writes what is left. */
+  /** Writes the remaining owners and operations. */
   flush(): Promise<void>
 }
 
-/** One stream entry names them all, and the recorder loads them together. */
+/** One stream entry names all of them, and the recorder loads them together. */
 const OWNERS_PER_CALL = 20
 const OPERATIONS_PER_CALL = 100
 
@@ -40,13 +40,15 @@ interface Part {
   operations: StoredOperation[]
 }
 
-/** `nowMs`: greater than the number of any profile's fence, which only counts writes. */
+/**
+ * `nowMs` serves as the new fence number: it exceeds every existing one, since fences count writes.
+ */
 export function createRestorer(redis: RedisConnection, keys: LedgerKeys, nowMs: number): Restorer {
   const parts = new Map<number, Part>()
 
   const write = async (partition: number, { owners, operations }: Part): Promise<void> => {
     const call = {
-      // As in epochs.ts: a single Redis is lost as a whole.
+      // As in epochs.ts, partition 0 represents a single Redis, which is lost as a whole.
       epoch: keys.epoch(redis.isCluster ? partition : 0),
       stream: keys.stream(partition),
       fence: nowMs,
@@ -62,7 +64,7 @@ export function createRestorer(redis: RedisConnection, keys: LedgerKeys, nowMs: 
     }
     await runScript(redis, restoreOwnersScript, call).catch((error: unknown) => {
       if (!(error instanceof Error) || !/^EPOCH\b/.test(error.message)) throw error
-      throw new LedgerStandsError(`the ledger is there again in partition ${partition}`)
+      throw new LedgerStandsError(`the data of partition ${partition} was rebuilt meanwhile`)
     })
   }
 

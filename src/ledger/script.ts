@@ -1,5 +1,6 @@
 /**
- * Declares a Lua script once: its text with includes resolved, keys, arguments and reply parser.
+ * Declares a Lua script: its text with resolved includes, its keys and arguments, and its reply
+ * parser.
  */
 import { readFileSync } from 'node:fs'
 import type { RedisConnection } from '../store/redis.ts'
@@ -13,7 +14,10 @@ export interface Script<Input, Reply> {
   name: string
   /** Complete text, as sent to Redis. */
   text: string
-  /** What it writes must not be lost with its master: it waits for the replicas asked for. */
+  /**
+   * Its writes must survive the loss of a master: a call waits for the configured number of
+   * replicas.
+   */
   isDurable: boolean
   keys: (input: Input) => string[]
   args: (input: Input) => ScriptValue[]
@@ -21,7 +25,8 @@ export interface Script<Input, Reply> {
 }
 
 /**
- * The text of a script: reply codes as locals, includes in place. Throws if an include is missing.
+ * Returns the text of a script with the reply codes as locals and the includes inserted. Throws if
+ * an include is missing.
  */
 export function scriptText(name: string): string {
   const source = readFileSync(new URL(`${name}.lua`, LUA_FOLDER), 'utf8')
@@ -39,7 +44,7 @@ export function defineScript<Input, Reply>(
   return { isDurable: false, ...declaration, text: scriptText(declaration.name) }
 }
 
-/** Runs a script by its digest; the connection sends the text where Redis does not know it yet. */
+/** Runs a script by its digest; the connection sends the text if Redis does not have it yet. */
 export async function runScript<Input, Reply>(
   redis: RedisConnection,
   script: Script<Input, Reply>,

@@ -1,24 +1,24 @@
-/** The scripts of the ledger, each declared once. What they do stands in lua/<name>.lua. */
+/** Declarations of the scripts of the ledger. lua/<name>.lua documents what they do. */
 
 import type { ScriptValue } from '../store/script-command.ts'
 import { REPLY } from './replies.ts'
 import { type Bytes, readCount, readMembers, readOptional, readReplies } from './reply-reading.ts'
 import { defineScript } from './script.ts'
 
-/** What the caller takes a partition's data for, and where that stands. */
+/** The epoch that the caller expects in a partition, and the key where it is stored. */
 export interface Epoch {
   key: string
   text: string
 }
 
-/** Keys and arguments of a commit, laid out by commit-layout.ts. */
+/** Keys and arguments of a commit, encoded by commit-layout.ts. */
 export interface CommitCall {
   keys: string[]
   args: ScriptValue[]
   accounts: number
 }
 
-/** One code if all accounts are committed, else a reply per account. */
+/** One code if all accounts are committed, otherwise a reply per account. */
 export type CommitReplies = typeof REPLY.COMMITTED | (number | unknown[])[]
 
 export const commitScript = defineScript<CommitCall, CommitReplies>({
@@ -116,24 +116,24 @@ export const fenceScript = defineScript<
 export interface DirectoryRegistration {
   key: string
   location: string
-  /** Home that the claim may replace. */
+  /** Location that the registration may replace. */
   expected: string
   ttlMs: number
 }
 
 export const openDirectoryScript = defineScript<
-  { epoch: Epoch; claims: DirectoryRegistration[]; nowMs: number },
+  { epoch: Epoch; registrations: DirectoryRegistration[]; nowMs: number },
   (number | unknown[])[]
 >({
   name: 'open_directory',
   isDurable: true,
-  keys: ({ epoch, claims }) => [epoch.key, ...claims.map((claim) => claim.key)],
-  args: ({ epoch, claims, nowMs }) => [
+  keys: ({ epoch, registrations }) => [epoch.key, ...registrations.map(({ key }) => key)],
+  args: ({ epoch, registrations, nowMs }) => [
     epoch.text,
     nowMs,
-    ...claims.flatMap(({ location, expected, ttlMs }) => [location, expected, ttlMs]),
+    ...registrations.flatMap(({ location, expected, ttlMs }) => [location, expected, ttlMs]),
   ],
-  reply: (raw, call) => readReplies(raw, call.claims.length),
+  reply: (raw, call) => readReplies(raw, call.registrations.length),
 })
 
 export const restoreOwnersScript = defineScript<
@@ -181,19 +181,19 @@ export const mendOwnersScript = defineScript<
       state: Buffer
       sessions: { sessionKey: string; packed: Buffer }[]
     }[]
-    kept: StoredResult[]
+    lostResults: StoredResult[]
   },
   number
 >({
   name: 'mend_owners',
   isDurable: true,
-  keys: ({ epoch, stream, operation, owners, kept }) => [
+  keys: ({ epoch, stream, operation, owners, lostResults }) => [
     epoch.key,
     stream,
     operation.key,
-    ...[...owners, ...kept].map(({ key }) => key),
+    ...[...owners, ...lostResults].map(({ key }) => key),
   ],
-  args: ({ epoch, operation, record, owners, kept }) => [
+  args: ({ epoch, operation, record, owners, lostResults }) => [
     epoch.text,
     owners.length,
     operation.ttlMs,
@@ -206,14 +206,14 @@ export const mendOwnersScript = defineScript<
       sessions.length,
       ...sessions.flatMap(({ sessionKey, packed }) => [sessionKey, packed]),
     ]),
-    ...kept.flatMap(({ ttlMs, result }) => [ttlMs, result]),
+    ...lostResults.flatMap(({ ttlMs, result }) => [ttlMs, result]),
   ],
   reply: readCount,
 })
 
 export const renewLockScript = defineScript<{ lock: string; token: string; ttlMs: number }, number>(
   {
-    name: 'keep_lock',
+    name: 'renew_lock',
     keys: (call) => [call.lock],
     args: (call) => [call.token, call.ttlMs],
     reply: readCount,
@@ -232,7 +232,7 @@ export const isolateAccountsScript = defineScript<
   { stream: string; group: string; id: string; accounts: (readonly Buffer[])[] },
   number
 >({
-  name: 'keep_apart',
+  name: 'isolate_accounts',
   keys: (call) => [call.stream],
   args: ({ group, id, accounts }) => [
     group,
@@ -242,7 +242,7 @@ export const isolateAccountsScript = defineScript<
   reply: readCount,
 })
 
-/** All of them, for the test that holds header, declaration and body against each other. */
+/** All scripts, for the test that compares their headers, declarations and bodies. */
 export const allScripts = [
   commitScript,
   confirmScript,

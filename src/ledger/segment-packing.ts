@@ -1,16 +1,16 @@
 /**
- * Segments, what was paid for them and what they reserve. Numbers, times and texts as `Writer` has
- * them; times are told from a moment that the caller has:
+ * Encodes segments, their payments and their reservations. Numbers, times and texts as `Writer`
+ * writes them; times are relative to an instant that the caller knows:
  *
- *   segment      pricing | u8 flags | payers | end | number | counts
- *   counts       version, used | grouped, covered | priced | money that groups covered | charged |
- *                debt, lapsed units and micros | debt of the account | payments (payment-
- *                packing.ts) |
- *                first and last time | what it goes on from (carried-packing.ts)
- *   reservation  slices: u8 flags | bucket | units;  holds: payer | micros;  units, less the slices
- *   payer        u8 flags | bucket | the bucket that it also counts in
+ *   segment      pricing | u8 flags | funding sources | end | number | counts
+ *   counts       version, used | included units, included money | charged units | money that groups
+ *                covered | charged | debt, forfeited units and micros | debt of the account |
+ *                payments (payment-packing.ts) | first and last time | carried state
+ *                (carried-packing.ts)
+ *   reservation  slices: u8 flags | bucket | units;  holds: source | micros;  units minus slices
+ *   source       u8 flags | bucket | limit counter
  *
- * What the flags say is not there is nothing, or 0.
+ * A field whose flag is not set is empty or 0.
  */
 import type { BucketRef, FundingSource, OwnerSlot } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
@@ -25,7 +25,7 @@ const ACCESS = 1
 const REPORTED_AFTER_EXPIRY = 2
 const HAS_GROUPS = 4
 const FUNDING_SOURCES = 8
-/** Some of what only groups, debt and expired buckets bring about is not 0. */
+/** Any of the values that only occur with groups, debt or expired buckets is not 0. */
 const RARE = 16
 const ACCOUNT_DEBT = 32
 const CARRIED = 64
@@ -46,7 +46,7 @@ export function writeSegment(writer: Writer, segment: Segment, sinceMs: number):
   writer.u8(flags)
   if (fundingSources.length > 0) {
     writer.number(fundingSources.length)
-    for (const payer of fundingSources) writeFundingSource(writer, payer)
+    for (const source of fundingSources) writeFundingSource(writer, source)
   }
   writer.time(segment.endMs, sinceMs)
   writer.number(segment.number)
@@ -56,7 +56,7 @@ export function writeSegment(writer: Writer, segment: Segment, sinceMs: number):
 export function readSegment(reader: Reader, sinceMs: number): Segment {
   const pricing = readPricing(reader)
   const flags = reader.u8()
-  const payers = flags & FUNDING_SOURCES ? readFundingSources(reader) : []
+  const fundingSources = flags & FUNDING_SOURCES ? readFundingSources(reader) : []
   const endMs = reader.time(sinceMs)
   const number = reader.number()
   const counts = readCounts(reader, flags, sinceMs)
@@ -72,7 +72,7 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
     taxes: pricing.taxes,
     rounding: pricing.rounding,
     hasGroups: (flags & HAS_GROUPS) !== 0,
-    fundingSources: payers,
+    fundingSources,
     isPrepaid: pricing.isPrepaid,
     endMs,
     number,
@@ -96,7 +96,7 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
   }
 }
 
-/** What a line has of its segment, behind what names it. */
+/** Writes the part of a line that comes from its segment; it follows the line's identity. */
 export function writeLineParts(writer: Writer, line: Line): void {
   const flags = flagsOf(line)
   writePricing(writer, {
@@ -175,39 +175,39 @@ export function readLineParts(reader: Reader, name: LineName): Line {
   }
 }
 
-function flagsOf(of: Segment | Line): number {
-  const isCovered = of.grouped !== 0 || of.covered !== 0 || of.coveredMicros !== 0
-  const isLapsed = of.lapsedUnits !== 0 || of.lapsedMicros !== 0
-  let flags = isCovered || isLapsed || of.debt !== 0 ? RARE : 0
-  if (of.access) flags |= ACCESS
-  if (of.late) flags |= REPORTED_AFTER_EXPIRY
-  if (of.hasGroups) flags |= HAS_GROUPS
-  if (of.accountDebt !== 0) flags |= ACCOUNT_DEBT
-  if (of.carried !== null) flags |= CARRIED
+function flagsOf(values: Segment | Line): number {
+  const hasIncluded = values.grouped !== 0 || values.covered !== 0 || values.coveredMicros !== 0
+  const hasForfeited = values.lapsedUnits !== 0 || values.lapsedMicros !== 0
+  let flags = hasIncluded || hasForfeited || values.debt !== 0 ? RARE : 0
+  if (values.access) flags |= ACCESS
+  if (values.late) flags |= REPORTED_AFTER_EXPIRY
+  if (values.hasGroups) flags |= HAS_GROUPS
+  if (values.accountDebt !== 0) flags |= ACCOUNT_DEBT
+  if (values.carried !== null) flags |= CARRIED
   return flags
 }
 
-function writeCounts(writer: Writer, of: Segment | Line, flags: number, sinceMs: number): void {
+function writeCounts(writer: Writer, values: Segment | Line, flags: number, sinceMs: number): void {
   const isRare = (flags & RARE) !== 0
-  writer.number(of.version)
-  writer.number(of.used)
+  writer.number(values.version)
+  writer.number(values.used)
   if (isRare) {
-    writer.number(of.grouped)
-    writer.number(of.covered)
+    writer.number(values.grouped)
+    writer.number(values.covered)
   }
-  writer.number(of.priced)
-  if (isRare) writer.number(of.coveredMicros)
-  writer.number(of.charged)
+  writer.number(values.priced)
+  if (isRare) writer.number(values.coveredMicros)
+  writer.number(values.charged)
   if (isRare) {
-    writer.number(of.debt)
-    writer.number(of.lapsedUnits)
-    writer.number(of.lapsedMicros)
+    writer.number(values.debt)
+    writer.number(values.lapsedUnits)
+    writer.number(values.lapsedMicros)
   }
-  if (flags & ACCOUNT_DEBT) writer.number(of.accountDebt)
-  writePayments(writer, of.payments)
-  writer.time(of.firstMs, sinceMs)
-  writer.time(of.lastMs, sinceMs)
-  if (of.carried !== null) writeCarried(writer, of.carried)
+  if (flags & ACCOUNT_DEBT) writer.number(values.accountDebt)
+  writePayments(writer, values.payments)
+  writer.time(values.firstMs, sinceMs)
+  writer.time(values.lastMs, sinceMs)
+  if (values.carried !== null) writeCarried(writer, values.carried)
 }
 
 type Counts = Pick<
@@ -229,7 +229,7 @@ type Counts = Pick<
   | 'carried'
 >
 
-/** One statement each, in the order of `writeCounts`. */
+/** One statement per value, in the order of `writeCounts`. */
 function readCounts(reader: Reader, flags: number, sinceMs: number): Counts {
   const isRare = (flags & RARE) !== 0
   const version = reader.number()
@@ -337,12 +337,14 @@ function readFundingSource(reader: Reader): FundingSource {
 }
 
 function readFundingSources(reader: Reader): FundingSource[] {
-  const payers: FundingSource[] = []
-  for (let left = reader.number(); left > 0; left -= 1) payers.push(readFundingSource(reader))
-  return payers
+  const sources: FundingSource[] = []
+  for (let left = reader.number(); left > 0; left -= 1) sources.push(readFundingSource(reader))
+  return sources
 }
 
-/** The flags: of the subscriber, of the account; none is no bucket. */
+/**
+ * Two flags: a bucket of the subscriber, or of the account; if neither is set there is no bucket.
+ */
 function readRef(reader: Reader, ofOwn: number, ofAccount: number): BucketRef | null {
   if (ofOwn === 0 && ofAccount === 0) return null
   const owner: OwnerSlot = ofOwn !== 0 ? 0 : 1

@@ -1,10 +1,10 @@
-/** The directory: which account a session is at home in. */
+/** The session directory: in which account a session is registered. */
 import type { RedisConnection, StoreDownError } from '../store/redis.ts'
 import type { Epochs } from './epochs.ts'
 import type { LedgerKeys } from './keys.ts'
 import { callPerPartition } from './partition-calls.ts'
 
-/** Where a session is at home. */
+/** Account and subscriber of a session. */
 export interface SessionLocation {
   aid: number
   sid: number
@@ -14,23 +14,28 @@ export function formatLocation({ aid, sid }: SessionLocation): string {
   return `${aid}:${sid}`
 }
 
-/** Null if it is none of ours: a damaged entry leads nowhere. */
+/** Null if the text is not a location: a damaged entry is treated as missing. */
 export function parseLocation(text: string): SessionLocation | null {
   const match = /^(\d+):(\d+)(?::\d+)?$/.exec(text)
   return match === null ? null : { aid: Number(match[1]), sid: Number(match[2]) }
 }
 
-/** The session that a directory key is of. */
+/** Session key of a directory key. */
 export function sessionKeyIn(key: string): string {
   return key.slice(key.lastIndexOf(':') + 1)
 }
 
-/** An outage stands in the place of what a part of a cluster would have said. */
+/**
+ * In order; if a node of a cluster is unavailable, its sessions have the outage as their result.
+ */
 export type FindLocations = (
   sessionKeys: readonly string[],
 ) => Promise<(SessionLocation | null | StoreDownError)[]>
 
-/** Entries and epoch are read at one moment, or a lost directory would know of no session. */
+/**
+ * Entries and epoch are read in one command: otherwise a lost directory would look like an empty
+ * one.
+ */
 export function createFindLocations(
   redis: RedisConnection,
   epochs: Epochs,
@@ -47,7 +52,7 @@ export function createFindLocations(
             redis.client.mget(key, ...part.map(keys.directory)),
           )
           if (now !== text) throw new Error(`EPOCH ${now}`)
-          return found.map((home) => (home === null ? null : parseLocation(home)))
+          return found.map((location) => (location === null ? null : parseLocation(location)))
         }),
     )
 }

@@ -1,11 +1,11 @@
 /**
- * Sessions as packed values; numbers, times and texts as `Writer` has them. Lua does not read them.
+ * Encodes sessions; numbers, times and texts as `Writer` writes them. Lua does not read them.
  *
  *   session  u8 1 | u8 state, with 80 added before a client | name and state of the client |
  *            origin | session id | opened | expires | last number | processed | services |
  *            answers (answer-packing.ts)
  *   service  rating group | usage type | u8 flags | service identifier | called number | last
- *            report | units of all reports, what the ended segments cost, their number | segment |
+ *            report | units of all reports, cost of the ended segments, their number | segment |
  *            reservation
  */
 import { present } from '../domain/assert.ts'
@@ -29,17 +29,17 @@ const STATES: readonly SessionState[] = ['open', 'closed', 'expired', 'denied']
 /** Added to the state. */
 const HAS_CLIENT = 0x80
 
-const ACCESS_BORNE = 1
-const OTHERS_BORNE = 2
+const ACCESS_CHARGED = 1
+const OTHERS_ACCESS_CHARGED = 2
 const HAS_CALLED = 4
 const HAS_REPORT = 8
-/** Segments have ended: else what was reported is what the segment has used. */
+/** Segments have ended; otherwise the reported units are those of the segment. */
 const HAS_TOTALS = 16
 const HAS_SEGMENT = 32
 const HAS_RESERVATION = 64
 const HAS_IDENTIFIER = 128
 
-/** Behind its length as u32. `sessionKey`: names it in the ledger (keys.ts). */
+/** Writes the length as u32, then the session. `sessionKey` is its key in the ledger (keys.ts). */
 export function writeSessionBlock(writer: Writer, session: Session, sessionKey: string): void {
   const openedAt = writer.openLength()
   writeSession(writer, session, sessionKey)
@@ -52,7 +52,7 @@ export function packSession(session: Session, sessionKey: string): Buffer {
   return writer.take()
 }
 
-/** What a packed session usually takes. */
+/** Usual size of a packed session. */
 const SESSION_BYTES = 1024
 
 function writeSession(writer: Writer, session: Session, sessionKey: string): void {
@@ -74,8 +74,8 @@ function writeSession(writer: Writer, session: Session, sessionKey: string): voi
   for (const service of services) writeService(writer, service, openedMs)
   writer.number(answered.length)
   if (answered.length === 0) return
-  const place: AnswerContext = { sessionKey, session }
-  for (const answer of answered) writeAnswer(writer, answer, place)
+  const context: AnswerContext = { sessionKey, session }
+  for (const answer of answered) writeAnswer(writer, answer, context)
 }
 
 /** Throws `CorruptValueError` if the value is not a packed session. */
@@ -117,7 +117,7 @@ function readSession(aid: number, sid: number, sessionKey: string, reader: Reade
     services: readServices(reader, openedMs),
   }
   session.answered = readAnswers(reader, { sessionKey, session })
-  if (!reader.isAtEnd) throw new RangeError('it has a wrong length')
+  if (!reader.isAtEnd) throw new RangeError('the session has a wrong length')
   return session
 }
 
@@ -127,9 +127,9 @@ function readServices(reader: Reader, sinceMs: number): ServiceSession[] {
   return services
 }
 
-function readAnswers(reader: Reader, place: AnswerContext): AnsweredRequest[] {
+function readAnswers(reader: Reader, context: AnswerContext): AnsweredRequest[] {
   const answered: AnsweredRequest[] = []
-  for (let left = reader.number(); left > 0; left -= 1) answered.push(readAnswer(reader, place))
+  for (let left = reader.number(); left > 0; left -= 1) answered.push(readAnswer(reader, context))
   return answered
 }
 
@@ -155,8 +155,8 @@ function writeService(writer: Writer, service: ServiceSession, sinceMs: number):
 function flagsOf(service: ServiceSession, hasTotals: boolean): number {
   const { units, slices, money } = service.reservation
   let flags = hasTotals ? HAS_TOTALS : 0
-  if (service.accessCharged) flags |= ACCESS_BORNE
-  if (service.othersAccessCharged) flags |= OTHERS_BORNE
+  if (service.accessCharged) flags |= ACCESS_CHARGED
+  if (service.othersAccessCharged) flags |= OTHERS_ACCESS_CHARGED
   if (service.serviceIdentifier !== '') flags |= HAS_IDENTIFIER
   if (service.calledNumber !== '') flags |= HAS_CALLED
   if (service.reportedMs !== 0) flags |= HAS_REPORT
@@ -175,8 +175,8 @@ function readService(reader: Reader, sinceMs: number): ServiceSession {
     serviceIdentifier: flags & HAS_IDENTIFIER ? reader.word() : '',
     usaget,
     calledNumber: flags & HAS_CALLED ? reader.string() : '',
-    accessCharged: (flags & ACCESS_BORNE) !== 0,
-    othersAccessCharged: (flags & OTHERS_BORNE) !== 0,
+    accessCharged: (flags & ACCESS_CHARGED) !== 0,
+    othersAccessCharged: (flags & OTHERS_ACCESS_CHARGED) !== 0,
     reportedMs: flags & HAS_REPORT ? reader.time(sinceMs) : 0,
     usedTotal: hasTotals ? reader.number() : 0,
     endedMicros: hasTotals ? reader.number() : 0,

@@ -1,7 +1,7 @@
 /**
- * What stands behind the entries of a stream. An entry names the owners and sessions that a commit
- * wrote; their states are absolute and versioned, so they are read as they are by now. Only what
- * stands in no state any more, such as the line of a segment that ended, is in the entry itself.
+ * Resolves the entries of a stream. An entry names the owners and sessions that a commit wrote;
+ * their states are absolute and versioned, so the current states are read. Only data that no state
+ * contains any more, such as the line of an ended segment, is in the entry itself.
  */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Line } from '../domain/line.ts'
@@ -12,25 +12,28 @@ import type { Ledger, LoadedOwner, OwnerQuery } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { type StreamRecord, unpackRecord } from './record-packing.ts'
 
-/** What an entry has of one account. Accounts of one call share an entry, and its id. */
+/**
+ * The part of an entry that belongs to one account. The accounts of one call share an entry and its
+ * id.
+ */
 export interface AccountPart {
   partition: number
   id: string
-  /** Undefined where the entry does not tell. */
+  /** Undefined if the entry does not name it. */
   aid: number | undefined
-  /** Its names and values in turns, as they stand in the stream. */
+  /** Alternating names and values, as stored in the stream. */
   fields: Buffer[]
-  /** The entry has parts of other accounts, too. */
+  /** Whether the entry also has parts of other accounts. */
   isShared: boolean
 }
 
-/** What one commit of one account changed. */
+/** The changes of one commit of one account. */
 export interface StreamEntry extends StreamRecord, AccountPart {
-  /** States of the owners that were written, as of that commit or a later one. */
+  /** States of the written owners, as of that commit or a later one. */
   owners: OwnerState[]
 }
 
-/** A part that cannot be read: kept in the stream for a person, and reported. */
+/** A part that cannot be read: it is kept in the stream for an operator, and reported. */
 export interface UnreadableEntry extends AccountPart {
   reason: string
 }
@@ -43,39 +46,39 @@ export interface StreamBatch {
 export interface RawEntry {
   partition: number
   id: string
-  /** Null: deleted, although it was still pending. */
+  /** Null if the entry was deleted while it was still pending. */
   fields: Buffer[] | null
 }
 
-/** An owner that an entry names, with the sessions that were written. */
+/** An owner named by an entry, with the sessions that the commit wrote. */
 interface WrittenOwner {
   aid: number
   sid: number
   sessionKeys: Set<string>
 }
 
-/** States and sessions that one script call loads: it must not keep Redis from charging. */
+/** States and sessions loaded by one script call: more would block Redis for charging. */
 const VALUES_PER_CALL = 500
 
 /**
- * Reads the states that the entries name, each once. In a cluster an entry whose account is away
- * stays pending, and keeps no other waiting. Throws `StoreDownError` if nothing could be read.
+ * Reads each state that the entries name once. In a cluster an entry whose account is unavailable
+ * stays pending and does not delay the others. Throws `StoreDownError` if nothing could be read.
  */
 export async function resolveEntries(
   ledger: Ledger,
   raw: readonly RawEntry[],
 ): Promise<StreamBatch> {
   const batch: StreamBatch = { entries: [], unreadable: [] }
-  const touched = new Map<string, WrittenOwner>()
-  const parsed = raw.map((entry) => parseEntry(entry, touched))
-  const states = await loadStates(ledger, [...touched.values()])
+  const written = new Map<string, WrittenOwner>()
+  const parsed = raw.map((entry) => parseEntry(entry, written))
+  const states = await loadStates(ledger, [...written.values()])
   let outage: StoreDownError | undefined
   for (const parts of parsed) {
     const found = parts.flatMap(({ names }) => names.map((name) => states.get(name)))
-    const away = found.find((state) => state instanceof StoreDownError)
-    outage ??= away
-    // As a whole: what has one id is acknowledged as one.
-    if (away === undefined) for (const part of parts) resolvePart(part, states, batch)
+    const unavailable = found.find((state) => state instanceof StoreDownError)
+    outage ??= unavailable
+    // All parts or none: an entry is acknowledged as a whole.
+    if (unavailable === undefined) for (const part of parts) resolvePart(part, states, batch)
   }
   if (outage !== undefined && batch.entries.length === 0) throw outage
   return batch
@@ -87,14 +90,14 @@ function resolvePart(
   batch: StreamBatch,
 ): void {
   const found = names.map((name) => states.get(name))
-  const unread = found.find((state) => state instanceof CorruptValueError)
-  const reason = damage ?? unread?.message
+  const corrupt = found.find((state) => state instanceof CorruptValueError)
+  const reason = damage ?? corrupt?.message
   if (reason !== undefined) {
     const { partition, id, aid, fields, isShared } = entry
     batch.unreadable.push({ partition, id, aid, fields, isShared, reason })
   }
   const isAllDamage = damage !== undefined && names.length === 0 && isEmptyRecord(entry)
-  if (unread !== undefined || isAllDamage) return
+  if (corrupt !== undefined || isAllDamage) return
   for (const state of found as State[]) {
     entry.owners.push(state.owner)
     entry.lines.push(...state.lines)
@@ -108,21 +111,21 @@ function isEmptyRecord({ lines, operations }: StreamRecord): boolean {
 
 interface State {
   owner: OwnerState
-  /** Lines of the segments that its sessions have: open, or kept after they ended. */
+  /** Lines of the segments in its sessions: open, or kept after they ended. */
   lines: Line[]
 }
 
 interface EntryPart {
   entry: StreamEntry
   names: string[]
-  /** Why a field of it cannot be read. */
+  /** Why one of its fields cannot be read. */
   damage: string | undefined
 }
 
-/** Takes an entry apart by its accounts. What cannot be read is noted; the rest goes on. */
-function parseEntry(raw: RawEntry, touched: Map<string, WrittenOwner>): EntryPart[] {
+/** Splits an entry by account. A part that cannot be read is marked as damaged. */
+function parseEntry(raw: RawEntry, written: Map<string, WrittenOwner>): EntryPart[] {
   const { partition, id, fields } = raw
-  const parts = new EntryParts(partition, id, touched)
+  const parts = new EntryParts(partition, id, written)
   for (let index = 0; fields !== null && index + 1 < fields.length; index += 2) {
     parts.add(fields[index] as Buffer, fields[index + 1] as Buffer)
   }
@@ -132,22 +135,22 @@ function parseEntry(raw: RawEntry, touched: Map<string, WrittenOwner>): EntryPar
 }
 
 /**
- * The fields of an entry, one account after the other: `aid:sid` with session keys for each of its
- * owners, then its record if it has one: `r`, or `r+` where there was an `r` before
+ * Collects the fields of an entry, which are grouped by account: `aid:sid` with session keys for
+ * each of its owners, then a record if it has one: `r`, or `r+` if the entry already has an `r`
  * (lua/commit.lua).
  */
 class EntryParts {
   readonly list: EntryPart[] = []
   readonly #partition: number
   readonly #id: string
-  readonly #touched: Map<string, WrittenOwner>
-  /** That of the account at hand, until its record. */
+  readonly #written: Map<string, WrittenOwner>
+  /** Part of the current account; it ends with its record. */
   #part: EntryPart | undefined
 
-  constructor(partition: number, id: string, touched: Map<string, WrittenOwner>) {
+  constructor(partition: number, id: string, written: Map<string, WrittenOwner>) {
     this.#partition = partition
     this.#id = id
-    this.#touched = touched
+    this.#written = written
   }
 
   add(field: Buffer, value: Buffer): void {
@@ -167,7 +170,7 @@ class EntryParts {
   #readOwner({ names, entry }: EntryPart, name: string, value: Buffer): void {
     if (entry.aid === undefined) throw new CorruptValueError(`unknown field ${name}`)
     names.push(name)
-    addWritten(this.#touched, name, value.toString().split(' ').filter(isNotEmpty))
+    addWritten(this.#written, name, value.toString().split(' ').filter(isNotEmpty))
   }
 
   #partOf(aid: number | undefined): EntryPart {
@@ -200,49 +203,49 @@ function isNotEmpty(text: string): boolean {
   return text !== ''
 }
 
-function addWritten(touched: Map<string, WrittenOwner>, name: string, sessionKeys: string[]): void {
-  let owner = touched.get(name)
+function addWritten(written: Map<string, WrittenOwner>, name: string, sessionKeys: string[]): void {
+  let owner = written.get(name)
   if (owner === undefined) {
     const [aid, sid] = name.split(':').map(Number)
     owner = { aid: aid as number, sid: sid as number, sessionKeys: new Set() }
-    touched.set(name, owner)
+    written.set(name, owner)
   }
   for (const sessionKey of sessionKeys) owner.sessionKeys.add(sessionKey)
 }
 
-/** What stands in the place of a state that cannot be read. */
+/** The reason why a state cannot be read. */
 type UnreadableState = CorruptValueError | StoreDownError
 
 async function loadStates(
   ledger: Ledger,
-  touched: readonly WrittenOwner[],
+  written: readonly WrittenOwner[],
 ): Promise<Map<string, State | UnreadableState>> {
   const states = new Map<string, State | UnreadableState>()
-  for (const wanted of callsFor(touched)) {
-    for (const [index, loaded] of (await ledger.loadEach(wanted)).entries()) {
-      const { aid, sid, sessionKeys } = wanted[index] as OwnerQuery
+  for (const queries of callsFor(written)) {
+    for (const [index, loaded] of (await ledger.loadEach(queries)).entries()) {
+      const { aid, sid, sessionKeys } = queries[index] as OwnerQuery
       const name = `${aid}:${sid}`
       const state = loaded instanceof Error ? loaded : stateOf(loaded, sessionKeys)
-      states.set(name, merged(states.get(name), state))
+      states.set(name, mergeStates(states.get(name), state))
     }
   }
   return states
 }
 
-/** Parts of an owner's sessions, gathered into calls of a bounded size. */
-function callsFor(touched: readonly WrittenOwner[]): OwnerQuery[][] {
+/** Splits owners and their sessions into calls of a bounded size. */
+function callsFor(written: readonly WrittenOwner[]): OwnerQuery[][] {
   const calls: OwnerQuery[][] = []
   let call: OwnerQuery[] = []
   let values = 0
-  const add = (wanted: OwnerQuery) => {
-    call.push(wanted)
-    values += 1 + wanted.sessionKeys.length
+  const add = (query: OwnerQuery) => {
+    call.push(query)
+    values += 1 + query.sessionKeys.length
     if (values < VALUES_PER_CALL) return
     calls.push(call)
     call = []
     values = 0
   }
-  for (const { aid, sid, sessionKeys } of touched) {
+  for (const { aid, sid, sessionKeys } of written) {
     const keys = [...sessionKeys]
     for (let from = 0; from === 0 || from < keys.length; from += VALUES_PER_CALL) {
       add({ aid, sid, sessionKeys: keys.slice(from, from + VALUES_PER_CALL) })
@@ -252,14 +255,14 @@ function callsFor(touched: readonly WrittenOwner[]): OwnerQuery[][] {
   return calls
 }
 
-function merged(
-  known: State | UnreadableState | undefined,
+function mergeStates(
+  previous: State | UnreadableState | undefined,
   part: State | UnreadableState,
 ): State | UnreadableState {
-  if (known === undefined || part instanceof Error) return part
-  if (known instanceof Error) return known
-  const owner = part.owner.version > known.owner.version ? part.owner : known.owner
-  return { owner, lines: [...known.lines, ...part.lines] }
+  if (previous === undefined || part instanceof Error) return part
+  if (previous instanceof Error) return previous
+  const owner = part.owner.version > previous.owner.version ? part.owner : previous.owner
+  return { owner, lines: [...previous.lines, ...part.lines] }
 }
 
 function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {
@@ -269,14 +272,14 @@ function stateOf(loaded: LoadedOwner, sessionKeys: readonly string[]): State {
   return { owner: loaded.state, lines }
 }
 
-/** The lines of the segments that stand in a session: whole, and as the record has them. */
+/** The complete lines of the segments in a session, as the recorder writes them. */
 export function segmentLines(session: Session, sessionKey: string): Line[] {
-  // An event that is over keeps its segments, so that it can be refunded.
+  // A completed event keeps its segments so that it can be refunded.
   const state = session.state === 'denied' ? 'closed' : session.state
   return session.services.flatMap((service, index) => {
     const { segment } = service
     if (segment === null || segment.used === 0) return []
-    // What refunds have left of an event: its line is recorded, and stays as it is.
+    // The remainder of an event after refunds: its line is already recorded and stays unchanged.
     if (segment.number < service.segmentsEnded) return []
     const tag = serviceTagOf(sessionKey, session, index)
     return [lineOf(session, service, { segment, state }, tag)]

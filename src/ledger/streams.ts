@@ -1,4 +1,4 @@
-/** The ledger's streams, as the recorder reads them: at least once, acknowledged when recorded. */
+/** Reads the streams of the ledger for the recorder: at least once, acknowledged when recorded. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { StoreDownError } from '../store/redis.ts'
 import { LedgerLostError } from './epochs.ts'
@@ -13,24 +13,28 @@ import {
 } from './stream-entries.ts'
 
 const GROUP = 'recorder'
-/** A cluster cannot wait at streams in several slots at once: they are looked at so often. */
+/** A cluster cannot block on streams in several slots: they are polled at this interval. */
 const POLL_MS_MAX = 50
 
 type WireEntry = [id: Buffer, fields: Buffer[] | null]
 
 export interface StreamReader {
   /**
-   * New entries of all partitions, waiting up to `blockMs` for the first. `countMax`: of each; what
-   * names more owners and records than that times the partitions is left for the next time.
+   * Reads new entries of all partitions, waiting up to `blockMs` for the first one. `countMax`
+   * limits the entries of each partition. A batch is also limited to `countMax` owners and records
+   * per partition; the rest is returned by the next call.
    */
   read(countMax: number, blockMs: number): Promise<StreamBatch>
-  /** Entries that were read before and not acknowledged: ours, and those idle for `idleMs`. */
+  /**
+   * Reads entries that were delivered but not acknowledged: those of this consumer, and those of
+   * others that have been idle for `idleMs`.
+   */
   readPending(countMax: number, idleMs: number): Promise<StreamBatch>
-  /** Forgets what is recorded. Gives how many entries were still there to be forgotten. */
+  /** Deletes recorded entries. Returns how many of them still existed. */
   acknowledge(entries: readonly StreamEntryRef[]): Promise<number>
   /**
-   * Gives accounts that cannot be recorded an entry each in the place of the one that they share
-   * with others, which is forgotten. `parts`: of one entry. Gives how many entries were forgotten.
+   * Moves each account of a shared entry that cannot be recorded into an entry of its own and
+   * deletes the shared one. `parts` are those of one entry. Returns the number of deleted entries.
    */
   isolateAccounts(parts: readonly AccountPart[]): Promise<number>
 }
@@ -40,7 +44,7 @@ export interface StreamEntryRef {
   id: string
 }
 
-/** Opens the consumer group on every partition. `consumer` names this recorder. */
+/** Creates the consumer group on every partition. `consumer` is the name of this recorder. */
 export async function openStreamReader(ledger: Ledger, consumer: string): Promise<StreamReader> {
   const { client, guard } = ledger.redis
   const groups = new StreamGroups(ledger, consumer)
@@ -48,9 +52,9 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
   await fromReachable(partitions, (partition) => groups.open(partition))
   let fresh: RawEntry[] = []
   let pending: RawEntry[] = []
-  // What is read fills a round, if as many streams have entries as before, and as large ones. More
-  // would wait here until others take it over; with less, an account that many entries name would
-  // be written once for each.
+  // Requests as many entries as fill a batch if the streams continue as in the last read. With
+  // more, entries would wait here until another consumer claims them; with fewer, an account named
+  // by many entries would be written once for each.
   let fieldsEach = 1
   let streams = partitions
   const countEach = (countMax: number) => {
@@ -72,7 +76,7 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
       if (pending.length === 0) {
         const claim = (partition: number) => groups.claim(partition, countEach(countMax), idleMs)
         pending = (await fromReachable(partitions, claim)).flat()
-        // Some of it may be what has waited here for too long.
+        // Some of the claimed entries may have waited in `fresh` for too long.
         const claimed = new Set(pending.map(nameOf))
         fresh = fresh.filter((entry) => !claimed.has(nameOf(entry)))
       }
@@ -81,7 +85,7 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
     async acknowledge(entries) {
       const byPartition = [...groupIds(entries)].map(async ([partition, ids]) => {
         const key = ledger.keys.stream(partition)
-        // In this order: what is acknowledged but still there would never be seen again.
+        // Delete first: an entry that is acknowledged but not deleted would never be read again.
         const done = Promise.all([client.xdel(key, ...ids), client.xack(key, GROUP, ...ids)])
         return (await guard(done))[0]
       })
@@ -99,8 +103,8 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
 }
 
 /**
- * Takes entries off the list until they have so many fields with values, the last one whole: Redis
- * counts entries, and one may name the accounts of a whole call.
+ * Removes entries from the list until they have `fieldsMax` fields with values, the last entry
+ * complete: Redis counts entries, and one may name the accounts of a whole call.
  */
 function takeBatch(entries: RawEntry[], fieldsMax: number): RawEntry[] {
   let [count, fields] = [0, 0]
@@ -111,7 +115,7 @@ function takeBatch(entries: RawEntry[], fieldsMax: number): RawEntry[] {
   return entries.splice(0, count)
 }
 
-/** Fields with values: an owner each, or a record. */
+/** Number of fields with values: each is an owner or a record. */
 function fieldsIn(entries: readonly RawEntry[]): number {
   return entries.reduce((sum, { fields }) => sum + (fields?.length ?? 0) / 2, 0)
 }
@@ -120,7 +124,7 @@ function nameOf({ partition, id }: StreamEntryRef): string {
   return `${partition}/${id}`
 }
 
-/** The group on the streams of one ledger. */
+/** The consumer group on the streams of one ledger. */
 class StreamGroups {
   readonly #opened = new Set<number>()
   readonly #ledger: Ledger
@@ -180,7 +184,7 @@ class StreamGroups {
     })
   }
 
-  /** A stream or a group that has gone was lost with its Redis: it is opened anew next time. */
+  /** A missing stream or group was lost with its Redis: it is created again by the next call. */
   #detectLoss<T>(partitions: readonly number[], command: Promise<T>): Promise<T> {
     return this.#ledger.redis.guard(command).catch((error: unknown) => {
       const isGone = error instanceof Error && /^(NOGROUP|UNBLOCKED)\b/.test(error.message)
@@ -206,40 +210,40 @@ class StreamGroups {
         String(countMax),
       ) as Promise<unknown>,
     )) as [Buffer, (WireEntry | null)[]]
-    // Redis 6.2 has null, not an entry, for one that was deleted.
+    // Redis 6.2 returns null for a deleted entry.
     const present = entries.filter((entry) => entry !== null)
     return present.map(([id, fields]) => ({ partition, id: id.toString(), fields }))
   }
 }
 
 /**
- * What the partitions answer that can be reached; a part of a cluster that is away keeps nobody
- * else's entries waiting. Throws `StoreDownError` if none can.
+ * Results of the partitions that are available; an unavailable node of a cluster must not delay the
+ * entries of the others. Throws `StoreDownError` if no partition is available.
  */
 async function fromReachable<T>(
   partitions: number,
-  ask: (partition: number) => Promise<T>,
+  call: (partition: number) => Promise<T>,
 ): Promise<T[]> {
-  const asked = await Promise.allSettled(
-    Array.from({ length: partitions }, (_, partition) => ask(partition)),
+  const results = await Promise.allSettled(
+    Array.from({ length: partitions }, (_, partition) => call(partition)),
   )
-  const answers: T[] = []
+  const fulfilled: T[] = []
   let outage: unknown
-  for (const result of asked) {
-    if (result.status === 'fulfilled') answers.push(result.value)
+  for (const result of results) {
+    if (result.status === 'fulfilled') fulfilled.push(result.value)
     else if (result.reason instanceof StoreDownError) outage = result.reason
     else throw result.reason
   }
-  if (answers.length === 0) throw outage
-  return answers
+  if (fulfilled.length === 0) throw outage
+  return fulfilled
 }
 
-/** Entries that the recorder has yet to write, over all partitions. */
+/** Number of entries that are not recorded yet, over all partitions. */
 export async function streamBacklog(ledger: Ledger): Promise<number> {
   return sumOver(ledger, (partition) => ledger.redis.client.xlen(ledger.keys.stream(partition)))
 }
 
-/** Open sessions, over all partitions. */
+/** Number of open sessions, over all partitions. */
 export async function openSessions(ledger: Ledger): Promise<number> {
   return sumOver(ledger, (partition) => ledger.redis.client.zcard(ledger.keys.expiry(partition)))
 }
@@ -253,7 +257,7 @@ async function sumOver(
   return found.reduce((sum, part) => sum + part, 0)
 }
 
-/** A list of pairs in RESP2; in RESP3 a map, which the driver hands over flat. */
+/** A list of pairs in RESP2; a map in RESP3, which the driver returns as a flat list. */
 function streamsIn(found: unknown): [Buffer, WireEntry[]][] {
   const reply = (found ?? []) as (Buffer | WireEntry[] | [Buffer, WireEntry[]])[]
   if (!Buffer.isBuffer(reply[0])) return reply as [Buffer, WireEntry[]][]

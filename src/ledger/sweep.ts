@@ -1,7 +1,7 @@
 /**
- * The sweep: gives back what abandoned sessions hold, and forgets tombstones whose time is over.
- * Any number of processes may sweep: a lease per partition and batch keeps them apart, the commit
- * by version keeps them right, also when a lease was lost.
+ * The sweep: returns the reservations of abandoned sessions and removes old tombstones. Any number
+ * of processes may sweep: a lease per partition and batch avoids duplicate work, and the versioned
+ * commit keeps the result correct even if a lease is lost.
  */
 import { present } from '../domain/assert.ts'
 import { AccountSweep, type DueSession } from './account-sweep.ts'
@@ -11,37 +11,40 @@ import { runScript } from './script.ts'
 import { expiredScript, forgetScript, reindexScript } from './scripts.ts'
 
 export interface SweepSettings {
-  /** Most sessions and tombstones of one partition at once. */
+  /** Maximum number of sessions and of tombstones in one batch of a partition. */
   batchMax: number
-  /** Longer than a batch takes. What could not be swept comes due again after so long. */
+  /** Longer than a batch takes. Sessions that could not be swept are due again after this time. */
   leaseMs: number
   replayMs: number
-  /** Tells this sweeper from all others. */
+  /** Unique for each sweeper. */
   token: string
-  /** Told of sessions as soon as they are written: what comes later in the batch may fail. */
+  /** Called as soon as expired sessions are committed: a later part of the batch may fail. */
   onExpired?: (sessions: number) => void
 }
 
 export interface SweepResult {
-  /** `more`: as much was due as a batch takes. `taken`: another sweeper is there. */
+  /** `more`: the batch was full. `taken`: another sweeper has the lease. */
   status: 'done' | 'more' | 'taken'
   expired: number
-  /** Sessions that had lived on and were put back in their place. */
+  /** Sessions that are not due any more and were moved in the index. */
   moved: number
   forgotten: number
   /**
-   * Sessions that are damaged, or their owner is; they stay, and come due again after the lease.
+   * Sessions that are damaged or whose owner is damaged. They stay in the index and are due again
+   * after the lease.
    */
   corrupt: number
 }
 
-/** What one script call reads or writes: Redis must not be held up while it charges. */
+/** Limits of one script call: a longer one would block Redis for charging. */
 const ACCOUNTS_PER_CALL_MAX = 64
 const SESSIONS_PER_CALL_MAX = 500
-/** Upon a conflict the account is settled again, from the second time on with the turn. */
+/**
+ * After a conflict the account is settled again, from the second attempt on with a back-off hint.
+ */
 const ATTEMPTS_MAX = 4
 
-/** One batch of one partition. Throws `StoreDownError`; then the lease ends by itself. */
+/** Sweeps one batch of a partition. Throws `StoreDownError`; the lease then expires by itself. */
 export async function sweepPartition(
   ledger: Ledger,
   partition: number,
@@ -55,7 +58,10 @@ export async function sweepPartition(
 
 class Batch {
   readonly result: SweepResult = { status: 'done', expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
-  /** Members of the expiry index that stay, and where; score 0 for what has nothing behind it. */
+  /**
+   * Members that remain in the expiry index, with their new scores; score 0 removes the entry of a
+   * session that does not exist.
+   */
   readonly #remaining: { member: string; score: number }[] = []
   readonly #ledger: Ledger
   readonly #partition: number
@@ -106,31 +112,33 @@ class Batch {
   async #forget(tombstones: string, forgettable: readonly string[]): Promise<void> {
     const nowMs = this.#nowMs
     const ledger = this.#ledger
-    const odd: { member: string; score: number }[] = []
+    const invalid: { member: string; score: number }[] = []
     const members = forgettable.flatMap((member) => {
       const parsed = parseMember(member)
-      if (parsed === null) odd.push({ member, score: this.#laterMs() })
+      if (parsed === null) invalid.push({ member, score: this.#laterMs() })
       if (parsed === null) return []
       const { aid, sid, sessionKey } = parsed
       return [{ member, owner: ledger.keys.owner(aid, sid), sessionKey }]
     })
     const call = { tombstones, nowMs, members }
     this.result.forgotten = await runScript(ledger.redis, forgetScript, call)
-    if (odd.length === 0) return
-    const moving = { index: tombstones, lease: this.#lease, nowMs, token: '', members: odd }
-    await runScript(ledger.redis, reindexScript, moving)
+    if (invalid.length === 0) return
+    const reindex = { index: tombstones, lease: this.#lease, nowMs, token: '', members: invalid }
+    await runScript(ledger.redis, reindexScript, reindex)
   }
 
-  /** Until each account is committed, or has lost to live traffic too often. */
+  /**
+   * Retries until each account is committed; an account in conflict with live traffic is postponed.
+   */
   async #sweepAccounts(accounts: readonly DueSession[][]): Promise<void> {
-    let left = accounts
-    for (let attempt = 1; left.length > 0 && attempt <= ATTEMPTS_MAX; attempt += 1) {
-      left = await this.#attempt(left, attempt > 1)
+    let remaining = accounts
+    for (let attempt = 1; remaining.length > 0 && attempt <= ATTEMPTS_MAX; attempt += 1) {
+      remaining = await this.#attempt(remaining, attempt > 1)
     }
-    for (const due of left) this.#postpone(due)
+    for (const due of remaining) this.#postpone(due)
   }
 
-  /** Two script calls. Gives the accounts that somebody else has written meanwhile. */
+  /** Makes two script calls. Returns the accounts that another process has written meanwhile. */
   async #attempt(
     accounts: readonly DueSession[][],
     setsBackoffHint: boolean,
@@ -138,43 +146,43 @@ class Batch {
     const ledger = this.#ledger
     const nowMs = this.#nowMs
     const settings = this.#settings
-    const wanted = accounts.map(ownersOf)
-    const loaded = await ledger.load(wanted.flat())
+    const queries = accounts.map(ownersOf)
+    const loaded = await ledger.load(queries.flat())
     let at = 0
-    const works = accounts.map((due, index) => {
-      const owners = present(wanted[index], 'owners of an account')
+    const sweeps = accounts.map((due, index) => {
+      const owners = present(queries[index], 'owners of an account')
       const states = loaded.slice(at, at + owners.length)
       at += owners.length
       return new AccountSweep(due, owners, states, settings.replayMs, nowMs)
     })
-    const writing = works.filter((work) => work.expired > 0)
-    const commits = writing.map((work) => work.commit(setsBackoffHint))
+    const writing = sweeps.filter((sweep) => sweep.expired > 0)
+    const commits = writing.map((sweep) => sweep.commit(setsBackoffHint))
     const replies = commits.length === 0 ? [] : await ledger.commit(commits, nowMs)
-    const again: DueSession[][] = []
-    for (const work of works) {
-      const reply = replies[writing.indexOf(work)] ?? null
-      if (!this.#applyReply(work, reply)) again.push(work.due)
+    const conflicting: DueSession[][] = []
+    for (const sweep of sweeps) {
+      const reply = replies[writing.indexOf(sweep)] ?? null
+      if (!this.#applyReply(sweep, reply)) conflicting.push(sweep.due)
     }
-    return again
+    return conflicting
   }
 
-  /** Counts what became of an account; false if it has to be settled again. */
-  #applyReply(work: AccountSweep, reply: CommitReply | null): boolean {
+  /** Evaluates the commit of an account; false if the account has to be settled again. */
+  #applyReply(sweep: AccountSweep, reply: CommitReply | null): boolean {
     const { result } = this
     if (reply !== null && reply.kind !== 'committed' && reply.kind !== 'corrupt') return false
     if (reply?.kind === 'committed') {
-      result.expired += work.expired
-      this.#settings.onExpired?.(work.expired)
+      result.expired += sweep.expired
+      this.#settings.onExpired?.(sweep.expired)
     }
     if (reply?.kind === 'corrupt') {
-      result.corrupt += work.expired
-      this.#postpone(work.due)
+      result.corrupt += sweep.expired
+      this.#postpone(sweep.due)
       return true
     }
-    result.corrupt += work.corrupt.length
-    result.moved += work.notDue.length
-    this.#postpone(work.corrupt)
-    for (const { session, expiresMs } of work.notDue) {
+    result.corrupt += sweep.corrupt.length
+    result.moved += sweep.notDue.length
+    this.#postpone(sweep.corrupt)
+    for (const { session, expiresMs } of sweep.notDue) {
       this.#remaining.push({ member: memberOf(session), score: expiresMs })
     }
     return true
@@ -195,7 +203,7 @@ function memberOf({ aid, sid, sessionKey }: DueSession): string {
   return indexMember(aid, sid, sessionKey)
 }
 
-/** The accounts of each call: few enough, and none in it twice. */
+/** Splits the sessions into calls within the limits; no account occurs twice in a call. */
 function callsFor(due: readonly DueSession[]): DueSession[][][] {
   const calls: DueSession[][][] = []
   let sessions = 0
@@ -218,22 +226,22 @@ function callsFor(due: readonly DueSession[]): DueSession[][][] {
 function groupByAccount(due: readonly DueSession[]): DueSession[][] {
   const accounts = new Map<number, DueSession[]>()
   for (const session of due) {
-    const known = accounts.get(session.aid)
-    if (known === undefined) accounts.set(session.aid, [session])
-    else known.push(session)
+    const existing = accounts.get(session.aid)
+    if (existing === undefined) accounts.set(session.aid, [session])
+    else existing.push(session)
   }
   return [...accounts.values()]
 }
 
-/** The account's shared buckets first, then its subscribers with their sessions. */
+/** The shared owner first, then the subscribers with their sessions. */
 function ownersOf(due: readonly DueSession[]) {
-  const wanted = new Map<number, { aid: number; sid: number; sessionKeys: string[] }>()
+  const queries = new Map<number, { aid: number; sid: number; sessionKeys: string[] }>()
   const aid = due[0]?.aid ?? 0
-  wanted.set(0, { aid, sid: 0, sessionKeys: [] })
+  queries.set(0, { aid, sid: 0, sessionKeys: [] })
   for (const { sid, sessionKey } of due) {
-    const known = wanted.get(sid)
-    if (known === undefined) wanted.set(sid, { aid, sid, sessionKeys: [sessionKey] })
-    else known.sessionKeys.push(sessionKey)
+    const existing = queries.get(sid)
+    if (existing === undefined) queries.set(sid, { aid, sid, sessionKeys: [sessionKey] })
+    else existing.sessionKeys.push(sessionKey)
   }
-  return [...wanted.values()]
+  return [...queries.values()]
 }

@@ -1,11 +1,11 @@
 /**
- * A growing buffer: for packed script arguments (one is far cheaper to send than many), and for the
- * values that are stored. These have numbers of one to nine bytes:
+ * A growing buffer for packed script arguments (sending one is far cheaper than many) and for the
+ * stored values. Stored values contain numbers of one to nine bytes:
  *
  *   00–bf  the number itself           c0–df  13 bits, the low ones in the next byte
- *   e0–ef  20 bits in three bytes      f3–f7  so many bytes follow, little endian, less f0
- *   f8     negative: -1 less the number that follows
- *   f9     an f64, for all others      fa, fb UNLIMITED and FOREVER_MS, which are everywhere
+ *   e0–ef  20 bits in three bytes      f3–f7  value - f0 bytes follow, little endian
+ *   f8     negative: -1 minus the number that follows
+ *   f9     an f64, for all others      fa, fb UNLIMITED and FOREVER_MS, which are frequent
  */
 import { UNLIMITED } from '../domain/tariff.ts'
 import { FOREVER_MS } from '../domain/time.ts'
@@ -21,7 +21,7 @@ export const NUMBER = {
 } as const
 
 const NUMBER_BYTES_MAX = 10
-/** Shorter texts are copied faster than they are handed to the encoder. */
+/** For shorter texts a copy by character is faster than the encoder. */
 const SHORT_TEXT_MAX = 64
 
 export class Writer {
@@ -34,12 +34,12 @@ export class Writer {
     this.#view = viewOf(this.#buffer)
   }
 
-  /** What has been written; valid as long as the writer is not used again. */
+  /** The written bytes; valid until the writer is used again. */
   bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  /** A copy of what has been written; the writer begins anew. */
+  /** Returns a copy of the written bytes and clears the writer. */
   take(): Buffer {
     const taken = Buffer.from(this.bytes())
     this.clear()
@@ -84,7 +84,7 @@ export class Writer {
     this.#length += 4 + written
   }
 
-  /** Reserves a u32 for a length; `closeLength` fills in how many bytes followed. */
+  /** Reserves a u32 for a length; `closeLength` stores the number of bytes that followed. */
   openLength(): number {
     this.#ensureRoom(4)
     this.#length += 4
@@ -119,7 +119,7 @@ export class Writer {
     }
   }
 
-  /** An instant, as what it is after another one that the reader knows; both epoch ms. */
+  /** An instant relative to another one that the reader knows; both in epoch ms. */
   time(value: number, sinceMs: number): void {
     const passed = value - sinceMs
     const isPassed = Number.isSafeInteger(passed) && sinceMs + passed === value
@@ -175,13 +175,13 @@ export class Writer {
     this.f64(value)
   }
 
-  /** There has to be room for it. Returns the number of bytes. */
+  /** The buffer must have room for the text. Returns the number of bytes. */
   #put(text: string, at: number): number {
     if (text.length < SHORT_TEXT_MAX && this.#putAscii(text, at)) return text.length
     return this.#buffer.write(text, at)
   }
 
-  /** False, with anything written, if it is not ASCII. */
+  /** False if the text is not ASCII; the bytes written so far are then undefined. */
   #putAscii(text: string, at: number): boolean {
     const buffer = this.#buffer
     for (let index = 0; index < text.length; index += 1) {

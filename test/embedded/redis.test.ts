@@ -149,7 +149,7 @@ describe('a started Redis', () => {
     const second = await start()
     await first.close()
     expect(await sendCommand(second.socketPath, ['PING'], 5_000)).toBe('PONG')
-    expect(warnings).toEqual(['redis-server ended unasked'])
+    expect(warnings).toEqual(['redis-server ended unexpectedly'])
   })
 
   test('is killed by force when it does not end by itself in time', async () => {
@@ -228,7 +228,7 @@ describe('one Redis per data folder', () => {
     expect(second.pid).not.toBe(first.pid)
     expect(isAlive(first.pid)).toBe(false)
     expect(await withClient(second.socketPath, (c) => c.get('k'))).toBe('elsewhere')
-    expect(warnings).toEqual(['ended a redis-server that had outlived its owner'])
+    expect(warnings).toEqual(['stopped a redis-server that an earlier owner had left running'])
   })
 })
 
@@ -261,7 +261,7 @@ describe('the owning process', () => {
     process.kill(redis.pid, 'SIGKILL')
     await redis.exited
     expect((await start()).pid).not.toBe(redis.pid)
-    expect(warnings).toContain('redis-server ended unasked')
+    expect(warnings).toContain('redis-server ended unexpectedly')
   })
 })
 
@@ -271,7 +271,7 @@ describe('a start that fails', () => {
     writeFileSync(join(dataDir, 'appendonlydir/appendonly.aof.manifest'), 'no manifest\n')
     const failed = await start().catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(RedisStartError)
-    expect(String(failed)).toMatch(/ended at start with code 1/)
+    expect(String(failed)).toMatch(/ended during startup with code 1/)
     expect(String(failed)).toMatch(/AOF manifest/)
     rmSync(join(dataDir, 'appendonlydir'), { recursive: true })
     await start()
@@ -314,13 +314,13 @@ describe('finding redis-server', () => {
     unpacked('6.0.16')
     const failed = await findRedis(dataDir, absent, folder).catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(RedisMissingError)
-    expect(String(failed)).toMatch(/on the PATH: not there; .*redis\.json: version 6\.0\.16/)
+    expect(String(failed)).toMatch(/on the PATH: not found; .*redis\.json: version 6\.0\.16/)
     expect(String(failed)).toMatch(/scripts\/setup\.mjs/)
   })
 
   test('refuses a record that setup did not write', async () => {
     mkdirSync(join(dataDir, 'redis'), { recursive: true })
     writeFileSync(join(dataDir, 'redis/redis.json'), '{"server":')
-    await expect(findRedis(dataDir, absent, folder)).rejects.toThrow(/not as setup writes it/)
+    await expect(findRedis(dataDir, absent, folder)).rejects.toThrow(/invalid contents/)
   })
 })

@@ -115,7 +115,7 @@ describe('declared keys and arguments', () => {
     reindex: { index: 'x', lease: 's', nowMs: 1, token: 'a', members: [] },
     fence: { owner: 'o', dirty: true, nowMs: 1 },
     confirm: { epoch: { key: 'e', text: '1-x' }, mark: 'm' },
-    keep_lock: { lock: 'l', token: 't', ttlMs: 1 },
+    renew_lock: { lock: 'l', token: 't', ttlMs: 1 },
   }
 
   it.each(Object.keys(inputs))('%s: as many as its body reads', (name) => {

@@ -1,4 +1,4 @@
-/** Error codes of the MongoDB server that this server uses too, by the server's own names. */
+/** Error codes of MongoDB that this server uses, with their MongoDB names. */
 const CODES = {
   InternalError: 1,
   BadValue: 2,
@@ -99,12 +99,12 @@ const CODES = {
 
 export type ErrorCodeName = keyof typeof CODES
 
-/** A refusal that the client receives as the server's own error: code, name, message. */
+/** An error that the client receives as a server error: code, name, message. */
 export class MongoCommandError extends Error {
   override readonly name = 'CommandError'
   readonly code: number
   readonly codeName: ErrorCodeName
-  /** Further fields of the error, as `keyPattern` and `keyValue` of a duplicate key. */
+  /** Additional fields of the error, such as `keyPattern` and `keyValue` of a duplicate key. */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(
@@ -119,7 +119,9 @@ export class MongoCommandError extends Error {
   }
 }
 
-/** What a real server can do and this one cannot: refused, never answered wrongly. */
+/**
+ * A MongoDB feature that this server does not support: it is refused, never answered incorrectly.
+ */
 export function notImplemented(what: string): MongoCommandError {
   return new MongoCommandError(
     'NotImplemented',

@@ -13,15 +13,15 @@ import { Storage } from './store/storage.ts'
 import { WireConnection } from './wire/connection.ts'
 
 const EXPIRY_INTERVAL_MS = 60_000
-/** What a unix socket address holds on the systems with least room. */
+/** Maximum length of a unix socket address on the systems with the lowest limit. */
 const SOCKET_PATH_BYTES_MAX = 103
 
 export type MongoServerOptions = {
-  /** Folder of the data, created if it is not there. */
+  /** Data folder, created if it does not exist. */
   readonly dataDir: string
   /**
-   * Path of the unix socket, at most 103 bytes. It ends in `.sock`, which is added if it does not:
-   * the driver takes no other host for a socket.
+   * Path of the unix socket, at most 103 bytes. `.sock` is appended if it is missing: the driver
+   * accepts no other host as a socket.
    */
   readonly socketPath: string
   readonly log?: Logger
@@ -29,27 +29,27 @@ export type MongoServerOptions = {
 }
 
 export type MongoServer = {
-  /** For the official driver. */
+  /** Connection string for the official driver. */
   readonly url: string
-  /** Answers what has come, writes it to disk, and gives the folder free. */
+  /** Answers the received requests, writes them to disk, and unlocks the folder. */
   close(): Promise<void>
 }
 
-/** The socket path cannot be used, and why. */
+/** The socket path cannot be used; the message contains the reason. */
 export class SocketPathError extends Error {
   override readonly name = 'SocketPathError'
 }
 
 /**
- * Starts the embedded server of a data folder, which it has for itself.
- * @throws FolderInUseError if another process has it, SocketPathError, StorageFormatError
+ * Starts the embedded server of a data folder, which it locks.
+ * @throws FolderInUseError if another process has locked it, SocketPathError, StorageFormatError
  */
 export async function startMongoServer(options: MongoServerOptions): Promise<MongoServer> {
   const { dataDir, log, clock = systemClock } = options
   const socketPath = options.socketPath.replace(/(\.sock)?$/, '.sock')
   if (Buffer.byteLength(socketPath) > SOCKET_PATH_BYTES_MAX) {
     throw new SocketPathError(
-      `${socketPath} is too long for a socket: ${SOCKET_PATH_BYTES_MAX} bytes are possible`,
+      `${socketPath} is too long for a socket: the limit is ${SOCKET_PATH_BYTES_MAX} bytes`,
     )
   }
   createPrivateFolder(dataDir)
@@ -101,7 +101,8 @@ async function listen(
   const server = createServer((socket) => {
     const connectionId = ++lastConnectionId
     const isAbandoned = () => socket.destroyed
-    const onFailure = (err: unknown, command: string) => log?.error({ err, command }, 'failed')
+    const onFailure = (err: unknown, command: string) =>
+      log?.error({ err, command }, 'command failed')
     const connection = new WireConnection(
       socket,
       (request) => dispatch({ ...context, connectionId, isAbandoned }, request, onFailure),
@@ -135,7 +136,7 @@ async function listenOn(server: Server, socketPath: string): Promise<void> {
   })
 }
 
-/** Whether somebody listens there; a socket left behind by a killed process is removed. */
+/** Whether a process listens on the socket; a stale socket of a killed process is removed. */
 function isAnswering(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath, () => {

@@ -8,7 +8,7 @@ export type RedisServerSettings = {
   readonly dataDir: string
   readonly socketPath: string
   readonly appendfsync: AppendFsync
-  /** Without it Redis takes what the machine has. */
+  /** By default Redis uses the memory of the machine. */
   readonly maxmemoryBytes?: number
 }
 
@@ -16,14 +16,18 @@ export type RedisServerSettings = {
 export const LOG_FILE = 'redis.log'
 
 /**
- * Longest packed hash, in fields and in bytes of one field: what the ledger stores stays packed.
+ * Limits of a packed hash, in fields and in bytes of one field: the hashes of the ledger stay
+ * packed.
  */
 const PACKED_ENTRIES_MAX = 128
 const PACKED_VALUE_BYTES_MAX = 1024
 
-/** Command line of a redis-server that only this user reaches and that loses nothing by design. */
+/**
+ * Command line of a redis-server that is accessible to this user only and never loses data by
+ * design.
+ */
 export function redisArguments(program: RedisProgram, settings: RedisServerSettings): string[] {
-  // Before version 7 the same limits were named after the older packed format.
+  // Before version 7 the limits were named after the older packed format.
   const packed = program.version.startsWith('6.') ? 'ziplist' : 'listpack'
   const options: Record<string, string | number> = {
     port: 0,
@@ -33,7 +37,7 @@ export function redisArguments(program: RedisProgram, settings: RedisServerSetti
     dir: settings.dataDir,
     logfile: LOG_FILE,
     loglevel: 'notice',
-    // The append-only file is the durable state; snapshots beside it would only cost forks.
+    // The append-only file is the durable state; snapshots would only cost forks.
     save: '',
     appendonly: 'yes',
     ...liveSettings(settings),
@@ -45,7 +49,7 @@ export function redisArguments(program: RedisProgram, settings: RedisServerSetti
   return Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
 }
 
-/** What may differ from one start to the next, and can be set on a Redis that runs. */
+/** Settings that may change between starts and can be set on a running Redis. */
 export function liveSettings({
   appendfsync,
   maxmemoryBytes = 0,

@@ -8,28 +8,28 @@ import { systemEnvironment } from '../../config/environment.ts'
 
 const run = promisify(execFile)
 
-/** Oldest Redis whose commands and stream behaviour the ledger relies on. */
+/** Oldest Redis version with the commands and stream behaviour that the ledger needs. */
 const VERSION_MIN = [6, 2] as const
 
 /** How to run a redis-server. */
 export type RedisProgram = {
-  /** Absolute path, or a name to be looked up on the PATH. */
+  /** Absolute path, or a name to look up on the PATH. */
   readonly command: string
   readonly version: string
-  /** Folders for LD_LIBRARY_PATH, if the server was unpacked and not installed. */
+  /** Folders for LD_LIBRARY_PATH if the server was unpacked instead of installed. */
   readonly libraryPath: string | undefined
 }
 
-/** No usable redis-server; the message says where it was looked for and what to do. */
+/** No usable redis-server; the message names the locations that were tried and the remedy. */
 export class RedisMissingError extends Error {
   override readonly name = 'RedisMissingError'
 }
 
 /**
- * Finds a redis-server of at least version 6.2: on the PATH, else one that `scripts/setup.mjs`
- * unpacked in the data folder given, else in the data folder of this source tree.
- * @param onPath name looked up on the PATH
- * @throws RedisMissingError with what was found in each place
+ * Finds a redis-server of version 6.2 or later: on the PATH, otherwise one that `scripts/setup.mjs`
+ * unpacked in the given data folder, otherwise in the data folder of this source tree.
+ * @param onPath name to look up on the PATH
+ * @throws RedisMissingError with the result for each location
  */
 export async function findRedis(
   dataDir: string,
@@ -37,14 +37,14 @@ export async function findRedis(
   treeDir = findSourceTree(),
 ): Promise<RedisProgram> {
   const folders = new Set([resolve(dataDir, 'redis'), join(treeDir, 'data', 'redis')])
-  const tried: string[] = []
-  for (const place of [undefined, ...folders]) {
-    const found = place === undefined ? await tryOnPath(onPath) : await tryUnpacked(place)
+  const failures: string[] = []
+  for (const location of [undefined, ...folders]) {
+    const found = location === undefined ? await tryOnPath(onPath) : await tryUnpacked(location)
     if (typeof found !== 'string') return found
-    tried.push(found)
+    failures.push(found)
   }
   throw new RedisMissingError(
-    `no redis-server >= ${VERSION_MIN.join('.')} (${tried.join('; ')}): ` +
+    `no redis-server >= ${VERSION_MIN.join('.')} (${failures.join('; ')}): ` +
       `run 'node ${join(treeDir, 'scripts/setup.mjs')}', which provides one, or install Redis`,
   )
 }
@@ -57,9 +57,9 @@ async function tryOnPath(command: string): Promise<RedisProgram | string> {
 async function tryUnpacked(folder: string): Promise<RedisProgram | string> {
   const path = join(folder, 'redis.json')
   const text = await readFile(path, 'utf8').catch(() => undefined)
-  if (text === undefined) return `${path}: not there`
+  if (text === undefined) return `${path}: not found`
   const { server, libraryPath } = parseRecord(text)
-  if (server === undefined || libraryPath === undefined) return `${path}: not as setup writes it`
+  if (server === undefined || libraryPath === undefined) return `${path}: invalid contents`
   const libraries = libraryPath.map((name) => join(folder, name)).join(delimiter) || undefined
   return checkVersion({ command: join(folder, server), libraryPath: libraries }, path)
 }
@@ -82,23 +82,23 @@ function parseRecord(text: string): SetupRecord {
 
 async function checkVersion(
   program: Omit<RedisProgram, 'version'>,
-  place: string,
+  location: string,
 ): Promise<RedisProgram | string> {
   let version: string
   try {
     const { stdout } = await run(program.command, ['--version'], environmentFor(program))
     version = /\bv=(\d+\.\d+\.\d+)/.exec(stdout)?.[1] ?? ''
   } catch (error) {
-    return `${place}: ${firstLine(error)}`
+    return `${location}: ${firstLine(error)}`
   }
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const enough = major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1])
-  return enough ? { ...program, version } : `${place}: version ${version || 'unknown'}`
+  const isRecent = major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1])
+  return isRecent ? { ...program, version } : `${location}: version ${version || 'unknown'}`
 }
 
 /**
- * Spawn options for a program, without what is secret to this process; an unpacked one needs to be
- * told where its libraries are.
+ * Spawn options for a program, without the secrets of this process; an unpacked program needs the
+ * path of its libraries.
  */
 export function environmentFor(program: Pick<RedisProgram, 'libraryPath'>): {
   env: NodeJS.ProcessEnv
@@ -110,10 +110,10 @@ export function environmentFor(program: Pick<RedisProgram, 'libraryPath'>): {
 
 function firstLine(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  return code === 'ENOENT' ? 'not there' : (message.split('\n')[1] ?? message)
+  return code === 'ENOENT' ? 'not found' : (message.split('\n')[1] ?? message)
 }
 
-/** The folder of package.json, from the sources and from dist alike. */
+/** The folder of package.json, for both the sources and dist. */
 function findSourceTree(): string {
   let dir = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(dir, 'package.json')) && dirname(dir) !== dir) dir = dirname(dir)

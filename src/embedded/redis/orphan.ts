@@ -1,9 +1,12 @@
-/** A redis-server that an earlier owner has left running: it was killed, or could not end it. */
+/**
+ * An orphan: a redis-server that an earlier owner has left running, because the owner was killed or
+ * could not stop it.
+ */
 import { NobodyListensError, sendCommand } from './send-command.ts'
 
 const REPLY_MS = 2_000
 
-/** A Redis of an earlier run has the data folder open, and cannot be taken over. */
+/** A Redis of an earlier run has the data folder open and cannot be adopted. */
 export class OrphanRedisError extends Error {
   override readonly name = 'OrphanRedisError'
 }
@@ -14,8 +17,9 @@ export interface OrphanRedis {
 }
 
 /**
- * Who answers on the socket; null: nobody listens. Call it only with the owner's lock in hand.
- * @throws OrphanRedisError if somebody listens there and does not answer
+ * The Redis that answers on the socket; null if no process listens. The caller must hold the lock
+ * of the folder.
+ * @throws OrphanRedisError if a process listens there and does not answer
  */
 export async function findOrphan(socketPath: string): Promise<OrphanRedis | null> {
   let info: string
@@ -30,6 +34,6 @@ export async function findOrphan(socketPath: string): Promise<OrphanRedis | null
   if (Number.isInteger(pid)) return { pid, version }
   throw new OrphanRedisError(
     `a redis-server of an earlier run holds ${socketPath} and does not answer: ` +
-      'see what keeps it, or end it, and start again',
+      'find out why or stop it, then start again',
   )
 }

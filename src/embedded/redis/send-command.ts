@@ -1,15 +1,15 @@
 import { connect } from 'node:net'
 
-/** Nothing listens on the socket. */
+/** No process listens on the socket. */
 export class NobodyListensError extends Error {
   override readonly name = 'NobodyListensError'
 }
 
 /**
- * Sends one command to the Redis on a unix socket and gives its reply: the text of a status, an
- * error (with its leading `-`) or a bulk string. '' if the server closed without a reply, as it
- * does to SHUTDOWN. Commands with other replies are not asked here.
- * @throws NobodyListensError if nobody listens; Error if there is no reply within `timeoutMs`
+ * Sends one command to the Redis on a unix socket and returns its reply: the text of a status, an
+ * error (with its leading `-`) or a bulk string; '' if the server closed without a reply, as it
+ * does after SHUTDOWN. Other types of replies are not supported.
+ * @throws NobodyListensError if no process listens; Error if there is no reply within `timeoutMs`
  */
 export function sendCommand(
   socketPath: string,
@@ -42,7 +42,7 @@ export function sendCommand(
   })
 }
 
-/** The reply if all of it has arrived. Inline commands answer in the same protocol (RESP2). */
+/** The reply if it is complete. Inline commands are answered in the same protocol (RESP2). */
 function completeReply(received: string): string | undefined {
   const end = received.indexOf('\r\n')
   if (end < 0) return undefined

@@ -1,4 +1,6 @@
-/** A redis-server process: a child of this one, or one that an earlier owner has left running. */
+/**
+ * A redis-server process: a child of this process, or one that an earlier owner has left running.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,16 +10,16 @@ export type RedisExit = { readonly code: number | null; readonly signal: NodeJS.
 
 export interface RedisServer {
   readonly pid: number
-  /** Of one that was adopted neither code nor signal is known. */
+  /** Code and signal are unknown if the server was adopted. */
   readonly exited: Promise<RedisExit>
   /** Null while it runs. */
   exit(): RedisExit | null
   kill(): void
-  /** Lets this process end while the server runs on. */
+  /** Detaches from the server: this process can end while the server keeps running. */
   release(): void
 }
 
-/** What the child wrote before it opened its log file, as for a setting that it does not know. */
+/** Output before the server opened its log file, for example about an unknown setting. */
 export interface RedisChild extends RedisServer {
   output(): string
 }
@@ -31,8 +33,8 @@ export function spawnRedis(
   args: readonly string[],
   environment: { env: NodeJS.ProcessEnv },
 ): RedisChild {
-  // A process group of its own: Ctrl-C in a terminal reaches the whole group of the owner, and
-  // Redis has to stay until the owner has drained.
+  // In its own process group: Ctrl-C in a terminal signals the whole group of the owner, and Redis
+  // has to keep running until the owner has drained.
   const child = spawn(command, args, {
     ...environment,
     detached: true,
@@ -57,7 +59,7 @@ export function spawnRedis(
   }
 }
 
-/** A running server that is reached on a socket. Its end is the end of a connection to it. */
+/** A running server that is reached through a socket. It has ended when a connection to it ends. */
 export function adoptServer(pid: number, socketPath: string): RedisServer {
   const holding = new AbortController()
   return {
@@ -85,7 +87,7 @@ function endOf(child: ChildProcess): Promise<RedisExit> {
   })
 }
 
-/** Resolves when nobody listens on the socket any more; never if it is given up before. */
+/** Resolves when no process listens on the socket any more; never if it is aborted before. */
 async function waitUntilClosed(socketPath: string, givenUp: AbortSignal): Promise<RedisExit> {
   for (;;) {
     await connectionEnd(socketPath, givenUp)

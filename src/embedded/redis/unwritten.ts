@@ -1,6 +1,7 @@
 /**
- * Whether all that Redis has executed is on the disk. With `appendfsync everysec` Redis answers
- * commands before they are written; on a full disk they stay in memory, and SHUTDOWN drops them.
+ * Determines whether all commands that Redis has executed are on disk. With `appendfsync everysec`
+ * Redis answers commands before they are written; on a full disk they stay in memory, and SHUTDOWN
+ * discards them.
  */
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,11 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { monotonicMs } from '../../runtime/clock.ts'
 import { sendCommand } from './send-command.ts'
 
-/** Executed commands that are in the memory of Redis only. */
+/** Executed commands that exist only in the memory of Redis. */
 export interface UnwrittenData {
-  /** Why, for a person. */
+  /** The reason, for an operator. */
   readonly reason: string
-  /** Length of the commands in the append-only format; null where Redis does not tell. */
+  /** Length of the commands in the append-only format; null if Redis does not report it. */
   readonly bytes: number | null
 }
 
@@ -27,14 +28,17 @@ export interface WaitOptions {
 
 const REPLY_MS = 2_000
 const POLL_MS = 50
-/** An ordinary stop takes less. */
+/** A normal stop takes less. */
 const NOTICE_MS = 1_000
-/** Each look holds writes back for so long: nothing is executed between the last and the end. */
+/**
+ * Each check pauses writes for this time, so that no command is executed between the last check and
+ * the end.
+ */
 const PAUSE_MS = 2_000
 
 /**
- * Resolves with null when everything is written and synced; after `limitMs` with what is not.
- * Writes of other clients are held back by then: end Redis, or call `resumeWrites`.
+ * Resolves with null when everything is written and synced, or with the unwritten data after
+ * `limitMs`. Writes of other clients are paused by then: stop Redis, or call `resumeWrites`.
  */
 export async function waitUntilWritten(options: WaitOptions): Promise<UnwrittenData | null> {
   const beganMs = monotonicMs()
@@ -51,7 +55,7 @@ export async function waitUntilWritten(options: WaitOptions): Promise<UnwrittenD
   }
 }
 
-/** Lets writes through that `untilWritten` has held back. */
+/** Resumes the writes that `waitUntilWritten` has paused. */
 export async function resumeWrites(socketPath: string): Promise<void> {
   await sendCommand(socketPath, ['CLIENT', 'UNPAUSE'], REPLY_MS).catch(() => '')
 }
@@ -74,7 +78,7 @@ async function findUnwritten({ socketPath, dataDir }: WaitOptions): Promise<Unwr
   return syncFiles(dataDir)
 }
 
-/** SHUTDOWN syncs too, but only logs that it could not. */
+/** SHUTDOWN syncs as well, but only logs a failure. */
 async function syncFiles(dataDir: string): Promise<UnwrittenData | null> {
   for (const path of await appendOnlyFiles(dataDir)) {
     try {
@@ -82,7 +86,7 @@ async function syncFiles(dataDir: string): Promise<UnwrittenData | null> {
       await file.datasync().finally(() => file.close())
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // A rewrite has replaced it by one that is complete.
+      // A rewrite has replaced the file by a complete one.
       if (code !== 'ENOENT') return { reason: `${path} cannot be synced (${code})`, bytes: null }
     }
   }
@@ -90,8 +94,8 @@ async function syncFiles(dataDir: string): Promise<UnwrittenData | null> {
 }
 
 /**
- * Append-only files, oldest first; before Redis 7 there was one. A base file is complete before it
- * gets its name.
+ * Append-only files, oldest first; a single one before Redis 7. Base files are complete before they
+ * get their name.
  */
 export async function appendOnlyFiles(dataDir: string): Promise<string[]> {
   const folder = join(dataDir, 'appendonlydir')

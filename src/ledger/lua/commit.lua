@@ -1,44 +1,44 @@
--- Writes what workers have settled, account by account, if nobody else has committed meanwhile.
+-- Commits the settled state of accounts, one after the other, unless another commit came first.
 --
--- KEYS  [1] epoch of the data, [2] stream of the call, then the shared owners that should not be
---       there, then every other key that the accounts below name by its index
--- ARGV  [1] epoch that the worker knows
+-- KEYS  [1] epoch of the data, [2] stream of the call, then the shared owners that are expected not
+--       to exist, then all other keys, to which the accounts below refer by index
+-- ARGV  [1] epoch that the worker expects
 --       [2] the packed batch, little endian; (text) is its length as I4, then its bytes:
---       d now (ms), d token of the worker's turn, H accounts, H shared owners that should not be
---       there; then per account:
+--       d now (ms), d token of the worker, H accounts, H shared owners that are expected not to
+--       exist; then per account:
 --         I4 bytes of this account after this field,
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
---         profile (-1: any), H key of the shared owner, H owners, H 1 if there is more than owners
---         more, if there is: H 1 if it wants the turn upon a conflict; then the counts of what
---                     follows the owners: H shared states, H operations (2: none, but what
---                     is credited to buckets may change), H moves, H claims, H records
+--         profile (-1: any), H key of the shared owner, H owners, H 1 if further counts follow
+--         further counts: H 1 to set a back-off hint after a conflict; then the counts of what
+--                     follows the owners: H shared states, H operations (2: none, but the credit
+--                     of buckets may change), H index writes, H registrations, H records
 --         per owner:  H key, d expected profile fence (-1: any), H sessions, (name), (state);
 --                     per session: (field), (packed session)
 --         shared:     (name), (state)
 --         operation:  H key, (ttl, ms), (result)
---         per move:   H key of expiry or tombstones, (place, ms; empty: none), (member)
---         per claim:  H key, (ttl, ms), (home), (expected home)
+--         per index write: H key of expiry or tombstones, (score, ms; empty: remove), (member)
+--         per registration: H key, (ttl, ms), (location), (expected location)
 --         record:     (packed record)
---       An owner was read with the version before that of its state.
--- REPLY an error EPOCH if the data is another's; COMMITTED if every account is; or per account:
---       COMMITTED, or { code, ... } as replies.ts says;
+--       The version of an owner's state is the version that was read, plus one.
+-- REPLY an error EPOCH if the data has another epoch; COMMITTED if every account is committed; or
+--       per account: COMMITTED, or { code, ... } as documented in replies.ts:
 --       CONFLICT carries the shared state and its fence, then per owner: state, fence, sessions;
---       CLAIMED carries the home and the directory key;
+--       CLAIMED carries the location and the directory key;
 --       REPEATED the stored result, CORRUPT and UNWRITTEN the reason, BUSY nothing
 -- EFFECTS states, sessions, sorted sets, directory and operation of an account and its part of a
---       stream entry; or nothing for that account, but the turn upon a conflict, if it wants it.
---       Everything is read and checked before the first write, which is the one that may still
---       fail; only an account that stands twice in a call is decided again when the others are
+--       stream entry; or nothing for that account, except the requested back-off hint after a
+--       conflict. Everything is read and checked before the first write, which is the only one that
+--       can fail; an account that occurs twice in a call is decided again after the others are
 --       written. If Redis itself refuses to write, the whole call fails.
 
 -- @include epoch
 -- @include owner
 -- @include directory
 
-local TURN_MS = 50
--- An entry of that size takes no further account.
+local BACKOFF_MS = 50
+-- No further account is added to an entry of this size.
 local ENTRY_BYTES = 4096
--- What a name or a session takes there.
+-- Estimated size of an owner or session name in an entry.
 local NAME_BYTES = 32
 local ACCOUNT = '<I4ddHHH'
 local MORE = '<HHHHHH'
@@ -46,35 +46,35 @@ local OWNER = '<HdHI4c0I4c0'
 local SESSION = '<I4c0I4c0'
 local SHARED = '<I4c0I4c0'
 local OPERATION = '<HI4c0I4c0'
-local MOVE = '<HI4c0I4c0'
-local CLAIM = '<HI4c0I4c0I4c0'
+local INDEX_WRITE = '<HI4c0I4c0'
+local REGISTRATION = '<HI4c0I4c0I4c0'
 local call, unpack_at, keys = redis.call, struct.unpack, KEYS
 
 local batch = ARGV[2]
-local now, token, accounts, absent, at = unpack_at('<ddHH', batch)
+local now, token, accounts, missing, at = unpack_at('<ddHH', batch)
 local index, replies, refused = 1, {}, 0
 
--- What is decided and waits to be written, from the account `waits_from` on. The lists are flat: a
--- table for each account would cost more than all else. What lies behind their lengths is void.
-local waits_from, waiting = 1, {}
+-- Accounts that are decided but not yet written, from `pending_from` on. The lists are flat: a
+-- table per account would cost more than everything else. Values beyond their lengths are stale.
+local pending_from, pending = 1, {}
 local entry, entry_length, entry_bytes, entry_ends, record_field = {}, 0, 0, {}, 'r'
 local states, states_length, owner_ends, owners_length = {}, 0, {}, 0
-local moves, moves_length, values, values_length, claimed = {}, 0, {}, 0, {}
-local turns, wanted_turns, sorted_sets = {}, {}, {}
+local index_writes, index_writes_length, values, values_length, registered = {}, 0, {}, 0, {}
+local used_hints, new_hints, sorted_sets = {}, {}, {}
 
 local function fits_fence(packed, expected)
   return expected < 0 or (packed and unpack_at('<d', packed) or 0) == expected
 end
 
--- A turn that ends later than any that begins now was taken by a clock that is ahead.
-local function is_taken(turn)
-  if not turn then return false end
-  local holder, until_ms = unpack_at('<dd', turn)
-  return holder ~= token and until_ms > now and until_ms <= now + TURN_MS
+-- A hint that ends later than one set now comes from a clock that is ahead: it is ignored.
+local function is_busy(hint)
+  if not hint then return false end
+  local holder, until_ms = unpack_at('<dd', hint)
+  return holder ~= token and until_ms > now and until_ms <= now + BACKOFF_MS
 end
 
--- Reads the account once more, with its sessions.
-local function conflict(position, owners, shared_key, wants_turn)
+-- Reads the current state of the account with its sessions.
+local function conflict(position, owners, shared_key, sets_hint)
   local found = call('HMGET', shared_key, 's', 'p')
   local reply = { CONFLICT, found[1], found[2] }
   for _ = 1, owners do
@@ -88,12 +88,12 @@ local function conflict(position, owners, shared_key, wants_turn)
       reply[#reply + 1] = value
     end
   end
-  if wants_turn == 1 then wanted_turns[#wanted_turns + 1] = shared_key end
+  if sets_hint == 1 then new_hints[#new_hints + 1] = shared_key end
   return reply
 end
 
--- Whether a state is the next one after what is stored.
-local function follows(state, stored, operations)
+-- Whether a state directly succeeds the stored one.
+local function succeeds(state, stored, operations)
   local version, total = check_owner(state)
   local before, credited = stored_totals(stored)
   if version ~= before + 1 then return false end
@@ -103,8 +103,8 @@ local function follows(state, stored, operations)
   return true
 end
 
--- Several sessions of an owner; gives their fields, and where they end.
-local function put_sessions(count, position)
+-- Queues several sessions of an owner; returns their fields and the end position.
+local function queue_sessions(count, position)
   local fields, packed = {}
   for session = 1, count do
     fields[session], packed, position = unpack_at(SESSION, batch, position)
@@ -114,7 +114,7 @@ local function put_sessions(count, position)
   return table.concat(fields, ' '), position
 end
 
-local function put_owner(key, name, state, sessions, position)
+local function queue_owner(key, name, state, sessions, position)
   local length, fields = states_length + 3, ''
   states[length - 2], states[length - 1], states[length] = key, 's', state
   states_length = length
@@ -123,7 +123,7 @@ local function put_owner(key, name, state, sessions, position)
     states[length + 1] = fields
     states_length = length + 2
   elseif sessions > 1 then
-    fields, position = put_sessions(sessions, position)
+    fields, position = queue_sessions(sessions, position)
   end
   entry[entry_length + 1], entry[entry_length + 2] = name, fields
   entry_length = entry_length + 2
@@ -133,8 +133,8 @@ local function put_owner(key, name, state, sessions, position)
   return position
 end
 
--- Gives whether the owner stands as the worker had read it, and where it ends.
-local function take_owner(position, operations)
+-- Returns whether the owner is unchanged since the worker read it, and the end position.
+local function read_owner(position, operations)
   local key, fence, sessions, name, state, sessions_at = unpack_at(OWNER, batch, position)
   local stored, fits = nil, true
   if fence < 0 then
@@ -143,62 +143,62 @@ local function take_owner(position, operations)
     local found = call('HMGET', keys[key], 's', 'p')
     stored, fits = found[1], fits_fence(found[2], fence)
   end
-  fits = follows(state, stored, operations) and fits
-  return fits, put_owner(keys[key], name, state, sessions, sessions_at)
+  fits = succeeds(state, stored, operations) and fits
+  return fits, queue_owner(keys[key], name, state, sessions, sessions_at)
 end
 
--- Redis would refuse any other amid the writes; times beyond 15 digits are none.
-local function put_value(key, value, ttl)
+-- Redis would refuse any other time to live between the writes; more than 15 digits are no time.
+local function queue_value(key, value, ttl)
   if #ttl > 15 or not string.find(ttl, '^[1-9]%d*$') then error('time to live is damaged', 0) end
   local length = values_length + 3
   values[length - 2], values[length - 1], values[length] = key, value, ttl
   values_length = length
 end
 
--- Raises an error if something else is in the place of a sorted set, or of a time: that is found
--- out before anything is written.
-local function take_moves(count, position)
+-- Raises an error if a key is not a sorted set or a score is not a number, before anything is
+-- written.
+local function queue_index_writes(count, position)
   for _ = 1, count do
-    local key, length = nil, moves_length + 3
+    local key, length = nil, index_writes_length + 3
     local score
-    key, score, moves[length], position = unpack_at(MOVE, batch, position)
+    key, score, index_writes[length], position = unpack_at(INDEX_WRITE, batch, position)
     if score ~= '' then
       local number = tonumber(score)
-      -- NaN alone differs from itself.
-      if not number or number ~= number then error('place in a sorted set is damaged', 0) end
+      -- Only NaN differs from itself.
+      if not number or number ~= number then error('score of a sorted set is damaged', 0) end
     end
-    moves[length - 1] = score
+    index_writes[length - 1] = score
     if not sorted_sets[key] then
       call('ZCARD', keys[key])
       sorted_sets[key] = true
     end
-    moves[length - 2] = keys[key]
-    moves_length = length
+    index_writes[length - 2] = keys[key]
+    index_writes_length = length
   end
   return position
 end
 
--- Gives where the claims end, or the reply to one that is refused. A session that was claimed
--- before in this call is at home there.
-local function take_claims(count, position)
+-- Returns the end position, or the reply if a registration is refused. A session that was
+-- registered earlier in this call counts as registered there.
+local function queue_registrations(count, position)
   for _ = 1, count do
-    local key, ttl, home, expected, next_at = unpack_at(CLAIM, batch, position)
+    local key, ttl, location, expected, next_at = unpack_at(REGISTRATION, batch, position)
     key = keys[key]
-    local place, standing = claimed[key], nil
-    if place and place <= values_length and values[place] == key then
-      standing = values[place + 1] ~= expected and values[place + 1]
+    local earlier, conflicting = registered[key], nil
+    if earlier and earlier <= values_length and values[earlier] == key then
+      conflicting = values[earlier + 1] ~= expected and values[earlier + 1]
     else
-      standing = standing_home(key, expected)
+      conflicting = conflicting_location(key, expected)
     end
-    if standing then return position, { CLAIMED, standing, key } end
-    claimed[key] = values_length + 1
-    put_value(key, home, ttl)
+    if conflicting then return position, { CLAIMED, conflicting, key } end
+    registered[key] = values_length + 1
+    queue_value(key, location, ttl)
     position = next_at
   end
   return position
 end
 
-local function put_record(position)
+local function queue_record(position)
   local record = unpack_at('<I4c0', batch, position)
   entry[entry_length + 1], entry[entry_length + 2] = record_field, record
   entry_bytes = entry_bytes + #record
@@ -206,60 +206,60 @@ local function put_record(position)
   record_field = 'r+'
 end
 
--- Decides the account at `at`. Gives the reply if it is refused, false if one of the same account
--- must be written first.
+-- Decides the account at `at`. Returns the reply if it is refused, false if the same account is
+-- pending and must be written first.
 local function decide()
-  local length, shared_before, shared_fence, shared, owners, has_more, owners_at =
+  local length, shared_version, shared_fence, shared, owners, has_more, owners_at =
     unpack_at(ACCOUNT, batch, at)
-  if waiting[shared] then return false end
-  local shared_key, position, stored, turn, current, fits = keys[shared], owners_at
-  local wants_turn, states_shared, operations, moved, claims, records = 0, 0, 0, 0, 0, 0
+  if pending[shared] then return false end
+  local shared_key, position, stored, hint, is_current, fits = keys[shared], owners_at
+  local sets_hint, shared_states, operations, moved, registrations, records = 0, 0, 0, 0, 0, 0
   if has_more == 1 then
-    wants_turn, states_shared, operations, moved, claims, records, position =
+    sets_hint, shared_states, operations, moved, registrations, records, position =
       unpack_at(MORE, batch, position)
     owners_at = position
   end
-  if shared <= absent then
-    current = shared_before <= 0 and shared_fence <= 0
+  if shared <= missing then
+    is_current = shared_version <= 0 and shared_fence <= 0
   else
     local found = call('HMGET', shared_key, 's', 't', 'p')
-    stored, turn = found[1], found[2]
-    current = (shared_before < 0 or stored_totals(stored) == shared_before)
+    stored, hint = found[1], found[2]
+    is_current = (shared_version < 0 or stored_totals(stored) == shared_version)
       and fits_fence(found[3], shared_fence)
   end
   for _ = 1, owners do
-    fits, position = take_owner(position, operations)
-    current = current and fits
+    fits, position = read_owner(position, operations)
+    is_current = is_current and fits
   end
-  if states_shared == 1 then
+  if shared_states == 1 then
     local name, state
     name, state, position = unpack_at(SHARED, batch, position)
-    current = follows(state, stored, operations) and current
-    put_owner(shared_key, name, state, 0)
+    is_current = succeeds(state, stored, operations) and is_current
+    queue_owner(shared_key, name, state, 0)
   end
   if operations == 1 then
     local key, ttl, result
     key, ttl, result, position = unpack_at(OPERATION, batch, position)
     local done = call('GET', keys[key])
     if done then return { REPEATED, done } end
-    put_value(keys[key], result, ttl)
+    queue_value(keys[key], result, ttl)
   end
-  if is_taken(turn) then return { BUSY } end
-  if not current then return conflict(owners_at, owners, shared_key, wants_turn) end
-  if moved > 0 then position = take_moves(moved, position) end
-  if claims > 0 then
+  if is_busy(hint) then return { BUSY } end
+  if not is_current then return conflict(owners_at, owners, shared_key, sets_hint) end
+  if moved > 0 then position = queue_index_writes(moved, position) end
+  if registrations > 0 then
     local refusal
-    position, refusal = take_claims(claims, position)
+    position, refusal = queue_registrations(registrations, position)
     if refusal then return refusal end
   end
-  if records == 1 then put_record(position) end
-  waiting[shared] = true
-  if turn then turns[#turns + 1] = shared_key end
+  if records == 1 then queue_record(position) end
+  pending[shared] = true
+  if hint then used_hints[#used_hints + 1] = shared_key end
   at = at + 4 + length
 end
 
--- Names what changed; the recorder reads the states themselves, which are absolute. What ends here
--- and will not stand in a state any more is in the records.
+-- An entry names the changed owners and sessions; the recorder reads their states, which are
+-- absolute. Data that ends with this commit and is in no state any more is in the record.
 local function append()
   if entry_bytes > 0 then entry_ends[#entry_ends + 1] = entry_length end
   local first = 1
@@ -269,34 +269,35 @@ local function append()
   end
 end
 
--- Nothing here can fail any more: types of keys, places and times were seen before. A turn is a
--- hint, which a Redis that is full may refuse.
+-- Nothing here can fail: types of keys, scores and times have been checked. A back-off hint is
+-- optional, and a Redis that is out of memory may refuse it.
 local function write()
   local first = 1
   for owner = 1, owners_length do
     call('HSET', unpack(states, first, owner_ends[owner]))
     first = owner_ends[owner] + 1
   end
-  for place = 1, moves_length, 3 do
-    local key, score, member = moves[place], moves[place + 1], moves[place + 2]
+  for slot = 1, index_writes_length, 3 do
+    local key, score = index_writes[slot], index_writes[slot + 1]
+    local member = index_writes[slot + 2]
     if score == '' then call('ZREM', key, member) else call('ZADD', key, score, member) end
   end
-  for place = 1, values_length, 3 do
-    call('SET', values[place], values[place + 1], 'PX', values[place + 2])
+  for slot = 1, values_length, 3 do
+    call('SET', values[slot], values[slot + 1], 'PX', values[slot + 2])
   end
-  for _, key in ipairs(wanted_turns) do
-    redis.pcall('HSET', key, 't', struct.pack('<dd', token, now + TURN_MS))
+  for _, key in ipairs(new_hints) do
+    redis.pcall('HSET', key, 't', struct.pack('<dd', token, now + BACKOFF_MS))
   end
-  for _, key in ipairs(turns) do call('HDEL', key, 't') end
+  for _, key in ipairs(used_hints) do call('HDEL', key, 't') end
 end
 
--- What Redis refuses for want of memory or disk is an outage, not damage. Only the first write of a
--- call can meet it, so that nothing has been written when the call fails.
+-- A refusal for lack of memory or disk is an outage, not damage. Only the first write of a call can
+-- be refused, so nothing has been written when the call fails.
 local function outage_in(message)
   for _, refusal in ipairs({ 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS' }) do
-    -- Redis 6 puts it behind its place in the script.
-    local isOurs = string.find(message, 'user_script: ?%d+: %-' .. refusal)
-    if isOurs or string.find(message, '^' .. refusal) then
+    -- Redis 6 puts the position in the script before the error.
+    local is_script_error = string.find(message, 'user_script: ?%d+: %-' .. refusal)
+    if is_script_error or string.find(message, '^' .. refusal) then
       return string.match(message, refusal .. '.*')
     end
   end
@@ -311,8 +312,8 @@ local function refuse(account, reply)
   refused = refused + 1
 end
 
--- Writes what waits. Gives the error if Redis does not.
-local function settle()
+-- Writes the pending accounts. Returns the error if Redis refuses.
+local function write_pending()
   local appended, failure = pcall(append)
   if appended then
     write()
@@ -320,42 +321,42 @@ local function settle()
     local message = message_of(failure)
     local outage = outage_in(message)
     if outage then return redis.error_reply(outage) end
-    for account = waits_from, index - 1 do
+    for account = pending_from, index - 1 do
       if not replies[account] then refuse(account, { UNWRITTEN, message }) end
     end
   end
-  waits_from, waiting, claimed, absent = index, {}, {}, 0
+  pending_from, pending, registered, missing = index, {}, {}, 0
   entry_length, entry_bytes, entry_ends, record_field = 0, 0, {}, 'r'
-  states_length, owners_length, moves_length, values_length = 0, 0, 0, 0
-  turns, wanted_turns = {}, {}
+  states_length, owners_length, index_writes_length, values_length = 0, 0, 0, 0
+  used_hints, new_hints = {}, {}
 end
 
--- Where the lists ended before the account at hand.
-local entry_mark, bytes_mark, states_mark, owners_mark, moves_mark, values_mark
+-- Lengths of the lists before the current account.
+local entry_mark, bytes_mark, states_mark, owners_mark, index_writes_mark, values_mark
 
-local function drop()
+local function discard_current()
   entry_length, entry_bytes = entry_mark, bytes_mark
   states_length, owners_length = states_mark, owners_mark
-  moves_length, values_length = moves_mark, values_mark
+  index_writes_length, values_length = index_writes_mark, values_mark
 end
 
-local function pass_over(reply)
-  drop()
+local function refuse_current(reply)
+  discard_current()
   refuse(index, reply)
   local length, start = unpack_at('<I4', batch, at)
   at = start + length
   index = index + 1
 end
 
--- Decides account after account, up to one that must wait for another.
-local function decide_on()
+-- Decides accounts until one must wait for a pending one.
+local function decide_all()
   while index <= accounts do
     entry_mark, bytes_mark, states_mark = entry_length, entry_bytes, states_length
-    owners_mark, moves_mark, values_mark = owners_length, moves_length, values_length
+    owners_mark, index_writes_mark, values_mark = owners_length, index_writes_length, values_length
     local reply = decide()
     if reply == false then return end
     if reply then
-      pass_over(reply)
+      refuse_current(reply)
     else
       if entry_bytes >= ENTRY_BYTES then
         entry_ends[#entry_ends + 1] = entry_length
@@ -369,20 +370,21 @@ end
 local stale = epoch_error(KEYS[1], ARGV[1])
 if stale then return stale end
 
-if absent > 0 then
-  if call('EXISTS', unpack(keys, 3, absent + 2)) == 0 then absent = absent + 2 else absent = 0 end
+if missing > 0 then
+  local exist = call('EXISTS', unpack(keys, 3, missing + 2)) > 0
+  missing = exist and 0 or missing + 2
 end
 while index <= accounts do
-  local readable, failure = pcall(decide_on)
+  local readable, failure = pcall(decide_all)
   if not readable then
     local message = message_of(failure)
     local outage = outage_in(message)
     if outage then return redis.error_reply(outage) end
-    pass_over({ CORRUPT, message })
+    refuse_current({ CORRUPT, message })
   end
   if readable or index > accounts then
-    local unwritable = settle()
-    if unwritable then return unwritable end
+    local failure_reply = write_pending()
+    if failure_reply then return failure_reply end
   end
 end
 if refused == 0 then return COMMITTED end

@@ -1,10 +1,10 @@
--- Writes a mark, so that the replicas can be waited for: what they have then includes all that was
--- written before, whoever wrote it.
+-- Writes a marker so that the caller can wait for the replicas: a replica that has it also has all
+-- earlier writes of any client.
 --
--- KEYS  [1] epoch of the data, [2] the mark
--- ARGV  [1] epoch that the worker knows
--- REPLY an error EPOCH if the data is another's, or COMMITTED
--- EFFECTS the mark
+-- KEYS  [1] epoch of the data, [2] the marker
+-- ARGV  [1] epoch that the worker expects
+-- REPLY an error EPOCH if the data has another epoch, or COMMITTED
+-- EFFECTS the marker
 
 -- @include epoch
 

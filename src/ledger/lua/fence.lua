@@ -1,4 +1,4 @@
--- Raises the profile fence of a subscriber, so that what was rated with an older profile is
+-- Raises the profile fence of a subscriber, so that commits rated with an older profile are
 -- refused.
 --
 -- KEYS  [1] owner

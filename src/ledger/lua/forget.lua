@@ -1,19 +1,19 @@
--- Drops tombstones whose time is over.
+-- Removes tombstones that are due.
 --
 -- KEYS  [1] tombstones, then the owner of each member
 -- ARGV  now (ms), then per member: member, session field
--- REPLY how many were dropped
--- EFFECTS a member that is not due any more (reported to late, or its id opened anew) stays; of an
---       owner that is damaged only the member goes
+-- REPLY number of removed tombstones
+-- EFFECTS a member that is not due any more (usage was reported after expiry, or its id was opened
+--       again) stays; if the owner is damaged only the member is removed
 
-local now, dropped = tonumber(ARGV[1]), 0
+local now, removed = tonumber(ARGV[1]), 0
 for index = 2, #KEYS do
   local member, field = ARGV[index * 2 - 2], ARGV[index * 2 - 1]
-  local place = redis.call('ZSCORE', KEYS[1], member)
-  if place and tonumber(place) <= now then
+  local score = redis.call('ZSCORE', KEYS[1], member)
+  if score and tonumber(score) <= now then
     redis.call('ZREM', KEYS[1], member)
     redis.pcall('HDEL', KEYS[index], field)
-    dropped = dropped + 1
+    removed = removed + 1
   end
 end
-return dropped
+return removed

@@ -1,9 +1,9 @@
--- The current states of owners, with the sessions asked for.
+-- Loads the current states of owners with the requested sessions.
 --
 -- KEYS  [1] epoch of the data, then one per owner
--- ARGV  [1] epoch that the caller knows, then per owner: number of sessions, their fields
--- REPLY an error EPOCH if the data is another's, or per owner: { state, fence,
---       session … }, false for what is absent; or { CORRUPT, reason }
+-- ARGV  [1] epoch that the caller expects, then per owner: number of sessions, their fields
+-- REPLY an error EPOCH if the data has another epoch, or per owner: { state, fence,
+--       session … }, false for missing values; or { CORRUPT, reason }
 -- EFFECTS none
 
 -- @include epoch

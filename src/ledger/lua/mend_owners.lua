@@ -1,21 +1,21 @@
--- Corrects owners of one account by what is recorded of them, all or none.
+-- Corrects owners of one account from the record, all or none.
 --
 -- KEYS  [1] epoch of the data, [2] stream, [3] result of the correction, then the owners, then
 --       results of operations that the data has lost
--- ARGV  [1] epoch that the caller knows, [2] number of owners, [3] time to live of the result (ms),
---       [4] result, [5] record for the recorder, then per owner: name, version that it was read
---       with (0: it was not there), packed state, number of sessions, then per session: field,
+-- ARGV  [1] epoch that the caller expects, [2] number of owners, [3] time to live of the result
+--       (ms), [4] result, [5] record for the recorder, then per owner: name, version at the time of
+--       reading (0: it did not exist), packed state, number of sessions, then per session: field,
 --       packed session; then per lost operation: time to live (ms), packed result
--- REPLY COMMITTED, CONFLICT if an owner is not as it was read, REPEATED if it was done before; or
---       an error EPOCH
--- EFFECTS states, sessions, results and one stream entry; or nothing. Versions may skip numbers, to
---       become newer than all that is recorded. An operation that is known keeps its result.
+-- REPLY COMMITTED, CONFLICT if an owner has changed since it was read, REPEATED if the correction
+--       was made before; or an error EPOCH
+-- EFFECTS states, sessions, results and one stream entry; or nothing. Versions may skip numbers to
+--       exceed all recorded ones. An operation whose result still exists keeps it.
 
 -- @include epoch
 -- @include owner
 
-local lost = epoch_error(KEYS[1], ARGV[1])
-if lost then return lost end
+local stale = epoch_error(KEYS[1], ARGV[1])
+if stale then return stale end
 if redis.call('EXISTS', KEYS[3]) == 1 then return REPEATED end
 
 local owners, at = tonumber(ARGV[2]), 6

@@ -1,11 +1,11 @@
--- Puts owners back into a partition whose data was lost, as they are on record.
+-- Restores owners from the record into a partition whose data was lost.
 --
 -- KEYS  [1] epoch of the data, [2] stream, then the owners, then stored results of operations
 -- ARGV  [1] number of owners, [2] fence (number) that no profile read before satisfies,
 --       then per owner: name, packed state; then per operation: ttl (ms), packed result
--- REPLY how many owners were restored; an error EPOCH if the data is there
+-- REPLY number of restored owners; an error EPOCH if the data exists
 -- EFFECTS owners without their sessions, the results, and one stream entry that names the owners,
---       so that the recorder sees them as they are now. Repeating it writes the same again.
+--       so that the recorder reads their current states. It is idempotent.
 
 -- @include owner
 
@@ -17,7 +17,7 @@ local entry, fences = {}, {}
 for index = 1, count do
   check_owner(ARGV[index * 2 + 2])
   entry[index * 2 - 1], entry[index * 2] = ARGV[index * 2 + 1], ''
-  -- Whoever is just writing a profile goes on to hold its mark.
+  -- Keep the dirty flag of a profile that is being written.
   local stored = redis.call('HGET', KEYS[index + 2], 'p')
   local number, dirty, changed = 0, 0, 0
   if stored then number, dirty, changed = struct.unpack('<ddd', stored) end

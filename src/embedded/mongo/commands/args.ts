@@ -14,7 +14,7 @@ import {
 import { isNumeric, toNumber } from '../values/numeric.ts'
 import type { Request } from '../wire/request.ts'
 
-/** Fields that any command may have. */
+/** Fields that every command accepts. */
 const GENERIC_FIELDS = [
   '$db',
   '$readPreference',
@@ -28,10 +28,10 @@ const GENERIC_FIELDS = [
 /** Fields of transactions and retryable writes, which need a replica set. */
 const TRANSACTION_FIELDS = ['txnNumber', 'startTransaction', 'autocommit', 'stmtId', 'stmtIds']
 
-/** A document as it came and as it reads. */
+/** A document in its received and in its decoded form. */
 export type DocArgument = { readonly doc: Doc; readonly bytes: Uint8Array | undefined }
 
-/** A command with its arguments, checked one by one as they are asked for. */
+/** A command with its arguments, each checked when it is read. */
 export class Args {
   readonly name: string
   readonly database: string
@@ -50,12 +50,12 @@ export class Args {
   }
 
   /**
-   * Refuses fields that the command does not have, and those that only a real server has.
+   * Refuses unknown fields and fields that only a MongoDB server supports.
    * @throws CommandError
    */
   allow(fields: readonly string[], unsupported: readonly string[] = []): void {
-    const known = [...Object.keys(this.#body), ...this.#sequences.keys()].slice(1)
-    for (const field of known) {
+    const present = [...Object.keys(this.#body), ...this.#sequences.keys()].slice(1)
+    for (const field of present) {
       if (fields.includes(field) || GENERIC_FIELDS.includes(field)) continue
       if (TRANSACTION_FIELDS.includes(field)) {
         throw new MongoCommandError(
@@ -72,7 +72,7 @@ export class Args {
     this.#checkConcerns()
   }
 
-  /** The namespace that the command works on: its first field is the name of a collection. */
+  /** The namespace of the command: its first field is the name of a collection. */
   namespace(field = this.name): string {
     const collection = fieldOf(this.#body, field)
     if (typeof collection !== 'string' || collection === '') {
@@ -110,19 +110,21 @@ export class Args {
     return typeof value === 'boolean' ? value : this.#wrongType(field, 'bool')
   }
 
-  /** A whole number ≥ 0; undefined if it is absent. */
+  /** An integer ≥ 0; undefined if the field is missing. */
   count(field: string): number | undefined {
     return parseCount(`${this.name}.${field}`, this.value(field))
   }
 
-  /** A number without its sign: of `count` a negative limit means the same as a positive one. */
+  /**
+   * A number without its sign: for `count` a negative limit has the same meaning as a positive one.
+   */
   magnitude(field: string): number | undefined {
     const value = this.value(field)
     const isNegative = isNumeric(value) && toNumber(value) < 0
     return isNegative ? Math.abs(Math.trunc(toNumber(value))) : this.count(field)
   }
 
-  /** A cursor id, which is a long and nothing else. */
+  /** A cursor id, which must be a long. */
   cursorId(value: Value): Long {
     return value instanceof Long ? value : this.#wrongType(this.name, 'long')
   }
@@ -132,7 +134,7 @@ export class Args {
     return isArray(value) ? value : this.#wrongType(field, 'array')
   }
 
-  /** Documents of a field, from beside the command or from within it. */
+  /** Documents of a field, from a document sequence of the message or from the command itself. */
   docs(field: string): DocArgument[] {
     const sequence = this.#sequences.get(field)
     if (sequence) return sequence.map((bytes) => ({ doc: decode(bytes), bytes }))
@@ -148,7 +150,9 @@ export class Args {
     throw wrongType(`${this.name}.${field}`, this.value(field), expected)
   }
 
-  /** Every acknowledged write is on disk, and every read sees it: most levels hold anyway. */
+  /**
+   * Every acknowledged write is on disk and visible to every read, so most levels are satisfied.
+   */
   #checkConcerns(): void {
     const w = this.doc('writeConcern')['w']
     const isOneServer =
@@ -163,7 +167,8 @@ export class Args {
 }
 
 /**
- * @throws CommandError if the value of the field is no whole number ≥ 0, or absent (undefined)
+ * Reads an integer ≥ 0; undefined if the field is missing.
+ * @throws CommandError for any other value
  */
 export function parseCount(field: string, value: Value): number | undefined {
   if (value === undefined) return undefined

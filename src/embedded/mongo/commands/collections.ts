@@ -93,7 +93,7 @@ const listDatabases: Command = ({ catalog }, args) => {
   }
   const names = new Set(catalog.list().map(databaseOf))
   const found = [...names].map((name): Doc => ({ name })).filter(compileFilter(filter))
-  // Sizes are not known per database: the folder is one.
+  // Sizes are not known per database: all share one folder.
   return { databases: found, totalSize: 0, totalSizeMb: 0 }
 }
 

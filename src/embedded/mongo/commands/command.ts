@@ -6,7 +6,7 @@ import type { CursorBatch } from '../wire/batch.ts'
 import type { Args } from './args.ts'
 import type { Cursors } from './cursors.ts'
 
-/** What commands work with. */
+/** Resources of the commands. */
 export type Context = {
   readonly storage: Storage
   readonly catalog: CollectionCatalog
@@ -14,7 +14,7 @@ export type Context = {
   readonly cursors: Cursors
   readonly clock: Clock
   readonly connectionId: number
-  /** Whether the client has gone: nobody waits for the answer. */
+  /** Whether the client has disconnected, so the answer is no longer needed. */
   readonly isAbandoned: () => boolean
 }
 

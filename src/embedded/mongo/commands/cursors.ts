@@ -4,48 +4,48 @@ import type { Results } from '../query/run-query.ts'
 import type { CursorBatch } from '../wire/batch.ts'
 import type { WorkLimit } from './work-limit.ts'
 
-/** How long a cursor lives without being asked, in milliseconds: the server's own ten minutes. */
+/** Idle time after which a cursor expires, in milliseconds: ten minutes, as in MongoDB. */
 const CURSOR_IDLE_MS_MAX = 10 * 60 * 1000
-/** Documents of a first batch whose size the client leaves open. */
+/** Number of documents in the first batch if the client does not request a size. */
 const FIRST_BATCH_DOCS = 101
-/** Documents of one batch, in bytes; one document always fits. */
+/** Maximum size of a batch, in bytes; it may always contain one document. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
-/** Interruptions of a search between two looks at other clients. */
+/** Number of search steps between two yields to other clients. */
 const STEPS_PER_TURN = 4
 
 type Cursor = {
   readonly ns: string
   readonly results: Results<Uint8Array>
   readonly noTimeout: boolean
-  /** Whether the collection that it reads is still there. */
+  /** Whether the collection of the cursor still exists. */
   readonly isAlive: () => boolean
-  /** Read, but too large for the batch before. */
+  /** A document that was read but did not fit into the previous batch. */
   pending: Uint8Array | undefined
-  /** Results that may still be given, if the query said so. */
+  /** Number of results that may still be returned; limited by the query. */
   remaining: number
   usedMs: number
   isBusy: boolean
   isKilled: boolean
-  /** Of the time that the query may take in all; undefined: no limit. */
+  /** Remaining time of the query; undefined if there is no limit. */
   leftMs: number | undefined
 }
 
 export type CursorOptions = {
   readonly ns: string
   readonly batchSize: number | undefined
-  /** Most results of all batches together. */
+  /** Maximum number of results over all batches. */
   readonly limit: number
   /** Whether the cursor ends with its first batch. */
   readonly singleBatch: boolean
-  /** Whether it stays however long nobody asks for it. */
+  /** Whether the cursor never expires. */
   readonly noTimeout?: boolean
-  /** Whether the collection that it reads is still there. */
+  /** Whether the collection of the cursor still exists. */
   readonly isAlive: () => boolean
-  /** Of the first batch; what it leaves of the time is for the others. */
+  /** Limit of the first batch; the remaining time is for the later batches. */
   readonly work: WorkLimit
 }
 
-/** Results that a client takes batch by batch, over any of its connections. */
+/** Cursors: results that a client fetches in batches, over any of its connections. */
 export class Cursors {
   readonly #cursors = new Map<string, Cursor>()
   readonly #nowMs: () => number
@@ -53,7 +53,7 @@ export class Cursors {
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
-    // Ids of an earlier process are not found instead of being somebody else's.
+    // Ids of an earlier process must be unknown and never refer to another cursor.
     this.#lastId = BigInt(nowMs()) << 16n
   }
 
@@ -85,7 +85,7 @@ export class Cursors {
   }
 
   /**
-   * `workFor`: the limit of one batch, by what the query has left of its time.
+   * `workFor` returns the limit of one batch for the remaining time of the query.
    * @throws CommandError (CursorNotFound; Unauthorized, CursorInUse, QueryPlanKilled, CursorKilled;
    *   MaxTimeMSExpired, ClientDisconnect)
    */
@@ -133,7 +133,7 @@ export class Cursors {
     throw new MongoCommandError('QueryPlanKilled', `collection dropped: ${ns}`)
   }
 
-  /** Whether there was such a cursor. */
+  /** Returns whether the cursor existed. */
   kill(id: Long): boolean {
     const cursor = this.#cursors.get(id.toString())
     if (cursor) {
@@ -143,7 +143,7 @@ export class Cursors {
     return this.#cursors.delete(id.toString())
   }
 
-  /** Ends the cursors that nobody has asked for long. */
+  /** Removes the cursors that have been idle for too long. */
   expire(): void {
     const nowMs = this.#nowMs()
     for (const [id, cursor] of this.#cursors) {
@@ -169,7 +169,7 @@ export class Cursors {
       const doc = cursor.pending ?? this.#next(cursor)
       if (doc === undefined) return { docs, isDone: true }
       if (doc === null) {
-        // A long search lets other clients in.
+        // A long search yields to other clients.
         if (++steps % STEPS_PER_TURN === 0) await new Promise(setImmediate)
         if (cursor.isKilled) throw new MongoCommandError('CursorKilled', 'the cursor was killed')
         work.check()

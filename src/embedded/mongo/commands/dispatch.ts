@@ -21,8 +21,8 @@ const COMMANDS: Commands = {
 }
 
 /**
- * Runs the command of a request and encodes its answer. A refusal is an answer too; anything else
- * that goes wrong is told to `onFailure` and answered as an internal error.
+ * Runs the command of a request and encodes its answer. A `MongoCommandError` is encoded as an
+ * error answer; any other error is reported to `onFailure` and answered as an internal error.
  */
 export async function dispatch(
   context: Context,

@@ -27,8 +27,8 @@ const findAndModify: Command = ({ storage, records, catalog, clock }, args) => {
       'Cannot specify both new or upsert and remove=true',
     )
   }
-  const moment = { records, catalog, nowMs: clock.nowMs() }
-  return storage.write(() => (isRemove ? removeOne(moment, args) : updateOne(moment, args)))
+  const write = { records, catalog, nowMs: clock.nowMs() }
+  return storage.write(() => (isRemove ? removeOne(write, args) : updateOne(write, args)))
 }
 
 type WriteContext = Pick<Context, 'records' | 'catalog'> & { readonly nowMs: number }

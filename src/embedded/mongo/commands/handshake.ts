@@ -2,13 +2,16 @@ import { DOCUMENT_BYTES_MAX } from '../values/document.ts'
 import { MESSAGE_BYTES_MAX } from '../wire/frames.ts'
 import type { Command, CommandReply, Commands } from './command.ts'
 
-/** That of MongoDB 7.0, whose behaviour is the model here. */
+/** Wire version of MongoDB 7.0, whose behaviour this server implements. */
 const WIRE_VERSION_MAX = 21
 const SERVER_VERSION = [7, 0, 0, 0]
-/** Most operations of one bulk. */
+/** Maximum number of operations in one bulk. */
 export const WRITE_BATCH_MAX = 100_000
 
-/** A standalone server: so the driver sends neither transactions nor retryable writes. */
+/**
+ * Describes a standalone server, so that the driver sends neither transactions nor retryable
+ * writes.
+ */
 const hello: Command = ({ clock, connectionId }, args): CommandReply => ({
   ...(args.name === 'hello' ? { isWritablePrimary: true } : { ismaster: true }),
   helloOk: true,
@@ -41,7 +44,7 @@ const buildInfo: Command = (_context, args) => {
   }
 }
 
-/** Of what the server has there, what is counted here: under the same names. */
+/** The subset of MongoDB's status that is counted here, under the same names. */
 const serverStatus: Command = ({ clock, cursors, records }) => {
   const { keys, documents } = records.examined
   return {
@@ -55,7 +58,7 @@ const serverStatus: Command = ({ clock, cursors, records }) => {
   }
 }
 
-/** Sessions hold nothing here. */
+/** Sessions have no state here. */
 const endSessions: Command = (_context, args) => {
   args.allow([])
   return {}

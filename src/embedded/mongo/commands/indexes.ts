@@ -25,7 +25,10 @@ const OPTIONS_UNSUPPORTED = [
   'storageEngine',
   'prepareUnique',
 ]
-/** What a partial index may demand, as in the server; the test of it is the filter's own. */
+/**
+ * Operators allowed in the filter of a partial index, as in MongoDB; `compileFilter` evaluates
+ * them.
+ */
 const PARTIAL_OPERATORS = ['$eq', '$exists', '$gt', '$gte', '$lt', '$lte', '$type', '$and', '$in']
 
 const createIndexes: Command = ({ storage, catalog, records }, args) => {
@@ -108,7 +111,7 @@ function checkKey(key: Doc): void {
   }
 }
 
-/** Any number gives a direction by its sign. */
+/** The sign of any number defines the direction. */
 function checkDirection(path: string, direction: Value): void {
   if (typeof direction === 'string' && PLUGINS.includes(direction)) {
     throw notImplemented(`an index of type ${direction}`)
@@ -121,7 +124,7 @@ function checkDirection(path: string, direction: Value): void {
   )
 }
 
-/** The index of `_id` is there anyway: it may be asked for, but not made different. */
+/** The index of `_id` always exists: it may be requested, but not with other options. */
 function checkIdSpec(doc: Doc, direction: Value): void {
   if (isNumeric(direction) && toNumber(direction) !== 1) {
     throw new MongoCommandError('BadValue', "The field 'key' for an _id index must be {_id: 1}")
@@ -151,7 +154,10 @@ function flagOf(option: string, value: Value): boolean {
   throw new MongoCommandError('TypeMismatch', `The field '${option}' has value of wrong type`)
 }
 
-/** @throws CommandError if there is one like it that is not quite the same */
+/**
+ * Whether the index exists.
+ * @throws CommandError if a similar index with other options exists
+ */
 function exists({ indexes }: Collection, spec: IndexSpec): boolean {
   if (isIdKey(spec.key)) return true
   const sameName = indexes.find(({ name }) => name === spec.name)
@@ -180,7 +186,7 @@ function isSame(index: Index, spec: IndexSpec): boolean {
   return isSameKind && isSameKey(index, spec)
 }
 
-/** Indexes with the same key but other filters may stand side by side. */
+/** Indexes with the same key but different filters may coexist. */
 function isSameKey(index: Index, spec: IndexSpec): boolean {
   return equalValues(index.key, spec.key) && equalValues(index.partial, spec.partial)
 }
@@ -210,22 +216,22 @@ const dropIndexes: Command = ({ storage, catalog, records }, args) => {
   return storage.write(() => {
     const collection = catalog.find(ns)
     if (!collection) throw new MongoCommandError('NamespaceNotFound', `ns not found ${ns}`)
-    const wanted = args.value('index')
-    const found = isArray(wanted)
-      ? wanted.flatMap((each) => selectIndexes(collection, each))
-      : selectIndexes(collection, wanted)
+    const selector = args.value('index')
+    const found = isArray(selector)
+      ? selector.flatMap((each) => selectIndexes(collection, each))
+      : selectIndexes(collection, selector)
     for (const index of found) records.dropIndex(ns, index)
     return { nIndexesWas: collection.indexes.length }
   })
 }
 
-function selectIndexes({ indexes }: Collection, wanted: Value): Index[] {
-  if (wanted === '*') return indexes.filter(({ name }) => name !== '_id_')
+function selectIndexes({ indexes }: Collection, selector: Value): Index[] {
+  if (selector === '*') return indexes.filter(({ name }) => name !== '_id_')
   const found = indexes.find(({ name, key }) => {
-    return isDoc(wanted) ? equalValues(key, wanted) : name === wanted
+    return isDoc(selector) ? equalValues(key, selector) : name === selector
   })
   if (!found) {
-    const what = isDoc(wanted) ? 'that key' : `name [${String(wanted)}]`
+    const what = isDoc(selector) ? 'that key' : `name [${String(selector)}]`
     throw new MongoCommandError('IndexNotFound', `index not found with ${what}`)
   }
   if (found.name === '_id_') throw new MongoCommandError('InvalidOptions', 'cannot drop _id index')

@@ -64,7 +64,7 @@ const find: Command = async (context, args) => {
   return { batch: await cursors.open(projected(rows, args.doc('projection')), options) }
 }
 
-/** A read ends with its time, and with its client. */
+/** A read ends when its time is over or its client disconnects. */
 function workOf({ clock, isAbandoned }: Context, args: Args): WorkLimit {
   return workLimit(clock, args.count('maxTimeMS'), isAbandoned)
 }
@@ -84,7 +84,7 @@ function* bytesOf(
 const getMore: Command = async ({ cursors, clock, isAbandoned }, args) => {
   args.allow(['collection', 'batchSize', 'term', 'lastKnownCommittedOpTime'])
   const id = args.cursorId(args.value('getMore'))
-  // The server reads a size of zero as none given, so that a batch always goes on.
+  // MongoDB treats a size of zero as missing, so a batch always makes progress.
   const batchSize = args.count('batchSize') || undefined
   const workFor = (leftMs: number | undefined) => workLimit(clock, leftMs, isAbandoned)
   return { batch: await cursors.more(id, args.namespace('collection'), batchSize, workFor) }
@@ -176,7 +176,7 @@ function requiredString(args: Args, field: string): string {
   throw missingField(`${args.name}.${field}`)
 }
 
-/** Takes all results, and lets other clients in now and then. */
+/** Consumes all results and yields to other clients from time to time. */
 async function drain<T>(
   results: Results<T>,
   work: WorkLimit,
@@ -191,7 +191,7 @@ async function drain<T>(
   }
 }
 
-/** A batch that is all there is. */
+/** A single batch with all results. */
 export function wholeBatch(ns: string, docs: readonly Doc[]): CommandReply {
   const encoded = docs.map((doc) => encode(doc))
   return { batch: { field: 'firstBatch', docs: encoded, id: Long.ZERO, ns } }

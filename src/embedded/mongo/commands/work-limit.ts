@@ -1,18 +1,18 @@
 import type { Clock } from '../../../runtime/clock.ts'
 import { MongoCommandError } from '../errors.ts'
 
-/** Ends the work of a command that takes too long, or whose client has gone. */
+/** Stops a command that takes too long or whose client has disconnected. */
 export type WorkLimit = {
   /**
-   * To be called where the work may be interrupted.
+   * Called where the work may be interrupted.
    * @throws CommandError (MaxTimeMSExpired, ClientDisconnect)
    */
   check(): void
-  /** Milliseconds that are left; undefined: no limit. */
+  /** Remaining milliseconds; undefined if there is no limit. */
   leftMs(): number | undefined
 }
 
-/** `maxTimeMs`: 0 or undefined is no limit, as in the protocol. */
+/** `maxTimeMs` of 0 or undefined means no limit, as in the protocol. */
 export function workLimit(
   clock: Clock,
   maxTimeMs: number | undefined,

@@ -12,18 +12,18 @@ import { WRITE_BATCH_MAX } from './handshake.ts'
 type WriteError = { readonly index: number; readonly code: number; readonly errmsg: string }
 
 /**
- * Does the operations of a bulk one after the other. Each is checked before it changes anything,
- * so one that fails leaves nothing behind; `ordered` says whether the next ones are tried.
+ * Runs the operations of a bulk in order. Each is checked before it changes anything, so a failing
+ * operation leaves no changes; with `ordered` it also ends the bulk.
  */
 function runEach(
-  ops: readonly DocArgument[],
+  operations: readonly DocArgument[],
   ordered: boolean,
   work: (op: DocArgument, index: number) => void,
 ): { writeErrors?: WriteError[] } {
   const writeErrors: WriteError[] = []
-  for (let index = 0; index < ops.length; index++) {
+  for (let index = 0; index < operations.length; index++) {
     try {
-      work(ops[index]!, index)
+      work(operations[index]!, index)
     } catch (error) {
       if (!(error instanceof MongoCommandError)) throw error
       const { code, message, details } = error
@@ -60,14 +60,14 @@ function operationsOf(args: Args, field: string): DocArgument[] {
 const update: Command = ({ storage, records, clock }, args) => {
   args.allow(['updates', 'ordered', 'bypassDocumentValidation'], ['let'])
   const ns = args.namespace()
-  const ops = operationsOf(args, 'updates')
-  for (const { doc } of ops) checkUpdate(doc)
+  const operations = operationsOf(args, 'updates')
+  for (const { doc } of operations) checkUpdate(doc)
   const nowMs = clock.nowMs()
   return storage.write(() => {
     let n = 0
     let nModified = 0
     const upserted: { index: number; _id: Value }[] = []
-    const errors = runEach(ops, args.boolean('ordered', true), ({ doc }, index) => {
+    const errors = runEach(operations, args.boolean('ordered', true), ({ doc }, index) => {
       const result = applyUpdate(records, ns, {
         filter: filterOf('update.updates', doc),
         update: compileUpdate(doc['u']),
@@ -87,7 +87,7 @@ const update: Command = ({ storage, records, clock }, args) => {
 
 const UPDATE_UNSUPPORTED = ['arrayFilters', 'collation', 'hint', 'c']
 
-/** What is wrong with the form of an operation refuses the command, before any is done. */
+/** A malformed operation refuses the command before any operation is executed. */
 function checkUpdate(doc: Doc): void {
   const where = 'update.updates'
   checkFields(where, doc, ['q', 'u', 'multi', 'upsert'], UPDATE_UNSUPPORTED)
@@ -108,11 +108,11 @@ function checkDelete(doc: Doc): void {
 const remove: Command = ({ storage, records, catalog }, args) => {
   args.allow(['deletes', 'ordered'], ['let'])
   const ns = args.namespace()
-  const ops = operationsOf(args, 'deletes')
-  for (const { doc } of ops) checkDelete(doc)
+  const operations = operationsOf(args, 'deletes')
+  for (const { doc } of operations) checkDelete(doc)
   return storage.write(() => {
     let n = 0
-    const errors = runEach(ops, args.boolean('ordered', true), ({ doc }) => {
+    const errors = runEach(operations, args.boolean('ordered', true), ({ doc }) => {
       const collection = catalog.find(ns)
       const limit = isNumeric(doc['limit']) && toNumber(doc['limit']) === 1 ? 1 : undefined
       const found = runQuery(records, collection, {

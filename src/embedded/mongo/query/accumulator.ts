@@ -155,7 +155,7 @@ export function compileGroup(spec: Doc): Grouping {
   return { id: compileExpression(spec['_id']), fields }
 }
 
-/** The groups of documents added so far. */
+/** The groups of the documents added so far. */
 export class Groups {
   readonly #grouping: Grouping
   readonly #groups = new Map<string, { readonly id: Value; readonly states: State[] }>()
@@ -166,7 +166,7 @@ export class Groups {
 
   add(doc: Doc): void {
     const { id, fields } = this.#grouping
-    // Documents without the field form the group of null.
+    // Documents without the field belong to the group of null.
     const value = id(doc) ?? null
     const key = keyText(value)
     let group = this.#groups.get(key)
@@ -190,7 +190,7 @@ export class Groups {
   }
 }
 
-/** Values that counters and totals are made of: an int if it fits, else a long. */
+/** A count as BSON: an int if it fits, otherwise a long. */
 export function countValue(count: number): Value {
   return count < 2 ** 31 ? new Int32(count) : Long.fromNumber(count)
 }

@@ -10,14 +10,14 @@ type Operator = {
   apply(args: readonly Value[]): Value
 }
 
-/** @throws CommandError (InvalidPipelineOperator) if there is no such operator here */
+/** @throws CommandError (InvalidPipelineOperator) if the operator is not supported */
 export function operatorOf(name: string): Operator {
   const operator = Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined
   if (operator) return operator
   throw new MongoCommandError('InvalidPipelineOperator', `Unrecognized expression '${name}'`)
 }
 
-/** Operators of the language itself, whose operands are not all evaluated first. */
+/** Operators that do not evaluate all operands first. */
 const SPECIAL_FORMS = ['$literal', '$cond']
 
 export function isOperator(name: string): boolean {
@@ -49,7 +49,7 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   $min: { argsMin: 1, argsMax: Number.POSITIVE_INFINITY, apply: (args) => extreme(args, -1) },
 }
 
-/** In expressions a missing value is less than null, and everything compares with everything. */
+/** In expressions a missing value is less than null, and values of all types are comparable. */
 function compare(a: Value, b: Value): number {
   if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined)
   return compareValues(a, b)
@@ -59,7 +59,7 @@ function comparison(accepts: (order: number) => boolean): Operator {
   return { argsMin: 2, argsMax: 2, apply: ([a, b]) => accepts(compare(a, b)) }
 }
 
-/** A result that fits no long goes on as a double, as in the server's aggregation. */
+/** A result that does not fit into a long becomes a double, as in MongoDB's aggregation. */
 export function widened(kind: Arithmetic, a: Numeric, b: Numeric): Numeric {
   const result = arithmetic(kind, a, b)
   if (result) return result
@@ -173,7 +173,7 @@ function elementAt(array: Value, index: Value): Value {
   return array.at(toNumber(numeric('$arrayElemAt', index, 'Location28690')))
 }
 
-/** The largest (sign 1) or smallest (-1) of the values, or of one array; null if there is none. */
+/** The largest (sign 1) or smallest (-1) of the values, or of one array; null if all are null. */
 function extreme(args: readonly Value[], sign: number): Value {
   const [only] = args
   const values = args.length === 1 && isArray(only) ? only : args

@@ -11,7 +11,7 @@ import {
 } from '../values/document.ts'
 import { operatorOf } from './expression-operators.ts'
 
-/** The value of an expression for a document; undefined is a missing value. */
+/** The value of an expression for a document; undefined if it is missing. */
 export type Evaluate = (doc: Doc) => Value
 
 /**
@@ -81,7 +81,10 @@ function compileFieldPath(path: string): Evaluate {
   return (doc) => valueAt(doc, parts, 0)
 }
 
-/** Arrays on the way give an array of what their documents have; numbers are names here. */
+/**
+ * An array on the path yields an array of the values in its documents; numbers are field names
+ * here.
+ */
 function valueAt(value: Value, parts: readonly string[], from: number): Value {
   if (from === parts.length) return value
   if (isArray(value)) {
@@ -96,28 +99,28 @@ function compileOperator(name: string, operand: Value): Evaluate {
   if (name === '$literal') return () => operand
   if (name === '$cond') return compileCond(operand)
   const operator = operatorOf(name)
-  const given = isArray(operand) ? operand : [operand]
-  if (given.length < operator.argsMin || given.length > operator.argsMax) {
+  const operands = isArray(operand) ? operand : [operand]
+  if (operands.length < operator.argsMin || operands.length > operator.argsMax) {
     throw new MongoCommandError(
       'Location16020',
       `Expression ${name} takes ${operator.argsMin} to ${operator.argsMax} arguments. ` +
-        `${given.length} were passed in.`,
+        `${operands.length} were passed in.`,
     )
   }
-  const args = given.map(compileExpression)
+  const args = operands.map(compileExpression)
   return (doc) => operator.apply(args.map((evaluate) => evaluate(doc)))
 }
 
 function compileCond(operand: Value): Evaluate {
   const named = isDoc(operand)
-  const given = isArray(operand)
+  const operands = isArray(operand)
     ? operand
     : named
       ? [operand['if'], operand['then'], operand['else']]
       : []
-  if (given.length !== 3 || (named && Object.keys(operand).length !== 3)) {
+  if (operands.length !== 3 || (named && Object.keys(operand).length !== 3)) {
     throw new MongoCommandError('Location16020', 'Expression $cond takes exactly 3 arguments')
   }
-  const [test, then, otherwise] = given.map(compileExpression) as [Evaluate, Evaluate, Evaluate]
+  const [test, then, otherwise] = operands.map(compileExpression) as [Evaluate, Evaluate, Evaluate]
   return (doc) => (isTruthy(test(doc)) ? then(doc) : otherwise(doc))
 }

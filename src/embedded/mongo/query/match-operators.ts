@@ -10,7 +10,7 @@ export type ValueTest = {
   test(value: Value): boolean
   /** The document matches if no value satisfies the test. */
   readonly negated?: boolean
-  /** What of an array is tested: itself and its elements if absent. */
+  /** Which part of an array is tested; by default the array itself and its elements. */
   readonly reach?: 'whole' | 'elements'
 }
 
@@ -70,7 +70,7 @@ const ORDERS: Readonly<Record<Order, (order: number) => boolean>> = {
   $lte: (order) => order <= 0,
 }
 
-/** Only values of the operand's class compare, except with the keys that stand for both ends. */
+/** Only values of the operand's class compare, except with MinKey and MaxKey. */
 function orderTest(name: Order, operand: Value): ValueTest {
   if (operand instanceof BSONRegExp) {
     throw new MongoCommandError(
@@ -84,7 +84,7 @@ function orderTest(name: Order, operand: Value): ValueTest {
     return { test: (value) => value !== undefined && accepts(compareValues(value, operand)) }
   }
   if (kind === TYPE_CLASS.null) {
-    // Null is equal to null and to nothing else, so only "or equal" can hold.
+    // Null equals only null, so only the operators with "or equal" can match.
     const orEqual = accepts(0)
     return { test: (value) => orEqual && (value === null || value === undefined) }
   }
@@ -107,10 +107,10 @@ function inTest(name: string, operand: Value): ValueTest {
   const keys = new Set<string>()
   const patterns: ValueTest[] = []
   let orMissing = false
-  for (const wanted of operand) {
-    if (wanted instanceof BSONRegExp) patterns.push(regexTest(wanted))
-    else keys.add(keyText(wanted))
-    if (wanted === null) orMissing = true
+  for (const value of operand) {
+    if (value instanceof BSONRegExp) patterns.push(regexTest(value))
+    else keys.add(keyText(value))
+    if (value === null) orMissing = true
   }
   return {
     test(value) {
@@ -121,9 +121,9 @@ function inTest(name: string, operand: Value): ValueTest {
 }
 
 function existsTest(operand: Value): ValueTest {
-  const wanted =
+  const mustExist =
     !(operand === false || operand === null) && !(isNumeric(operand) && toNumber(operand) === 0)
-  return { test: (value) => value !== undefined, reach: 'whole', negated: !wanted }
+  return { test: (value) => value !== undefined, reach: 'whole', negated: !mustExist }
 }
 
 const TYPE_NUMBERS: Readonly<Record<number, string>> = {
@@ -157,8 +157,8 @@ function typeTest(operand: Value): ValueTest {
 }
 
 function typeOperand(operand: Value): string {
-  const known = Object.values(TYPE_NUMBERS)
-  if (typeof operand === 'string' && (known.includes(operand) || operand === 'number')) {
+  const names = Object.values(TYPE_NUMBERS)
+  if (typeof operand === 'string' && (names.includes(operand) || operand === 'number')) {
     return operand
   }
   const name = isNumeric(operand) ? TYPE_NUMBERS[toNumber(operand)] : undefined
@@ -217,15 +217,15 @@ export function regexTest(operand: BSONRegExp): ValueTest {
   }
 }
 
-/** PCRE syntax that JavaScript would take for something else instead of refusing it. */
+/** PCRE syntax that JavaScript would interpret differently instead of refusing it. */
 const FOREIGN_SYNTAX = /(?<!\\)(?:\\\\)*\\[AZzGQEhHRXKaegNlLoU]|\[:/
 
-/** A property of Unicode, as in `\p{Lu}`: in JavaScript with the flag u only. */
+/** A Unicode property such as `\p{Lu}`: JavaScript supports it only with the flag u. */
 const PROPERTY = /(?<!\\)(?:\\\\)*\\[pP]/
 
 /**
- * A regular expression of the server (PCRE) as one of JavaScript.
- * @throws CommandError for options or syntax that do not exist here
+ * Translates a regular expression from PCRE to JavaScript.
+ * @throws CommandError for unsupported options or syntax
  */
 export function compileRegex({ pattern, options }: BSONRegExp): RegExp {
   for (const option of options) {
@@ -236,9 +236,9 @@ export function compileRegex({ pattern, options }: BSONRegExp): RegExp {
   }
   if (FOREIGN_SYNTAX.test(pattern)) throw notImplemented(`the regular expression ${pattern}`)
   const flags = options.replace(/u/g, '')
-  // Without the flag `\p{L}` is the text "p{L}" to JavaScript.
+  // Without the flag JavaScript reads `\p{L}` as the text "p{L}".
   const hasProperty = PROPERTY.test(pattern)
-  // By code points if possible; escapes like `\-` are allowed without the flag only.
+  // Prefer matching by code points; escapes like `\-` are only allowed without the flag.
   for (const unicode of ['u', '']) {
     try {
       return new RegExp(pattern, flags + unicode)

@@ -63,7 +63,7 @@ function clauses(name: string, operand: Value): DocumentMatcher[] {
   })
 }
 
-/** Whether a value is a document of operators, like `{ $gt: 1 }`, and not one to be equal to. */
+/** Whether a value is a document of operators like `{ $gt: 1 }`, and not a literal value. */
 export function isOperatorDoc(value: Value): value is Doc {
   if (!isDoc(value)) return false
   const [first] = Object.keys(value)
@@ -83,7 +83,7 @@ function implicitTest(operand: Value): ValueTest {
   return operand instanceof BSONRegExp ? regexTest(operand) : equalTest(operand)
 }
 
-/** The tests of a document of operators: all have to hold, each by a value of its own. */
+/** The tests of a document of operators: all must match, each possibly by a different value. */
 function compileOperators(operators: Doc): ValueTest[] {
   const tests: ValueTest[] = []
   for (const name of Object.keys(operators)) {
@@ -108,7 +108,7 @@ function atPath(parts: readonly string[], test: ValueTest): DocumentMatcher {
   return (doc) => visitPath(doc, parts, (value) => holds(test, value))
 }
 
-/** A test holds for an array if it holds for the array itself or for one of its elements. */
+/** A test matches an array if it matches the array itself or one of its elements. */
 function holds(test: ValueTest, value: Value): boolean {
   if (!isArray(value)) return test.test(value)
   if (test.reach !== 'whole' && value.some((element) => test.test(element))) return true
@@ -123,7 +123,7 @@ function notTest(operand: Value): ValueTest {
         ? compileOperators(operand)
         : undefined
   if (!inner) throw new MongoCommandError('BadValue', '$not needs a regex or a document')
-  // By De Morgan: the value must satisfy all inner operators to be refused.
+  // By De Morgan: a value is refused if it satisfies all inner operators.
   const all = (value: Value) =>
     inner.every((test) => (test.negated ? !holds(test, value) : holds(test, value)))
   return { test: all, negated: true, reach: 'whole' }
@@ -153,14 +153,14 @@ export function compileElement(condition: Doc): (element: Value) => boolean {
 
 function allTest(operand: Value): ValueTest {
   if (!isArray(operand)) throw new MongoCommandError('BadValue', '$all needs an array')
-  const tests = operand.map((wanted) => {
-    if (isOperatorDoc(wanted)) {
-      if (!('$elemMatch' in wanted)) {
+  const tests = operand.map((element) => {
+    if (isOperatorDoc(element)) {
+      if (!('$elemMatch' in element)) {
         throw new MongoCommandError('BadValue', 'no $ expressions in $all')
       }
-      return elemMatchTest(wanted['$elemMatch'])
+      return elemMatchTest(element['$elemMatch'])
     }
-    return implicitTest(wanted)
+    return implicitTest(element)
   })
   const all = (value: Value) => tests.length > 0 && tests.every((test) => holds(test, value))
   return { test: all, reach: 'whole' }

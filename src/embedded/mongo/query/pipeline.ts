@@ -12,7 +12,7 @@ import { compileUnwind } from './unwind.ts'
 
 type Stage = {
   run(docs: Results<Doc>): Results<Doc>
-  /** Whether only the number of documents matters, not what is in them. */
+  /** Whether the stage only needs the number of documents, not their fields. */
   readonly countsOnly?: boolean
 }
 
@@ -20,7 +20,7 @@ type StageSpec = { readonly name: string; readonly operand: Value }
 
 /**
  * Runs an aggregation pipeline on a collection.
- * @throws CommandError for unknown stages and wrong operands, at once
+ * @throws CommandError immediately, for unknown stages and invalid operands
  */
 export function runPipeline(
   records: Records,
@@ -28,7 +28,7 @@ export function runPipeline(
   pipeline: Value,
 ): Results<Uint8Array> {
   const specs = parseStages(pipeline)
-  // Compiled first: an error in a later stage counts before anything is read.
+  // Compiled first, so that an error in a later stage is found before anything is read.
   const compiled = specs.map(compileStage)
   const { query, used } = leadingQuery(specs)
   const stages = compiled.slice(used)
@@ -61,7 +61,7 @@ function parseStages(pipeline: Value): StageSpec[] {
   })
 }
 
-/** The stages at the beginning that indexes can help with, as one query. */
+/** The leading stages that can use indexes, as one query. */
 function leadingQuery(specs: readonly StageSpec[]): { query: Query; used: number } {
   let used = 0
   const matches: Doc[] = []
@@ -248,7 +248,7 @@ function grouping(spec: Doc): Stage {
   }
 }
 
-/** Whether an expression looks into documents: literals and operators on literals do not. */
+/** Whether an expression reads fields of documents: literals and operators on literals do not. */
 function mentionsField(expression: Value): boolean {
   if (typeof expression === 'string') return expression.startsWith('$')
   if (isArray(expression)) return expression.some(mentionsField)

@@ -8,7 +8,9 @@ import { fieldPath } from './field-path.ts'
 
 export type Projection = (doc: Doc) => Doc
 
-/** What a projection says of a field: keep, drop, compute, or look at the fields below. */
+/**
+ * Rule of a projection for a field: keep it, drop it, compute it, or apply rules to its subfields.
+ */
 type Rule = 'keep' | 'drop' | Evaluate | Tree
 type Tree = Map<string, Rule>
 
@@ -62,7 +64,10 @@ function compileComputed(value: Value): Evaluate {
   return compileExpression(value)
 }
 
-/** All fields are kept or all are dropped; only `_id` may differ. Computed fields go with kept. */
+/**
+ * A projection either includes or excludes fields; only `_id` may differ. Computed fields count as
+ * included.
+ */
 function modeOf(leaves: readonly Leaf[]): 'keep' | 'drop' {
   const others = leaves.filter(([path]) => path !== '_id')
   const [decisive] = others.length > 0 ? others : leaves
@@ -116,7 +121,9 @@ function include(doc: Doc, tree: Tree, root: Doc): Doc {
   return result
 }
 
-/** Scalars have no fields below and vanish; arrays keep what their documents have. */
+/**
+ * Scalars have no subfields and are dropped; arrays keep the included fields of their documents.
+ */
 function includeBelow(value: Value, tree: Tree, root: Doc): Value {
   if (isArray(value)) {
     return value

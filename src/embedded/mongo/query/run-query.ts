@@ -9,19 +9,20 @@ export type Query = {
   readonly filter: Doc
   readonly sort?: readonly SortField[]
   readonly skip?: number
-  /** No limit without it. */
+  /** No limit if undefined. */
   readonly limit?: number | undefined
 }
 
 /**
- * What a query gives, bit by bit. Null is no result: it stands where the work may be interrupted.
+ * Results of a query, read lazily. Null is not a result: it marks a point where the work may be
+ * interrupted.
  */
 export type Results<T> = Generator<T | null>
 
 /**
- * The documents of a collection that a query asks for, read in pieces while they are taken: in
- * between the collection may change, and a piece read later is what is there later.
- * @throws CommandError for a wrong filter, at once
+ * The documents that match a query, read in chunks while they are consumed: the collection may
+ * change meanwhile, and later chunks contain its later state.
+ * @throws CommandError immediately for an invalid filter
  */
 export function runQuery(
   records: Records,
@@ -40,11 +41,11 @@ export function runQuery(
     : skipAndLimit(ordered, skip, limit)
 }
 
-/** All results at once: inside a write, where nothing may come in between. */
+/** Collects all results without interruption, for use inside a write. */
 export function collectAll<T>(results: Results<T>): T[] {
-  const taken: T[] = []
-  for (const result of results) if (result !== null) taken.push(result)
-  return taken
+  const collected: T[] = []
+  for (const result of results) if (result !== null) collected.push(result)
+  return collected
 }
 
 function* none(): Results<never> {}
@@ -54,7 +55,7 @@ function* candidates(records: Records, collection: Collection, plan: Plan): Resu
     yield* records.scan(collection)
     return
   }
-  // A document may have several entries in an index, and stand in several indexes.
+  // A document may have several entries in an index and be found through several indexes.
   const seen = plan.kind === 'union' || plan.index.multikey ? new Set<number>() : undefined
   for (const record of recordsOf(records, plan)) {
     if (record === null) {
@@ -94,18 +95,18 @@ function* sorted(rows: Results<Row>, sort: readonly SortField[], limit: number):
   yield* sorter.take()
 }
 
-/** Also ends the source, which need not look for what nobody takes. */
+/** Stops the source after the last result. */
 export function* skipAndLimit<T>(results: Results<T>, skip: number, limit: number): Results<T> {
   let skipped = 0
-  let taken = 0
+  let yielded = 0
   if (limit === 0) return
   for (const result of results) {
     if (result === null) yield null
     else if (skipped < skip) skipped += 1
     else {
-      taken += 1
+      yielded += 1
       yield result
-      if (taken === limit) return
+      if (yielded === limit) return
     }
   }
 }

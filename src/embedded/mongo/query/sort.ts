@@ -12,7 +12,7 @@ export type SortField = {
   readonly descending: boolean
 }
 
-/** @throws CommandError for anything but directions of 1 and -1 */
+/** @throws CommandError for directions other than 1 and -1 */
 export function parseSort(spec: Value): SortField[] {
   if (spec === undefined) return []
   if (!isDoc(spec)) throw new MongoCommandError('TypeMismatch', 'a sort must be an object')
@@ -34,8 +34,8 @@ export function parseSort(spec: Value): SortField[] {
 }
 
 /**
- * Bytes that order documents as the sort demands. An array sorts by its least element, descending
- * by its greatest; a missing field as null.
+ * Bytes that order documents as the sort requires. An array sorts by its least element, descending
+ * by its greatest; a missing field sorts as null.
  * @throws CommandError if two fields lead into different arrays
  */
 export function sortKey(doc: Doc, fields: readonly SortField[]): Buffer {
@@ -45,13 +45,13 @@ export function sortKey(doc: Doc, fields: readonly SortField[]): Buffer {
   }
   const keys = found.map(({ values }, i) => {
     const { descending } = fields[i]!
-    // Inverted bytes put the greatest first, so the least key is wanted in both directions.
+    // Inverted bytes put the greatest value first, so the least key is used in both directions.
     return least(values.map((value) => encodeKey(value, descending)))
   })
   return keys.length === 1 && keys[0] ? keys[0] : Buffer.concat(keys)
 }
 
-/** Of several fields within one array the values of one element decide together. */
+/** If several fields are in the same array, the values of one element are compared together. */
 function sharedKey(doc: Doc, fields: readonly SortField[]): Buffer {
   const paths = fields.map(({ parts }) => parts)
   const tuples = tuplesAt(doc, paths)
@@ -69,13 +69,13 @@ function least(keys: readonly Buffer[]): Buffer {
   return keys.reduce((best, key) => (Buffer.compare(key, best) < 0 ? key : best))
 }
 
-/** What a sort may hold in memory, in bytes of documents: the server's own limit. */
+/** Memory limit of a sort, in bytes of documents, as in MongoDB. */
 const SORT_BYTES_MAX = 100 * 1024 * 1024
 
 /**
- * Keeps the first `limit` of what is added, in order; all without a limit. Equal keys stay in the
- * order in which they came.
- * @throws CommandError if that is more than a sort may hold
+ * Keeps the first `limit` items in order, or all without a limit. Items with equal keys keep their
+ * order of insertion.
+ * @throws CommandError if the memory limit is exceeded
  */
 export class Sorter<T> {
   readonly #limit: number
@@ -91,7 +91,7 @@ export class Sorter<T> {
     const bytes = key.length + itemBytes
     this.#entries.push({ key, order: this.#added++, item, bytes })
     this.#bytes += bytes
-    // Sorting now and then keeps memory at twice the limit, at little cost per item.
+    // Sorting from time to time bounds memory at twice the limit, at little cost per item.
     if (this.#entries.length >= 2 * this.#limit + 64) this.#trim()
     if (this.#bytes <= SORT_BYTES_MAX) return
     this.#trim()

@@ -61,7 +61,7 @@ function unwindDoc(doc: Doc, { parts, indexField, keepsEmpty }: Unwind): Doc[] {
   }
   const isNothing = value === undefined || value === null || isArray(value)
   if (isNothing && !keepsEmpty) return []
-  // An empty array leaves a document without the field.
+  // An empty array removes the field.
   return [withIndex(isArray(value) ? put(doc, parts, undefined) : doc, null)]
 }
 
@@ -75,7 +75,7 @@ function valueAt(doc: Doc, parts: readonly string[]): Value {
   return value
 }
 
-/** A copy with another value at the path; undefined removes the field. */
+/** Returns a copy with a new value at the path; undefined removes the field. */
 function put(doc: Doc, [part, ...rest]: readonly string[], value: Value): Doc {
   const result: Doc = { ...doc }
   if (part === undefined) return result

@@ -7,7 +7,7 @@ import { type Doc, decode, encode, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
 import { type Storage, StorageLostError } from './storage.ts'
 
-/** Version of what is on disk: keys, entries, and the documents of this table. */
+/** Version of the disk format: keys, entries, and the documents of this table. */
 const FORMAT = 1
 const KEY_FORMAT = Buffer.from('format')
 const KEY_OWNER = Buffer.from('owner')
@@ -18,15 +18,15 @@ const NAMESPACE_BYTES_MAX = 255
 export type Index = {
   readonly id: number
   readonly name: string
-  /** The key pattern as it was given. */
+  /** The key pattern as received. */
   readonly key: Doc
   readonly fields: readonly SortField[]
   readonly unique: boolean
   readonly sparse: boolean
   readonly partial: Doc | undefined
-  /** Whether a document belongs to the index; undefined if all do. */
+  /** Whether a document belongs to the index; undefined if all documents do. */
   readonly covers: DocumentMatcher | undefined
-  /** Whether any document has several entries: then ranges cannot be intersected. */
+  /** Whether any document has several entries; if so, ranges cannot be intersected. */
   readonly multikey: boolean
 }
 
@@ -38,12 +38,12 @@ export type Collection = {
   readonly indexes: readonly Index[]
 }
 
-/** The data folder was written by a version that this one does not know. */
+/** The data folder has a format that this version does not support. */
 export class StorageFormatError extends Error {
   override readonly name = 'StorageFormatError'
 }
 
-/** Which collections and indexes there are: on disk, and in memory for the queries. */
+/** The collections and indexes: stored on disk, and cached in memory for queries. */
 export class CollectionCatalog {
   readonly #storage: Storage
   readonly #token = randomBytes(16)
@@ -55,7 +55,7 @@ export class CollectionCatalog {
   }
 
   /**
-   * Takes the store for this server and reads what there is.
+   * Takes ownership of the store and reads its collections.
    * @throws StorageFormatError
    */
   async open(): Promise<void> {
@@ -74,7 +74,7 @@ export class CollectionCatalog {
     this.reload()
   }
 
-  /** Reads the collections again: after a write that was undone. */
+  /** Reads the collections again after a rollback. */
   reload(): void {
     const { meta } = this.#storage
     this.#nextId = meta.get(KEY_NEXT_ID)?.readUInt32BE(0) ?? 1
@@ -90,14 +90,14 @@ export class CollectionCatalog {
     return this.#collections.get(ns)
   }
 
-  /** Collections of a database in the order of their names; all without a name. */
+  /** Collections of a database, or of all databases, ordered by name. */
   list(database?: string): Collection[] {
     const all = [...this.#collections.values()]
     const found = database ? all.filter(({ ns }) => ns.startsWith(`${database}.`)) : all
     return found.sort((a, b) => (a.ns < b.ns ? -1 : 1))
   }
 
-  /** The collection, created in this write with its index of `_id` if it is not there. */
+  /** The collection; if it does not exist it is created in this write, with its index of `_id`. */
   findOrCreate(ns: string): Collection {
     const found = this.find(ns)
     if (found) return found
@@ -120,7 +120,7 @@ export class CollectionCatalog {
     this.#store({ ...collection, indexes })
   }
 
-  /** Notes that documents have several entries in an index; it is never noted back. */
+  /** Marks an index as having several entries per document; the mark is never removed. */
   markMultikey(ns: string, index: Index): void {
     const collection = this.findOrCreate(ns)
     const mark = (each: Index) => (each.id === index.id ? { ...each, multikey: true } : each)
@@ -148,7 +148,7 @@ export class CollectionCatalog {
     return id
   }
 
-  /** The lock of the folder should make this impossible; here nothing wrong could be written. */
+  /** The folder lock should make this impossible; the check prevents corrupt data in any case. */
   #assertOwner(): void {
     const owner = this.#storage.meta.get(KEY_OWNER)
     if (owner?.equals(this.#token)) return
@@ -166,7 +166,7 @@ function collectionKey(ns: string): Buffer {
   return Buffer.from(`c:${ns}`)
 }
 
-/** @throws CommandError (InvalidNamespace) for names that no collection can have */
+/** @throws CommandError (InvalidNamespace) for invalid names */
 export function checkNamespace(ns: string): void {
   const dot = ns.indexOf('.')
   const database = ns.slice(0, dot)

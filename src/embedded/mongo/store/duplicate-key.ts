@@ -5,12 +5,12 @@ import { EMPTY_ARRAY, encodeKey } from '../values/key-encoding.ts'
 import { pathValues } from '../values/path.ts'
 import type { Index } from './catalog.ts'
 
-/** The server's error for a key that another document has already. */
+/** MongoDB's error for a key that another document already has. */
 export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): MongoCommandError {
   const keyValue: Doc = {}
   let rest = key
   for (const { path, parts, descending } of index.fields) {
-    // Of several elements it is the one whose bytes the key begins with.
+    // For an array, find the element whose bytes are the beginning of the key.
     for (const value of pathValues(doc, parts).values) {
       const bytes = encodeKey(value, descending)
       if (!bytes.equals(rest.subarray(0, bytes.length))) continue
@@ -28,7 +28,7 @@ export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): M
   )
 }
 
-/** A value as the server's messages write it. */
+/** Formats a value as in MongoDB's messages. */
 function describe(value: Value): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (value instanceof ObjectId) return `ObjectId('${value.toHexString()}')`

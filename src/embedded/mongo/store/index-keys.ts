@@ -6,19 +6,19 @@ import type { Index } from './catalog.ts'
 import { KEY_BYTES_MAX, type Range } from './storage.ts'
 
 /*
- * Entries of all indexes share one table: index id (4 bytes), the components of the key, and for
- * an index that is not unique SEPARATOR and the record (6 bytes). The value is the record.
+ * Entries of all indexes share one table. A key is the index id (4 bytes), the key components, and
+ * for a non-unique index SEPARATOR and the record number (6 bytes). The value is the record number.
  */
 
 const RECORD_BYTES = 6
-/** Less than any first byte of a component, so that a shorter key stands before a longer one. */
+/** Less than any first byte of a component, so that a shorter key sorts before a longer one. */
 const SEPARATOR = Buffer.from([0x04])
 /** Greater than any first byte of a component. */
 const AFTER_ALL = Buffer.from([0xff])
 const COMPONENTS_BYTES_MAX = KEY_BYTES_MAX - 4 - 1 - RECORD_BYTES
 
 export type DocKeys = {
-  /** Components of the entries that a document has in an index, without doubles. */
+  /** Key components of the entries of a document in an index, without duplicates. */
   readonly keys: readonly Buffer[]
   readonly multikey: boolean
 }
@@ -55,7 +55,7 @@ function checkArrays(index: Index, found: readonly PathValues[]): void {
       `cannot index parallel arrays [${second}] [${first}]`,
     )
   }
-  // The pairs of one element would be indexed, here it is all combinations.
+  // MongoDB indexes the values of each element together; this server indexes all combinations.
   if (index.unique) throw notImplemented('a unique index of several fields in one array')
 }
 
@@ -64,7 +64,7 @@ function checkLength(index: Index, key: Buffer): void {
   throw new MongoCommandError(
     'KeyTooLong',
     `key too large to index for '${index.name}': ${key.length} bytes, ` +
-      `${COMPONENTS_BYTES_MAX} are possible in the embedded server`,
+      `the embedded server supports up to ${COMPONENTS_BYTES_MAX}`,
   )
 }
 
@@ -101,12 +101,12 @@ export function entriesBelow(index: Index, components: Buffer): Range {
   return { start: bound(start), end: bound(Buffer.concat([start, AFTER_ALL])) }
 }
 
-/** The store takes no bounds longer than a key; beyond that length no entry can match. */
+/** Truncates bounds to the maximum key length of the store; no longer entry can match. */
 function bound(key: Buffer): Buffer {
   return key.subarray(0, KEY_BYTES_MAX)
 }
 
-/** Bounds of one component after a prefix of whole ones; an absent one is open. */
+/** Bounds of one component after a prefix of complete components. */
 export type Bounds = {
   readonly from: { readonly key: Buffer; readonly inclusive: boolean }
   readonly to: { readonly key: Buffer; readonly inclusive: boolean }
@@ -119,7 +119,7 @@ export function entriesBetween(index: Index, components: Buffer, { from, to }: B
   return { start: after(from.key, !from.inclusive), end: after(to.key, to.inclusive) }
 }
 
-/** Keys of the records of a collection: its id (4 bytes) and the record. */
+/** Key of a document: collection id (4 bytes) and record number. */
 export function docKey(collectionId: number, record: number): Buffer {
   const key = Buffer.alloc(4 + RECORD_BYTES)
   key.writeUInt32BE(collectionId)

@@ -10,7 +10,7 @@ import { type Bounds, entriesBelow, entriesBetween } from './index-keys.ts'
 import type { Range } from './storage.ts'
 
 /**
- * How the candidates for a filter are found; the filter itself is tested on each of them. Ranges
+ * How the candidates for a filter are found; the filter itself is evaluated on each of them. Ranges
  * are disjoint and ascending.
  */
 export type Plan =
@@ -20,38 +20,38 @@ export type Plan =
       readonly index: Index
       readonly ranges: readonly Range[]
       readonly reverse: boolean
-      /** Whether the documents come in the wanted order. */
+      /** Whether the documents are returned in the requested order. */
       readonly sorted: boolean
     }
   | { readonly kind: 'union'; readonly plans: readonly Plan[] }
 
-/** Combinations of the values of several `$in` that become ranges of their own. */
+/** Maximum number of ranges that combinations of several `$in` may create. */
 const RANGES_MAX = 4096
 
-/** What a filter demands of one field, as far as an index can use it. */
+/** The constraint of a filter on one field, as far as an index can use it. */
 type Constraint = { points?: Value[]; from?: Limit; to?: Limit }
 type Limit = { readonly value: Value; readonly inclusive: boolean }
 type Constraints = Map<string, Constraint>
 
-/** Chooses an index by what the filter and the sort demand; no statistics are kept. */
+/** Chooses an index by the constraints of the filter and the sort, without statistics. */
 export function planQuery(
   collection: Collection,
   filter: Doc,
   sort: readonly SortField[] = [],
 ): Plan {
-  const demands: Constraints = new Map()
-  collectConstraints(filter, demands)
+  const constraints: Constraints = new Map()
+  collectConstraints(filter, constraints)
   let best: { plan: Plan; score: number } | undefined
   for (const index of collection.indexes) {
-    if (!isUsable(index, filter, demands)) continue
-    const found = planIndex(index, demands, sort)
+    if (!isUsable(index, filter, constraints)) continue
+    const found = planIndex(index, constraints, sort)
     if (found && (!best || found.score > best.score)) best = found
   }
   if (best && best.score >= SCORES.range) return best.plan
   return planUnion(collection, filter) ?? best?.plan ?? { kind: 'scan' }
 }
 
-/** One `$or` at the top: each clause by an index of its own, if all have one. */
+/** A top-level `$or` uses an index per clause, if each clause has one. */
 function planUnion(collection: Collection, filter: Doc): Plan | undefined {
   const clauses = filter['$or']
   if (!isArray(clauses)) return undefined
@@ -64,40 +64,43 @@ function planUnion(collection: Collection, filter: Doc): Plan | undefined {
   return { kind: 'union', plans }
 }
 
-function collectConstraints(filter: Doc, demands: Constraints): void {
+function collectConstraints(filter: Doc, constraints: Constraints): void {
   for (const path of Object.keys(filter)) {
     const operand = filter[path]
     if (path === '$and' && isArray(operand)) {
-      for (const clause of operand) if (isDoc(clause)) collectConstraints(clause, demands)
+      for (const clause of operand) if (isDoc(clause)) collectConstraints(clause, constraints)
     } else if (!path.startsWith('$')) {
-      const demand = demands.get(path) ?? {}
-      addConstraint(demand, operand)
-      demands.set(path, demand)
+      const constraint = constraints.get(path) ?? {}
+      addConstraint(constraint, operand)
+      constraints.set(path, constraint)
     }
   }
 }
 
-function addConstraint(demand: Constraint, operand: Value): void {
+function addConstraint(constraint: Constraint, operand: Value): void {
   if (!isOperatorDoc(operand)) {
-    addPoints(demand, [operand])
+    addPoints(constraint, [operand])
     return
   }
   for (const name of Object.keys(operand)) {
     const value = operand[name]
-    if (name === '$eq') addPoints(demand, [value])
-    else if (name === '$in' && isArray(value)) addPoints(demand, value)
-    else if (isOrdered(value)) addLimit(demand, name, value)
+    if (name === '$eq') addPoints(constraint, [value])
+    else if (name === '$in' && isArray(value)) addPoints(constraint, value)
+    else if (isOrdered(value)) addLimit(constraint, name, value)
   }
 }
 
-/** Of several demands for points the shortest is used; the filter tests the others. */
-function addPoints(demand: Constraint, values: readonly Value[]): void {
+/** Keeps the shortest of several lists of points; the filter checks the others. */
+function addPoints(constraint: Constraint, values: readonly Value[]): void {
   if (!values.every(isPoint)) return
-  if (demand.points && demand.points.length <= values.length) return
-  demand.points = [...values]
+  if (constraint.points && constraint.points.length <= values.length) return
+  constraint.points = [...values]
 }
 
-/** Null is also missing, an array also its elements, a pattern many: no index finds them all. */
+/**
+ * Null also matches missing fields, an array its elements, a pattern many values: an index does not
+ * find all of them.
+ */
 function isPoint(value: Value): boolean {
   return value !== null && value !== undefined && !isArray(value) && !(value instanceof BSONRegExp)
 }
@@ -106,28 +109,32 @@ function isOrdered(value: Value): boolean {
   return isPoint(value) && !(value instanceof MinKey) && !(value instanceof MaxKey)
 }
 
-function addLimit(demand: Constraint, name: string, value: Value): void {
+function addLimit(constraint: Constraint, name: string, value: Value): void {
   const inclusive = name === '$gte' || name === '$lte'
-  if (name === '$gt' || name === '$gte') demand.from ??= { value, inclusive }
-  if (name === '$lt' || name === '$lte') demand.to ??= { value, inclusive }
+  if (name === '$gt' || name === '$gte') constraint.from ??= { value, inclusive }
+  if (name === '$lt' || name === '$lte') constraint.to ??= { value, inclusive }
 }
 
-/** Whether all documents that can match are in the index. */
-function isUsable(index: Index, filter: Doc, demands: Constraints): boolean {
+/** Whether the index contains all documents that can match. */
+function isUsable(index: Index, filter: Doc, constraints: Constraints): boolean {
   if (index.fields.some(({ parts }) => parts.some((part) => arrayIndex(part) !== undefined))) {
     return false
   }
-  if (index.sparse && !index.fields.some(({ path }) => requiresField(demands.get(path))))
+  if (index.sparse && !index.fields.some(({ path }) => requiresField(constraints.get(path))))
     return false
   return !index.partial || implies(filter, index.partial)
 }
 
-/** Whether a demand can only be met by a field that exists. */
-function requiresField(demand: Constraint | undefined): boolean {
-  return demand?.points !== undefined || demand?.from !== undefined || demand?.to !== undefined
+/** Whether only an existing field can satisfy the constraint. */
+function requiresField(constraint: Constraint | undefined): boolean {
+  return (
+    constraint?.points !== undefined ||
+    constraint?.from !== undefined ||
+    constraint?.to !== undefined
+  )
 }
 
-/** Only by the same conditions, literally: enough for how partial indexes are used. */
+/** Recognises only identical conditions, which is sufficient for the partial indexes in use. */
 function implies(filter: Doc, partial: Doc): boolean {
   return Object.keys(partial).every((path) => {
     const condition = filter[path]
@@ -141,7 +148,7 @@ type ScoredPlan = { readonly plan: Plan; readonly score: number }
 
 function planIndex(
   index: Index,
-  demands: Constraints,
+  constraints: Constraints,
   sort: readonly SortField[],
 ): ScoredPlan | undefined {
   let prefixes: Buffer[] = [Buffer.alloc(0)]
@@ -150,8 +157,8 @@ function planIndex(
   let used = 0
   let bounds: Bounds | undefined
   for (const field of index.fields) {
-    const demand = demands.get(field.path)
-    const points = demand?.points
+    const constraint = constraints.get(field.path)
+    const points = constraint?.points
     if (points && prefixes.length * points.length <= RANGES_MAX) {
       const keys = sortedKeys(points, field.descending)
       prefixes = prefixes.flatMap((prefix) => keys.map((key) => Buffer.concat([prefix, key])))
@@ -160,8 +167,8 @@ function planIndex(
       used += 1
       continue
     }
-    bounds = demand && boundsOf(demand, field.descending, index.multikey)
-    if (bounds) score += SCORES.range + (demand?.from && demand.to ? 1 : 0)
+    bounds = constraint && boundsOf(constraint, field.descending, index.multikey)
+    if (bounds) score += SCORES.range + (constraint?.from && constraint.to ? 1 : 0)
     break
   }
   if (index.unique && fixed === index.fields.length) score += SCORES.unique
@@ -181,11 +188,15 @@ function sortedKeys(values: readonly Value[], descending: boolean): Buffer[] {
   return keys.filter((key, i) => i === 0 || !key.equals(keys[i - 1]!))
 }
 
-/** Entries of the operand's class within the limits. */
-function boundsOf(demand: Constraint, descending: boolean, multikey: boolean): Bounds | undefined {
-  const { from } = demand
-  // Different elements of an array may satisfy the two limits: only one of them can be used.
-  const to = multikey && from ? undefined : demand.to
+/** Bounds of the entries with the operand's type class within the limits. */
+function boundsOf(
+  constraint: Constraint,
+  descending: boolean,
+  multikey: boolean,
+): Bounds | undefined {
+  const { from } = constraint
+  // Different elements of an array may satisfy the two limits: only one limit can be used.
+  const to = multikey && from ? undefined : constraint.to
   const value = (from ?? to)?.value
   if (value === undefined) return undefined
   if (from && to && typeClass(from.value) !== typeClass(to.value)) return undefined
@@ -202,23 +213,23 @@ function boundsOf(demand: Constraint, descending: boolean, multikey: boolean): B
 }
 
 /**
- * Whether the entries behind `fixed` equal components come in the order of the sort: false
- * forwards, true backwards, undefined neither.
+ * Order of the entries after `fixed` equal components, compared with the sort: false if it is the
+ * same, true if it is reversed, undefined otherwise.
  */
 function orderOf(index: Index, fixed: number, sort: readonly SortField[]): boolean | undefined {
   if (sort.length === 0) return false
-  // An array has an entry for each of its elements, and sorts by one of them: maybe not by the one
-  // that was looked for.
+  // An array has an entry for each of its elements and sorts by one of them, which may not be the
+  // one that was found.
   if (index.multikey) return undefined
   const constant = new Set(index.fields.slice(0, fixed).map(({ path }) => path))
-  const wanted = sort.filter(({ path }) => !constant.has(path))
-  if (wanted.length === 0) return false
-  const given = index.fields.slice(fixed)
-  const [first] = given
-  if (!first || wanted.length > given.length) return undefined
-  const reverse = wanted[0]!.descending !== first.descending
-  const isSame = wanted.every(({ path, descending }, i) => {
-    const field = given[i]!
+  const requested = sort.filter(({ path }) => !constant.has(path))
+  if (requested.length === 0) return false
+  const available = index.fields.slice(fixed)
+  const [first] = available
+  if (!first || requested.length > available.length) return undefined
+  const reverse = requested[0]!.descending !== first.descending
+  const isSame = requested.every(({ path, descending }, i) => {
+    const field = available[i]!
     return field.path === path && (field.descending !== descending) === reverse
   })
   return isSame ? reverse : undefined

@@ -24,7 +24,7 @@ import {
 } from './index-keys.ts'
 import type { Range, Storage } from './storage.ts'
 
-/** A document as it is stored, decoded when somebody looks into it. */
+/** A stored document, decoded on first access. */
 export class Row {
   readonly record: number
   readonly bytes: Uint8Array
@@ -40,7 +40,9 @@ export class Row {
     return this.#doc
   }
 
-  /** The same row, for those that keep many: the decoded document is much larger. */
+  /**
+   * Drops the decoded document, which is much larger than its bytes, so that many rows can be kept.
+   */
   withoutDoc(): Row {
     this.#doc = undefined
     return this
@@ -50,15 +52,15 @@ export class Row {
 type DocIndexKeys = readonly (readonly [Index, DocKeys])[]
 
 /**
- * Documents and their index entries, which always change together. All that changes something
- * belongs into a write of the storage, and checks everything before it changes anything.
+ * Documents and their index entries, which always change together. All changes must be made inside
+ * a write of the storage, after all checks.
  */
 export class Records {
   readonly storage: Storage
   readonly catalog: CollectionCatalog
-  /** What queries have looked at since the start: index entries, and documents. */
+  /** Number of index entries and documents that queries have read since the start. */
   readonly examined = { keys: 0, documents: 0 }
-  /** The record that the next document of a collection gets; never one that was given before. */
+  /** Next record number of each collection; a number is never reused. */
   readonly #next = new Map<number, number>()
 
   constructor(storage: Storage, catalog: CollectionCatalog) {
@@ -72,7 +74,7 @@ export class Records {
     return bytes && new Row(record, bytes)
   }
 
-  /** Documents in the order of their insertion; null now and then, so that others may run. */
+  /** Documents in insertion order; yields null from time to time so that other work can run. */
   *scan(collection: Collection): Generator<Row | null> {
     for (const entry of this.storage.walk(this.storage.docs, docsOf(collection.id))) {
       if (entry) this.examined.documents += 1
@@ -80,7 +82,7 @@ export class Records {
     }
   }
 
-  /** Records of index entries in their order; null now and then. */
+  /** Record numbers of index entries in key order; yields null from time to time. */
   *scanIndex(range: Range, reverse: boolean): Generator<number | null> {
     for (const entry of this.storage.walk(this.storage.entries, range, reverse)) {
       if (entry) this.examined.keys += 1
@@ -92,12 +94,12 @@ export class Records {
     return this.storage.count(this.storage.docs, docsOf(collection.id))
   }
 
-  /** @throws CommandError for a duplicate key, a wrong `_id` or a document that is too large */
-  insert(ns: string, given: Doc, givenBytes?: Uint8Array): Row {
+  /** @throws CommandError for a duplicate key, an invalid `_id` or a document that is too large */
+  insert(ns: string, received: Doc, receivedBytes?: Uint8Array): Row {
     const collection = this.catalog.findOrCreate(ns)
-    const doc = withId(given)
+    const doc = withId(received)
     checkId(doc)
-    const bytes = doc === given && givenBytes ? givenBytes : encode(doc)
+    const bytes = doc === received && receivedBytes ? receivedBytes : encode(doc)
     checkSize(bytes, bytes.length > MESSAGE_DOC_BYTES_MAX ? 'BSONObjectTooLarge' : 'BadValue')
     const keys = indexKeys(collection, doc)
     this.#checkUnique(collection, keys, doc, undefined)
@@ -109,7 +111,7 @@ export class Records {
   }
 
   /**
-   * Stores a new version of a document; `oldKeys` are those of the version that is stored.
+   * Stores a new version of a document; `oldKeys` are the keys of the stored version.
    * @returns the row, undefined if nothing has changed
    */
   replace(ns: string, row: Row, oldKeys: DocIndexKeys, doc: Doc): Row | undefined {
@@ -129,7 +131,7 @@ export class Records {
     return new Row(row.record, bytes)
   }
 
-  /** Index keys of a stored document: to be taken before an update works on it. */
+  /** Index keys of a stored document; read them before an update changes the document. */
   keysOf(ns: string, doc: Doc): DocIndexKeys {
     return indexKeys(this.catalog.findOrCreate(ns), doc)
   }
@@ -147,7 +149,7 @@ export class Records {
     this.catalog.remove(collection.ns)
   }
 
-  /** @throws CommandError if documents already there do not fit; then nothing has changed */
+  /** @throws CommandError if existing documents violate the index; then nothing is changed */
   createIndex(ns: string, spec: IndexSpec): void {
     this.storage.undoable(() => {
       const index = this.catalog.addIndex(ns, spec)
@@ -181,13 +183,14 @@ export class Records {
     collection: Collection,
     keys: DocIndexKeys,
     doc: Doc,
-    own: number | undefined,
+    ownRecord: number | undefined,
   ): void {
-    for (const [index, { keys: wanted }] of keys) {
+    for (const [index, { keys: added }] of keys) {
       if (!index.unique) continue
-      for (const key of wanted) {
+      for (const key of added) {
         const holder = this.storage.entries.get(entryKey(index, key, 0))
-        if (holder && recordOf(holder) !== own) throw duplicateKey(collection.ns, index, key, doc)
+        if (holder && recordOf(holder) !== ownRecord)
+          throw duplicateKey(collection.ns, index, key, doc)
       }
     }
   }
@@ -219,7 +222,7 @@ function indexKeys(collection: Collection, doc: Doc): DocIndexKeys {
   return collection.indexes.map((index) => [index, keysOf(index, doc)])
 }
 
-/** Keys of `a` that are not in `b`; both are short. */
+/** Keys of `a` that are not in `b`; both lists are short. */
 function without(a: readonly Buffer[], b: readonly Buffer[]): Buffer[] {
   return a.filter((key) => !b.some((other) => other.equals(key)))
 }
@@ -244,13 +247,13 @@ function checkId(doc: Doc): void {
   )
 }
 
-/** What the server reads at all: a document and a little more. */
+/** Maximum size of a received document: the limit of a stored one plus some overhead. */
 const MESSAGE_DOC_BYTES_MAX = DOCUMENT_BYTES_MAX + 16 * 1024
 
 function checkSize(bytes: Uint8Array, code: ErrorCodeName): void {
   if (bytes.length <= DOCUMENT_BYTES_MAX) return
   throw new MongoCommandError(
     code,
-    `the document has ${bytes.length} bytes, ${DOCUMENT_BYTES_MAX} are the most`,
+    `the document has ${bytes.length} bytes, the maximum is ${DOCUMENT_BYTES_MAX}`,
   )
 }

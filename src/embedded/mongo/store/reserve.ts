@@ -3,29 +3,31 @@ import { join } from 'node:path'
 
 const PAGE_BYTES = 4096
 /**
- * Pages of the tree that one entry may make new: the leaf, its parent and what a split or a merge
- * of neighbours takes. Those above belong to many entries and are in the allowance.
+ * Tree pages that one entry may rewrite: the leaf, its parent, and the pages of a split or merge of
+ * neighbours. Upper pages are shared by many entries and are part of the allowance.
  */
 const PAGES_PER_ENTRY = 3
-/** Half full pages and their headers. */
+/** Factor for half-full pages and page headers. */
 const ENTRY_SPREAD = 3
-/** What one transaction needs beside its entries: upper pages of the trees, lists of free pages. */
+/**
+ * Room that a transaction needs in addition to its entries: upper tree pages, lists of free pages.
+ */
 const ALLOWANCE_BYTES = 64 * PAGE_BYTES
-/** How far the file is made longer than needed, so that it is not done for each write. */
+/** Size by which the file is extended beyond the need, so that not every write extends it. */
 const CHUNK_BYTES = 4 * 1024 * 1024
-/** What a new store needs before it has a reserve. */
+/** Room that a new store needs before it has a reserve. */
 const NEW_STORE_BYTES = 1024 * 1024
 const DATA_FILE = 'data.mdb'
-/** What transactions may have taken, by their estimates, before the store is asked. */
+/** Estimated use of transactions after which the actual size is read from the store. */
 const REFRESH_BYTES = CHUNK_BYTES / 2
 const ZEROS = Buffer.alloc(256 * 1024)
 
-/** There is no room on the disk for what was to be written; nothing of it was. */
+/** No room on the disk for a transaction; nothing of it was written. */
 export class DiskFullError extends Error {
   override readonly name = 'DiskFullError'
 }
 
-/** @throws DiskFullError if a store that is not there yet has no room to begin */
+/** @throws DiskFullError if there is no room to create a new store */
 export function checkRoomToBegin(dataDir: string): void {
   if (existsSync(join(dataDir, DATA_FILE))) return
   const { bavail, bsize } = statfsSync(dataDir)
@@ -34,17 +36,17 @@ export function checkRoomToBegin(dataDir: string): void {
 }
 
 /**
- * Room on the disk for the next transaction, taken before LMDB needs it: the file of the store is
- * kept longer than its last page. A write of LMDB that meets a full disk damages the memory of
- * this process (lmdb 3.5: its message is longer than the buffer for it), so it must never meet one.
+ * Reserves room on the disk for the next transaction: the file of the store is kept longer than its
+ * last page. If a write of LMDB meets a full disk, it corrupts the memory of this process (lmdb
+ * 3.5: its message overflows a buffer), so this must never happen.
  */
 export class Reserve {
   readonly #fd: number
-  /** Bytes of the file that LMDB uses, as of the last look. */
+  /** Returns the bytes of the file that LMDB uses. */
   readonly #usedBytes: () => number
   #fileBytes: number
   #endBytes: number
-  /** Bytes behind `#endBytes` that transactions since the last look may have taken. */
+  /** Estimated bytes after `#endBytes` that transactions have used since the last refresh. */
   #takenBytes = 0
   #entries = 0
   #entryBytes = 0
@@ -56,18 +58,18 @@ export class Reserve {
     this.#endBytes = usedBytes()
   }
 
-  /** @throws DiskFullError if there is no room even for a transaction that writes little */
+  /** @throws DiskFullError if there is no room even for a small transaction */
   begin(): void {
     this.#entries = 0
     this.#entryBytes = 0
-    // The estimates are generous: what was really taken is seen by a look, which costs little.
+    // The estimates are generous; reading the actual use is cheap.
     if (this.#takenBytes > REFRESH_BYTES || this.#neededBytes() > this.#fileBytes) this.#refresh()
     this.#ensureRoom()
   }
 
   /**
    * Counts an entry that is about to be put or removed.
-   * @throws DiskFullError if there is no room for the transaction any more: it must be given up
+   * @throws DiskFullError if there is no room for the transaction: it must be rolled back
    */
   addEntry(bytes: number): void {
     this.#entries += 1
@@ -76,7 +78,7 @@ export class Reserve {
     this.#ensureRoom()
   }
 
-  /** The transaction is on disk. */
+  /** Called when the transaction is on disk. */
   end(): void {
     this.#takenBytes += this.#transactionBytes()
   }
@@ -90,7 +92,7 @@ export class Reserve {
     this.#takenBytes = 0
   }
 
-  /** Existing pages are copied once at most. */
+  /** Existing pages are copied at most once. */
   #transactionBytes(): number {
     const copiedBytes = Math.min(this.#entries * PAGES_PER_ENTRY * PAGE_BYTES, this.#endBytes)
     return copiedBytes + this.#entryBytes + ALLOWANCE_BYTES
@@ -112,9 +114,9 @@ export class Reserve {
     }
   }
 
-  /** By writing, not by `truncate`: only what is written has its place on the disk. */
+  /** Extends the file by writing, since `truncate` allocates no disk space. */
   #extend(bytes: number): void {
-    // LMDB may have taken more than was thought: what it has written must not be written over.
+    // LMDB may have used more than estimated: its pages must not be overwritten.
     this.#fileBytes = Math.max(this.#fileBytes, fstatSync(this.#fd).size)
     while (this.#fileBytes < bytes) {
       const length = Math.min(ZEROS.length, bytes - this.#fileBytes)

@@ -2,37 +2,37 @@ import { type Database, open, type RootDatabase } from 'lmdb'
 import { MongoCommandError } from '../errors.ts'
 import { checkRoomToBegin, DiskFullError, Reserve } from './reserve.ts'
 
-/** Longest key that the store holds, in bytes. */
+/** Maximum key length of the store, in bytes. */
 export const KEY_BYTES_MAX = 1978
 
-/** Collections, indexes and the two big tables live in these tables of one LMDB environment. */
+/** A table of the LMDB environment. */
 type Table = Database<Buffer, Buffer>
 
-/** One entry of a table: buffers of their own, good for as long as one likes. */
+/** One entry of a table; its buffers are copies and stay valid. */
 export type Entry = { readonly key: Buffer; readonly value: Buffer }
 
 export type Range = {
-  /** First key, included (unless `exclusive`). */
+  /** First key, inclusive. */
   readonly start: Buffer
-  /** Key after the last one. */
+  /** Key after the last one, exclusive. */
   readonly end: Buffer
 }
 
-/** What is read at a time: little enough to hold, and to make others wait for. */
+/** Limits of one read: small enough to hold in memory and not to block other work. */
 const PIECE_ENTRIES_MAX = 256
 const PIECE_BYTES_MAX = 1024 * 1024
 const ZERO = Buffer.from([0])
 
 type Job = { run(): unknown; resolve(value: unknown): void; reject(error: unknown): void }
 
-/** The data folder was taken over by another server: nothing may be written any more. */
+/** Another server has taken over the data folder: nothing may be written any more. */
 export class StorageLostError extends Error {
   override readonly name = 'StorageLostError'
 }
 
 /**
- * The tables on disk. Reads see the last commit, inside a write what has been written so far.
- * Writes that wait together are one transaction: one flush to disk for all of them.
+ * The tables on disk. Reads see the last commit, or inside a write the changes made so far. Pending
+ * writes are combined into one transaction with a single flush to disk.
  */
 export class Storage {
   readonly meta: Table
@@ -45,12 +45,12 @@ export class Storage {
   #jobs: Job[] = []
   #scheduled = false
 
-  /** `onRollback` is called when writes were undone: what is cached of them must be dropped. */
+  /** `onRollback` is called after a rollback: caches of the written data must be dropped. */
   constructor(dataDir: string, onRollback: () => void) {
     this.#onRollback = onRollback
     checkRoomToBegin(dataDir)
     const format = { encoding: 'binary', keyEncoding: 'binary' } as const
-    // Without overlapping sync, a transaction that has returned is on disk.
+    // Without overlapping sync a transaction is on disk when it returns.
     this.#root = open({ path: dataDir, noSubdir: false, overlappingSync: false, ...format })
     this.meta = this.#root.openDB({ name: 'meta', ...format })
     this.docs = this.#root.openDB({ name: 'docs', ...format })
@@ -58,16 +58,16 @@ export class Storage {
     this.#reserve = new Reserve(dataDir, () => this.#usedBytes())
   }
 
-  /** Sets what is checked at the start of each transaction; a throw refuses it. */
+  /** Sets a check that runs at the start of each transaction and refuses it by throwing. */
   guard(check: () => void): void {
     this.#check = check
   }
 
   /**
-   * Runs `job` in the next transaction and resolves after it is on disk. The job is synchronous
-   * and may run again if the transaction of its group fails.
-   * @throws CommandError thrown by the job: what it wrote before is kept. OutOfDiskSpace: then
-   *   nothing is
+   * Runs `job` in the next transaction and resolves when it is on disk. The job is synchronous and
+   * may run again if the transaction of its group fails.
+   * @throws CommandError thrown by the job: its earlier changes are kept. OutOfDiskSpace: nothing
+   *   is kept
    */
   write<T>(job: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -88,7 +88,7 @@ export class Storage {
     table.removeSync(key)
   }
 
-  /** Runs a part of a write that leaves nothing behind if it throws. */
+  /** Runs a part of a write whose changes are rolled back if it throws. */
   undoable<T>(part: () => T): T {
     try {
       return this.#transaction(part)
@@ -99,8 +99,8 @@ export class Storage {
   }
 
   /**
-   * Entries of a range in order, from its end backwards if `reverse`. They are read in pieces: null
-   * stands between two of them, where others may run, and what they write may be met afterwards.
+   * Entries of a range in order, backwards if `reverse`. They are read in chunks: null between two
+   * chunks lets other work run, whose writes may be visible in later chunks.
    */
   *walk(table: Table, range: Range, reverse = false): Generator<Entry | null> {
     let { start, end } = range
@@ -109,7 +109,7 @@ export class Storage {
       yield* entries
       const last = entries.at(-1)
       if (isLast || !last) return
-      // The next piece begins right behind the last key, whatever has happened in between.
+      // The next chunk begins directly after the last key, regardless of writes in between.
       if (reverse) end = last.key
       else start = Buffer.concat([last.key, ZERO])
       yield null
@@ -134,7 +134,7 @@ export class Storage {
     return table.getKeysCount({ start: range.start, end: range.end })
   }
 
-  /** Writes what is waiting and closes the files. */
+  /** Executes the pending writes and closes the files. */
   async close(): Promise<void> {
     if (this.#jobs.length > 0) this.#flush()
     this.#reserve.close()
@@ -146,11 +146,11 @@ export class Storage {
     const jobs = this.#jobs
     this.#jobs = []
     if (this.#commit(jobs)) return
-    // One of them failed unexpectedly and undid the others: each gets a transaction of its own.
+    // One job failed unexpectedly and rolled back the others: each gets its own transaction.
     for (const job of jobs) this.#commit([job])
   }
 
-  /** Whether the jobs were answered: false if several have to be tried one by one. */
+  /** Returns false if several jobs have to be retried one by one. */
   #commit(jobs: readonly Job[]): boolean {
     let answers: (() => void)[] = []
     try {
@@ -179,7 +179,7 @@ export class Storage {
     }
   }
 
-  /** Where the last page of the file ends that is in use. */
+  /** End of the last page in use. */
   #usedBytes(): number {
     const { lastPageNumber, root } = this.#root.getStats() as {
       lastPageNumber: number
@@ -217,7 +217,7 @@ function readPiece(
   return { entries, isLast: entries.length < PIECE_ENTRIES_MAX }
 }
 
-/** Backwards, the store begins with `start` if that is there; our end is not in the range. */
+/** Backwards, LMDB includes `start`; the end of a range is exclusive here. */
 function rangeOptions({ start, end }: Range, reverse: boolean, limit: number) {
   return reverse
     ? { start: end, end: start, reverse, exclusiveStart: true, inclusiveEnd: true, limit }

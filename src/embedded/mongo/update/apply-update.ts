@@ -12,13 +12,13 @@ export type UpdateRequest = {
   readonly multi: boolean
   readonly upsert: boolean
   readonly nowMs: number
-  /** Which of several matching documents is updated. */
+  /** Order that selects one of several matching documents. */
   readonly sort?: readonly SortField[]
 }
 
 export type UpdateResult = {
   readonly matched: number
-  /** Documents that are different now. */
+  /** Number of changed documents. */
   readonly modified: number
   readonly upserted: Row | undefined
   /** The last document updated, before and after. */
@@ -27,8 +27,8 @@ export type UpdateResult = {
 }
 
 /**
- * Updates what matches, or inserts a document if nothing does and `upsert` says so.
- * @throws CommandError; of several documents those before the failing one stay updated
+ * Updates the matching documents, or inserts one if none matches and `upsert` is set.
+ * @throws CommandError; of several documents those updated before the failing one stay updated
  */
 export function applyUpdate(records: Records, ns: string, request: UpdateRequest): UpdateResult {
   const { filter, update, multi, upsert, nowMs, sort = [] } = request
@@ -46,7 +46,7 @@ export function applyUpdate(records: Records, ns: string, request: UpdateRequest
   let after: Row | undefined
   for (const row of materializeRows(records, collection, found, multi)) {
     matched += 1
-    // The update works on the row's own document, so its index keys are taken first.
+    // The update changes the document of the row, so its index keys are read first.
     const keys = records.keysOf(ns, row.doc)
     const changed = records.replace(ns, row, keys, update.apply(row.doc, nowMs))
     row.withoutDoc()
@@ -60,8 +60,9 @@ export function applyUpdate(records: Records, ns: string, request: UpdateRequest
 }
 
 /**
- * The rows of a query that are about to be changed. All are found before any is changed, so that
- * none is met again at its new place in an index; of many only their records are kept meanwhile.
+ * The rows of a query that will be changed. All are found before the first change, so that a
+ * changed row is not found again at its new index position; if there are many, only their record
+ * numbers are kept meanwhile.
  */
 export function* materializeRows(
   records: Records,
@@ -73,9 +74,9 @@ export function* materializeRows(
     yield* collectAll(found)
     return
   }
-  const wanted: number[] = []
-  for (const row of found) if (row) wanted.push(row.record)
-  for (const record of wanted) {
+  const recordNumbers: number[] = []
+  for (const row of found) if (row) recordNumbers.push(row.record)
+  for (const record of recordNumbers) {
     const row = records.get(collection, record)
     if (row) yield row
   }

@@ -3,14 +3,14 @@ import { typeName } from '../values/compare.ts'
 import { type Doc, fieldOf, isArray, isDoc, setField, type Value } from '../values/document.ts'
 import { arrayIndex } from '../values/path.ts'
 
-/** Nulls that one assignment beyond the end of an array may add. */
+/** Maximum number of nulls that an assignment beyond the end of an array may add. */
 const PADDING_MAX = 100_000
 
-/** The place of a field or element: its container and its name or position there. */
+/** The slot of a field or element: its container and its name or index there. */
 export type FieldSlot = { readonly holder: Doc | Value[]; readonly key: string | number }
 
 /**
- * Splits and checks a path of an update.
+ * Splits and checks the path of an update.
  * @throws CommandError for empty parts, positional operators and names that begin with `$`
  */
 export function editPath(path: string): string[] {
@@ -36,13 +36,13 @@ export function editPath(path: string): string[] {
   return parts
 }
 
-export function valueIn(place: FieldSlot): Value {
-  const { holder, key } = place
+export function valueIn(slot: FieldSlot): Value {
+  const { holder, key } = slot
   return isArray(holder) ? holder[key as number] : fieldOf(holder, key as string)
 }
 
-export function assign(place: FieldSlot, value: Value): void {
-  const { holder, key } = place
+export function assign(slot: FieldSlot, value: Value): void {
+  const { holder, key } = slot
   if (!isArray(holder)) {
     setField(holder, key as string, value)
     return
@@ -55,21 +55,21 @@ export function assign(place: FieldSlot, value: Value): void {
   holder[index] = value
 }
 
-/** Removes a field; an element becomes null, so that the others keep their positions. */
-export function removeAt(place: FieldSlot): void {
-  const { holder, key } = place
+/** Removes a field; an element is set to null so that the others keep their indexes. */
+export function removeAt(slot: FieldSlot): void {
+  const { holder, key } = slot
   if (isArray(holder)) holder[key as number] = null
   else delete holder[key as string]
 }
 
-/** The place of an existing field or element; undefined if the path does not lead to one. */
+/** The slot of an existing field or element; undefined if it does not exist. */
 export function findSlot(doc: Doc, parts: readonly string[]): FieldSlot | undefined {
   let holder: Value = doc
   for (let i = 0; ; i++) {
-    const place: FieldSlot | undefined = slotIn(holder, parts[i]!)
-    if (!place || valueIn(place) === undefined) return undefined
-    if (i === parts.length - 1) return place
-    holder = valueIn(place)
+    const slot: FieldSlot | undefined = slotIn(holder, parts[i]!)
+    if (!slot || valueIn(slot) === undefined) return undefined
+    if (i === parts.length - 1) return slot
+    holder = valueIn(slot)
   }
 }
 
@@ -80,19 +80,19 @@ function slotIn(holder: Value, part: string): FieldSlot | undefined {
 }
 
 /**
- * The place that a path names, with the documents on the way created.
- * @throws CommandError (PathNotViable) if something else stands in the way
+ * The slot that a path names; missing documents on the path are created.
+ * @throws CommandError (PathNotViable) if the path crosses another value
  */
 export function createSlot(doc: Doc, parts: readonly string[]): FieldSlot {
   let holder: Value = doc
   for (let i = 0; ; i++) {
     const part = parts[i]!
-    const place: FieldSlot | undefined = slotIn(holder, part)
-    if (!place) throw notViable(part, parts[i - 1] ?? '', holder)
-    if (i === parts.length - 1) return place
-    const next = valueIn(place)
-    if (next === undefined) assign(place, {})
-    holder = valueIn(place)
+    const slot: FieldSlot | undefined = slotIn(holder, part)
+    if (!slot) throw notViable(part, parts[i - 1] ?? '', holder)
+    if (i === parts.length - 1) return slot
+    const next = valueIn(slot)
+    if (next === undefined) assign(slot, {})
+    holder = valueIn(slot)
   }
 }
 

@@ -6,14 +6,17 @@ import { compareValues, equalValues, typeName } from '../values/compare.ts'
 import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
 import { arithmetic, isNumeric, toNumber } from '../values/numeric.ts'
 
-/** What an update knows of its moment. */
+/** Context of an update: the time, and whether it inserts a document. */
 export type UpdateContext = { readonly nowMs: number; readonly isInsert: boolean }
 
 /** One operator on one path. */
 export type Change = {
-  /** The new value for the present one; undefined in: there is none, undefined out: remove it. */
-  to(current: Value, moment: UpdateContext): Value
-  /** Whether there is nothing to do where the path does not exist. */
+  /**
+   * Returns the new value for the current one. An undefined current value is missing, an undefined
+   * result removes the field.
+   */
+  to(current: Value, context: UpdateContext): Value
+  /** Whether the operator only applies to existing paths. */
   readonly onlyExisting?: boolean
   readonly onlyInsert?: boolean
 }
@@ -80,13 +83,14 @@ function arithmeticChange(name: '$inc' | '$mul', path: string, operand: Value): 
             `non-numeric type ${typeName(current)}`,
         )
       }
-      // Zero times the operand keeps the operand's type, as the server does for a missing field.
+      // Zero of the operand's type, as in MongoDB for a missing field.
       const zero = kind === 'multiply' ? arithmetic('subtract', operand, operand) : undefined
       const result = current ? arithmetic(kind, current, operand) : (zero ?? operand)
       if (result) return result
       throw new MongoCommandError(
         'BadValue',
-        `Failed to apply ${name} operations to current value of '${path}': it would fit no long`,
+        `Failed to apply ${name} operations to current value of '${path}': ` +
+          'the result does not fit into a long',
       )
     },
   }
@@ -155,7 +159,7 @@ function integerOf(name: string, modifiers: Doc): number | undefined {
   throw new MongoCommandError('BadValue', `The value for ${name} must be an integer value`)
 }
 
-/** A copy of the array at the path; an empty one where there is no field. */
+/** A copy of the array at the path; empty if the field does not exist. */
 function arrayOf(path: string, current: Value): Value[] {
   if (current === undefined) return []
   if (isArray(current)) return [...current]

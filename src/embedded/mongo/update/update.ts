@@ -7,11 +7,11 @@ import { assign, createSlot, editPath, findSlot, removeAt, valueIn } from './pat
 import { type Change, compileChange, type UpdateContext } from './update-operators.ts'
 import { equalitiesOf } from './upsert.ts'
 
-/** A compiled update: what it makes of a document, and of a filter that found none. */
+/** A compiled update: it changes documents and creates the document of an upsert. */
 export type Update = {
-  /** Whether it replaces the document: then it cannot change several. */
+  /** Whether it replaces the document; a replacement cannot be applied to several documents. */
   readonly isReplacement: boolean
-  /** The document after the update; the given one may be changed and belongs to the update. */
+  /** The document after the update. The update owns the given document and may change it. */
   apply(doc: Doc, nowMs: number): Doc
   /** The document of an upsert. */
   insert(filter: Doc, nowMs: number): Doc
@@ -20,8 +20,8 @@ export type Update = {
 type Step = { readonly path: string; readonly parts: readonly string[]; readonly change: Change }
 
 /**
- * Compiles the update part of a command: operators, or a whole document.
- * @throws CommandError for what is wrong with it, and for pipelines
+ * Compiles the update part of a command: operators or a replacement document.
+ * @throws CommandError for invalid updates and for pipelines
  */
 export function compileUpdate(update: Value): Update {
   if (isArray(update)) throw notImplemented('an update by a pipeline')
@@ -58,10 +58,10 @@ function replacement(update: Doc): Update {
     }
   }
   const replace = (id: Value): Doc => {
-    const own = fieldOf(update, '_id')
-    if (own !== undefined && id !== undefined && !equalValues(own, id)) throw immutableId()
-    const kept = id === undefined ? own : id
-    return withId(kept === undefined ? update : { ...update, _id: kept })
+    const ownId = fieldOf(update, '_id')
+    if (ownId !== undefined && id !== undefined && !equalValues(ownId, id)) throw immutableId()
+    const keptId = id === undefined ? ownId : id
+    return withId(keptId === undefined ? update : { ...update, _id: keptId })
   }
   return {
     isReplacement: true,
@@ -75,7 +75,7 @@ function compileSteps(update: Doc): Step[] {
   for (const operator of Object.keys(update)) {
     const fields = update[operator]
     if (!isDoc(fields)) {
-      // An unknown operator is the more useful message.
+      // An unknown operator is reported first.
       compileChange(operator, '', null)
       throw new MongoCommandError(
         'FailedToParse',
@@ -87,7 +87,7 @@ function compileSteps(update: Doc): Step[] {
       steps.push({ path, parts: editPath(path), change })
     }
   }
-  // The server applies changes by path, so new fields appear in this order.
+  // MongoDB applies changes in path order, which determines the order of new fields.
   steps.sort((a, b) => comparePaths(a.parts, b.parts))
   for (let i = 1; i < steps.length; i++) refuseConflict(steps[i - 1]!, steps[i]!)
   return steps
@@ -107,7 +107,7 @@ function comparePaths(a: readonly string[], b: readonly string[]): number {
   return a.length - b.length
 }
 
-/** In sorted order a path stands right before the paths below it. */
+/** In sorted order a path directly precedes its subpaths. */
 function refuseConflict(before: Step, after: Step): void {
   if (!before.parts.every((part, i) => part === after.parts[i])) return
   throw new MongoCommandError(
@@ -116,16 +116,16 @@ function refuseConflict(before: Step, after: Step): void {
   )
 }
 
-function modify(doc: Doc, steps: readonly Step[], moment: UpdateContext): Doc {
+function modify(doc: Doc, steps: readonly Step[], context: UpdateContext): Doc {
   const id = fieldOf(doc, '_id')
   for (const { parts, change } of steps) {
-    if (change.onlyInsert && !moment.isInsert) continue
-    const place = change.onlyExisting ? findSlot(doc, parts) : createSlot(doc, parts)
-    if (!place) continue
-    const current = valueIn(place)
-    const next = change.to(current, moment)
-    if (next !== undefined) assign(place, next)
-    else if (current !== undefined) removeAt(place)
+    if (change.onlyInsert && !context.isInsert) continue
+    const slot = change.onlyExisting ? findSlot(doc, parts) : createSlot(doc, parts)
+    if (!slot) continue
+    const current = valueIn(slot)
+    const next = change.to(current, context)
+    if (next !== undefined) assign(slot, next)
+    else if (current !== undefined) removeAt(slot)
   }
   if (id !== undefined && !isSameId(id, fieldOf(doc, '_id'))) throw immutableId()
   return doc
@@ -142,7 +142,7 @@ function immutableId(): MongoCommandError {
   )
 }
 
-/** The document with its `_id` first; a new one if it has none. */
+/** The document with its `_id` first, or with a new `_id` if it has none. */
 export function withId(doc: Doc): Doc {
   const [first] = Object.keys(doc)
   if (first === '_id' && doc['_id'] !== undefined) return doc

@@ -4,8 +4,8 @@ import { isOperatorDoc } from '../query/matcher.ts'
 import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
 
 /**
- * The fields that a filter demands to be equal to one value: an upsert starts from them.
- * @throws CommandError (NotSingleValueField) if two demands touch the same path
+ * The fields that a filter requires to equal one value: an upsert starts with them.
+ * @throws CommandError (NotSingleValueField) if two conditions apply to the same path
  */
 export function equalitiesOf(filter: Doc): Map<string, Value> {
   const found = new Map<string, Value>()

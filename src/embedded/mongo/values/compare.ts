@@ -13,13 +13,12 @@ import { asDoc, type Doc, type Value } from './document.ts'
 import { compareNumeric, isNumeric, toNumber } from './numeric.ts'
 
 /**
- * The classes of values in the order in which BSON types compare. Values of one class compare with
- * each other, others by class alone. The numbers are also the type bytes of index keys: part of
- * the stored format.
+ * Type classes in BSON comparison order. Values of one class compare by value, others by class. The
+ * numbers are also the type bytes of index keys and therefore part of the stored format.
  */
 export const TYPE_CLASS = {
   minKey: 0x05,
-  /** What an empty array leaves in an index or a sort key: less than null. */
+  /** An empty array in an index or sort key: less than null. */
   nothing: 0x08,
   null: 0x10,
   number: 0x20,
@@ -53,7 +52,7 @@ export function typeClass(value: Value): number {
   return value instanceof MaxKey ? TYPE_CLASS.maxKey : TYPE_CLASS.object
 }
 
-/** Order of two values as the server defines it: by class, then within the class. */
+/** Compares two values as MongoDB does: by class, then within the class. */
 export function compareValues(a: Value, b: Value): number {
   const kind = typeClass(a)
   const difference = kind - typeClass(b)
@@ -95,7 +94,7 @@ function compareWithin(kind: number, a: Value, b: Value): number {
   }
 }
 
-/** By code points, as UTF-8 bytes compare; JavaScript compares UTF-16 units. */
+/** Compares by code points, as UTF-8 bytes do; JavaScript compares UTF-16 units. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0
   const length = Math.min(a.length, b.length)
@@ -103,7 +102,7 @@ export function compareText(a: string, b: string): number {
     const x = a.charCodeAt(i)
     const y = b.charCodeAt(i)
     if (x === y) continue
-    // Surrogates stand for code points above all that fit one unit.
+    // Surrogates represent code points above those of a single unit.
     const surrogateX = x >= 0xd800 && x <= 0xdfff
     const surrogateY = y >= 0xd800 && y <= 0xdfff
     if (surrogateX !== surrogateY) return surrogateX ? 1 : -1
@@ -121,7 +120,7 @@ function compareArrays(a: readonly Value[], b: readonly Value[]): number {
   return a.length - b.length
 }
 
-/** Field by field in stored order: class of the value, name, value. */
+/** Compares field by field in stored order: class of the value, name, value. */
 function compareDocs(a: Doc, b: Doc): number {
   const namesA = Object.keys(a)
   const namesB = Object.keys(b)
@@ -151,13 +150,13 @@ function compareCode(a: Code, b: Code): number {
   return compareText(a.code, b.code) || compareDocs((a.scope ?? {}) as Doc, (b.scope ?? {}) as Doc)
 }
 
-/** Truth of the result of an expression: null, missing, false and zero are false. */
+/** Truth value of an expression: null, missing, false and zero are false. */
 export function isTruthy(value: Value): boolean {
   if (value === null || value === undefined || value === false) return false
   return !(isNumeric(value) && toNumber(value) === 0)
 }
 
-/** Type names as `$type` and the messages of the server use them. */
+/** Type names as in `$type` and MongoDB's messages. */
 export function typeName(value: Value): string {
   if (value === null) return 'null'
   if (value === undefined) return 'missing'

@@ -19,8 +19,8 @@ import { MongoCommandError } from '../errors.ts'
 export type Numeric = Int32 | Double | Long | Decimal128
 
 /**
- * A BSON value that has kept its type: no number is promoted to a JavaScript number, so that what
- * is read and written again has the type it had.
+ * A typed BSON value: no number is promoted to a JavaScript number, so a value keeps its type when
+ * it is read and written again.
  */
 export type Value =
   | string
@@ -43,14 +43,14 @@ export type Value =
 
 export type Doc = { [field: string]: Value }
 
-/** Largest document of a collection, in bytes. */
+/** Maximum size of a stored document, in bytes. */
 export const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
-/** Largest result of an operator on the way: a stored document and a little more. */
+/** Maximum size of an intermediate result: a stored document plus some overhead. */
 const ENCODED_BYTES_MAX = DOCUMENT_BYTES_MAX + 16 * 1024
 
 /**
- * The document in these bytes, with typed values.
- * @throws CommandError if they are no BSON
+ * Decodes a document with typed values.
+ * @throws CommandError if the bytes are not BSON
  */
 export function decode(bytes: Uint8Array): Doc {
   try {
@@ -60,7 +60,7 @@ export function decode(bytes: Uint8Array): Doc {
   }
 }
 
-/** The bytes of a document: typed values, or JavaScript numbers in replies. */
+/** Encodes a document of typed values; replies may contain JavaScript numbers. */
 export function encode(doc: Readonly<Record<string, unknown>>): Uint8Array {
   const bytes = BSON.serialize(doc, { ignoreUndefined: false })
   if (bytes.length > ENCODED_BYTES_MAX) {
@@ -76,13 +76,13 @@ export function isArray(value: Value): value is Value[] {
   return Array.isArray(value)
 }
 
-/** Whether the value is an embedded document (not an array, not one of the BSON classes). */
+/** Whether the value is an embedded document, not an array or another BSON class. */
 export function isDoc(value: Value): value is Doc {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   return !('_bsontype' in value) && !(value instanceof Date)
 }
 
-/** A reference is decoded to a class of its own, but compares and is walked like a document. */
+/** A DBRef is decoded to its own class, but is compared and traversed like a document. */
 export function asDoc(value: Value): Doc | undefined {
   if (value instanceof DBRef) {
     const { collection, oid, db, fields } = value
@@ -92,7 +92,7 @@ export function asDoc(value: Value): Doc | undefined {
   return isDoc(value) ? value : undefined
 }
 
-/** The value of an own field, undefined if there is none: names like `constructor` are data. */
+/** The value of an own field, undefined if it does not exist: names like `constructor` are data. */
 export function fieldOf(doc: Doc, name: string): Value {
   return Object.hasOwn(doc, name) ? doc[name] : undefined
 }

@@ -13,7 +13,7 @@ import {
 
 /*
  * Bytes that compare (memcmp) as the values do, equal exactly if the values are equal. A key is a
- * type byte (`TYPE_CLASS`) and a payload that ends itself:
+ * type byte (`TYPE_CLASS`) and a self-delimiting payload:
  *
  *   number     00 NaN | 10 negative, all following bytes inverted | 20 zero | 30 positive;
  *              then the largest double ≤ |value|, big-endian, and what is missing to the exact
@@ -25,12 +25,12 @@ import {
  *   boolean    1 byte                                 date       8 bytes, sign bit inverted
  *   timestamp  8 bytes                                regex      pattern, options as strings
  *
- * No key is the beginning of another, so a descending component may have all its bytes inverted.
+ * No key is a prefix of another, so a descending component may have all its bytes inverted.
  * No first byte of a component is below 05 or FF, so `prefix` … `prefix FF` holds all keys that
  * begin with these components.
  */
 
-/** The value that an empty array is indexed as. */
+/** The value under which an empty array is indexed. */
 export const EMPTY_ARRAY: unique symbol = Symbol('empty array')
 export type KeyValue = Value | typeof EMPTY_ARRAY
 
@@ -43,7 +43,7 @@ const EXPONENT_BIAS = 0x4000
 let scratch = Buffer.allocUnsafe(4096)
 let end = 0
 
-/** The key of one value; inverted if it is a descending component. */
+/** The key of one value; inverted for a descending component. */
 export function encodeKey(value: KeyValue, descending = false): Buffer {
   end = 0
   writeValue(value)
@@ -51,7 +51,7 @@ export function encodeKey(value: KeyValue, descending = false): Buffer {
   return Buffer.from(scratch.subarray(0, end))
 }
 
-/** The key as a string that is equal if the values are: for maps and sets. */
+/** The key as a string, equal for equal values: for maps and sets. */
 export function keyText(value: KeyValue): string {
   end = 0
   writeValue(value)
@@ -149,7 +149,7 @@ function writeText(text: string): void {
   writeByte(0)
 }
 
-/** The end of a string stands nowhere inside it, so none is the beginning of another. */
+/** The terminator never occurs inside a string, so no string is a prefix of another. */
 function escapeLowest(start: number): void {
   const plain = Buffer.from(scratch.subarray(start, end))
   end = start
@@ -182,7 +182,8 @@ function writeNumber(value: Numeric): void {
     writeByte(NUMBER_NAN)
     return
   }
-  // Numbers that a double holds are by far the most frequent: no exact arithmetic for them.
+  // Numbers that a double represents exactly are by far the most frequent and need no exact
+  // arithmetic.
   const isSmall = value._bsontype !== 'Decimal128' && Number.isSafeInteger(approximate)
   const exact = isSmall || value._bsontype === 'Double' ? approximate : exactOf(value)
   if (typeof exact === 'number') {

@@ -19,14 +19,14 @@ export function isNumeric(value: Value): value is Numeric {
   )
 }
 
-/** As a JavaScript number, rounded if it has to be. */
+/** The value as a JavaScript number, rounded if necessary. */
 export function toNumber(value: Numeric): number {
   if (value instanceof Long) return value.toNumber()
   return value instanceof Decimal128 ? Number(value.toString()) : value.value
 }
 
 /**
- * Order of two numbers of any types, exact where a double would round. NaN equals itself and is
+ * Compares two numbers of any types, exactly where a double would round. NaN equals itself and is
  * less than all others.
  */
 export function compareNumeric(a: Numeric, b: Numeric): number {
@@ -41,12 +41,12 @@ export function compareNumeric(a: Numeric, b: Numeric): number {
   return compareExact(exactOf(a), exactOf(b))
 }
 
-/** A finite decimal beyond the doubles reads as infinite. */
+/** A finite decimal beyond the range of doubles becomes infinite. */
 function isOverflow(asNumber: number, value: Numeric): boolean {
   return !Number.isFinite(asNumber) && value instanceof Decimal128
 }
 
-/** Exact value, or ±Infinity or NaN as they are. */
+/** The exact value; ±Infinity and NaN are returned as numbers. */
 export function exactOf(value: Numeric): ExactNumber | number {
   if (value instanceof Int32) return { coefficient: BigInt(value.value), exponent: 0 }
   if (value instanceof Long) return { coefficient: value.toBigInt(), exponent: 0 }
@@ -106,8 +106,8 @@ export function subtractExact(a: ExactNumber, b: ExactNumber): ExactNumber {
 export type Arithmetic = 'add' | 'subtract' | 'multiply' | 'divide'
 
 /**
- * The result in the wider of the two types: int, long, double, decimal. An int that does not fit
- * becomes a long; a long that does not fit is undefined, the caller says what that means.
+ * Computes in the wider of the two types: int, long, double, decimal. An int that overflows becomes
+ * a long; undefined if a long overflows, which the caller handles.
  */
 export function arithmetic(kind: Arithmetic, a: Numeric, b: Numeric): Numeric | undefined {
   if (a instanceof Decimal128 || b instanceof Decimal128) return decimalArithmetic(kind, a, b)
@@ -153,7 +153,9 @@ function decimalArithmetic(kind: Arithmetic, a: Numeric, b: Numeric): Decimal128
   return decimalOf(subtractExact(x, right))
 }
 
-/** A double enters decimal arithmetic with the 15 digits that it surely holds, as in the server. */
+/**
+ * A double is converted to decimal with the 15 digits that it represents exactly, as in MongoDB.
+ */
 function toDecimal(value: Numeric): Decimal128 {
   if (value instanceof Decimal128) return value
   if (value instanceof Double && Number.isFinite(value.value)) {
@@ -162,7 +164,7 @@ function toDecimal(value: Numeric): Decimal128 {
   return Decimal128.fromString(value.toString())
 }
 
-/** Enough digits to round to 34, and a last one that says whether a rest was cut off. */
+/** Enough digits to round to 34, and a last one that marks a discarded remainder. */
 function quotient(a: ExactNumber, b: ExactNumber): ExactNumber {
   const lack = digitsOf(b.coefficient) - digitsOf(a.coefficient)
   const shift = Number(DECIMAL_DIGITS) + 2 + Math.max(0, lack)
@@ -181,7 +183,7 @@ function digitsOf(value: bigint): number {
   return value.toString().length - (value < 0n ? 1 : 0)
 }
 
-/** Rounded half to even to the 34 digits of a decimal; exact results keep no padding zeros. */
+/** Rounds half to even to the 34 digits of a decimal; exact results get no padding zeros. */
 function decimalOf(exact: ExactNumber): Decimal128 {
   let { coefficient, exponent } = exact
   const excess = digitsOf(coefficient) - Number(DECIMAL_DIGITS)

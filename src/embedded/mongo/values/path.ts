@@ -3,19 +3,22 @@ import { EMPTY_ARRAY, type KeyValue } from './key-encoding.ts'
 
 const ARRAY_INDEX = /^(0|[1-9]\d*)$/
 
-/** The position that a part of a path names, if it names one. */
+/** The array index that a part of a path names; undefined if it is not one. */
 export function arrayIndex(part: string): number | undefined {
   return ARRAY_INDEX.test(part) ? Number(part) : undefined
 }
 
-/** Called with each value at a path; true ends the walk. `undefined` is a missing field. */
+/**
+ * Called with each value at a path, undefined for a missing field; returning true ends the
+ * traversal.
+ */
 export type Visit = (value: Value) => boolean
 
 /**
- * Visits what a query compares at a path: arrays on the way are walked through, one level each. An
- * array at the end is visited whole; its elements are the visitor's affair. Elements of an array
- * on the way that are no documents have no such field and are not visited.
- * @returns whether the visitor ended the walk
+ * Visits the values that a query compares at a path. Arrays on the path are traversed, one level
+ * each. An array at the end is passed as a whole; the visitor handles its elements. Elements of an
+ * array on the path that are not documents are not visited.
+ * @returns whether the visitor ended the traversal
  */
 export function visitPath(doc: Doc, parts: readonly string[], visit: Visit): boolean {
   return visitFrom(doc, parts, 0, visit)
@@ -40,7 +43,7 @@ function visitArray(
   if (index !== undefined && index < array.length) {
     if (visitElement(array[index], parts, from + 1, visit)) return true
   }
-  // A number in the path is a position here; as a field name it counts only where it exists.
+  // A number in the path is an array index here; as a field name it only matches existing fields.
   const visitNamed: Visit = (value) => value !== undefined && visit(value)
   for (const element of array) {
     const inner = asDoc(element)
@@ -62,13 +65,13 @@ function visitElement(
   return inner ? visitFrom(inner, parts, from, visit) : visit(undefined)
 }
 
-/** What a document has at a path, for index keys and sort keys. */
+/** The values of a document at a path, for index keys and sort keys. */
 export type PathValues = {
-  /** Elements of an array one by one; null for a missing field; `EMPTY_ARRAY` for an empty one. */
+  /** The elements of an array; null for a missing field; `EMPTY_ARRAY` for an empty array. */
   readonly values: KeyValue[]
-  /** The first part of the path that led to an array, as a path; undefined if none did. */
+  /** The shortest part of the path that led to an array; undefined if it crosses no array. */
   arrayPath: string | undefined
-  /** Whether no field was found at all. */
+  /** Whether no field was found. */
   missing: boolean
 }
 

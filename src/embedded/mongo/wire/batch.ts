@@ -3,7 +3,7 @@ import { encode } from '../values/document.ts'
 
 const TYPE_DOCUMENT = 0x03
 const TYPE_ARRAY = 0x04
-/** Room for the length of a document and for the zero that ends it. */
+/** Length field and terminating zero of a document. */
 const FRAME_BYTES = 5
 
 export type CursorBatch = {
@@ -14,11 +14,11 @@ export type CursorBatch = {
 }
 
 /**
- * The answer `{ cursor: { <field>: docs, id, ns }, ok: 1 }`, with the documents copied as they are
- * stored instead of decoded and encoded again.
+ * The answer `{ cursor: { <field>: docs, id, ns }, ok: 1 }`. Stored documents are copied without
+ * decoding them.
  */
 export function encodeBatch({ field, docs, id, ns }: CursorBatch): Uint8Array {
-  // What follows the array, and what follows the cursor, each with the ending zero.
+  // The fields after the array and after the cursor, each with the terminating zero.
   const afterArray = encode({ id, ns }).subarray(4)
   const afterCursor = encode({ ok: 1 }).subarray(4)
   let arrayBytes = FRAME_BYTES

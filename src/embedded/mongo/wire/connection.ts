@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { FrameReader } from './frames.ts'
 import { encodeAnswer, parseRequest, type Request } from './request.ts'
 
-/** Answers a request with the bytes of a document. */
+/** Answers a request with an encoded document. */
 export type Respond = (request: Request) => Promise<Uint8Array>
 
-/** One client. Its requests are answered one after the other, in their order. */
+/** One client connection. Requests are answered in order, one at a time. */
 export class WireConnection {
   readonly #socket: Socket
   readonly #respond: Respond
@@ -13,7 +13,7 @@ export class WireConnection {
   #work: Promise<void> = Promise.resolve()
   #answerId = 0
 
-  /** `onBroken` hears of what is wrong with the bytes of the client, which ends the connection. */
+  /** `onBroken` receives a protocol error of the client, which ends the connection. */
   constructor(socket: Socket, respond: Respond, onBroken: (error: unknown) => void) {
     this.#socket = socket
     this.#respond = respond
@@ -30,11 +30,11 @@ export class WireConnection {
         fail(error)
       }
     })
-    // Writes of a client that is gone are done all the same; reads end (`Context.isAbandoned`).
+    // Writes of a disconnected client are still executed; reads end (`Context.isAbandoned`).
     socket.on('error', () => socket.destroy())
   }
 
-  /** Waits for the requests that have come, and hangs up. */
+  /** Completes the received requests and closes the connection. */
   async close(): Promise<void> {
     this.#socket.pause()
     await this.#work

@@ -1,19 +1,19 @@
-/** Largest message, in bytes: what `hello` announces. */
+/** Maximum size of a message in bytes, as announced by `hello`. */
 export const MESSAGE_BYTES_MAX = 48_000_000
 const HEADER_BYTES = 16
 
-/** What came is no message of the protocol: the connection cannot go on. */
+/** The received bytes are not a valid message: the connection must be closed. */
 export class MongoWireError extends Error {
   override readonly name = 'WireError'
 }
 
-/** Cuts the bytes of a connection into messages, whole with their headers. */
+/** Splits the bytes of a connection into complete messages, including their headers. */
 export class FrameReader {
   #chunks: Buffer[] = []
   #bytes = 0
   #frameLength = 0
 
-  /** @throws WireError for an impossible length */
+  /** @throws WireError for an invalid length */
   push(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk)
     this.#bytes += chunk.length
@@ -45,5 +45,5 @@ export class FrameReader {
 function lengthOf(bytes: Buffer): number {
   const length = bytes.readInt32LE(0)
   if (length >= HEADER_BYTES && length <= MESSAGE_BYTES_MAX) return length
-  throw new MongoWireError(`a message of ${length} bytes is impossible`)
+  throw new MongoWireError(`invalid message length ${length}`)
 }

@@ -8,27 +8,27 @@ const OP_MSG = 2013
 const CHECKSUM_PRESENT = 1 << 0
 const MORE_TO_COME = 1 << 1
 const EXHAUST_ALLOWED = 1 << 16
-/** The lower half of the flags must be understood, the upper half may be ignored. */
+/** Unknown flags in the lower half are an error, those in the upper half are ignored. */
 const REQUIRED_FLAGS = 0xffff
 
-/** One message of a client. */
+/** A message of a client. */
 export type Request = {
   readonly requestId: number
-  /** `query` is the form in which a driver says hello, before it knows the server. */
+  /** `query` is the legacy form of a driver's first hello. */
   readonly form: 'msg' | 'query'
-  /** The client waits for no answer. */
+  /** Whether the client expects no answer. */
   readonly isUnacknowledged: boolean
   /** The command, as BSON. */
   readonly body: Uint8Array
-  /** Documents sent beside the command, by the name of the field they belong to. */
+  /** Documents sent as separate sequences, by the name of their field. */
   readonly sequences: ReadonlyMap<string, readonly Uint8Array[]>
-  /** Database of a query; a msg names it in the command. */
+  /** Database of a query; a message names it in the command. */
   readonly database: string | undefined
 }
 
 /**
- * Reads a message (OP_MSG, or OP_QUERY on `$cmd`).
- * @throws WireError if it is anything else
+ * Parses a message (OP_MSG, or OP_QUERY on `$cmd`).
+ * @throws WireError for any other message
  */
 export function parseRequest(frame: Buffer): Request {
   const requestId = frame.readInt32LE(4)
@@ -48,7 +48,7 @@ function parseMsg(frame: Buffer, requestId: number): Request {
   if (flags & REQUIRED_FLAGS & ~(CHECKSUM_PRESENT | MORE_TO_COME)) {
     throw new MongoWireError(`unknown required flags ${flags}`)
   }
-  // A client that allows an exhaust stream is content with single answers too.
+  // A client that allows an exhaust stream also accepts single answers.
   const isUnacknowledged = (flags & MORE_TO_COME) !== 0 && (flags & EXHAUST_ALLOWED) === 0
   const end = flags & CHECKSUM_PRESENT ? checked(frame) : frame.length
   const sequences = new Map<string, Uint8Array[]>()
@@ -107,14 +107,14 @@ function parseQuery(frame: Buffer, requestId: number): Request {
   const nameEnd = frame.indexOf(0, 20)
   const name = frame.toString('utf8', 20, nameEnd)
   if (!name.endsWith('.$cmd')) throw new MongoWireError('OP_QUERY is supported for commands only')
-  // Two numbers, to skip and to return, stand between the name and the command.
+  // The numbers to skip and to return are between the name and the command.
   const body = documentAt(frame, nameEnd + 1 + 8, frame.length)
   const database = name.slice(0, -'.$cmd'.length)
   const sequences = new Map<string, Uint8Array[]>()
   return { requestId, form: 'query', isUnacknowledged: false, body, sequences, database }
 }
 
-/** The answer to a request, in the form of the request. */
+/** Encodes the answer in the form of the request. */
 export function encodeAnswer(request: Request, answerId: number, body: Uint8Array): Buffer[] {
   const isQuery = request.form === 'query'
   const head = Buffer.alloc(isQuery ? 36 : 21)
@@ -122,7 +122,8 @@ export function encodeAnswer(request: Request, answerId: number, body: Uint8Arra
   head.writeInt32LE(answerId, 4)
   head.writeInt32LE(request.requestId, 8)
   head.writeInt32LE(isQuery ? OP_REPLY : OP_MSG, 12)
-  // One document and no cursor; of a msg no flags and a section of kind 0, which are zeros.
+  // A reply has one document and no cursor; a message has no flags and a section of kind 0, all
+  // zeros.
   if (isQuery) head.writeInt32LE(1, 32)
   return [head, Buffer.from(body.buffer, body.byteOffset, body.byteLength)]
 }

@@ -1,11 +1,12 @@
--- The home of a session that stands against a claim, or false if the claim may be written.
--- A claim may replace the home that the claimant expects: its session is known to be gone.
--- Then also the home that it replaces, if there is one, and when that was claimed (ms; 0: unknown).
-local function standing_home(key, expected)
+-- Returns the location that prevents the registration of a session, or false if it may be written.
+-- A registration may replace the location that the caller expects: that session no longer exists.
+-- With false it also returns the replaced location, if there is one, and the time of its
+-- registration (ms; 0: unknown).
+local function conflicting_location(key, expected)
   local stored = redis.call('GET', key)
   if not stored then return false end
-  local home, claimed = string.match(stored, '^(%d+:%d+):?(%d*)$')
-  home = home or stored
-  if home ~= expected then return home end
-  return false, home, tonumber(claimed) or 0
+  local location, registered_ms = string.match(stored, '^(%d+:%d+):?(%d*)$')
+  location = location or stored
+  if location ~= expected then return location end
+  return false, location, tonumber(registered_ms) or 0
 end

@@ -1,6 +1,6 @@
--- An error reply if the data is not what the caller takes it for: lost, or rebuilt since.
-local function epoch_error(key, known)
+-- Returns an error reply if the data does not have the caller's epoch: it is lost or was rebuilt.
+local function epoch_error(key, expected)
   local epoch = redis.call('GET', key)
-  if epoch == known then return nil end
+  if epoch == expected then return nil end
   return redis.error_reply('EPOCH ' .. (epoch or 'lost'))
 end

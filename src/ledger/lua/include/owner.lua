@@ -11,15 +11,15 @@ local function check_format(format)
   if format ~= OWNER_FORMAT then error('owner: unknown format', 0) end
 end
 
--- The sum of what is credited to the buckets. Raises an error that says which is damaged.
+-- Returns the total credit of the buckets. Raises an error that names a damaged bucket.
 local function check_buckets(packed, count)
   local sum, at = 0, OWNER_HEADER_BYTES + 1
   for _ = 1, count do
-    local id, credited, spent, reserved, free, limit = unpack_owner(OWNER_AMOUNTS, packed, at)
-    if spent + reserved + free ~= credited then
+    local id, credited, spent, reserved, available, limit = unpack_owner(OWNER_AMOUNTS, packed, at)
+    if spent + reserved + available ~= credited then
       error(string.format('bucket %d: credited is not spent + reserved + free', id), 0)
     end
-    if spent < 0 or reserved < 0 or (free < 0 and limit == 0) then
+    if spent < 0 or reserved < 0 or (available < 0 and limit == 0) then
       error(string.format('bucket %d: negative amount', id), 0)
     end
     if credited > SAFE_INTEGER_MAX or spent > SAFE_INTEGER_MAX then
@@ -31,18 +31,18 @@ local function check_buckets(packed, count)
   return sum
 end
 
--- Most owners have two buckets and no limits: whether they are sound is seen at one look.
+-- Most owners have two buckets and no limits: this checks them with one read.
 local function is_sound_pair(packed, total)
-  local _, credited, spent, reserved, free, _, _, credited2, spent2, reserved2, free2 =
+  local _, credited, spent, reserved, available, _, _, credited2, spent2, reserved2, available2 =
     unpack_owner(OWNER_PAIR, packed, OWNER_HEADER_BYTES + 1)
-  return spent + reserved + free == credited and spent2 + reserved2 + free2 == credited2
-    and spent >= 0 and reserved >= 0 and free >= 0 and credited <= SAFE_INTEGER_MAX
-    and spent2 >= 0 and reserved2 >= 0 and free2 >= 0 and credited2 <= SAFE_INTEGER_MAX
+  return spent + reserved + available == credited and spent2 + reserved2 + available2 == credited2
+    and spent >= 0 and reserved >= 0 and available >= 0 and credited <= SAFE_INTEGER_MAX
+    and spent2 >= 0 and reserved2 >= 0 and available2 >= 0 and credited2 <= SAFE_INTEGER_MAX
     and credited + credited2 == total
 end
 
--- Checks a packed owner (layout: owner-packing.ts): the conservation of each bucket, and the total.
--- Returns version and total credited, or raises an error that says what is damaged.
+-- Checks a packed owner (layout: owner-packing.ts): the amounts of each bucket, and the total.
+-- Returns version and total credit, or raises an error that names the damage.
 local function check_owner(packed)
   local format, version, _, owed, repaid, total, count = unpack_owner(OWNER_HEADER, packed)
   check_format(format)
@@ -54,7 +54,7 @@ local function check_owner(packed)
   return version, total
 end
 
--- Version and total credited of what is stored; 0 and 0 for an owner that is new.
+-- Returns version and total credit of a stored owner; 0 and 0 for a new one.
 local function stored_totals(packed)
   if not packed then return 0, 0 end
   local format, version, _, _, _, total = unpack_owner(OWNER_HEADER, packed)

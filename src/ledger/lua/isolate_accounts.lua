@@ -1,12 +1,12 @@
--- Puts what cannot be recorded of a shared stream entry into entries of its own, one per account,
--- and forgets the shared one.
+-- Moves the accounts of a shared stream entry that cannot be recorded into entries of their own,
+-- and deletes the shared one.
 --
 -- KEYS  [1] stream
 -- ARGV  [1] consumer group, [2] id of the shared entry, then per account: number of its fields,
 --       then the name and the value of each
--- REPLY how many entries were added; 0 if the shared one has gone: another recorder was faster
--- EFFECTS the new entries, which nobody has read yet, in the place of the shared one. The first
---       write is the one that Redis may refuse.
+-- REPLY number of added entries; 0 if the shared one does not exist: another recorder was faster
+-- EFFECTS the new, undelivered entries instead of the shared one. Only the first write can be
+--       refused by Redis.
 
 if #redis.call('XRANGE', KEYS[1], ARGV[2], ARGV[2]) == 0 then return 0 end
 local at, added = 3, 0
