@@ -1,4 +1,4 @@
-/** Errors as answers: what a caller can mend is named, what failed inside is in the log. */
+/** Maps errors to responses: errors of the caller are returned, internal errors are logged. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
@@ -16,7 +16,7 @@ import { requestErrorOf } from './requests/body.ts'
 
 const SORT = DISPLAY.sort
 
-/** Null: an error that is nobody's business but ours. */
+/** Null for an internal error. */
 export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error
   if (error instanceof FieldError) return new EntityRuleError(error.message)
@@ -30,7 +30,7 @@ export function apiErrorOf(error: unknown): ApiError | null {
       DISPLAY.request,
     )
   }
-  // Nobody reads it: the status is for the log.
+  // The client has disconnected; the status only appears in the log.
   if (error instanceof ReadCancelledError) return new RequestError(499, 'the client has gone')
   if (error instanceof CatalogUnavailableError) {
     return new RequestError(503, 'MongoDB is unavailable: a write may have been done all the same')
@@ -44,7 +44,7 @@ export function apiErrorOf(error: unknown): ApiError | null {
       SORT,
     )
   }
-  // MongoDB finds out only when it meets a document that has both lists.
+  // MongoDB detects this only when it sorts a document in which both fields are lists.
   if (error instanceof Error && /parallel arrays/.test(error.message)) {
     return new EntityRuleError('sort: two of the fields are lists, there is no order of both', SORT)
   }
@@ -54,12 +54,12 @@ export function apiErrorOf(error: unknown): ApiError | null {
   return requestErrorOf(error)
 }
 
-/** `Location51091`: it does not compile; 238: the embedded store does not know its syntax. */
+/** 51091: the expression does not compile; 238: the embedded store does not support its syntax. */
 const REGEX_CODES: ReadonlySet<unknown> = new Set([51_091, 238])
 
 /**
- * MongoDB's syntax is that of PCRE, of which each version knows other properties, names of classes
- * and escapes: only the store can tell.
+ * MongoDB uses PCRE, whose versions differ in properties, class names and escapes, so only the
+ * store can validate the expression.
  */
 function isRefusedRegex(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
@@ -68,7 +68,7 @@ function isRefusedRegex(error: unknown): boolean {
 
 const INTERNAL_ERROR = new RequestError(500, 'internal error')
 
-/** Answers with the error itself, or if it is ours with as much as anybody may know. */
+/** Responds with the API error, or with a generic one for internal errors, which are logged. */
 export function errorHandler(log: Pick<Logger, 'error'>) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const known = apiErrorOf(error)

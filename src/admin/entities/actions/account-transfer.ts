@@ -1,4 +1,4 @@
-/** A subscriber that moves to another account takes its balances with it. */
+/** Transfer of the balances of a subscriber that moves to another account. */
 
 import { randomUUID } from 'node:crypto'
 import type { Fields } from '../../../domain/fields.ts'
@@ -9,9 +9,9 @@ import type { RuleContext } from '../rules/rule.ts'
 import { type Draft, toOf } from '../timeline/draft.ts'
 
 /**
- * What has to follow from a change in the ledger, as a value that the change is noted with;
- * undefined for nothing. Throws `EntityRuleError` where the account would change later than now: balances
- * move at once, or they would be where the subscriber is not.
+ * Plans the transfer on the ledger, as the payload of the outbox entry that is stored with the
+ * change; undefined if there is nothing to transfer. Throws `EntityRuleError` if the account would
+ * change later than now: balances move immediately and would then be in the wrong account.
  */
 export async function planAccountTransfer(
   { planTransfer }: EntityStores,
@@ -34,7 +34,7 @@ export async function planAccountTransfer(
 }
 
 /**
- * The account in which the balances are: of the revision that holds or comes next, else the last.
+ * The account that holds the balances: of the current or next revision, otherwise of the last one.
  */
 function accountHoldingBalances(revisions: readonly Fields[], nowMs: number): number | null {
   const ordered = [...revisions].sort((a, b) => toOf(a) - toOf(b))

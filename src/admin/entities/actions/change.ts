@@ -1,4 +1,7 @@
-/** The writes of a stored entity (spec/entity-api.md 2.5 to 2.11). */
+/**
+ * Writes of stored entities: `update`, `close`, `closeandnew`, `reopen`, `move`, `permanentchange`
+ * and `delete`.
+ */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
@@ -22,7 +25,7 @@ import { entityLockName, revisionsOf } from './revisions.ts'
 import { findTarget } from './target.ts'
 import { valueLockNames } from './uniqueness.ts'
 
-/** The entity as it is being changed. */
+/** State of one change while it is prepared under the entity locks. */
 interface ChangeWork {
   stores: EntityStores
   request: WriteRequest
@@ -34,7 +37,7 @@ interface ChangeWork {
 
 interface Edited {
   details: boolean
-  /** Id of the revision that is shown; null: none. */
+  /** Revision that the response contains; null if it has no entity. */
   responseRevision: RawDocument | null
   more?: Fields
   warnings?: readonly string[]
@@ -83,7 +86,7 @@ const CHANGES: Readonly<Partial<Record<ActionName, Change>>> = {
   delete: deleteRevision,
 }
 
-/** `update`, `close`, `closeandnew`, `reopen`, `move`, `permanentchange` or `delete`. */
+/** Executes any write except `create`. */
 export async function change(
   stores: EntityStores,
   action: ActionName,
@@ -98,7 +101,8 @@ export async function change(
     entityLockName(definition, target.key),
     ...valueLockNames(definition, fields, { ...request.raw, ...request.changes.set }),
     ...(action === 'delete' ? referrerLockNames(definition, target.key) : []),
-    // Two admins who demote each other: the second one has to see it (R34).
+    // If two admins demote each other at the same time, the second one has to see the change of the
+    // first.
     ...(definition.name === 'users' ? ['users'] : []),
   ]
   const { stored, result } = await changeEntities(stores, chains, async () => {
@@ -123,7 +127,7 @@ export async function change(
     responseRevision === null
       ? null
       : (stored.get(responseRevision._id.toHexString()) ?? responseRevision)
-  // As existing clients know it (spec/entity-api.md 2.0).
+  // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'users'
   const told = { ...(more && { more }), ...(warnings && { warnings }) }
   return { details: isSilent ? null : details, entity, ...told }
@@ -133,7 +137,7 @@ async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<Change
   const { stores, request, draft, context, target } = work
   const { definition, isForced = false } = request
   const { action } = context
-  // What is deleted has looked for its users by itself: nobody may insist on that.
+  // A delete has checked for referrers itself, and `force` does not apply to it.
   const lost = action === 'delete' ? [] : lostValidity(draft)
   const rules = stores.rules[definition.name]
   const losing = { definition, action, rules, context, isForced }
@@ -146,7 +150,7 @@ async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<Change
   return sequel === undefined ? decision : { ...decision, followUp: sequel }
 }
 
-/** From when on a change holds. */
+/** Instant from which a change is in effect. */
 function effectiveFromMs(
   action: ActionName,
   target: RawDocument,
@@ -159,7 +163,7 @@ function effectiveFromMs(
   return isHeld ? nowMs : fromOf(target)
 }
 
-/** What is sent, by the rules of the collection; the key stays what it is. */
+/** The requested changes after the rules of the collection; the key field cannot change. */
 async function preparedChanges({
   stores,
   request,

@@ -1,4 +1,4 @@
-/** `create` (spec/entity-api.md 2.4). */
+/** The action `create`. */
 
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -21,7 +21,7 @@ import { checkIndexedTexts } from './indexed-texts.ts'
 import { entityLockName } from './revisions.ts'
 import { checkDuplicate, documentLockNames } from './uniqueness.ts'
 
-/** A number that the sequence gave may have been taken by hand. */
+/** A number from the sequence may already be in use because it was assigned by hand. */
 const NUMBERS_TRIED_MAX = 8
 
 export async function create(stores: EntityStores, request: WriteRequest): Promise<WriteResult> {
@@ -41,12 +41,12 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
     },
   )
   const entity = stored.get(result.toHexString()) ?? null
-  // As existing clients know it (spec/entity-api.md 2.0).
+  // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
   return { details: isSilent ? null : true, entity }
 }
 
-/** With what else has to be written for it. */
+/** Adds the writes and follow-up operations that belong to the new entity. */
 function withRelatedWrites<T>(
   stores: EntityStores,
   { definition: { name }, actor }: WriteRequest,
@@ -59,7 +59,10 @@ function withRelatedWrites<T>(
   return withEarlierAccountStart(stores, decision, added)
 }
 
-/** With everything that it is stored with, but for a number. Throws `EntityRuleError`. */
+/**
+ * The complete document to store, except for a number that is assigned under the locks. Throws
+ * `EntityRuleError`.
+ */
 export async function newDocument(
   stores: EntityStores,
   request: WriteRequest,
@@ -80,7 +83,7 @@ export async function newDocument(
   const period = { from: begin, to: end, creation_time: begin }
   const empty = { _id: new ObjectId(), rev: 0, ...definition.fixed, ...period }
   const document = withChanges(empty, prepared)
-  // It is looked for by them before anything else is.
+  // These fields are used in queries next, so they are checked first.
   checkIndexedTexts(definition, document)
   return document
 }
@@ -88,7 +91,7 @@ export async function newDocument(
 function lockNamesOf({ definition, fields }: WriteRequest, document: Fields): string[] {
   const key = document[definition.keyField]
   return [
-    // A number that is not given yet is nobody else's.
+    // No other request can use a number that is not assigned yet, so it needs no lock.
     ...(key === undefined ? [] : [entityLockName(definition, key)]),
     ...documentLockNames(definition, fields, document),
   ]

@@ -1,4 +1,4 @@
-/** An auto-renewal that begins at once (spec/entity-api.md 3.16). */
+/** Auto-renewals with an immediate first charge. */
 import { type Actor, plainActor } from '../../../catalog/actor.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { ChangeDecision } from '../../../catalog/revisions/entity-changes.ts'
@@ -6,7 +6,10 @@ import type { FollowUp } from '../../follow-ups.ts'
 import { afterCharge } from '../rules/autorenew.ts'
 import type { RuleContext } from '../rules/rule.ts'
 
-/** It is stored as it is after the charge, which follows from storing it. */
+/**
+ * Stores the renewal in its state after the charge; the charge itself is a follow-up operation on
+ * the ledger.
+ */
 export function withFirstCharge<T>(
   decision: ChangeDecision<T>,
   renewal: RawDocument,

@@ -1,4 +1,4 @@
-/** Which revision a write is about (spec/entity-api.md 1.5). */
+/** Finds the revision that a write addresses. */
 
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -14,7 +14,10 @@ import { findDocuments, findRevision, NOT_DELETED } from './revisions.ts'
 export interface Target {
   /** Value of the key field. */
   key: unknown
-  /** The revision among those of the entity, or `TargetError`. */
+  /**
+   * Returns the addressed revision from those of the entity; throws `TargetError` if it does not
+   * exist.
+   */
   in(revisions: readonly RawDocument[]): RawDocument
 }
 
@@ -22,11 +25,13 @@ export interface TargetOptions {
   definition: CollectionDefinition
   isById: boolean
   fields: readonly FieldDefinition[]
-  /** IANA zone of dates in texts. */
+  /** IANA zone of dates in error texts. */
   zone: string
 }
 
-/** Throws `EntityRuleError` (R5, R7) or `TargetError` (R8). */
+/**
+ * Throws `EntityRuleError` if the query addresses nothing, or `TargetError` if nothing matches it.
+ */
 export async function findTarget(
   catalog: Catalog,
   query: Fields,
@@ -85,7 +90,7 @@ function revisionValidAt(
   throw new TargetError(`${name}: ${what} of ${keyField} ${key} holds at ${dateText(atMs, zone)}`)
 }
 
-/** By the key field, or by a configured field that is unique. */
+/** Reads the key from the key field or from a unique configured field. */
 async function keyIn(
   catalog: Catalog,
   query: Fields,

@@ -1,4 +1,4 @@
-/** What a caller should know of the taxes of what was written. */
+/** Warnings about the taxes of written rates and taxes. */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { isUntaxed, readTaxContext } from '../../../catalog/feed/stored-taxes.ts'
@@ -13,7 +13,7 @@ const WRITES: ReadonlySet<ActionName> = new Set([
 const HELP =
   "name a default with 'tollgate settings set taxation', or give the rate a tax, or taxation 'no'"
 
-/** Once for an answer, however many revisions were written. */
+/** One warning per response, regardless of the number of revisions written. */
 export async function taxWarnings(
   { catalog, config, clock }: EntityStores,
   { name }: CollectionDefinition,

@@ -1,7 +1,6 @@
 /**
- * Of each entity the revision that represents it, as `uniqueget` chooses it (spec/entity-api.md
- * 2.3), in the order of the keys. Each page begins behind the key that was last: a reader may take
- * as long as it likes.
+ * The current revision of each entity, selected as in `uniqueget`, in the order of the keys. Each
+ * page starts after the last key of the page before, so slow readers do not keep a cursor open.
  */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -16,17 +15,20 @@ export interface CurrentRevisionsOptions {
   filter: Fields
   states: readonly number[]
   nowMs: number
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the client disconnects. */
   signal?: AbortSignal | undefined
 }
 
 const PAGE_MIN = 500
-/** Pages grow up to it: a store without an index for the query looks at everything for each. */
+/**
+ * Pages grow up to this size, because a store without a suitable index scans everything for each
+ * page.
+ */
 const PAGE_MAX = 8000
-/** Revisions of one entity; more are no page any more. */
+/** Limit on the revisions of one entity, which have to fit on one page. */
 const REVISIONS_MAX = 100_000
 
-/** Pages of documents, none of them empty. Rejects with `CatalogUnavailableError`. */
+/** Pages of documents, never empty. Rejects with `CatalogUnavailableError`. */
 export async function* currentRevisionPages(
   catalog: Catalog,
   options: CurrentRevisionsOptions,
@@ -37,7 +39,7 @@ export async function* currentRevisionPages(
   for (;;) {
     const found = await readPage(catalog, options, last, size)
     const isEnd = found.length < size
-    // Further revisions of the last key may be on the next page.
+    // The next page may have further revisions of the last key.
     const cut = isEnd ? undefined : found.at(-1)?.[keyField]
     const whole = found.filter((document) => isEnd || document[keyField] !== cut)
     if (!isEnd && whole.length === 0 && size < REVISIONS_MAX) {

@@ -1,7 +1,7 @@
-/** As RFC 5321 bounds it. */
+/** Limit of RFC 5321. */
 const LENGTH_MAX = 254
 
-/** `local@domain.tld`. Whether anybody reads what is sent there, only sending tells. */
+/** `local@domain.tld`. Only the syntax is checked, not whether the address exists. */
 export function isEmail(text: string): boolean {
   if (text.length > LENGTH_MAX || /[\s<>(),;:"\\]/.test(text)) return false
   const [local = '', domain = '', ...rest] = text.split('@')

@@ -1,21 +1,21 @@
-/** Numbers of new accounts and subscribers: one take for all rows of a batch. */
+/** Assigns numbers to new accounts and subscribers, once for all rows of a batch. */
 
 import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
 import type { ImportJob, NewRow } from './job.ts'
 
-/** What a dry run gives: no number that anybody has. */
+/** Used in dry runs: a number that no entity has. */
 const NO_NUMBER = Number.MAX_SAFE_INTEGER
 
-/** A number that the sequence gave may have been taken by hand. */
+/** A number from the sequence may already be in use because it was assigned by hand. */
 const TRIED_MAX = 8
 
 export function hasNumbers(collection: string): boolean {
   return collection === 'accounts' || collection === 'subscribers'
 }
 
-/** The rows with `aid` or `sid`. */
+/** Adds `aid` or `sid` to the rows. */
 export async function assignNumbers(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
   const { keyField, name } = job.definition
   if (rows.length === 0 || !hasNumbers(name)) return [...rows]

@@ -1,4 +1,4 @@
-/** Values that rows of an import want for themselves: the store does not have them yet. */
+/** Values of earlier rows of an import that are not in the store yet. */
 import { valueName } from '../actions/uniqueness.ts'
 import { overlap, type Span } from '../timeline/spans.ts'
 
@@ -9,7 +9,9 @@ export interface ValueClaim extends Span {
 export class PendingValues {
   readonly #byValue = new Map<string, ValueClaim[]>()
 
-  /** The row that has the value at a time at which `wanted` holds; of `always` at any time. */
+  /**
+   * Label of the row that has the value in an overlapping period, or in any period if `isAlways`.
+   */
   holderOf(
     field: string,
     value: unknown,

@@ -1,4 +1,4 @@
-/** Taxes that rows of rates name: an unknown one would leave usage without any. */
+/** Checks the taxes in rows of rates: usage with an unknown tax would not be taxed. */
 import { NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
@@ -6,10 +6,10 @@ import { quotedExcerpt } from './cells.ts'
 import type { ImportJob } from './job.ts'
 import type { ValidUnit } from './unit.ts'
 
-/** Throws `EntityRuleError` for a unit that names a tax that is not there. */
+/** Throws `EntityRuleError` if the unit refers to a tax that does not exist. */
 export type TaxCheck = (unit: ValidUnit) => void
 
-/** Reads once for all units. */
+/** One read for all units. */
 export async function taxCheck(
   { stores, definition }: ImportJob,
   units: readonly ValidUnit[],

@@ -1,4 +1,4 @@
-/** Whether somebody else has what must be one's own (R9, R22), asked once for many documents. */
+/** Uniqueness index of a batch: the stored and pending values that conflict with its documents. */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Fields } from '../../../domain/fields.ts'
@@ -15,9 +15,11 @@ import type { PendingValues, ValueClaim } from './pending-values.ts'
 import type { ValidUnit } from './unit.ts'
 
 export interface UniquenessIndex {
-  /** Throws `EntityRuleError` if the store, or a row before, has a value of the document. */
+  /**
+   * Throws `EntityRuleError` if a stored document or an earlier row has a value of the document.
+   */
   check(document: RawDocument, unit: ValidUnit): void
-  /** From now on it is the document's. */
+  /** Adds the values of the document. */
   add(document: RawDocument, unit: ValidUnit): void
 }
 
@@ -25,7 +27,7 @@ interface ValueHolder extends ValueClaim {
   key: unknown
 }
 
-/** `claims`: what rows before have taken. Reads once for the key, and for each unique field. */
+/** `pendingValues`: values of earlier rows. One read for the key and one for each unique field. */
 export async function buildUniquenessIndex(
   job: ImportJob,
   rows: readonly NewRow[],
@@ -49,7 +51,7 @@ export async function buildUniquenessIndex(
   const holders = new Map<string, Map<string, ValueHolder[]>>()
   for (const [field, values] of wanted) holders.set(field, await holdersOf(job, field, values))
 
-  // A predefined import of rates has revisions of one rate (spec/entity-api.md 2.4).
+  // A predefined import of rates contains several revisions of the same rate.
   const isByTime = name === 'rates' && job.settings.type === 'predefined_mapping'
   return {
     check(document, unit) {

@@ -1,4 +1,4 @@
-/** Answers of the actions that did what was asked: their schemas, and an example of each. */
+/** Schemas and examples of successful responses. */
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { NOTHING, readAnswer, writeAnswer } from './components.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
@@ -7,7 +7,7 @@ import type { ResponseKind } from './response-schemas.ts'
 import { either, integer, listOf, ref, type Schema, text } from './schema.ts'
 import { READS } from './schemas.ts'
 
-/** Name of the component of a document as answers show it. */
+/** Name of the component for documents in responses. */
 export function entityName(collection: string, showing: ResponseKind): string {
   return showing === 'read' ? `${collection}.entity` : `${collection}.written`
 }
@@ -28,7 +28,7 @@ const OWN_STATUS = {
   '503': 'unavailable',
 } as const
 
-/** All responses of an action by GET or POST. */
+/** All responses of an action. */
 export function responsesOf(definition: CollectionDefinition, name: ActionName) {
   const statuses = Object.entries(OWN_STATUS).map(([status, each]) => [status, response(each)])
   return { '200': doneOf(definition, name), ...Object.fromEntries(statuses) }
@@ -44,7 +44,7 @@ function doneOf(definition: CollectionDefinition, name: ActionName): Schema {
   return { description, ...content(schema, { done: example, ...errors }) }
 }
 
-/** Rows of a file; what is refused before the first one is JSON. */
+/** The file, or a JSON error if the export fails before the first row. */
 function exported(errors: Readonly<Record<string, unknown>>): Schema {
   const rows = text('The rows, with a line of names.')
   const csv = { rows: 'key,description\nCALL_LOCAL,Local calls\n' }
@@ -76,7 +76,7 @@ function successOf(definition: CollectionDefinition, name: ActionName) {
   return { done: [writeAnswer(entityOf(collection, name), moreOf(collection, name))], example }
 }
 
-/** Of a prepaid group or card it is a list of balances. */
+/** For a prepaid group or card, the entity is a list of balances. */
 function entityOf(collection: string, name: ActionName): Schema {
   if (name === 'erase') return ref(entityName('jobs', 'written'), 'The job that does it.')
   const entity = ref(entityName(collection, 'written'))

@@ -1,4 +1,4 @@
-/** What operations have in common: parameters and envelopes (spec/entity-api.md 1.2, 1.3). */
+/** Parameters and envelopes that operations share. */
 import {
   anyValue,
   choice,
@@ -14,7 +14,7 @@ import {
 
 const DONE: Schema = { type: 'integer', const: 1, description: '1: it was done.' }
 
-/** Components. */
+/** OpenAPI components. */
 export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
   listChange: object(
     'Members of a field that is a list.',
@@ -78,7 +78,7 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
 }
 
-/** The answer of a read, of documents of this schema. */
+/** Response to a read of documents with this schema. */
 export function readAnswer(entity: Schema): Schema {
   return object(
     'The documents that were found.',
@@ -91,7 +91,7 @@ export function readAnswer(entity: Schema): Schema {
   )
 }
 
-/** The answer of a write. */
+/** Response to a write. */
 export function writeAnswer(entity: Schema, more: Readonly<Record<string, Schema>> = {}): Schema {
   return object(
     'What was done.',
@@ -111,7 +111,9 @@ export function writeAnswer(entity: Schema, more: Readonly<Record<string, Schema
 
 export const NOTHING: Schema = { type: 'null', description: 'There is none.' }
 
-/** Parameters beside `query` and `update`, by name: the same in addresses and in bodies. */
+/**
+ * Parameters other than `query` and `update`, by name; the same in the query string and in bodies.
+ */
 const OPTION_SCHEMAS: Readonly<Record<string, Schema>> = {
   page: integer('Number of the page, from 0, which it is if left out.', { minimum: 0 }),
   size: integer('Rows of a page; 0 or below: as many as are allowed.'),
@@ -133,7 +135,7 @@ const OPTION_SCHEMAS: Readonly<Record<string, Schema>> = {
   format: choice(['csv', 'jsonl'], '`csv`, or lines of JSON.'),
 }
 
-/** Schema of a parameter beside `query` and `update`: the large one is a component. */
+/** Schema of a parameter other than `query` and `update`; `options` is a component. */
 export function optionSchema(name: string): Schema {
   return name === 'options' ? ref('options', 'Further wishes.') : (OPTION_SCHEMAS[name] ?? {})
 }

@@ -1,7 +1,4 @@
-/**
- * Values that have parts, as requests take them; each is a component. As answers show them they are
- * made by shown-schemas.ts.
- */
+/** Components for compound values in requests; response-schemas.ts derives those of responses. */
 import {
   amount,
   anyValue,
@@ -41,14 +38,14 @@ const PLAIN_VALUES: readonly Schema[] = [
   ref('jsonObject'),
 ]
 
-/** Scalars and general forms. */
+/** Scalars and generic values. */
 const VALUES: Readonly<Record<string, Schema>> = {
   jsonValue: {
     ...either('Any JSON value; it is stored as it is sent.', ...PLAIN_VALUES, ref('jsonList')),
     examples: ['a text', 7, { size: 'L' }],
   },
   jsonObject: mapOf(ref('jsonValue'), 'An object of JSON.'),
-  // Not by `jsonValue`: types that are generated from a list of itself would say nothing.
+  // Not defined with `jsonValue`: types generated from a recursive list would be useless.
   jsonList: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonRows')), 'A list of JSON.'),
   jsonRows: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonCells')), 'A list in a list.'),
   jsonCells: listOf(either('A member.', ...PLAIN_VALUES), 'A list in a list of lists.'),
@@ -98,7 +95,7 @@ const VALUES: Readonly<Record<string, Schema>> = {
   ),
 }
 
-/** What usage costs. */
+/** Prices of usage. */
 const PRICES: Readonly<Record<string, Schema>> = {
   priceTier: object(
     'A step of a price: so many units at so much per interval.',
@@ -176,7 +173,7 @@ const PRICES: Readonly<Record<string, Schema>> = {
   }),
 }
 
-/** What plans and services include, and what is held and overridden. */
+/** Content of plans and services, and entries of their holders. */
 const OFFERS: Readonly<Record<string, Schema>> = {
   includedGroup: {
     ...object('Included units (`value`) or money (`cost`); it has one of them.', {
@@ -284,7 +281,7 @@ const OFFERS: Readonly<Record<string, Schema>> = {
   ),
 }
 
-/** Of charges, discounts, accounts and reports. */
+/** Parts of charges, discounts, accounts and reports. */
 const TERMS: Readonly<Record<string, Schema>> = {
   subjectValue: {
     ...object(

@@ -1,4 +1,7 @@
-/** The OpenAPI 3.1 document of the entity API, from the definitions that requests are read by. */
+/**
+ * Generates the OpenAPI 3.1 document of the entity API from the definitions that requests are
+ * validated against.
+ */
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { actionsOf } from '../definitions/params.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
@@ -33,16 +36,16 @@ export interface OpenApiDocument {
     readonly examples: Readonly<Record<string, Schema>>
     readonly securitySchemes: Readonly<Record<string, Schema>>
   }
-  /** Any of them. */
+  /** One of these is sufficient. */
   readonly security: readonly Schema[]
 }
 
 export interface DocumentOptions {
-  /** Configured fields by name of the collection; without an entry it has none. */
+  /** Configured fields by collection name; a collection without an entry has none. */
   readonly fields: ReadonlyMap<string, readonly FieldDefinition[]>
-  /** Of the interface. */
+  /** Version of the interface. */
   readonly version: string
-  /** Of the node, for the examples, such as `http://127.0.0.1:8182`. */
+  /** Base URL of the node for the examples, such as `http://127.0.0.1:8182`. */
   readonly baseUrl: string
 }
 
@@ -119,7 +122,7 @@ export function openApiDocument(
   }
 }
 
-/** A document as answers show it. */
+/** Schema of a document in responses. */
 function entityResponseSchema(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
@@ -139,7 +142,7 @@ function entityResponseSchema(
       ...Object.fromEntries(properties),
       ...(isEntity && { revision_info: REVISION_INFO }),
     },
-    // The line of a change of a balance is not stored when it is shown.
+    // The line in the response to a balance change is not stored yet and has no `_id`.
     ...(showing === 'written' && definition.name !== 'lines' && { required: ['_id'] }),
     additionalProperties: anyValue('A field that is not described here.'),
   }
@@ -157,7 +160,7 @@ function responseSchemaOptions(
 
 const VARIANT = /^(.+)\.(read|written)$/
 
-/** All components that are referred to, also by others. */
+/** All components that are referenced directly or by other components. */
 function referencedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>) {
   const found = new Map<string, Schema>()
   const wanted = refsIn(roots)
@@ -170,7 +173,7 @@ function referencedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>
   return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** A compound as answers show it. */
+/** Schema of a compound value in responses. */
 function responseVariant(name: string): Schema {
   const [, base = '', showing] = VARIANT.exec(name) ?? []
   const options = responseSchemaOptions(showing === 'read' ? 'read' : 'written', [])
@@ -189,7 +192,7 @@ function pointersIn(value: unknown): string[] {
   return typeof pointer === 'string' ? [pointer, ...inner] : inner
 }
 
-/** Components of a kind that are referred to. */
+/** Referenced components of one kind. */
 function referencedComponents(
   kind: 'responses' | 'examples',
   all: Readonly<Record<string, Schema>>,

@@ -1,6 +1,6 @@
 /**
- * What each declared field of a collection means, and the parts of those that are compound. Keys
- * are names in `query` and `update` of the definitions.
+ * Descriptions of the declared fields of each collection, and schemas of compound ones. Keys are
+ * the names in `query` and `update` of the definitions.
  */
 import {
   amount,
@@ -19,7 +19,7 @@ import {
   text,
 } from './schema.ts'
 
-/** A field as requests take it; `shown`: as it is stored, where that is another form. */
+/** Schema of a field in requests; `shown`: schema of the stored field, if that is different. */
 export interface FieldDocs {
   readonly given: Schema
   readonly shown?: Schema
@@ -27,7 +27,7 @@ export interface FieldDocs {
 
 type Fields = Readonly<Record<string, Schema | FieldDocs>>
 
-/** Of every collection, unless it has its own. */
+/** For all collections, unless overridden. */
 const COMMON_FIELDS: Fields = {
   _id: ref('idGiven', 'Id of the document.'),
   from: date('When the revision begins; on create now if it is left out.'),
@@ -313,7 +313,7 @@ const AUDIT: Fields = {
   source: text('Always `audit`.'),
 }
 
-/** By name of the collection in the API. */
+/** By collection name in the API. */
 const FIELDS: Readonly<Record<string, Fields>> = {
   accounts: ACCOUNTS,
   subscribers: SUBSCRIBERS,
@@ -334,7 +334,7 @@ const FIELDS: Readonly<Record<string, Fields>> = {
   audit: AUDIT,
 }
 
-/** Undefined: nobody has described it. */
+/** Undefined if the field has no description. */
 export function fieldDocs(collection: string, field: string): FieldDocs | undefined {
   const own = FIELDS[collection] ?? {}
   const found = Object.hasOwn(own, field)

@@ -1,4 +1,4 @@
-/** Answers that refuse a request, each with its schema and an example (spec/entity-api.md 1.7). */
+/** Error responses with their schemas and examples. */
 import { InvalidTokenError, OAuthError } from '../../auth/oauth/errors.ts'
 import { AuthRefusal } from '../../auth/refusal.ts'
 import { errorBody } from '../../client-errors.ts'
@@ -40,7 +40,7 @@ const located = (description: string): Schema =>
     ['status', 'code', 'data'],
   )
 
-/** Components, by the name of the error. */
+/** Components by error name. */
 export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   ruleError: coded(
     'A rule is violated, or mandatory fields are missing: all of them are named.',
@@ -129,7 +129,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
 }
 
-/** An example of each error, by the name of its component. */
+/** Examples by component name. */
 export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
   ruleError: new EntityRuleError('firstname is mandatory; lastname is mandatory').body(),
   fieldsError: body(new InvalidFieldsError([{ path: 'update.aid', reason: 'must be an integer' }])),
@@ -157,7 +157,7 @@ function body(error: ApiError): object {
 
 const EXAMPLES = '#/components/examples/'
 
-/** Components: an example of each error. */
+/** Components of the examples. */
 export const EXAMPLE_COMPONENTS: Readonly<Record<string, Schema>> = Object.fromEntries(
   Object.entries(ERROR_EXAMPLES).map(([name, value]) => [
     name,
@@ -165,7 +165,7 @@ export const EXAMPLE_COMPONENTS: Readonly<Record<string, Schema>> = Object.fromE
   ]),
 )
 
-/** Content of an answer, with examples by name; those of errors are components. */
+/** Content of a response with examples by name; examples of errors are referenced as components. */
 export function content(
   schema: Schema,
   examples: Readonly<Record<string, unknown>>,
@@ -199,7 +199,7 @@ const transport = (status: number, description: string, desc: string): Schema =>
   ...errorContent('transportError', errorBody(status, desc)),
 })
 
-/** Components: answers with an HTTP status of their own. */
+/** Components of responses with their own HTTP status. */
 export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
   unreadable: request(400, 'The request cannot be read.', 'the body is not UTF-8'),
   badToken: {

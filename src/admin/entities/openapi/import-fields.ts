@@ -1,7 +1,7 @@
-/** Settings of an import, and what it takes beside them (`../import`). */
+/** Settings and other parameters of an import (`../import`). */
 import { anyValue, choice, flag, listOf, mapOf, object, ref, type Schema, text } from './schema.ts'
 
-/** Components. */
+/** OpenAPI components. */
 export const IMPORT_COMPOUNDS: Readonly<Record<string, Schema>> = {
   importLink: object(
     'A field, and the column that has its value.',
@@ -22,7 +22,7 @@ export const IMPORT_COMPOUNDS: Readonly<Record<string, Schema>> = {
   ),
 }
 
-/** Fields of `update` of an import. */
+/** Fields in `update` of an import. */
 export const IMPORT_FIELDS: Readonly<Record<string, Schema>> = {
   importType: choice(
     ['manual_mapping', 'predefined_mapping'],
@@ -46,7 +46,7 @@ export const IMPORT_FIELDS: Readonly<Record<string, Schema>> = {
   dry_run: flag('Whether everything is checked and nothing is written.'),
 }
 
-/** Parameters beside `update`. */
+/** Parameters other than `update`. */
 export const IMPORT_OPTIONS: Readonly<Record<string, Schema>> = {
   'files[0]': text('The rows: CSV with a line of names, or lines of JSON.', { format: 'binary' }),
   import_id: text('Name by which an import goes on; made up if it is left out.', {

@@ -1,4 +1,4 @@
-/** Answers of the endpoints beside the entity API: their schemas, and an example of each. */
+/** Responses of the endpoints besides the entity API, with their schemas and examples. */
 import { content } from './errors.ts'
 import {
   anyValue,
@@ -19,7 +19,7 @@ const SUCCESS = text('Always `success`.')
 
 const check = (description: string) => text(`${description}; \`ok\`, or what is wrong.`)
 
-/** An answer with these details, all of which are there. */
+/** A successful response; all its details are required. */
 const succeeded = (description: string, details: Readonly<Record<string, Schema>>): Schema =>
   object(
     description,
@@ -32,7 +32,7 @@ const succeeded = (description: string, details: Readonly<Record<string, Schema>
     ['status', 'desc', 'details', 'input'],
   )
 
-/** Components. */
+/** OpenAPI components. */
 export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
   heartbeat: object(
     'Whether the stores answer.',
@@ -180,13 +180,13 @@ export interface NodeAnswer {
   readonly description: string
   readonly schema: Schema
   readonly example: unknown
-  /** `application/json` if it is left out. */
+  /** Defaults to `application/json`. */
   readonly type?: string
-  /** Names of error components that come with HTTP status 200. */
+  /** Names of error components that are returned with HTTP status 200. */
   readonly refused?: readonly string[]
-  /** Answers with another status, by their component. */
+  /** Response components by other HTTP status. */
   readonly others?: Readonly<Record<string, string>>
-  /** The same schema with HTTP status 503. */
+  /** Example of the same schema with HTTP status 503. */
   readonly unavailableExample?: unknown
 }
 
@@ -418,7 +418,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   },
 }
 
-/** The content of an answer with status 503 that has a schema of its own. */
+/** Response with status 503 and the schema of the successful one. */
 export function unavailableContent({ schema, unavailableExample }: NodeAnswer): Schema {
   return {
     description: 'A store is away.',

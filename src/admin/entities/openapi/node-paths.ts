@@ -1,4 +1,4 @@
-/** What is served beside the entity API: the node, logging in, tokens and settings. */
+/** Paths of the endpoints besides the entity API: node, login, tokens and settings. */
 import type { RouteAccess } from '../../auth/access.ts'
 import { ADMIN } from '../../auth/caller.ts'
 import {
@@ -18,7 +18,7 @@ interface NodeRequest {
   readonly parameters: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly example: Readonly<Record<string, unknown>>
-  /** Arguments of curl in place of an access token. */
+  /** Arguments of curl that replace the access token. */
   readonly credentials?: readonly string[]
 }
 
@@ -36,7 +36,7 @@ const SETTING: Readonly<Record<string, Schema>> = {
   rev: text('Version: to read, to restore, or that the change was made from.'),
 }
 
-/** By method and path; those without take no parameters. */
+/** By method and path; endpoints without an entry have no parameters. */
 const REQUESTS: Readonly<Record<string, NodeRequest>> = {
   'GET /api': {
     parameters: { simple: text('`1`: the answer is the word SUCCESS, or FAILED.') },
@@ -121,7 +121,7 @@ function totpRequest(description: string, required: readonly string[] = []): Nod
 
 const NO_REQUEST: NodeRequest = { parameters: {}, example: {} }
 
-/** By path. `baseUrl`: of the node, for the examples. */
+/** By path. `baseUrl`: base URL of the node for the examples. */
 export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
   const listed = [
     ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),

@@ -1,4 +1,4 @@
-/** One operation for each action of a collection, by GET for reads and by POST. */
+/** One operation for each action of a collection: POST, and GET for reads. */
 
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
 import type { ActionName } from '../definitions/definition.ts'
@@ -22,11 +22,11 @@ export interface Operation {
   readonly tags: readonly string[]
   readonly summary: string
   readonly description: string
-  /** Roles of which the caller needs one; `admin` always may. */
+  /** The caller needs one of these roles; `admin` is always sufficient. */
   readonly 'x-roles'?: readonly string[]
-  /** Lines of curl, with credentials. */
+  /** Command lines of curl with credentials. */
   readonly 'x-codeSamples': readonly CodeSample[]
-  /** Absent: as all others; empty: nobody has to authenticate. */
+  /** Absent to use the default; empty if authentication is not required. */
   readonly security?: readonly Schema[]
   readonly parameters?: readonly Schema[]
   readonly requestBody?: Schema
@@ -54,7 +54,7 @@ const SUMMARIES: Readonly<Record<ActionName, string>> = {
   erase: 'Remove personal data from an entity and from all that is recorded of it, as a job',
 }
 
-/** What an action takes beside `query` and `update`. */
+/** Parameters of an action other than `query` and `update`. */
 function optionsOf(collection: string, name: ActionName): readonly string[] {
   if (name === 'get') return ['options', 'page', 'size', 'sort', 'project']
   if (name === 'uniqueget') return ['options', 'page', 'size', 'sort', 'project', 'states']
@@ -63,7 +63,7 @@ function optionsOf(collection: string, name: ActionName): readonly string[] {
   return collection === 'balances' && name === 'update' ? ['additional'] : ['options']
 }
 
-/** The operations of an action, and the schemas that they refer to. */
+/** The operations of an action and the schemas that they reference. */
 export function operationsOf(
   context: ActionContext,
   baseUrl: string,
@@ -121,7 +121,7 @@ function partOf(schema: string): string {
   return schema.slice(schema.lastIndexOf('.') + 1)
 }
 
-/** Examples of parameters that the example of a request leaves out. */
+/** Examples of parameters that are not in the example of the request. */
 const EMPTY: Readonly<Record<string, unknown>> = {
   options: { or_fields: [] },
   sort: { from: 1 },
@@ -152,7 +152,7 @@ function isPlain({ type }: Schema): boolean {
   return type === 'integer' || type === 'string'
 }
 
-/** Objects and lists are texts of JSON in an address. */
+/** In the query string, objects and lists are JSON text. */
 function inAddress(name: string, schema: Schema, example: unknown): Schema {
   const { description = 'Which documents are wanted.' } = schema
   const content = { 'application/json': { schema, example } }
@@ -180,7 +180,7 @@ function body({ definition, name, action }: ActionContext, parts: Record<string,
   }
 }
 
-/** Without them nothing is addressed, or nothing is to be stored. */
+/** Parameters without which nothing is addressed or stored. */
 function requiredParts(name: ActionName, target: 'id' | 'unique' | 'none'): readonly string[] {
   if (READS.has(name)) return []
   if (name === 'create') return ['update']

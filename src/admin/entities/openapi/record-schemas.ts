@@ -1,6 +1,6 @@
 /**
- * Documents that only the node writes, as they are stored: balances, lines, bills and the audit.
- * How their dates are shown is up to shown-schemas.ts.
+ * Schemas of documents that only the node writes, as they are stored: balances, lines, bills and
+ * audit entries. response-schemas.ts determines the format of their dates.
  */
 import {
   anyValue,
@@ -22,7 +22,7 @@ const numberOr = (description: string, ...types: string[]): Schema => ({
   type: ['number', ...types],
 })
 
-/** Components. */
+/** OpenAPI components. */
 export const RECORD_COMPOUNDS: Readonly<Record<string, Schema>> = {
   balanceCount: object('Units or money of one usage type or group.', {
     usagev: number('Units.'),
@@ -109,7 +109,7 @@ const BALANCE: Readonly<Record<string, Schema>> = {
   lapsed: integer('Of one that has ended: what was left of it.'),
 }
 
-/** Of changes of balances. */
+/** Fields of lines of balance changes. */
 const BALANCE_LINE: Readonly<Record<string, Schema>> = {
   operation: text('What was done: `inc`, `set`, `new`, `close`, …'),
   operation_id: text('Id of the operation, as in `Idempotency-Key`.'),
@@ -216,7 +216,7 @@ const JOBS: Readonly<Record<string, Schema>> = {
   ended: { description: 'When it was done.', anyOf: [date('The time.'), NOT_YET] },
 }
 
-/** By collection, the fields beside the declared ones. */
+/** Fields besides the declared ones, by collection. */
 export const RECORD_FIELDS: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
   balances: BALANCE,
   lines: LINE,

@@ -1,4 +1,4 @@
-/** JSON schemas of what requests take and answers show, from the definitions that read them. */
+/** JSON schemas of requests and responses, generated from the definitions. */
 
 import { dottedNamePattern } from '../definitions/collections.ts'
 import type {
@@ -25,12 +25,12 @@ import {
   text,
 } from './schema.ts'
 
-/** Spec/entity-api.md 3.0: keys of rates and taxes, names of plans and services. */
+/** `key`: keys of rates and taxes, names of plans and services. */
 const PATTERNS = { key: '^[A-Z0-9_]+$', path: '^[^$.][^.]*$' } as const
 
 export const READS: ReadonlySet<ActionName> = new Set(['get', 'uniqueget', 'export'])
 
-/** What a collection and its configured fields are, of one action. */
+/** One action of a collection, with its configured fields. */
 export interface ActionContext {
   readonly definition: CollectionDefinition
   readonly name: ActionName
@@ -38,7 +38,7 @@ export interface ActionContext {
   readonly fields: readonly FieldDefinition[]
 }
 
-/** A value of a declared parameter, as its type says; null: only its words do. */
+/** Schema of the type of a declared parameter; null if only its description determines it. */
 function typeSchema({ type }: Param): Schema | null {
   switch (type) {
     case 'string':
@@ -61,7 +61,7 @@ function typeSchema({ type }: Param): Schema | null {
   }
 }
 
-/** A declared field of `update`, with what is said of it. */
+/** Schema of a declared field of `update`, with its description. */
 function givenSchema(collection: string, name: string, param: Param): Schema {
   const words = collection === '' ? undefined : fieldDocs(collection, name)?.given
   const own = typeSchema(param)
@@ -86,7 +86,7 @@ const FILTERS: Readonly<Record<string, string>> = {
   dbid: 'idFilter',
 }
 
-/** What a field of `query` is compared with. */
+/** Schema of the filter on a field of `query`. */
 function filterSchema(collection: string, name: string, param: Param): Schema {
   const words = fieldDocs(collection, name)?.given
   const type = param.type === 'array' ? (param.of ?? String(words?.['type'])) : param.type
@@ -113,7 +113,7 @@ function defaultOf(value: unknown): string {
   return `If it is left out: ${typeof value === 'string' ? value : JSON.stringify(value)}.`
 }
 
-/** A configured field; those that are there from the start have more said of them. */
+/** Schema of a configured field; built-in fields have additional descriptions. */
 export function fieldSchema(collection: string, field: FieldDefinition): Schema {
   const options = optionsOf(field)
   const { field_name: name, title, description, default_value: fallback } = field
@@ -127,12 +127,12 @@ export function fieldSchema(collection: string, field: FieldDefinition): Schema 
   return {
     ...(isList ? { type: 'array', items: { description: 'A member.', ...one } } : one),
     ...(title !== undefined && { title }),
-    // Not as a keyword: of a field with one many generators make one that must be given.
+    // Not the keyword `default`: many generators make fields with a default required.
     description: fallback === undefined ? said : `${said} ${defaultOf(fallback)}`,
   }
 }
 
-/** Of a read: declared and searchable fields; of a write: what addresses its revision. */
+/** For reads: declared and searchable fields; for writes: the fields that address a revision. */
 export function querySchema({ definition, name, action, fields }: ActionContext): Schema {
   const { name: collection } = definition
   const isRead = READS.has(name)
@@ -166,7 +166,7 @@ function alternatives(id: string): Readonly<Record<string, Schema>> {
   }
 }
 
-/** Fields that are known by the form of their name. */
+/** Schemas of fields that are declared by a name pattern. */
 function patternsOf(collection: string, name: ActionName, part: 'query' | 'update') {
   const form = dottedNamePattern(collection, name, part)
   if (form === null) return null
@@ -177,7 +177,7 @@ function patternsOf(collection: string, name: ActionName, part: 'query' | 'updat
   return { [form.source]: schema }
 }
 
-/** Declared and configured fields; on create the mandatory ones are required. */
+/** Declared and configured fields; on create, the mandatory ones are required. */
 export function updateSchema(context: ActionContext): Schema {
   const { definition, name, action, fields } = context
   const { name: collection } = definition
@@ -207,7 +207,7 @@ export function updateSchema(context: ActionContext): Schema {
   }
 }
 
-/** Fields of a document as they are stored, in the form of requests. */
+/** Fields of stored documents, with the schemas of requests. */
 export function storedFields(
   { name, actions, hidden, keyField }: CollectionDefinition,
   fields: readonly FieldDefinition[],
@@ -239,7 +239,7 @@ export function storedFields(
   return Object.fromEntries(Object.entries(all).filter(([own]) => !hidden.includes(own)))
 }
 
-/** What follows from other fields, or is written by the node alone. */
+/** Derived fields, and fields that only the node writes. */
 const DERIVED = [
   'type',
   'activation_date',
@@ -267,7 +267,7 @@ function storedParamSchema(collection: string, field: string, param: Param): Sch
   return words?.shown ?? givenSchema(collection, field, { ...param, mandatory: true })
 }
 
-/** `revision_info` of reads. */
+/** `revision_info` in responses to reads. */
 export const REVISION_INFO: Schema = object('What may be done with the revision.', {
   status: { type: 'string', enum: ['active', 'future', 'expired'], description: 'Its state now.' },
   is_last: flag('Whether no revision begins later.'),
@@ -301,7 +301,7 @@ const LISTS: Readonly<Record<string, Schema>> = {
   },
 }
 
-/** A value may be null in operators: it finds what has none. */
+/** Operators accept null, which matches documents without a value. */
 const orNull = (value: Schema): Schema => {
   const { type } = value
   return typeof type === 'string' ? { ...value, type: [type, 'null'] } : value
@@ -328,7 +328,7 @@ function filterOf(kind: string, value: Schema, more: Readonly<Record<string, Sch
 
 const NEGATED = (kind: string) => ({ $not: ref(`${kind}Operators`, 'The operators do not hold.') })
 
-/** Components: what fields of `query` are compared with, by their type. */
+/** Components of filters on fields of `query`, by type. */
 export const FILTER_COMPOUNDS: Readonly<Record<string, Schema>> = {
   ...filterOf('text', text('A text.'), {
     $regex: text('A regular expression of up to 256 characters.'),

@@ -1,4 +1,4 @@
-/** The ways to authenticate (interface section 5), as OpenAPI has them. */
+/** Authentication methods as OpenAPI security schemes. */
 import type { Schema } from './schema.ts'
 
 export const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
@@ -37,7 +37,7 @@ export const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
   },
 }
 
-/** Any one of them. */
+/** Any one of them is sufficient. */
 export const SECURITY: readonly Schema[] = Object.keys(SECURITY_SCHEMES).map((name) => ({
   [name]: [],
 }))

@@ -1,4 +1,7 @@
-/** Invoices and payments: their dates change, and what nobody refers to can go (spec 3.7). */
+/**
+ * Invoices and payments: their dates can be changed, and bills that no other bill refers to can be
+ * deleted.
+ */
 
 import { ObjectId, type WithId } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
@@ -78,7 +81,7 @@ function gone({ _id: id }: Fields): TargetError {
   return new TargetError(`bills: there is none with _id ${String(id)}`)
 }
 
-/** Lists of other bills: what pays this one, what this one pays, what is on its way. */
+/** Lists of related bills: those that pay this one, those that it pays, and pending payments. */
 const LINKS = ['paid_by', 'pays', 'waiting_payments'] as const
 
 function linkedTo(bill: BillDocument): string | null {

@@ -1,7 +1,7 @@
 /**
- * `query` by the definition of its action: a filter of the store that holds nothing but declared
- * fields and the operators below, with operands of the declared types. Everything else is refused
- * by name: what is ignored in a filter would find, or change, what nobody meant.
+ * Casts `query` by the definition of its action: the filter contains only declared fields and the
+ * operators below, with operands of the declared types. Everything else is refused with its name,
+ * because a filter with ignored conditions would match unintended documents.
  */
 import type { Fields } from '../../../domain/fields.ts'
 import type { Param, Params } from '../definitions/definition.ts'
@@ -20,7 +20,7 @@ import { sizeReason } from './query-limits.ts'
 import { badExpression } from './query-regex.ts'
 import { badKey } from './stored-value.ts'
 
-/** Every operator that a filter may have. */
+/** Operators that a filter may contain. */
 export const OPERATORS = [
   '$and',
   '$or',
@@ -41,12 +41,12 @@ export const OPERATORS = [
   '$all',
 ] as const
 
-/** A filter as the driver takes it. */
+/** A filter for the driver. */
 export type Filter = Record<string, unknown>
 
 /**
- * The filter that `query` means. Throws `EntityRuleError` (R2, R3) or `InvalidFieldsError` that tells all
- * that is wrong: keys that are not declared, operators that are not known, values of a wrong type.
+ * The filter for `query`. Throws `EntityRuleError` or `InvalidFieldsError` with all errors:
+ * undeclared keys, unknown operators and values of a wrong type.
  */
 export function castQuery(params: Params, raw: Fields, context: TimeContext): Filter {
   const problems = new FieldProblems()
@@ -69,7 +69,7 @@ interface QueryContext extends CastContext {
   readonly params: Params
 }
 
-/** An object of conditions on fields, and of `$and` and `$or`. */
+/** An object of conditions on fields, `$and` and `$or`. */
 function conditionsOf(raw: Fields, path: string, querying: QueryContext): Filter {
   const { params, problems } = querying
   const filter: Filter = {}
@@ -100,7 +100,7 @@ function alternativesOf(value: unknown, path: string, querying: QueryContext): r
   })
 }
 
-/** What a field must be: a value, or an object of operators. */
+/** The condition on a field: a value, or an object of operators. */
 function conditionOf(
   name: string,
   param: Param,
@@ -119,13 +119,13 @@ function conditionOf(
     return undefined
   }
   if (param.type !== 'array') return operandOf(param, value, path, querying)
-  // One of them: a list that must be the whole value would find next to nothing.
+  // Any of the values: a list that has to equal the whole value would match almost nothing.
   if (Array.isArray(value)) return { $in: listOf(param, value, path, querying) }
   const operand = operandOf(param, value, path, querying)
   return isObject(value) ? operand : { $in: [operand] }
 }
 
-/** An id as answers show it, `{"$id": hex}`, is a value. */
+/** `{"$id": hex}`, the format of ids in responses, is a value. */
 function isOperators(param: Param, value: unknown): value is Fields {
   if (!isObject(value)) return false
   const keys = Object.keys(value)
@@ -151,7 +151,7 @@ const listed: Operator = (_name, param, value, path, querying) => {
   return []
 }
 
-/** What may be in an object of operators. */
+/** Operators of conditions on a field. */
 const FIELD_OPERATORS: Readonly<Record<string, Operator>> = {
   $eq: equal,
   $ne: equal,
@@ -221,7 +221,7 @@ function operatorsOf(
   return result
 }
 
-/** Conditions on the members of a list; they are declared with the name of the list in front. */
+/** Conditions on the members of a list; declared names start with the name of the list. */
 function membersOf(name: string, raw: Fields, path: string, querying: QueryContext): Filter {
   const result: Filter = {}
   for (const [key, value] of Object.entries(raw)) {
@@ -240,7 +240,7 @@ function listOf(param: Param, list: readonly unknown[], path: string, querying: 
   )
 }
 
-/** A value to compare with, of the type of its field. */
+/** A value to compare with, cast to the type of its field. */
 function operandOf(param: Param, value: unknown, path: string, querying: QueryContext): unknown {
   const { problems } = querying
   const type = scalarOf(param)
@@ -254,7 +254,7 @@ function operandOf(param: Param, value: unknown, path: string, querying: QueryCo
   return plainOperand(value, path, problems)
 }
 
-/** A whole value as it is stored; no operators are in it. */
+/** A whole value in its stored form, without operators. */
 function plainOperand(value: unknown, path: string, problems: FieldProblems): unknown {
   if (Array.isArray(value)) {
     return value.map((member, index) => plainOperand(member, `${path}.${index}`, problems))
@@ -270,7 +270,7 @@ function plainOperand(value: unknown, path: string, problems: FieldProblems): un
   return result
 }
 
-/** Not every store looks for longer ones in an index. */
+/** Not every store uses an index for longer texts. */
 const TEXT_BYTES_MAX = 1024
 
 function shortOperand(value: unknown, path: string, problems: FieldProblems): unknown {

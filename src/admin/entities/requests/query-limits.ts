@@ -1,9 +1,12 @@
-/** How large a query may be, before anything of it is looked at. */
+/** Limits on the size of a query, checked before anything else. */
 const DEPTH_MAX = 8
 const MEMBERS_MAX = 1_000
 const NODES_MAX = 10_000
 
-/** Why a query is refused; null if it is not. Depth counts objects, not the lists between them. */
+/**
+ * Why a query is refused; null if it is valid. The depth of objects does not include the lists
+ * between them.
+ */
 export function sizeReason(query: unknown): string | null {
   return walk(query, 1, 1, { nodes: NODES_MAX })
 }

@@ -1,12 +1,12 @@
-/** Regular expressions that callers search by: the store must run them in bounded time. */
+/** Regular expressions in queries, which the store must be able to run in bounded time. */
 import { isCheap } from '../../../rating/rule-regex.ts'
 
 const LENGTH_MAX = 256
 const OPTIONS = /^[ims]*$/
-/** What JavaScript reads and PCRE, which stores run, does not. */
+/** Syntax that JavaScript accepts, but PCRE, which stores use, does not. */
 const UNKNOWN_TO_PCRE = /\\u|\[\^?\]/
 
-/** Why `$regex` with its `$options` is refused; null if it may be run. */
+/** Why `$regex` with its `$options` is refused; null if it is valid. */
 export function badExpression(expression: unknown, options: unknown = ''): string | null {
   if (expression === undefined) return 'is missing beside $options'
   if (typeof expression !== 'string') return 'must be a text'

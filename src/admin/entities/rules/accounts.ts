@@ -1,4 +1,4 @@
-/** Accounts (spec/entity-api.md 3.1). */
+/** Rules for accounts. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { arrayAt, isEmpty, objectAt, wholeAt } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
@@ -24,7 +24,7 @@ export const ACCOUNT_RULES: CollectionRules = {
   },
 }
 
-/** R27: money off the invoice, for subscribers who need not be of this account. */
+/** Allowances: money off the invoice for subscribers, who may belong to other accounts. */
 async function checkAllowances(document: RawDocument, context: RuleContext): Promise<void> {
   const { allowances, aid } = document
   if (isEmpty(allowances)) return

@@ -1,11 +1,11 @@
-/** Plans (spec/entity-api.md 3.3). */
+/** Rules for plans. */
 import { DISPLAY } from '../errors.ts'
 import { describeHolders, refuseIfUsed, validDuring } from './lookups.ts'
 import { checkRecurrence, checkRounding, isSent, withRequestedChanges } from './recurring.ts'
 import type { CollectionRules } from './rule.ts'
 
 export const PLAN_RULES: CollectionRules = {
-  /** R30: what is prepaid need not recur. */
+  /** Only postpaid plans need a recurrence. */
   async prepare(changes, target) {
     const plan = withRequestedChanges(target, changes)
     const wasPostpaid = target?.['connection_type'] === 'postpaid'
@@ -20,7 +20,7 @@ export const PLAN_RULES: CollectionRules = {
     checkRounding(document, stored)
   },
 
-  /** Those who had it before do not need it. */
+  /** Subscribers that had the plan before do not count. */
   async checkUnused(document, context) {
     const { name } = document
     const filter = { type: 'subscriber', plan: name, ...validDuring(document) }

@@ -1,4 +1,4 @@
-/** Buckets and what is put into them (spec/entity-api.md 3.10, 3.11). */
+/** Rules for prepaid includes and prepaid groups. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
@@ -7,7 +7,7 @@ import type { CollectionRules, RuleContext } from './rule.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
 
 export const PREPAID_INCLUDE_RULES: CollectionRules = {
-  /** Buckets know it by the number. */
+  /** Buckets refer to the prepaid include by this number. */
   async prepare(changes, target) {
     const { external_id: given } = changes.set
     if (target === null || given === undefined || given === target['external_id']) return changes
@@ -32,7 +32,10 @@ export const PREPAID_INCLUDE_RULES: CollectionRules = {
   },
 }
 
-/** Filter: credit that can still be used, and what a session holds also after its bucket ended. */
+/**
+ * Filter for available credit, and for credit that sessions have reserved, even if its bucket has
+ * ended.
+ */
 function liveBalances({ external_id: id, from, to }: RawDocument, { nowMs }: RuleContext): Fields {
   return {
     pp_includes_external_id: id,
@@ -42,7 +45,7 @@ function liveBalances({ external_id: id, from, to }: RawDocument, { nowMs }: Rul
   }
 }
 
-/** Shared ones have no subscriber. */
+/** Shared balances have no subscriber. */
 function ownerText({ aid, sid }: Fields): string {
   return sid === 0 ? `account ${aid}` : `sid ${sid}`
 }
@@ -67,7 +70,10 @@ export const PREPAID_GROUP_RULES: CollectionRules = {
 /** States of cards that can still be used. */
 const USABLE = ['Idle', 'Shipped', 'Active']
 
-/** Each entry names a bucket that there is; what else it says the store checks. */
+/**
+ * Each entry must refer to an existing prepaid include; the rest is validated when the document is
+ * compiled.
+ */
 async function checkIncludes(document: RawDocument, context: RuleContext): Promise<void> {
   const entries = listOf(document['include']).map(fieldsOf)
   const ids = entries.map(idOf).filter((id) => id !== null)
