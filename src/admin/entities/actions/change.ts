@@ -3,10 +3,11 @@
  * and `delete`.
  */
 
+import { randomUUID } from 'node:crypto'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import type { ActionName } from '../definitions/definition.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
@@ -15,7 +16,6 @@ import * as edits from '../timeline/edits.ts'
 import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { withServiceEdges } from '../timeline/subscriber-dates.ts'
-import { planAccountTransfer } from './account-transfer.ts'
 import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { lostValidity, lostValidityWarnings } from './lost-validity.ts'
@@ -215,4 +215,38 @@ async function deleteRevision({
     await stores.rules[request.definition.name]?.checkUnused?.(target, context)
   }
   return { details: true, responseRevision: extended }
+}
+
+/**
+ * Plans the transfer on the ledger, as the payload of the outbox entry that is stored with the
+ * change; undefined if there is nothing to transfer. Throws `EntityRuleError` if the account would
+ * change later than now: balances move immediately and would then be in the wrong account.
+ */
+async function planAccountTransfer(
+  { planTransfer }: EntityStores,
+  { name }: CollectionDefinition,
+  draft: Draft,
+  { nowMs }: RuleContext,
+): Promise<unknown> {
+  if (name !== 'subscribers') return undefined
+  const fromAid = accountHoldingBalances(draft.before(), nowMs)
+  const toAid = accountHoldingBalances(draft.revisions(), nowMs)
+  const later = draft.revisions().filter((revision) => toOf(revision) > nowMs)
+  if (later.some(({ aid }) => aid !== toAid)) {
+    throw new EntityRuleError(
+      'aid can only change from now on: balances move with the subscriber at once',
+    )
+  }
+  if (fromAid === null || toAid === null || fromAid === toAid) return undefined
+  const sid = Number(draft.revisions()[0]?.['sid'])
+  return planTransfer({ sid, fromAid, toAid, operationId: randomUUID() })
+}
+
+/**
+ * The account that holds the balances: of the current or next revision, otherwise of the last one.
+ */
+function accountHoldingBalances(revisions: readonly Fields[], nowMs: number): number | null {
+  const ordered = [...revisions].sort((a, b) => toOf(a) - toOf(b))
+  const place = ordered.find((revision) => toOf(revision) > nowMs) ?? ordered.at(-1)
+  return place === undefined ? null : Number(place['aid'])
 }

@@ -1,14 +1,17 @@
 /** The action `create`. */
 
+import { type Actor, plainActor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
+import type { FollowUp } from '../../follow-ups.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
+import { afterCharge } from '../rules/autorenew.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
@@ -16,7 +19,6 @@ import { withChanges } from '../timeline/set-fields.ts'
 import { withEarlierAccountStart } from './account-start.ts'
 import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
-import { withFirstCharge } from './first-charge.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { entityLockName } from './revisions.ts'
 import { checkDuplicate, documentLockNames } from './uniqueness.ts'
@@ -57,6 +59,34 @@ function withRelatedWrites<T>(
   if (name === 'autorenew') return withFirstCharge(decision, added, context, actor)
   if (name !== 'subscribers') return { ...decision, isNew: true }
   return withEarlierAccountStart(stores, decision, added)
+}
+
+/**
+ * Stores the renewal in its state after the charge; the charge itself is a follow-up operation on
+ * the ledger.
+ */
+function withFirstCharge<T>(
+  decision: ChangeDecision<T>,
+  renewal: RawDocument,
+  context: RuleContext,
+  actor: Actor,
+): ChangeDecision<T> {
+  if (renewal['immediate'] !== true) return { ...decision, isNew: true }
+  const followUp: FollowUp = {
+    kind: 'renewal',
+    renewal: {
+      actor: plainActor(actor),
+      sid: Number(renewal['sid']),
+      aid: Number(renewal['aid']),
+      group: String(renewal['bucket_group']),
+      operationId: `autorenew-${renewal._id.toHexString()}-1`,
+    },
+  }
+  const steps = decision.steps.map((step) => ({
+    ...step,
+    document: { ...step.document, ...afterCharge(step.document, context) },
+  }))
+  return { ...decision, steps, followUp, isNew: true }
 }
 
 /**

@@ -5,7 +5,6 @@ import { InvalidFieldsError } from '../errors.ts'
 import { dateOf, secUsecInstant, type TimeContext } from '../requests/instant.ts'
 import { FieldProblems } from '../requests/problems.ts'
 import { storedValue } from '../requests/stored-value.ts'
-import { isEmail } from './email.ts'
 
 /** The value to store, or the reason why it is refused. */
 export type Cast = { value: unknown } | { reason: string }
@@ -83,14 +82,14 @@ function readBoolean(value: unknown): Cast {
 }
 
 function readDate(value: unknown, time: TimeContext): Cast {
-  const atMs = instantOf(value, time)
+  const atMs = requestInstantMs(value, time)
   return atMs === null || !isDateMs(atMs) ? no('must be a date') : ok(new Date(atMs))
 }
 
 /**
  * Accepts all date formats of requests (`dateOf`); days, such as a birthday, may be before 1970.
  */
-function instantOf(value: unknown, time: TimeContext): number | null {
+function requestInstantMs(value: unknown, time: TimeContext): number | null {
   if (value instanceof Date) return value.getTime()
   const written = typeof value === 'string' ? parseInstant(value, time.timeZone) : null
   return written ?? secUsecInstant(value) ?? dateOf(value, time)?.getTime() ?? null
@@ -103,11 +102,23 @@ function isDateMs(atMs: number): boolean {
 function readRange(value: unknown, time: TimeContext): Cast {
   if (typeof value !== 'object' || value === null) return no('must be a range { from, to }')
   const { from, to } = value as { from?: unknown; to?: unknown }
-  const fromMs = instantOf(from, time)
-  const toMs = instantOf(to, time)
+  const fromMs = requestInstantMs(from, time)
+  const toMs = requestInstantMs(to, time)
   const isRange = fromMs !== null && toMs !== null && isDateMs(fromMs) && isDateMs(toMs)
   if (!isRange || toMs < fromMs) return no('must be a range of two dates, { from, to }')
   return ok({ from: new Date(fromMs), to: new Date(toMs) })
+}
+
+/** Limit of RFC 5321. */
+const EMAIL_LENGTH_MAX = 254
+
+/** `local@domain.tld`. Only the syntax is checked, not whether the address exists. */
+function isEmail(text: string): boolean {
+  if (text.length > EMAIL_LENGTH_MAX || /[\s<>(),;:"\\]/.test(text)) return false
+  const [local = '', domain = '', ...rest] = text.split('@')
+  if (local === '' || rest.length > 0) return false
+  const parts = domain.split('.')
+  return parts.length > 1 && parts.every((part) => part !== '')
 }
 
 function readEmail(value: unknown): Cast {

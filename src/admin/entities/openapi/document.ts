@@ -11,8 +11,8 @@ import { COMMON_SCHEMAS } from './components.ts'
 import { COMPOUNDS } from './compounds.ts'
 import { ERROR_RESPONSES, ERROR_SCHEMAS, EXAMPLE_COMPONENTS } from './errors.ts'
 import { IMPORT_COMPOUNDS } from './import-fields.ts'
-import { NODE_SCHEMAS } from './node-answers.ts'
 import { nodePaths } from './node-paths.ts'
+import { NODE_SCHEMAS } from './node-schemas.ts'
 import { operationsOf, type PathItem } from './operations.ts'
 import { RECORD_COMPOUNDS } from './record-schemas.ts'
 import {
@@ -22,7 +22,6 @@ import {
 } from './response-schemas.ts'
 import { anyValue, refName, type Schema } from './schema.ts'
 import { FILTER_COMPOUNDS, REVISION_INFO, storedFields } from './schemas.ts'
-import { SECURITY, SECURITY_SCHEMES } from './security.ts'
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
@@ -74,6 +73,48 @@ const TAGS: Readonly<Record<string, string>> = {
   autorenew: 'Prepaid groups that are given again and again',
   audit: 'Who did what',
 }
+
+/** Authentication methods. */
+const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'tollgate_session',
+    description:
+      'Set by `POST /auth/login`; over TLS its name is `__Host-tollgate_session`. Pages of other ' +
+      'sites cannot use it.',
+  },
+  token: {
+    type: 'oauth2',
+    description: 'Sent as `Authorization: Bearer TOKEN`.',
+    flows: {
+      clientCredentials: {
+        tokenUrl: '/oauth2/token',
+        scopes: { global: 'All that the client may' },
+      },
+    },
+  },
+  tokenParameter: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'access_token',
+    description:
+      'The same token as a parameter, also in the body of a form. Addresses end up in logs.',
+  },
+  signature: {
+    type: 'apiKey',
+    in: 'query',
+    name: '_sig_',
+    description:
+      'HMAC-SHA-512 of all parameters with a shared secret, or as `signature`; with the time in ' +
+      '`_t_`. Also in the body.',
+  },
+}
+
+/** Any one of them is sufficient. */
+const SECURITY: readonly Schema[] = Object.keys(SECURITY_SCHEMES).map((name) => ({
+  [name]: [],
+}))
 
 const COMPONENTS: Readonly<Record<string, Schema>> = {
   ...COMPOUNDS,

@@ -9,7 +9,6 @@ import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import { type ChangeStores, withIntent } from '../../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import type { FollowUp } from '../../follow-ups.ts'
 import { isEqual, valueAt } from '../timeline/set-fields.ts'
 
 /**
@@ -29,6 +28,12 @@ export interface RecordAuditIntent {
   readonly seed: string
 }
 
+/** The intent as it is stored with the lock of the record. */
+export interface RecordFollowUp {
+  kind: 'record'
+  trail: RecordAuditIntent
+}
+
 /**
  * Executes a write of a record and adds its audit entry, also if the process dies in between.
  * Rejects as `act` does.
@@ -40,9 +45,9 @@ export async function withRecordAudit<T>(
 ): Promise<T> {
   const actor = plainActor(written.actor)
   const trail = { ...written, actor, atMs: stores.clock.nowMs(), seed: randomUUID() }
-  const sequel: FollowUp = { kind: 'record', trail }
-  const chain = `${trail.store}/${trail.id.toHexString()}`
-  return withIntent(stores, chain, sequel, async () => {
+  const followUp: RecordFollowUp = { kind: 'record', trail }
+  const lock = `${trail.store}/${trail.id.toHexString()}`
+  return withIntent(stores, lock, followUp, async () => {
     const done = await act()
     await auditRecordIfWritten(stores.catalog, trail)
     return done

@@ -4,6 +4,7 @@
  * because a filter with ignored conditions would match unintended documents.
  */
 import type { Fields } from '../../../domain/fields.ts'
+import { isCheap } from '../../../rating/rule-regex.ts'
 import type { Param, Params } from '../definitions/definition.ts'
 import {
   booleanOf,
@@ -16,8 +17,6 @@ import {
 import type { TimeContext } from './instant.ts'
 import { declaredAt, unknownReason, unsafeName } from './names.ts'
 import { FieldProblems } from './problems.ts'
-import { sizeReason } from './query-limits.ts'
-import { badExpression } from './query-regex.ts'
 import { badKey } from './stored-value.ts'
 
 /** Operators that a filter may contain. */
@@ -286,4 +285,65 @@ function isList(param: Param): boolean {
 
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Limits on the size of a query, checked before anything else. */
+const DEPTH_MAX = 8
+const MEMBERS_MAX = 1_000
+const NODES_MAX = 10_000
+
+/**
+ * Why a query is refused; null if it is valid. The depth of objects does not include the lists
+ * between them.
+ */
+function sizeReason(query: unknown): string | null {
+  return sizeProblem(query, 1, 1, { nodes: NODES_MAX })
+}
+
+function sizeProblem(
+  value: unknown,
+  objects: number,
+  lists: number,
+  left: { nodes: number },
+): string | null {
+  left.nodes -= 1
+  if (left.nodes < 0) return `has more than ${NODES_MAX} values`
+  if (typeof value !== 'object' || value === null) return null
+  const isList = Array.isArray(value)
+  if ((isList ? lists : objects) > DEPTH_MAX) return `is nested deeper than ${DEPTH_MAX} levels`
+  if (isList && value.length > MEMBERS_MAX) {
+    return `has a list of more than ${MEMBERS_MAX} members`
+  }
+  for (const member of Object.values(value)) {
+    const reason = isList
+      ? sizeProblem(member, objects, lists + 1, left)
+      : sizeProblem(member, objects + 1, 1, left)
+    if (reason !== null) return reason
+  }
+  return null
+}
+
+// Regular expressions must run in bounded time in the store.
+const REGEX_LENGTH_MAX = 256
+const REGEX_OPTIONS = /^[ims]*$/
+/** Syntax that JavaScript accepts, but PCRE, which stores use, does not. */
+const UNKNOWN_TO_PCRE = /\\u|\[\^?\]/
+
+/** Why `$regex` with its `$options` is refused; null if it is valid. */
+function badExpression(expression: unknown, options: unknown = ''): string | null {
+  if (expression === undefined) return 'is missing beside $options'
+  if (typeof expression !== 'string') return 'must be a text'
+  if (expression.length > REGEX_LENGTH_MAX)
+    return `must have at most ${REGEX_LENGTH_MAX} characters`
+  if (expression.includes('\0')) return 'must have no zero byte'
+  if (typeof options !== 'string' || !REGEX_OPTIONS.test(options))
+    return 'has $options other than i, m, s'
+  const flags = [...new Set(options)].join('')
+  try {
+    new RegExp(expression, flags)
+  } catch {
+    return 'is not a regular expression'
+  }
+  if (UNKNOWN_TO_PCRE.test(expression)) return 'has \\u or an empty class, which stores do not know'
+  return isCheap(expression, flags) ? null : 'cannot be run in bounded time'
 }

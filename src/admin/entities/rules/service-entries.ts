@@ -15,7 +15,6 @@ import { dateText } from '../timeline/dates.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { offerAt } from './lookups.ts'
 import type { RuleContext } from './rule.ts'
-import { nextServiceId } from './service-ids.ts'
 import { asRule, fieldsOf, instantAt, listOf } from './values.ts'
 
 export type HolderKind = 'subscriber' | 'account'
@@ -157,4 +156,12 @@ async function endFor(entry: DatedEntry, { context, calendar }: Work): Promise<n
 
 function termsOf(service: Fields, name: string): ServiceTerms {
   return asRule(() => serviceTermsAt(service, `${name}: `))
+}
+
+let lastServiceId = 0
+
+/** Microseconds of the clock, 16 digits; unique within this process. */
+function nextServiceId(nowMs: number): number {
+  lastServiceId = Math.max(lastServiceId + 1, Math.trunc(nowMs) * 1000)
+  return lastServiceId
 }
