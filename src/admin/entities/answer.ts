@@ -25,28 +25,32 @@ export function apiErrorOf(error: unknown): ApiError | null {
   }
   if (error instanceof SlowReadError) {
     return new EntityRuleError(
-      `the query was stopped after ${error.limitMs} ms: ask by the key or a field that has an ` +
-        'index, or sort by the key',
+      `the query was stopped after ${error.limitMs} ms: query by the key or an ` +
+        'indexed field, or sort by the key',
       DISPLAY.request,
     )
   }
   // The client has disconnected; the status only appears in the log.
-  if (error instanceof ReadCancelledError) return new RequestError(499, 'the client has gone')
+  if (error instanceof ReadCancelledError)
+    return new RequestError(499, 'the client has disconnected')
   if (error instanceof CatalogUnavailableError) {
-    return new RequestError(503, 'MongoDB is unavailable: a write may have been done all the same')
+    return new RequestError(503, 'MongoDB is unavailable: a write may have been done')
   }
   if (error instanceof StoreDownError) {
-    return new RequestError(503, 'Redis is unavailable: a write may have been done all the same')
+    return new RequestError(503, 'Redis is unavailable: a write may have been done')
   }
   if (error instanceof Error && /Sort exceeded memory limit/.test(error.message)) {
     return new EntityRuleError(
-      'sort: there is too much to sort: ask for less, or sort by the key',
+      'sort: too many documents to sort: restrict the query, or sort by the key',
       SORT,
     )
   }
   // MongoDB detects this only when it sorts a document in which both fields are lists.
   if (error instanceof Error && /parallel arrays/.test(error.message)) {
-    return new EntityRuleError('sort: two of the fields are lists, there is no order of both', SORT)
+    return new EntityRuleError(
+      'sort: two of the fields are lists, and documents cannot be sorted by both',
+      SORT,
+    )
   }
   if (isRefusedRegex(error)) {
     return new RequestError(400, 'query: the store cannot run one of the regular expressions')

@@ -62,7 +62,10 @@ export class InUseError extends EntityRuleError {
   readonly usedBy: string
 
   constructor(what: string, usedBy: string) {
-    super(`${what} cannot be deleted: in its time it is needed by ${usedBy}`, DISPLAY.refused)
+    super(
+      `${what} cannot be deleted: in its validity period it is needed by ${usedBy}`,
+      DISPLAY.refused,
+    )
     this.what = what
     this.usedBy = usedBy
   }

@@ -53,7 +53,7 @@ const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE']
 
 async function refuseMethod({ method }: FastifyRequest, reply: FastifyReply): Promise<never> {
   reply.header('allow', 'GET, POST')
-  throw new RequestError(405, `${method} is not a method of this API: GET reads, POST does all`)
+  throw new RequestError(405, `${method} is not supported: use GET to read, or POST`)
 }
 
 async function answer(

@@ -234,7 +234,7 @@ async function planAccountTransfer(
   const later = draft.revisions().filter((revision) => toOf(revision) > nowMs)
   if (later.some(({ aid }) => aid !== toAid)) {
     throw new EntityRuleError(
-      'aid can only change from now on: balances move with the subscriber at once',
+      'aid can only change with immediate effect, because the balances move with the subscriber',
     )
   }
   if (fromAid === null || toAid === null || fromAid === toAid) return undefined

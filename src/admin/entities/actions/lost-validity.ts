@@ -52,10 +52,10 @@ export async function lostValidityWarnings(
       const needed = `${when} it is needed by ${error.usedBy}`
       if (!isForced && !ALWAYS_ALLOWED.has(definition.name)) {
         const help = 'change them first, or repeat the call with force'
-        const text = `${action}: ${error.what} would not hold ${needed}: ${help}`
+        const text = `${action}: ${error.what} would not be valid ${needed}: ${help}`
         throw new EntityRuleError(text, DISPLAY.refused)
       }
-      warnings.push(`${error.what} does not hold ${needed}`)
+      warnings.push(`${error.what} is not valid ${needed}`)
     }
   }
   return warnings

@@ -47,7 +47,7 @@ export async function findTarget(
   const key = await keyIn(catalog, query, options)
   if (!(effective instanceof Date)) {
     throw new EntityRuleError(
-      'query: effective_date is missing: it says which revision of the key is meant',
+      'query: effective_date is missing: it selects the revision of the key',
       DISPLAY.request,
     )
   }
@@ -87,7 +87,9 @@ function revisionValidAt(
   const [revision] = held
   if (revision !== undefined && held.length === 1) return revision
   const what = held.length === 0 ? 'no revision' : 'more than one revision'
-  throw new TargetError(`${name}: ${what} of ${keyField} ${key} holds at ${dateText(atMs, zone)}`)
+  throw new TargetError(
+    `${name}: ${what} of ${keyField} ${key} is valid at ${dateText(atMs, zone)}`,
+  )
 }
 
 /** Reads the key from the key field or from a unique configured field. */
@@ -107,7 +109,7 @@ async function keyIn(
   if (used.length === 0) {
     const others = known.map((field) => `, ${field}`).join('')
     throw new EntityRuleError(
-      `query: nothing says which of the ${name} is meant: give _id, or ${keyField}${others} ` +
+      `query does not identify a revision of ${name}: give _id, or ${keyField}${others} ` +
         'with effective_date',
       DISPLAY.refused,
     )

@@ -102,7 +102,7 @@ export function checkRules(field: FieldDefinition, value: unknown): void {
     if (pattern === null || typeof member === 'object') continue
     if (!pattern.test(String(member))) {
       throw new EntityRuleError(
-        `${name} does not have the form that is configured: ${quotedExcerpt(member)}`,
+        `${name} does not match the configured pattern: ${quotedExcerpt(member)}`,
       )
     }
   }

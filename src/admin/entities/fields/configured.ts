@@ -90,7 +90,7 @@ function checkedFields(
   return list.map((value, index) => {
     const field = checkedField(value, `${path}.${index}`, definition)
     if (names.has(field.field_name)) {
-      throw new FieldError(`${path}.${index}.field_name`, `'${field.field_name}' is there twice`)
+      throw new FieldError(`${path}.${index}.field_name`, `'${field.field_name}' occurs twice`)
     }
     names.add(field.field_name)
     return field
@@ -147,7 +147,7 @@ function checkedField(
   const fromStart = defaultOf(definition, name)
   const whole = fromStart === undefined ? known : mergedWithDefault(known, fromStart, path)
   if (whole.generated === true && fromStart?.generated !== true) {
-    throw new FieldError(`${path}.generated`, 'must not be true: nothing makes its value')
+    throw new FieldError(`${path}.generated`, 'must not be true: the node does not generate it')
   }
   patternOf(whole, `${path}.validation`)
   checkDefaultValue(whole, path)
@@ -159,7 +159,7 @@ function nameAt(value: unknown, path: string): string {
   const parts = name.split('.')
   const isUsable = NAME.test(name) && !parts.some((part) => DANGEROUS.has(part))
   if (!isUsable) throw new FieldError(path, 'must be letters, digits, _ and dots between them')
-  if (RESERVED.has(parts[0] ?? '')) throw new FieldError(path, `'${name}' is not to be configured`)
+  if (RESERVED.has(parts[0] ?? '')) throw new FieldError(path, `'${name}' cannot be configured`)
   return name
 }
 
@@ -206,7 +206,7 @@ function mergedWithDefault(
     const isOther = !isUnset(field[key]) && (field[key] || undefined) !== fromStart[key]
     if (!isOther) continue
     const is = fromStart[key] ?? 'not set'
-    throw new FieldError(`${path}.${key}`, `must stay as it is from the start: ${is}`)
+    throw new FieldError(`${path}.${key}`, `must keep its built-in value: ${is}`)
   }
   const { type, multiple, generated, personal, unique } = fromStart
   return {

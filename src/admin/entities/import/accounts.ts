@@ -39,7 +39,7 @@ export async function linkedAccounts(
   }
   return ({ linkerValue }) => {
     if (linkerValue === '')
-      throw new EntityRuleError(`${field}: the row does not say to which account`)
+      throw new EntityRuleError(`${field}: the row does not identify an account`)
     const [aid, other] = aids.get(linkerValue) ?? []
     const what = `has ${field} ${quotedExcerpt(linkerValue)}`
     if (aid === undefined) throw new EntityRuleError(`no account ${what}`)

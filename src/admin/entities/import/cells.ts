@@ -102,6 +102,6 @@ function checkStep(parent: object, step: string, name: string): void {
   const reason = unsafeName(step)
   if (reason !== null) throw new EntityRuleError(`${name} ${reason}`)
   if (Array.isArray(parent) && !(/^\d{1,3}$/.test(step) && Number(step) < LIST_MAX)) {
-    throw new EntityRuleError(`${name}: ${step} is no place in a list of at most ${LIST_MAX}`)
+    throw new EntityRuleError(`${name}: ${step} is not an index into a list of at most ${LIST_MAX}`)
   }
 }

@@ -91,7 +91,7 @@ export async function importRows(
     await progress.end('stopped').catch(() => undefined)
     if (!isOutage(error)) throw error
     const where = `import ${importId} stopped after ${progress.rowsDone} rows`
-    const how = 'it goes on with the same file and import_id'
+    const how = 'resume it with the same file and import_id'
     throw new RequestError(503, `a store is unavailable: ${where}; ${how}`)
   }
 }
@@ -123,10 +123,10 @@ function checkLinks({ definition, settings }: ImportRequest): void {
   const isMapped = isManual && settings.map.size > 0
   if (!isMapped) return
   if (name === 'subscribers' && settings.linker === null) {
-    throw new ExecutionError('update.linker is missing: it says to which account a row belongs')
+    throw new ExecutionError('update.linker is missing: it identifies the account of a row')
   }
   if (settings.operation === 'permanentchange' && settings.updater === null) {
-    throw new ExecutionError('update.updater is missing: it says which one a row is about')
+    throw new ExecutionError('update.updater is missing: it identifies the entity of a row')
   }
 }
 

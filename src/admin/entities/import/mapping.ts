@@ -112,12 +112,12 @@ function checkColumns({ map, linker, updater, type }: ImportSettings, columns: n
   const links = { linker: linker?.from, updater: updater?.from }
   const manual = type === 'manual_mapping' ? [...map] : []
   if (type === 'manual_mapping' && manual.length === 0) {
-    throw new ExecutionError('update.map says of no field where it comes from')
+    throw new ExecutionError('update.map is empty: it must have a source for at least one field')
   }
   for (const [name, source] of [...manual, ...Object.entries(links)]) {
     if (source === undefined || !('column' in source) || source.column < columns) continue
     const place = `__csvindex__${source.column}`
-    throw new ExecutionError(`${name} is to come from ${place}: the file has ${columns} columns`)
+    throw new ExecutionError(`${name} refers to ${place}: the file has ${columns} columns`)
   }
 }
 

@@ -48,6 +48,6 @@ async function allocateNumbers(
   }
   if (free.length === count) return free
   throw new EntityRuleError(
-    `${name}: the sequence gives numbers that others have: it must be mended`,
+    `${name}: the sequence returns numbers that are in use: it must be corrected`,
   )
 }

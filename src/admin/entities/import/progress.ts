@@ -59,7 +59,7 @@ export async function beginProgress(stores: Stores, start: ImportStart): Promise
   const token = randomUUID()
   await insertNew(stores, start, token)
   const found = await read(catalog, start.importId)
-  if (found === null) throw new ExecutionError(`import ${start.importId} has gone`)
+  if (found === null) throw new ExecutionError(`import ${start.importId} was deleted`)
   checkSame(found, start)
   if (found.token !== token && found.state !== 'done') await takeOver(stores, found, token)
   if (found.token !== token) await deleteUnfinishedFailures(catalog, found)
@@ -100,7 +100,7 @@ function checkSame(found: ImportProgressDocument, start: ImportStart): void {
   if (found.checksum === checksum && found.collection === collection) return
   throw new ExecutionError(
     `import ${importId} was of ${found.collection} from ${found.file_name || 'a file'}, ` +
-      'with another content or other settings: give it another import_id',
+      'with another content or other settings: use another import_id',
   )
 }
 

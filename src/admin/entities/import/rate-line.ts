@@ -89,7 +89,7 @@ function priceOf(line: ReadonlyMap<string, string>): LinePrice | null {
   if (value === undefined && !line.has('price_interval') && !line.has('price_to')) return null
   if (value === undefined) throw new EntityRuleError('price_value is missing')
   if (usaget === undefined)
-    throw new EntityRuleError('usage_type_value is missing: of what the price is')
+    throw new EntityRuleError('usage_type_value is missing: a price needs a usage type')
   if (!USAGET.test(usaget)) {
     throw new EntityRuleError(
       `usage_type_value ${quotedExcerpt(usaget)} must be letters, digits, _ and -`,
@@ -106,7 +106,7 @@ function offerOf(line: ReadonlyMap<string, string>): LinePrice['offer'] {
   const plan = line.get('price_plan') ?? (isService ? BASE : exported)
   const service = line.get('price_service') ?? (isService ? exported.slice(SERVICE.length) : BASE)
   if (plan !== BASE && service !== BASE) {
-    throw new EntityRuleError('price_plan and price_service are both given: it is one price')
+    throw new EntityRuleError('price_plan and price_service must not both be given')
   }
   const name = plan === BASE ? service : plan
   if (name === BASE) return null

@@ -52,7 +52,7 @@ function updaterOf({ definition, settings }: ImportJob, unit: ValidUnit): [strin
   const { updater } = settings
   if (updater !== null) {
     if (unit.updaterValue !== '') return [updater.field, unit.updaterValue]
-    throw new EntityRuleError(`${updater.field}: the row does not say which one is meant`)
+    throw new EntityRuleError(`${updater.field}: the row does not identify an entity`)
   }
   const key = unit.update[definition.keyField]
   if (isUnset(key) || key === '') {

@@ -100,7 +100,7 @@ function cast(update: Fields, { definition, timeZone, nowMs }: SettingsContext):
   if (unknown !== undefined) {
     const meant = nearest(unknown.slice(0, 64), Object.keys(params))
     const hint = meant === undefined ? '' : `: '${meant}' is`
-    throw new ExecutionError(`update.${unknown.slice(0, 64)} is no setting of an import${hint}`)
+    throw new ExecutionError(`update.${unknown.slice(0, 64)} is not a setting of an import${hint}`)
   }
   const isValue = ([name]: [string, unknown]) => VALUES.includes(name)
   const values = Object.fromEntries(Object.entries(update).filter(isValue))
@@ -173,7 +173,7 @@ function checkLinker(linker: RowLink | null, { definition, accountFields }: Sett
   if (known.includes(linker.field)) return
   const meant = nearest(linker.field.slice(0, 64), known)
   const hint = meant === undefined ? '' : `: '${meant}' is`
-  throw new ExecutionError(`update.linker.field ${linker.field} is no field of accounts${hint}`)
+  throw new ExecutionError(`update.linker.field ${linker.field} is not a field of accounts${hint}`)
 }
 
 function listActions(value: unknown): ReadonlyMap<string, ListAction> {

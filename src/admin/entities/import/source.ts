@@ -59,7 +59,7 @@ async function* readCsv(options: SourceOptions): AsyncGenerator<SourceRow> {
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    throw new ExecutionError(`the file is no CSV that can be read: ${error.message}`)
+    throw new ExecutionError(`the file is not valid CSV: ${error.message}`)
   }
 }
 

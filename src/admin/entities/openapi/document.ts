@@ -49,20 +49,20 @@ export interface DocumentOptions {
 }
 
 const ABOUT =
-  'Reads and writes of all that a tenant configures and holds. Parameters come in the address, ' +
-  'as JSON, or as a form whose `query`, `update`, `options`, `sort`, `project` and `states` are ' +
-  'texts of JSON. An answer has `status` 1, or 0 with the reason, both with HTTP status 200. ' +
-  'Examples send an access token in `$TOKEN`: `POST /oauth2/token` gives one to a client.'
+  'Reads and writes the configuration and data of a tenant. Parameters are sent in the query ' +
+  'string, as JSON, or as a form whose `query`, `update`, `options`, `sort`, `project` and ' +
+  '`states` are JSON text. A response has `status` 1, or 0 with the error, both with HTTP status ' +
+  '200. Examples send an access token in `$TOKEN`, obtained with `POST /oauth2/token`.'
 
 const TAGS: Readonly<Record<string, string>> = {
   accounts: 'Customer accounts',
   subscribers: 'Subscribers of accounts',
-  plans: 'What subscribers pay for each cycle, with what it includes',
-  services: 'What subscribers and accounts hold beside their plan',
-  rates: 'What usage costs',
+  plans: 'Recurring offers with included units and money',
+  services: 'Additional offers for subscribers and accounts',
+  rates: 'Prices of usage',
   balances: 'Credit and counters of subscribers and accounts; credit is negative',
   bills: 'Invoices, payments and refunds',
-  charges: 'Charges that conditions decide on',
+  charges: 'Conditional charges',
   discounts: 'Discounts on plans, services and fees',
   prepaidincludes: 'Definitions of buckets',
   prepaidgroups: 'Top-ups of several buckets together',
@@ -70,8 +70,8 @@ const TAGS: Readonly<Record<string, string>> = {
   reports: 'Saved reports',
   users: 'Operators',
   lines: 'Records of usage, credits and balance changes',
-  autorenew: 'Prepaid groups that are given again and again',
-  audit: 'Who did what',
+  autorenew: 'Recurring top-ups with prepaid groups',
+  audit: 'Audit entries',
 }
 
 /** Authentication methods. */
@@ -90,7 +90,7 @@ const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
     flows: {
       clientCredentials: {
         tokenUrl: '/oauth2/token',
-        scopes: { global: 'All that the client may' },
+        scopes: { global: 'All permissions of the client' },
       },
     },
   },
@@ -99,7 +99,7 @@ const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
     in: 'query',
     name: 'access_token',
     description:
-      'The same token as a parameter, also in the body of a form. Addresses end up in logs.',
+      'The same token as a parameter, also in the body of a form. URLs are usually logged.',
   },
   signature: {
     type: 'apiKey',
@@ -178,7 +178,7 @@ function entityResponseSchema(
   const isEntity = showing === 'read' && definition.keyField !== '_id'
   return {
     type: 'object',
-    description: showing === 'read' ? SHOWN : 'The document as it is stored.',
+    description: showing === 'read' ? SHOWN : 'The stored document.',
     properties: {
       ...Object.fromEntries(properties),
       ...(isEntity && { revision_info: REVISION_INFO }),
@@ -189,7 +189,7 @@ function entityResponseSchema(
   }
 }
 
-const SHOWN = 'A document; `project` may leave out any part of it.'
+const SHOWN = 'A document; `project` may exclude any part of it.'
 
 function responseSchemaOptions(
   showing: ResponseKind,
@@ -249,5 +249,5 @@ function tagOf(name: string) {
   return { name, description: TAGS[name] ?? '' }
 }
 
-const NODE = { name: 'node', description: 'The node itself' } as const
-const ACCESS = { name: 'access', description: 'Logging in, tokens and settings' } as const
+const NODE = { name: 'node', description: 'Endpoints of the node' } as const
+const ACCESS = { name: 'access', description: 'Login, tokens and settings' } as const

@@ -49,7 +49,7 @@ const CODES: NodeAnswer = {
 }
 
 const REMOVED: NodeAnswer = {
-  description: 'There is no second factor now.',
+  description: 'The second factor was removed.',
   schema: ref('doneAnswer'),
   example: { status: 1, desc: 'success', details: true, input: {} },
   ...LOGGED_IN,
@@ -57,7 +57,7 @@ const REMOVED: NodeAnswer = {
 
 const TOTP_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   'GET /auth/totp': {
-    description: 'The own second factor.',
+    description: 'The second factor of the user.',
     schema: ref('totpState'),
     example: {
       status: 1,
@@ -96,7 +96,7 @@ const TOTP_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
 export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   ...TOTP_ANSWERS,
   'GET /api': {
-    description: 'It works.',
+    description: 'The node works.',
     schema: ref('heartbeat'),
     example: { status: 1, message: 'Tollgate API SUCCESS', version: '6.0' },
     unavailableExample: { status: 0, message: 'Redis unavailable', version: '6.0' },
@@ -104,14 +104,14 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     refused: ['permissionError', 'loginError'],
   },
   'GET /metrics': {
-    description: 'Figures in the format of Prometheus.',
-    schema: text('Lines of names and values.'),
+    description: 'Metrics in Prometheus format.',
+    schema: text('Lines with names and values.'),
     example: '# TYPE tollgate_debtors gauge\ntollgate_debtors{owner="account"} 0\n',
     type: 'text/plain',
     others: ADMITTED,
   },
   'GET /health/ready': {
-    description: 'It is ready.',
+    description: 'The node is ready.',
     schema: ref('readiness'),
     example: {
       status: 'ready',
@@ -132,13 +132,13 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: ADMITTED,
   },
   'GET /health/live': {
-    description: 'It runs.',
+    description: 'The process runs.',
     schema: ref('liveness'),
     example: { status: 'live' },
     others: ADMITTED,
   },
   'GET /health/catalogue': {
-    description: 'Stored entities that charging leaves out.',
+    description: 'Stored entities that charging skips.',
     schema: ref('catalogueHealth'),
     example: {
       status: 'incomplete',
@@ -155,7 +155,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   },
   'GET /docs': {
     description: 'This document as a page.',
-    schema: text('A page of HTML.'),
+    schema: text('An HTML page.'),
     example: '<!doctype html>',
     type: 'text/html',
     others: { ...ADMITTED, '503': 'unavailable' },
@@ -168,7 +168,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: { ...AUTH, '429': 'tooMany' },
   },
   'GET /auth/login': {
-    description: 'Who is logged in.',
+    description: 'The logged-in user.',
     schema: ref('loginAnswer'),
     example: {
       status: 1,
@@ -186,7 +186,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: { '403': 'forbidden', '503': 'unavailable' },
   },
   'GET /auth/options': {
-    description: 'Ways to log in.',
+    description: 'Login methods.',
     schema: ref('loginOptions'),
     example: {
       status: 1,
@@ -214,7 +214,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: OAUTH,
   },
   'POST /oauth2/revoke': {
-    description: 'The token is good for nothing now, or never was.',
+    description: 'The token is revoked, or was not valid.',
     schema: ref('revoked'),
     example: { status: 1 },
     others: OAUTH,
@@ -233,7 +233,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: { ...SETTINGS, '405': 'badMethod', '503': 'unavailable' },
   },
   'POST /api/settings': {
-    description: 'The setting as it is stored now.',
+    description: 'The stored setting after the change.',
     schema: ref('settingsAnswer'),
     example: {
       status: 1,
@@ -250,7 +250,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
 /** Response with status 503 and the schema of the successful one. */
 export function unavailableContent({ schema, unavailableExample }: NodeAnswer): Schema {
   return {
-    description: 'A store is away.',
+    description: 'A store is unavailable.',
     ...content(schema, { unavailable: unavailableExample }),
   }
 }

@@ -103,14 +103,18 @@ const FIELD_TYPES: Readonly<Record<string, Schema>> = {
   boolean: { type: 'boolean' },
   date: ref('dateGiven'),
   datetime: ref('dateGiven'),
-  daterange: object('A time.', { from: date('Its begin.'), to: date('Its end.') }, ['from', 'to']),
+  daterange: object(
+    'A period.',
+    { from: date('Start of the period.'), to: date('End of the period.') },
+    ['from', 'to'],
+  ),
   select: { type: 'string' },
   email: { type: 'string', format: 'email' },
   percentage: ref('amount'),
 }
 
 function defaultOf(value: unknown): string {
-  return `If it is left out: ${typeof value === 'string' ? value : JSON.stringify(value)}.`
+  return `Default: ${typeof value === 'string' ? value : JSON.stringify(value)}.`
 }
 
 /** Schema of a configured field; built-in fields have additional descriptions. */
@@ -150,7 +154,7 @@ export function querySchema({ definition, name, action, fields }: ActionContext)
   }
   const id = `${collection}.${name}.query`
   const more = isRead ? alternatives(id) : {}
-  const what = isRead ? 'Which documents are found.' : 'Which revision is meant.'
+  const what = isRead ? 'Filter for documents.' : 'Address of the revision.'
   const patterns = patternsOf(collection, name, 'query')
   return {
     ...object(what, { ...properties, ...more }, required),
@@ -161,8 +165,8 @@ export function querySchema({ definition, name, action, fields }: ActionContext)
 
 function alternatives(id: string): Readonly<Record<string, Schema>> {
   return {
-    $and: listOf(ref(id), 'All of them must hold.'),
-    $or: listOf(ref(id), 'One of them must hold.'),
+    $and: listOf(ref(id), 'All must be met.'),
+    $or: listOf(ref(id), 'At least one must be met.'),
   }
 }
 
@@ -172,8 +176,8 @@ function patternsOf(collection: string, name: ActionName, part: 'query' | 'updat
   if (form === null) return null
   const schema =
     part === 'query'
-      ? ref('valueFilter', 'Whether it has prices of this usage type.')
-      : ref('ratePrice', 'Prices of this rate; those of others stay.')
+      ? ref('valueFilter', 'Whether there are prices for this usage type.')
+      : ref('ratePrice', 'Prices of this rate; those of other rates are kept.')
   return { [form.source]: schema }
 }
 
@@ -202,7 +206,7 @@ export function updateSchema(context: ActionContext): Schema {
   }
   const patterns = patternsOf(collection, name, 'update')
   return {
-    ...object('Other fields are ignored, and named in `warnings`.', properties, [...demanded]),
+    ...object('Undeclared fields are ignored and listed in `warnings`.', properties, [...demanded]),
     ...(patterns !== null && { patternProperties: patterns }),
   }
 }
@@ -214,8 +218,8 @@ export function storedFields(
 ): Readonly<Record<string, Schema>> {
   const stored: Record<string, Schema> = {
     _id: ref('idGiven', 'Id of the document.'),
-    from: date('When the revision begins.'),
-    to: date('When the revision ends.'),
+    from: date('Start of the revision.'),
+    to: date('End of the revision.'),
     creation_time: date('When the entity was created.'),
   }
   const declared = { ...actions.update?.update, ...actions.create?.update }
@@ -268,15 +272,19 @@ function storedParamSchema(collection: string, field: string, param: Param): Sch
 }
 
 /** `revision_info` in responses to reads. */
-export const REVISION_INFO: Schema = object('What may be done with the revision.', {
-  status: { type: 'string', enum: ['active', 'future', 'expired'], description: 'Its state now.' },
-  is_last: flag('Whether no revision begins later.'),
-  early_expiration: flag('Whether it is closed: it ends within ten years.'),
+export const REVISION_INFO: Schema = object('Actions that are allowed on the revision.', {
+  status: {
+    type: 'string',
+    enum: ['active', 'future', 'expired'],
+    description: 'Current state of the revision.',
+  },
+  is_last: flag('Whether it is the last revision.'),
+  early_expiration: flag('Whether the entity is closed: it ends within ten years.'),
   updatable: flag('Whether `update` is allowed.'),
   closeandnewable: flag('Whether `closeandnew` is allowed.'),
   movable: flag('Whether `move` is allowed.'),
   removable: flag('Whether `delete` is allowed.'),
-  movable_from: flag('Whether its begin may be moved.'),
+  movable_from: flag('Whether its start may be moved.'),
   movable_to: flag('Whether its end may be moved.'),
 })
 
@@ -289,14 +297,14 @@ const comparisonOperators = (value: Schema): Readonly<Record<string, Schema>> =>
   $lte: { ...value, description: 'Below or equal.' },
   $in: listOf(value, 'One of them.'),
   $nin: listOf(value, 'None of them.'),
-  $all: listOf(value, 'A list that has all of them.'),
+  $all: listOf(value, 'A list that contains all of them.'),
   $exists: flag('Whether there is a value.'),
 })
 
 const LISTS: Readonly<Record<string, Schema>> = {
-  $size: { type: 'integer', description: 'A list of so many members.' },
+  $size: { type: 'integer', description: 'A list with this number of members.' },
   $elemMatch: {
-    ...object('A member of a list that fits.', {}),
+    ...object('A member of the list that matches.', {}),
     additionalProperties: ref('jsonValue', 'A condition on it.'),
   },
 }
@@ -310,14 +318,14 @@ const orNull = (value: Schema): Schema => {
 function filterOf(kind: string, value: Schema, more: Readonly<Record<string, Schema>> = {}) {
   const compared = comparisonOperators(orNull(value))
   const operators = {
-    ...object('Operators; all must hold.', { ...compared, ...more }),
+    ...object('Operators; all must match.', { ...compared, ...more }),
     additionalProperties: false,
   }
   const one = { ...value, description: 'Equal, or a member of the list.' }
   const listed = ref(`${kind}Values`)
   return {
     [`${kind}Filter`]: {
-      description: 'A value, several of which one fits, or operators.',
+      description: 'A value, a list of which one must match, or operators.',
       anyOf: [one, listed, ref(`${kind}Operators`)],
       examples: [{ $exists: true }],
     },
@@ -326,13 +334,13 @@ function filterOf(kind: string, value: Schema, more: Readonly<Record<string, Sch
   }
 }
 
-const NEGATED = (kind: string) => ({ $not: ref(`${kind}Operators`, 'The operators do not hold.') })
+const NEGATED = (kind: string) => ({ $not: ref(`${kind}Operators`, 'The operators do not match.') })
 
 /** Components of filters on fields of `query`, by type. */
 export const FILTER_COMPOUNDS: Readonly<Record<string, Schema>> = {
   ...filterOf('text', text('A text.'), {
     $regex: text('A regular expression of up to 256 characters.'),
-    $options: text('Flags of it: `i`, `m`, `s`.'),
+    $options: text('Flags of the regular expression: `i`, `m`, `s`.'),
     ...LISTS,
     ...NEGATED('text'),
   }),
@@ -345,7 +353,7 @@ export const FILTER_COMPOUNDS: Readonly<Record<string, Schema>> = {
   dateFilter: {
     ...object('Operators with dates.', {
       ...comparisonOperators(ref('dateGiven', 'A date.')),
-      $not: ref('dateFilter', 'The operators do not hold.'),
+      $not: ref('dateFilter', 'The operators do not match.'),
     }),
     additionalProperties: false,
     examples: [{ $gte: '2026-01-01' }],

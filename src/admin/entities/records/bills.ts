@@ -78,7 +78,7 @@ function filterOf({ _id: id, aid }: Fields): object {
 }
 
 function gone({ _id: id }: Fields): TargetError {
-  return new TargetError(`bills: there is none with _id ${String(id)}`)
+  return new TargetError(`bills: there is no bill with _id ${String(id)}`)
 }
 
 /** Lists of related bills: those that pay this one, those that it pays, and pending payments. */

@@ -20,7 +20,7 @@ async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Prom
   const active = cycleAt(clock.nowMs(), timeZone, cycleDay).key
   const filter = { _id: id } as object
   const found = (await catalog.run('read lines', () => catalog.lines.findOne(filter))) as Fields
-  if (found === null) throw new TargetError(`lines: there is none with _id ${id.toHexString()}`)
+  if (found === null) throw new TargetError(`lines: there is no line with _id ${id.toHexString()}`)
   const reason = reasonToKeep(found, active)
   if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
   // Matches only the state that was read: the line may have been invoiced since.

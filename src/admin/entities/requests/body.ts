@@ -108,7 +108,7 @@ function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'v
 export function requestErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (isAborted(error, code)) return new RequestError(400, 'the body was cut off')
+  if (isAborted(error, code)) return new RequestError(400, 'the body is incomplete')
   if (!code.startsWith('FST_ERR_CTP_')) return null
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError(413, 'the body is too large')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {

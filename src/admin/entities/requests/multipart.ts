@@ -101,7 +101,7 @@ function optionsOf({ filesMax }: UploadLimits) {
 }
 
 function filesRefused({ filesMax }: UploadLimits): RequestError {
-  if (filesMax === 0) return new RequestError(400, 'this action takes no files')
+  if (filesMax === 0) return new RequestError(400, 'this action accepts no files')
   return new RequestError(413, `there are more than ${filesMax} files`)
 }
 

@@ -210,7 +210,7 @@ function operatorsOf(
     } else if (operator.startsWith('$')) {
       problems.invalid(at, 'is not an operator that is allowed here')
     } else {
-      problems.invalid(at, 'stands beside an operator')
+      problems.invalid(at, 'is mixed with operators')
     }
   }
   if ('$regex' in result || '$options' in result) {

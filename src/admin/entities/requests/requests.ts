@@ -179,7 +179,7 @@ function listChange(
 ): ListChange {
   const field = context.fields.find(({ field_name: known }) => known === name)
   if (field?.multiple !== true || field.editable === false) {
-    const text = `options: cannot ${kind} ${name}: it is no list that may be changed`
+    const text = `options: cannot ${kind} ${name}: it is not a list that may be changed`
     throw new EntityRuleError(text, DISPLAY.request)
   }
   if (!actionOf(context).customFields) {

@@ -36,7 +36,7 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
     if (!isPositive(allowance['allowance'])) {
       throw new EntityRuleError(`${path}.allowance of sid ${sid} must be a number above 0`)
     }
-    if (sids.has(sid)) throw new EntityRuleError(`${path}.sid is there twice: ${sid}`)
+    if (sids.has(sid)) throw new EntityRuleError(`${path}.sid occurs twice: ${sid}`)
     sids.add(sid)
   }
   const wanted = [...sids].flatMap((sid) => [sid, String(sid)])

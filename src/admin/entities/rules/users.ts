@@ -40,14 +40,14 @@ export const USER_RULES: CollectionRules = {
   async checkUnused(document, context) {
     const { username } = document
     if (username === context.user) {
-      throw new TargetError(`users: nobody deletes the own user (${username})`)
+      throw new TargetError(`users: a user cannot delete itself (${username})`)
     }
     if (isAdmin(document)) await checkNotLast(document, context)
   },
 }
 
 const MUST_CHANGE =
-  'must_change_password is taken away by the user alone, with POST /auth/password ' +
+  'must_change_password can only be cleared by the user, with POST /auth/password ' +
   '(unless the setting security.password.change_given is false)'
 
 /**

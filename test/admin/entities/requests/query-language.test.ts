@@ -91,7 +91,7 @@ describe('filters', () => {
     [{ $or: [] }, 'query.$or must be a list'],
     [{ $or: { sid: 1 } }, 'query.$or must be a list'],
     [{ $and: [1] }, 'query.$and.0 must be an object'],
-    [{ sid: { $gt: 1, a: 2 } }, 'query.sid.a stands beside an operator'],
+    [{ sid: { $gt: 1, a: 2 } }, 'query.sid.a is mixed with operators'],
     [{ sid: { a: 1 } }, 'query.sid must be an integer'],
     [{ sid: [1] }, 'query.sid must be an integer'],
     [{ sid: null }, 'query.sid must not be null'],
