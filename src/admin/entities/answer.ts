@@ -75,9 +75,9 @@ const INTERNAL_ERROR = new RequestError(500, 'internal error')
 /** Responds with the API error, or with a generic one for internal errors, which are logged. */
 export function errorHandler(log: Pick<Logger, 'error'>) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const known = apiErrorOf(error)
-    if (known === null) log.error({ err: error, req: request }, 'request failed')
-    const told = known ?? INTERNAL_ERROR
-    return reply.code(told.httpStatus).headers(told.headers).send(told.body())
+    const apiError = apiErrorOf(error)
+    if (apiError === null) log.error({ err: error, req: request }, 'request failed')
+    const response = apiError ?? INTERNAL_ERROR
+    return reply.code(response.httpStatus).headers(response.headers).send(response.body())
   }
 }

@@ -118,13 +118,13 @@ async function answerRead(
   ])
   const done = { definition, action, filter: request.filter, rows }
   await recordRead(stores, caller, done)
-  const told = wantsInfo
+  const rowsWithInfo = wantsInfo
     ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
     : rows
   const dateFields = textDatesOf(definition, context.fields)
   const shape = { timeZone, dateFields, hidden: definition.hidden }
   return readEnvelope(
-    told.map((row) => readView(row, shape)),
+    rowsWithInfo.map((row) => readView(row, shape)),
     hasMore,
   )
 }

@@ -72,8 +72,8 @@ async function answer(
   const parameters = await readParameters(request, reply, isImport ? uploads : undefined)
   try {
     await admit(request, parameters.sent, null)
-    const wanted = resolveAction(collection, action)
-    const called = { ...wanted, caller: actorOf(await admit(request, parameters.sent, wanted)) }
+    const resolved = resolveAction(collection, action)
+    const called = { ...resolved, caller: actorOf(await admit(request, parameters.sent, resolved)) }
     if (isImport) refuseUnsignedBody(request, called.caller, parameters.sent)
     // HEAD is served for every GET route.
     if (request.method !== 'POST' && !isRead(called.action)) {

@@ -28,18 +28,19 @@ export function withAuditEntries<T>(
     if (action === 'closeandnew' && isTarget) return []
     // The target of a reopen is an earlier revision: changes of its derived dates are recorded as
     // `update`.
-    const isTold = isTarget && action !== 'reopen'
-    const isAction = isInsert || isTold || action === 'permanentchange'
+    const isRecordedAsAction = isTarget && action !== 'reopen'
+    const isAction = isInsert || isRecordedAsAction || action === 'permanentchange'
     const old = isInsert ? target : (before.get(document._id.toHexString()) ?? null)
     // A write of a subscriber may change its account as well (account-start.ts).
-    const isItsAccount = definition.name === 'subscribers' && document['type'] === 'account'
-    const key = document[isItsAccount ? 'aid' : definition.keyField]
+    const isAccountOfSubscriber =
+      definition.name === 'subscribers' && document['type'] === 'account'
+    const key = document[isAccountOfSubscriber ? 'aid' : definition.keyField]
     return {
       id: document._id,
       key: String(key),
       old,
-      collection: isItsAccount ? 'accounts' : definition.name,
-      type: isAction && !isItsAccount ? action : 'update',
+      collection: isAccountOfSubscriber ? 'accounts' : definition.name,
+      type: isAction && !isAccountOfSubscriber ? action : 'update',
     }
   })
   return { ...decision, audit: { actor, steps } }

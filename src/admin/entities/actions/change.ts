@@ -97,7 +97,7 @@ export async function change(
   const zone = config.rating.timeZone
   const isById = definition.actions[action]?.target === 'id'
   const target = await findTarget(catalog, request.target, { definition, isById, fields, zone })
-  const chains = [
+  const lockNames = [
     entityLockName(definition, target.key),
     ...valueLockNames(definition, fields, { ...request.raw, ...request.changes.set }),
     ...(action === 'delete' ? referrerLockNames(definition, target.key) : []),
@@ -105,22 +105,22 @@ export async function change(
     // first.
     ...(definition.name === 'users' ? ['users'] : []),
   ]
-  const { stored, result } = await changeEntities(stores, chains, async () => {
+  const { stored, result } = await changeEntities(stores, lockNames, async () => {
     const revisions = await revisionsOf(catalog, definition, target.key)
     const draft = new Draft(revisions)
     const minimumMs = await minimumDateMs(catalog, definition, config)
     const nowMs = clock.nowMs()
-    const held = target.in(revisions)
+    const current = target.in(revisions)
     const context = ruleContextOf(
       stores,
       action,
-      effectiveFromMs(action, held, from, nowMs),
+      effectiveFromMs(action, current, from, nowMs),
       request.actor,
     )
     const edit = { nowMs, minimumMs, zone }
-    const work = { stores, request, draft, target: held, context, edit }
+    const work = { stores, request, draft, target: current, context, edit }
     const edited = await (CHANGES[action] as Change)(work)
-    return withAuditEntries(await decisionForEdit(work, edited), request, action, held)
+    return withAuditEntries(await decisionForEdit(work, edited), request, action, current)
   })
   const { details, responseRevision, more, warnings } = result
   const entity =
@@ -129,8 +129,8 @@ export async function change(
       : (stored.get(responseRevision._id.toHexString()) ?? responseRevision)
   // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'users'
-  const told = { ...(more && { more }), ...(warnings && { warnings }) }
-  return { details: isSilent ? null : details, entity, ...told }
+  const extras = { ...(more && { more }), ...(warnings && { warnings }) }
+  return { details: isSilent ? null : details, entity, ...extras }
 }
 
 async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<ChangeDecision<Edited>> {
@@ -142,12 +142,12 @@ async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<Change
   const rules = stores.rules[definition.name]
   const losing = { definition, action, rules, context, isForced }
   const warnings = await lostValidityWarnings(lost, losing)
-  const told = warnings.length > 0 ? { ...edited, warnings } : edited
-  const whole = await decisionOf(stores, request, draft, context, told)
+  const result = warnings.length > 0 ? { ...edited, warnings } : edited
+  const whole = await decisionOf(stores, request, draft, context, result)
   const users = lost.length > 0 ? referrerLockNames(definition, target[definition.keyField]) : []
   const decision = { ...whole, needs: [...(whole.needs ?? []), ...users] }
-  const sequel = await planAccountTransfer(stores, request.definition, draft, context)
-  return sequel === undefined ? decision : { ...decision, followUp: sequel }
+  const followUp = await planAccountTransfer(stores, request.definition, draft, context)
+  return followUp === undefined ? decision : { ...decision, followUp }
 }
 
 /** Instant from which a change is in effect. */
@@ -194,12 +194,12 @@ function moveEdge({ request, draft, target, edit }: ChangeWork): Edited {
   if (!moved.isMoved) return { details: false, responseRevision: target }
   if (!isSubscriber) return { details: true, responseRevision: moved.entity }
   const { entity, neighbour } = moved
-  const shown = draft.put(entity, withServiceEdges(entity, edge, wasMs, atMs))
+  const responseRevision = draft.put(entity, withServiceEdges(entity, edge, wasMs, atMs))
   if (neighbour !== null) {
     const other = edge === 'from' ? 'to' : 'from'
     draft.put(neighbour, withServiceEdges(neighbour, other, wasMs, atMs))
   }
-  return { details: true, responseRevision: shown }
+  return { details: true, responseRevision }
 }
 
 async function deleteRevision({
@@ -247,6 +247,6 @@ async function planAccountTransfer(
  */
 function accountHoldingBalances(revisions: readonly Fields[], nowMs: number): number | null {
   const ordered = [...revisions].sort((a, b) => toOf(a) - toOf(b))
-  const place = ordered.find((revision) => toOf(revision) > nowMs) ?? ordered.at(-1)
-  return place === undefined ? null : Number(place['aid'])
+  const found = ordered.find((revision) => toOf(revision) > nowMs) ?? ordered.at(-1)
+  return found === undefined ? null : Number(found['aid'])
 }

@@ -66,9 +66,9 @@ export function sortOf({ sort, definition }: ReadRequest): Record<string, 1 | -1
 
 /** The sort order of the indexes of the audit collection. */
 function newestFirst(sort: ReadRequest['sort']): Record<string, 1 | -1> {
-  const wanted = Object.keys(sort).length === 0 ? { urt: -1 as const } : sort
-  const last = Object.values(wanted).at(-1) ?? -1
-  return '_id' in wanted ? { ...wanted } : { ...wanted, _id: last }
+  const order = Object.keys(sort).length === 0 ? { urt: -1 as const } : sort
+  const last = Object.values(order).at(-1) ?? -1
+  return '_id' in order ? { ...order } : { ...order, _id: last }
 }
 
 /** Includes the fields that `revision_info` is computed from if it is requested. */
@@ -77,9 +77,9 @@ export function projectionOf({ project, definition }: ReadRequest): {
 } {
   if (project === null || Object.keys(project).length === 0) return {}
   const { revision_info: wantsInfo, ...fields } = project
-  const shown = Object.entries(fields)
-  const isListed = shown.some(([name, on]) => on === 1 && name !== '_id')
-  if (!isListed && wantsInfo === 1 && shown.length === 0) return {}
+  const included = Object.entries(fields)
+  const isListed = included.some(([name, on]) => on === 1 && name !== '_id')
+  if (!isListed && wantsInfo === 1 && included.length === 0) return {}
   const key = wantsInfo === 1 && isListed ? [[definition.keyField, 1] as const] : []
-  return { projection: Object.fromEntries([...shown, ...key]) }
+  return { projection: Object.fromEntries([...included, ...key]) }
 }

@@ -14,9 +14,9 @@ import { type Span, spanOf, uncovered } from '../timeline/spans.ts'
 
 /** Revisions before the change, each limited to a period that no revision covers after it. */
 export function lostValidity(draft: Draft): RawDocument[] {
-  const held = draft.revisions().map(spanOf)
+  const remaining = draft.revisions().map(spanOf)
   return draft.before().flatMap((revision) =>
-    uncovered(spanOf(revision), held).map(({ fromMs, toMs }) => {
+    uncovered(spanOf(revision), remaining).map(({ fromMs, toMs }) => {
       return { ...revision, from: new Date(fromMs), to: new Date(toMs) }
     }),
   )

@@ -18,8 +18,8 @@ export function referenceLockNames({ name }: CollectionDefinition, document: Fie
   const used = (collection: string, key: unknown) => {
     return `${entityLockName({ name: collection }, key)}~${part}`
   }
-  const held = () => namesOf(services).map((service) => used('services', service))
-  if (name === 'accounts') return held()
+  const serviceLocks = () => namesOf(services).map((service) => used('services', service))
+  if (name === 'accounts') return serviceLocks()
   if (name === 'plans') {
     const included = (include as Fields | null | undefined)?.['services']
     return namesOf(included).map((service) => used('services', service))
@@ -27,7 +27,7 @@ export function referenceLockNames({ name }: CollectionDefinition, document: Fie
   if (name === 'autorenew') return group === undefined ? [] : [used('prepaidgroups', group)]
   if (name !== 'subscribers') return []
   const account = aid === undefined ? [] : [entityLockName({ name: 'accounts' }, aid)]
-  return [...account, ...(plan === undefined ? [] : [used('plans', plan)]), ...held()]
+  return [...account, ...(plan === undefined ? [] : [used('plans', plan)]), ...serviceLocks()]
 }
 
 const LOCKED_ON_REFERENCE: ReadonlySet<string> = new Set(['plans', 'services', 'prepaidgroups'])

@@ -83,10 +83,10 @@ function revisionValidAt(
   atMs: number,
   zone: string,
 ): RawDocument {
-  const held = revisions.filter((one) => fromOf(one) <= atMs && atMs < toOf(one))
-  const [revision] = held
-  if (revision !== undefined && held.length === 1) return revision
-  const what = held.length === 0 ? 'no revision' : 'more than one revision'
+  const matching = revisions.filter((one) => fromOf(one) <= atMs && atMs < toOf(one))
+  const [revision] = matching
+  if (revision !== undefined && matching.length === 1) return revision
+  const what = matching.length === 0 ? 'no revision' : 'more than one revision'
   throw new TargetError(
     `${name}: ${what} of ${keyField} ${key} is valid at ${dateText(atMs, zone)}`,
   )
@@ -101,21 +101,26 @@ async function keyIn(
   const { keyField, duplicate, name, fixed } = definition
   if (query[keyField] !== undefined) return query[keyField]
   const unique = fields.filter((field) => field.unique === true && field.system !== true)
-  const known = [
+  const identifying = [
     ...(duplicate.by === 'any' ? duplicate.fields : []),
     ...unique.map((field) => field.field_name),
   ]
-  const used = known.filter((field) => query[field] !== undefined)
+  const used = identifying.filter((field) => query[field] !== undefined)
   if (used.length === 0) {
-    const others = known.map((field) => `, ${field}`).join('')
+    const others = identifying.map((field) => `, ${field}`).join('')
     throw new EntityRuleError(
       `query does not identify a revision of ${name}: give _id, or ${keyField}${others} ` +
         'with effective_date',
       DISPLAY.refused,
     )
   }
-  const wanted = Object.fromEntries(used.map((field) => [field, query[field]]))
-  const found = await findDocuments(catalog, definition, { ...fixed, ...wanted, ...NOT_DELETED }, 2)
+  const conditions = Object.fromEntries(used.map((field) => [field, query[field]]))
+  const found = await findDocuments(
+    catalog,
+    definition,
+    { ...fixed, ...conditions, ...NOT_DELETED },
+    2,
+  )
   const keys = new Set(found.map((one) => one[keyField]))
   if (keys.size === 1) return found[0]?.[keyField]
   const what = keys.size === 0 ? 'none' : 'more than one'

@@ -21,8 +21,8 @@ export function valueLockNames(
   const others = duplicate.fields.filter((field) => field !== keyField && field !== 'type')
   const also = others.map((field): FieldDefinition => ({ field_name: field, unique: true }))
   const values = uniqueValues([...also, ...ownFields(definition, fields)], document)
-  const chains = values.map(({ field, value }) => `${name}.${field}/${valueName(value)}`)
-  return [...new Set(chains), ...sharedLockNames(name, document)]
+  const lockNames = values.map(({ field, value }) => `${name}.${field}/${valueName(value)}`)
+  return [...new Set(lockNames), ...sharedLockNames(name, document)]
 }
 
 /** A document to store and its previous version, null if it is new. */
@@ -38,11 +38,11 @@ export function requiredLockNames(
   changed: readonly Changed[],
 ): string[] {
   const needed = changed.flatMap(({ document, stored }) => {
-    const chains = documentLockNames(definition, fields, document)
+    const lockNames = documentLockNames(definition, fields, document)
     const isLonger = (name: string) => Number(stored?.[name]) !== Number(document[name])
-    if (stored === null || isLonger('from') || isLonger('to')) return chains
+    if (stored === null || isLonger('from') || isLonger('to')) return lockNames
     const known = new Set(documentLockNames(definition, fields, stored))
-    return chains.filter((chain) => !known.has(chain))
+    return lockNames.filter((lockName) => !known.has(lockName))
   })
   return [...new Set(needed)]
 }
@@ -120,12 +120,12 @@ export async function checkUniqueFields(
       .toArray(),
   )) as Fields[]
   for (const { field, value, spans } of claims) {
-    const taken = found.find((other) => {
+    const conflict = found.find((other) => {
       const isSame = valuesAt(other, field).some((one) => isOneValue(one, value))
       return isSame && spans.some((span) => overlap(span, spanOf(other)))
     })
-    if (taken === undefined) continue
-    const whose = `${keyField} ${String(taken[keyField])}`
+    if (conflict === undefined) continue
+    const whose = `${keyField} ${String(conflict[keyField])}`
     throw new EntityRuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
   }
 }

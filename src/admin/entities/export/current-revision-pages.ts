@@ -40,8 +40,8 @@ export async function* currentRevisionPages(
     const found = await readPage(catalog, options, last, size)
     const isEnd = found.length < size
     // The next page may have further revisions of the last key.
-    const cut = isEnd ? undefined : found.at(-1)?.[keyField]
-    const whole = found.filter((document) => isEnd || document[keyField] !== cut)
+    const lastKey = isEnd ? undefined : found.at(-1)?.[keyField]
+    const whole = found.filter((document) => isEnd || document[keyField] !== lastKey)
     if (!isEnd && whole.length === 0 && size < REVISIONS_MAX) {
       size *= 2
       continue
@@ -61,11 +61,11 @@ function readPage(
   size: number,
 ): Promise<RawDocument[]> {
   const { keyField, fixed, name } = definition
-  const wanted = [filter, NOT_DELETED].filter((part) => Object.keys(part).length > 0)
-  const behind = last === undefined ? [] : [{ [keyField]: { $gt: last } }]
+  const conditions = [filter, NOT_DELETED].filter((part) => Object.keys(part).length > 0)
+  const afterLast = last === undefined ? [] : [{ [keyField]: { $gt: last } }]
   const read = (limits: ReadLimits) =>
     documentsOf(catalog, definition)
-      .find({ ...fixed, $and: [...wanted, ...behind] } as object, limits)
+      .find({ ...fixed, $and: [...conditions, ...afterLast] } as object, limits)
       .sort({ [keyField]: 1, from: 1 })
       .limit(size)
       .toArray()

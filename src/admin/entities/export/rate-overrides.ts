@@ -45,8 +45,8 @@ async function offersWith(
     to: { $gt: new Date(nowMs) },
     ...NOT_DELETED,
   }
-  const shown = Object.fromEntries(prices.map((path) => [path, 1]))
-  const projection = { name: 1, from: 1, to: 1, ...shown }
+  const priceFields = Object.fromEntries(prices.map((path) => [path, 1]))
+  const projection = { name: 1, from: 1, to: 1, ...priceFields }
   const documents = catalog[kind] as unknown as Collection<Fields>
   const found = await catalog.run(`read ${kind}`, () =>
     documents.find(filter, { projection }).sort({ name: 1 }).toArray(),

@@ -79,9 +79,9 @@ function specialCell(special: Readonly<Record<string, string>>, { name }: Column
 }
 
 function tierCells(tiers: readonly Fields[]): Readonly<Record<string, string>> {
-  const shown = tiers.map(cellsOfTier)
+  const cells = tiers.map(cellsOfTier)
   const joined = (part: keyof TierCells) => {
-    const values = shown.map((tier) => tier[part])
+    const values = cells.map((tier) => tier[part])
     const isUnit = part === 'range' || part === 'step'
     return isUnit && new Set(values).size === 1 ? (values[0] ?? '') : values.join(', ')
   }
@@ -125,9 +125,10 @@ function usableUnit(unit: unknown, values: readonly unknown[]): string {
   const isExact = (value: unknown) =>
     typeof value !== 'number' ||
     (Number.isSafeInteger(value) && toBaseUnits(fromBaseUnits(value, unit), unit) === value)
-  const isTold = (value: unknown) => value === undefined || value === 'UNLIMITED' || isExact(value)
+  const isExpressible = (value: unknown) =>
+    value === undefined || value === 'UNLIMITED' || isExact(value)
   return values.every((value) => typeof value !== 'string' || value === 'UNLIMITED') &&
-    values.every(isTold)
+    values.every(isExpressible)
     ? unit
     : ''
 }

@@ -144,9 +144,9 @@ function checkedField(
   checkType(field, path)
   textsAt(field['plays'], `${path}.plays`)
   const known = field as unknown as FieldDefinition
-  const fromStart = defaultOf(definition, name)
-  const whole = fromStart === undefined ? known : mergedWithDefault(known, fromStart, path)
-  if (whole.generated === true && fromStart?.generated !== true) {
+  const builtIn = defaultOf(definition, name)
+  const whole = builtIn === undefined ? known : mergedWithDefault(known, builtIn, path)
+  if (whole.generated === true && builtIn?.generated !== true) {
     throw new FieldError(`${path}.generated`, 'must not be true: the node does not generate it')
   }
   patternOf(whole, `${path}.validation`)
@@ -199,16 +199,16 @@ const FIXED = ['type', 'multiple', 'generated'] as const
 
 function mergedWithDefault(
   field: FieldDefinition,
-  fromStart: FieldDefinition,
+  builtIn: FieldDefinition,
   path: string,
 ): FieldDefinition {
   for (const key of FIXED) {
-    const isOther = !isUnset(field[key]) && (field[key] || undefined) !== fromStart[key]
+    const isOther = !isUnset(field[key]) && (field[key] || undefined) !== builtIn[key]
     if (!isOther) continue
-    const is = fromStart[key] ?? 'not set'
+    const is = builtIn[key] ?? 'not set'
     throw new FieldError(`${path}.${key}`, `must keep its built-in value: ${is}`)
   }
-  const { type, multiple, generated, personal, unique } = fromStart
+  const { type, multiple, generated, personal, unique } = builtIn
   return {
     // Personal and unique fields stay so unless the operator overrides that explicitly.
     ...(personal !== undefined && { personal }),
@@ -231,7 +231,7 @@ function merged(
 ): readonly FieldDefinition[] {
   const defaults = DEFAULT_FIELDS[name] ?? []
   const byName = new Map(stored.map((field) => [field.field_name, field]))
-  const fromStart = defaults.map((field) => byName.get(field.field_name) ?? field)
+  const builtIn = defaults.map((field) => byName.get(field.field_name) ?? field)
   const known = new Set(defaults.map(({ field_name }) => field_name))
-  return [...fromStart, ...stored.filter(({ field_name }) => !known.has(field_name))]
+  return [...builtIn, ...stored.filter(({ field_name }) => !known.has(field_name))]
 }

@@ -106,11 +106,11 @@ async function write(
 ): Promise<void> {
   if (rows.length === 0) return
   try {
-    const chains = [...new Set(rows.flatMap((row) => lockNamesOf(job, row)))]
-    const { result } = await changeEntities(job.stores, chains, async () => {
-      const found: UnitProblems = new Map()
-      const decided = await decide(job, rows, found)
-      return { ...decided, result: { found, early: decided.early } }
+    const lockNames = [...new Set(rows.flatMap((row) => lockNamesOf(job, row)))]
+    const { result } = await changeEntities(job.stores, lockNames, async () => {
+      const problemsFound: UnitProblems = new Map()
+      const decided = await decide(job, rows, problemsFound)
+      return { ...decided, result: { found: problemsFound, early: decided.early } }
     })
     for (const [unit, problem] of result.found) problems.set(unit, problem)
     for (const row of result.early) await writeWithEarlierAccount(job, row, problems)
@@ -147,19 +147,20 @@ async function decide(
   const collection = definition.store as EntityCollection
   const rows = await withoutStored(job, given)
   const documents = rows.map(({ document }) => document)
-  const begins = definition.name === 'subscribers' ? await accountStarts(job, documents) : new Map()
-  const taken = await buildUniquenessIndex(job, rows, pendingValues ?? new PendingValues())
-  const known = await readReferences(stores.catalog, collection, documents)
+  const accountStartsMs =
+    definition.name === 'subscribers' ? await accountStarts(job, documents) : new Map()
+  const uniqueness = await buildUniquenessIndex(job, rows, pendingValues ?? new PendingValues())
+  const references = await readReferences(stores.catalog, collection, documents)
   const cache = createRuleCache()
   // Fills the cache for the account check of the subscriber rules, which these reads have already
   // made.
-  for (const aid of begins.keys()) await cache.of(`accounts/${aid}`, async () => true)
+  for (const aid of accountStartsMs.keys()) await cache.of(`accounts/${aid}`, async () => true)
   const steps: RevisionWrite[] = []
   const early: NewRow[] = []
   for (const row of rows) {
     try {
-      const document = await checked(job, row, { taken, known, cache })
-      const beginMs = begins.get(document['aid'])
+      const document = await checked(job, row, { uniqueness, references, cache })
+      const beginMs = accountStartsMs.get(document['aid'])
       if (beginMs !== undefined && fromOf(document) < beginMs) early.push({ ...row, document })
       else steps.push({ mode: 'insert', document })
     } catch (error) {
@@ -171,24 +172,24 @@ async function decide(
 }
 
 interface RowCheckContext {
-  taken: UniquenessIndex
-  known: Awaited<ReturnType<typeof readReferences>>
+  uniqueness: UniquenessIndex
+  references: Awaited<ReturnType<typeof readReferences>>
   cache: ReturnType<typeof createRuleCache>
 }
 
 async function checked(
   { stores, definition, actor }: ImportJob,
   { unit, document }: NewRow,
-  { taken, known, cache }: RowCheckContext,
+  { uniqueness, references, cache }: RowCheckContext,
 ): Promise<RawDocument> {
   const timeZone = stores.config.rating.timeZone
   const context = { ...ruleContextOf(stores, 'create', fromOf(document), actor), cache }
-  taken.check(document, unit)
+  uniqueness.check(document, unit)
   await stores.rules[definition.name]?.check?.(document, null, context)
   const collection = definition.store as EntityCollection
   const options = { mode: 'insert', timeZone } as const
-  const entity = checkedEntityWith(collection, document, options, known)
-  taken.add(document, unit)
+  const entity = checkedEntityWith(collection, document, options, references)
+  uniqueness.add(document, unit)
   return entity
 }
 
@@ -198,8 +199,8 @@ async function withoutStored(
   rows: readonly NewRow[],
 ): Promise<readonly NewRow[]> {
   const ids = rows.map(({ document }) => document._id)
-  const there = await storedIds(stores, definition, ids)
-  return rows.filter(({ document }) => !there.has(document._id.toHexString()))
+  const stored = await storedIds(stores, definition, ids)
+  return rows.filter(({ document }) => !stored.has(document._id.toHexString()))
 }
 
 async function storedIds(
@@ -219,12 +220,12 @@ async function writeWithEarlierAccount(
 ): Promise<void> {
   try {
     const { result } = await changeEntities(job.stores, lockNamesOf(job, row), async () => {
-      const found: UnitProblems = new Map()
-      const { early, collection, steps } = await decide(job, [row], found)
+      const problemsFound: UnitProblems = new Map()
+      const { early, collection, steps } = await decide(job, [row], problemsFound)
       const [document] = [...early.map((one) => one.document), ...documentsOf(steps)]
-      if (document === undefined) return { collection, steps: [], result: found }
+      if (document === undefined) return { collection, steps: [], result: problemsFound }
       const insert: RevisionWrite = { mode: 'insert', document }
-      const decision = { collection, steps: [insert], result: found }
+      const decision = { collection, steps: [insert], result: problemsFound }
       const whole = await withEarlierAccountStart(job.stores, decision, document)
       return withAuditEntries(whole, job, 'create', null)
     })

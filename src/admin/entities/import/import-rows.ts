@@ -235,10 +235,10 @@ class ImportRun {
   /** Corrects the counts for failures beyond the stored ones, whose rows are unknown. */
   #countUnlisted(): void {
     const before = this.#progress?.rowsFailed ?? 0
-    const untold = before - this.#summary.failed
-    if (untold <= 0) return
-    this.#summary.failUnlisted(untold)
-    this.#summary.succeeded -= untold
+    const unlisted = before - this.#summary.failed
+    if (unlisted <= 0) return
+    this.#summary.failUnlisted(unlisted)
+    this.#summary.succeeded -= unlisted
   }
 
   #reportFailure(failure: Failure): void {

@@ -116,8 +116,8 @@ function checkColumns({ map, linker, updater, type }: ImportSettings, columns: n
   }
   for (const [name, source] of [...manual, ...Object.entries(links)]) {
     if (source === undefined || !('column' in source) || source.column < columns) continue
-    const place = `__csvindex__${source.column}`
-    throw new ExecutionError(`${name} refers to ${place}: the file has ${columns} columns`)
+    const column = `__csvindex__${source.column}`
+    throw new ExecutionError(`${name} refers to ${column}: the file has ${columns} columns`)
   }
 }
 

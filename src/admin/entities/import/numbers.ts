@@ -34,17 +34,17 @@ async function allocateNumbers(
   const { keyField, fixed, name } = definition
   const free: number[] = []
   for (let tried = 0; tried < TRIED_MAX && free.length < count; tried += 1) {
-    const wanted = count - free.length
-    const first = await takeNumbers(catalog, wanted)
-    const numbers = Array.from({ length: wanted }, (_, index) => first + index)
+    const missing = count - free.length
+    const first = await takeNumbers(catalog, missing)
+    const numbers = Array.from({ length: missing }, (_, index) => first + index)
     const filter = { ...fixed, [keyField]: { $in: numbers }, ...NOT_DELETED }
     const found = await catalog.run(`read ${name}`, () =>
       documentsOf(catalog, definition)
         .find(filter as object, { projection: { [keyField]: 1 } })
         .toArray(),
     )
-    const taken = new Set(found.map((one) => (one as Record<string, unknown>)[keyField]))
-    free.push(...numbers.filter((number) => !taken.has(number)))
+    const used = new Set(found.map((one) => (one as Record<string, unknown>)[keyField]))
+    free.push(...numbers.filter((number) => !used.has(number)))
   }
   if (free.length === count) return free
   throw new EntityRuleError(

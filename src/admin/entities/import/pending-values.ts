@@ -15,11 +15,11 @@ export class PendingValues {
   holderOf(
     field: string,
     value: unknown,
-    wanted: ValueClaim,
+    period: ValueClaim,
     isAlways = false,
   ): string | undefined {
     const claims = this.#byValue.get(nameOf(field, value)) ?? []
-    return claims.find((claim) => isAlways || overlap(claim, wanted))?.label
+    return claims.find((claim) => isAlways || overlap(claim, period))?.label
   }
 
   add(field: string, value: unknown, claim: ValueClaim): void {

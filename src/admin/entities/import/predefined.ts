@@ -36,8 +36,8 @@ function usedColumn(name: string, known: ReadonlyMap<string, Column>): Column | 
   if (name === '') return null
   const column = known.get(name)
   if (column !== undefined) return GENERATED_COLUMNS.has(name) ? null : column
-  const meant = nearest(name.slice(0, 64), [...known.keys()])
-  const hint = meant === undefined ? '' : `: '${meant}' is`
+  const suggestion = nearest(name.slice(0, 64), [...known.keys()])
+  const hint = suggestion === undefined ? '' : `: '${suggestion}' is`
   throw new ExecutionError(`column '${name.slice(0, 64)}' is not known${hint}`)
 }
 

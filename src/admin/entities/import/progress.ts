@@ -115,9 +115,9 @@ async function takeOver(
 ): Promise<void> {
   const running = new ExecutionError(`import ${found._id} is being done by another process`)
   if (isLeased(found, clock.nowMs())) throw running
-  const mine = { token, holder: processIdentity(), state: 'running', expires: leaseFrom(clock) }
+  const lease = { token, holder: processIdentity(), state: 'running', expires: leaseFrom(clock) }
   const { matchedCount } = await catalog.run('take over an import', () =>
-    catalog.imports.updateOne({ _id: found._id, token: found.token }, { $set: mine as object }),
+    catalog.imports.updateOne({ _id: found._id, token: found.token }, { $set: lease as object }),
   )
   if (matchedCount === 0) throw running
 }

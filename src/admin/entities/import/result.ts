@@ -56,9 +56,9 @@ export class ResultSummary {
 /** `status` 1 if all rows were imported, 2 if some failed. */
 export function importEnvelope(result: ImportResult): Record<string, unknown> {
   const { importId, total, succeeded, failed, details, isDryRun, ignored } = result
-  const untold = isDryRun ? 'would not be' : 'were not'
+  const notImported = isDryRun ? 'would not be' : 'were not'
   const warnings = [
-    ...(failed > 0 ? [`${failed} of ${total} rows ${untold} imported`] : []),
+    ...(failed > 0 ? [`${failed} of ${total} rows ${notImported} imported`] : []),
     ...ignored.map((name) => `${name} is not a field of the collection: ignored`),
   ]
   return {

@@ -98,8 +98,8 @@ function cast(update: Fields, { definition, timeZone, nowMs }: SettingsContext):
   const params = definition.actions.import?.update ?? {}
   const unknown = Object.keys(update).find((name) => !Object.hasOwn(params, name))
   if (unknown !== undefined) {
-    const meant = nearest(unknown.slice(0, 64), Object.keys(params))
-    const hint = meant === undefined ? '' : `: '${meant}' is`
+    const suggestion = nearest(unknown.slice(0, 64), Object.keys(params))
+    const hint = suggestion === undefined ? '' : `: '${suggestion}' is`
     throw new ExecutionError(`update.${unknown.slice(0, 64)} is not a setting of an import${hint}`)
   }
   const isValue = ([name]: [string, unknown]) => VALUES.includes(name)
@@ -171,8 +171,8 @@ function checkLinker(linker: RowLink | null, { definition, accountFields }: Sett
   const configured = accountFields.map(({ field_name: name }) => name)
   const known = ['aid', 'account_import_id', ...configured]
   if (known.includes(linker.field)) return
-  const meant = nearest(linker.field.slice(0, 64), known)
-  const hint = meant === undefined ? '' : `: '${meant}' is`
+  const suggestion = nearest(linker.field.slice(0, 64), known)
+  const hint = suggestion === undefined ? '' : `: '${suggestion}' is`
   throw new ExecutionError(`update.linker.field ${linker.field} is not a field of accounts${hint}`)
 }
 

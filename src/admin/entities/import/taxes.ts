@@ -14,8 +14,8 @@ export async function taxCheck(
   { stores, definition }: ImportJob,
   units: readonly ValidUnit[],
 ): Promise<TaxCheck> {
-  const wanted = definition.name === 'rates' ? units.map(customTax) : []
-  const keys = [...new Set(wanted)].filter((key) => key !== '')
+  const taxKeys = definition.name === 'rates' ? units.map(customTax) : []
+  const keys = [...new Set(taxKeys)].filter((key) => key !== '')
   if (keys.length === 0) return () => undefined
   const found = await stores.catalog.run('look into taxes', () =>
     stores.catalog.taxes

@@ -31,25 +31,26 @@ interface ValueHolder extends ValueClaim {
 export async function buildUniquenessIndex(
   job: ImportJob,
   rows: readonly NewRow[],
-  claims: PendingValues,
+  pendingValues: PendingValues,
 ): Promise<UniquenessIndex> {
   const { definition, fields } = job
   const { keyField, name } = definition
   const hasKey = !hasNumbers(name)
   const unique = fields.filter(({ field_name: field }) => field !== keyField)
   const valuesOf = (document: Fields) => uniqueValues(unique, document)
-  const wanted = new Map<string, Set<unknown>>()
+  const valuesByField = new Map<string, Set<unknown>>()
   for (const { document } of rows) {
     const values = valuesOf(document)
     for (const { field, value } of [...values, ...keyOf(document)]) {
-      wanted.set(field, (wanted.get(field) ?? new Set()).add(value))
+      valuesByField.set(field, (valuesByField.get(field) ?? new Set()).add(value))
     }
   }
   function keyOf(document: Fields) {
     return hasKey ? [{ field: keyField, value: document[keyField] }] : []
   }
   const holders = new Map<string, Map<string, ValueHolder[]>>()
-  for (const [field, values] of wanted) holders.set(field, await holdersOf(job, field, values))
+  for (const [field, values] of valuesByField)
+    holders.set(field, await holdersOf(job, field, values))
 
   // A predefined import of rates contains several revisions of the same rate.
   const isByTime = name === 'rates' && job.settings.type === 'predefined_mapping'
@@ -59,7 +60,7 @@ export async function buildUniquenessIndex(
       for (const { value } of keyOf(document)) {
         const others = holders.get(keyField)?.get(valueName(value)) ?? []
         const isTaken = others.some((other) => !isByTime || overlap(other, claim))
-        const row = claims.holderOf(keyField, value, claim, !isByTime)
+        const row = pendingValues.holderOf(keyField, value, claim, !isByTime)
         if (isTaken) throw new EntityRuleError(`create: ${name} has ${keyField} ${value} already`)
         if (row !== undefined)
           throw new EntityRuleError(`create: row ${row} has ${keyField} ${value} too`)
@@ -67,7 +68,7 @@ export async function buildUniquenessIndex(
       for (const { field, value } of valuesOf(document)) {
         const others = holders.get(field)?.get(valueName(value)) ?? []
         const other = others.find((each) => overlap(each, claim) && !isSame(each, document))
-        const row = claims.holderOf(field, value, claim)
+        const row = pendingValues.holderOf(field, value, claim)
         const whose = other === undefined ? `row ${row}` : `${keyField} ${other.key}`
         if (other === undefined && row === undefined) continue
         throw new EntityRuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
@@ -76,7 +77,7 @@ export async function buildUniquenessIndex(
     add(document, unit) {
       const claim = claimOf(document, unit)
       const values = [...valuesOf(document), ...keyOf(document)]
-      for (const { field, value } of values) claims.add(field, value, claim)
+      for (const { field, value } of values) pendingValues.add(field, value, claim)
     },
   }
 

@@ -141,9 +141,9 @@ export function openApiDocument(
     for (const name of actionsOf(definition)) {
       const action = definition.actions[name]
       if (action === undefined) continue
-      const made = operationsOf({ definition, name, action, fields }, baseUrl)
-      paths[`/billapi/${collection}/${name}`] = made.item
-      Object.assign(own, made.schemas)
+      const operation = operationsOf({ definition, name, action, fields }, baseUrl)
+      paths[`/billapi/${collection}/${name}`] = operation.item
+      Object.assign(own, operation.schemas)
     }
   }
   const responses = referencedComponents('responses', ERROR_RESPONSES, paths)
@@ -204,12 +204,12 @@ const VARIANT = /^(.+)\.(read|written)$/
 /** All components that are referenced directly or by other components. */
 function referencedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>) {
   const found = new Map<string, Schema>()
-  const wanted = refsIn(roots)
-  for (const name of wanted) {
+  const pending = refsIn(roots)
+  for (const name of pending) {
     if (found.has(name)) continue
     const schema = own[name] ?? COMPONENTS[name] ?? responseVariant(name)
     found.set(name, schema)
-    wanted.push(...refsIn(schema))
+    pending.push(...refsIn(schema))
   }
   return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -19,10 +19,10 @@ import {
   text,
 } from './schema.ts'
 
-/** Schema of a field in requests; `shown`: schema of the stored field, if that is different. */
+/** Schema of a field in requests; `stored`: schema of the stored field, if that is different. */
 export interface FieldDocs {
-  readonly given: Schema
-  readonly shown?: Schema
+  readonly request: Schema
+  readonly stored?: Schema
 }
 
 type Fields = Readonly<Record<string, Schema | FieldDocs>>
@@ -44,11 +44,11 @@ const COMMON_FIELDS: Fields = {
 
 const HELD: Fields = {
   services: {
-    given: listOf(
+    request: listOf(
       either('A service: its name alone, or an entry.', text('Name.'), ref('serviceEntry')),
       'Services of the holder.',
     ),
-    shown: listOf(ref('serviceEntry'), 'Services of the holder.'),
+    stored: listOf(ref('serviceEntry'), 'Services of the holder.'),
   },
   'services.name': text('Name of a service of the holder.'),
   'services.from': date('Start of a service of the holder.'),
@@ -144,7 +144,7 @@ const RATES: Fields = {
     'Prices by usage type, then by plan; `BASE` applies to all other plans.',
   ),
   params: {
-    given: {
+    request: {
       ...object('Values that rate matching compares.', {
         prefix: listOf(text('Digits.'), 'Prefixes of called numbers; the longest wins.'),
       }),
@@ -354,5 +354,5 @@ export function fieldDocs(collection: string, field: string): FieldDocs | undefi
       ? COMMON_FIELDS[field]
       : undefined
   if (found === undefined) return undefined
-  return 'given' in found ? (found as FieldDocs) : { given: found }
+  return 'request' in found ? (found as FieldDocs) : { request: found }
 }

@@ -305,12 +305,12 @@ export function responseExample(
     ...RECORDS[name],
     ...(WITHOUT_REVISIONS.has(name) ? {} : revision),
   }
-  const kept = Object.entries(document).filter(([field]) => !NEVER_SHOWN.has(field))
+  const visible = Object.entries(document).filter(([field]) => !NEVER_SHOWN.has(field))
   const dates = TEXT_DATES[name] ?? []
-  const shown = kept.map(
+  const fields = visible.map(
     ([field, value]) => [field, responseValue(value, field, showing, dates)] as const,
   )
-  return { _id: { $id: HEX }, ...Object.fromEntries(shown) }
+  return { _id: { $id: HEX }, ...Object.fromEntries(fields) }
 }
 
 const DATES = /^(?:from|to|urt|.*_(?:time|date|activation|deactivation|renew))$/

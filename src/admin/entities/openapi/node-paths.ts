@@ -130,8 +130,8 @@ export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
   const paths: Record<string, PathItem> = {}
   for (const { endpoint, tag } of listed) {
     const method = endpoint.method === 'GET' ? 'get' : 'post'
-    const made = operation(endpoint, tag, baseUrl)
-    paths[endpoint.path] = { ...paths[endpoint.path], [method]: made }
+    const operationSchema = operation(endpoint, tag, baseUrl)
+    paths[endpoint.path] = { ...paths[endpoint.path], [method]: operationSchema }
   }
   return paths
 }

@@ -143,9 +143,9 @@ function table(document: OpenApiDocument, caption: string, schema: Schema): stri
   const fields = fieldsOf(schema)
   if (fields.length === 0) return `<p>${escaped(caption)}: there are none.</p>`
   const { required } = schema
-  const demanded = new Set(Array.isArray(required) ? required : [])
+  const requiredNames = new Set(Array.isArray(required) ? required : [])
   const rows = fields.map(([name, field]) => {
-    const need = demanded.has(name) ? 'required' : ''
+    const need = requiredNames.has(name) ? 'required' : ''
     const cells = [typeOf(document, field), need, inline(notesOf(field))].map(
       (cell) => `<td>${cell}</td>`,
     )

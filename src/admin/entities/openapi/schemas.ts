@@ -62,12 +62,12 @@ function typeSchema({ type }: Param): Schema | null {
 }
 
 /** Schema of a declared field of `update`, with its description. */
-function givenSchema(collection: string, name: string, param: Param): Schema {
-  const words = collection === '' ? undefined : fieldDocs(collection, name)?.given
+function paramSchema(collection: string, name: string, param: Param): Schema {
+  const docs = collection === '' ? undefined : fieldDocs(collection, name)?.request
   const own = typeSchema(param)
   return {
-    ...(own ?? words),
-    ...(words?.['description'] !== undefined && { description: words['description'] }),
+    ...(own ?? docs),
+    ...(docs?.['description'] !== undefined && { description: docs['description'] }),
     ...(param.description !== undefined && { description: param.description }),
     ...(param.options !== undefined && { enum: param.options }),
     ...(param.pattern !== undefined && { pattern: PATTERNS[param.pattern] }),
@@ -88,9 +88,9 @@ const FILTERS: Readonly<Record<string, string>> = {
 
 /** Schema of the filter on a field of `query`. */
 function filterSchema(collection: string, name: string, param: Param): Schema {
-  const words = fieldDocs(collection, name)?.given
-  const type = param.type === 'array' ? (param.of ?? String(words?.['type'])) : param.type
-  const description = words?.['description']
+  const docs = fieldDocs(collection, name)?.request
+  const type = param.type === 'array' ? (param.of ?? String(docs?.['type'])) : param.type
+  const description = docs?.['description']
   const what = typeof description === 'string' ? description : undefined
   return ref(FILTERS[type] ?? 'valueFilter', what)
 }
@@ -121,18 +121,20 @@ function defaultOf(value: unknown): string {
 export function fieldSchema(collection: string, field: FieldDefinition): Schema {
   const options = optionsOf(field)
   const { field_name: name, title, description, default_value: fallback } = field
-  const words = fieldDocs(collection, name)?.given
+  const docs = fieldDocs(collection, name)?.request
   const one: Schema = {
-    ...(FIELD_TYPES[field.type ?? ''] ?? words ?? ref('jsonValue')),
+    ...(FIELD_TYPES[field.type ?? ''] ?? docs ?? ref('jsonValue')),
     ...(options !== null && { enum: [...options] }),
   }
   const isList = field.multiple === true && one['type'] !== 'array'
-  const said = description ?? words?.['description'] ?? `${title ?? `Configured field ${name}`}.`
+  const baseDescription =
+    description ?? docs?.['description'] ?? `${title ?? `Configured field ${name}`}.`
   return {
     ...(isList ? { type: 'array', items: { description: 'A member.', ...one } } : one),
     ...(title !== undefined && { title }),
     // Not the keyword `default`: many generators make fields with a default required.
-    description: fallback === undefined ? said : `${said} ${defaultOf(fallback)}`,
+    description:
+      fallback === undefined ? baseDescription : `${baseDescription} ${defaultOf(fallback)}`,
   }
 }
 
@@ -141,13 +143,13 @@ export function querySchema({ definition, name, action, fields }: ActionContext)
   const { name: collection } = definition
   const isRead = READS.has(name)
   const schemaOf = (field: string, param: Param) =>
-    isRead ? filterSchema(collection, field, param) : givenSchema(collection, field, param)
+    isRead ? filterSchema(collection, field, param) : paramSchema(collection, field, param)
   const entries = Object.entries(action.query)
   const properties = Object.fromEntries(entries.map(([field, p]) => [field, schemaOf(field, p)]))
   const required = entries.filter(([, { mandatory }]) => mandatory).map(([field]) => field)
   for (const field of action.customFields || action.target === 'unique' ? fields : []) {
-    const isAsked = isRead ? field.searchable === true : field.unique === true
-    if (!isAsked || Object.hasOwn(properties, field.field_name)) continue
+    const isQueryable = isRead ? field.searchable === true : field.unique === true
+    if (!isQueryable || Object.hasOwn(properties, field.field_name)) continue
     const { title, description = `${title ?? `Configured field ${field.field_name}`}.` } = field
     const filter = FILTERS[field.type ?? 'string'] ?? 'textFilter'
     properties[field.field_name] = ref(field.type === 'date' ? 'dateFilter' : filter, description)
@@ -186,14 +188,16 @@ export function updateSchema(context: ActionContext): Schema {
   const { definition, name, action, fields } = context
   const { name: collection } = definition
   const isCreate = name === 'create'
-  const taken = Object.entries(action.update).filter(([, { type }]) => type !== 'generated')
+  const accepted = Object.entries(action.update).filter(([, { type }]) => type !== 'generated')
   const properties: Record<string, Schema> = Object.fromEntries(
-    taken.map(([field, param]) => [
+    accepted.map(([field, param]) => [
       field,
-      name === 'import' ? (IMPORT_FIELDS[field] ?? {}) : givenSchema(collection, field, param),
+      name === 'import' ? (IMPORT_FIELDS[field] ?? {}) : paramSchema(collection, field, param),
     ]),
   )
-  const demanded = new Set(taken.filter(([, { mandatory }]) => mandatory).map(([field]) => field))
+  const required = new Set(
+    accepted.filter(([, { mandatory }]) => mandatory).map(([field]) => field),
+  )
   for (const field of action.customFields ? fields : []) {
     const { field_name: own } = field
     if (field.generated === true) continue
@@ -202,11 +206,11 @@ export function updateSchema(context: ActionContext): Schema {
       properties[own] = fieldSchema(collection, field)
     }
     const isPlain = field.default_value === undefined && (field.plays ?? []).length === 0
-    if (isCreate && field.mandatory === true && isPlain) demanded.add(own)
+    if (isCreate && field.mandatory === true && isPlain) required.add(own)
   }
   const patterns = patternsOf(collection, name, 'update')
   return {
-    ...object('Undeclared fields are ignored and listed in `warnings`.', properties, [...demanded]),
+    ...object('Undeclared fields are ignored and listed in `warnings`.', properties, [...required]),
     ...(patterns !== null && { patternProperties: patterns }),
   }
 }
@@ -231,12 +235,12 @@ export function storedFields(
       param.type === 'generated' ? keyOf(name, own) : storedParamSchema(name, own, param)
   }
   for (const own of [keyField, ...DERIVED]) {
-    const words = fieldDocs(name, own)
-    if (words !== undefined && records === undefined) stored[own] ??= words.shown ?? words.given
+    const docs = fieldDocs(name, own)
+    if (docs !== undefined && records === undefined) stored[own] ??= docs.stored ?? docs.request
   }
   if (name === 'bills') {
     for (const own of Object.keys(actions.get?.query ?? {})) {
-      stored[own] ??= fieldDocs(name, own)?.given ?? {}
+      stored[own] ??= fieldDocs(name, own)?.request ?? {}
     }
   }
   const all = { ...stored, ...records }
@@ -258,17 +262,17 @@ const DERIVED = [
 ] as const
 
 function keyOf(collection: string, field: string): Schema {
-  return fieldDocs(collection, field)?.given ?? {}
+  return fieldDocs(collection, field)?.request ?? {}
 }
 
 function storedField(collection: string, field: FieldDefinition): Schema {
-  const shown = fieldDocs(collection, field.field_name)?.shown
-  return shown ?? fieldSchema(collection, field)
+  const stored = fieldDocs(collection, field.field_name)?.stored
+  return stored ?? fieldSchema(collection, field)
 }
 
 function storedParamSchema(collection: string, field: string, param: Param): Schema {
-  const words: FieldDocs | undefined = fieldDocs(collection, field)
-  return words?.shown ?? givenSchema(collection, field, { ...param, mandatory: true })
+  const docs: FieldDocs | undefined = fieldDocs(collection, field)
+  return docs?.stored ?? paramSchema(collection, field, { ...param, mandatory: true })
 }
 
 /** `revision_info` in responses to reads. */

@@ -27,8 +27,8 @@ async function updateBill(stores: EntityStores, write: RecordWriteRequest): Prom
     throw new EntityRuleError('update: give due_date or charge.not_before', DISPLAY.refused)
   }
   const old = await billOf(catalog, query, filter)
-  const trail = { ...auditSubjectOf(old), actor, type: 'update', set: update }
-  return withRecordAudit(stores, trail, async () => {
+  const entry = { ...auditSubjectOf(old), actor, type: 'update', set: update }
+  return withRecordAudit(stores, entry, async () => {
     const entity = await catalog.run('update a bill', () =>
       catalog.bills.findOneAndUpdate(filter, { $set: update }, { returnDocument: 'after' }),
     )

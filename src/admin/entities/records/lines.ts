@@ -25,8 +25,8 @@ async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Prom
   if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
   // Matches only the state that was read: the line may have been invoiced since.
   const same = { ...filter, type: 'credit', billrun: found['billrun'] ?? { $exists: false } }
-  const trail = { actor, store: 'lines', type: 'delete', id, old: found, set: null } as const
-  return withRecordAudit(stores, { ...trail, key: String(found['stamp']) }, async () => {
+  const entry = { actor, store: 'lines', type: 'delete', id, old: found, set: null } as const
+  return withRecordAudit(stores, { ...entry, key: String(found['stamp']) }, async () => {
     const { deletedCount } = await catalog.run('delete a line', () =>
       catalog.lines.deleteOne({ ...same, in_queue: { $ne: true } } as object),
     )

@@ -44,8 +44,8 @@ export function declaredAt(params: Params, name: string): Param | undefined {
 
 /** Error text for an undeclared name, with a suggestion. */
 export function unknownReason(name: string, known: readonly string[]): string {
-  const meant = name.length > COMPARED_LENGTH_MAX ? undefined : nearest(name, known)
-  return meant === undefined ? 'is not known here' : `is not known here, '${meant}' is`
+  const suggestion = name.length > COMPARED_LENGTH_MAX ? undefined : nearest(name, known)
+  return suggestion === undefined ? 'is not known here' : `is not known here, '${suggestion}' is`
 }
 
 /** The first two names of which one contains the other: stores cannot change or project both. */

@@ -304,10 +304,10 @@ function sizeProblem(
   value: unknown,
   objects: number,
   lists: number,
-  left: { nodes: number },
+  remaining: { nodes: number },
 ): string | null {
-  left.nodes -= 1
-  if (left.nodes < 0) return `has more than ${NODES_MAX} values`
+  remaining.nodes -= 1
+  if (remaining.nodes < 0) return `has more than ${NODES_MAX} values`
   if (typeof value !== 'object' || value === null) return null
   const isList = Array.isArray(value)
   if ((isList ? lists : objects) > DEPTH_MAX) return `is nested deeper than ${DEPTH_MAX} levels`
@@ -316,8 +316,8 @@ function sizeProblem(
   }
   for (const member of Object.values(value)) {
     const reason = isList
-      ? sizeProblem(member, objects, lists + 1, left)
-      : sizeProblem(member, objects + 1, 1, left)
+      ? sizeProblem(member, objects, lists + 1, remaining)
+      : sizeProblem(member, objects + 1, 1, remaining)
     if (reason !== null) return reason
   }
   return null

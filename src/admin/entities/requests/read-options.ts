@@ -90,8 +90,8 @@ function wholeAt(raw: RawParameters, name: string, problems: FieldProblems): num
 }
 
 function sizeOf(size: number | null, { pageSize, pageSizeMax }: PageLimits): number {
-  const wanted = size ?? pageSize
-  return wanted <= 0 ? pageSizeMax : Math.min(wanted, pageSizeMax)
+  const requested = size ?? pageSize
+  return requested <= 0 ? pageSizeMax : Math.min(requested, pageSizeMax)
 }
 
 function sortOf(sort: Fields | undefined): ReadOptions['sort'] {
@@ -153,8 +153,8 @@ const OPTIONS = ['or_fields', 'push_fields', 'pull_fields', 'headers', 'delimite
 function requestOptions(options: Fields = {}, problems: FieldProblems): RequestOptions {
   for (const name of Object.keys(options).filter((key) => !OPTIONS.includes(key))) {
     if (problems.isFull) break
-    const meant = nearest(name.slice(0, 64), OPTIONS)
-    const hint = meant === undefined ? '' : `, '${meant}' is`
+    const suggestion = nearest(name.slice(0, 64), OPTIONS)
+    const hint = suggestion === undefined ? '' : `, '${suggestion}' is`
     problems.invalid(`options.${name}`, `is not known${hint}`)
   }
   const { or_fields: orFields = [], headers, delimiter, force } = options

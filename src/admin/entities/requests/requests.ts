@@ -131,9 +131,9 @@ function actionOf({ definition, action }: RequestContext): ActionDefinition {
 function queryParams(context: RequestContext, query: Fields = {}): Params {
   const { definition, action, fields } = context
   const { query: declared, target, customFields } = actionOf(context)
-  const isAsked = (field: FieldDefinition) =>
+  const isQueryable = (field: FieldDefinition) =>
     target === 'none' ? field.searchable === true : target === 'unique' && field.unique === true
-  const custom = customFields || target === 'unique' ? fields.filter(isAsked) : []
+  const custom = customFields || target === 'unique' ? fields.filter(isQueryable) : []
   const added = custom.map(({ field_name: name, type }): [string, Params[string]] => [
     name,
     { type: 'array', ...(type === 'integer' && { of: 'integer' as const }) },

@@ -39,15 +39,15 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
     if (sids.has(sid)) throw new EntityRuleError(`${path}.sid occurs twice: ${sid}`)
     sids.add(sid)
   }
-  const wanted = [...sids].flatMap((sid) => [sid, String(sid)])
-  const others = { type: 'account', aid: { $ne: aid }, 'allowances.sid': { $in: wanted } }
+  const sidForms = [...sids].flatMap((sid) => [sid, String(sid)])
+  const others = { type: 'account', aid: { $ne: aid }, 'allowances.sid': { $in: sidForms } }
   const options = { fields: ['aid', 'allowances'], max: 1 }
   const filter = { ...others, ...validDuring(document) }
-  const [taken] = await findAll(context, 'subscribers', filter, options)
-  if (taken === undefined) return
-  const theirs = listOf(taken['allowances']).map((entry) => Number(fieldsOf(entry)['sid']))
-  const both = theirs.filter((sid) => sids.has(sid))
+  const [conflict] = await findAll(context, 'subscribers', filter, options)
+  if (conflict === undefined) return
+  const otherSids = listOf(conflict['allowances']).map((entry) => Number(fieldsOf(entry)['sid']))
+  const both = otherSids.filter((sid) => sids.has(sid))
   throw new EntityRuleError(
-    `allowances: sid ${both.join(', ')} has one of account ${taken['aid']} already`,
+    `allowances: sid ${both.join(', ')} has one of account ${conflict['aid']} already`,
   )
 }

@@ -9,8 +9,8 @@ export const PLAN_RULES: CollectionRules = {
   async prepare(changes, target) {
     const plan = withRequestedChanges(target, changes)
     const wasPostpaid = target?.['connection_type'] === 'postpaid'
-    const isAsked = target === null || !wasPostpaid || isSent(changes, 'recurrence')
-    if (isAsked && plan['connection_type'] === 'postpaid') {
+    const isChecked = target === null || !wasPostpaid || isSent(changes, 'recurrence')
+    if (isChecked && plan['connection_type'] === 'postpaid') {
       checkRecurrence(plan, DISPLAY.planRecurrence)
     }
     return changes

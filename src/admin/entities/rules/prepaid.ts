@@ -18,11 +18,11 @@ export const PREPAID_INCLUDE_RULES: CollectionRules = {
 
   async checkUnused(document, context) {
     const what = `prepaid include ${document['name']}`
-    const held = await findAll(context, 'balances', liveBalances(document, context), {
+    const balances = await findAll(context, 'balances', liveBalances(document, context), {
       fields: ['aid', 'sid'],
       max: 1,
     })
-    const [balance] = held
+    const [balance] = balances
     refuseIfUsed(what, balance === undefined ? null : `balances of ${ownerText(balance)}`)
     const { external_id: id, name } = document
     const named = [{ 'include.pp_includes_external_id': id }, { 'include.pp_includes_name': name }]
@@ -85,13 +85,15 @@ async function checkIncludes(document: RawDocument, context: RuleContext): Promi
     entries.length === 0 ? [] : await findAll(context, 'prepaidincludes', filter, options)
   for (const [index, entry] of entries.entries()) {
     const [id, name] = [idOf(entry), nameOf(entry)]
-    const isThere = found.some(
+    const isFound = found.some(
       (one) =>
         (id === null || one['external_id'] === id) && (name === null || one['name'] === name),
     )
-    if (isThere && (id !== null || name !== null)) continue
-    const asked = [name, id].filter((part) => part !== null).join(' with external_id ')
-    throw new EntityRuleError(`include.${index}: there is no prepaid include ${asked}`.trimEnd())
+    if (isFound && (id !== null || name !== null)) continue
+    const reference = [name, id].filter((part) => part !== null).join(' with external_id ')
+    throw new EntityRuleError(
+      `include.${index}: there is no prepaid include ${reference}`.trimEnd(),
+    )
   }
 }
 

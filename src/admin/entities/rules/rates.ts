@@ -11,9 +11,9 @@ export const RATE_RULES: CollectionRules = {
   /** Rates of the category `retail` are always part of the retail price. */
   async prepare(changes, target) {
     const { tariff_category: category } = withRequestedChanges(target, changes)
-    const isAsked =
+    const isChecked =
       target === null || isSent(changes, 'tariff_category') || isSent(changes, 'add_to_retail')
-    if (!isAsked || (!isUnset(category) && category !== RETAIL)) return changes
+    if (!isChecked || (!isUnset(category) && category !== RETAIL)) return changes
     return { ...changes, set: { ...changes.set, add_to_retail: true } }
   },
 

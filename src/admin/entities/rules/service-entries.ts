@@ -54,7 +54,7 @@ export async function prepareServices(
   return { ...changes, set, push }
 }
 
-/** Must be consistent with charging: rating/holdings.ts. */
+/** Must be consistent with charging: rating/active-products.ts. */
 function calendarOf(
   { zone, cycleDay }: RuleContext,
   kind: HolderKind,

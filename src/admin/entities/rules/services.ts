@@ -39,8 +39,8 @@ export const SERVICE_RULES: CollectionRules = {
 
 /** Filter for holders with an entry of the service that overlaps the revision. */
 function serviceHeldDuring({ name, from, to }: RawDocument): Fields {
-  const held = { name, from: { $not: { $gte: to } }, to: { $not: { $lte: from } } }
-  return { $or: [{ services: name }, { services: { $elemMatch: held } }] }
+  const overlapping = { name, from: { $not: { $gte: to } }, to: { $not: { $lte: from } } }
+  return { $or: [{ services: name }, { services: { $elemMatch: overlapping } }] }
 }
 
 function checkPrice({ price }: RawDocument): void {

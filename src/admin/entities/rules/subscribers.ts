@@ -45,10 +45,10 @@ async function checkPlan(document: RawDocument, context: RuleContext): Promise<v
 }
 
 async function checkAccount({ aid }: RawDocument, context: RuleContext): Promise<void> {
-  const isThere = await cachedRead(context, `accounts/${aid}`, () =>
+  const accountExists = await cachedRead(context, `accounts/${aid}`, () =>
     exists(context, 'subscribers', { type: 'account', aid, ...NOT_DELETED }),
   )
-  if (!isThere) throw new EntityRuleError(`aid: there is no account ${aid}`)
+  if (!accountExists) throw new EntityRuleError(`aid: there is no account ${aid}`)
 }
 
 async function checkPlays(document: RawDocument, context: RuleContext): Promise<void> {

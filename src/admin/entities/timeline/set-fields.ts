@@ -26,8 +26,8 @@ export function withChanges(document: RawDocument, changes: FieldChanges): RawDo
   }
   for (const { field, values, by } of changes.pull) {
     const path = field.split('.')
-    const left = listAt(result, path).filter((member) => !isPulled(member, values, by))
-    result = withValue(result, path, left)
+    const remaining = listAt(result, path).filter((member) => !isPulled(member, values, by))
+    result = withValue(result, path, remaining)
   }
   for (const { field, values } of changes.push) {
     const path = field.split('.')

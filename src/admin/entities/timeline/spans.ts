@@ -17,14 +17,14 @@ export function overlap(a: Span, b: Span): boolean {
 
 /** The parts of a span that none of the others covers, sorted by start. */
 export function uncovered(span: Span, others: readonly Span[]): Span[] {
-  let left = [span]
+  let remaining = [span]
   for (const other of others) {
-    left = left.flatMap(({ fromMs, toMs }) =>
+    remaining = remaining.flatMap(({ fromMs, toMs }) =>
       [
         { fromMs, toMs: Math.min(toMs, other.fromMs) },
         { fromMs: Math.max(fromMs, other.toMs), toMs },
       ].filter((part) => part.fromMs < part.toMs),
     )
   }
-  return left.sort((a, b) => a.fromMs - b.fromMs)
+  return remaining.sort((a, b) => a.fromMs - b.fromMs)
 }
