@@ -27,7 +27,7 @@ export async function answerImport(
     return { status: 1, details: writeView(await readProgress(api.stores, importId)) }
   }
   const [file] = files
-  if (file === undefined) throw new ExecutionError('there is no file: it is sent as files[0]')
+  if (file === undefined) throw new ExecutionError('the file is missing: send it as files[0]')
   const { fields } = await contextOf(api, called)
   const settings = await settingsOf(api, called, values)
   const request: ImportRequest = {

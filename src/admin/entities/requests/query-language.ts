@@ -331,7 +331,7 @@ const UNKNOWN_TO_PCRE = /\\u|\[\^?\]/
 
 /** Why `$regex` with its `$options` is refused; null if it is valid. */
 function badExpression(expression: unknown, options: unknown = ''): string | null {
-  if (expression === undefined) return 'is missing beside $options'
+  if (expression === undefined) return 'is missing, but $options is given'
   if (typeof expression !== 'string') return 'must be a text'
   if (expression.length > REGEX_LENGTH_MAX)
     return `must have at most ${REGEX_LENGTH_MAX} characters`

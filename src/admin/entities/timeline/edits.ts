@@ -132,7 +132,7 @@ export function permanentChange(
   const { zone } = context
   if (fromMs < fromOf(target) || fromMs > toOf(target)) {
     const limits = `${dateText(fromOf(target), zone)} and ${dateText(toOf(target), zone)}`
-    const text = `permanentchange: from must be between ${limits}, where the revision holds`
+    const text = `permanentchange: from must be between ${limits}, in the validity of the revision`
     throw new EntityRuleError(text, DISPLAY.date)
   }
   checkMinimum('permanentchange: from', fromMs, context)
@@ -146,7 +146,7 @@ export function permanentChange(
   const changed = later.map((revision) => draft.put(revision, withChanges(revision, changes)))
   const [entity] = changed
   if (entity === undefined) {
-    const text = `permanentchange: no revision holds from ${dateText(fromMs, zone)} on`
+    const text = `permanentchange: no revision is valid from ${dateText(fromMs, zone)} on`
     throw new EntityRuleError(text, DISPLAY.date)
   }
   return { entity, totalUpdated: changed.length, totalCreated: isInside ? 1 : 0 }

@@ -84,7 +84,7 @@ describe('import', () => {
   })
 
   it.each([
-    [{ update }, undefined, 'there is no file'],
+    [{ update }, undefined, 'the file is missing'],
     [{ update, operation: 'permanentchange' }, 'x', 'permanentchange is not allowed'],
     [{ update: '{"map":{"a":"__csvindex__0"}}' }, 'a\n"b', 'is not valid CSV'],
     [{ progress: '1', import_id: 'none' }, undefined, 'there is no import none'],

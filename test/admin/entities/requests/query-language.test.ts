@@ -117,7 +117,7 @@ describe('filters', () => {
     [{ services: { $elemMatch: { other: 1 } } }, "'services.other' is not declared"],
     [{ services: { $elemMatch: {} } }, 'must be conditions'],
     [{ number: 1 }, 'query.number cannot be searched by'],
-    [{ name: { $options: 'i' } }, 'is missing beside $options'],
+    [{ name: { $options: 'i' } }, 'is missing, but $options is given'],
     [{ name: { $regex: 1 } }, 'must be a text'],
     [{ name: { $regex: '(' } }, 'is not a regular expression'],
     [{ name: { $regex: 'a', $options: 'x' } }, '$options other than i, m, s'],
