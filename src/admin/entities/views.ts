@@ -27,15 +27,15 @@ interface ViewOptions {
 /** A document in a response to a read: `from`, `to`, `creation_time` and `dateFields` are texts. */
 export function readView(document: Fields, shape: ReadViewOptions): Record<string, unknown> {
   const { timeZone, dateFields, hidden = [] } = shape
-  const shown = documentView(document, {
+  const view = documentView(document, {
     timeZone,
     dates: new Set(dateFields),
     hidden: new Set(hidden),
   })
-  const { invoice_id: invoice } = shown
+  const { invoice_id: invoice } = view
   const whole = typeof invoice === 'string' && /^\d{1,16}$/.test(invoice) ? Number(invoice) : null
-  if (whole !== null && Number.isSafeInteger(whole)) shown['invoice_id'] = whole
-  return shown
+  if (whole !== null && Number.isSafeInteger(whole)) view['invoice_id'] = whole
+  return view
 }
 
 /** A document in a response to a write: every date is `{sec, usec}`. */
@@ -46,10 +46,10 @@ export function writeView(
   return documentView(document, { timeZone: null, dates: new Set(), hidden: new Set(hidden) })
 }
 
-function documentView(document: Fields, showing: ViewOptions): Record<string, unknown> {
+function documentView(document: Fields, options: ViewOptions): Record<string, unknown> {
   const result: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(document)) {
-    if (!INTERNAL.has(key)) addMemberView(result, key, value, key, showing)
+    if (!INTERNAL.has(key)) addMemberView(result, key, value, key, options)
   }
   return result
 }
@@ -59,21 +59,21 @@ function addMemberView(
   key: string,
   value: unknown,
   path: string,
-  showing: ViewOptions,
+  options: ViewOptions,
 ): void {
-  if (value === undefined || PROTOTYPE_NAMES.has(key) || showing.hidden.has(path)) return
-  into[key] = valueView(value, key, path, showing)
+  if (value === undefined || PROTOTYPE_NAMES.has(key) || options.hidden.has(path)) return
+  into[key] = valueView(value, key, path, options)
 }
 
-function valueView(value: unknown, key: string, path: string, showing: ViewOptions): unknown {
-  if (value instanceof Date) return dateView(value, key, path, showing)
-  if (Array.isArray(value)) return value.map((each) => valueView(each, key, path, showing))
+function valueView(value: unknown, key: string, path: string, options: ViewOptions): unknown {
+  if (value instanceof Date) return dateView(value, key, path, options)
+  if (Array.isArray(value)) return value.map((each) => valueView(each, key, path, options))
   if (typeof value === 'bigint') return numberOrText(String(value))
   if (typeof value !== 'object' || value === null) return value
   if ('_bsontype' in value) return bsonView(value as BsonValue)
   const result: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(value)) {
-    addMemberView(result, name, member, `${path}.${name}`, showing)
+    addMemberView(result, name, member, `${path}.${name}`, options)
   }
   // Existing clients expect an empty object as an empty list.
   return Object.keys(result).length === 0 ? [] : result
@@ -109,10 +109,10 @@ function numberOrText(text: string): number | string {
   return String(number) === text ? number : text
 }
 
-function dateView(date: Date, key: string, path: string, showing: ViewOptions): unknown {
+function dateView(date: Date, key: string, path: string, options: ViewOptions): unknown {
   const atMs = date.getTime()
   if (Number.isNaN(atMs)) return null
-  const { timeZone, dates } = showing
+  const { timeZone, dates } = options
   if (timeZone !== null && (TEXT_DATES.has(key) || dates.has(path))) {
     return dateText(atMs, timeZone)
   }

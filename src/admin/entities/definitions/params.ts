@@ -76,12 +76,12 @@ export const remove = (roles: readonly Role[] = ['write']) => changeById(byId, {
 
 /**
  * Actions on revisions with the same parameters in all collections. `key`: parameters that address
- * an entity. `own`: whether it has configured fields.
+ * an entity. `hasConfiguredFields`: false if its collection has none.
  */
-export function lifecycle(key: Params, { own = true } = {}) {
+export function lifecycle(key: Params, { hasConfiguredFields = true } = {}) {
   return {
     close: changeById({ _id: required(id) }, { to: datetime }),
-    reopen: change(key, { from: required(datetime) }, { customFields: own }),
+    reopen: change(key, { from: required(datetime) }, { customFields: hasConfiguredFields }),
     move: change(key, PERIOD, { customFields: false }),
     delete: remove(),
   }

@@ -53,6 +53,6 @@ export const prepaidIncludes = collection({
     permanentchange: permanentChange(KEY, optional(FIELDS, ['name', 'external_id']), {
       customFields: false,
     }),
-    ...lifecycle(KEY, { own: false }),
+    ...lifecycle(KEY, { hasConfiguredFields: false }),
   },
 })

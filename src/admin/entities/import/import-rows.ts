@@ -64,7 +64,7 @@ export async function importRows(
   const rowsMax = stores.config.entities.importRowsMax
   const found = await prescan({ definition, fields, settings, file, rowsMax })
   const { isDryRun } = settings
-  const claims = isDryRun ? new PendingValues() : null
+  const pendingValues = isDryRun ? new PendingValues() : null
   const job: ImportJob = {
     stores,
     actor,
@@ -73,7 +73,7 @@ export async function importRows(
     settings,
     importId,
     ignored: new Set(),
-    pendingValues: claims,
+    pendingValues,
   }
   const { rows: rowsTotal, checksum } = found
   if (isDryRun) return new ImportRun(job, found, null, watch).run(file)
@@ -279,10 +279,10 @@ interface PreparedBatch {
 }
 
 async function prepareBatch(job: ImportJob, units: readonly Unit[]): Promise<PreparedBatch> {
-  const good = units.filter(isValidUnit)
+  const valid = units.filter(isValidUnit)
   const isCreate = job.settings.operation === 'create'
-  const prepared = isCreate ? await prepareUnits(job, good.filter(hasOwnRows)) : null
-  return { units, valid: good, prepared }
+  const prepared = isCreate ? await prepareUnits(job, valid.filter(hasOwnRows)) : null
+  return { units, valid, prepared }
 }
 
 async function writeBatch(

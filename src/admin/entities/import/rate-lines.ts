@@ -61,17 +61,17 @@ function lineOf(row: MappedRow): AnyLine {
 
 function unitOf(lines: readonly AnyLine[]): Unit {
   const labels = lines.map(({ row }) => row.label)
-  const good: Line[] = []
+  const valid: Line[] = []
   for (const line of lines) {
     if (!('problem' in line)) {
-      good.push(line)
+      valid.push(line)
       continue
     }
     const where = lines.length === 1 ? '' : `row ${line.row.label}: `
     return { labels, problem: `${where}${line.problem}` }
   }
   try {
-    return merged(labels, good)
+    return merged(labels, valid)
   } catch (error) {
     if (!(error instanceof EntityRuleError)) throw error
     return { labels, problem: error.message }

@@ -8,8 +8,8 @@ import { either, integer, listOf, ref, type Schema, text } from './schema.ts'
 import { READS } from './schemas.ts'
 
 /** Name of the component for documents in responses. */
-export function entityName(collection: string, showing: ResponseKind): string {
-  return showing === 'read' ? `${collection}.entity` : `${collection}.written`
+export function entityName(collection: string, responseKind: ResponseKind): string {
+  return responseKind === 'read' ? `${collection}.entity` : `${collection}.written`
 }
 
 const REFUSED = {

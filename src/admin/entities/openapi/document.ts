@@ -135,8 +135,12 @@ export function openApiDocument(
   for (const definition of definitions.values()) {
     const { name: collection } = definition
     const fields = byCollection.get(collection) ?? []
-    for (const showing of ['read', 'written'] as const) {
-      own[entityName(collection, showing)] = entityResponseSchema(definition, fields, showing)
+    for (const responseKind of ['read', 'written'] as const) {
+      own[entityName(collection, responseKind)] = entityResponseSchema(
+        definition,
+        fields,
+        responseKind,
+      )
     }
     for (const name of actionsOf(definition)) {
       const action = definition.actions[name]
@@ -167,24 +171,24 @@ export function openApiDocument(
 function entityResponseSchema(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
-  showing: ResponseKind,
+  responseKind: ResponseKind,
 ): Schema {
-  const options = responseSchemaOptions(showing, textDatesOf(definition, fields))
+  const options = responseSchemaOptions(responseKind, textDatesOf(definition, fields))
   const stored = Object.entries(storedFields(definition, fields))
   const properties = stored.map(([name, schema]) => [
     name,
     responseSchema(schema, name, name, options),
   ])
-  const isEntity = showing === 'read' && definition.keyField !== '_id'
+  const isEntity = responseKind === 'read' && definition.keyField !== '_id'
   return {
     type: 'object',
-    description: showing === 'read' ? SHOWN : 'The stored document.',
+    description: responseKind === 'read' ? SHOWN : 'The stored document.',
     properties: {
       ...Object.fromEntries(properties),
       ...(isEntity && { revision_info: REVISION_INFO }),
     },
     // The line in the response to a balance change is not stored yet and has no `_id`.
-    ...(showing === 'written' && definition.name !== 'lines' && { required: ['_id'] }),
+    ...(responseKind === 'written' && definition.name !== 'lines' && { required: ['_id'] }),
     additionalProperties: anyValue('A field that is not described here.'),
   }
 }
@@ -192,11 +196,11 @@ function entityResponseSchema(
 const SHOWN = 'A document; `project` may exclude any part of it.'
 
 function responseSchemaOptions(
-  showing: ResponseKind,
+  responseKind: ResponseKind,
   textDates: readonly string[],
 ): ResponseSchemaOptions {
   const component = (name: string) => COMPONENTS[name] ?? {}
-  return { responseKind: showing, textDates: new Set(textDates), component }
+  return { responseKind, textDates: new Set(textDates), component }
 }
 
 const VARIANT = /^(.+)\.(read|written)$/
@@ -216,8 +220,8 @@ function referencedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>
 
 /** Schema of a compound value in responses. */
 function responseVariant(name: string): Schema {
-  const [, base = '', showing] = VARIANT.exec(name) ?? []
-  const options = responseSchemaOptions(showing === 'read' ? 'read' : 'written', [])
+  const [, base = '', responseKind] = VARIANT.exec(name) ?? []
+  const options = responseSchemaOptions(responseKind === 'read' ? 'read' : 'written', [])
   const { description, anyOf, ...rest } = responseSchema(COMPONENTS[base] ?? {}, '', null, options)
   return { description, ...(anyOf !== undefined && { anyOf }), ...rest }
 }

@@ -292,7 +292,7 @@ const WITHOUT_REVISIONS: ReadonlySet<string> = new Set(['lines', 'bills', 'audit
 /** A document in a response. */
 export function responseExample(
   { name, fixed }: CollectionDefinition,
-  showing: ResponseKind,
+  responseKind: ResponseKind,
 ): Record<string, unknown> {
   const period = { from: BEGIN_S, to: FOREVER_S }
   const revision = name === 'balances' ? period : { ...period, creation_time: BEGIN_S }
@@ -308,7 +308,7 @@ export function responseExample(
   const visible = Object.entries(document).filter(([field]) => !NEVER_SHOWN.has(field))
   const dates = TEXT_DATES[name] ?? []
   const fields = visible.map(
-    ([field, value]) => [field, responseValue(value, field, showing, dates)] as const,
+    ([field, value]) => [field, responseValue(value, field, responseKind, dates)] as const,
   )
   return { _id: { $id: HEX }, ...Object.fromEntries(fields) }
 }
@@ -328,18 +328,19 @@ const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
 function responseValue(
   value: unknown,
   field: string,
-  showing: ResponseKind,
+  responseKind: ResponseKind,
   dates: readonly string[],
 ): unknown {
-  if (Array.isArray(value)) return value.map((each) => responseValue(each, field, showing, dates))
+  if (Array.isArray(value))
+    return value.map((each) => responseValue(each, field, responseKind, dates))
   if (typeof value === 'number' && DATES.test(field) && value > BEGIN_S - 1) {
     const isText = ALWAYS_TEXTS.includes(field) || dates.includes(field)
     const text = DATE_TEXTS[value]
-    return showing === 'read' && isText ? text : { sec: value, usec: 0 }
+    return responseKind === 'read' && isText ? text : { sec: value, usec: 0 }
   }
   if (typeof value !== 'object' || value === null) return value
   const parts = Object.entries(value).map(([name, part]) => {
-    return [name, responseValue(part, name, showing, dates)] as const
+    return [name, responseValue(part, name, responseKind, dates)] as const
   })
   return parts.length === 0 ? [] : Object.fromEntries(parts)
 }

@@ -19,8 +19,8 @@ export interface ResponseSchemaOptions {
 }
 
 /** Name of the component for responses, such as `serviceEntry.read`. */
-export function responseSchemaName(name: string, showing: ResponseKind): string {
-  return `${name}.${showing}`
+export function responseSchemaName(name: string, responseKind: ResponseKind): string {
+  return `${name}.${responseKind}`
 }
 
 /** `path`: path of the field in its document; null inside a component, where it is unknown. */

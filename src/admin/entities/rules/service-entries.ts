@@ -82,9 +82,9 @@ async function entryOf(value: unknown, path: string, work: Work): Promise<Fields
   const { name: given, service_id: givenId, quantity: count, ...rest } = entry as Fields
   const name = asRule(() => textAt(given, `${path}.name`))
   const id = isUnset(givenId) ? null : asRule(() => wholeAt(givenId, `${path}.service_id`, 1))
-  const known = stored.find((one) => Number(one['service_id']) === id && one['name'] === name)
-  const quantity = count === undefined ? known?.['quantity'] : count
-  const dates = datesOf(rest, known, path, work)
+  const existing = stored.find((one) => Number(one['service_id']) === id && one['name'] === name)
+  const quantity = count === undefined ? existing?.['quantity'] : count
+  const dates = datesOf(rest, existing, path, work)
   const toMs = await endFor({ ...dates, name, path }, work)
   return {
     ...rest,
@@ -100,11 +100,12 @@ async function entryOf(value: unknown, path: string, work: Work): Promise<Fields
 }
 
 /** The dates in the request, otherwise the stored ones. */
-function datesOf(entry: Fields, known: Fields | undefined, path: string, work: Work) {
+function datesOf(entry: Fields, existing: Fields | undefined, path: string, work: Work) {
   const { context } = work
   const at = (field: string) => {
     const sent = instantAt(entry[field], `${path}.${field}`, context)
-    const before = known === undefined ? null : instantAt(known[field], `${path}.${field}`, context)
+    const before =
+      existing === undefined ? null : instantAt(existing[field], `${path}.${field}`, context)
     return { before, atMs: isSameSecond(sent, before) ? before : (sent ?? before) }
   }
   const [from, to] = [at('from'), at('to')]
