@@ -14,7 +14,7 @@ import {
 import { runTransfer, type TransferPlan } from './balances/transfer.ts'
 import { updateBalance } from './balances/update.ts'
 import { ApiError } from './entities/errors.ts'
-import { auditRecordIfWritten, type RecordAuditIntent } from './entities/records/record-audit.ts'
+import { auditRecordIfWritten, type RecordFollowUp } from './entities/records/record-audit.ts'
 
 /** A prepaid group that a subscriber is given. */
 export interface Renewal {
@@ -30,7 +30,7 @@ export type FollowUp =
   | { kind: 'transfer'; plan: TransferPlan }
   | { kind: 'renewal'; renewal: Renewal }
   | { kind: 'balances'; trail: OperationAudit }
-  | { kind: 'record'; trail: RecordAuditIntent }
+  | RecordFollowUp
 
 /** Throws what the stores throw: then it is tried again. What is refused is left, and logged. */
 export async function runFollowUp(

@@ -117,7 +117,7 @@ describe('tollgate import', () => {
   it.each([
     [['lines', 'x.csv'], 2, "not 'lines'"],
     [['accounts', '/nowhere/x.csv'], 1, 'there is no file /nowhere/x.csv'],
-    [['accounts', fileURLToPath(import.meta.url)], 1, 'is no CSV'],
+    [['accounts', fileURLToPath(import.meta.url)], 1, 'is not valid CSV'],
     [['accounts', fileURLToPath(import.meta.url), '--operation', 'close'], 1, 'is not allowed'],
   ])('%j is refused', async (args, exitCode, message) => {
     const { code, stderr } = await run('import', ...args)

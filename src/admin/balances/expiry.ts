@@ -41,7 +41,7 @@ export function expiryOf(
 }
 
 function askedEnd(asked: unknown, nowMs: number, zone: string): number {
-  const endMs = instantOf(asked, zone)
+  const endMs = expirationMs(asked, zone)
   if (endMs === null || !Number.isSafeInteger(endMs)) {
     throw new EntityRuleError('expiration_date must be a date, or seconds since 1970')
   }
@@ -49,7 +49,7 @@ function askedEnd(asked: unknown, nowMs: number, zone: string): number {
   return endMs
 }
 
-function instantOf(asked: unknown, zone: string): number | null {
+function expirationMs(asked: unknown, zone: string): number | null {
   if (asked instanceof Date) return asked.getTime()
   if (typeof asked === 'number') return Math.floor(asked * SECOND_MS)
   if (typeof asked !== 'string') return null

@@ -1,4 +1,4 @@
-/** Errors as answers: what a caller can mend is named, what failed inside is in the log. */
+/** Maps errors to responses: errors of the caller are returned, internal errors are logged. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
@@ -16,7 +16,7 @@ import { requestErrorOf } from './requests/body.ts'
 
 const SORT = DISPLAY.sort
 
-/** Null: an error that is nobody's business but ours. */
+/** Null for an internal error. */
 export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error
   if (error instanceof FieldError) return new EntityRuleError(error.message)
@@ -25,28 +25,32 @@ export function apiErrorOf(error: unknown): ApiError | null {
   }
   if (error instanceof SlowReadError) {
     return new EntityRuleError(
-      `the query was stopped after ${error.limitMs} ms: ask by the key or a field that has an ` +
-        'index, or sort by the key',
+      `the query was stopped after ${error.limitMs} ms: query by the key or an ` +
+        'indexed field, or sort by the key',
       DISPLAY.request,
     )
   }
-  // Nobody reads it: the status is for the log.
-  if (error instanceof ReadCancelledError) return new RequestError(499, 'the client has gone')
+  // The client has disconnected; the status only appears in the log.
+  if (error instanceof ReadCancelledError)
+    return new RequestError(499, 'the client has disconnected')
   if (error instanceof CatalogUnavailableError) {
-    return new RequestError(503, 'MongoDB is unavailable: a write may have been done all the same')
+    return new RequestError(503, 'MongoDB is unavailable: a write may have been done')
   }
   if (error instanceof StoreDownError) {
-    return new RequestError(503, 'Redis is unavailable: a write may have been done all the same')
+    return new RequestError(503, 'Redis is unavailable: a write may have been done')
   }
   if (error instanceof Error && /Sort exceeded memory limit/.test(error.message)) {
     return new EntityRuleError(
-      'sort: there is too much to sort: ask for less, or sort by the key',
+      'sort: too many documents to sort: restrict the query, or sort by the key',
       SORT,
     )
   }
-  // MongoDB finds out only when it meets a document that has both lists.
+  // MongoDB detects this only when it sorts a document in which both fields are lists.
   if (error instanceof Error && /parallel arrays/.test(error.message)) {
-    return new EntityRuleError('sort: two of the fields are lists, there is no order of both', SORT)
+    return new EntityRuleError(
+      'sort: two of the fields are lists, and documents cannot be sorted by both',
+      SORT,
+    )
   }
   if (isRefusedRegex(error)) {
     return new RequestError(400, 'query: the store cannot run one of the regular expressions')
@@ -54,12 +58,12 @@ export function apiErrorOf(error: unknown): ApiError | null {
   return requestErrorOf(error)
 }
 
-/** `Location51091`: it does not compile; 238: the embedded store does not know its syntax. */
+/** 51091: the expression does not compile; 238: the embedded store does not support its syntax. */
 const REGEX_CODES: ReadonlySet<unknown> = new Set([51_091, 238])
 
 /**
- * MongoDB's syntax is that of PCRE, of which each version knows other properties, names of classes
- * and escapes: only the store can tell.
+ * MongoDB uses PCRE, whose versions differ in properties, class names and escapes, so only the
+ * store can validate the expression.
  */
 function isRefusedRegex(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
@@ -68,12 +72,12 @@ function isRefusedRegex(error: unknown): boolean {
 
 const INTERNAL_ERROR = new RequestError(500, 'internal error')
 
-/** Answers with the error itself, or if it is ours with as much as anybody may know. */
+/** Responds with the API error, or with a generic one for internal errors, which are logged. */
 export function errorHandler(log: Pick<Logger, 'error'>) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const known = apiErrorOf(error)
-    if (known === null) log.error({ err: error, req: request }, 'request failed')
-    const told = known ?? INTERNAL_ERROR
-    return reply.code(told.httpStatus).headers(told.headers).send(told.body())
+    const apiError = apiErrorOf(error)
+    if (apiError === null) log.error({ err: error, req: request }, 'request failed')
+    const response = apiError ?? INTERNAL_ERROR
+    return reply.code(response.httpStatus).headers(response.headers).send(response.body())
   }
 }

@@ -1,4 +1,4 @@
-/** One request of the entity API, from its parameters to its answer (interface section 4.1). */
+/** Handles one request of the entity API, from its parameters to its response. */
 
 import type { Actor } from '../../catalog/actor.ts'
 import type { Fields } from '../../domain/fields.ts'
@@ -27,7 +27,7 @@ import { type RequestContext, readRequestOf, writeRequestOf } from './requests/r
 import { textDatesOf } from './requests/text-dates.ts'
 import { readEnvelope, readView, writeEnvelope, writeView } from './views.ts'
 
-/** What a collection does in a way of its own: records are no entities. */
+/** Actions of a collection of records, which have no revisions. */
 export interface RecordActions {
   read?(request: ReadRequest): Promise<ReadResult>
   write?(action: ActionName, write: RecordWriteRequest): Promise<WriteResult>
@@ -37,7 +37,7 @@ export interface RecordWriteRequest {
   actor: Actor
   query: Fields
   update: Fields
-  /** Free data of the caller. */
+  /** Arbitrary data of the caller. */
   additional: unknown
   operationId: string | null
 }
@@ -52,15 +52,15 @@ export interface EntityCall {
   definition: CollectionDefinition
   action: ActionName
   raw: RawParameters
-  /** Who calls: what is written is recorded under this name. */
+  /** The caller; recorded as the author of writes. */
   caller: Actor
-  /** Of `Idempotency-Key`. */
+  /** Value of `Idempotency-Key`; null if it was not sent. */
   operationId: string | null
-  /** Aborted when the client has gone: reads end then. */
+  /** Aborted when the client disconnects, which ends reads. */
   signal?: AbortSignal | undefined
 }
 
-/** Throws `NotAllowedError` for what the interface does not have. */
+/** Throws `NotAllowedError` for unknown collections and actions. */
 export function resolveAction(
   collection: string,
   action: string,
@@ -81,13 +81,13 @@ export function isRead(action: ActionName): boolean {
   return action === 'get' || action === 'uniqueget' || action === 'export'
 }
 
-/** Answers `get`, `uniqueget` and the writes. Throws `ApiError`, or what the stores throw. */
+/** Responds to `get`, `uniqueget` and writes. Throws `ApiError` or errors of the stores. */
 export async function answerCall(api: EntityApi, call: EntityCall): Promise<object> {
   const context = await contextOf(api, call)
   return isRead(call.action) ? answerRead(api, call, context) : answerWrite(api, call, context)
 }
 
-/** What the parameters of a call are read with. */
+/** The context in which the parameters of a call are parsed. */
 export async function contextOf(
   { stores, fields }: EntityApi,
   { definition, action }: Pick<EntityCall, 'definition' | 'action'>,
@@ -118,18 +118,18 @@ async function answerRead(
   ])
   const done = { definition, action, filter: request.filter, rows }
   await recordRead(stores, caller, done)
-  const told = wantsInfo
+  const rowsWithInfo = wantsInfo
     ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
     : rows
   const dateFields = textDatesOf(definition, context.fields)
   const shape = { timeZone, dateFields, hidden: definition.hidden }
   return readEnvelope(
-    told.map((row) => readView(row, shape)),
+    rowsWithInfo.map((row) => readView(row, shape)),
     hasMore,
   )
 }
 
-/** Of records `uniqueget` is a `get` by key. */
+/** For records, `uniqueget` is the same as `get`. */
 function entityReader({ catalog }: EntityStores, action: ActionName, nowMs: number) {
   return (request: ReadRequest) =>
     action === 'uniqueget' && !isRecord(request.definition)

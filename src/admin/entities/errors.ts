@@ -1,9 +1,9 @@
 /**
- * Errors of the entity API, in the shapes that its clients know (spec/entity-api.md 1.7). Clients
- * look at `status`, `code` and the text; the HTTP status is 200 for all that a caller can mend.
+ * Errors of the entity API, in the formats that its clients expect. Clients evaluate `status`,
+ * `code` and the text; the HTTP status is 200 for every error that the caller can fix.
  */
 
-/** Classes of errors; the codes of the existing system. */
+/** Error classes; the codes are those of the existing system. */
 const CODE = {
   notLoggedIn: 17_574,
   notAllowed: 17_575,
@@ -12,7 +12,7 @@ const CODE = {
   general: 500,
 } as const
 
-/** Codes of single rules, in `display.code`. */
+/** Codes of specific rules, in `display.code`. */
 export const DISPLAY = {
   rule: 0,
   date: 1,
@@ -26,11 +26,14 @@ export const DISPLAY = {
 
 export type DisplayCode = (typeof DISPLAY)[keyof typeof DISPLAY]
 
-/** An error that is told to the caller as it is: its text holds no secret, and nothing internal. */
+/**
+ * An error that is returned to the caller unchanged; its text must not contain secrets or
+ * internals.
+ */
 export abstract class ApiError extends Error {
   readonly httpStatus: number = 200
   readonly headers: Readonly<Record<string, string>> = {}
-  /** The whole answer. */
+  /** The complete response body. */
   abstract body(): object
 }
 
@@ -50,28 +53,31 @@ export class EntityRuleError extends ApiError {
   }
 }
 
-/** An entity that is to go, or to hold for less time, is needed by others. */
+/** An entity that others need is to be deleted or shortened. */
 export class InUseError extends EntityRuleError {
   override name = 'InUseError'
-  /** Such as `plan GOLD`. */
+  /** For example `plan GOLD`. */
   readonly what: string
-  /** Who needs it, and how many they are. */
+  /** The entities that need it and their number. */
   readonly usedBy: string
 
   constructor(what: string, usedBy: string) {
-    super(`${what} cannot be deleted: in its time it is needed by ${usedBy}`, DISPLAY.refused)
+    super(
+      `${what} cannot be deleted: in its validity period it is needed by ${usedBy}`,
+      DISPLAY.refused,
+    )
     this.what = what
     this.usedBy = usedBy
   }
 }
 
 export interface InvalidField {
-  /** With `query.` or `update.` in front. */
+  /** Starts with `query.` or `update.`. */
   path: string
   reason: string
 }
 
-/** Values of a wrong type, or keys that are not known (shape A, code 17576). */
+/** Values of a wrong type, or unknown keys (shape A, code 17576). */
 export class InvalidFieldsError extends ApiError {
   override name = 'InvalidFieldsError'
   readonly fields: readonly InvalidField[]
@@ -81,7 +87,9 @@ export class InvalidFieldsError extends ApiError {
     this.fields = fields
   }
 
-  /** `display` is a text of JSON, as existing clients read it; 3: the value was rejected. */
+  /**
+   * `display` is JSON text, as existing clients expect; error 3 means that the value was rejected.
+   */
   override body(): object {
     const named = this.fields.map(({ path }) => ({ name: path.replace(/^\w+\./, ''), error: 3 }))
     const display = JSON.stringify(named)
@@ -89,7 +97,7 @@ export class InvalidFieldsError extends ApiError {
   }
 }
 
-/** What is addressed is not there, or not one; or it cannot go (shape B). */
+/** The addressed document does not exist, is not unique, or cannot be deleted (shape B). */
 export class TargetError extends ApiError {
   override name = 'TargetError'
 
@@ -98,7 +106,7 @@ export class TargetError extends ApiError {
   }
 }
 
-/** Nobody has logged in, or the session has ended (shape A, code 17574). */
+/** The caller is not authenticated, or the session has ended (shape A, code 17574). */
 export class NotLoggedInError extends ApiError {
   override name = 'NotLoggedInError'
   override readonly httpStatus: number
@@ -114,7 +122,7 @@ export class NotLoggedInError extends ApiError {
   }
 }
 
-/** No such action for this collection, or no right to it (shape A, code 17575). */
+/** The collection has no such action, or the caller lacks the permission (shape A, code 17575). */
 export class NotAllowedError extends ApiError {
   override name = 'NotAllowedError'
   override readonly httpStatus: number
@@ -130,7 +138,7 @@ export class NotAllowedError extends ApiError {
   }
 }
 
-/** An import or export that fails as a whole (shape C). */
+/** An import or export fails as a whole (shape C). */
 export class ExecutionError extends ApiError {
   override name = 'ExecutionError'
   readonly errorCode: number
@@ -145,9 +153,7 @@ export class ExecutionError extends ApiError {
   }
 }
 
-/**
- * A request that cannot be read at all, or a store that is down (shape B, with its HTTP status).
- */
+/** The request cannot be parsed, or a store is unavailable (shape B, with its HTTP status). */
 export class RequestError extends ApiError {
   override name = 'RequestError'
   override readonly httpStatus: number

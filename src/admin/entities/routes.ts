@@ -16,7 +16,7 @@ interface Called {
   Params: { collection: string; action: string }
 }
 
-/** Lets a caller in, or throws; `called`: null before it is known what is called. */
+/** Authorises a caller, or throws; `called` is null before the action is known. */
 export type AdmitCall = (
   request: FastifyRequest,
   sent: SentParameters,
@@ -53,7 +53,7 @@ const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE']
 
 async function refuseMethod({ method }: FastifyRequest, reply: FastifyReply): Promise<never> {
   reply.header('allow', 'GET, POST')
-  throw new RequestError(405, `${method} is not a method of this API: GET reads, POST does all`)
+  throw new RequestError(405, `${method} is not supported: use GET to read, or POST`)
 }
 
 async function answer(
@@ -64,7 +64,7 @@ async function answer(
 ): Promise<object> {
   const { collection, action } = request.params
   const isImport = action.toLowerCase() === 'import'
-  // Files are stored while they are read: only of those who may.
+  // Uploaded files are stored while the body is read, so the caller is authorised first.
   if (isImport) {
     await admit(request, queryParameters(request.url), resolveAction(collection, action))
   }
@@ -72,10 +72,10 @@ async function answer(
   const parameters = await readParameters(request, reply, isImport ? uploads : undefined)
   try {
     await admit(request, parameters.sent, null)
-    const wanted = resolveAction(collection, action)
-    const called = { ...wanted, caller: actorOf(await admit(request, parameters.sent, wanted)) }
+    const resolved = resolveAction(collection, action)
+    const called = { ...resolved, caller: actorOf(await admit(request, parameters.sent, resolved)) }
     if (isImport) refuseUnsignedBody(request, called.caller, parameters.sent)
-    // HEAD is served wherever GET is.
+    // HEAD is served for every GET route.
     if (request.method !== 'POST' && !isRead(called.action)) {
       reply.header('allow', 'POST')
       throw new RequestError(405, `${called.action} must be sent by POST`)
@@ -92,7 +92,7 @@ async function answer(
   }
 }
 
-/** Aborted when the client goes before it has its answer. */
+/** Aborted when the client disconnects before the response is complete. */
 function clientSignal({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController()
   raw.once('close', () => {
@@ -101,7 +101,7 @@ function clientSignal({ raw }: FastifyReply): AbortSignal {
   return controller.signal
 }
 
-/** The signature of an import is used before its body is read: so it covers the address alone. */
+/** The signature of an import is verified before its body is read, so it covers the URL only. */
 function refuseUnsignedBody({ url }: FastifyRequest, { by }: Actor, sent: SentParameters): void {
   if (by !== 'signature' || signedText(sent) === signedText(queryParameters(url))) return
   throw new NotLoggedInError('No user is logged in: the signature does not cover the body')

@@ -1,44 +1,44 @@
-/** How documents are shown (spec/entity-api.md 1.3, 1.6): dates, ids, and the envelopes. */
+/** Response views of documents: dates, ids, and the envelopes. */
 import type { Fields } from '../../domain/fields.ts'
 import { localTime } from '../../domain/time.ts'
 
 export interface ReadViewOptions {
-  /** Zone of the dates that are shown as texts. */
+  /** Time zone of dates that are texts. */
   readonly timeZone: string
-  /** Dotted paths of further dates that are shown as texts; lists on the way are looked into. */
+  /** Dotted paths of further dates that are texts; lists on the path are traversed. */
   readonly dateFields: readonly string[]
-  /** Dotted paths that are never shown. */
+  /** Dotted paths that are left out. */
   readonly hidden?: readonly string[]
 }
 
-/** At any depth, in reads. */
+/** At any depth, in responses to reads. */
 const TEXT_DATES: ReadonlySet<string> = new Set(['from', 'to', 'creation_time', 'erased_at'])
-/** Of the whole document: what only the node needs. */
+/** Top-level fields that only the node uses. */
 const INTERNAL: ReadonlySet<string> = new Set(['rev', 'deleted', 'deleted_at'])
 const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 interface ViewOptions {
-  /** Null: of a write, in which all dates are objects. */
+  /** Null for responses to writes, in which all dates are objects. */
   readonly timeZone: string | null
   readonly dates: ReadonlySet<string>
   readonly hidden: ReadonlySet<string>
 }
 
-/** A document as reads show it: `from`, `to`, `creation_time` and the named dates are texts. */
+/** A document in a response to a read: `from`, `to`, `creation_time` and `dateFields` are texts. */
 export function readView(document: Fields, shape: ReadViewOptions): Record<string, unknown> {
   const { timeZone, dateFields, hidden = [] } = shape
-  const shown = documentView(document, {
+  const view = documentView(document, {
     timeZone,
     dates: new Set(dateFields),
     hidden: new Set(hidden),
   })
-  const { invoice_id: invoice } = shown
+  const { invoice_id: invoice } = view
   const whole = typeof invoice === 'string' && /^\d{1,16}$/.test(invoice) ? Number(invoice) : null
-  if (whole !== null && Number.isSafeInteger(whole)) shown['invoice_id'] = whole
-  return shown
+  if (whole !== null && Number.isSafeInteger(whole)) view['invoice_id'] = whole
+  return view
 }
 
-/** A document as answers to writes show it: every date is `{sec, usec}`. */
+/** A document in a response to a write: every date is `{sec, usec}`. */
 export function writeView(
   document: Fields,
   hidden: readonly string[] = [],
@@ -46,10 +46,10 @@ export function writeView(
   return documentView(document, { timeZone: null, dates: new Set(), hidden: new Set(hidden) })
 }
 
-function documentView(document: Fields, showing: ViewOptions): Record<string, unknown> {
+function documentView(document: Fields, options: ViewOptions): Record<string, unknown> {
   const result: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(document)) {
-    if (!INTERNAL.has(key)) addMemberView(result, key, value, key, showing)
+    if (!INTERNAL.has(key)) addMemberView(result, key, value, key, options)
   }
   return result
 }
@@ -59,23 +59,23 @@ function addMemberView(
   key: string,
   value: unknown,
   path: string,
-  showing: ViewOptions,
+  options: ViewOptions,
 ): void {
-  if (value === undefined || PROTOTYPE_NAMES.has(key) || showing.hidden.has(path)) return
-  into[key] = valueView(value, key, path, showing)
+  if (value === undefined || PROTOTYPE_NAMES.has(key) || options.hidden.has(path)) return
+  into[key] = valueView(value, key, path, options)
 }
 
-function valueView(value: unknown, key: string, path: string, showing: ViewOptions): unknown {
-  if (value instanceof Date) return dateView(value, key, path, showing)
-  if (Array.isArray(value)) return value.map((each) => valueView(each, key, path, showing))
+function valueView(value: unknown, key: string, path: string, options: ViewOptions): unknown {
+  if (value instanceof Date) return dateView(value, key, path, options)
+  if (Array.isArray(value)) return value.map((each) => valueView(each, key, path, options))
   if (typeof value === 'bigint') return numberOrText(String(value))
   if (typeof value !== 'object' || value === null) return value
   if ('_bsontype' in value) return bsonView(value as BsonValue)
   const result: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(value)) {
-    addMemberView(result, name, member, `${path}.${name}`, showing)
+    addMemberView(result, name, member, `${path}.${name}`, options)
   }
-  // Clients know an empty object as an empty list.
+  // Existing clients expect an empty object as an empty list.
   return Object.keys(result).length === 0 ? [] : result
 }
 
@@ -86,7 +86,7 @@ interface BsonValue {
   readonly oid?: unknown
 }
 
-/** Values of the driver that are none of JavaScript's own. */
+/** BSON types without a native JavaScript type. */
 function bsonView(value: BsonValue): unknown {
   switch (value._bsontype) {
     case 'ObjectId':
@@ -103,16 +103,16 @@ function bsonView(value: BsonValue): unknown {
   }
 }
 
-/** As a number if that is the same one. */
+/** A number if it has the same text. */
 function numberOrText(text: string): number | string {
   const number = Number(text)
   return String(number) === text ? number : text
 }
 
-function dateView(date: Date, key: string, path: string, showing: ViewOptions): unknown {
+function dateView(date: Date, key: string, path: string, options: ViewOptions): unknown {
   const atMs = date.getTime()
   if (Number.isNaN(atMs)) return null
-  const { timeZone, dates } = showing
+  const { timeZone, dates } = options
   if (timeZone !== null && (TEXT_DATES.has(key) || dates.has(path))) {
     return dateText(atMs, timeZone)
   }
@@ -120,7 +120,7 @@ function dateView(date: Date, key: string, path: string, showing: ViewOptions): 
   return { sec, usec: (atMs - sec * 1000) * 1000 }
 }
 
-/** `2026-01-31T10:00:00+0200`: the wall clock of a zone, and how far that is from UTC. */
+/** `2026-01-31T10:00:00+0200`: local time in a zone with its offset from UTC. */
 export function dateText(atMs: number, timeZone: string): string {
   const wholeMs = Math.floor(atMs / 1000) * 1000
   const { year, month, day, hour, minute, second } = localTime(timeZone, wholeMs)
@@ -136,14 +136,14 @@ function digits(value: number, width = 2): string {
   return String(value).padStart(width, '0')
 }
 
-/** Answer to a read. Clients and their tests look for `status` in front. */
+/** Response to a read. Clients expect `status` first. */
 export function readEnvelope(rows: readonly object[], nextPage: boolean) {
   return { status: 1, next_page: nextPage, details: rows }
 }
 
 /**
- * Answer to a write: what the action did, the document after it, and what else an action tells
- * (`line`, `totalUpdated`), which never replaces one of these.
+ * Response to a write: the result, the document after it, and additional members (`line`,
+ * `totalUpdated`), which never replace these.
  */
 export function writeEnvelope(
   details: unknown,

@@ -91,7 +91,7 @@ describe('a password that an admin sets', () => {
       { password, must_change_password: false },
     ]) {
       const { message } = await world.refused('users', 'update', { query, update })
-      expect(message).toContain('must_change_password is taken away by the user alone')
+      expect(message).toContain('must_change_password can only be cleared by the user')
     }
     const username = 'false@example.org'
     const created = { username, password, roles: ['read'], must_change_password: false }

@@ -85,7 +85,11 @@ describe('values that are refused by path, and change nothing', () => {
     ['subscribers', { subscriber: { fields: 5 } }, 'subscribers.subscriber.fields must be a list'],
     ['subscribers', { customer: {} }, 'subscribers.customer is not known'],
     ['subscribers.account.x', 1, 'subscribers.account.x is not known'],
-    ['subscribers.subscriber.fields', [{ field_name: 'sid', type: 'text' }], 'must stay as it is'],
+    [
+      'subscribers.subscriber.fields',
+      [{ field_name: 'sid', type: 'text' }],
+      'must keep its built-in value',
+    ],
     ['security', { sesion: {} }, 'security.sesion is not known; did you mean session?'],
     ['security.session.idle_minutes', 0, 'security.session.idle_minutes must be an integer from 1'],
     ['security.oauth.grants', ['implicit'], 'security.oauth.grants.0 must be one of client_cred'],

@@ -1,6 +1,6 @@
 /**
- * An account is there when its first subscriber begins (spec/entity-api.md 3.2): where it is not,
- * its first revision begins with the subscriber.
+ * An account exists from the start of its first subscriber: if it would start later, its first
+ * revision is moved back to the start of the subscriber.
  */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'

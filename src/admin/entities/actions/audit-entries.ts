@@ -1,4 +1,4 @@
-/** What is recorded of a write of revisions (spec/entity-api.md 6). */
+/** Audit entries of writes of revisions. */
 
 import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -8,9 +8,10 @@ import type { ActionName } from '../definitions/definition.ts'
 import type { WriteRequest } from '../requests/entity-request.ts'
 
 /**
- * With a record for each revision that is written; but what a `closeandnew` cuts off is told by the
- * record of the new revision. A new one is told with the revision that it was made from (`target`;
- * null: of a `create`), and neighbours as an `update` of theirs.
+ * Adds an audit entry for each revision that is written, except for the revision that `closeandnew`
+ * ends: the entry of the new revision covers it. The entry of a new revision has the revision that
+ * it was made from (`target`; null for a `create`) as its old document; changed neighbours are
+ * recorded as `update`.
  */
 export function withAuditEntries<T>(
   decision: ChangeDecision<T>,
@@ -25,19 +26,21 @@ export function withAuditEntries<T>(
     const isInsert = mode === 'insert'
     const isTarget = target?._id.equals(document._id) === true
     if (action === 'closeandnew' && isTarget) return []
-    // Of a reopened entity the revision before says when it had ended.
-    const isTold = isTarget && action !== 'reopen'
-    const isAction = isInsert || isTold || action === 'permanentchange'
+    // The target of a reopen is an earlier revision: changes of its derived dates are recorded as
+    // `update`.
+    const isRecordedAsAction = isTarget && action !== 'reopen'
+    const isAction = isInsert || isRecordedAsAction || action === 'permanentchange'
     const old = isInsert ? target : (before.get(document._id.toHexString()) ?? null)
-    // A subscriber may begin its account (account-begin.ts).
-    const isItsAccount = definition.name === 'subscribers' && document['type'] === 'account'
-    const key = document[isItsAccount ? 'aid' : definition.keyField]
+    // A write of a subscriber may change its account as well (account-start.ts).
+    const isAccountOfSubscriber =
+      definition.name === 'subscribers' && document['type'] === 'account'
+    const key = document[isAccountOfSubscriber ? 'aid' : definition.keyField]
     return {
       id: document._id,
       key: String(key),
       old,
-      collection: isItsAccount ? 'accounts' : definition.name,
-      type: isAction && !isItsAccount ? action : 'update',
+      collection: isAccountOfSubscriber ? 'accounts' : definition.name,
+      type: isAction && !isAccountOfSubscriber ? action : 'update',
     }
   })
   return { ...decision, audit: { actor, steps } }

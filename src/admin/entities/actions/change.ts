@@ -1,9 +1,13 @@
-/** The writes of a stored entity (spec/entity-api.md 2.5 to 2.11). */
+/**
+ * Writes of stored entities: `update`, `close`, `closeandnew`, `reopen`, `move`, `permanentchange`
+ * and `delete`.
+ */
 
+import { randomUUID } from 'node:crypto'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import type { ActionName } from '../definitions/definition.ts'
+import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
@@ -12,7 +16,6 @@ import * as edits from '../timeline/edits.ts'
 import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { withServiceEdges } from '../timeline/subscriber-dates.ts'
-import { planAccountTransfer } from './account-transfer.ts'
 import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { lostValidity, lostValidityWarnings } from './lost-validity.ts'
@@ -22,7 +25,7 @@ import { entityLockName, revisionsOf } from './revisions.ts'
 import { findTarget } from './target.ts'
 import { valueLockNames } from './uniqueness.ts'
 
-/** The entity as it is being changed. */
+/** State of one change while it is prepared under the entity locks. */
 interface ChangeWork {
   stores: EntityStores
   request: WriteRequest
@@ -34,7 +37,7 @@ interface ChangeWork {
 
 interface Edited {
   details: boolean
-  /** Id of the revision that is shown; null: none. */
+  /** Revision that the response contains; null if it has no entity. */
   responseRevision: RawDocument | null
   more?: Fields
   warnings?: readonly string[]
@@ -83,7 +86,7 @@ const CHANGES: Readonly<Partial<Record<ActionName, Change>>> = {
   delete: deleteRevision,
 }
 
-/** `update`, `close`, `closeandnew`, `reopen`, `move`, `permanentchange` or `delete`. */
+/** Executes any write except `create`. */
 export async function change(
   stores: EntityStores,
   action: ActionName,
@@ -94,59 +97,60 @@ export async function change(
   const zone = config.rating.timeZone
   const isById = definition.actions[action]?.target === 'id'
   const target = await findTarget(catalog, request.target, { definition, isById, fields, zone })
-  const chains = [
+  const lockNames = [
     entityLockName(definition, target.key),
     ...valueLockNames(definition, fields, { ...request.raw, ...request.changes.set }),
     ...(action === 'delete' ? referrerLockNames(definition, target.key) : []),
-    // Two admins who demote each other: the second one has to see it (R34).
+    // If two admins demote each other at the same time, the second one has to see the change of the
+    // first.
     ...(definition.name === 'users' ? ['users'] : []),
   ]
-  const { stored, result } = await changeEntities(stores, chains, async () => {
+  const { stored, result } = await changeEntities(stores, lockNames, async () => {
     const revisions = await revisionsOf(catalog, definition, target.key)
     const draft = new Draft(revisions)
     const minimumMs = await minimumDateMs(catalog, definition, config)
     const nowMs = clock.nowMs()
-    const held = target.in(revisions)
+    const current = target.in(revisions)
     const context = ruleContextOf(
       stores,
       action,
-      effectiveFromMs(action, held, from, nowMs),
+      effectiveFromMs(action, current, from, nowMs),
       request.actor,
     )
     const edit = { nowMs, minimumMs, zone }
-    const work = { stores, request, draft, target: held, context, edit }
+    const work = { stores, request, draft, target: current, context, edit }
     const edited = await (CHANGES[action] as Change)(work)
-    return withAuditEntries(await decisionForEdit(work, edited), request, action, held)
+    return withAuditEntries(await decisionForEdit(work, edited), request, action, current)
   })
   const { details, responseRevision, more, warnings } = result
   const entity =
     responseRevision === null
       ? null
       : (stored.get(responseRevision._id.toHexString()) ?? responseRevision)
-  // As existing clients know it (spec/entity-api.md 2.0).
+  // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'users'
-  const told = { ...(more && { more }), ...(warnings && { warnings }) }
-  return { details: isSilent ? null : details, entity, ...told }
+  const extras = { ...(more && { more }), ...(warnings && { warnings }) }
+  return { details: isSilent ? null : details, entity, ...extras }
 }
 
 async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<ChangeDecision<Edited>> {
   const { stores, request, draft, context, target } = work
   const { definition, isForced = false } = request
   const { action } = context
-  // What is deleted has looked for its users by itself: nobody may insist on that.
+  // A delete has checked for referrers itself, and `force` does not apply to it.
   const lost = action === 'delete' ? [] : lostValidity(draft)
   const rules = stores.rules[definition.name]
   const losing = { definition, action, rules, context, isForced }
   const warnings = await lostValidityWarnings(lost, losing)
-  const told = warnings.length > 0 ? { ...edited, warnings } : edited
-  const whole = await decisionOf(stores, request, draft, context, told)
+  const result = warnings.length > 0 ? { ...edited, warnings } : edited
+  const whole = await decisionOf(stores, request, draft, context, result)
   const users = lost.length > 0 ? referrerLockNames(definition, target[definition.keyField]) : []
   const decision = { ...whole, needs: [...(whole.needs ?? []), ...users] }
-  const sequel = await planAccountTransfer(stores, request.definition, draft, context)
-  return sequel === undefined ? decision : { ...decision, followUp: sequel }
+  const followUp = await planAccountTransfer(stores, request.definition, draft, context)
+  return followUp === undefined ? decision : { ...decision, followUp }
 }
 
-/** From when on a change holds. */
+/** Instant from which a change is in effect. */
 function effectiveFromMs(
   action: ActionName,
   target: RawDocument,
@@ -159,7 +163,7 @@ function effectiveFromMs(
   return isHeld ? nowMs : fromOf(target)
 }
 
-/** What is sent, by the rules of the collection; the key stays what it is. */
+/** The requested changes after the rules of the collection; the key field cannot change. */
 async function preparedChanges({
   stores,
   request,
@@ -190,12 +194,12 @@ function moveEdge({ request, draft, target, edit }: ChangeWork): Edited {
   if (!moved.isMoved) return { details: false, responseRevision: target }
   if (!isSubscriber) return { details: true, responseRevision: moved.entity }
   const { entity, neighbour } = moved
-  const shown = draft.put(entity, withServiceEdges(entity, edge, wasMs, atMs))
+  const responseRevision = draft.put(entity, withServiceEdges(entity, edge, wasMs, atMs))
   if (neighbour !== null) {
     const other = edge === 'from' ? 'to' : 'from'
     draft.put(neighbour, withServiceEdges(neighbour, other, wasMs, atMs))
   }
-  return { details: true, responseRevision: shown }
+  return { details: true, responseRevision }
 }
 
 async function deleteRevision({
@@ -211,4 +215,38 @@ async function deleteRevision({
     await stores.rules[request.definition.name]?.checkUnused?.(target, context)
   }
   return { details: true, responseRevision: extended }
+}
+
+/**
+ * Plans the transfer on the ledger, as the payload of the outbox entry that is stored with the
+ * change; undefined if there is nothing to transfer. Throws `EntityRuleError` if the account would
+ * change later than now: balances move immediately and would then be in the wrong account.
+ */
+async function planAccountTransfer(
+  { planTransfer }: EntityStores,
+  { name }: CollectionDefinition,
+  draft: Draft,
+  { nowMs }: RuleContext,
+): Promise<unknown> {
+  if (name !== 'subscribers') return undefined
+  const fromAid = accountHoldingBalances(draft.before(), nowMs)
+  const toAid = accountHoldingBalances(draft.revisions(), nowMs)
+  const later = draft.revisions().filter((revision) => toOf(revision) > nowMs)
+  if (later.some(({ aid }) => aid !== toAid)) {
+    throw new EntityRuleError(
+      'aid can only change with immediate effect, because the balances move with the subscriber',
+    )
+  }
+  if (fromAid === null || toAid === null || fromAid === toAid) return undefined
+  const sid = Number(draft.revisions()[0]?.['sid'])
+  return planTransfer({ sid, fromAid, toAid, operationId: randomUUID() })
+}
+
+/**
+ * The account that holds the balances: of the current or next revision, otherwise of the last one.
+ */
+function accountHoldingBalances(revisions: readonly Fields[], nowMs: number): number | null {
+  const ordered = [...revisions].sort((a, b) => toOf(a) - toOf(b))
+  const found = ordered.find((revision) => toOf(revision) > nowMs) ?? ordered.at(-1)
+  return found === undefined ? null : Number(found['aid'])
 }

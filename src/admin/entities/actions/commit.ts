@@ -1,4 +1,4 @@
-/** From a draft to the store: what all writes have in common. */
+/** Steps that all writes share, from the draft to the decision that is stored. */
 
 import type { Actor } from '../../../catalog/actor.ts'
 import type { EntityCollection } from '../../../catalog/collections.ts'
@@ -27,7 +27,7 @@ export function ruleContextOf(
   return { catalog, ledger, action, nowMs: clock.nowMs(), zone, cycleDay, fromMs, ...user }
 }
 
-/** What configured fields make of what was sent; undefined takes a field away. */
+/** The configured fields of the request, checked; undefined removes a field. */
 export function customChanges(
   { definition, fields, raw }: WriteRequest,
   { action, zone, nowMs }: RuleContext,
@@ -41,8 +41,8 @@ export function customChanges(
 }
 
 /**
- * Brings what revisions say of each other up to date, checks each one that changes to the last
- * field, and gives what is to be written. Throws `EntityRuleError` or `FieldError`.
+ * Updates the derived dates of all revisions, validates each revision that changes, and returns the
+ * writes to store. Throws `EntityRuleError` or `FieldError`.
  */
 export async function decisionOf<T>(
   stores: EntityStores,
@@ -71,7 +71,7 @@ async function checkDraft(
   context: RuleContext,
 ): Promise<void> {
   const { catalog, rules, config } = stores
-  // Overlaps first: what they would make of the rest says nothing.
+  // Check for overlaps first: further errors of overlapping revisions are misleading.
   draft.steps(context.zone)
   for (const { document, stored } of draft.changed()) {
     checkIndexedTexts(definition, document)

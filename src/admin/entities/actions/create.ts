@@ -1,14 +1,17 @@
-/** `create` (spec/entity-api.md 2.4). */
+/** The action `create`. */
 
+import { type Actor, plainActor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
+import type { FollowUp } from '../../follow-ups.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
+import { afterCharge } from '../rules/autorenew.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
@@ -16,12 +19,11 @@ import { withChanges } from '../timeline/set-fields.ts'
 import { withEarlierAccountStart } from './account-start.ts'
 import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
-import { withFirstCharge } from './first-charge.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { entityLockName } from './revisions.ts'
 import { checkDuplicate, documentLockNames } from './uniqueness.ts'
 
-/** A number that the sequence gave may have been taken by hand. */
+/** A number from the sequence may already be in use because it was assigned by hand. */
 const NUMBERS_TRIED_MAX = 8
 
 export async function create(stores: EntityStores, request: WriteRequest): Promise<WriteResult> {
@@ -41,12 +43,12 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
     },
   )
   const entity = stored.get(result.toHexString()) ?? null
-  // As existing clients know it (spec/entity-api.md 2.0).
+  // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
   return { details: isSilent ? null : true, entity }
 }
 
-/** With what else has to be written for it. */
+/** Adds the writes and follow-up operations that belong to the new entity. */
 function withRelatedWrites<T>(
   stores: EntityStores,
   { definition: { name }, actor }: WriteRequest,
@@ -59,7 +61,38 @@ function withRelatedWrites<T>(
   return withEarlierAccountStart(stores, decision, added)
 }
 
-/** With everything that it is stored with, but for a number. Throws `EntityRuleError`. */
+/**
+ * Stores the renewal in its state after the charge; the charge itself is a follow-up operation on
+ * the ledger.
+ */
+function withFirstCharge<T>(
+  decision: ChangeDecision<T>,
+  renewal: RawDocument,
+  context: RuleContext,
+  actor: Actor,
+): ChangeDecision<T> {
+  if (renewal['immediate'] !== true) return { ...decision, isNew: true }
+  const followUp: FollowUp = {
+    kind: 'renewal',
+    renewal: {
+      actor: plainActor(actor),
+      sid: Number(renewal['sid']),
+      aid: Number(renewal['aid']),
+      group: String(renewal['bucket_group']),
+      operationId: `autorenew-${renewal._id.toHexString()}-1`,
+    },
+  }
+  const steps = decision.steps.map((step) => ({
+    ...step,
+    document: { ...step.document, ...afterCharge(step.document, context) },
+  }))
+  return { ...decision, steps, followUp, isNew: true }
+}
+
+/**
+ * The complete document to store, except for a number that is assigned under the locks. Throws
+ * `EntityRuleError`.
+ */
 export async function newDocument(
   stores: EntityStores,
   request: WriteRequest,
@@ -80,7 +113,7 @@ export async function newDocument(
   const period = { from: begin, to: end, creation_time: begin }
   const empty = { _id: new ObjectId(), rev: 0, ...definition.fixed, ...period }
   const document = withChanges(empty, prepared)
-  // It is looked for by them before anything else is.
+  // These fields are used in queries next, so they are checked first.
   checkIndexedTexts(definition, document)
   return document
 }
@@ -88,7 +121,7 @@ export async function newDocument(
 function lockNamesOf({ definition, fields }: WriteRequest, document: Fields): string[] {
   const key = document[definition.keyField]
   return [
-    // A number that is not given yet is nobody else's.
+    // No other request can use a number that is not assigned yet, so it needs no lock.
     ...(key === undefined ? [] : [entityLockName(definition, key)]),
     ...documentLockNames(definition, fields, document),
   ]

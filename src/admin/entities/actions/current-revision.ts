@@ -1,6 +1,6 @@
 /**
- * Which revision of an entity represents it (spec/entity-api.md 2.3): the active one, else the
- * future one that ends last, else the expired one that ends last.
+ * The current revision of an entity: the active one, otherwise the future or the expired one that
+ * ends last.
  */
 import type { Fields } from '../../../domain/fields.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
@@ -14,7 +14,7 @@ export function stateAt(revision: Fields, nowMs: number): RevisionState {
   return fromOf(revision) > nowMs ? STATE.future : STATE.active
 }
 
-/** Of revisions of one entity, of which there is at least one. */
+/** Selects from revisions of one entity, of which there is at least one. */
 export function currentRevision<Revision extends Fields>(
   revisions: readonly Revision[],
   nowMs: number,
@@ -22,7 +22,7 @@ export function currentRevision<Revision extends Fields>(
   return revisions.reduce((best, one) => (isBefore(one, best, nowMs) ? one : best))
 }
 
-/** Of revisions of several entities, by key. */
+/** Selects from revisions of several entities, by key. */
 export function currentRevisionsByKey<Revision extends Fields>(
   revisions: readonly Revision[],
   keyField: string,
@@ -41,7 +41,7 @@ function isBefore(one: Fields, other: Fields, nowMs: number): boolean {
   return difference === 0 ? toOf(one) > toOf(other) : difference < 0
 }
 
-/** Filter: revisions that decide, or may, whether an entity is in one of the states. */
+/** Filter for all revisions that can decide whether an entity is in one of the states. */
 export function decidingRevisionsFilter(states: readonly number[], nowMs: number): Fields[] {
   const now = new Date(nowMs)
   if (states.includes(STATE.expired)) return []
@@ -49,7 +49,7 @@ export function decidingRevisionsFilter(states: readonly number[], nowMs: number
   return states.includes(STATE.future) ? open : [...open, { from: { $lte: now } }]
 }
 
-/** Filter: revisions that are in one of the states themselves. */
+/** Filter for revisions that are in one of the states themselves. */
 export function revisionStatesFilter(states: readonly number[], nowMs: number): Fields[] {
   const now = new Date(nowMs)
   const [active, future, expired] = [0, 1, 2].map((state) => states.includes(state))

@@ -1,4 +1,4 @@
-/** `get`: every revision that fits, a page at a time (spec/entity-api.md 2.2). */
+/** The action `get`: all matching revisions, one page at a time. */
 
 import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
@@ -26,8 +26,9 @@ export async function get(catalog: Catalog, request: ReadRequest): Promise<ReadR
 }
 
 /**
- * What is never deleted has no mark, and asking for it would keep an index from being enough. The
- * fixed fields stand on top, where a partial index is known by them. `more`: further conditions.
+ * Documents that are never deleted have no `deleted` field, and a condition on it would prevent
+ * index-only reads. The fixed fields are top-level conditions because partial indexes require that.
+ * `more`: additional conditions.
  */
 export function filterOf(
   { definition, filter }: ReadRequest,
@@ -42,14 +43,17 @@ export function filterOf(
   return { ...fixed, $and: parts }
 }
 
-/** Accounts stand beside subscribers in the store, and have no `sid`: an index has them first. */
+/**
+ * Accounts are stored in the same collection as subscribers and have no `sid`, so an index on `sid`
+ * lists them first.
+ */
 export function keyBounds({ name, keyField }: CollectionDefinition): Fields[] {
   return name === 'subscribers' ? [{ [keyField]: { $gte: 0 } }] : []
 }
 
 /**
- * With what tells equal rows apart last, so that pages never overlap: revisions of one key by their
- * begin, as their index has them; all others by id.
+ * Adds a tie-breaker so that pages never overlap: `from` for revisions of one key, as in their
+ * index, and `_id` otherwise.
  */
 export function sortOf({ sort, definition }: ReadRequest): Record<string, 1 | -1> {
   if (definition.store === 'audit') return newestFirst(sort)
@@ -60,22 +64,22 @@ export function sortOf({ sort, definition }: ReadRequest): Record<string, 1 | -1
   return '_id' in sort ? { ...sort } : { ...sort, _id: 1 }
 }
 
-/** As its indexes have them. */
+/** The sort order of the indexes of the audit collection. */
 function newestFirst(sort: ReadRequest['sort']): Record<string, 1 | -1> {
-  const wanted = Object.keys(sort).length === 0 ? { urt: -1 as const } : sort
-  const last = Object.values(wanted).at(-1) ?? -1
-  return '_id' in wanted ? { ...wanted } : { ...wanted, _id: last }
+  const order = Object.keys(sort).length === 0 ? { urt: -1 as const } : sort
+  const last = Object.values(order).at(-1) ?? -1
+  return '_id' in order ? { ...order } : { ...order, _id: last }
 }
 
-/** With what `revision_info` is made from, where that is asked for. */
+/** Includes the fields that `revision_info` is computed from if it is requested. */
 export function projectionOf({ project, definition }: ReadRequest): {
   projection?: Record<string, 0 | 1>
 } {
   if (project === null || Object.keys(project).length === 0) return {}
   const { revision_info: wantsInfo, ...fields } = project
-  const shown = Object.entries(fields)
-  const isListed = shown.some(([name, on]) => on === 1 && name !== '_id')
-  if (!isListed && wantsInfo === 1 && shown.length === 0) return {}
+  const included = Object.entries(fields)
+  const isListed = included.some(([name, on]) => on === 1 && name !== '_id')
+  if (!isListed && wantsInfo === 1 && included.length === 0) return {}
   const key = wantsInfo === 1 && isListed ? [[definition.keyField, 1] as const] : []
-  return { projection: Object.fromEntries([...shown, ...key]) }
+  return { projection: Object.fromEntries([...included, ...key]) }
 }

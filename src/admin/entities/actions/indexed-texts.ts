@@ -1,14 +1,16 @@
-/** Texts that the store finds documents by: no index takes one of any length. */
+/** Limit on the length of indexed texts: indexes do not accept texts of any length. */
 
 import { ENTITIES, type EntityCollection } from '../../../catalog/collections.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { EntityRuleError } from '../errors.ts'
 
-/** With what stands beside it in an index, far below what any store takes. */
+/**
+ * Well below the index key limit of every store, even together with the other fields of the index.
+ */
 export const INDEXED_BYTES_MAX = 1024
 
-/** Throws `EntityRuleError` with the name of a field whose text is too long. */
+/** Throws `EntityRuleError` with the name of the first field whose text is too long. */
 export function checkIndexedTexts({ store }: CollectionDefinition, document: Fields): void {
   const definitions = ENTITIES[store as EntityCollection]
   const indexes = definitions.flatMap((definition) => definition.indexes)

@@ -1,6 +1,7 @@
 /**
- * A change after which an entity holds for less time than before: `close`, `move`, or a
- * `closeandnew` with an end. What somebody needs then is refused, unless the caller insists.
+ * Changes that shorten the validity of an entity: `close`, `move`, or `closeandnew` with an end.
+ * They are refused if another entity needs it in the lost period, unless the caller forces the
+ * change.
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
@@ -11,11 +12,11 @@ import { dateText } from '../timeline/dates.ts'
 import type { Draft } from '../timeline/draft.ts'
 import { type Span, spanOf, uncovered } from '../timeline/spans.ts'
 
-/** Revisions as they were, each with the time in which nothing of the entity holds any more. */
+/** Revisions before the change, each limited to a period that no revision covers after it. */
 export function lostValidity(draft: Draft): RawDocument[] {
-  const held = draft.revisions().map(spanOf)
+  const remaining = draft.revisions().map(spanOf)
   return draft.before().flatMap((revision) =>
-    uncovered(spanOf(revision), held).map(({ fromMs, toMs }) => {
+    uncovered(spanOf(revision), remaining).map(({ fromMs, toMs }) => {
       return { ...revision, from: new Date(fromMs), to: new Date(toMs) }
     }),
   )
@@ -26,14 +27,17 @@ export interface ValidityLossContext {
   action: ActionName
   rules: CollectionRules | undefined
   context: RuleContext
-  /** Whether the caller insists. */
+  /** True if the caller sent `force`. */
   isForced: boolean
 }
 
-/** An account is closed before its last subscribers are, as existing clients do. */
+/** Existing clients close an account before its last subscribers. */
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set(['accounts'])
 
-/** What the caller is told of those who need it all the same. Throws `EntityRuleError`. */
+/**
+ * Returns the warnings about entities that still need the lost periods. Throws `EntityRuleError` if
+ * the change is not forced.
+ */
 export async function lostValidityWarnings(
   lost: readonly RawDocument[],
   { definition, action, rules, context, isForced }: ValidityLossContext,
@@ -48,10 +52,10 @@ export async function lostValidityWarnings(
       const needed = `${when} it is needed by ${error.usedBy}`
       if (!isForced && !ALWAYS_ALLOWED.has(definition.name)) {
         const help = 'change them first, or repeat the call with force'
-        const text = `${action}: ${error.what} would not hold ${needed}: ${help}`
+        const text = `${action}: ${error.what} would not be valid ${needed}: ${help}`
         throw new EntityRuleError(text, DISPLAY.refused)
       }
-      warnings.push(`${error.what} does not hold ${needed}`)
+      warnings.push(`${error.what} is not valid ${needed}`)
     }
   }
   return warnings

@@ -1,12 +1,12 @@
-/** Before when nothing may change: what was invoiced stays as it was (spec/entity-api.md 2.1). */
+/** Earliest date at which an entity may change: invoiced periods are immutable. */
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Config } from '../../../config/schema.ts'
 import { cycleEndMs } from '../../../domain/cycle.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 
 /**
- * End of the newest billing cycle with a confirmed invoice, epoch ms; 0 where there is none, and
- * for collections that cycles do not bound.
+ * End of the newest billing cycle with a confirmed invoice, epoch ms; 0 without such a cycle, and
+ * for collections that confirmed cycles do not restrict.
  */
 export async function minimumDateMs(
   catalog: Catalog,

@@ -1,6 +1,7 @@
 /**
- * What uses an entity is not written while that is being deleted. A user takes one of a few locks,
- * so that many can write at once; who deletes takes all of them.
+ * Locks that keep an entity from being deleted while others start to reference it. A writer takes
+ * one of a few locks of each referenced entity, so that many can write concurrently; a delete takes
+ * all of them.
  */
 import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
@@ -8,15 +9,17 @@ import { entityLockName } from './revisions.ts'
 
 const REFERENCE_LOCK_COUNT = 8
 
-/** Locks of a document for what it names; an account it takes whole. */
+/**
+ * Names of the locks of the entities that a document references; accounts are locked exclusively.
+ */
 export function referenceLockNames({ name }: CollectionDefinition, document: Fields): string[] {
   const { aid, plan, services, include, bucket_group: group } = document
   const part = Number(document['creation_time'] ?? 0) % REFERENCE_LOCK_COUNT
   const used = (collection: string, key: unknown) => {
     return `${entityLockName({ name: collection }, key)}~${part}`
   }
-  const held = () => namesOf(services).map((service) => used('services', service))
-  if (name === 'accounts') return held()
+  const serviceLocks = () => namesOf(services).map((service) => used('services', service))
+  if (name === 'accounts') return serviceLocks()
   if (name === 'plans') {
     const included = (include as Fields | null | undefined)?.['services']
     return namesOf(included).map((service) => used('services', service))
@@ -24,12 +27,12 @@ export function referenceLockNames({ name }: CollectionDefinition, document: Fie
   if (name === 'autorenew') return group === undefined ? [] : [used('prepaidgroups', group)]
   if (name !== 'subscribers') return []
   const account = aid === undefined ? [] : [entityLockName({ name: 'accounts' }, aid)]
-  return [...account, ...(plan === undefined ? [] : [used('plans', plan)]), ...held()]
+  return [...account, ...(plan === undefined ? [] : [used('plans', plan)]), ...serviceLocks()]
 }
 
 const LOCKED_ON_REFERENCE: ReadonlySet<string> = new Set(['plans', 'services', 'prepaidgroups'])
 
-/** Locks of all that might begin to use an entity. */
+/** Names of all locks under which other documents may start to reference an entity. */
 export function referrerLockNames({ name }: CollectionDefinition, key: unknown): string[] {
   if (!LOCKED_ON_REFERENCE.has(name)) return []
   const parts = Array.from({ length: REFERENCE_LOCK_COUNT }, (_, part) => part)

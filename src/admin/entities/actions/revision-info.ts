@@ -1,4 +1,4 @@
-/** `revision_info`: what may be done with a revision (spec/entity-api.md 1.6). */
+/** `revision_info`: the actions that are allowed on a revision. */
 
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
@@ -14,17 +14,17 @@ const STATUS = { [STATE.active]: 'active', [STATE.future]: 'future', [STATE.expi
 
 export interface RevisionTimes {
   nowMs: number
-  /** End of the last confirmed cycle; 0: there is none. */
+  /** End of the last confirmed cycle; 0 if no cycle is confirmed. */
   minimumMs: number
 }
 
-/** Whether rows are shown with it. */
+/** True if the rows of the response have `revision_info`. */
 export function wantsRevisionInfo({ definition, project }: ReadRequest): boolean {
   if (isRecord(definition)) return false
   return project === null || Object.keys(project).length === 0 || project['revision_info'] === 1
 }
 
-/** Rows with what is told of them; rows without their dates stay as they are. */
+/** Adds `revision_info` to rows; rows without `from` and `to` are returned unchanged. */
 export async function withRevisionInfo(
   catalog: Catalog,
   definition: CollectionDefinition,
@@ -56,14 +56,14 @@ function infoOf(row: Fields, isLast: boolean, { nowMs, minimumMs }: RevisionTime
   }
 }
 
-/** When the last revision of each entity ends, by key. */
+/** End of the last revision of each entity, by key. */
 async function lastEndsOf(
   catalog: Catalog,
   definition: CollectionDefinition,
   rows: readonly Fields[],
 ): Promise<ReadonlyMap<unknown, number>> {
   const { keyField, fixed, name } = definition
-  // Nothing comes after what has no end.
+  // There is no revision after one without an end.
   const bounded = rows.filter(({ to }) => !(to instanceof Date && to.getTime() >= FOREVER_MS))
   const keys = [...new Set(bounded.map((row) => row[keyField]))].filter((key) => key !== undefined)
   const ends = new Map<unknown, number>()

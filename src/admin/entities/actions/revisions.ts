@@ -1,4 +1,4 @@
-/** Reading revisions of entities as they are stored. */
+/** Reads of revisions as they are stored. */
 
 import type { Collection, ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -8,7 +8,7 @@ import type { CollectionDefinition } from '../definitions/definition.ts'
 
 export const NOT_DELETED = { deleted: { $ne: true } } as const
 
-/** Revisions of one entity: a sane bound, far beyond what a person makes. */
+/** Limit on the revisions of one entity, far above what operators create. */
 const REVISIONS_MAX = 5000
 
 export function documentsOf(
@@ -18,7 +18,7 @@ export function documentsOf(
   return catalog[store] as unknown as Collection<RawDocument>
 }
 
-/** All revisions of one entity, in no certain order. */
+/** All revisions of one entity, unordered. */
 export function revisionsOf(
   catalog: Catalog,
   definition: CollectionDefinition,

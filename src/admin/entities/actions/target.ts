@@ -1,4 +1,4 @@
-/** Which revision a write is about (spec/entity-api.md 1.5). */
+/** Finds the revision that a write addresses. */
 
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -14,7 +14,10 @@ import { findDocuments, findRevision, NOT_DELETED } from './revisions.ts'
 export interface Target {
   /** Value of the key field. */
   key: unknown
-  /** The revision among those of the entity, or `TargetError`. */
+  /**
+   * Returns the addressed revision from those of the entity; throws `TargetError` if it does not
+   * exist.
+   */
   in(revisions: readonly RawDocument[]): RawDocument
 }
 
@@ -22,11 +25,13 @@ export interface TargetOptions {
   definition: CollectionDefinition
   isById: boolean
   fields: readonly FieldDefinition[]
-  /** IANA zone of dates in texts. */
+  /** IANA zone of dates in error texts. */
   zone: string
 }
 
-/** Throws `EntityRuleError` (R5, R7) or `TargetError` (R8). */
+/**
+ * Throws `EntityRuleError` if the query addresses nothing, or `TargetError` if nothing matches it.
+ */
 export async function findTarget(
   catalog: Catalog,
   query: Fields,
@@ -42,7 +47,7 @@ export async function findTarget(
   const key = await keyIn(catalog, query, options)
   if (!(effective instanceof Date)) {
     throw new EntityRuleError(
-      'query: effective_date is missing: it says which revision of the key is meant',
+      'query: effective_date is missing: it selects the revision of the key',
       DISPLAY.request,
     )
   }
@@ -78,14 +83,16 @@ function revisionValidAt(
   atMs: number,
   zone: string,
 ): RawDocument {
-  const held = revisions.filter((one) => fromOf(one) <= atMs && atMs < toOf(one))
-  const [revision] = held
-  if (revision !== undefined && held.length === 1) return revision
-  const what = held.length === 0 ? 'no revision' : 'more than one revision'
-  throw new TargetError(`${name}: ${what} of ${keyField} ${key} holds at ${dateText(atMs, zone)}`)
+  const matching = revisions.filter((one) => fromOf(one) <= atMs && atMs < toOf(one))
+  const [revision] = matching
+  if (revision !== undefined && matching.length === 1) return revision
+  const what = matching.length === 0 ? 'no revision' : 'more than one revision'
+  throw new TargetError(
+    `${name}: ${what} of ${keyField} ${key} is valid at ${dateText(atMs, zone)}`,
+  )
 }
 
-/** By the key field, or by a configured field that is unique. */
+/** Reads the key from the key field or from a unique configured field. */
 async function keyIn(
   catalog: Catalog,
   query: Fields,
@@ -94,21 +101,26 @@ async function keyIn(
   const { keyField, duplicate, name, fixed } = definition
   if (query[keyField] !== undefined) return query[keyField]
   const unique = fields.filter((field) => field.unique === true && field.system !== true)
-  const known = [
+  const identifying = [
     ...(duplicate.by === 'any' ? duplicate.fields : []),
     ...unique.map((field) => field.field_name),
   ]
-  const used = known.filter((field) => query[field] !== undefined)
+  const used = identifying.filter((field) => query[field] !== undefined)
   if (used.length === 0) {
-    const others = known.map((field) => `, ${field}`).join('')
+    const others = identifying.map((field) => `, ${field}`).join('')
     throw new EntityRuleError(
-      `query: nothing says which of the ${name} is meant: give _id, or ${keyField}${others} ` +
+      `query does not identify a revision of ${name}: give _id, or ${keyField}${others} ` +
         'with effective_date',
       DISPLAY.refused,
     )
   }
-  const wanted = Object.fromEntries(used.map((field) => [field, query[field]]))
-  const found = await findDocuments(catalog, definition, { ...fixed, ...wanted, ...NOT_DELETED }, 2)
+  const conditions = Object.fromEntries(used.map((field) => [field, query[field]]))
+  const found = await findDocuments(
+    catalog,
+    definition,
+    { ...fixed, ...conditions, ...NOT_DELETED },
+    2,
+  )
   const keys = new Set(found.map((one) => one[keyField]))
   if (keys.size === 1) return found[0]?.[keyField]
   const what = keys.size === 0 ? 'none' : 'more than one'

@@ -1,4 +1,4 @@
-/** What a caller should know of the taxes of what was written. */
+/** Warnings about the taxes of written rates and taxes. */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { isUntaxed, readTaxContext } from '../../../catalog/feed/stored-taxes.ts'
@@ -11,9 +11,9 @@ const WRITES: ReadonlySet<ActionName> = new Set([
 ])
 
 const HELP =
-  "name a default with 'tollgate settings set taxation', or give the rate a tax, or taxation 'no'"
+  "set a default with 'tollgate settings set taxation', or give the rate a tax, or taxation 'no'"
 
-/** Once for an answer, however many revisions were written. */
+/** One warning per response, regardless of the number of revisions written. */
 export async function taxWarnings(
   { catalog, config, clock }: EntityStores,
   { name }: CollectionDefinition,
@@ -27,7 +27,9 @@ export async function taxWarnings(
     const context = await readTaxContext(catalog, config.rating)
     if (isTax) return context.defaultTax === null ? [noDefault(entity)] : []
     if (!isUntaxed(context, entity as RawDocument, clock.nowMs())) return []
-    return [`rate ${keyOf(entity)} has no tax, and no default is named: it is not taxed; ${HELP}`]
+    return [
+      `rate ${keyOf(entity)} has no tax, and there is no default tax: it is not taxed; ${HELP}`,
+    ]
   } catch (error) {
     if (error instanceof FieldError) return [`stored: ${error.message}`]
     throw error
@@ -35,10 +37,10 @@ export async function taxWarnings(
 }
 
 function noDefault(entity: object): string {
-  const how = "it is named with 'tollgate settings set taxation'"
+  const how = "'tollgate settings set taxation'"
   return (
-    `no tax is the default: rates that name none are not taxed; ${keyOf(entity)} is the ` +
-    `default once ${how}`
+    `there is no default tax: rates without a tax are not taxed; ` +
+    `make ${keyOf(entity)} the default with ${how}`
   )
 }
 

@@ -1,8 +1,8 @@
 /**
- * `uniqueget`: of each entity the revision that represents it (spec/entity-api.md 2.3), of those
- * that fit the query. In the order of the keys one walk along their index decides about all: the
- * revisions of an entity stand together. In another order each candidate is compared with the other
- * revisions of its entity. Either way each revision is looked at a bounded number of times.
+ * The action `uniqueget`: the current revision of each entity that matches the query. Sorted by
+ * key, a single index scan is sufficient because revisions of an entity are adjacent. With any
+ * other sort order, each candidate is compared with the other revisions of its entity. In both
+ * cases each revision is read a bounded number of times.
  */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -19,18 +19,22 @@ import {
 import { filterOf, keyBounds, projectionOf, sortOf } from './get.ts'
 import { documentsOf } from './revisions.ts'
 
-/** Candidates whose entities are looked at together. */
+/** Number of candidates whose entities are read together. */
 const BATCH_MAX = 500
-/** Read beyond a page: revisions of the last entity, and what the states leave out. */
+/**
+ * Rows read beyond a page, for the revisions of the last entity and for rows that the states
+ * exclude.
+ */
 const SPARE = 8
 /**
- * A walk is bounded so that a store that has to sort keeps few rows. One that was not enough goes
- * on with so many times as much: all walks together cost a few times the last one.
+ * A scan has a limit so that a store that sorts in memory keeps few rows. If a scan was not enough,
+ * the next limit is larger by this factor, so that all scans together cost only a few times the
+ * last one.
  */
 const GROWTH = 8
 const WALK_MAX = 1_000_000_000
 
-/** Enough of a revision to choose by, or all that is shown of it. */
+/** The fields that selection needs, or all fields of the response. */
 type Candidate = Pick<RawDocument, '_id'> & Fields
 
 interface UniquegetContext {
@@ -60,14 +64,14 @@ async function pageOf(reading: UniquegetContext): Promise<ReadResult> {
 
 interface CollectedRow {
   row: Candidate
-  /** Whether it has all that is shown. */
+  /** True if the row has all fields of the response. */
   isWhole: boolean
 }
 
-/** The representatives of a page; those before it are only counted. */
+/** Collects the current revisions of one page; those of earlier pages are only counted. */
 class PageCollector {
   readonly rows: CollectedRow[] = []
-  /** How many there have to be until it is known that there are more. */
+  /** Number of entities after which it is known that there is a next page. */
   readonly needed: number
   readonly #skipped: number
   #count = 0
@@ -114,7 +118,7 @@ async function byKey(reading: UniquegetContext, chosen: PageCollector): Promise<
       entity.push(one)
     }
     if (count < limit) return choose(entity, isWhole)
-    // The last entity may have further revisions: it is looked at again.
+    // The last entity may have further revisions, so the next scan starts with it again.
     bounds = [{ [keyField]: { [direction === 1 ? '$gte' : '$lte']: entity[0]?.[keyField] } }]
     if (direction === -1) bounds.push(...keyBounds(definition))
   }
@@ -143,7 +147,7 @@ async function bySort(reading: UniquegetContext, chosen: PageCollector): Promise
   }
 }
 
-/** Those of a batch that represent their entities. */
+/** Collects the candidates of a batch that are the current revisions of their entities. */
 async function collectFromBatch(
   reading: UniquegetContext,
   batch: readonly Candidate[],
@@ -152,7 +156,7 @@ async function collectFromBatch(
 ): Promise<void> {
   const { nowMs, request } = reading
   const { keyField } = request.definition
-  // Nothing comes before what is active: an entity has one active revision at most.
+  // An entity has at most one active revision, and it always takes precedence.
   const others = batch.filter((one) => stateAt(one, nowMs) !== 0)
   const best = currentRevisionsByKey(await siblingsOf(reading, others), keyField, nowMs)
   for (const one of batch) {
@@ -166,7 +170,7 @@ function firstLimit({ needed }: PageCollector): number {
   return Math.min(needed + SPARE, WALK_MAX)
 }
 
-/** Revisions in the order that is asked for. */
+/** Reads revisions in the requested sort order. */
 function walk(
   { catalog, request, limits }: UniquegetContext,
   parts: readonly Fields[],
@@ -174,7 +178,7 @@ function walk(
   { sort, limit, skip = 0 }: { sort: Record<string, 1 | -1>; limit: number; skip?: number },
 ): { rows: AsyncIterable<Candidate>; isWhole: boolean } {
   const { page, definition } = request
-  // Nearly every revision of a first page is shown: it is read whole at once.
+  // Nearly all revisions of a first page are returned, so they are read with all fields.
   const isWhole = page === 0 && limit <= firstLimit(chosen)
   const rows = documentsOf(catalog, definition).find(filterOf(request, parts) as object, {
     ...limits,
@@ -188,11 +192,11 @@ function walk(
   return { rows: rows as AsyncIterable<Candidate>, isWhole }
 }
 
-/** All that is shown, with what is chosen by; empty: everything. */
+/** Projection of all returned fields and the fields that selection needs; empty for all fields. */
 function wholeProjection(request: ReadRequest): Record<string, 0 | 1> {
   const { projection } = projectionOf(request)
   const needed = { ...keyProjection(request), _id: 1 } as const
-  // An exclusion that leaves out what is needed is done later.
+  // An exclusion of fields that selection needs is applied after the read.
   if (!Object.values(projection ?? {}).includes(1)) {
     const left = Object.entries(projection ?? {}).filter(([name]) => !Object.hasOwn(needed, name))
     return Object.fromEntries(left)
@@ -204,7 +208,7 @@ function keyProjection({ definition }: ReadRequest): Record<string, 1> {
   return { [definition.keyField]: 1, from: 1, to: 1 }
 }
 
-/** All revisions of the same entities that fit the query. */
+/** All revisions of the same entities that match the query. */
 async function siblingsOf(
   { catalog, request, limits }: UniquegetContext,
   batch: readonly Candidate[],
@@ -234,7 +238,7 @@ async function projectedRows(
   })
 }
 
-/** What was only read in part, by id. */
+/** Reads the rows that were scanned without all fields, by id. */
 async function readRest(
   { catalog, request, limits }: UniquegetContext,
   chosen: readonly CollectedRow[],

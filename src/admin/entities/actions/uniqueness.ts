@@ -1,4 +1,4 @@
-/** Whether somebody else has what must be one's own (R9, R22). */
+/** Uniqueness checks against other entities, and the names of the locks that protect them. */
 
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
@@ -11,7 +11,7 @@ import { overlap, type Span, spanOf, uncovered } from '../timeline/spans.ts'
 import { referenceLockNames } from './reference-locks.ts'
 import { documentsOf, findDocuments, NOT_DELETED } from './revisions.ts'
 
-/** Names of the locks under which the values stay free until they are written. */
+/** Names of the locks that keep the values free until they are written. */
 export function valueLockNames(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
@@ -21,33 +21,33 @@ export function valueLockNames(
   const others = duplicate.fields.filter((field) => field !== keyField && field !== 'type')
   const also = others.map((field): FieldDefinition => ({ field_name: field, unique: true }))
   const values = uniqueValues([...also, ...ownFields(definition, fields)], document)
-  const chains = values.map(({ field, value }) => `${name}.${field}/${valueName(value)}`)
-  return [...new Set(chains), ...sharedLockNames(name, document)]
+  const lockNames = values.map(({ field, value }) => `${name}.${field}/${valueName(value)}`)
+  return [...new Set(lockNames), ...sharedLockNames(name, document)]
 }
 
-/** A document as it will be stored, and as it was; null: it is new. */
+/** A document to store and its previous version, null if it is new. */
 interface Changed {
   document: Fields
   stored: Fields | null
 }
 
-/** Names of the locks that must be held for what changes, by what is stored in the end. */
+/** Names of the locks that the final documents of a change require. */
 export function requiredLockNames(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
   changed: readonly Changed[],
 ): string[] {
   const needed = changed.flatMap(({ document, stored }) => {
-    const chains = documentLockNames(definition, fields, document)
+    const lockNames = documentLockNames(definition, fields, document)
     const isLonger = (name: string) => Number(stored?.[name]) !== Number(document[name])
-    if (stored === null || isLonger('from') || isLonger('to')) return chains
+    if (stored === null || isLonger('from') || isLonger('to')) return lockNames
     const known = new Set(documentLockNames(definition, fields, stored))
-    return chains.filter((chain) => !known.has(chain))
+    return lockNames.filter((lockName) => !known.has(lockName))
   })
   return [...new Set(needed)]
 }
 
-/** All locks that a document is under beside that of its own entity. */
+/** Names of all locks of a document besides the lock of its own entity. */
 export function documentLockNames(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
@@ -59,15 +59,17 @@ export function documentLockNames(
   ]
 }
 
-/** What rules look for in other entities must not change until theirs is written. */
+/**
+ * Locks on values of other entities that rules check, and that must not change before the write.
+ */
 function sharedLockNames(name: string, { allowances }: Fields): string[] {
-  // Somebody has to stay who may do everything.
+  // At least one user must keep the role `admin`.
   if (name === 'users') return ['users.roles/admin']
   if (name !== 'accounts' || !Array.isArray(allowances)) return []
   return allowances.map((one: Fields | null) => `accounts.allowances/${String(one?.['sid'])}`)
 }
 
-/** R9: whatever the dates, and also if it has ended. */
+/** Duplicates are refused even if their validity does not overlap or has ended. */
 export async function checkDuplicate(
   catalog: Catalog,
   definition: CollectionDefinition,
@@ -90,8 +92,9 @@ export async function checkDuplicate(
 }
 
 /**
- * R22: two may have the same value at different times. `before`: the entity as it was; where it had
- * the value then, nothing new is asked, so that what is stored twice can still be changed.
+ * Two entities may have the same value at different times. `before`: the previous revisions;
+ * periods in which the entity already had the value are not checked, so that stored duplicates can
+ * still be changed.
  */
 export async function checkUniqueFields(
   catalog: Catalog,
@@ -117,21 +120,21 @@ export async function checkUniqueFields(
       .toArray(),
   )) as Fields[]
   for (const { field, value, spans } of claims) {
-    const taken = found.find((other) => {
+    const conflict = found.find((other) => {
       const isSame = valuesAt(other, field).some((one) => isOneValue(one, value))
       return isSame && spans.some((span) => overlap(span, spanOf(other)))
     })
-    if (taken === undefined) continue
-    const whose = `${keyField} ${String(taken[keyField])}`
+    if (conflict === undefined) continue
+    const whose = `${keyField} ${String(conflict[keyField])}`
     throw new EntityRuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
   }
 }
 
-/** Revisions with the values of one document: where there are so many the first tell enough. */
+/** Maximum number of revisions read; with more conflicts the first ones are sufficient. */
 const HOLDERS_MAX = 1000
 
 interface ClaimedValue extends UniqueValue {
-  /** When the entity has the value and had it not before. */
+  /** Periods in which the entity has the value but did not have it before. */
   spans: readonly Span[]
 }
 
@@ -147,7 +150,7 @@ function newlyClaimedValues(
   })
 }
 
-/** The key has a check of its own. */
+/** The key field has its own check (`checkDuplicate`). */
 function ownFields(
   { keyField }: CollectionDefinition,
   fields: readonly FieldDefinition[],
@@ -155,14 +158,14 @@ function ownFields(
   return fields.filter(({ field_name: name }) => name !== keyField)
 }
 
-/** As a value may be stored: requests find a number by its text, too. */
+/** All stored forms of a value: numbers are also found by their text. */
 export function formsOf(value: unknown): unknown[] {
   if (typeof value === 'number') return [value, String(value)]
   const number = typeof value === 'string' ? Number(value) : Number.NaN
   return Number.isSafeInteger(number) && String(number) === value ? [value, number] : [value]
 }
 
-/** A name of the value in which all its forms are one. */
+/** Name of a value that is the same for all its stored forms. */
 export function valueName(value: unknown): string {
   return String(value)
 }

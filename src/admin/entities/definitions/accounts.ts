@@ -25,7 +25,7 @@ const KEY = { aid: integer, type: { type: 'string', options: ['account'] } } as 
 const HELD = { invoice_language: text, overrides: json, services: list } as const
 const { reopen, delete: remove } = lifecycle(KEY)
 
-/** Customer accounts (spec/entity-api.md 3.1). There is no move of them (interface.md 4.1). */
+/** Customer accounts. There is no action `move`. */
 export const accounts = collection({
   name: 'accounts',
   store: 'subscribers',

@@ -1,8 +1,8 @@
 import { collection, dates, read, text, texts } from './params.ts'
 
 /**
- * Who did what (spec/entity-api.md 6; docs/AUDIT.md). It is written by the node alone, and nothing
- * of it can be changed or deleted. Without `sort` the newest come first.
+ * Audit entries (docs/AUDIT.md). Only the node writes them, and they cannot be changed or deleted.
+ * The default order is newest first.
  */
 export const audit = collection({
   name: 'audit',
@@ -10,7 +10,7 @@ export const audit = collection({
   keyField: 'stamp',
   duplicate: { fields: [], by: 'all' },
   hasMinimumDate: false,
-  // With them erased values could be guessed.
+  // They would allow guessing erased values.
   hidden: ['chain.salt', 'chain.fields'],
   actions: {
     get: read(

@@ -30,8 +30,8 @@ const FIELDS = {
 } as const
 
 /**
- * Prepaid groups that are given again and again (spec/entity-api.md 3.16). One subscriber may have
- * several of one group: nothing but the id tells them apart.
+ * Recurring top-ups with prepaid groups. A subscriber may have several renewals of the same group,
+ * which differ only in their ids.
  */
 export const autorenew = collection({
   name: 'autorenew',

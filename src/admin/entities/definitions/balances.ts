@@ -27,7 +27,7 @@ const FOUND = {
   priority: integer,
 } as const
 
-/** What an update is of: a balance, a prepaid include, a prepaid group, or a card. */
+/** Selects what an update applies to: a balance, a prepaid include, a prepaid group or a card. */
 const SELECTED = {
   ...byId,
   aid: integer,
@@ -48,8 +48,8 @@ const TOP_UP = {
 } as const
 
 /**
- * Balances of subscribers and accounts, each a document of its own (spec/entity-api.md 3.6). An
- * update finds what it changes by rules of its own, and may make a new one.
+ * Balances of subscribers and accounts, one document each. An update has its own rules for
+ * selecting a balance and may create one.
  */
 export const balances = collection({
   name: 'balances',
@@ -57,7 +57,7 @@ export const balances = collection({
   keyField: '_id',
   duplicate: { fields: [], by: 'all' },
   hasMinimumDate: false,
-  /** The rest of the owner's state, for rebuilding a lost ledger. */
+  /** The remaining state of the owner, needed to rebuild a lost ledger. */
   hidden: ['owner'],
   actions: {
     get: read(FOUND, { customFields: false }),

@@ -27,7 +27,7 @@ const FOUND = {
   deposit: boolean,
 } as const
 
-/** Invoices, payments and refunds (spec/entity-api.md 3.7). Of a bill only dates may be changed. */
+/** Invoices, payments and refunds. Only dates of a bill may be changed. */
 export const bills = collection({
   name: 'bills',
   store: 'bills',

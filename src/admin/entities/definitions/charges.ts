@@ -15,7 +15,7 @@ import {
 
 const KEY = { key: text } as const
 
-/** What discounts take, too. */
+/** Fields that charges and discounts share. */
 export const CHARGE_FIELDS = {
   key: { type: 'string', mandatory: true, pattern: 'key' },
   description: text,
@@ -34,7 +34,7 @@ const LATER = optional(CHARGE_FIELDS)
 const FOUND = { key: texts, description: texts } as const
 const { close, move, delete: remove } = lifecycle(KEY)
 
-/** Conditional charges (spec/entity-api.md 3.8). */
+/** Conditional charges. */
 export const charges = collection({
   name: 'charges',
   store: 'charges',

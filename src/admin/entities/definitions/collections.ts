@@ -1,4 +1,4 @@
-/** All collections of the entity API (interface.md 2.1, 4.1; spec/entity-api.md 3.00). */
+/** All collections of the entity API. */
 
 import { accounts } from './accounts.ts'
 import { audit } from './audit.ts'
@@ -41,14 +41,12 @@ const ALL = [
   jobs,
 ] as const
 
-/**
- * By the name in the path, in the order of interface.md 2.1; the audit and jobs stand behind them.
- */
+/** By name in the URL path, in the order of the interface; `audit` and `jobs` come last. */
 export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(
   ALL.map((definition) => [definition.name, definition]),
 )
 
-/** What an import may do with each row (spec/entity-api.md 2.12); the first one is the default. */
+/** Operations that an import may apply to each row; the first one is the default. */
 export const IMPORT_OPERATIONS: ReadonlyMap<string, readonly ActionName[]> = new Map(
   ALL.filter(({ actions }) => actions.import !== undefined).map(({ name }) => [
     name,
@@ -61,9 +59,9 @@ const USAGE_TYPE = /^rates\.[A-Za-z0-9_-]+$/
 const CHANGES: readonly ActionName[] = ['update', 'closeandnew', 'permanentchange']
 
 /**
- * The form of names that are not declared as they are; null: there are none. `rates.RATE` in
- * changes of plans and services: the prices of one rate, the others stay. `rates.USAGE_TYPE` in a
- * uniqueget of rates: to ask for those that have one.
+ * Pattern of field names that are not declared individually; null if the action has no such names.
+ * `rates.RATE` in changes of plans and services sets the prices of one rate only.
+ * `rates.USAGE_TYPE` in `uniqueget` of rates finds those with prices for that usage type.
  */
 export function dottedNamePattern(
   collection: string,
@@ -76,7 +74,7 @@ export function dottedNamePattern(
   return isSearch ? USAGE_TYPE : null
 }
 
-/** A field of such a name; null: it has another form. */
+/** The parameter of such a name; null if the name does not match. */
 export function dottedParam(
   collection: string,
   action: ActionName,

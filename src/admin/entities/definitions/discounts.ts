@@ -20,7 +20,7 @@ const LATER = optional(FIELDS)
 const FOUND = { key: texts, description: texts } as const
 const { close, move, delete: remove } = lifecycle(KEY)
 
-/** Discounts (spec/entity-api.md 3.9). Import needs the role write: it writes. */
+/** Discounts. Import requires the role `write`. */
 export const discounts = collection({
   name: 'discounts',
   store: 'discounts',

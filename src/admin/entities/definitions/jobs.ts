@@ -1,6 +1,8 @@
 import { collection, dates, read, text, texts } from './params.ts'
 
-/** **Ours**: erasures and retention, and how far they are. The node alone writes them. */
+/**
+ * Tollgate extension: erasure and retention jobs with their progress. Only the node writes them.
+ */
 export const jobs = collection({
   name: 'jobs',
   store: 'jobs',

@@ -20,8 +20,8 @@ const FOUND = {
 } as const
 
 /**
- * Records of usage, credits and balance changes (spec/entity-api.md 3.15). Only credits that no
- * invoice has yet can be deleted.
+ * Records of usage, credits and balance changes. Only credits that are not invoiced yet can be
+ * deleted.
  */
 export const lines = collection({
   name: 'lines',

@@ -1,4 +1,4 @@
-/** The parts that definitions are made of (spec/entity-api.md 1.4, 1.5). */
+/** Building blocks of the collection definitions. */
 import {
   ACTIONS,
   type ActionDefinition,
@@ -18,7 +18,7 @@ export const list: Param = { type: 'array' }
 export const json: Param = { type: 'json' }
 /** A text, a list of them, or an operator object. */
 export const texts: Param = { type: 'array', of: 'string' }
-/** The same of integers. */
+/** An integer, a list of them, or an operator object. */
 export const integers: Param = { type: 'array', of: 'integer' }
 /** An operator object of dates. */
 export const dates: Param = { type: 'datetimearray' }
@@ -30,10 +30,10 @@ export function required<T extends Param>(param: T): T & { mandatory: true } {
 
 export const byId: Params = { _id: id }
 
-/** What begins and ends with the revision. */
+/** Validity of the revision. */
 export const PERIOD: Params = { from: datetime, to: datetime }
 
-/** `_id`, or the key with the date at which the revision holds. */
+/** `_id`, or the key with a date at which the revision is valid. */
 export function revisionBy(key: Params): Params {
   return { ...byId, ...key, effective_date: datetime }
 }
@@ -54,19 +54,19 @@ interface WriteOptions {
   query?: Params
 }
 
-/** A write that addresses no revision. */
+/** A write that does not address a revision. */
 export function create(update: Params, options: WriteOptions = {}): ActionDefinition {
   const { customFields = true, roles = ['write'], query = {} } = options
   return { roles, query, update, target: 'none', customFields }
 }
 
-/** A write of one revision, found by `_id`, or by its key and `effective_date`. */
+/** A write of one revision, addressed by `_id`, or by its key and `effective_date`. */
 export function change(key: Params, update: Params, options: WriteOptions = {}): ActionDefinition {
   const { customFields = true, roles = ['write'] } = options
   return { roles, query: revisionBy(key), update, target: 'unique', customFields }
 }
 
-/** A write of one revision, found by `_id` alone. */
+/** A write of one revision, addressed by `_id` only. */
 export function changeById(query: Params, update: Params, roles: readonly Role[] = ['write']) {
   const action: ActionDefinition = { roles, query, update, target: 'id', customFields: false }
   return action
@@ -75,19 +75,19 @@ export function changeById(query: Params, update: Params, roles: readonly Role[]
 export const remove = (roles: readonly Role[] = ['write']) => changeById(byId, {}, roles)
 
 /**
- * The actions on revisions that take the same everywhere. `key`: what addresses an entity. `own`:
- * whether it has configured fields.
+ * Actions on revisions with the same parameters in all collections. `key`: parameters that address
+ * an entity. `hasConfiguredFields`: false if its collection has none.
  */
-export function lifecycle(key: Params, { own = true } = {}) {
+export function lifecycle(key: Params, { hasConfiguredFields = true } = {}) {
   return {
     close: changeById({ _id: required(id) }, { to: datetime }),
-    reopen: change(key, { from: required(datetime) }, { customFields: own }),
+    reopen: change(key, { from: required(datetime) }, { customFields: hasConfiguredFields }),
     move: change(key, PERIOD, { customFields: false }),
     delete: remove(),
   }
 }
 
-/** From a date on, in this revision and all later ones. */
+/** A change of the addressed revision from a date on, and of all later revisions. */
 export function permanentChange(
   key: Params,
   update: Params,
@@ -96,7 +96,7 @@ export function permanentChange(
   return change(key, { from: required(datetime), ...update }, options)
 }
 
-/** Settings of an import (spec/entity-api.md 2.12); the rows come as a file. */
+/** Settings of an import; the rows are sent as a file. */
 const IMPORT: Params = {
   importType: { type: 'string', options: ['manual_mapping', 'predefined_mapping'] },
   delimiter: text,
@@ -107,28 +107,28 @@ const IMPORT: Params = {
   linker: json,
   updater: json,
   multi_field_action: json,
-  /** **Ours**: lines of JSON, each an `update`. By the name of the file if it is not given. */
+  /** Tollgate extension: JSON lines, each an `update`. Defaults to the format of the file name. */
   format: { type: 'string', options: ['csv', 'jsonl'] },
-  /** **Ours**: everything is checked, and nothing is written. */
+  /** Tollgate extension: everything is validated and nothing is written. */
   dry_run: boolean,
 }
 
 export const importRows: ActionDefinition = create(IMPORT, { customFields: false })
 
 /**
- * **Ours**: takes personal data out of the entity and of all that is recorded of it, as a job. A
- * permission of its own.
+ * Tollgate extension: a job that removes personal data from the entity and from all its records.
+ * Requires the role `admin`.
  */
 export function erasure(key: Params): ActionDefinition {
   return create({ force: boolean }, { customFields: false, roles: ['admin'], query: key })
 }
 
-/** The revisions that end at `from` or later and begin at `to` or before (spec 2.13). */
+/** Exports the revisions that end at `from` or later and begin at `to` or earlier. */
 export function exportRows(key: Params): ActionDefinition {
   return read({ ...key, ...PERIOD }, { customFields: false })
 }
 
-/** Settled for all collections of entities; a definition says what differs. */
+/** A definition with the defaults of entity collections. */
 export function collection(
   definition: Pick<CollectionDefinition, 'name' | 'store' | 'keyField' | 'actions'> &
     Partial<CollectionDefinition>,
@@ -144,12 +144,12 @@ export function collection(
   }
 }
 
-/** The actions that a collection has, in the order in which they are told. */
+/** The actions of a collection in canonical order. */
 export function actionsOf(definition: CollectionDefinition): readonly ActionName[] {
   return ACTIONS.filter((action) => definition.actions[action] !== undefined)
 }
 
-/** Without what is mandatory, and without what only `create` sets. */
+/** The parameters as optional ones, without those that only `create` accepts. */
 export function optional(params: Params, without: readonly string[] = []): Params {
   const kept = Object.entries(params).filter(([name]) => !without.includes(name))
   return Object.fromEntries(

@@ -51,7 +51,7 @@ const FOUND = {
   charging_type: texts,
 } as const
 
-/** Plans (spec/entity-api.md 3.3). `rates.RATE` alone may be changed (`dottedParam`). */
+/** Plans. The prices of one rate can be changed as `rates.RATE` (`dottedParam`). */
 export const plans = collection({
   name: 'plans',
   store: 'plans',

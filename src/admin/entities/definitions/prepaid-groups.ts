@@ -27,7 +27,7 @@ const FIELDS = {
 const LATER = optional(FIELDS)
 const FOUND = { name: texts, description: texts, include: list } as const
 
-/** Top-ups of several buckets together (spec/entity-api.md 3.11). */
+/** Prepaid groups: top-ups of several buckets together. */
 export const prepaidGroups = collection({
   name: 'prepaidgroups',
   store: 'prepaidgroups',

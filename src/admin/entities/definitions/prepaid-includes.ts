@@ -16,7 +16,7 @@ import {
   texts,
 } from './params.ts'
 
-/** By both, as each of them is of one entity only. */
+/** Both fields are unique, so each of them identifies an entity. */
 const KEY = { name: text, external_id: integer } as const
 
 const FIELDS = {
@@ -35,7 +35,7 @@ const FIELDS = {
 
 const LATER = optional(FIELDS)
 
-/** Definitions of buckets (spec/entity-api.md 3.10). They have no configured fields. */
+/** Prepaid includes: definitions of buckets. They have no configured fields. */
 export const prepaidIncludes = collection({
   name: 'prepaidincludes',
   store: 'prepaidincludes',
@@ -53,6 +53,6 @@ export const prepaidIncludes = collection({
     permanentchange: permanentChange(KEY, optional(FIELDS, ['name', 'external_id']), {
       customFields: false,
     }),
-    ...lifecycle(KEY, { own: false }),
+    ...lifecycle(KEY, { hasConfiguredFields: false }),
   },
 })

@@ -24,7 +24,7 @@ const FIELDS = {
   description: text,
   params: list,
   pricing_method: { type: 'string', mandatory: true, options: ['tiered', 'volume'] },
-  /** Mandatory too: by its configured default it is `retail` if it is left out. */
+  /** Mandatory as well; the configured default is `retail`. */
   tariff_category: text,
   add_to_retail: boolean,
   play: text,
@@ -36,7 +36,7 @@ const FIELDS = {
 const LATER = optional(FIELDS)
 const FOUND = { key: texts, description: texts } as const
 
-/** What usage costs (spec/entity-api.md 3.5). */
+/** Rates: prices of usage. */
 export const rates = collection({
   name: 'rates',
   store: 'rates',

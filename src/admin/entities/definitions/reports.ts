@@ -29,7 +29,7 @@ const FIELDS = {
 
 const WRITERS = { roles: ['write', 'reports'], customFields: false } as const
 
-/** Saved reports (spec/entity-api.md 3.13). No confirmed cycle bounds them. */
+/** Saved reports. Confirmed cycles do not restrict their changes. */
 export const reports = collection({
   name: 'reports',
   store: 'reports',

@@ -39,8 +39,8 @@ const LATER = optional(FIELDS)
 const FOUND = { name: texts, description: texts, 'include.groups': list } as const
 
 /**
- * Services (spec/entity-api.md 3.4). A change that leaves `recurrence` out keeps it. `rates.RATE`
- * alone may be changed (`dottedParam`).
+ * Services. A change without `recurrence` keeps the stored one. The prices of one rate can be
+ * changed as `rates.RATE` (`dottedParam`).
  */
 export const services = collection({
   name: 'services',

@@ -20,7 +20,7 @@ import {
 
 const KEY = { sid: integer, type: { type: 'string', options: ['subscriber'] } } as const
 
-/** `aid` is **ours**: with another one the subscriber moves to that account. */
+/** Tollgate extension: changing `aid` moves the subscriber to that account. */
 const HELD = {
   aid: integer,
   plan: text,
@@ -33,8 +33,8 @@ const HELD = {
 const SERVICES = { 'services.name': texts, 'services.from': dates, 'services.to': dates } as const
 
 /**
- * Subscribers of accounts (spec/entity-api.md 3.2). What they are found by and what they may owe
- * (msisdn, imsi, barred, credit_limit, time_zone) are configured fields (fields/defaults.ts).
+ * Subscribers of accounts. Their identifiers and credit settings (msisdn, imsi, barred,
+ * credit_limit, time_zone) are configured fields (fields/defaults.ts).
  */
 export const subscribers = collection({
   name: 'subscribers',

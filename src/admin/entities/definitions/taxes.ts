@@ -22,14 +22,14 @@ const FIELDS = {
   description: { type: 'string', mandatory: true, pattern: 'path' },
   rate: required(number),
   embed_tax: boolean,
-  /** What rules of `rating.taxMapping` compare. */
+  /** Values that rules in `rating.taxMapping` compare. */
   params: list,
 } as const
 
 const LATER = optional(FIELDS)
 const FOUND = { key: texts, description: texts } as const
 
-/** Tax rates (spec/entity-api.md 3.12). A change says only what changes. */
+/** Tax rates. A change contains only the changed fields. */
 export const taxes = collection({
   name: 'taxes',
   store: 'taxes',

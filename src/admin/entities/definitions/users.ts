@@ -23,7 +23,7 @@ const FIELDS = {
 
 const ADMINS = { roles: ['admin'], customFields: false } as const
 
-/** Operators (spec/entity-api.md 3.14). What is known of a password is never shown. */
+/** Operators. Responses never contain password data. */
 export const users = collection({
   name: 'users',
   store: 'users',
@@ -33,7 +33,7 @@ export const users = collection({
   actions: {
     get: read({ username: texts }, { customFields: false }),
     create: create(FIELDS, ADMINS),
-    // The first user is no e-mail address: what is there may be named again.
+    // The name of the first user is not an e-mail address, so a change must accept the stored name.
     update: change(KEY, { ...optional(FIELDS), username: text }, ADMINS),
     delete: remove(ADMINS.roles),
   },

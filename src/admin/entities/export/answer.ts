@@ -1,4 +1,4 @@
-/** An export over HTTP: a stream that ends with whoever reads it. */
+/** Export over HTTP: a stream that ends when the client disconnects. */
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { recordRead } from '../../privacy/read-records.ts'
@@ -7,7 +7,7 @@ import type { RawParameters } from '../requests/raw-parameters.ts'
 import { exportHeaders, exportRequestOf } from './export-request.ts'
 import { exportRows } from './export-rows.ts'
 
-/** Throws `ApiError`, or what the store throws, as long as nothing was sent. */
+/** Throws `ApiError` or errors of the store until the first byte is sent. */
 export async function sendExport(
   api: EntityApi,
   called: Pick<EntityCall, 'definition' | 'action' | 'caller'>,
@@ -19,7 +19,7 @@ export async function sendExport(
   const done = { ...called, filter: request.filter, rows: null }
   await recordRead(api.stores, called.caller, done)
   const pages = exportRows(api.stores.catalog, request)
-  // Whether the store answers is known before the first byte is sent.
+  // Errors of the store must be known before the first byte is sent.
   const first = await pages.next()
   const rest = async function* () {
     try {

@@ -1,15 +1,17 @@
-/** Values as cells of an export (spec/entity-api.md 2.13). */
+/** Formats values as cells of an export. */
 import type { Fields } from '../../../domain/fields.ts'
 import { type ExactDecimal, parseDecimal } from '../../../domain/money.ts'
 import { dateText } from '../views.ts'
 import type { CellType, Column } from './columns.ts'
 
-/** A cell; empty for what is not there. `timeZone`: of the dates. */
+/** The text of a cell, empty if the document has no value. `timeZone`: zone of dates. */
 export function cellOf(document: Fields, { name, type }: Column, timeZone: string): string {
   return textOf(valueIn(document, name), type, timeZone)
 }
 
-/** Along a dotted name, through lists by number; a key that has the dots itself comes first. */
+/**
+ * Follows a dotted name, with indexes into lists; a key that contains the dots takes precedence.
+ */
 export function valueIn(document: Fields, name: string): unknown {
   if (Object.hasOwn(document, name)) return document[name]
   let value: unknown = document
@@ -36,7 +38,7 @@ function textOf(value: unknown, type: CellType, timeZone: string): string {
   return jsonOf(value)
 }
 
-/** With commas, unless a member could not be told from two. */
+/** Separated by commas; as JSON if a member could be read as two. */
 function listOf(list: readonly unknown[], type: CellType, timeZone: string): string {
   const isPlain = list.every((member) => {
     if (member === null || typeof member === 'object') return member instanceof Date
@@ -51,7 +53,7 @@ function rangeOf(range: Fields, timeZone: string): string {
   return `${textOf(from, 'date', timeZone)} - ${textOf(to, 'date', timeZone)}`
 }
 
-/** Empty for an empty list or object: there is nothing in it. */
+/** Empty lists and objects become empty cells. */
 function jsonOf(value: object): string {
   return Object.keys(value).length === 0 ? '' : JSON.stringify(value)
 }

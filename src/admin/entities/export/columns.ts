@@ -1,4 +1,4 @@
-/** The columns of an export, by which a predefined import reads a file too (spec 2.13, 3.9). */
+/** Columns of an export, which a predefined import reads as well. */
 import type { CollectionDefinition, Param } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 
@@ -9,11 +9,11 @@ export type CellType =
   | 'percentage'
   | 'range'
   | 'json'
-  /** Texts with commas between them. */
+  /** Texts separated by commas. */
   | 'list'
 
 export interface Column {
-  /** As in the header: a path, through lists by number. */
+  /** Name in the header: a path, with indexes into lists. */
   name: string
   type: CellType
 }
@@ -52,7 +52,7 @@ const DECLARED: Readonly<Record<string, readonly Column[]>> = {
   charges: [...TERMS, column('cycles'), column('subject.general.value')],
 }
 
-/** In the order of the file: by name. Rates have columns of their own (rate-rows.ts). */
+/** Sorted by name. Rates have their own columns (rate-rows.ts). */
 export function columnsOf(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
@@ -61,7 +61,7 @@ export function columnsOf(
   return withConfigured(declared, definition, fields).toSorted(byName)
 }
 
-/** With the configured fields behind, but for what must not be exported. */
+/** Appends the configured fields and removes those that must not be exported. */
 export function withConfigured(
   columns: readonly Column[],
   { hidden, keyField }: CollectionDefinition,
@@ -71,7 +71,7 @@ export function withConfigured(
   const known = new Set(columns.map(({ name }) => name))
   const configured = fields.map((field) => ({ name: nameOf(field), type: typeOf(field) }))
   const added = configured.filter(({ name }) => !known.has(name))
-  // Without its key a row says nothing.
+  // A row without its key cannot be identified.
   refused.delete(keyField)
   return [...columns, ...added].filter(({ name }) => !refused.has(name))
 }

@@ -1,7 +1,6 @@
 /**
- * Of each entity the revision that represents it, as `uniqueget` chooses it (spec/entity-api.md
- * 2.3), in the order of the keys. Each page begins behind the key that was last: a reader may take
- * as long as it likes.
+ * The current revision of each entity, selected as in `uniqueget`, in the order of the keys. Each
+ * page starts after the last key of the page before, so slow readers do not keep a cursor open.
  */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -16,17 +15,20 @@ export interface CurrentRevisionsOptions {
   filter: Fields
   states: readonly number[]
   nowMs: number
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the client disconnects. */
   signal?: AbortSignal | undefined
 }
 
 const PAGE_MIN = 500
-/** Pages grow up to it: a store without an index for the query looks at everything for each. */
+/**
+ * Pages grow up to this size, because a store without a suitable index scans everything for each
+ * page.
+ */
 const PAGE_MAX = 8000
-/** Revisions of one entity; more are no page any more. */
+/** Limit on the revisions of one entity, which have to fit on one page. */
 const REVISIONS_MAX = 100_000
 
-/** Pages of documents, none of them empty. Rejects with `CatalogUnavailableError`. */
+/** Pages of documents, never empty. Rejects with `CatalogUnavailableError`. */
 export async function* currentRevisionPages(
   catalog: Catalog,
   options: CurrentRevisionsOptions,
@@ -37,9 +39,9 @@ export async function* currentRevisionPages(
   for (;;) {
     const found = await readPage(catalog, options, last, size)
     const isEnd = found.length < size
-    // Further revisions of the last key may be on the next page.
-    const cut = isEnd ? undefined : found.at(-1)?.[keyField]
-    const whole = found.filter((document) => isEnd || document[keyField] !== cut)
+    // The next page may have further revisions of the last key.
+    const lastKey = isEnd ? undefined : found.at(-1)?.[keyField]
+    const whole = found.filter((document) => isEnd || document[keyField] !== lastKey)
     if (!isEnd && whole.length === 0 && size < REVISIONS_MAX) {
       size *= 2
       continue
@@ -59,11 +61,11 @@ function readPage(
   size: number,
 ): Promise<RawDocument[]> {
   const { keyField, fixed, name } = definition
-  const wanted = [filter, NOT_DELETED].filter((part) => Object.keys(part).length > 0)
-  const behind = last === undefined ? [] : [{ [keyField]: { $gt: last } }]
+  const conditions = [filter, NOT_DELETED].filter((part) => Object.keys(part).length > 0)
+  const afterLast = last === undefined ? [] : [{ [keyField]: { $gt: last } }]
   const read = (limits: ReadLimits) =>
     documentsOf(catalog, definition)
-      .find({ ...fixed, $and: [...wanted, ...behind] } as object, limits)
+      .find({ ...fixed, $and: [...conditions, ...afterLast] } as object, limits)
       .sort({ [keyField]: 1, from: 1 })
       .limit(size)
       .toArray()

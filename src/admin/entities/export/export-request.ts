@@ -1,4 +1,4 @@
-/** What an export is asked for, from the parameters of a request (spec/entity-api.md 1.2, 2.13). */
+/** Parses the parameters of an export. */
 import type { Fields } from '../../../domain/fields.ts'
 import { localTime } from '../../../domain/time.ts'
 import { ExecutionError } from '../errors.ts'
@@ -27,9 +27,7 @@ export function exportRequestOf(sent: RawParameters, context: RequestContext): E
   }
 }
 
-/**
- * Clients encode each parameter of an export as JSON, also those that are texts of JSON already.
- */
+/** Clients encode each parameter of an export as JSON, even those that already are JSON text. */
 function decodedOnce(raw: RawParameters): RawParameters {
   const decoded = [...raw].map(([name, value]): [string, unknown] => {
     if (typeof value !== 'string' || !/^"[\s\S]*"$/.test(value)) return [name, value]
@@ -52,7 +50,7 @@ function inPeriod({ from, to, ...filter }: Fields): Fields {
   return Object.keys(filter).length === 0 ? { $and: bounds } : { $and: [filter, ...bounds] }
 }
 
-/** A text, or the same as JSON: clients send both. */
+/** Plain text or a JSON string: clients send both. */
 function plainText(raw: RawParameters, name: string): string {
   const value = raw.get(name)
   if (typeof value !== 'string') return ''
@@ -78,7 +76,7 @@ function delimiterOf(text: string): string {
 
 const NAME_LENGTH_MAX = 100
 
-/** Headers of the answer. The name of the file is letters, digits, dots and dashes only. */
+/** Response headers. The file name is reduced to letters, digits, dots and dashes. */
 export function exportHeaders(
   raw: RawParameters,
   { format, timeZone, nowMs }: ExportRequest,

@@ -1,6 +1,6 @@
 /**
- * `export`: the entities that fit a query, as CSV or lines of JSON (spec/entity-api.md 2.13). Read
- * in pages as far as they are sent: whoever goes away ends the reading.
+ * The action `export`: the entities that match a query, as CSV or JSON lines. Pages are read on
+ * demand, so reading stops when the client disconnects.
  */
 
 import { stringify } from 'csv-stringify/sync'
@@ -21,21 +21,21 @@ export interface ExportRequest {
   definition: CollectionDefinition
   /** Configured fields of the collection. */
   fields: readonly FieldDefinition[]
-  /** Already cast; `from` and `to` bound the revisions. */
+  /** Already cast; `from` and `to` restrict the revisions. */
   filter: ReadRequest['filter']
   states: readonly number[]
   format: 'csv' | 'jsonl'
-  /** Of CSV: whether the first row has the names. */
+  /** For CSV: true if the first row has the column names. */
   hasHeader: boolean
   delimiter: string
   /** IANA zone of the dates. */
   timeZone: string
   nowMs: number
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the client disconnects. */
   signal?: AbortSignal | undefined
 }
 
-/** Texts to be sent one after the other; the first one is there when MongoDB has answered. */
+/** Chunks of the response; the first one is available when MongoDB has answered. */
 export function exportRows(catalog: Catalog, request: ExportRequest): AsyncGenerator<string> {
   return request.format === 'csv' ? csvOf(catalog, request) : linesOf(catalog, request)
 }
@@ -60,7 +60,7 @@ async function* csvOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<
   if (header !== '') yield header
 }
 
-/** Dotted paths of what must not be exported, also as a part of something else. */
+/** Dotted paths of fields that must not be exported, including parts of other fields. */
 function refusedPaths({ definition, fields }: ExportRequest): readonly string[] {
   const refused = fields.filter(({ exportable }) => exportable === false)
   const names = refused.map(({ field_name: name }) => name)
@@ -79,13 +79,13 @@ function without(value: unknown, [name = '', ...rest]: readonly string[]): unkno
   return rest.length === 0 ? others : { ...others, [name]: without(inner, rest) }
 }
 
-/** With quotes around what another program might take for two cells. */
+/** Quotes cells that another program might split. */
 function textOf(rows: readonly (readonly string[])[], delimiter: string): string {
   const neutral = rows.map((row) => row.map(neutralCell))
   return stringify(neutral, { delimiter, quoted_match: /^\s|[;\t]|\s$/ })
 }
 
-/** Each line can be imported again: what the node makes itself is left out. */
+/** Each line can be imported again, so generated fields are left out. */
 async function* linesOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<string> {
   const { fields, timeZone } = request
   const hidden = refusedPaths(request)

@@ -1,19 +1,19 @@
 /**
- * Cells that a spreadsheet would run as a formula. An apostrophe in front makes them text; one that
- * is there in front of such a beginning gets another one, so that an import takes back exactly what
- * an export has added.
+ * Protects against cells that a spreadsheet would execute as a formula, by prefixing an apostrophe.
+ * Texts that already start with apostrophes before such a character get another one, so that an
+ * import can remove exactly what an export has added.
  */
 
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/
 const NEUTRAL = /^'+[=+\-@\t\r\n＝＋－＠]/
-/** Also a phone number: a sign and digits do nothing. */
+/** For example a phone number: a sign and digits are harmless. */
 const PLAIN_NUMBER = /^[+-]?\d+(?:\.\d+)?$/
 
 export function neutralCell(text: string): string {
   return FORMULA.test(text) && !PLAIN_NUMBER.test(text) ? `'${text}` : text
 }
 
-/** The cell as it was before `neutralCell`. */
+/** Reverts `neutralCell`. */
 export function originalCell(text: string): string {
   return NEUTRAL.test(text) ? text.slice(1) : text
 }

@@ -1,4 +1,4 @@
-/** Prices of rates in plans and services, for a page of rates at a time. */
+/** Prices of rates in plans and services, read for one page of rates at a time. */
 
 import type { Collection } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
@@ -10,10 +10,10 @@ import { type RateOverride, SERVICE } from './rate-rows.ts'
 
 export type OverridesOf = (rate: Fields) => readonly RateOverride[]
 
-/** Keys that are asked for together. */
+/** Maximum number of keys in one query. */
 const KEYS_MAX = 100
 
-/** Those of the revisions that represent their plans and services now. */
+/** Reads the prices in the current revisions of plans and services. */
 export async function overridesIn(
   catalog: Catalog,
   rates: readonly Fields[],
@@ -45,8 +45,8 @@ async function offersWith(
     to: { $gt: new Date(nowMs) },
     ...NOT_DELETED,
   }
-  const shown = Object.fromEntries(prices.map((path) => [path, 1]))
-  const projection = { name: 1, from: 1, to: 1, ...shown }
+  const priceFields = Object.fromEntries(prices.map((path) => [path, 1]))
+  const projection = { name: 1, from: 1, to: 1, ...priceFields }
   const documents = catalog[kind] as unknown as Collection<Fields>
   const found = await catalog.run(`read ${kind}`, () =>
     documents.find(filter, { projection }).sort({ name: 1 }).toArray(),

@@ -1,6 +1,6 @@
 /**
- * Rates as rows of an export (spec/entity-api.md 2.13, 3.5): one for each usage type, and for each
- * plan or service with another price of it. Steps of a price stand in one cell, with commas.
+ * Rates as rows of an export: one for each usage type, and one for each plan or service that
+ * overrides its price. The steps of a price share one cell, separated by commas.
  */
 import type { Fields } from '../../../domain/fields.ts'
 import { fromBaseUnits, toBaseUnits, UNITS } from '../../../file-types/units.ts'
@@ -31,30 +31,30 @@ const COLUMNS: readonly Column[] = [
   ...(['from', 'to'] as const).map((name) => ({ name, type: 'date' }) as const),
 ]
 
-/** In the order that clients know; configured fields come last. */
+/** In the order that existing clients expect; configured fields come last. */
 export function rateColumns(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
 ): readonly Column[] {
-  // The first tax has columns of its own.
+  // The first tax has its own columns.
   const others = fields.filter(({ field_name: name }) => name !== 'tax')
   return withConfigured(COLUMNS, definition, others)
 }
 
-/** Own prices are those of `BASE`. */
+/** Name of the rate's own prices in the column `plan`. */
 export const BASE = 'BASE'
-/** In front of the name of a service, where else the name of a plan stands. */
+/** Prefix that distinguishes the name of a service from that of a plan. */
 export const SERVICE = 'service:'
 
-/** Another price of a rate. */
+/** Price of a rate in a plan or service. */
 export interface RateOverride {
-  /** Name of the plan, or of the service with `service:` in front. */
+  /** Name of the plan, or of the service with the prefix `service:`. */
   plan: string
   usaget: string
   price: unknown
 }
 
-/** The rows of a rate, each with the texts of its cells. */
+/** The rows of a rate, as texts of their cells. */
 export function rateRows(
   rate: Fields,
   overrides: readonly RateOverride[],
@@ -67,7 +67,7 @@ export function rateRows(
   const first = own.toSorted((a, b) => Number(b.plan === BASE) - Number(a.plan === BASE))
   return [...first, ...overrides].flatMap(({ plan, usaget, price }) => {
     const tiers = membersOf(fieldsOf(price)['rate']).map(([, tier]) => fieldsOf(tier))
-    // A share of the price has no steps: there is no column for it.
+    // A percentage price has no steps, and there is no column for it.
     if (tiers.length === 0) return []
     const special = { usaget, plan, ...tierCells(tiers) }
     return [columns.map((column) => specialCell(special, column) ?? cellOf(rate, column, timeZone))]
@@ -79,9 +79,9 @@ function specialCell(special: Readonly<Record<string, string>>, { name }: Column
 }
 
 function tierCells(tiers: readonly Fields[]): Readonly<Record<string, string>> {
-  const shown = tiers.map(cellsOfTier)
+  const cells = tiers.map(cellsOfTier)
   const joined = (part: keyof TierCells) => {
-    const values = shown.map((tier) => tier[part])
+    const values = cells.map((tier) => tier[part])
     const isUnit = part === 'range' || part === 'step'
     return isUnit && new Set(values).size === 1 ? (values[0] ?? '') : values.join(', ')
   }
@@ -100,7 +100,7 @@ interface TierCells {
   to: string
   interval: string
   price: string
-  /** Units of from and to, and of the interval; empty: base units. */
+  /** Units of `from` and `to`, and of the interval; empty for base units. */
   range: string
   step: string
 }
@@ -119,15 +119,16 @@ function cellsOfTier({ from, to, interval, price, uom_display: display }: Fields
   }
 }
 
-/** The unit, if all values can be told in it exactly; else none: base units. */
+/** The unit, if it can express all values exactly; otherwise empty for base units. */
 function usableUnit(unit: unknown, values: readonly unknown[]): string {
   if (typeof unit !== 'string' || unit === 'hhmmss' || !UNITS.includes(unit)) return ''
   const isExact = (value: unknown) =>
     typeof value !== 'number' ||
     (Number.isSafeInteger(value) && toBaseUnits(fromBaseUnits(value, unit), unit) === value)
-  const isTold = (value: unknown) => value === undefined || value === 'UNLIMITED' || isExact(value)
+  const isExpressible = (value: unknown) =>
+    value === undefined || value === 'UNLIMITED' || isExact(value)
   return values.every((value) => typeof value !== 'string' || value === 'UNLIMITED') &&
-    values.every(isTold)
+    values.every(isExpressible)
     ? unit
     : ''
 }

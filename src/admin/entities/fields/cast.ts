@@ -1,13 +1,12 @@
-/** Values of configured fields: read by their type, or refused with a reason. */
+/** Casts values of configured fields to their type, or returns the reason why that fails. */
 import { microsFrom, parseDecimal, toScale } from '../../../domain/money.ts'
 import { parseInstant } from '../../../domain/time.ts'
 import { InvalidFieldsError } from '../errors.ts'
 import { dateOf, secUsecInstant, type TimeContext } from '../requests/instant.ts'
 import { FieldProblems } from '../requests/problems.ts'
 import { storedValue } from '../requests/stored-value.ts'
-import { isEmail } from './email.ts'
 
-/** What is stored, or why it cannot be. */
+/** The value to store, or the reason why it is refused. */
 export type Cast = { value: unknown } | { reason: string }
 
 const ok = (value: unknown): Cast => ({ value })
@@ -30,13 +29,13 @@ const READERS: Readonly<Record<string, Reader>> = {
   json: readJson,
 }
 
-/** One value, not empty. Without a known type it is stored as it is sent. */
+/** Casts one non-empty value. Values of unknown types are stored unchanged. */
 export function castValue(type: string | undefined, value: unknown, time: TimeContext): Cast {
   const reader = READERS[type ?? ''] ?? readJson
   return reader(value, time)
 }
 
-/** Anything that a store takes as it is; dates in it are dates. */
+/** Any value that the store accepts; timestamps in it become dates. */
 function readJson(value: unknown): Cast {
   const problems = new FieldProblems()
   const stored = storedValue(value, 'it', problems)
@@ -53,7 +52,7 @@ function readJson(value: unknown): Cast {
 
 function readText(value: unknown): Cast {
   if (typeof value === 'string') return ok(value)
-  // Phone numbers and zip codes come as numbers, too.
+  // Clients send phone numbers and zip codes as numbers, too.
   if (typeof value === 'number' && Number.isSafeInteger(value)) return ok(String(value))
   return no('must be a text')
 }
@@ -64,7 +63,7 @@ function readInteger(value: unknown): Cast {
   return whole === null ? no('must be an integer below 2^53') : ok(whole)
 }
 
-/** Exact: a text stays a text, so that nothing of it is lost. */
+/** A text stays a text to keep its exact value. */
 function readDecimal(value: unknown): Cast {
   if (!isNumberOrText(value) || microsFrom(value) === null) {
     return no('must be a number or decimal text, with at most 6 decimals and below 2^53 micros')
@@ -83,12 +82,14 @@ function readBoolean(value: unknown): Cast {
 }
 
 function readDate(value: unknown, time: TimeContext): Cast {
-  const atMs = instantOf(value, time)
+  const atMs = requestInstantMs(value, time)
   return atMs === null || !isDateMs(atMs) ? no('must be a date') : ok(new Date(atMs))
 }
 
-/** The forms of dates in requests (`dateOf`); a day, such as of birth, may be before 1970. */
-function instantOf(value: unknown, time: TimeContext): number | null {
+/**
+ * Accepts all date formats of requests (`dateOf`); days, such as a birthday, may be before 1970.
+ */
+function requestInstantMs(value: unknown, time: TimeContext): number | null {
   if (value instanceof Date) return value.getTime()
   const written = typeof value === 'string' ? parseInstant(value, time.timeZone) : null
   return written ?? secUsecInstant(value) ?? dateOf(value, time)?.getTime() ?? null
@@ -101,11 +102,23 @@ function isDateMs(atMs: number): boolean {
 function readRange(value: unknown, time: TimeContext): Cast {
   if (typeof value !== 'object' || value === null) return no('must be a range { from, to }')
   const { from, to } = value as { from?: unknown; to?: unknown }
-  const fromMs = instantOf(from, time)
-  const toMs = instantOf(to, time)
+  const fromMs = requestInstantMs(from, time)
+  const toMs = requestInstantMs(to, time)
   const isRange = fromMs !== null && toMs !== null && isDateMs(fromMs) && isDateMs(toMs)
   if (!isRange || toMs < fromMs) return no('must be a range of two dates, { from, to }')
   return ok({ from: new Date(fromMs), to: new Date(toMs) })
+}
+
+/** Limit of RFC 5321. */
+const EMAIL_LENGTH_MAX = 254
+
+/** `local@domain.tld`. Only the syntax is checked, not whether the address exists. */
+function isEmail(text: string): boolean {
+  if (text.length > EMAIL_LENGTH_MAX || /[\s<>(),;:"\\]/.test(text)) return false
+  const [local = '', domain = '', ...rest] = text.split('@')
+  if (local === '' || rest.length > 0) return false
+  const parts = domain.split('.')
+  return parts.length > 1 && parts.every((part) => part !== '')
 }
 
 function readEmail(value: unknown): Cast {

@@ -1,4 +1,4 @@
-/** Takes configured fields out of what a client sends: read, checked, and ready to be stored. */
+/** Reads configured fields from a request: cast, validated and ready to be stored. */
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { EntityRuleError, type InvalidField, InvalidFieldsError } from '../errors.ts'
 import type { TimeContext } from '../requests/instant.ts'
@@ -11,15 +11,15 @@ type Values = Readonly<Record<string, unknown>>
 export interface FieldCheck extends TimeContext {
   definition: CollectionDefinition
   action: ActionName
-  /** The revision that is addressed: clients send back what they have read. */
+  /** The addressed revision, because clients send back values that they have read. */
   current?: Values
 }
 
 /**
- * What configured fields make of a raw `update`, by field name: to be set there (also along a
- * dotted name) after what the action declares; null: the field is to be taken away. Throws
- * `InvalidFieldsError` with all values of a wrong type, or `EntityRuleError` with the first one that a
- * rule refuses (R23). Mandatory fields are looked for before: `missingFields`.
+ * The values of configured fields in a raw `update`, by field name; they are set after the declared
+ * fields, also along dotted names; null removes the field. Throws `InvalidFieldsError` with all
+ * values of a wrong type, or `EntityRuleError` for the first value that violates a rule. Mandatory
+ * fields are checked before (`missingFields`).
  */
 export function checkCustomFields(
   fields: readonly FieldDefinition[],
@@ -42,7 +42,7 @@ export function checkCustomFields(
       continue
     }
     const cast = castField(field, given, check)
-    // What the action declares is read by its own type; the rules hold for it all the same.
+    // A declared field is cast by its declaration, but the configured rules apply to it as well.
     if (!isDeclared && 'reason' in cast) {
       invalid.push({ path: `update.${name}`, reason: cast.reason })
       continue
@@ -56,13 +56,13 @@ export function checkCustomFields(
   return withoutEmpty(values, check.action)
 }
 
-/** On create nothing is there to be taken away. */
+/** On create there are no values to remove. */
 function withoutEmpty(values: Values, action: ActionName): Values {
   if (action !== 'create') return values
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))
 }
 
-/** Dates and keys are what an action declares of them, or nothing. */
+/** Dates and keys are only accepted as declared parameters. */
 const FIXED = new Set(['from', 'to', 'creation_time', 'aid', 'sid'])
 
 function isFixed(name: string, { keyField }: CollectionDefinition): boolean {
@@ -70,8 +70,8 @@ function isFixed(name: string, { keyField }: CollectionDefinition): boolean {
 }
 
 /**
- * A value as it is stored, also of a field that is a list: a scalar is a list of one. For values
- * that are pushed into a list, too.
+ * Casts a value to its stored form, a scalar of a list field to a list of one. Also used for values
+ * that are pushed into a list.
  */
 export function castField(
   { type, multiple }: FieldDefinition,
@@ -88,7 +88,7 @@ export function castField(
   return { value: members }
 }
 
-/** Throws `EntityRuleError` if a rule of the field refuses a value that was read by its type. */
+/** Throws `EntityRuleError` if a cast value violates a rule of the field. */
 export function checkRules(field: FieldDefinition, value: unknown): void {
   const { field_name: name } = field
   const options = optionsOf(field)
@@ -102,7 +102,7 @@ export function checkRules(field: FieldDefinition, value: unknown): void {
     if (pattern === null || typeof member === 'object') continue
     if (!pattern.test(String(member))) {
       throw new EntityRuleError(
-        `${name} does not have the form that is configured: ${quotedExcerpt(member)}`,
+        `${name} does not match the configured pattern: ${quotedExcerpt(member)}`,
       )
     }
   }
@@ -116,8 +116,8 @@ function quotedExcerpt(value: unknown): string {
 }
 
 /**
- * Names of mandatory fields that a raw `update` does not have (R21): on create only, so that what
- * is stored without one can still be changed.
+ * Names of mandatory fields that are missing in a raw `update`. Only checked on create, so that
+ * documents that were stored without them can still be changed.
  */
 export function missingFields(
   fields: readonly FieldDefinition[],
@@ -135,19 +135,22 @@ export function missingFields(
   return missing.map((field) => field.field_name)
 }
 
-/** What is sent, or the default on create. */
+/** The value sent, or the default on create. */
 function givenValue(field: FieldDefinition, update: Values, action: ActionName): unknown {
   const sent = fieldValue(update, field.field_name)
   return sent === undefined && action === 'create' ? field.default_value : sent
 }
 
-/** Fields of some plays are demanded of those only. */
+/** A field that is restricted to some plays is mandatory only for those. */
 function appliesToPlay({ plays }: FieldDefinition, { play }: Values): boolean {
   if (plays === undefined || plays.length === 0 || isEmptyValue(play)) return true
   return [play].flat().some((each) => plays.includes(String(each)))
 }
 
-/** False: it is sent back as it is. Throws `EntityRuleError` for another value of a fixed field. */
+/**
+ * False if the stored value was sent back. Throws `EntityRuleError` if the value of a field that is
+ * not editable would change.
+ */
 function mayChange(field: FieldDefinition, value: unknown, check: FieldCheck): boolean {
   if (field.editable !== false || check.action === 'create') return true
   const { field_name: name } = field
@@ -156,13 +159,13 @@ function mayChange(field: FieldDefinition, value: unknown, check: FieldCheck): b
   throw new EntityRuleError(`${name} can be set on create only`)
 }
 
-/** A value that no other entity may have at the same time (R22). */
+/** A value that no other entity may have at the same time. */
 export interface UniqueValue {
   field: string
   value: unknown
 }
 
-/** Of a whole document; each member of a list is one. */
+/** The unique values of a whole document; members of a list count individually. */
 export function uniqueValues(
   fields: readonly FieldDefinition[],
   document: Values,
@@ -177,7 +180,9 @@ export function uniqueValues(
   })
 }
 
-/** Along a dotted name; a key that has the dots itself comes first, as clients send both. */
+/**
+ * Follows a dotted name; a key that contains the dots takes precedence, because clients send both.
+ */
 export function fieldValue(document: Values, name: string): unknown {
   if (Object.hasOwn(document, name)) return document[name]
   let part: unknown = document

@@ -1,4 +1,4 @@
-/** The fields that a collection has: those from the start, and what operators say of them. */
+/** Merges the built-in fields of a collection with the configuration of the operator. */
 
 import type { FieldCategory, FieldSettings } from '../../../catalog/settings/stored-config.ts'
 import {
@@ -19,9 +19,9 @@ import { FIELD_TYPES, type FieldDefinition } from './field-definition.ts'
 import { optionsOf, patternOf } from './rules.ts'
 
 /**
- * The configured fields of a collection, those from the start first: of one that is stored under
- * the same name what is stored holds. Throws `FieldError` with the path of a stored one that
- * cannot be used: without it a check that somebody wants would not be made.
+ * The fields of a collection, built-in ones first, overridden by stored ones of the same name.
+ * Throws `FieldError` with the path of a stored field that is invalid: ignoring it would silently
+ * drop a check.
  */
 export function fieldsOf(
   definition: CollectionDefinition,
@@ -32,13 +32,13 @@ export function fieldsOf(
   return merged(definition, checkedFields(list, definition))
 }
 
-/** The category of the stored configuration that has its fields. */
+/** The category of the stored configuration that contains the fields. */
 export function categoryOf({ name, configuredFieldsPath }: CollectionDefinition): FieldCategory {
   if (configuredFieldsPath === null) throw new FieldError(name, 'has no configured fields')
   return configuredFieldsPath[0] as FieldCategory
 }
 
-/** The list as it is stored in the value of its category; nothing is known of its members. */
+/** The stored list in the value of its category; its members are not validated. */
 export function storedList(
   { configuredFieldsPath }: CollectionDefinition,
   value: unknown,
@@ -55,8 +55,8 @@ export function storedList(
 }
 
 /**
- * The value of a category with another list of fields in it; all else stays. Throws `FieldError`
- * if one of the list cannot be used.
+ * The value of a category with its list of fields replaced. Throws `FieldError` if a field of the
+ * list is invalid.
  */
 export function withStoredList(
   definition: CollectionDefinition,
@@ -75,12 +75,12 @@ function replaced(value: unknown, steps: readonly string[], list: unknown, path:
   return { ...fields, [step]: replaced(fields[step], rest, list, `${path}.${step}`) }
 }
 
-/** Names of the store and of revisions: no configured field is ever one of them. */
+/** Names that the store and revisions use; they cannot be configured. */
 const RESERVED = new Set(['_id', 'rev', 'deleted', 'deleted_at', 'creation_time', 'type'])
 const NAME = /^[A-Za-z]\w*(?:\.\w+)*$/
 const DANGEROUS = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Throws `FieldError` with the path of the first that cannot be used. */
+/** Throws `FieldError` with the path of the first invalid field. */
 function checkedFields(
   list: readonly unknown[],
   definition: CollectionDefinition,
@@ -90,7 +90,7 @@ function checkedFields(
   return list.map((value, index) => {
     const field = checkedField(value, `${path}.${index}`, definition)
     if (names.has(field.field_name)) {
-      throw new FieldError(`${path}.${index}.field_name`, `'${field.field_name}' is there twice`)
+      throw new FieldError(`${path}.${index}.field_name`, `'${field.field_name}' occurs twice`)
     }
     names.add(field.field_name)
     return field
@@ -118,7 +118,8 @@ const KEYS: ReadonlySet<string> = new Set([
   'type',
   'default_value',
   'select_options',
-  // The last one is of existing installations: it is kept, and means nothing here.
+  // `changeable_props` only exists in configurations of the existing system: it is accepted and
+  // ignored.
   'validation',
   'plays',
   'changeable_props',
@@ -143,10 +144,10 @@ function checkedField(
   checkType(field, path)
   textsAt(field['plays'], `${path}.plays`)
   const known = field as unknown as FieldDefinition
-  const fromStart = defaultOf(definition, name)
-  const whole = fromStart === undefined ? known : mergedWithDefault(known, fromStart, path)
-  if (whole.generated === true && fromStart?.generated !== true) {
-    throw new FieldError(`${path}.generated`, 'must not be true: nothing makes its value')
+  const builtIn = defaultOf(definition, name)
+  const whole = builtIn === undefined ? known : mergedWithDefault(known, builtIn, path)
+  if (whole.generated === true && builtIn?.generated !== true) {
+    throw new FieldError(`${path}.generated`, 'must not be true: the node does not generate it')
   }
   patternOf(whole, `${path}.validation`)
   checkDefaultValue(whole, path)
@@ -158,7 +159,7 @@ function nameAt(value: unknown, path: string): string {
   const parts = name.split('.')
   const isUsable = NAME.test(name) && !parts.some((part) => DANGEROUS.has(part))
   if (!isUsable) throw new FieldError(path, 'must be letters, digits, _ and dots between them')
-  if (RESERVED.has(parts[0] ?? '')) throw new FieldError(path, `'${name}' is not to be configured`)
+  if (RESERVED.has(parts[0] ?? '')) throw new FieldError(path, `'${name}' cannot be configured`)
   return name
 }
 
@@ -171,10 +172,13 @@ function checkType({ type, select_options: options }: Fields, path: string): voi
   if (type === 'select' && isEmptyList) throw new FieldError(at, 'must have at least one text')
 }
 
-/** Dates relative to now, such as `tomorrow`, are read again at each create. */
+/**
+ * Reference time to validate default values; relative dates, such as `tomorrow`, are evaluated
+ * again on each create.
+ */
 const REFERENCE_TIME = { timeZone: 'UTC', nowMs: Date.UTC(2026, 0, 1) } as const
 
-/** Through the same eyes as what is sent. */
+/** Validates a default value like a value that a client sends. */
 function checkDefaultValue(field: FieldDefinition, path: string): void {
   const { default_value: value, type, multiple } = field
   if (isUnset(value)) return
@@ -190,23 +194,23 @@ function checkDefaultValue(field: FieldDefinition, path: string): void {
   }
 }
 
-/** What a field from the start is made of: the node reads it so. */
+/** Properties of built-in fields that cannot be configured, because the code depends on them. */
 const FIXED = ['type', 'multiple', 'generated'] as const
 
 function mergedWithDefault(
   field: FieldDefinition,
-  fromStart: FieldDefinition,
+  builtIn: FieldDefinition,
   path: string,
 ): FieldDefinition {
   for (const key of FIXED) {
-    const isOther = !isUnset(field[key]) && (field[key] || undefined) !== fromStart[key]
+    const isOther = !isUnset(field[key]) && (field[key] || undefined) !== builtIn[key]
     if (!isOther) continue
-    const is = fromStart[key] ?? 'not set'
-    throw new FieldError(`${path}.${key}`, `must stay as it is from the start: ${is}`)
+    const is = builtIn[key] ?? 'not set'
+    throw new FieldError(`${path}.${key}`, `must keep its built-in value: ${is}`)
   }
-  const { type, multiple, generated, personal, unique } = fromStart
+  const { type, multiple, generated, personal, unique } = builtIn
   return {
-    // Only who says so makes a personal or a unique field another one.
+    // Personal and unique fields stay so unless the operator overrides that explicitly.
     ...(personal !== undefined && { personal }),
     ...(unique !== undefined && { unique }),
     ...field,
@@ -227,7 +231,7 @@ function merged(
 ): readonly FieldDefinition[] {
   const defaults = DEFAULT_FIELDS[name] ?? []
   const byName = new Map(stored.map((field) => [field.field_name, field]))
-  const fromStart = defaults.map((field) => byName.get(field.field_name) ?? field)
+  const builtIn = defaults.map((field) => byName.get(field.field_name) ?? field)
   const known = new Set(defaults.map(({ field_name }) => field_name))
-  return [...fromStart, ...stored.filter(({ field_name }) => !known.has(field_name))]
+  return [...builtIn, ...stored.filter(({ field_name }) => !known.has(field_name))]
 }

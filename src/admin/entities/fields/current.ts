@@ -1,4 +1,4 @@
-/** The configured fields as they are now, read again when they are older than a poll. */
+/** Cache of the configured fields, refreshed at the catalogue poll interval. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from '../../../catalog/connection.ts'
 import { identifyingFields } from '../../../catalog/settings/identifying-fields.ts'
@@ -14,7 +14,7 @@ import { fieldsOf } from './configured.ts'
 import type { FieldDefinition } from './field-definition.ts'
 
 export interface CurrentFields {
-  /** Rejects with `FieldError` for stored ones that cannot be used, or if MongoDB is away. */
+  /** Rejects with `FieldError` if a stored field is invalid, or if MongoDB is unavailable. */
   of(definition: CollectionDefinition): Promise<readonly FieldDefinition[]>
 }
 
@@ -43,7 +43,7 @@ export function createCurrentFields(catalog: Catalog, clock: Clock, config: Conf
   }
 }
 
-/** File types are compiled only when they have changed. */
+/** Compiles the file types only when they have changed. */
 function createIdentifyingFieldsCache(
   config: Config,
 ): (storedFileTypes: unknown) => readonly string[] {
@@ -56,7 +56,7 @@ function createIdentifyingFieldsCache(
   }
 }
 
-/** By whose value a subscriber is found: unique, unless an operator says that it is not. */
+/** Fields that identify subscribers are unique, unless the operator overrides that. */
 export function withUnique(
   fields: readonly FieldDefinition[],
   identifying: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The fields that are configured from the start (spec/entity-api.md 3.0), and **ours**: those that
- * charging reads and the existing system has not.
+ * Built-in fields of the collections, including Tollgate extensions that charging reads and the
+ * existing system does not have.
  */
 import type { FieldDefinition } from './field-definition.ts'
 
@@ -17,7 +17,7 @@ const typed = (
   more: Partial<FieldDefinition> = {},
 ): FieldDefinition => ({ ...text(field_name), ...(type && { type }), ...more })
 
-/** What is one of several forms in existing installations: stored as it is sent. */
+/** A field whose values have several forms in existing installations: stored unchanged. */
 const untyped = (field_name: string, more: Partial<FieldDefinition> = {}): FieldDefinition => ({
   field_name,
   system: true,
@@ -25,7 +25,7 @@ const untyped = (field_name: string, more: Partial<FieldDefinition> = {}): Field
 })
 
 const mandatory = { mandatory: true } as const
-/** An erasure removes it. */
+/** Removed by an erasure. */
 const personal = { personal: true } as const
 const DAYS = Array.from({ length: 28 }, (_, index) => String(index + 1))
 
@@ -102,7 +102,7 @@ export const DEFAULT_FIELDS: Readonly<Record<string, readonly FieldDefinition[]>
   plans: OFFER,
   services: OFFER,
   rates: [
-    // Any category that `rating.rateCalculators` has, so there is no list of them here.
+    // No list of options: any category in `rating.rateCalculators` is valid.
     text('tariff_category', { ...mandatory, default_value: 'retail', title: 'Category' }),
     text('invoice_label', { title: 'Name on invoices' }),
     ...OFFER,

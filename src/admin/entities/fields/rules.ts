@@ -1,10 +1,10 @@
-/** What a field demands of its values beside a type. */
+/** Rules that a field applies to its values besides the type. */
 import { createInterner } from '../../../catalog/compile/interner.ts'
 import { FieldError, isUnset, FieldError as PatternError } from '../../../domain/fields.ts'
 import { compileRegex, type RuleRegex } from '../../../rating/rule-regex.ts'
 import type { FieldDefinition } from './field-definition.ts'
 
-/** The texts of which a value must be one; null: any. */
+/** The allowed texts; null if any text is allowed. */
 export function optionsOf({
   select_options: options,
 }: FieldDefinition): ReadonlySet<string> | null {
@@ -16,14 +16,14 @@ export function optionsOf({
 const compiled = createInterner<RuleRegex>(1000)
 
 /**
- * The expression that a whole value must match; null: none. It runs in bounded time, and matches no
- * value above 256 characters. Throws `FieldError` if it cannot be used.
+ * The expression that the whole value must match; null if the field has none. It runs in bounded
+ * time and never matches values of more than 256 characters. Throws `FieldError` if it is invalid.
  */
 export function patternOf({ validation }: FieldDefinition, path: string): RuleRegex | null {
   if (isUnset(validation)) return null
   try {
     return compiled.get(validation, () => {
-      // By itself first: a group that it leaves open would close around it.
+      // Compiled alone first: an unclosed group would be closed by the added parenthesis.
       compileRegex(validation, path)
       return compileRegex(wholeOf(String(validation)), path)
     })

@@ -1,4 +1,4 @@
-/** Accounts of the subscribers of a batch: found together, with one query. */
+/** Looks up the accounts of the subscribers in a batch, with one query. */
 import type { Fields } from '../../../domain/fields.ts'
 import { NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
@@ -8,10 +8,10 @@ import { quotedExcerpt } from './cells.ts'
 import type { ImportJob } from './job.ts'
 import type { ValidUnit } from './unit.ts'
 
-/** By the value of the link: the account, or why there is none. */
+/** Returns the account of a unit; throws `EntityRuleError` if it cannot be determined. */
 export type LinkedAccounts = (unit: ValidUnit) => number | null
 
-/** The accounts that the linker of the rows finds; it throws `EntityRuleError` where that is not one. */
+/** Finds the accounts by the linker of the import; null for all units if there is no linker. */
 export async function linkedAccounts(
   { stores, settings }: ImportJob,
   units: readonly ValidUnit[],
@@ -39,7 +39,7 @@ export async function linkedAccounts(
   }
   return ({ linkerValue }) => {
     if (linkerValue === '')
-      throw new EntityRuleError(`${field}: the row does not say to which account`)
+      throw new EntityRuleError(`${field}: the row does not identify an account`)
     const [aid, other] = aids.get(linkerValue) ?? []
     const what = `has ${field} ${quotedExcerpt(linkerValue)}`
     if (aid === undefined) throw new EntityRuleError(`no account ${what}`)
@@ -48,13 +48,15 @@ export async function linkedAccounts(
   }
 }
 
-/** A cell is a text; the store may have the number. */
+/** A cell is a text, but the stored value may be a number. */
 function formsOf(text: string): (string | number)[] {
   const number = Number(text)
   return String(number) === text && Number.isSafeInteger(number) ? [text, number] : [text]
 }
 
-/** When the first revision of each account begins, epoch ms; those that are not there are not. */
+/**
+ * Start of the first revision of each account, epoch ms; accounts that do not exist are left out.
+ */
 export async function accountStarts(
   { stores }: ImportJob,
   documents: readonly Fields[],

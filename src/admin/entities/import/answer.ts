@@ -1,4 +1,4 @@
-/** An import over HTTP: a file in parts, or the progress of one. */
+/** Import over HTTP: an uploaded file, or the progress of an import. */
 import { contextOf, type EntityApi, type EntityCall } from '../api.ts'
 import { DEFINITIONS } from '../definitions/collections.ts'
 import { ExecutionError } from '../errors.ts'
@@ -13,8 +13,8 @@ import { importEnvelope } from './result.ts'
 import { type ImportSettings, importSettings } from './settings.ts'
 
 /**
- * Parameters beside those of the spec: `import_id` goes on with an import, `progress=1` tells of
- * it, `dry_run=1` writes nothing. Throws `ApiError`.
+ * Tollgate extensions: `import_id` resumes an import, `progress=1` returns its progress, and
+ * `dry_run=1` writes nothing. Throws `ApiError`.
  */
 export async function answerImport(
   api: EntityApi,
@@ -27,7 +27,7 @@ export async function answerImport(
     return { status: 1, details: writeView(await readProgress(api.stores, importId)) }
   }
   const [file] = files
-  if (file === undefined) throw new ExecutionError('there is no file: it is sent as files[0]')
+  if (file === undefined) throw new ExecutionError('the file is missing: send it as files[0]')
   const { fields } = await contextOf(api, called)
   const settings = await settingsOf(api, called, values)
   const request: ImportRequest = {
@@ -50,7 +50,10 @@ async function settingsOf(
   return readSettings(api, called.definition, update, textAt(values, 'operation'))
 }
 
-/** The settings of an import, by the fields that are configured now. Throws `ExecutionError`. */
+/**
+ * Parses the settings of an import with the fields that are configured now. Throws
+ * `ExecutionError`.
+ */
 export async function readSettings(
   { stores, fields }: EntityApi,
   definition: EntityCall['definition'],
@@ -64,7 +67,7 @@ export async function readSettings(
   return importSettings(update, operation, context)
 }
 
-/** A text, or the same as JSON: clients send both. */
+/** Plain text or a JSON string: clients send both. */
 function textAt(values: RawParameters, name: string): string {
   const value = values.get(name)
   if (typeof value !== 'string') return ''

@@ -1,16 +1,16 @@
-/** What the texts of cells mean. */
+/** Parses the texts of cells. */
 import type { Fields } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { originalCell } from '../export/formula.ts'
 import { parseJson } from '../requests/json-text.ts'
 import { unsafeName } from '../requests/names.ts'
 
-/** A cell without what an export adds against formulas, and without spaces around. */
+/** A cell without the apostrophe that an export adds to formulas, trimmed. */
 export function cellText(cells: readonly string[], column: number): string {
   return originalCell(cells[column] ?? '').trim()
 }
 
-/** `a, b` as its members. */
+/** Splits `a, b` into its members. */
 export function listIn(text: string): string[] {
   return text
     .split(',')
@@ -18,14 +18,14 @@ export function listIn(text: string): string[] {
     .filter((member) => member !== '')
 }
 
-/** `1-5, 10-12` as ranges. Throws `EntityRuleError`. */
+/** Parses ranges such as `1-5, 10-12`. Throws `EntityRuleError`. */
 export function rangesIn(text: string, name: string): Fields[] {
   return listIn(text).map((piece) => rangeIn(piece, name))
 }
 
 /**
- * `from - to`, or `from-to` at the dash in the middle: dates have dashes of their own. One value is
- * a range of itself. Throws `EntityRuleError`.
+ * Parses `from - to`, or `from-to` split at the middle dash, because dates contain dashes. A single
+ * value is both ends of the range. Throws `EntityRuleError`.
  */
 export function rangeIn(text: string, name: string): Fields {
   const spaced = text.split(/\s+-\s+/)
@@ -46,7 +46,10 @@ function atMiddleDash(text: string): string[] {
   return [pieces.slice(0, half).join('-'), pieces.slice(half).join('-')]
 }
 
-/** A text of JSON if it looks like a list or an object, else the text. Throws `EntityRuleError`. */
+/**
+ * Parses JSON if the text looks like a list or an object, otherwise returns the text. Throws
+ * `EntityRuleError`.
+ */
 export function jsonIn(text: string, name: string): unknown {
   return /^[[{]/.test(text) ? parseJson(text, name) : text
 }
@@ -60,8 +63,8 @@ export function quotedExcerpt(text: string): string {
 const LIST_MAX = 100
 
 /**
- * Sets what is along a dotted name; a number is a place in a list. Throws `EntityRuleError` for names
- * that cannot be one.
+ * Sets the value at a dotted name; a number is an index into a list. Throws `EntityRuleError` for
+ * invalid names.
  */
 export function setAlong(target: Record<string, unknown>, name: string, value: unknown): void {
   const steps = name.split('.')
@@ -83,7 +86,7 @@ function childOf(
 ): Record<string, unknown> {
   checkStep(parent, step, name)
   const known = Object.hasOwn(parent, step) ? parent[step] : undefined
-  // What settings gave for all rows must not be changed by one.
+  // Copied, because values from the settings are shared by all rows.
   const child = Array.isArray(known)
     ? [...known]
     : typeof known === 'object' && known !== null
@@ -99,6 +102,6 @@ function checkStep(parent: object, step: string, name: string): void {
   const reason = unsafeName(step)
   if (reason !== null) throw new EntityRuleError(`${name} ${reason}`)
   if (Array.isArray(parent) && !(/^\d{1,3}$/.test(step) && Number(step) < LIST_MAX)) {
-    throw new EntityRuleError(`${name}: ${step} is no place in a list of at most ${LIST_MAX}`)
+    throw new EntityRuleError(`${name}: ${step} is not an index into a list of at most ${LIST_MAX}`)
   }
 }

@@ -1,4 +1,6 @@
-/** Rows that change what is there: permanentchange, and prices of a rate in plans and services. */
+/**
+ * Rows that change stored entities: permanentchange, and prices of a rate in plans and services.
+ */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { change } from '../actions/change.ts'
 import { customChanges, decisionOf, ruleContextOf } from '../actions/commit.ts'
@@ -18,8 +20,8 @@ import { taxCheck } from './taxes.ts'
 import type { ImportedPrice, RowResults, ValidUnit } from './unit.ts'
 
 /**
- * One permanentchange; null, or why it failed. Doing it again changes nothing, so that an import
- * that was cut off may repeat it.
+ * Applies one permanentchange; returns null, or why it failed. It is idempotent, so an import that
+ * was interrupted may repeat it.
  */
 export async function changeUnit(job: ImportJob, unit: ValidUnit): Promise<string | null> {
   try {
@@ -33,8 +35,8 @@ export async function changeUnit(job: ImportJob, unit: ValidUnit): Promise<strin
 }
 
 /**
- * Writes the prices of a rate into plans and services; their rows get results of their own.
- * `isThere`: whether the rate is stored by now, which in a dry run it may not be.
+ * Writes the prices of a rate into plans and services; their rows get their own results. `isThere`:
+ * false if the rate is not stored yet, as in a dry run.
  */
 export async function writeOverrides(
   job: ImportJob,
@@ -66,7 +68,7 @@ async function overrideProblem(
   }
 }
 
-/** From when the rate has the prices, for which its own date is read as that of the rate is. */
+/** The prices start with the rate: the date is parsed the same way as that of the rate. */
 function overrideRequest(
   job: ImportJob,
   unit: ValidUnit,
@@ -89,14 +91,14 @@ function overrideRequest(
   }
 }
 
-/** Only the date counts: of rows that are about plans alone nothing else need be there. */
+/** Only the date is used, so rows that only have prices of plans need no other fields. */
 function datedRequest(job: ImportJob, unit: ValidUnit): WriteRequest {
   const { from, effective_date: effective, key } = unit.update
   const update = { key, from: from ?? effective, rates: {}, pricing_method: 'tiered' }
   return createRequest(job, { ...unit, update, prices: [] }, null)
 }
 
-/** A query by key is cast to a list of one. */
+/** A query by key was cast to a list of one. */
 function keyText(key: unknown): string {
   if (typeof key === 'object' && key !== null && '$in' in key) return String([key.$in].flat()[0])
   return String(key)
@@ -108,7 +110,7 @@ function changeOrCheck(job: ImportJob, request: WriteRequest): Promise<unknown> 
   return checkChange({ ...job, stores }, request)
 }
 
-/** Everything that `change` does, but for writing. Throws `ApiError`. */
+/** Performs all steps of `change` except the write. Throws `ApiError`. */
 async function checkChange(job: ImportJob, request: WriteRequest): Promise<void> {
   const { stores } = job
   const { definition } = request

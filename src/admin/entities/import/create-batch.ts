@@ -1,6 +1,6 @@
 /**
- * Creates many entities together: what one `create` asks of the store is asked once for all of
- * them, and they are written with one write (spec/entity-api.md 2.4, 2.12).
+ * Creates many entities together: the reads that `create` makes for one entity are made once for
+ * all of them, and all are stored with one write.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EntityCollection, ObjectId } from '../../../catalog/collections.ts'
@@ -29,22 +29,25 @@ import { taxCheck } from './taxes.ts'
 import { buildUniquenessIndex, type UniquenessIndex } from './uniqueness-index.ts'
 import type { ValidUnit } from './unit.ts'
 
-/** By unit: why it was not created; those that were are not in it. */
+/** Why units were not created, by unit; created units are not included. */
 export type UnitProblems = Map<ValidUnit, string>
 
-/** After so many rows others have their turn: the batch before, and who else asks this process. */
+/**
+ * Number of rows after which the event loop is released for the previous batch and for other
+ * requests.
+ */
 const ROWS_PER_TURN = 20
 
-/** New documents of a batch, each with its number; nothing of them is in the store. */
+/** New documents of a batch with their numbers; none of them is stored yet. */
 export interface PreparedUnits {
   rows: readonly NewRow[]
-  /** Of those that cannot be created, whatever the store has. */
+  /** Units that fail independently of the stored data. */
   problems: UnitProblems
 }
 
 /**
- * What needs nothing of the same collection: the batch before it may still be on its way. Rejects
- * with an outage.
+ * Prepares everything that does not depend on the collection itself, because the previous batch may
+ * still be in progress. Rejects if a store is unavailable.
  */
 export async function prepareUnits(
   job: ImportJob,
@@ -70,7 +73,10 @@ export async function prepareUnits(
   return { rows: numbered.map(withDerivedDates(job)), problems }
 }
 
-/** Rejects with an outage: some of them may then be written, and are found the next time. */
+/**
+ * Rejects if a store is unavailable: some documents may be written then, and are detected on the
+ * next attempt.
+ */
 export async function createUnits(
   job: ImportJob,
   { rows, problems }: PreparedUnits,
@@ -81,7 +87,7 @@ export async function createUnits(
   return all
 }
 
-/** What the first revision of an account or subscriber says of itself. */
+/** Sets the derived dates of the first revision of an account or subscriber. */
 function withDerivedDates({ definition: { name } }: ImportJob): (row: NewRow) => NewRow {
   return (row) => {
     if (!hasNumbers(name)) return row
@@ -100,11 +106,11 @@ async function write(
 ): Promise<void> {
   if (rows.length === 0) return
   try {
-    const chains = [...new Set(rows.flatMap((row) => lockNamesOf(job, row)))]
-    const { result } = await changeEntities(job.stores, chains, async () => {
-      const found: UnitProblems = new Map()
-      const decided = await decide(job, rows, found)
-      return { ...decided, result: { found, early: decided.early } }
+    const lockNames = [...new Set(rows.flatMap((row) => lockNamesOf(job, row)))]
+    const { result } = await changeEntities(job.stores, lockNames, async () => {
+      const problemsFound: UnitProblems = new Map()
+      const decided = await decide(job, rows, problemsFound)
+      return { ...decided, result: { found: problemsFound, early: decided.early } }
     })
     for (const [unit, problem] of result.found) problems.set(unit, problem)
     for (const row of result.early) await writeWithEarlierAccount(job, row, problems)
@@ -113,7 +119,8 @@ async function write(
     const isRace = error instanceof DuplicateEntityError || error instanceof EntityConflictError
     if (isOne) problems.set((rows[0] as NewRow).unit, problemOf(error, job))
     else if (!isRace) throw error
-    // What was in the way is found now; if not, only one of them is in the way of the others.
+    // The second attempt usually detects the conflict; otherwise rows are written one by one, so
+    // that a conflict affects only its own row.
     else if (attempt === 1) await write(job, rows, problems, attempt + 1)
     else for (const row of rows) await write(job, [row], problems)
   }
@@ -122,7 +129,7 @@ async function write(
 function lockNamesOf({ definition, fields }: ImportJob, { document }: NewRow): string[] {
   const { keyField, name } = definition
   return [
-    // A number that was just taken is nobody else's.
+    // No other request can use a number that was just taken, so it needs no lock.
     ...(hasNumbers(name) ? [] : [entityLockName(definition, document[keyField])]),
     ...documentLockNames(definition, fields, document),
   ]
@@ -130,7 +137,7 @@ function lockNamesOf({ definition, fields }: ImportJob, { document }: NewRow): s
 
 type BatchDecision = Omit<ChangeDecision<unknown>, 'result'> & { early: NewRow[] }
 
-/** What of the rows can be written, with everything that the store has to say to it. */
+/** Validates the rows against the store and decides which of them are written. */
 async function decide(
   job: ImportJob,
   given: readonly NewRow[],
@@ -140,18 +147,20 @@ async function decide(
   const collection = definition.store as EntityCollection
   const rows = await withoutStored(job, given)
   const documents = rows.map(({ document }) => document)
-  const begins = definition.name === 'subscribers' ? await accountStarts(job, documents) : new Map()
-  const taken = await buildUniquenessIndex(job, rows, pendingValues ?? new PendingValues())
-  const known = await readReferences(stores.catalog, collection, documents)
+  const accountStartsMs =
+    definition.name === 'subscribers' ? await accountStarts(job, documents) : new Map()
+  const uniqueness = await buildUniquenessIndex(job, rows, pendingValues ?? new PendingValues())
+  const references = await readReferences(stores.catalog, collection, documents)
   const cache = createRuleCache()
-  // What was just read, as the rules of subscribers ask for it.
-  for (const aid of begins.keys()) await cache.of(`accounts/${aid}`, async () => true)
+  // Fills the cache for the account check of the subscriber rules, which these reads have already
+  // made.
+  for (const aid of accountStartsMs.keys()) await cache.of(`accounts/${aid}`, async () => true)
   const steps: RevisionWrite[] = []
   const early: NewRow[] = []
   for (const row of rows) {
     try {
-      const document = await checked(job, row, { taken, known, cache })
-      const beginMs = begins.get(document['aid'])
+      const document = await checked(job, row, { uniqueness, references, cache })
+      const beginMs = accountStartsMs.get(document['aid'])
       if (beginMs !== undefined && fromOf(document) < beginMs) early.push({ ...row, document })
       else steps.push({ mode: 'insert', document })
     } catch (error) {
@@ -163,35 +172,35 @@ async function decide(
 }
 
 interface RowCheckContext {
-  taken: UniquenessIndex
-  known: Awaited<ReturnType<typeof readReferences>>
+  uniqueness: UniquenessIndex
+  references: Awaited<ReturnType<typeof readReferences>>
   cache: ReturnType<typeof createRuleCache>
 }
 
 async function checked(
   { stores, definition, actor }: ImportJob,
   { unit, document }: NewRow,
-  { taken, known, cache }: RowCheckContext,
+  { uniqueness, references, cache }: RowCheckContext,
 ): Promise<RawDocument> {
   const timeZone = stores.config.rating.timeZone
   const context = { ...ruleContextOf(stores, 'create', fromOf(document), actor), cache }
-  taken.check(document, unit)
+  uniqueness.check(document, unit)
   await stores.rules[definition.name]?.check?.(document, null, context)
   const collection = definition.store as EntityCollection
   const options = { mode: 'insert', timeZone } as const
-  const entity = checkedEntityWith(collection, document, options, known)
-  taken.add(document, unit)
+  const entity = checkedEntityWith(collection, document, options, references)
+  uniqueness.add(document, unit)
   return entity
 }
 
-/** An import that was cut off may have written some of them. */
+/** An interrupted attempt of the same import may have written some of the rows. */
 async function withoutStored(
   { stores, definition }: ImportJob,
   rows: readonly NewRow[],
 ): Promise<readonly NewRow[]> {
   const ids = rows.map(({ document }) => document._id)
-  const there = await storedIds(stores, definition, ids)
-  return rows.filter(({ document }) => !there.has(document._id.toHexString()))
+  const stored = await storedIds(stores, definition, ids)
+  return rows.filter(({ document }) => !stored.has(document._id.toHexString()))
 }
 
 async function storedIds(
@@ -203,7 +212,7 @@ async function storedIds(
   return new Set(found.map(({ _id: id }) => id.toHexString()))
 }
 
-/** A subscriber who begins before the account does: both are written, or neither. */
+/** Writes a subscriber that starts before its account together with the change of the account. */
 async function writeWithEarlierAccount(
   job: ImportJob,
   row: NewRow,
@@ -211,12 +220,12 @@ async function writeWithEarlierAccount(
 ): Promise<void> {
   try {
     const { result } = await changeEntities(job.stores, lockNamesOf(job, row), async () => {
-      const found: UnitProblems = new Map()
-      const { early, collection, steps } = await decide(job, [row], found)
+      const problemsFound: UnitProblems = new Map()
+      const { early, collection, steps } = await decide(job, [row], problemsFound)
       const [document] = [...early.map((one) => one.document), ...documentsOf(steps)]
-      if (document === undefined) return { collection, steps: [], result: found }
+      if (document === undefined) return { collection, steps: [], result: problemsFound }
       const insert: RevisionWrite = { mode: 'insert', document }
-      const decision = { collection, steps: [insert], result: found }
+      const decision = { collection, steps: [insert], result: problemsFound }
       const whole = await withEarlierAccountStart(job.stores, decision, document)
       return withAuditEntries(whole, job, 'create', null)
     })

@@ -1,6 +1,6 @@
 /**
- * `import`: each row of a file becomes a create or a permanentchange (spec/entity-api.md 2.12). A
- * bad row never stops the others, and an import that was cut off goes on where it was.
+ * The action `import`: each row of a file becomes a create or a permanentchange. An invalid row
+ * does not affect the others, and an interrupted import can be resumed.
  */
 import { randomUUID } from 'node:crypto'
 import type { Actor } from '../../../catalog/actor.ts'
@@ -31,24 +31,27 @@ export interface ImportRequest {
   fields: readonly FieldDefinition[]
   settings: ImportSettings
   file: ImportFile
-  /** Of an import that is to go on; null: a new one. */
+  /** Id of the import to resume; null for a new one. */
   importId: string | null
 }
 
-/** Told while it runs. */
+/** Callbacks during an import. */
 export interface ImportWatch {
   onBegin?(begin: { importId: string | null; total: number; done: number }): void
   onProgress?(progress: { total: number; done: number; failed: number }): void
   onFailure?(failure: Failure): void
 }
 
-/** What is asked and noted once for all of them costs little then, and little is tried again. */
+/**
+ * Large enough that reads and progress updates per batch are cheap, and small enough that little is
+ * repeated after an interruption.
+ */
 const BATCH_MAX = 500
 const IMPORT_ID = /^[\w.-]{1,64}$/
 
 /**
- * Imports a file. Rejects with `ExecutionError` if nothing of it can be imported, or `RequestError`
- * 503 if a store goes away meanwhile: then it can go on.
+ * Imports a file. Rejects with `ExecutionError` if nothing can be imported, or with `RequestError`
+ * 503 if a store becomes unavailable; the import can then be resumed.
  */
 export async function importRows(
   stores: EntityStores,
@@ -61,7 +64,7 @@ export async function importRows(
   const rowsMax = stores.config.entities.importRowsMax
   const found = await prescan({ definition, fields, settings, file, rowsMax })
   const { isDryRun } = settings
-  const claims = isDryRun ? new PendingValues() : null
+  const pendingValues = isDryRun ? new PendingValues() : null
   const job: ImportJob = {
     stores,
     actor,
@@ -70,7 +73,7 @@ export async function importRows(
     settings,
     importId,
     ignored: new Set(),
-    pendingValues: claims,
+    pendingValues,
   }
   const { rows: rowsTotal, checksum } = found
   if (isDryRun) return new ImportRun(job, found, null, watch).run(file)
@@ -88,12 +91,14 @@ export async function importRows(
     await progress.end('stopped').catch(() => undefined)
     if (!isOutage(error)) throw error
     const where = `import ${importId} stopped after ${progress.rowsDone} rows`
-    const how = 'it goes on with the same file and import_id'
+    const how = 'resume it with the same file and import_id'
     throw new RequestError(503, `a store is unavailable: ${where}; ${how}`)
   }
 }
 
-/** Beside those of its rows; one that is done again after a stop is the same one. */
+/**
+ * Audit entry of the import, in addition to those of its rows. A resumed import has the same entry.
+ */
 async function recordImport(
   { stores, actor, definition, settings, importId }: ImportJob,
   { name: fileName }: ImportFile,
@@ -118,14 +123,14 @@ function checkLinks({ definition, settings }: ImportRequest): void {
   const isMapped = isManual && settings.map.size > 0
   if (!isMapped) return
   if (name === 'subscribers' && settings.linker === null) {
-    throw new ExecutionError('update.linker is missing: it says to which account a row belongs')
+    throw new ExecutionError('update.linker is missing: it identifies the account of a row')
   }
   if (settings.operation === 'permanentchange' && settings.updater === null) {
-    throw new ExecutionError('update.updater is missing: it says which one a row is about')
+    throw new ExecutionError('update.updater is missing: it identifies the entity of a row')
   }
 }
 
-/** What each batch looks for by; without an index each look would read the whole collection. */
+/** Indexes for the lookups of each batch, which would otherwise scan the whole collection. */
 async function ensureIndexes({ stores, definition, fields, settings }: ImportJob): Promise<void> {
   const unique = fields.filter((field) => field.unique === true && field.generated !== true)
   const names = unique.map(({ field_name: name }) => name)
@@ -145,7 +150,7 @@ async function ensureIndexes({ stores, definition, fields, settings }: ImportJob
 class ImportRun {
   readonly #job: ImportJob
   readonly #prescan: Prescan
-  /** Null: of a dry run. */
+  /** Null in a dry run. */
   readonly #progress: ImportProgress | null
   readonly #watch: ImportWatch
   readonly #summary: ResultSummary
@@ -176,7 +181,7 @@ class ImportRun {
         const ready = await prepareBatch(job, units)
         await writing
         writing = this.#write(ready)
-        // Told where it is awaited.
+        // The error is handled where the promise is awaited.
         writing.catch(() => undefined)
       }
     } finally {
@@ -218,7 +223,7 @@ class ImportRun {
     }
   }
 
-  /** Done before. */
+  /** Adds the result of a unit that an earlier attempt has processed. */
   #skipUnit({ labels }: Unit): void {
     for (const row of labels) {
       const text = this.#failedBefore.get(row)
@@ -227,13 +232,13 @@ class ImportRun {
     }
   }
 
-  /** Failures beyond those that are kept count as such, though nobody knows which they are. */
+  /** Corrects the counts for failures beyond the stored ones, whose rows are unknown. */
   #countUnlisted(): void {
     const before = this.#progress?.rowsFailed ?? 0
-    const untold = before - this.#summary.failed
-    if (untold <= 0) return
-    this.#summary.failUnlisted(untold)
-    this.#summary.succeeded -= untold
+    const unlisted = before - this.#summary.failed
+    if (unlisted <= 0) return
+    this.#summary.failUnlisted(unlisted)
+    this.#summary.succeeded -= unlisted
   }
 
   #reportFailure(failure: Failure): void {
@@ -265,19 +270,19 @@ function singleUnit(row: ReturnType<Prescan['map']>): Unit {
   return { labels: [label], ...mapped, prices: [], overrides: [], ownLabels: [label] }
 }
 
-/** A batch of which all is known that does not depend on the one before it. */
+/** A batch with all preparation that does not depend on the previous batch. */
 interface PreparedBatch {
   units: readonly Unit[]
   valid: readonly ValidUnit[]
-  /** Null: nothing is created. */
+  /** Null if the import does not create entities. */
   prepared: PreparedUnits | null
 }
 
 async function prepareBatch(job: ImportJob, units: readonly Unit[]): Promise<PreparedBatch> {
-  const good = units.filter(isValidUnit)
+  const valid = units.filter(isValidUnit)
   const isCreate = job.settings.operation === 'create'
-  const prepared = isCreate ? await prepareUnits(job, good.filter(hasOwnRows)) : null
-  return { units, valid: good, prepared }
+  const prepared = isCreate ? await prepareUnits(job, valid.filter(hasOwnRows)) : null
+  return { units, valid, prepared }
 }
 
 async function writeBatch(
@@ -304,7 +309,7 @@ async function writeBatch(
   return results
 }
 
-/** Rows of other units may be all that a unit is made of. */
+/** A unit may consist of price rows of plans and services only. */
 function hasOwnRows({ ownLabels }: ValidUnit): boolean {
   return ownLabels.length > 0
 }

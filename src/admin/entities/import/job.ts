@@ -1,4 +1,4 @@
-/** What all rows of one import have in common. */
+/** Context that all rows of an import share. */
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
@@ -19,28 +19,28 @@ export interface ImportJob {
   fields: readonly FieldDefinition[]
   settings: ImportSettings
   importId: string
-  /** Fields of rows that the collection does not have. */
+  /** Fields in rows that the collection does not have. */
   ignored: Set<string>
-  /** Of a dry run: what all rows before have taken; nothing of it is in the store. */
+  /** In a dry run: values of all earlier rows, which are not stored. Null otherwise. */
   pendingValues: PendingValues | null
 }
 
-/** A unit on its way to be a document. */
+/** A unit with the document that it becomes. */
 export interface NewRow {
   unit: ValidUnit
   document: RawDocument
 }
 
 /**
- * The id of the document that a unit becomes. The same import gives the same ones, so that what was
- * written before it was cut off is found, and never written twice.
+ * The id of the document of a unit. It is the same in each attempt of an import, so that documents
+ * that an interrupted attempt has written are detected.
  */
 export function documentIdOf(importId: string, { labels }: ValidUnit): ObjectId {
   const hash = createHash('sha256').update(JSON.stringify([importId, labels[0]]))
   return new ObjectId(hash.digest().subarray(0, 12))
 }
 
-/** The stores with rules that read what rows have in common once. */
+/** The stores with rules that use the cache for reads that rows share. */
 export function withCache(stores: EntityStores, cache: RuleCache): EntityStores {
   const rules = Object.entries(stores.rules).map(([name, rule]): [string, CollectionRules] => {
     const { prepare, check } = rule

@@ -1,4 +1,4 @@
-/** What a row of the file says of an entity (spec/entity-api.md 2.12). */
+/** Maps a row of the file to the fields of an entity. */
 import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { EntityRuleError, ExecutionError } from '../errors.ts'
@@ -10,15 +10,15 @@ import type { CellSource, ImportSettings, RowLink } from './settings.ts'
 import type { SourceRow } from './source.ts'
 
 export interface MappedRow {
-  /** By which the answer names it. */
+  /** Name of the row in the response. */
   label: string
   update: Record<string, unknown>
-  /** Values of the linker and of the updater; empty if the row has none. */
+  /** Values of the linker and the updater; empty if the row has none. */
   linkerValue: string
   updaterValue: string
 }
 
-/** A row that cannot become one, and why. */
+/** A row that cannot be mapped, and why. */
 export interface InvalidRow {
   label: string
   problem: string
@@ -29,13 +29,13 @@ export interface MappingContext {
   fields: readonly FieldDefinition[]
   settings: ImportSettings
   fileName: string
-  /** Of CSV; null: the file is lines of JSON. */
+  /** Header of a CSV file; null for JSON lines. */
   header: readonly string[] | null
 }
 
 export type RowMapper = (row: SourceRow) => MappedRow | InvalidRow
 
-/** Throws `ExecutionError` where settings and columns of the file do not fit. */
+/** Throws `ExecutionError` if the settings do not match the columns of the file. */
 export function createMapper(context: MappingContext): RowMapper {
   const { header, settings } = context
   const read = header === null ? objectReader(settings) : cellsReader(context, header)
@@ -51,7 +51,7 @@ export function createMapper(context: MappingContext): RowMapper {
   }
 }
 
-/** A predefined import counts the rows behind the header from 0. */
+/** A predefined import numbers the rows after the header from 0. */
 function labelOf({ number }: SourceRow, { header, settings, fileName }: MappingContext): string {
   const isPredefined = header !== null && settings.type === 'predefined_mapping'
   return isPredefined ? `${fileName}-${number - 2}` : String(number)
@@ -71,7 +71,7 @@ function objectReader({ linker, updater, ...settings }: ImportSettings): Reader 
   }
 }
 
-/** In lines of JSON the value of a link is the name of the member that has it. */
+/** In JSON lines, the value of a link is the name of the member that has it. */
 function memberAt(object: Fields, link: RowLink | null): string {
   if (link === null) return ''
   const value = 'text' in link.from ? valueIn(object, link.from.text) : undefined
@@ -112,16 +112,16 @@ function checkColumns({ map, linker, updater, type }: ImportSettings, columns: n
   const links = { linker: linker?.from, updater: updater?.from }
   const manual = type === 'manual_mapping' ? [...map] : []
   if (type === 'manual_mapping' && manual.length === 0) {
-    throw new ExecutionError('update.map says of no field where it comes from')
+    throw new ExecutionError('update.map is empty: it must have a source for at least one field')
   }
   for (const [name, source] of [...manual, ...Object.entries(links)]) {
     if (source === undefined || !('column' in source) || source.column < columns) continue
-    const place = `__csvindex__${source.column}`
-    throw new ExecutionError(`${name} is to come from ${place}: the file has ${columns} columns`)
+    const column = `__csvindex__${source.column}`
+    throw new ExecutionError(`${name} refers to ${column}: the file has ${columns} columns`)
   }
 }
 
-/** Defaults stay where a row says nothing; what is predefined holds whatever it says. */
+/** Applies default values before the row, and predefined values after it. */
 function withFixedValues(
   {
     operation,

@@ -1,21 +1,21 @@
-/** Numbers of new accounts and subscribers: one take for all rows of a batch. */
+/** Assigns numbers to new accounts and subscribers, once for all rows of a batch. */
 
 import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
 import type { ImportJob, NewRow } from './job.ts'
 
-/** What a dry run gives: no number that anybody has. */
+/** Used in dry runs: a number that no entity has. */
 const NO_NUMBER = Number.MAX_SAFE_INTEGER
 
-/** A number that the sequence gave may have been taken by hand. */
+/** A number from the sequence may already be in use because it was assigned by hand. */
 const TRIED_MAX = 8
 
 export function hasNumbers(collection: string): boolean {
   return collection === 'accounts' || collection === 'subscribers'
 }
 
-/** The rows with `aid` or `sid`. */
+/** Adds `aid` or `sid` to the rows. */
 export async function assignNumbers(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
   const { keyField, name } = job.definition
   if (rows.length === 0 || !hasNumbers(name)) return [...rows]
@@ -34,20 +34,20 @@ async function allocateNumbers(
   const { keyField, fixed, name } = definition
   const free: number[] = []
   for (let tried = 0; tried < TRIED_MAX && free.length < count; tried += 1) {
-    const wanted = count - free.length
-    const first = await takeNumbers(catalog, wanted)
-    const numbers = Array.from({ length: wanted }, (_, index) => first + index)
+    const missing = count - free.length
+    const first = await takeNumbers(catalog, missing)
+    const numbers = Array.from({ length: missing }, (_, index) => first + index)
     const filter = { ...fixed, [keyField]: { $in: numbers }, ...NOT_DELETED }
     const found = await catalog.run(`read ${name}`, () =>
       documentsOf(catalog, definition)
         .find(filter as object, { projection: { [keyField]: 1 } })
         .toArray(),
     )
-    const taken = new Set(found.map((one) => (one as Record<string, unknown>)[keyField]))
-    free.push(...numbers.filter((number) => !taken.has(number)))
+    const used = new Set(found.map((one) => (one as Record<string, unknown>)[keyField]))
+    free.push(...numbers.filter((number) => !used.has(number)))
   }
   if (free.length === count) return free
   throw new EntityRuleError(
-    `${name}: the sequence gives numbers that others have: it must be mended`,
+    `${name}: the sequence returns numbers that are in use: it must be corrected`,
   )
 }

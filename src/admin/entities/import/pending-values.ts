@@ -1,4 +1,4 @@
-/** Values that rows of an import want for themselves: the store does not have them yet. */
+/** Values of earlier rows of an import that are not in the store yet. */
 import { valueName } from '../actions/uniqueness.ts'
 import { overlap, type Span } from '../timeline/spans.ts'
 
@@ -9,15 +9,17 @@ export interface ValueClaim extends Span {
 export class PendingValues {
   readonly #byValue = new Map<string, ValueClaim[]>()
 
-  /** The row that has the value at a time at which `wanted` holds; of `always` at any time. */
+  /**
+   * Label of the row that has the value in an overlapping period, or in any period if `isAlways`.
+   */
   holderOf(
     field: string,
     value: unknown,
-    wanted: ValueClaim,
+    period: ValueClaim,
     isAlways = false,
   ): string | undefined {
     const claims = this.#byValue.get(nameOf(field, value)) ?? []
-    return claims.find((claim) => isAlways || overlap(claim, wanted))?.label
+    return claims.find((claim) => isAlways || overlap(claim, period))?.label
   }
 
   add(field: string, value: unknown, claim: ValueClaim): void {

@@ -1,4 +1,4 @@
-/** Columns by the names that an export gives them (spec/entity-api.md 2.12). */
+/** Reads columns by the names that an export gives them. */
 import { nearest } from '../../../config/nearest.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { ExecutionError } from '../errors.ts'
@@ -10,7 +10,7 @@ import { cellText, jsonIn, listIn, rangeIn, setAlong } from './cells.ts'
 
 type Fill = (target: Record<string, unknown>, cells: readonly string[]) => void
 
-/** Throws `ExecutionError` for a column that no export has. */
+/** Throws `ExecutionError` for a column that exports do not have. */
 export function predefinedReader(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
@@ -29,15 +29,15 @@ export function predefinedReader(
   }
 }
 
-/** What the node makes itself is in an export, too. */
+/** Exported columns with generated values, which an import ignores. */
 const GENERATED_COLUMNS: ReadonlySet<string> = new Set(['creation_time'])
 
 function usedColumn(name: string, known: ReadonlyMap<string, Column>): Column | null {
   if (name === '') return null
   const column = known.get(name)
   if (column !== undefined) return GENERATED_COLUMNS.has(name) ? null : column
-  const meant = nearest(name.slice(0, 64), [...known.keys()])
-  const hint = meant === undefined ? '' : `: '${meant}' is`
+  const suggestion = nearest(name.slice(0, 64), [...known.keys()])
+  const hint = suggestion === undefined ? '' : `: '${suggestion}' is`
   throw new ExecutionError(`column '${name.slice(0, 64)}' is not known${hint}`)
 }
 
@@ -51,11 +51,11 @@ const READERS: Readonly<Record<CellType, (text: string, name: string) => unknown
   list: (text, name) => (/^[[{]/.test(text) ? jsonIn(text, name) : listIn(text)),
   range: rangeIn,
   json: parseJson,
-  // What is neither is refused by the field itself.
+  // Other texts are refused by the check of the field.
   boolean: (text) => (FALSE.has(text) ? false : TRUE.test(text) || text),
 }
 
-/** Undefined: the cell says nothing. */
+/** Undefined if the cell is empty. */
 function cellValue(text: string, { name, type }: Column): unknown {
   if (text === '' && type !== 'boolean') return undefined
   return READERS[type](text, name)

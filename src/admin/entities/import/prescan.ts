@@ -1,4 +1,4 @@
-/** A first look at the whole file: whether it can be read, what it is, and how many rows it has. */
+/** First pass over the file: validates it, determines its format and counts its rows. */
 import { createHash } from 'node:crypto'
 import { ExecutionError } from '../errors.ts'
 import { createMapper, type MappingContext, type RowMapper } from './mapping.ts'
@@ -8,7 +8,7 @@ import { readSource, type SourceRow } from './source.ts'
 
 export interface ImportFile {
   path: string
-  /** As the client calls it. */
+  /** Name that the client sent. */
   name: string
   contentType?: string
 }
@@ -16,10 +16,10 @@ export interface ImportFile {
 export interface Prescan {
   format: 'csv' | 'jsonl'
   rows: number
-  /** Of the content and of everything that decides what becomes of it. */
+  /** Checksum of the content and of all settings that affect the result. */
   checksum: string
   map: RowMapper
-  /** Of rates: lines that belong together, counted. */
+  /** For rates: the number of lines of each rate. Null otherwise. */
   lines: RateLines | null
 }
 
@@ -29,7 +29,7 @@ export interface PrescanOptions extends Pick<MappingContext, 'definition' | 'fie
   rowsMax: number
 }
 
-/** Throws `ExecutionError`: nothing is imported of a file that is wrong as a whole. */
+/** Throws `ExecutionError` if the file is invalid as a whole. */
 export async function prescan(options: PrescanOptions): Promise<Prescan> {
   const { settings, file, definition, rowsMax } = options
   const format = formatOf(options)
@@ -57,11 +57,11 @@ export async function prescan(options: PrescanOptions): Promise<Prescan> {
   return { format, rows, checksum: hash.digest('hex'), map, lines }
 }
 
-/** The units of a file come in the same order each time. */
+/** Settings that affect the result or the order of the units. */
 function identityOf({ definition, settings, file }: PrescanOptions, format: string): unknown {
   const { map, ranges, lists, listActions, isDryRun: _, ...others } = settings
   const texts = [...map].map(([name, source]) => [name, source])
-  // There rows are called by the name of the file.
+  // A predefined import uses the file name in the labels of its rows.
   const name = settings.type === 'predefined_mapping' ? file.name : ''
   return [definition.name, format, name, others, texts, [...ranges], [...lists], [...listActions]]
 }
@@ -82,7 +82,7 @@ function headerOf({ content }: SourceRow): readonly string[] {
   return 'cells' in content ? content.cells : []
 }
 
-/** Without a chunk: the end of the file must not be in the midst of a character. */
+/** Without a chunk: checks that the file does not end within a character. */
 function checkText(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): void {
   try {
     decoder.decode(chunk, { stream: chunk !== undefined })

@@ -1,4 +1,4 @@
-/** Why a row failed, as it is told; and what ends a whole import. */
+/** Error texts of failed rows, and detection of errors that end the whole import. */
 import { CatalogUnavailableError } from '../../../catalog/errors.ts'
 import { StoreDownError } from '../../../store/redis.ts'
 import { apiErrorOf } from '../answer.ts'
@@ -10,7 +10,10 @@ export function isOutage(error: unknown): boolean {
 
 const TEXT_LENGTH_MAX = 500
 
-/** Throws what is no fault of the row: an outage. A defect of ours is logged, and told as one. */
+/**
+ * Rethrows errors that are not caused by the row, such as an unavailable store. Internal errors are
+ * logged and reported as such.
+ */
 export function problemOf(error: unknown, { stores }: Pick<ImportJob, 'stores'>): string {
   if (isOutage(error)) throw error
   const known = apiErrorOf(error)

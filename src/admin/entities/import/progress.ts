@@ -1,4 +1,4 @@
-/** How far an import has come, in MongoDB: whoever asks again goes on behind the last batch. */
+/** Progress of an import, stored in MongoDB, so that it can be resumed after the last batch. */
 
 import { randomUUID } from 'node:crypto'
 import type { Catalog } from '../../../catalog/connection.ts'
@@ -11,10 +11,10 @@ import type { Clock } from '../../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../../runtime/process-identity.ts'
 import { ExecutionError } from '../errors.ts'
 
-/** A batch takes less than a second; a store that is away, some more. */
+/** A batch takes less than a second, or somewhat longer while a store is unavailable. */
 const LEASE_MS = 60_000
 
-/** Failed rows that are kept and told; all others are only counted. */
+/** Number of failed rows that are stored and reported; further ones are only counted. */
 export const FAILURES_MAX = 10_000
 
 export interface Failure {
@@ -31,16 +31,16 @@ export interface ImportStart {
   rowsTotal: number
 }
 
-/** What one process has of an import while it works on it. */
+/** The progress of an import in the process that executes it. */
 export interface ImportProgress {
   readonly unitsDone: number
   readonly rowsDone: number
   readonly rowsFailed: number
-  /** That it is done already: nothing is left to do. */
+  /** True if the import has been completed before. */
   readonly isDone: boolean
-  /** Rows that have failed before, at most `FAILURES_MAX`. */
+  /** Failed rows of earlier attempts, at most `FAILURES_MAX`. */
   readonly failures: readonly Failure[]
-  /** After each batch, when all of it is written. */
+  /** Called after all writes of a batch. */
   recordBatch(batch: { units: number; rows: number; failures: readonly Failure[] }): Promise<void>
   end(state: 'done' | 'stopped'): Promise<void>
 }
@@ -50,13 +50,16 @@ interface Stores {
   clock: Clock
 }
 
-/** Begins it or goes on. Throws `ExecutionError` where it is another one, or is being done. */
+/**
+ * Starts or resumes an import. Throws `ExecutionError` if the id belongs to a different import, or
+ * if another process is executing it.
+ */
 export async function beginProgress(stores: Stores, start: ImportStart): Promise<ImportProgress> {
   const { catalog, clock } = stores
   const token = randomUUID()
   await insertNew(stores, start, token)
   const found = await read(catalog, start.importId)
-  if (found === null) throw new ExecutionError(`import ${start.importId} has gone`)
+  if (found === null) throw new ExecutionError(`import ${start.importId} was deleted`)
   checkSame(found, start)
   if (found.token !== token && found.state !== 'done') await takeOver(stores, found, token)
   if (found.token !== token) await deleteUnfinishedFailures(catalog, found)
@@ -97,7 +100,7 @@ function checkSame(found: ImportProgressDocument, start: ImportStart): void {
   if (found.checksum === checksum && found.collection === collection) return
   throw new ExecutionError(
     `import ${importId} was of ${found.collection} from ${found.file_name || 'a file'}, ` +
-      'with another content or other settings: give it another import_id',
+      'with another content or other settings: use another import_id',
   )
 }
 
@@ -112,9 +115,9 @@ async function takeOver(
 ): Promise<void> {
   const running = new ExecutionError(`import ${found._id} is being done by another process`)
   if (isLeased(found, clock.nowMs())) throw running
-  const mine = { token, holder: processIdentity(), state: 'running', expires: leaseFrom(clock) }
+  const lease = { token, holder: processIdentity(), state: 'running', expires: leaseFrom(clock) }
   const { matchedCount } = await catalog.run('take over an import', () =>
-    catalog.imports.updateOne({ _id: found._id, token: found.token }, { $set: mine as object }),
+    catalog.imports.updateOne({ _id: found._id, token: found.token }, { $set: lease as object }),
   )
   if (matchedCount === 0) throw running
 }
@@ -165,7 +168,7 @@ class StoredProgress implements ImportProgress {
     return this.#set({ state })
   }
 
-  /** Before the batch is noted: a batch that is done again puts the same ones in their place. */
+  /** Stored before the progress of the batch; repeating the batch replaces the same document. */
   async #storeFailures(failures: readonly Failure[]): Promise<void> {
     const kept = failures.slice(0, Math.max(0, FAILURES_MAX - this.#failuresStored))
     if (kept.length === 0) return
@@ -203,7 +206,7 @@ async function read(catalog: Catalog, importId: string): Promise<ImportProgressD
   return found as ImportProgressDocument | null
 }
 
-/** Of a batch that was cut off: its rows are tried again. */
+/** Failures of an incomplete batch are deleted because its rows are repeated. */
 async function deleteUnfinishedFailures(
   catalog: Catalog,
   found: ImportProgressDocument,
@@ -214,7 +217,7 @@ async function deleteUnfinishedFailures(
   await catalog.run('forget failed rows', () => catalog.imports.deleteMany({ _id: ids }))
 }
 
-/** The character behind '/'. */
+/** Upper bound of the ids with the prefix `importId/`: '0' is the character after '/'. */
 function endOf(importId: string): string {
   return `${importId}0`
 }
@@ -230,7 +233,10 @@ async function failuresOf(
   return (found as ImportFailuresDocument[]).flatMap(({ failures }) => failures)
 }
 
-/** What is told of an import; its failures, too. Throws `ExecutionError` if there is none. */
+/**
+ * The progress in the format of the response, with the failures. Throws `ExecutionError` if the
+ * import does not exist.
+ */
 export async function readProgress({ catalog, clock }: Stores, importId: string): Promise<Fields> {
   const found = await read(catalog, importId)
   if (found === null) throw new ExecutionError(`there is no import ${importId.slice(0, 64)}`)

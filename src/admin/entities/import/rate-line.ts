@@ -1,4 +1,4 @@
-/** The price that a line of an import of rates has (spec/entity-api.md 2.12). */
+/** Reads the price in a line of a rate import. */
 import type { Fields } from '../../../domain/fields.ts'
 import { parseDecimal } from '../../../domain/money.ts'
 import { isDecimalUnit, toBaseUnits, UNITS } from '../../../file-types/units.ts'
@@ -9,19 +9,19 @@ import { quotedExcerpt } from './cells.ts'
 
 export interface LinePrice {
   usaget: string
-  /** Whose price it is; null: the rate's own. */
+  /** The plan or service that the price belongs to; null for the rate itself. */
   offer: { collection: 'plans' | 'services'; name: string } | null
   tiers: Fields[]
 }
 
 export interface RateLine {
-  /** Fields of the rate beside the price. */
+  /** Fields of the rate other than the price. */
   fields: Fields
-  /** Null: the line has none. */
+  /** Null if the line has no price. */
   price: LinePrice | null
 }
 
-/** Columns of a line that are no fields of a rate: of a map, and of an export. */
+/** Columns that are not fields of a rate, by their names in a map and in an export. */
 const MANUAL = [
   'price_from',
   'price_to',
@@ -35,7 +35,7 @@ const MANUAL = [
 const EXPORTED = ['usaget', 'plan', 'price'] as const
 const TAX = ['tax__taxation', 'tax__custom_tax', 'tax__custom_logic'] as const
 
-/** Throws `EntityRuleError` that names the column. */
+/** Throws `EntityRuleError` with the name of the column. */
 export function rateLineOf(update: Fields): RateLine {
   const rest: Record<string, unknown> = { ...update }
   const line = new Map<string, string>()
@@ -51,7 +51,7 @@ export function rateLineOf(update: Fields): RateLine {
   return { fields, price: priceOf(line) }
 }
 
-/** `price.from` and so on, by the names of a map. */
+/** Renames the exported columns `price.*` to those of a map. */
 function exportedPrice(value: unknown): [string, string][] {
   const { from, to, interval, price, uom_display: display } = value as Fields
   const { range, interval: step } = (display ?? {}) as Fields
@@ -89,7 +89,7 @@ function priceOf(line: ReadonlyMap<string, string>): LinePrice | null {
   if (value === undefined && !line.has('price_interval') && !line.has('price_to')) return null
   if (value === undefined) throw new EntityRuleError('price_value is missing')
   if (usaget === undefined)
-    throw new EntityRuleError('usage_type_value is missing: of what the price is')
+    throw new EntityRuleError('usage_type_value is missing: a price needs a usage type')
   if (!USAGET.test(usaget)) {
     throw new EntityRuleError(
       `usage_type_value ${quotedExcerpt(usaget)} must be letters, digits, _ and -`,
@@ -106,7 +106,7 @@ function offerOf(line: ReadonlyMap<string, string>): LinePrice['offer'] {
   const plan = line.get('price_plan') ?? (isService ? BASE : exported)
   const service = line.get('price_service') ?? (isService ? exported.slice(SERVICE.length) : BASE)
   if (plan !== BASE && service !== BASE) {
-    throw new EntityRuleError('price_plan and price_service are both given: it is one price')
+    throw new EntityRuleError('price_plan and price_service must not both be given')
   }
   const name = plan === BASE ? service : plan
   if (name === BASE) return null
@@ -119,7 +119,7 @@ function offerOf(line: ReadonlyMap<string, string>): LinePrice['offer'] {
   return { collection: plan === BASE ? 'services' : 'plans', name }
 }
 
-/** A cell may have several steps, with commas. */
+/** A cell may have several steps, separated by commas. */
 function tiersOf(line: ReadonlyMap<string, string>): Fields[] {
   const prices = valuesOf(line, 'price_value')
   const count = prices.length
@@ -148,7 +148,7 @@ function valuesOf(line: ReadonlyMap<string, string>, name: string): string[] {
   return (line.get(name) ?? '').split(',').map((value) => value.trim())
 }
 
-/** One value stands for all steps if it is a unit, or absent. */
+/** A single unit or empty value applies to all steps. */
 function columnOf(line: ReadonlyMap<string, string>, name: string, count: number): string[] {
   const values = valuesOf(line, name)
   if (values.length === count) return values
@@ -168,7 +168,7 @@ function unitOf(unit = ''): string {
 
 const NUMBER_LENGTH_MAX = 40
 
-/** In base units, exactly: as a number, or as decimal text where that would not be the same. */
+/** Converts to base units exactly: a number, or decimal text if a number would lose digits. */
 function amountIn(text: string, unit: string, column: string): number | string {
   const decimal = text.length > NUMBER_LENGTH_MAX ? null : parseDecimal(text)
   if (decimal === null)

@@ -1,6 +1,6 @@
 /**
- * Lines of an import of rates that say the same key and date are one rate. Lines of one rate may
- * stand anywhere in the file: it is given when its last line was read.
+ * Groups the lines of a rate import: lines with the same key and date are one rate. They may be
+ * anywhere in the file; the rate is complete with its last line.
  */
 import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
@@ -22,13 +22,13 @@ export class RateLines {
   readonly #counts = new Map<string, number>()
   readonly #open = new Map<string, AnyLine[]>()
 
-  /** First all rows are counted, ... */
+  /** First pass: counts the lines of each rate. */
   count(row: MappedRow | InvalidRow): void {
     const key = 'problem' in row ? null : groupOf(row)
     if (key !== null) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
   }
 
-  /** ... then taken in the same order. Null: further lines of the rate are to come. */
+  /** Second pass, in the same order. Null if further lines of the rate follow. */
   add(row: MappedRow | InvalidRow): Unit | null {
     if ('problem' in row) return { labels: [row.label], problem: row.problem }
     const key = groupOf(row)
@@ -42,14 +42,14 @@ export class RateLines {
   }
 }
 
-/** Null: nothing says what it belongs to. */
+/** Null if the line has no key. */
 function groupOf({ update, updaterValue }: MappedRow): string | null {
   const key = update['key'] ?? updaterValue
   if (typeof key !== 'string' || key === '') return null
   return JSON.stringify([key, update['effective_date'] ?? null, update['from'] ?? null])
 }
 
-/** What is wrong with a line is told of all lines of its rate. */
+/** An invalid line fails all lines of its rate. */
 function lineOf(row: MappedRow): AnyLine {
   try {
     return { row, ...rateLineOf(row.update) }
@@ -61,17 +61,17 @@ function lineOf(row: MappedRow): AnyLine {
 
 function unitOf(lines: readonly AnyLine[]): Unit {
   const labels = lines.map(({ row }) => row.label)
-  const good: Line[] = []
+  const valid: Line[] = []
   for (const line of lines) {
     if (!('problem' in line)) {
-      good.push(line)
+      valid.push(line)
       continue
     }
     const where = lines.length === 1 ? '' : `row ${line.row.label}: `
     return { labels, problem: `${where}${line.problem}` }
   }
   try {
-    return merged(labels, good)
+    return merged(labels, valid)
   } catch (error) {
     if (!(error instanceof EntityRuleError)) throw error
     return { labels, problem: error.message }
@@ -116,7 +116,7 @@ function quotedValue(value: unknown): string {
   return quotedExcerpt(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** Steps by their begin; those without one stay where they are. */
+/** Steps sorted by `from`; without `from` they keep their order. */
 function byUsaget(prices: readonly LinePrice[]): [string, Fields[]][] {
   const tiers = new Map<string, Fields[]>()
   for (const price of prices) {

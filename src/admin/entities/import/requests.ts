@@ -1,4 +1,4 @@
-/** The write that a unit of an import stands for. */
+/** The write request of a unit of an import. */
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { WriteRequest } from '../requests/entity-request.ts'
@@ -6,7 +6,7 @@ import { type RequestContext, writeRequestOf } from '../requests/requests.ts'
 import type { ImportJob } from './job.ts'
 import type { ValidUnit } from './unit.ts'
 
-/** `aid`: of the account that the linker has found. Throws `ApiError`. */
+/** `aid`: the account that the linker has found. Throws `ApiError`. */
 export function createRequest(job: ImportJob, unit: ValidUnit, aid: number | null): WriteRequest {
   const { effective_date: effective, ...rest } = unit.update
   const update: Record<string, unknown> = rest
@@ -35,7 +35,7 @@ export function changeRequest(job: ImportJob, unit: ValidUnit): WriteRequest {
   const parameters = new Map(Object.entries({ query, update: { ...set, from }, options }))
   const request = requestOf(job, parameters)
   if (unit.prices.length === 0) return request
-  // Only these steps: access prices and what else stands beside them stay.
+  // Only the steps are replaced; access prices and other parts of the price are kept.
   const prices = unit.prices.map(([usaget, rate]) => [`rates.${usaget}.BASE.rate`, rate])
   const changes = { ...request.changes.set, ...Object.fromEntries(prices) }
   return { ...request, changes: { ...request.changes, set: changes } }
@@ -47,12 +47,12 @@ function requestOf(job: ImportJob, parameters: ReadonlyMap<string, unknown>): Wr
   return request
 }
 
-/** Without an updater the key is in the row. */
+/** Without an updater, the row contains the key. */
 function updaterOf({ definition, settings }: ImportJob, unit: ValidUnit): [string, unknown] {
   const { updater } = settings
   if (updater !== null) {
     if (unit.updaterValue !== '') return [updater.field, unit.updaterValue]
-    throw new EntityRuleError(`${updater.field}: the row does not say which one is meant`)
+    throw new EntityRuleError(`${updater.field}: the row does not identify an entity`)
   }
   const key = unit.update[definition.keyField]
   if (isUnset(key) || key === '') {
@@ -61,7 +61,7 @@ function updaterOf({ definition, settings }: ImportJob, unit: ValidUnit): [strin
   return [definition.keyField, key]
 }
 
-/** What is appended is taken away first: doing it twice is doing it once. */
+/** Values to append are removed first, so that repeating the change has no effect. */
 function listChanges(
   update: Fields,
   actions: ImportJob['settings']['listActions'],

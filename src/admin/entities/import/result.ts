@@ -1,11 +1,11 @@
-/** What became of the rows of an import, and the answer that tells it (spec/entity-api.md 2.12). */
+/** Results of the rows of an import, and the response. */
 import { FAILURES_MAX, type Failure } from './progress.ts'
 
-/** Above this only failed rows are told one by one. */
+/** For files with more rows, only failed rows are listed. */
 const DETAILS_MAX = 10_000
 
 export interface ImportResult {
-  /** Null: of a dry run nothing is stored. */
+  /** Null in a dry run, which stores nothing. */
   importId: string | null
   total: number
   succeeded: number
@@ -13,11 +13,11 @@ export interface ImportResult {
   /** By row: true, or why it failed. */
   details: Record<string, true | string>
   isDryRun: boolean
-  /** Fields of rows that the collection does not have. */
+  /** Fields in rows that the collection does not have. */
   ignored: readonly string[]
 }
 
-/** Gathers results; of a large file only what has failed. */
+/** Collects the results; for large files only the failures. */
 export class ResultSummary {
   readonly #details: Record<string, true | string> = {}
   readonly #total: number
@@ -40,7 +40,7 @@ export class ResultSummary {
     if (this.#failuresListed <= FAILURES_MAX) this.#details[row] = text
   }
 
-  /** Of rows whose failure is no longer known one by one. */
+  /** Counts failures of earlier attempts whose rows are not stored. */
   failUnlisted(count: number): void {
     this.failed += count
   }
@@ -53,12 +53,12 @@ export class ResultSummary {
   }
 }
 
-/** `status` 1: all rows; 2: some failed. */
+/** `status` 1 if all rows were imported, 2 if some failed. */
 export function importEnvelope(result: ImportResult): Record<string, unknown> {
   const { importId, total, succeeded, failed, details, isDryRun, ignored } = result
-  const untold = isDryRun ? 'would not be' : 'were not'
+  const notImported = isDryRun ? 'would not be' : 'were not'
   const warnings = [
-    ...(failed > 0 ? [`${failed} of ${total} rows ${untold} imported`] : []),
+    ...(failed > 0 ? [`${failed} of ${total} rows ${notImported} imported`] : []),
     ...ignored.map((name) => `${name} is not a field of the collection: ignored`),
   ]
   return {

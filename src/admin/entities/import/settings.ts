@@ -1,4 +1,4 @@
-/** Settings of an import, as `update` of its request has them (spec/entity-api.md 2.12). */
+/** Settings of an import, parsed from `update` of the request. */
 
 import { nearest } from '../../../config/nearest.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
@@ -9,10 +9,10 @@ import type { FieldDefinition } from '../fields/field-definition.ts'
 import { castUpdate } from '../requests/cast.ts'
 import { badFieldName } from '../requests/names.ts'
 
-/** Where a value comes from: a column of the file from 0, or a text that all rows have. */
+/** Source of a value: a column of the file, counted from 0, or a constant text. */
 export type CellSource = { column: number } | { text: string }
 
-/** How the entity of a row is found: by a field of it, whose value the row has. */
+/** Identifies the entity of a row by a field and the value that the row has for it. */
 export interface RowLink {
   field: string
   from: CellSource
@@ -22,22 +22,22 @@ export type ListAction = 'append' | 'remove' | 'replace'
 
 export interface ImportSettings {
   type: 'manual_mapping' | 'predefined_mapping'
-  /** Null: by the name of the file. */
+  /** Null to derive it from the file name. */
   format: 'csv' | 'jsonl' | null
   operation: ActionName
   delimiter: string
-  /** By target field, which may be dotted. */
+  /** By target field; names may be dotted. */
   map: ReadonlyMap<string, CellSource>
-  /** Fields whose cells are texts such as `1-5,10-12`. */
+  /** Fields whose cells are ranges such as `1-5,10-12`. */
   ranges: ReadonlySet<string>
-  /** Fields whose cells are lists with commas. */
+  /** Fields whose cells are lists separated by commas. */
   lists: ReadonlySet<string>
-  /** Before and after what the row says; of `create` only. */
+  /** Values set before and after those of the row; only for `create`. */
   defaults: Fields
   predefined: Fields
-  /** Of subscribers: the account. */
+  /** For subscribers: identifies the account. */
   linker: RowLink | null
-  /** Of a permanentchange: the entity. */
+  /** For permanentchange: identifies the entity. */
   updater: RowLink | null
   listActions: ReadonlyMap<string, ListAction>
   isDryRun: boolean
@@ -45,14 +45,14 @@ export interface ImportSettings {
 
 export interface SettingsContext {
   definition: CollectionDefinition
-  /** Configured fields of accounts: what a linker may look for. */
+  /** Configured fields of accounts, which a linker may use. */
   accountFields: readonly FieldDefinition[]
   /** IANA zone of the installation. */
   timeZone: string
   nowMs: number
 }
 
-/** Throws `ExecutionError`: nothing is imported with settings that cannot be meant. */
+/** Throws `ExecutionError` for settings that are invalid or inconsistent. */
 export function importSettings(
   update: Fields,
   operation: string | undefined,
@@ -93,20 +93,20 @@ function operationOf({ name }: CollectionDefinition, given: string | undefined):
 
 const VALUES: readonly string[] = ['importType', 'delimiter', 'format', 'dry_run']
 
-/** What the definition declares of an import; anything else would be a setting without effect. */
+/** Refuses unknown settings, which would have no effect. */
 function cast(update: Fields, { definition, timeZone, nowMs }: SettingsContext): Fields {
   const params = definition.actions.import?.update ?? {}
   const unknown = Object.keys(update).find((name) => !Object.hasOwn(params, name))
   if (unknown !== undefined) {
-    const meant = nearest(unknown.slice(0, 64), Object.keys(params))
-    const hint = meant === undefined ? '' : `: '${meant}' is`
-    throw new ExecutionError(`update.${unknown.slice(0, 64)} is no setting of an import${hint}`)
+    const suggestion = nearest(unknown.slice(0, 64), Object.keys(params))
+    const hint = suggestion === undefined ? '' : `: '${suggestion}' is`
+    throw new ExecutionError(`update.${unknown.slice(0, 64)} is not a setting of an import${hint}`)
   }
   const isValue = ([name]: [string, unknown]) => VALUES.includes(name)
   const values = Object.fromEntries(Object.entries(update).filter(isValue))
   try {
     const { fields } = castUpdate(params, values, { timeZone, nowMs })
-    // All others are read by hand: names of fields may be dotted in them.
+    // The other settings are parsed individually because they may contain dotted field names.
     return { ...update, ...fields }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
@@ -171,9 +171,9 @@ function checkLinker(linker: RowLink | null, { definition, accountFields }: Sett
   const configured = accountFields.map(({ field_name: name }) => name)
   const known = ['aid', 'account_import_id', ...configured]
   if (known.includes(linker.field)) return
-  const meant = nearest(linker.field.slice(0, 64), known)
-  const hint = meant === undefined ? '' : `: '${meant}' is`
-  throw new ExecutionError(`update.linker.field ${linker.field} is no field of accounts${hint}`)
+  const suggestion = nearest(linker.field.slice(0, 64), known)
+  const hint = suggestion === undefined ? '' : `: '${suggestion}' is`
+  throw new ExecutionError(`update.linker.field ${linker.field} is not a field of accounts${hint}`)
 }
 
 function listActions(value: unknown): ReadonlyMap<string, ListAction> {

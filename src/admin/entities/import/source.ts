@@ -1,4 +1,4 @@
-/** The rows of a file, as a stream: CSV, or lines of JSON. Nothing is ever read whole. */
+/** Streams the rows of a CSV or JSON lines file; the file is never read into memory as a whole. */
 
 import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
@@ -7,14 +7,14 @@ import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError, ExecutionError } from '../errors.ts'
 import { parseJson } from '../requests/json-text.ts'
 
-/** A row: its cells or its object, or why it cannot be read. */
+/** A row: its cells, its object, or why it cannot be parsed. */
 export interface SourceRow {
-  /** From 1; of CSV the header is one too, as the rows of a spreadsheet are counted. */
+  /** Counted from 1 as in a spreadsheet, including the header of CSV. */
   number: number
   content: { cells: readonly string[] } | { object: Fields } | { problem: string }
 }
 
-/** Sees the bytes that are read. */
+/** Receives the bytes that are read. */
 export type ByteWatch = (chunk: Buffer) => void
 
 export interface SourceOptions {
@@ -24,12 +24,12 @@ export interface SourceOptions {
   watch?: ByteWatch
 }
 
-/** Of one row. A quote that is never closed would make a row of the whole file. */
+/** Limit on one row. With an unclosed quote, the whole file would be one row. */
 const ROW_BYTES_MAX = 1024 * 1024
 
 /**
- * Of CSV the header comes first. Empty lines are left out, and counted. Throws `ExecutionError` for
- * what cannot be read at all.
+ * For CSV, the header is the first row. Empty lines are counted but not returned. Throws
+ * `ExecutionError` if the file cannot be parsed at all.
  */
 export function readSource(options: SourceOptions): AsyncGenerator<SourceRow> {
   return options.format === 'csv' ? readCsv(options) : readLines(options)
@@ -46,12 +46,12 @@ async function* readCsv(options: SourceOptions): AsyncGenerator<SourceRow> {
     delimiter: options.delimiter,
     info: true,
     max_record_size: ROW_BYTES_MAX,
-    // Files are mixed by hand: the first line does not speak for the others.
+    // Files edited by hand may mix line endings, so they are not detected from the first line.
     record_delimiter: ['\r\n', '\n'],
     relax_column_count: true,
     skip_empty_lines: true,
   })
-  // Destroys both with whichever ends first; the error comes out of the parser.
+  // Destroys both streams when either ends; errors are thrown by the iteration of the parser.
   pipeline(Readable.from(chunksOf(options)), parser, () => undefined)
   try {
     for await (const { record, info } of parser as AsyncIterable<CsvRow>) {
@@ -59,7 +59,7 @@ async function* readCsv(options: SourceOptions): AsyncGenerator<SourceRow> {
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    throw new ExecutionError(`the file is no CSV that can be read: ${error.message}`)
+    throw new ExecutionError(`the file is not valid CSV: ${error.message}`)
   }
 }
 
@@ -83,7 +83,7 @@ function objectOf(text: string): SourceRow['content'] {
   }
 }
 
-/** By line feeds alone: a JSON text may have every other separator in its strings. */
+/** Splits at line feeds only: JSON strings may contain all other line separators. */
 async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let parts: Buffer[] = []
   let bytes = 0

@@ -1,4 +1,4 @@
-/** Taxes that rows of rates name: an unknown one would leave usage without any. */
+/** Checks the taxes in rows of rates: usage with an unknown tax would not be taxed. */
 import { NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
@@ -6,16 +6,16 @@ import { quotedExcerpt } from './cells.ts'
 import type { ImportJob } from './job.ts'
 import type { ValidUnit } from './unit.ts'
 
-/** Throws `EntityRuleError` for a unit that names a tax that is not there. */
+/** Throws `EntityRuleError` if the unit refers to a tax that does not exist. */
 export type TaxCheck = (unit: ValidUnit) => void
 
-/** Reads once for all units. */
+/** One read for all units. */
 export async function taxCheck(
   { stores, definition }: ImportJob,
   units: readonly ValidUnit[],
 ): Promise<TaxCheck> {
-  const wanted = definition.name === 'rates' ? units.map(customTax) : []
-  const keys = [...new Set(wanted)].filter((key) => key !== '')
+  const taxKeys = definition.name === 'rates' ? units.map(customTax) : []
+  const keys = [...new Set(taxKeys)].filter((key) => key !== '')
   if (keys.length === 0) return () => undefined
   const found = await stores.catalog.run('look into taxes', () =>
     stores.catalog.taxes

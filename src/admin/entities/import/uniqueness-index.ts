@@ -1,4 +1,4 @@
-/** Whether somebody else has what must be one's own (R9, R22), asked once for many documents. */
+/** Uniqueness index of a batch: the stored and pending values that conflict with its documents. */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Fields } from '../../../domain/fields.ts'
@@ -15,9 +15,11 @@ import type { PendingValues, ValueClaim } from './pending-values.ts'
 import type { ValidUnit } from './unit.ts'
 
 export interface UniquenessIndex {
-  /** Throws `EntityRuleError` if the store, or a row before, has a value of the document. */
+  /**
+   * Throws `EntityRuleError` if a stored document or an earlier row has a value of the document.
+   */
   check(document: RawDocument, unit: ValidUnit): void
-  /** From now on it is the document's. */
+  /** Adds the values of the document. */
   add(document: RawDocument, unit: ValidUnit): void
 }
 
@@ -25,31 +27,32 @@ interface ValueHolder extends ValueClaim {
   key: unknown
 }
 
-/** `claims`: what rows before have taken. Reads once for the key, and for each unique field. */
+/** `pendingValues`: values of earlier rows. One read for the key and one for each unique field. */
 export async function buildUniquenessIndex(
   job: ImportJob,
   rows: readonly NewRow[],
-  claims: PendingValues,
+  pendingValues: PendingValues,
 ): Promise<UniquenessIndex> {
   const { definition, fields } = job
   const { keyField, name } = definition
   const hasKey = !hasNumbers(name)
   const unique = fields.filter(({ field_name: field }) => field !== keyField)
   const valuesOf = (document: Fields) => uniqueValues(unique, document)
-  const wanted = new Map<string, Set<unknown>>()
+  const valuesByField = new Map<string, Set<unknown>>()
   for (const { document } of rows) {
     const values = valuesOf(document)
     for (const { field, value } of [...values, ...keyOf(document)]) {
-      wanted.set(field, (wanted.get(field) ?? new Set()).add(value))
+      valuesByField.set(field, (valuesByField.get(field) ?? new Set()).add(value))
     }
   }
   function keyOf(document: Fields) {
     return hasKey ? [{ field: keyField, value: document[keyField] }] : []
   }
   const holders = new Map<string, Map<string, ValueHolder[]>>()
-  for (const [field, values] of wanted) holders.set(field, await holdersOf(job, field, values))
+  for (const [field, values] of valuesByField)
+    holders.set(field, await holdersOf(job, field, values))
 
-  // A predefined import of rates has revisions of one rate (spec/entity-api.md 2.4).
+  // A predefined import of rates contains several revisions of the same rate.
   const isByTime = name === 'rates' && job.settings.type === 'predefined_mapping'
   return {
     check(document, unit) {
@@ -57,7 +60,7 @@ export async function buildUniquenessIndex(
       for (const { value } of keyOf(document)) {
         const others = holders.get(keyField)?.get(valueName(value)) ?? []
         const isTaken = others.some((other) => !isByTime || overlap(other, claim))
-        const row = claims.holderOf(keyField, value, claim, !isByTime)
+        const row = pendingValues.holderOf(keyField, value, claim, !isByTime)
         if (isTaken) throw new EntityRuleError(`create: ${name} has ${keyField} ${value} already`)
         if (row !== undefined)
           throw new EntityRuleError(`create: row ${row} has ${keyField} ${value} too`)
@@ -65,7 +68,7 @@ export async function buildUniquenessIndex(
       for (const { field, value } of valuesOf(document)) {
         const others = holders.get(field)?.get(valueName(value)) ?? []
         const other = others.find((each) => overlap(each, claim) && !isSame(each, document))
-        const row = claims.holderOf(field, value, claim)
+        const row = pendingValues.holderOf(field, value, claim)
         const whose = other === undefined ? `row ${row}` : `${keyField} ${other.key}`
         if (other === undefined && row === undefined) continue
         throw new EntityRuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
@@ -74,7 +77,7 @@ export async function buildUniquenessIndex(
     add(document, unit) {
       const claim = claimOf(document, unit)
       const values = [...valuesOf(document), ...keyOf(document)]
-      for (const { field, value } of values) claims.add(field, value, claim)
+      for (const { field, value } of values) pendingValues.add(field, value, claim)
     },
   }
 

@@ -1,32 +1,36 @@
-/** What is written together, or not at all: a row, or all lines of one rate. */
+/**
+ * A unit of an import, which is written completely or not at all: one row, or all lines of a rate.
+ */
 import type { Fields } from '../../../domain/fields.ts'
 
 /** The price of a rate in a plan or service. */
 export interface ImportedPrice {
   collection: 'plans' | 'services'
   name: string
-  /** Rows that it stands in. */
+  /** Labels of the rows with the price. */
   labels: string[]
   /** Steps by usage type. */
   usagets: [string, Fields[]][]
 }
 
 export interface ValidUnit {
-  /** Of its rows. */
+  /** Labels of its rows. */
   labels: string[]
   update: Fields
   linkerValue: string
   updaterValue: string
-  /** Of a rate: its own steps by usage type, and those of plans and services. */
+  /** For rates: steps by usage type, and prices in plans and services. */
   prices: readonly [string, Fields[]][]
   overrides: readonly ImportedPrice[]
-  /** Rows about the rate itself; none: there are only overrides. */
+  /**
+   * Labels of the rows about the rate itself; empty if there are only prices in plans and services.
+   */
   ownLabels: readonly string[]
 }
 
 export type Unit = ValidUnit | { labels: string[]; problem: string }
 
-/** By the label of a row: true, or why it failed. */
+/** By the label of the row: true, or why it failed. */
 export type RowResults = Map<string, true | string>
 
 export function isValidUnit(unit: Unit): unit is ValidUnit {

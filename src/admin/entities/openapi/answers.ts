@@ -1,4 +1,4 @@
-/** Answers of the actions that did what was asked: their schemas, and an example of each. */
+/** Schemas and examples of successful responses. */
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { NOTHING, readAnswer, writeAnswer } from './components.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
@@ -7,9 +7,9 @@ import type { ResponseKind } from './response-schemas.ts'
 import { either, integer, listOf, ref, type Schema, text } from './schema.ts'
 import { READS } from './schemas.ts'
 
-/** Name of the component of a document as answers show it. */
-export function entityName(collection: string, showing: ResponseKind): string {
-  return showing === 'read' ? `${collection}.entity` : `${collection}.written`
+/** Name of the component for documents in responses. */
+export function entityName(collection: string, responseKind: ResponseKind): string {
+  return responseKind === 'read' ? `${collection}.entity` : `${collection}.written`
 }
 
 const REFUSED = {
@@ -28,7 +28,7 @@ const OWN_STATUS = {
   '503': 'unavailable',
 } as const
 
-/** All responses of an action by GET or POST. */
+/** All responses of an action. */
 export function responsesOf(definition: CollectionDefinition, name: ActionName) {
   const statuses = Object.entries(OWN_STATUS).map(([status, each]) => [status, response(each)])
   return { '200': doneOf(definition, name), ...Object.fromEntries(statuses) }
@@ -39,23 +39,23 @@ function doneOf(definition: CollectionDefinition, name: ActionName): Schema {
   const errors = Object.fromEntries(REFUSED[kind].map((each) => [each, ERROR_EXAMPLES[each]]))
   if (name === 'export') return exported(errors)
   const { done, example } = successOf(definition, name)
-  const schema = either('Done, or with `status` 0 why not.', ...done, ref('entityError'))
-  const description = 'It was done; or with `status` 0, what the caller can mend.'
+  const schema = either('The result, or with `status` 0 the error.', ...done, ref('entityError'))
+  const description = 'Success; or, with `status` 0, an error that the caller can fix.'
   return { description, ...content(schema, { done: example, ...errors }) }
 }
 
-/** Rows of a file; what is refused before the first one is JSON. */
+/** The file, or a JSON error if the export fails before the first row. */
 function exported(errors: Readonly<Record<string, unknown>>): Schema {
-  const rows = text('The rows, with a line of names.')
+  const rows = text('The rows, after a header line.')
   const csv = { rows: 'key,description\nCALL_LOCAL,Local calls\n' }
   const lines = { rows: '{"key":"CALL_LOCAL","description":"Local calls"}\n' }
   const files = [
     content(rows, csv, 'application/csv'),
-    content(text('A document in each line.'), lines, 'application/x-ndjson'),
+    content(text('One document per line.'), lines, 'application/x-ndjson'),
     content(ref('entityError'), errors),
   ]
   const parts = files.map(({ content: part }) => part as object)
-  return { description: 'The rows, or why there are none.', content: Object.assign({}, ...parts) }
+  return { description: 'The rows, or the error.', content: Object.assign({}, ...parts) }
 }
 
 function successOf(definition: CollectionDefinition, name: ActionName) {
@@ -76,20 +76,20 @@ function successOf(definition: CollectionDefinition, name: ActionName) {
   return { done: [writeAnswer(entityOf(collection, name), moreOf(collection, name))], example }
 }
 
-/** Of a prepaid group or card it is a list of balances. */
+/** For a prepaid group or card, the entity is a list of balances. */
 function entityOf(collection: string, name: ActionName): Schema {
-  if (name === 'erase') return ref(entityName('jobs', 'written'), 'The job that does it.')
+  if (name === 'erase') return ref(entityName('jobs', 'written'), 'The job that erases the data.')
   const entity = ref(entityName(collection, 'written'))
   if (collection !== 'balances' || name !== 'update') return entity
   const several = listOf(entity, 'The balances of a prepaid group or card.')
-  return either('One balance, or those of a group.', entity, several)
+  return either('One balance, or the balances of a group.', entity, several)
 }
 
 function moreOf(collection: string, name: ActionName): Readonly<Record<string, Schema>> {
   if (name === 'permanentchange') {
     return {
       totalUpdated: integer('Revisions that were changed.'),
-      totalCreated: integer('Revisions that were added: 1 where one was cut.'),
+      totalCreated: integer('Revisions that were added: 1 if a revision was split.'),
     }
   }
   if (collection !== 'balances') return {}

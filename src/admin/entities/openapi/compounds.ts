@@ -1,7 +1,4 @@
-/**
- * Values that have parts, as requests take them; each is a component. As answers show them they are
- * made by shown-schemas.ts.
- */
+/** Components for compound values in requests; response-schemas.ts derives those of responses. */
 import {
   amount,
   anyValue,
@@ -41,19 +38,19 @@ const PLAIN_VALUES: readonly Schema[] = [
   ref('jsonObject'),
 ]
 
-/** Scalars and general forms. */
+/** Scalars and generic values. */
 const VALUES: Readonly<Record<string, Schema>> = {
   jsonValue: {
-    ...either('Any JSON value; it is stored as it is sent.', ...PLAIN_VALUES, ref('jsonList')),
+    ...either('Any JSON value; stored unchanged.', ...PLAIN_VALUES, ref('jsonList')),
     examples: ['a text', 7, { size: 'L' }],
   },
-  jsonObject: mapOf(ref('jsonValue'), 'An object of JSON.'),
-  // Not by `jsonValue`: types that are generated from a list of itself would say nothing.
-  jsonList: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonRows')), 'A list of JSON.'),
+  jsonObject: mapOf(ref('jsonValue'), 'A JSON object.'),
+  // Not defined with `jsonValue`: types generated from a recursive list would be useless.
+  jsonList: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonRows')), 'A JSON list.'),
   jsonRows: listOf(either('A member.', ...PLAIN_VALUES, ref('jsonCells')), 'A list in a list.'),
   jsonCells: listOf(either('A member.', ...PLAIN_VALUES), 'A list in a list of lists.'),
   amount: {
-    description: 'A number, or the same as decimal text, which stays exact whatever its length.',
+    description: 'A number, or decimal text, which is exact at any length.',
     type: ['number', 'string'],
     examples: [0.02, '0.0005'],
   },
@@ -63,7 +60,7 @@ const VALUES: Readonly<Record<string, Schema>> = {
     ['$id'],
   ),
   idGiven: either(
-    'The id of a document: its text, or the object that answers have.',
+    'The id of a document: text, or the object in responses.',
     text('24 hexadecimal digits.', { pattern: '^[0-9a-fA-F]{24}$' }),
     ref('id'),
   ),
@@ -72,11 +69,11 @@ const VALUES: Readonly<Record<string, Schema>> = {
   }),
   dateParts: object(
     'A date and time since 1970-01-01 UTC.',
-    { sec: integer('Whole seconds.'), usec: integer('Microseconds beside them.') },
+    { sec: integer('Whole seconds.'), usec: integer('Additional microseconds.') },
     ['sec', 'usec'],
   ),
   dateGiven: either(
-    'A date and time in any of the forms that requests may have.',
+    'A date and time in any format that requests accept.',
     text(
       'ISO 8601, `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS` in the time zone of the node, unix ' +
         'seconds, or words: `now`, `today`, `tomorrow`, `+2 weeks`.',
@@ -86,29 +83,29 @@ const VALUES: Readonly<Record<string, Schema>> = {
     ref('dateParts'),
   ),
   emptyObject: {
-    description: 'An object without members, which answers show as an empty list.',
+    description: 'An empty object, which responses contain as an empty list.',
     type: 'array',
     maxItems: 0,
-    items: { type: 'null', description: 'There are none.' },
+    items: { type: 'null', description: 'None.' },
   },
   usageTypeNames: listOf(text('A usage type, such as `call`.'), 'Usage types.'),
   usageTypeMap: mapOf(
-    mapOf(anyValue('Kept as it is.'), 'Of one usage type; may be empty.'),
+    mapOf(anyValue('Stored unchanged.'), 'Settings of one usage type; may be empty.'),
     'Usage types as keys.',
   ),
 }
 
-/** What usage costs. */
+/** Prices of usage. */
 const PRICES: Readonly<Record<string, Schema>> = {
   priceTier: object(
-    'A step of a price: so many units at so much per interval.',
+    'A step of a price: a range of units with a price per interval.',
     {
-      from: amount('Units at which it begins; where the step before ends if it is left out.'),
-      to: amount('Units at which it ends, or `UNLIMITED`.'),
-      interval: amount('Base units (seconds, bytes, events) that are sold at once.'),
-      price: amount('Price of one interval, at most 12 decimals.'),
-      ceil: flag('Whether a begun interval is charged whole; true if it is left out.'),
-      uom_display: object('How a person entered it; charging does not read it.', {
+      from: amount('First unit of the step; defaults to the end of the previous step.'),
+      to: amount('End of the step in units, or `UNLIMITED`.'),
+      interval: amount('Base units (seconds, bytes, events) per interval.'),
+      price: amount('Price of one interval, with at most 12 decimals.'),
+      ceil: flag('Whether a started interval is charged completely; true by default.'),
+      uom_display: object('Units for display; not used for charging.', {
         range: text('Unit of `from` and `to`.'),
         interval: text('Unit of `interval`.'),
       }),
@@ -116,102 +113,108 @@ const PRICES: Readonly<Record<string, Schema>> = {
     ['to', 'interval', 'price'],
   ),
   timeBand: object(
-    'Another price at certain times; the first band that holds decides.',
+    'Prices at certain times; the first band that matches applies.',
     {
-      name: text('Name, once in the list; shown on the line.'),
-      days: listOf(integer('1 (Monday) to 7.'), 'Days of the week; every day if left out.'),
+      name: text('Name, unique in the list; contained in the line.'),
+      days: listOf(integer('1 (Monday) to 7.'), 'Days of the week; every day by default.'),
       dates: listOf(
         text('`YYYY-MM-DD`, or `MM-DD` of every year.'),
-        'Dates; every date if left out.',
+        'Dates; every date by default.',
       ),
-      from: text('Time of day at which it begins, `HH:MM` or `HH:MM:SS`.'),
-      to: text('Time of day at which it ends, up to `24:00`.'),
+      from: text('Start time, `HH:MM` or `HH:MM:SS`.'),
+      to: text('End time, up to `24:00`.'),
       rate: listOf(ref('priceTier'), 'Steps of the price in this band.'),
       access: amount('Price of the first unit of a session in this band.'),
-      minimum_charge: amount('Least price of a session in this band.'),
+      minimum_charge: amount('Minimum price of a session in this band.'),
     },
     ['name', 'rate'],
   ),
-  usagePrice: object('The price of one usage type: steps, or a part of another price.', {
+  usagePrice: object('The price of one usage type: steps, or a fraction of another price.', {
     rate: listOf(ref('priceTier'), 'Steps of the price.'),
-    access: amount('Charged once, with the first priced unit of a session.'),
-    minimum_charge: amount('Least price of a session that bears the access price.'),
-    bands: listOf(ref('timeBand'), 'Prices of certain times.'),
-    percentage: amount('Alone, in place of all others: this part of the price of `BASE`.'),
+    access: amount('Charged once, with the first charged unit of a session.'),
+    minimum_charge: amount('Minimum price of a session with the access price.'),
+    bands: listOf(ref('timeBand'), 'Prices at certain times.'),
+    percentage: amount('Fraction of the price of `BASE`, instead of all other fields.'),
   }),
-  planPrices: mapOf(ref('usagePrice'), 'The price by plan; `BASE` is the one of all others.'),
+  planPrices: mapOf(ref('usagePrice'), 'The price by plan; `BASE` applies to all other plans.'),
   ratePrices: mapOf(ref('planPrices'), 'Prices by usage type, such as `call` or `data`.'),
   ratePrice: mapOf(ref('usagePrice'), 'Prices of one rate by usage type.'),
-  offerPrices: mapOf(ref('ratePrice'), 'Prices in place of those of rates, by key of the rate.'),
-  taxHint: object('Which tax holds.', {
-    type: text('Kind of tax; `vat` if it is left out.'),
+  offerPrices: mapOf(ref('ratePrice'), 'Prices that override those of rates, by key of the rate.'),
+  taxHint: object('The tax that applies.', {
+    type: text('Kind of tax; `vat` by default.'),
     taxation: choice(
       ['global', 'default', 'no', 'custom'],
-      'By the mapping of the settings, the default tax, none, or `custom_tax`.',
+      'By the tax mapping of the settings, the default tax, none, or `custom_tax`.',
     ),
     custom_tax: text('Key of a tax.'),
     custom_logic: choice(
       ['override', 'fallback'],
-      '`fallback`: `custom_tax` holds only where the mapping finds none.',
+      '`fallback`: `custom_tax` applies only if the mapping finds none.',
     ),
   }),
   roundingRules: object('How a price is rounded.', {
-    rounding_type: choice(['None', 'up', 'down', 'nearest'], 'Direction; `None`: not rounded.'),
-    rounding_decimals: integer('Decimals that are left, 0 to 10; 2 if it is left out.'),
-    rounding_stage: choice(['after_tax', 'before_tax', 'None'], 'What is rounded.'),
+    rounding_type: choice(['None', 'up', 'down', 'nearest'], 'Direction; `None`: no rounding.'),
+    rounding_decimals: integer('Number of decimals, 0 to 10; 2 by default.'),
+    rounding_stage: choice(['after_tax', 'before_tax', 'None'], 'Price that is rounded.'),
   }),
   cyclePrice: object(
-    'What a plan or service costs in some of its cycles.',
+    'Price of a plan or service in a range of its cycles.',
     {
       from: amount('First cycle, counted from 0.'),
-      to: amount('The cycle before which it ends, or `UNLIMITED`.'),
+      to: amount('First cycle after the range, or `UNLIMITED`.'),
       price: amount('Price of a cycle.'),
     },
     ['from', 'to', 'price'],
   ),
   recurrence: object('How often a plan or service is charged.', {
     frequency: integer('Months between two charges.'),
-    start: integer('Month of the year in which it begins, 1 to 12.'),
+    start: integer('Month of the year in which it starts, 1 to 12.'),
     periodicity: choice(['month', 'year'], 'The older form of a frequency.'),
   }),
 }
 
-/** What plans and services include, and what is held and overridden. */
+/** Content of plans and services, and entries of their holders. */
 const OFFERS: Readonly<Record<string, Schema>> = {
   includedGroup: {
-    ...object('Included units (`value`) or money (`cost`); it has one of them.', {
-      value: amount('Base units that are included, or `UNLIMITED`.'),
-      cost: amount('Money that is included, or `UNLIMITED`.'),
+    ...object('Included units (`value`) or money (`cost`); exactly one of them.', {
+      value: amount('Included base units, or `UNLIMITED`.'),
+      cost: amount('Included money, or `UNLIMITED`.'),
       usage_types: either(
-        'Usage types that it is for; all if it is left out.',
+        'Usage types that it applies to; all by default.',
         ref('usageTypeMap'),
         ref('usageTypeNames'),
         ref('emptyObject'),
       ),
       rates: either(
-        'Rates that it is for; all if it is left out.',
+        'Rates that it applies to; all by default.',
         listOf(text('Key of a rate.'), 'Keys of rates.'),
-        text('`ALL_RATES`, or a regular expression of keys.'),
+        text('`ALL_RATES`, or a regular expression for keys.'),
       ),
       account_shared: flag('One counter for all subscribers of the account.'),
-      account_pool: flag('One counter of the account with the sum of what its subscribers bring.'),
-      quantity_affected: flag('Whether the quantity of the service multiplies it; true if absent.'),
+      account_pool: flag(
+        'One counter of the account with the sum of the amounts of its subscribers.',
+      ),
+      quantity_affected: flag(
+        'Whether it is multiplied by the quantity of the service; true by default.',
+      ),
     }),
     additionalProperties: anyValue('The older form: base units by usage type.'),
   },
-  include: object('What a plan or service includes.', {
+  include: object('Services, units and money that a plan or service includes.', {
     services: listOf(text('Name of a service.'), 'Services that come with the plan.'),
     groups: mapOf(ref('includedGroup'), 'Included units and money by name of the group.'),
   }),
   serviceEntry: object(
-    'A service that a subscriber or account holds.',
+    'A service of a subscriber or account.',
     {
       name: text('Name of the service.'),
-      from: date('When it begins; with the revision if it is left out.'),
-      to: date('When it ends; with the service if it is left out.'),
-      service_id: integer('Tells entries of one service apart; given if it is left out.'),
-      creation_time: date('When it was added; given if it is left out.'),
-      quantity: integer('How many of it; 1 if it is left out.'),
+      from: date('Start of the service; defaults to that of the revision.'),
+      to: date('End of the service; defaults to that of the service definition.'),
+      service_id: integer(
+        'Identifies the entry among those of the same service; generated by default.',
+      ),
+      creation_time: date('Time when it was added; generated by default.'),
+      quantity: integer('Quantity; 1 by default.'),
     },
     ['name'],
   ),
@@ -219,62 +222,62 @@ const OFFERS: Readonly<Record<string, Schema>> = {
     'A condition on one field.',
     {
       field: text('Name of the field.'),
-      op: choice(CONDITION_OPERATORS, 'How it is compared.'),
-      value: anyValue('What it is compared with; a list for `in` and `nin`.'),
+      op: choice(CONDITION_OPERATORS, 'Comparison operator.'),
+      value: anyValue('Value to compare with; a list for `in` and `nin`.'),
     },
     ['field', 'op'],
   ),
-  conditionList: listOf(ref('condition'), 'Conditions that must all hold.'),
-  conditionFields: object('Conditions that must all hold.', {
+  conditionList: listOf(ref('condition'), 'Conditions that must all be met.'),
+  conditionFields: object('Conditions that must all be met.', {
     fields: listOf(ref('condition'), 'The conditions.'),
   }),
   overrideValue: {
-    ...object('Whole fields that take the place of those of the plan or service.', {
-      price: listOf(ref('cyclePrice'), 'What it costs by cycle.'),
-      rates: ref('offerPrices', 'Prices in place of those of rates.'),
-      include: ref('include', 'What it includes.'),
-      disallowed_rates: listOf(text('Key of a rate.'), 'Rates that may not be used.'),
+    ...object('Fields that replace those of the plan or service.', {
+      price: listOf(ref('cyclePrice'), 'Price by cycle.'),
+      rates: ref('offerPrices', 'Prices that override those of rates.'),
+      include: ref('include', 'Included services, units and money.'),
+      disallowed_rates: listOf(text('Key of a rate.'), 'Rates that must not be used.'),
     }),
-    additionalProperties: anyValue('A further field; it is kept.'),
+    additionalProperties: anyValue('Any other field; stored unchanged.'),
   },
   override: object(
-    'Other fields of a plan or service, for one holder.',
+    'Overridden fields of a plan or service, for one holder.',
     {
       type: choice(['plan', 'service', 'discount'], 'What is overridden.'),
       key: text('Name of the plan or service.'),
-      id: integer('Of a service: `service_id` of the entry that is meant.'),
+      id: integer('For a service: `service_id` of the entry.'),
       condition: either(
-        'Conditions on the plan or service; all must hold.',
+        'Conditions on the plan or service; all must be met.',
         ref('condition'),
         ref('conditionList'),
         ref('conditionFields'),
       ),
-      value: ref('overrideValue', 'The other fields.'),
+      value: ref('overrideValue', 'The overridden fields.'),
     },
     ['type', 'key'],
   ),
-  thresholdNotice: object('A message when a balance passes a value.', {
+  thresholdNotice: object('A notification when a balance crosses a value.', {
     value: amount('The value; prepaid credit is negative.'),
-    type: text('How it is sent, such as `sms`.'),
-    msg: text('The text.'),
+    type: text('Channel, such as `sms`.'),
+    msg: text('Text of the message.'),
   }),
   bucketOfGroup: {
-    ...object('A bucket that a prepaid group fills, with one amount.', {
+    ...object('A bucket that a prepaid group tops up, with one amount.', {
       pp_includes_external_id: integer('Number of the prepaid include.'),
-      pp_includes_name: text('Name of the prepaid include, in place of the number.'),
+      pp_includes_name: text('Name of the prepaid include, instead of the number.'),
       operation: choice(['default', 'inc', 'set', 'new'], '`default`: that of the group.'),
-      value: amount('Units or money; what is credited is negative.'),
-      usagev: amount('Units, in place of `value`.'),
-      cost: amount('Money for one usage type, in place of `value`.'),
-      total_cost: amount('Money for all usage types, in place of `value`.'),
-      period: ref('bucketPeriod', 'How long it is valid.'),
+      value: amount('Units or money; credits are negative.'),
+      usagev: amount('Units, instead of `value`.'),
+      cost: amount('Money for one usage type, instead of `value`.'),
+      total_cost: amount('Money for all usage types, instead of `value`.'),
+      period: ref('bucketPeriod', 'Validity period.'),
     }),
-    additionalProperties: anyValue('A further field; it is kept.'),
+    additionalProperties: anyValue('Any other field; stored unchanged.'),
   },
   bucketPeriod: object(
-    'A time from the top-up on.',
+    'A period that starts with the top-up.',
     {
-      duration: integer('How many of the unit.'),
+      duration: integer('Number of units.'),
       unit: choice(
         ['days', 'day', 'weeks', 'week', 'months', 'month', 'years', 'year'],
         'The unit.',
@@ -284,84 +287,84 @@ const OFFERS: Readonly<Record<string, Schema>> = {
   ),
 }
 
-/** Of charges, discounts, accounts and reports. */
+/** Parts of charges, discounts, accounts and reports. */
 const TERMS: Readonly<Record<string, Schema>> = {
   subjectValue: {
     ...object(
-      'What is added or taken off.',
+      'Amount of a charge or discount.',
       { value: amount('Money, or with type `percentage` a fraction: 0.1 is 10 %.') },
       ['value'],
     ),
-    additionalProperties: anyValue('A further field; it is kept.'),
+    additionalProperties: anyValue('Any other field; stored unchanged.'),
   },
   subjectValues: mapOf(ref('subjectValue'), 'By name of the plan, service or rate.'),
   chargeSubject: {
-    ...object('What it is on.', {
+    ...object('What the charge or discount applies to.', {
       general: ref('subjectValue', 'The invoice.'),
       monthly_fees: ref('subjectValue', 'All recurring fees.'),
-      matched_plans: ref('subjectValue', 'Plans that the conditions have found.'),
-      matched_services: ref('subjectValue', 'Services that the conditions have found.'),
+      matched_plans: ref('subjectValue', 'Plans that match the conditions.'),
+      matched_services: ref('subjectValue', 'Services that match the conditions.'),
       plan: ref('subjectValues', 'Plans by name.'),
       service: ref('subjectValues', 'Services by name.'),
     }),
     additionalProperties: anyValue('Another kind of subject: values by name.'),
   },
   serviceConditions: object('Conditions on services.', {
-    any: listOf(ref('conditionFields'), 'One of them must hold.'),
+    any: listOf(ref('conditionFields'), 'At least one must be met.'),
   }),
   subscriberConditions: object('Conditions on a subscriber.', {
     fields: listOf(ref('condition'), 'Conditions on its fields.'),
-    service: ref('serviceConditions', 'Conditions on the services that it holds.'),
+    service: ref('serviceConditions', 'Conditions on its services.'),
   }),
-  chargeConditions: object('Conditions that must all hold.', {
+  chargeConditions: object('Conditions that must all be met.', {
     account: ref('conditionFields', 'On the account.'),
-    subscriber: listOf(ref('subscriberConditions'), 'On its subscribers; one must fit.'),
+    subscriber: listOf(ref('subscriberConditions'), 'On its subscribers; at least one must match.'),
   }),
-  chargeParams: object('When it applies.', {
-    min_subscribers: integer('Least number of subscribers.'),
-    max_subscribers: integer('Most subscribers.'),
-    cycles: integer('How many cycles it lasts from the begin of a plan or service.'),
-    conditions: listOf(ref('chargeConditions'), 'One of them must hold.'),
+  chargeParams: object('Conditions for the charge or discount to apply.', {
+    min_subscribers: integer('Minimum number of subscribers.'),
+    max_subscribers: integer('Maximum number of subscribers.'),
+    cycles: integer('Number of cycles from the start of a plan or service.'),
+    conditions: listOf(ref('chargeConditions'), 'At least one must be met.'),
   }),
   allowance: object(
-    'Money off the invoice for a subscriber.',
-    { sid: integer('Number of the subscriber.'), allowance: amount('The money, above 0.') },
+    'Amount deducted from the invoice for a subscriber.',
+    { sid: integer('Number of the subscriber.'), allowance: amount('The amount, above 0.') },
     ['sid', 'allowance'],
   ),
   paymentMeans: {
-    ...object('A means of payment.', {
+    ...object('A payment method.', {
       name: text('Name of the payment gateway.'),
       card_token: text('Token of the card.'),
       card_expiration: text('When the card expires.'),
       personal_id: text('Number of the holder.'),
       transaction_exhausted: flag('Whether the token is used up.'),
       generate_token_time: date('When the token was made.'),
-      auth_number: text('Number of the authorisation.'),
+      auth_number: text('Authorisation number.'),
       four_digits: text('Last digits of the card.'),
     }),
-    additionalProperties: anyValue('A further field; it is kept.'),
+    additionalProperties: anyValue('Any other field; stored unchanged.'),
   },
   paymentGateway: {
-    ...object('How an account pays.', {
-      active: ref('paymentMeans', 'The means that is used.'),
-      former: listOf(ref('paymentMeans'), 'Means that were used before.'),
+    ...object('Payment settings of an account.', {
+      active: ref('paymentMeans', 'The active payment method.'),
+      former: listOf(ref('paymentMeans'), 'Former payment methods.'),
     }),
-    additionalProperties: anyValue('A further field; it is kept.'),
+    additionalProperties: anyValue('Any other field; stored unchanged.'),
   },
   reportPart: {
-    ...object('A column, condition, order or format of a report.', {
+    ...object('A column, condition, sort order or format of a report.', {
       key: text('Name of the part.'),
-      field: text('Name of the field that is meant.'),
+      field: text('Name of the field.'),
       label: text('Heading.'),
       op: {
-        description: 'How it is compared or ordered.',
+        description: 'Comparison operator or sort direction.',
         type: ['string', 'number'],
       },
-      value: anyValue('What it is compared with.'),
+      value: anyValue('Value to compare with.'),
       type: text('Type of the field.'),
-      entity: text('What the field is of.'),
+      entity: text('Entity of the field.'),
     }),
-    additionalProperties: anyValue('A further field; it is kept.'),
+    additionalProperties: anyValue('Any other field; stored unchanged.'),
   },
 }
 

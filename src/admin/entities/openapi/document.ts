@@ -1,4 +1,7 @@
-/** The OpenAPI 3.1 document of the entity API, from the definitions that requests are read by. */
+/**
+ * Generates the OpenAPI 3.1 document of the entity API from the definitions that requests are
+ * validated against.
+ */
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { actionsOf } from '../definitions/params.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
@@ -8,8 +11,8 @@ import { COMMON_SCHEMAS } from './components.ts'
 import { COMPOUNDS } from './compounds.ts'
 import { ERROR_RESPONSES, ERROR_SCHEMAS, EXAMPLE_COMPONENTS } from './errors.ts'
 import { IMPORT_COMPOUNDS } from './import-fields.ts'
-import { NODE_SCHEMAS } from './node-answers.ts'
 import { nodePaths } from './node-paths.ts'
+import { NODE_SCHEMAS } from './node-schemas.ts'
 import { operationsOf, type PathItem } from './operations.ts'
 import { RECORD_COMPOUNDS } from './record-schemas.ts'
 import {
@@ -19,7 +22,6 @@ import {
 } from './response-schemas.ts'
 import { anyValue, refName, type Schema } from './schema.ts'
 import { FILTER_COMPOUNDS, REVISION_INFO, storedFields } from './schemas.ts'
-import { SECURITY, SECURITY_SCHEMES } from './security.ts'
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
@@ -33,34 +35,34 @@ export interface OpenApiDocument {
     readonly examples: Readonly<Record<string, Schema>>
     readonly securitySchemes: Readonly<Record<string, Schema>>
   }
-  /** Any of them. */
+  /** One of these is sufficient. */
   readonly security: readonly Schema[]
 }
 
 export interface DocumentOptions {
-  /** Configured fields by name of the collection; without an entry it has none. */
+  /** Configured fields by collection name; a collection without an entry has none. */
   readonly fields: ReadonlyMap<string, readonly FieldDefinition[]>
-  /** Of the interface. */
+  /** Version of the interface. */
   readonly version: string
-  /** Of the node, for the examples, such as `http://127.0.0.1:8182`. */
+  /** Base URL of the node for the examples, such as `http://127.0.0.1:8182`. */
   readonly baseUrl: string
 }
 
 const ABOUT =
-  'Reads and writes of all that a tenant configures and holds. Parameters come in the address, ' +
-  'as JSON, or as a form whose `query`, `update`, `options`, `sort`, `project` and `states` are ' +
-  'texts of JSON. An answer has `status` 1, or 0 with the reason, both with HTTP status 200. ' +
-  'Examples send an access token in `$TOKEN`: `POST /oauth2/token` gives one to a client.'
+  'Reads and writes the configuration and data of a tenant. Parameters are sent in the query ' +
+  'string, as JSON, or as a form whose `query`, `update`, `options`, `sort`, `project` and ' +
+  '`states` are JSON text. A response has `status` 1, or 0 with the error, both with HTTP status ' +
+  '200. Examples send an access token in `$TOKEN`, obtained with `POST /oauth2/token`.'
 
 const TAGS: Readonly<Record<string, string>> = {
   accounts: 'Customer accounts',
   subscribers: 'Subscribers of accounts',
-  plans: 'What subscribers pay for each cycle, with what it includes',
-  services: 'What subscribers and accounts hold beside their plan',
-  rates: 'What usage costs',
+  plans: 'Recurring offers with included units and money',
+  services: 'Additional offers for subscribers and accounts',
+  rates: 'Prices of usage',
   balances: 'Credit and counters of subscribers and accounts; credit is negative',
   bills: 'Invoices, payments and refunds',
-  charges: 'Charges that conditions decide on',
+  charges: 'Conditional charges',
   discounts: 'Discounts on plans, services and fees',
   prepaidincludes: 'Definitions of buckets',
   prepaidgroups: 'Top-ups of several buckets together',
@@ -68,9 +70,51 @@ const TAGS: Readonly<Record<string, string>> = {
   reports: 'Saved reports',
   users: 'Operators',
   lines: 'Records of usage, credits and balance changes',
-  autorenew: 'Prepaid groups that are given again and again',
-  audit: 'Who did what',
+  autorenew: 'Recurring top-ups with prepaid groups',
+  audit: 'Audit entries',
 }
+
+/** Authentication methods. */
+const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'tollgate_session',
+    description:
+      'Set by `POST /auth/login`; over TLS its name is `__Host-tollgate_session`. Pages of other ' +
+      'sites cannot use it.',
+  },
+  token: {
+    type: 'oauth2',
+    description: 'Sent as `Authorization: Bearer TOKEN`.',
+    flows: {
+      clientCredentials: {
+        tokenUrl: '/oauth2/token',
+        scopes: { global: 'All permissions of the client' },
+      },
+    },
+  },
+  tokenParameter: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'access_token',
+    description:
+      'The same token as a parameter, also in the body of a form. URLs are usually logged.',
+  },
+  signature: {
+    type: 'apiKey',
+    in: 'query',
+    name: '_sig_',
+    description:
+      'HMAC-SHA-512 of all parameters with a shared secret, or as `signature`; with the time in ' +
+      '`_t_`. Also in the body.',
+  },
+}
+
+/** Any one of them is sufficient. */
+const SECURITY: readonly Schema[] = Object.keys(SECURITY_SCHEMES).map((name) => ({
+  [name]: [],
+}))
 
 const COMPONENTS: Readonly<Record<string, Schema>> = {
   ...COMPOUNDS,
@@ -91,15 +135,19 @@ export function openApiDocument(
   for (const definition of definitions.values()) {
     const { name: collection } = definition
     const fields = byCollection.get(collection) ?? []
-    for (const showing of ['read', 'written'] as const) {
-      own[entityName(collection, showing)] = entityResponseSchema(definition, fields, showing)
+    for (const responseKind of ['read', 'written'] as const) {
+      own[entityName(collection, responseKind)] = entityResponseSchema(
+        definition,
+        fields,
+        responseKind,
+      )
     }
     for (const name of actionsOf(definition)) {
       const action = definition.actions[name]
       if (action === undefined) continue
-      const made = operationsOf({ definition, name, action, fields }, baseUrl)
-      paths[`/billapi/${collection}/${name}`] = made.item
-      Object.assign(own, made.schemas)
+      const operation = operationsOf({ definition, name, action, fields }, baseUrl)
+      paths[`/billapi/${collection}/${name}`] = operation.item
+      Object.assign(own, operation.schemas)
     }
   }
   const responses = referencedComponents('responses', ERROR_RESPONSES, paths)
@@ -119,61 +167,61 @@ export function openApiDocument(
   }
 }
 
-/** A document as answers show it. */
+/** Schema of a document in responses. */
 function entityResponseSchema(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
-  showing: ResponseKind,
+  responseKind: ResponseKind,
 ): Schema {
-  const options = responseSchemaOptions(showing, textDatesOf(definition, fields))
+  const options = responseSchemaOptions(responseKind, textDatesOf(definition, fields))
   const stored = Object.entries(storedFields(definition, fields))
   const properties = stored.map(([name, schema]) => [
     name,
     responseSchema(schema, name, name, options),
   ])
-  const isEntity = showing === 'read' && definition.keyField !== '_id'
+  const isEntity = responseKind === 'read' && definition.keyField !== '_id'
   return {
     type: 'object',
-    description: showing === 'read' ? SHOWN : 'The document as it is stored.',
+    description: responseKind === 'read' ? SHOWN : 'The stored document.',
     properties: {
       ...Object.fromEntries(properties),
       ...(isEntity && { revision_info: REVISION_INFO }),
     },
-    // The line of a change of a balance is not stored when it is shown.
-    ...(showing === 'written' && definition.name !== 'lines' && { required: ['_id'] }),
+    // The line in the response to a balance change is not stored yet and has no `_id`.
+    ...(responseKind === 'written' && definition.name !== 'lines' && { required: ['_id'] }),
     additionalProperties: anyValue('A field that is not described here.'),
   }
 }
 
-const SHOWN = 'A document; `project` may leave out any part of it.'
+const SHOWN = 'A document; `project` may exclude any part of it.'
 
 function responseSchemaOptions(
-  showing: ResponseKind,
+  responseKind: ResponseKind,
   textDates: readonly string[],
 ): ResponseSchemaOptions {
   const component = (name: string) => COMPONENTS[name] ?? {}
-  return { responseKind: showing, textDates: new Set(textDates), component }
+  return { responseKind, textDates: new Set(textDates), component }
 }
 
 const VARIANT = /^(.+)\.(read|written)$/
 
-/** All components that are referred to, also by others. */
+/** All components that are referenced directly or by other components. */
 function referencedSchemas(roots: unknown, own: Readonly<Record<string, Schema>>) {
   const found = new Map<string, Schema>()
-  const wanted = refsIn(roots)
-  for (const name of wanted) {
+  const pending = refsIn(roots)
+  for (const name of pending) {
     if (found.has(name)) continue
     const schema = own[name] ?? COMPONENTS[name] ?? responseVariant(name)
     found.set(name, schema)
-    wanted.push(...refsIn(schema))
+    pending.push(...refsIn(schema))
   }
   return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** A compound as answers show it. */
+/** Schema of a compound value in responses. */
 function responseVariant(name: string): Schema {
-  const [, base = '', showing] = VARIANT.exec(name) ?? []
-  const options = responseSchemaOptions(showing === 'read' ? 'read' : 'written', [])
+  const [, base = '', responseKind] = VARIANT.exec(name) ?? []
+  const options = responseSchemaOptions(responseKind === 'read' ? 'read' : 'written', [])
   const { description, anyOf, ...rest } = responseSchema(COMPONENTS[base] ?? {}, '', null, options)
   return { description, ...(anyOf !== undefined && { anyOf }), ...rest }
 }
@@ -189,7 +237,7 @@ function pointersIn(value: unknown): string[] {
   return typeof pointer === 'string' ? [pointer, ...inner] : inner
 }
 
-/** Components of a kind that are referred to. */
+/** Referenced components of one kind. */
 function referencedComponents(
   kind: 'responses' | 'examples',
   all: Readonly<Record<string, Schema>>,
@@ -205,5 +253,5 @@ function tagOf(name: string) {
   return { name, description: TAGS[name] ?? '' }
 }
 
-const NODE = { name: 'node', description: 'The node itself' } as const
-const ACCESS = { name: 'access', description: 'Logging in, tokens and settings' } as const
+const NODE = { name: 'node', description: 'Endpoints of the node' } as const
+const ACCESS = { name: 'access', description: 'Login, tokens and settings' } as const

@@ -1,4 +1,4 @@
-/** Answers that refuse a request, each with its schema and an example (spec/entity-api.md 1.7). */
+/** Error responses with their schemas and examples. */
 import { InvalidTokenError, OAuthError } from '../../auth/oauth/errors.ts'
 import { AuthRefusal } from '../../auth/refusal.ts'
 import { errorBody } from '../../client-errors.ts'
@@ -14,15 +14,19 @@ import {
 } from '../errors.ts'
 import { anyValue, either, integer, object, ref, type Schema, text } from './schema.ts'
 
-const FAILED: Schema = { type: 'integer', const: 0, description: '0: nothing was done.' }
-const MESSAGE = text('What is wrong, with the field, and what to do.')
+const FAILED: Schema = {
+  type: 'integer',
+  const: 0,
+  description: '0: the request failed.',
+}
+const MESSAGE = text('The error, with the field and how to fix it.')
 
 const coded = (description: string, code: number, display: Schema): Schema =>
   object(
     description,
     {
       status: FAILED,
-      code: { type: 'integer', const: code, description: 'Tells this error from others.' },
+      code: { type: 'integer', const: code, description: 'Identifies the error.' },
       message: MESSAGE,
       display,
     },
@@ -34,16 +38,16 @@ const located = (description: string): Schema =>
     description,
     {
       status: FAILED,
-      code: integer('500, or the HTTP status where that is not 200.'),
+      code: integer('500, or the HTTP status if that is not 200.'),
       data: object('The error.', { message: MESSAGE }, ['message']),
     },
     ['status', 'code', 'data'],
   )
 
-/** Components, by the name of the error. */
+/** Components by error name. */
 export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   ruleError: coded(
-    'A rule is violated, or mandatory fields are missing: all of them are named.',
+    'A rule is violated, or mandatory fields are missing; all of them are named.',
     17_577,
     object(
       'The rule.',
@@ -55,25 +59,25 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
     ),
   ),
   fieldsError: coded(
-    'Values of a wrong type, or fields that are not known.',
+    'Values of a wrong type, or unknown fields.',
     17_576,
-    text('Names of the fields, as a text of JSON: `[{"name":"aid","error":3}]`.'),
+    text('Names of the fields as JSON text: `[{"name":"aid","error":3}]`.'),
   ),
   permissionError: coded(
-    'The caller may not do this, or the collection has no such action.',
+    'The caller lacks the permission, or the collection has no such action.',
     17_575,
     MESSAGE,
   ),
-  loginError: coded('Nobody has authenticated.', 17_574, MESSAGE),
-  targetError: located('What is addressed is not there, or not one.'),
-  requestError: located('The request cannot be read, or a store is away.'),
+  loginError: coded('The caller is not authenticated.', 17_574, MESSAGE),
+  targetError: located('The addressed document does not exist or is not unique.'),
+  requestError: located('The request cannot be parsed, or a store is unavailable.'),
   executionError: object(
-    'An import or export fails as a whole.',
+    'An import or export failed as a whole.',
     { status: FAILED, errorCode: integer('500.'), desc: MESSAGE },
     ['status', 'errorCode', 'desc'],
   ),
   transportError: object(
-    'The request got no further than the server.',
+    'The server refused the request before it was processed.',
     { status: FAILED, code: integer('The HTTP status.'), desc: MESSAGE },
     ['status', 'code', 'desc'],
   ),
@@ -88,48 +92,48 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
     ['status', 'code', 'error', 'error_description'],
   ),
   oauthError: object(
-    'A request for a token is refused (RFC 6749, section 5.2).',
+    'A token request is refused (RFC 6749, section 5.2).',
     {
       status: FAILED,
       error: text('Code of RFC 6749, such as `invalid_client`.'),
       error_description: MESSAGE,
-      error_uri: text('Address of a text about it.'),
+      error_uri: text('URL with information on the error.'),
     },
     ['status', 'error', 'error_description'],
   ),
   authError: object(
-    'A login, or a change of a password, is refused.',
+    'A login or a change of a password is refused.',
     {
       status: FAILED,
-      code: integer('The HTTP status, where that is not 200.'),
+      code: integer('The HTTP status if it is not 200.'),
       desc: MESSAGE,
       details: either(
-        'False; or what a login has to send besides.',
-        { type: 'boolean', const: false, description: 'Nothing more is told.' },
+        'False; or further parameters that the login requires.',
+        { type: 'boolean', const: false, description: 'No further information.' },
         object('The password is right.', {
           totp_required: { type: 'boolean', const: true, description: 'Send `totp` as well.' },
         }),
       ),
-      input: ref('loginInput', 'What was sent, without the password.'),
+      input: ref('loginInput', 'The parameters of the request, without the password.'),
     },
     ['status', 'desc', 'details'],
   ),
   loginInput: {
-    ...object('What was sent, without the password.', {
+    ...object('The parameters of the request, without the password.', {
       username: text('Name of the user.'),
-      protocol: text('Way of the login: `Internal`, `Ldap`, `Saml`.'),
+      protocol: text('Login protocol: `Internal`, `Ldap`, `Saml`.'),
       provider: text('Name of the provider.'),
     }),
     additionalProperties: anyValue('Another parameter.'),
   },
   entityError: either(
-    'A failure that the caller can mend; HTTP status 200 and `status` 0.',
+    'An error that the caller can fix; HTTP status 200 and `status` 0.',
     ...['ruleError', 'fieldsError', 'permissionError', 'loginError'].map((name) => ref(name)),
     ...['targetError', 'executionError'].map((name) => ref(name)),
   ),
 }
 
-/** An example of each error, by the name of its component. */
+/** Examples by component name. */
 export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
   ruleError: new EntityRuleError('firstname is mandatory; lastname is mandatory').body(),
   fieldsError: body(new InvalidFieldsError([{ path: 'update.aid', reason: 'must be an integer' }])),
@@ -157,7 +161,7 @@ function body(error: ApiError): object {
 
 const EXAMPLES = '#/components/examples/'
 
-/** Components: an example of each error. */
+/** Components of the examples. */
 export const EXAMPLE_COMPONENTS: Readonly<Record<string, Schema>> = Object.fromEntries(
   Object.entries(ERROR_EXAMPLES).map(([name, value]) => [
     name,
@@ -165,7 +169,7 @@ export const EXAMPLE_COMPONENTS: Readonly<Record<string, Schema>> = Object.fromE
   ]),
 )
 
-/** Content of an answer, with examples by name; those of errors are components. */
+/** Content of a response with examples by name; examples of errors are referenced as components. */
 export function content(
   schema: Schema,
   examples: Readonly<Record<string, unknown>>,
@@ -184,7 +188,7 @@ function errorContent(name: string, example = ERROR_EXAMPLES[name]): Schema {
 
 const CHALLENGE = (scheme: string): Schema => ({
   'WWW-Authenticate': {
-    description: 'How to authenticate.',
+    description: 'Authentication method.',
     schema: text(`The scheme, \`${scheme}\`.`),
   },
 })
@@ -199,16 +203,16 @@ const transport = (status: number, description: string, desc: string): Schema =>
   ...errorContent('transportError', errorBody(status, desc)),
 })
 
-/** Components: answers with an HTTP status of their own. */
+/** Components of responses with their own HTTP status. */
 export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
-  unreadable: request(400, 'The request cannot be read.', 'the body is not UTF-8'),
+  unreadable: request(400, 'The request cannot be parsed.', 'the body is not UTF-8'),
   badToken: {
-    description: 'The access token is not good.',
+    description: 'The access token is invalid.',
     headers: CHALLENGE('Bearer'),
     ...errorContent('tokenError'),
   },
   unauthenticated: {
-    description: 'Nobody has authenticated, or the access token is not good.',
+    description: 'The caller is not authenticated, or the access token is invalid.',
     ...content(either('Why.', ref('loginError'), ref('tokenError')), {
       loginError: ERROR_EXAMPLES['loginError'],
       tokenError: ERROR_EXAMPLES['tokenError'],
@@ -216,32 +220,37 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
   },
   forbidden: transport(
     403,
-    'A page of another site, or a host name that is not the node’s.',
+    'The request comes from a page of another site, or is addressed to an unknown host name.',
     'the control plane is not addressed by this name',
   ),
   notAllowed: {
-    description: 'The caller may not, or a page of another site asks.',
+    description:
+      'The caller lacks the permission, or the request comes from a page of another site.',
     ...content(either('Why.', ref('permissionError'), ref('transportError')), {
       permissionError: ERROR_EXAMPLES['permissionError'],
       transportError: ERROR_EXAMPLES['transportError'],
     }),
   },
-  badMethod: request(405, 'Writes are sent by POST.', 'update must be sent by POST'),
+  badMethod: request(405, 'Writes must be sent by POST.', 'update must be sent by POST'),
   tooLarge: request(413, 'The body is too large.', 'the body is too large'),
-  badType: request(415, 'The body is of another type.', 'Content-Type must be JSON or a form'),
-  failed: request(500, 'A defect of the node; its log has more.', 'internal error'),
+  badType: request(
+    415,
+    'The media type of the body is not supported.',
+    'Content-Type must be JSON or a form',
+  ),
+  failed: request(500, 'An internal error; the log of the node has the details.', 'internal error'),
   unavailable: request(
     503,
-    'A store is away. A write may have been done all the same.',
-    'MongoDB is unavailable: a write may have been done all the same',
+    'A store is unavailable. A write may have been done.',
+    'MongoDB is unavailable: a write may have been done',
   ),
   badOAuth: { description: 'The request is refused.', ...errorContent('oauthError') },
   badClient: {
-    description: 'The credentials in the header `Authorization` are not good.',
+    description: 'The credentials in the header `Authorization` are invalid.',
     headers: CHALLENGE('Basic'),
     ...errorContent('oauthError'),
   },
-  badLogin: { description: 'The parameters cannot be used.', ...errorContent('authError') },
+  badLogin: { description: 'The parameters are invalid.', ...errorContent('authError') },
   tooMany: {
     description: 'Too many attempts; `Retry-After` has the seconds to wait.',
     headers: { 'Retry-After': { description: 'Seconds to wait.', schema: integer('Seconds.') } },

@@ -1,4 +1,4 @@
-/** An example of each request, as a person would send it. All together they make a small tenant. */
+/** Realistic examples of all requests. Together they create a small tenant. */
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import type { ResponseKind } from './response-schemas.ts'
 
@@ -9,7 +9,7 @@ const UNLIMITED = [{ from: 0, to: 'UNLIMITED', price: 25 }]
 const MONTHLY = { frequency: 1, start: 1 }
 const PERSON = { firstname: 'Ada', lastname: 'Byron', country: 'UK', address: '1 Mill Road' }
 
-/** `update` of a create, by collection. */
+/** `update` of `create`, by collection. */
 export const CREATED: Readonly<Record<string, Values>> = {
   taxes: { ...BEGIN, key: 'DEFAULT_VAT', description: 'VAT', rate: 0.17, embed_tax: false },
   rates: {
@@ -79,7 +79,7 @@ export const CREATED: Readonly<Record<string, Values>> = {
   autorenew: { aid: 1, sid: 2, bucket_group: 'TOPUP20', cycles: 12, interval: 'month' },
 }
 
-/** What a filter asks for, by collection. */
+/** Filters of reads, by collection. */
 const FOUND: Readonly<Record<string, Values>> = {
   accounts: { aid: 1 },
   subscribers: { aid: 1 },
@@ -100,7 +100,7 @@ const FOUND: Readonly<Record<string, Values>> = {
   audit: { collection: 'plans', urt: { $gte: '2026-03-01' } },
 }
 
-/** Whose personal data are removed. */
+/** Subjects of erasures. */
 const ERASED: Readonly<Record<string, Values>> = {
   accounts: { aid: 1 },
   subscribers: { sid: 2 },
@@ -120,7 +120,7 @@ const CHANGED: Readonly<Record<string, Values>> = {
   autorenew: { next_renew: '2026-05-01' },
 }
 
-/** The parameters of a request; those of an import stand beside its file. */
+/** Parameters of a request; for an import, those besides the file. */
 export function exampleOf(collection: string, action: ActionName): Values {
   const changed = CHANGED[collection] ?? { description: 'Another one' }
   const from = { from: '2026-05-01' }
@@ -151,7 +151,7 @@ export function exampleOf(collection: string, action: ActionName): Values {
   }
 }
 
-/** Settings of an import whose first columns are these fields. */
+/** Settings of an import; these fields are its first columns. */
 const IMPORTED: Readonly<Record<string, Values>> = {
   accounts: { map: { firstname: '__csvindex__0', lastname: '__csvindex__1' } },
   subscribers: {
@@ -161,7 +161,7 @@ const IMPORTED: Readonly<Record<string, Values>> = {
   rates: { importType: 'predefined_mapping' },
 }
 
-/** Credit is negative here. */
+/** Credit is negative in this interface. */
 function topUp(): Values {
   return { query: { sid: 2, pp_includes_external_id: 7 }, update: { value: -20, operation: 'inc' } }
 }
@@ -170,7 +170,7 @@ const HEX = ID._id
 const BEGIN_S = 1_767_225_600
 const FOREVER_S = 6_311_433_600
 
-/** What the node adds to a document, and what only it writes. */
+/** Fields that the node adds to documents or that only the node writes. */
 const ADDED: Readonly<Record<string, Values>> = {
   accounts: { aid: 1, invoice_shipping_method: 'email', invoice_language: 'en_GB' },
   subscribers: {
@@ -289,10 +289,10 @@ const RECORDS: Readonly<Record<string, Values>> = {
 const NEVER_SHOWN: ReadonlySet<string> = new Set(['password'])
 const WITHOUT_REVISIONS: ReadonlySet<string> = new Set(['lines', 'bills', 'audit'])
 
-/** A document as an answer shows it. */
+/** A document in a response. */
 export function responseExample(
   { name, fixed }: CollectionDefinition,
-  showing: ResponseKind,
+  responseKind: ResponseKind,
 ): Record<string, unknown> {
   const period = { from: BEGIN_S, to: FOREVER_S }
   const revision = name === 'balances' ? period : { ...period, creation_time: BEGIN_S }
@@ -305,12 +305,12 @@ export function responseExample(
     ...RECORDS[name],
     ...(WITHOUT_REVISIONS.has(name) ? {} : revision),
   }
-  const kept = Object.entries(document).filter(([field]) => !NEVER_SHOWN.has(field))
+  const visible = Object.entries(document).filter(([field]) => !NEVER_SHOWN.has(field))
   const dates = TEXT_DATES[name] ?? []
-  const shown = kept.map(
-    ([field, value]) => [field, responseValue(value, field, showing, dates)] as const,
+  const fields = visible.map(
+    ([field, value]) => [field, responseValue(value, field, responseKind, dates)] as const,
   )
-  return { _id: { $id: HEX }, ...Object.fromEntries(shown) }
+  return { _id: { $id: HEX }, ...Object.fromEntries(fields) }
 }
 
 const DATES = /^(?:from|to|urt|.*_(?:time|date|activation|deactivation|renew))$/
@@ -328,23 +328,24 @@ const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
 function responseValue(
   value: unknown,
   field: string,
-  showing: ResponseKind,
+  responseKind: ResponseKind,
   dates: readonly string[],
 ): unknown {
-  if (Array.isArray(value)) return value.map((each) => responseValue(each, field, showing, dates))
+  if (Array.isArray(value))
+    return value.map((each) => responseValue(each, field, responseKind, dates))
   if (typeof value === 'number' && DATES.test(field) && value > BEGIN_S - 1) {
     const isText = ALWAYS_TEXTS.includes(field) || dates.includes(field)
     const text = DATE_TEXTS[value]
-    return showing === 'read' && isText ? text : { sec: value, usec: 0 }
+    return responseKind === 'read' && isText ? text : { sec: value, usec: 0 }
   }
   if (typeof value !== 'object' || value === null) return value
   const parts = Object.entries(value).map(([name, part]) => {
-    return [name, responseValue(part, name, showing, dates)] as const
+    return [name, responseValue(part, name, responseKind, dates)] as const
   })
   return parts.length === 0 ? [] : Object.fromEntries(parts)
 }
 
-/** A job that has not begun. */
+/** A job that has not started. */
 function jobExample({ name }: CollectionDefinition): Values {
   const now = { sec: BEGIN_S, usec: 0 }
   return {
@@ -362,7 +363,7 @@ function jobExample({ name }: CollectionDefinition): Values {
   }
 }
 
-/** The answer of a write that was done. */
+/** Response to a successful write. */
 export function writeResponseExample(definition: CollectionDefinition, action: ActionName): Values {
   const { name } = definition
   const isSilent =

@@ -1,4 +1,4 @@
-/** Text in a page: nothing of a document becomes markup. */
+/** HTML helpers; all text is escaped. */
 
 const SIGNS: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -12,7 +12,7 @@ export function escaped(text: unknown): string {
   return String(text).replace(/[&<>"']/g, (sign) => SIGNS[sign] ?? sign)
 }
 
-/** What is safe as an `id` and behind a `#`. */
+/** A string that is valid as an `id` and a URL fragment. */
 export function anchor(...names: readonly string[]): string {
   return names.join('-').replace(/[^A-Za-z0-9_-]/g, '-')
 }

@@ -1,177 +1,6 @@
-/** Answers of the endpoints beside the entity API: their schemas, and an example of each. */
+/** Responses of the endpoints besides the entity API, with their examples. */
 import { content } from './errors.ts'
-import {
-  anyValue,
-  choice,
-  either,
-  flag,
-  integer,
-  listOf,
-  mapOf,
-  object,
-  ref,
-  type Schema,
-  text,
-} from './schema.ts'
-
-const DONE: Schema = { type: 'integer', const: 1, description: '1: it was done.' }
-const SUCCESS = text('Always `success`.')
-
-const check = (description: string) => text(`${description}; \`ok\`, or what is wrong.`)
-
-/** An answer with these details, all of which are there. */
-const succeeded = (description: string, details: Readonly<Record<string, Schema>>): Schema =>
-  object(
-    description,
-    {
-      status: DONE,
-      desc: SUCCESS,
-      details: object('The details.', details, Object.keys(details)),
-      input: ref('loginInput', 'What was sent, without secrets.'),
-    },
-    ['status', 'desc', 'details', 'input'],
-  )
-
-/** Components. */
-export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
-  heartbeat: object(
-    'Whether the stores answer.',
-    {
-      status: { type: 'integer', enum: [0, 1], description: '1: both stores answer.' },
-      message: text('What is away.'),
-      version: text('Version of the interface.'),
-    },
-    ['status', 'message', 'version'],
-  ),
-  liveness: object('Whether it runs.', { status: text('Always `live`.') }, ['status']),
-  readiness: object(
-    'Whether it is ready, and what is not.',
-    {
-      status: choice(['ready', 'unavailable'], 'Whether all of it is ready.'),
-      redis: check('Redis'),
-      mongo: check('MongoDB'),
-      ledger: check('Data of the ledger in Redis'),
-      changes: check('Changes of processes that have died'),
-      users: text('`none`: nobody can log in.'),
-      catalogue: choice(['ok', 'incomplete', 'unknown'], 'Whether charging uses all entities.'),
-    },
-    ['status', 'redis', 'mongo', 'ledger', 'changes', 'catalogue'],
-  ),
-  catalogueHealth: object(
-    'Stored entities that charging leaves out.',
-    {
-      status: choice(['ok', 'incomplete', 'unknown'], 'Whether there are any.'),
-      skipped: listOf(
-        mapOf({ type: ['string', 'number'], description: 'Name, path, reason.' }, 'One of them.'),
-        'The first of them.',
-      ),
-    },
-    ['status', 'skipped'],
-  ),
-  apiDescription: {
-    ...object('A document of OpenAPI 3.1.', { openapi: text('Always `3.1.0`.') }, ['openapi']),
-    additionalProperties: anyValue('A part of it.'),
-  },
-  user: object(
-    'Who is logged in.',
-    {
-      user: text('Name of the user.'),
-      permissions: listOf(text('A role.'), 'Roles of the user.'),
-      last_login: { type: ['string', 'null'], description: 'Time of the login before this one.' },
-      must_change_password: flag('True: the password has to be changed first.'),
-      must_enrol_totp: flag('True: a second factor has to be set up first.'),
-      protocol: text('How the user has logged in.'),
-    },
-    ['user', 'permissions', 'last_login'],
-  ),
-  redirect: object('Where the browser has to go to log in.', { redirect: text('The address.') }, [
-    'redirect',
-  ]),
-  loginAnswer: object(
-    'A session was opened: its cookie is in the answer.',
-    {
-      status: DONE,
-      desc: SUCCESS,
-      details: either('The user, or where to go.', ref('user'), ref('redirect')),
-      input: ref('loginInput', 'What was sent, without the password.'),
-    },
-    ['status', 'desc', 'details', 'input'],
-  ),
-  doneAnswer: object(
-    'It was done.',
-    {
-      status: DONE,
-      desc: SUCCESS,
-      details: flag('Always true.'),
-      input: ref('loginInput', 'What was sent, without passwords.'),
-    },
-    ['status', 'desc', 'details'],
-  ),
-  totpState: succeeded('The own second factor.', {
-    enrolled: flag('Whether there is one.'),
-    enrolled_at: { type: ['string', 'null'], description: 'When it was set up.' },
-    recovery_codes_left: integer('Recovery codes that are not used.'),
-    required: flag('Whether a role of the user requires one.'),
-  }),
-  totpSecret: succeeded('A second factor that waits for its confirmation.', {
-    secret: text('The secret, in base 32; shown once.'),
-    uri: text('The same as an address for authenticator apps.'),
-  }),
-  recoveryCodes: succeeded('Codes that stand in for the second factor, each once.', {
-    recovery_codes: listOf(text('A code.'), 'The codes; shown once.'),
-  }),
-  loginOption: object(
-    'A way to log in.',
-    {
-      type: text('As in `protocol` of a login.'),
-      label: text('Its name for people.'),
-      name: text('As in `provider` of a login.'),
-    },
-    ['type', 'label', 'name'],
-  ),
-  loginOptions: object(
-    'Ways to log in beside user name and password.',
-    {
-      status: DONE,
-      desc: SUCCESS,
-      details: object(
-        'The ways.',
-        { protocols: listOf(ref('loginOption'), 'Directories that are configured.') },
-        ['protocols'],
-      ),
-    },
-    ['status', 'desc', 'details'],
-  ),
-  tokenAnswer: object(
-    'A token (RFC 6749, section 5.1).',
-    {
-      access_token: text('The token; it is sent as `Authorization: Bearer TOKEN`.'),
-      expires_in: integer('Seconds for which it holds.'),
-      token_type: { type: 'string', const: 'Bearer', description: 'How it is sent.' },
-      scope: { type: ['string', 'null'], description: 'Scope, if one was asked for.' },
-      refresh_token: text('Gives the next one, where that is enabled.'),
-    },
-    ['access_token', 'expires_in', 'token_type', 'scope'],
-  ),
-  revoked: object('The token is good for nothing now.', { status: DONE }, ['status']),
-  settingsInput: object('What was asked for.', {
-    action: text('The action.'),
-    category: text('The category.'),
-    path: text('The path in it.'),
-  }),
-  settingsAnswer: object(
-    'A setting as it is stored, without secrets.',
-    {
-      status: DONE,
-      desc: SUCCESS,
-      input: ref('settingsInput', 'What was asked for.'),
-      details: anyValue('The value; of `list` the categories, of `history` the versions.'),
-      effective: anyValue('What holds, with all that is not stored.'),
-      rev: integer('Its version; 0: nothing was stored.'),
-    },
-    ['status', 'desc', 'input', 'details'],
-  ),
-}
+import { ref, type Schema, text } from './schema.ts'
 
 const USER = { user: 'ops@example.org', permissions: ['read', 'write'], last_login: null } as const
 const INPUT = { username: 'ops@example.org', protocol: 'Internal' } as const
@@ -180,13 +9,13 @@ export interface NodeAnswer {
   readonly description: string
   readonly schema: Schema
   readonly example: unknown
-  /** `application/json` if it is left out. */
+  /** Defaults to `application/json`. */
   readonly type?: string
-  /** Names of error components that come with HTTP status 200. */
+  /** Names of error components that are returned with HTTP status 200. */
   readonly refused?: readonly string[]
-  /** Answers with another status, by their component. */
+  /** Response components by other HTTP status. */
   readonly others?: Readonly<Record<string, string>>
-  /** The same schema with HTTP status 503. */
+  /** Example of the same schema with HTTP status 503. */
   readonly unavailableExample?: unknown
 }
 
@@ -220,7 +49,7 @@ const CODES: NodeAnswer = {
 }
 
 const REMOVED: NodeAnswer = {
-  description: 'There is no second factor now.',
+  description: 'The second factor was removed.',
   schema: ref('doneAnswer'),
   example: { status: 1, desc: 'success', details: true, input: {} },
   ...LOGGED_IN,
@@ -228,7 +57,7 @@ const REMOVED: NodeAnswer = {
 
 const TOTP_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   'GET /auth/totp': {
-    description: 'The own second factor.',
+    description: 'The second factor of the user.',
     schema: ref('totpState'),
     example: {
       status: 1,
@@ -267,7 +96,7 @@ const TOTP_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
 export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   ...TOTP_ANSWERS,
   'GET /api': {
-    description: 'It works.',
+    description: 'The node works.',
     schema: ref('heartbeat'),
     example: { status: 1, message: 'Tollgate API SUCCESS', version: '6.0' },
     unavailableExample: { status: 0, message: 'Redis unavailable', version: '6.0' },
@@ -275,14 +104,14 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     refused: ['permissionError', 'loginError'],
   },
   'GET /metrics': {
-    description: 'Figures in the format of Prometheus.',
-    schema: text('Lines of names and values.'),
+    description: 'Metrics in Prometheus format.',
+    schema: text('Lines with names and values.'),
     example: '# TYPE tollgate_debtors gauge\ntollgate_debtors{owner="account"} 0\n',
     type: 'text/plain',
     others: ADMITTED,
   },
   'GET /health/ready': {
-    description: 'It is ready.',
+    description: 'The node is ready.',
     schema: ref('readiness'),
     example: {
       status: 'ready',
@@ -303,13 +132,13 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: ADMITTED,
   },
   'GET /health/live': {
-    description: 'It runs.',
+    description: 'The process runs.',
     schema: ref('liveness'),
     example: { status: 'live' },
     others: ADMITTED,
   },
   'GET /health/catalogue': {
-    description: 'Stored entities that charging leaves out.',
+    description: 'Stored entities that charging skips.',
     schema: ref('catalogueHealth'),
     example: {
       status: 'incomplete',
@@ -326,7 +155,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   },
   'GET /docs': {
     description: 'This document as a page.',
-    schema: text('A page of HTML.'),
+    schema: text('An HTML page.'),
     example: '<!doctype html>',
     type: 'text/html',
     others: { ...ADMITTED, '503': 'unavailable' },
@@ -339,7 +168,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: { ...AUTH, '429': 'tooMany' },
   },
   'GET /auth/login': {
-    description: 'Who is logged in.',
+    description: 'The logged-in user.',
     schema: ref('loginAnswer'),
     example: {
       status: 1,
@@ -357,7 +186,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: { '403': 'forbidden', '503': 'unavailable' },
   },
   'GET /auth/options': {
-    description: 'Ways to log in.',
+    description: 'Login methods.',
     schema: ref('loginOptions'),
     example: {
       status: 1,
@@ -385,7 +214,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: OAUTH,
   },
   'POST /oauth2/revoke': {
-    description: 'The token is good for nothing now, or never was.',
+    description: 'The token is revoked, or was not valid.',
     schema: ref('revoked'),
     example: { status: 1 },
     others: OAUTH,
@@ -404,7 +233,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     others: { ...SETTINGS, '405': 'badMethod', '503': 'unavailable' },
   },
   'POST /api/settings': {
-    description: 'The setting as it is stored now.',
+    description: 'The stored setting after the change.',
     schema: ref('settingsAnswer'),
     example: {
       status: 1,
@@ -418,10 +247,10 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   },
 }
 
-/** The content of an answer with status 503 that has a schema of its own. */
+/** Response with status 503 and the schema of the successful one. */
 export function unavailableContent({ schema, unavailableExample }: NodeAnswer): Schema {
   return {
-    description: 'A store is away.',
+    description: 'A store is unavailable.',
     ...content(schema, { unavailable: unavailableExample }),
   }
 }

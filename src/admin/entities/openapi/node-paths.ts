@@ -1,4 +1,4 @@
-/** What is served beside the entity API: the node, logging in, tokens and settings. */
+/** Paths of the endpoints besides the entity API: node, login, tokens and settings. */
 import type { RouteAccess } from '../../auth/access.ts'
 import { ADMIN } from '../../auth/caller.ts'
 import {
@@ -18,37 +18,37 @@ interface NodeRequest {
   readonly parameters: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly example: Readonly<Record<string, unknown>>
-  /** Arguments of curl in place of an access token. */
+  /** Arguments of curl that replace the access token. */
   readonly credentials?: readonly string[]
 }
 
 const CLIENT: Readonly<Record<string, Schema>> = {
-  client_id: text('Name of the client, unless it comes by HTTP Basic.'),
-  client_secret: text('Secret of the client, unless it comes by HTTP Basic.'),
+  client_id: text('Name of the client, unless HTTP Basic is used.'),
+  client_secret: text('Secret of the client, unless HTTP Basic is used.'),
 }
 
 const BASIC = ['-u "crm:$SECRET"'] as const
 const NONE = [] as const
 
 const SETTING: Readonly<Record<string, Schema>> = {
-  category: text('Category, such as `security`, with the path behind it or in `path`.'),
-  path: text('Names and indexes with points between them.'),
-  rev: text('Version: to read, to restore, or that the change was made from.'),
+  category: text('Category, such as `security`, followed by the path unless that is in `path`.'),
+  path: text('Names and indexes separated by dots.'),
+  rev: text('Version to read or restore, or on which the change is based.'),
 }
 
-/** By method and path; those without take no parameters. */
+/** By method and path; endpoints without an entry have no parameters. */
 const REQUESTS: Readonly<Record<string, NodeRequest>> = {
   'GET /api': {
-    parameters: { simple: text('`1`: the answer is the word SUCCESS, or FAILED.') },
+    parameters: { simple: text('`1`: the response is the word SUCCESS or FAILED.') },
     example: { simple: '0' },
   },
   'POST /auth/login': {
     parameters: {
       username: text('Name of the user.'),
-      password: text('Password of the user; never in the address.'),
-      protocol: text('`internal` (if it is left out), `ldap` or `saml`.'),
+      password: text('Password of the user; never in the query string.'),
+      protocol: text('`internal` (default), `ldap` or `saml`.'),
       provider: text('Name of a configured provider of that protocol.'),
-      totp: text('Code of the second factor, or a recovery code; where one is needed.'),
+      totp: text('Code of the second factor, or a recovery code, if required.'),
     },
     example: { username: 'ops@example.org', password: 'correct-horse-battery' },
     credentials: ['-c cookies'],
@@ -58,17 +58,17 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
   'GET /auth/options': { parameters: {}, example: {}, credentials: NONE },
   'POST /auth/password': {
     parameters: {
-      username: text('Name of the user, where there is no session.'),
-      password: text('The password until now.'),
-      new_password: text('The one from now on.'),
-      totp: text('Code of the second factor, where there is one and no session.'),
+      username: text('Name of the user if there is no session.'),
+      password: text('The current password.'),
+      new_password: text('The new password.'),
+      totp: text('Code of the second factor, if there is one and no session.'),
     },
     required: ['password', 'new_password'],
     example: { password: 'correct-horse-battery', new_password: 'staple-battery-horse' },
     credentials: ['-b cookies', '-c cookies'],
   },
   'GET /auth/totp': { parameters: {}, example: {}, credentials: ['-b cookies'] },
-  'POST /auth/totp/begin': totpRequest('Code of the factor that there is, or a recovery code.'),
+  'POST /auth/totp/begin': totpRequest('Code of the existing factor, or a recovery code.'),
   'POST /auth/totp/confirm': totpRequest('Code of the new factor.', ['totp']),
   'POST /auth/totp/codes': totpRequest('Code of the factor, or a recovery code.', ['totp']),
   'POST /auth/totp/remove': totpRequest('Code of the factor, or a recovery code.', ['totp']),
@@ -79,13 +79,13 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
   },
   'POST /oauth2/token': {
     parameters: {
-      grant_type: text('`client_credentials`; `password`, `refresh_token` where enabled.'),
+      grant_type: text('`client_credentials`; also `password` and `refresh_token` if enabled.'),
       ...CLIENT,
-      scope: text('`global`, or none.'),
-      username: text('Of the grant `password`.'),
-      password: text('Of the grant `password`.'),
-      totp: text('Of the grant `password`, of a user who has a second factor.'),
-      refresh_token: text('Of the grant `refresh_token`.'),
+      scope: text('`global`, or absent.'),
+      username: text('For the grant `password`.'),
+      password: text('For the grant `password`.'),
+      totp: text('For the grant `password`, if the user has a second factor.'),
+      refresh_token: text('For the grant `refresh_token`.'),
     },
     required: ['grant_type'],
     example: { grant_type: 'client_credentials' },
@@ -99,16 +99,16 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
   },
   'GET /api/settings': {
     parameters: {
-      action: text('`get` (if it is left out), `list` or `history`.'),
+      action: text('`get` (default), `list` or `history`.'),
       ...SETTING,
     },
     example: { action: 'get', category: 'taxation.default' },
   },
   'POST /api/settings': {
     parameters: {
-      action: text('`set`, `unset` or `restore`; or what GET does.'),
+      action: text('`set`, `unset` or `restore`, or an action of GET.'),
       ...SETTING,
-      data: anyValue('The value; in a form as JSON.'),
+      data: anyValue('The value; JSON text in a form.'),
     },
     example: { action: 'set', category: 'taxation.default', data: 'REDUCED' },
   },
@@ -121,7 +121,7 @@ function totpRequest(description: string, required: readonly string[] = []): Nod
 
 const NO_REQUEST: NodeRequest = { parameters: {}, example: {} }
 
-/** By path. `baseUrl`: of the node, for the examples. */
+/** By path. `baseUrl`: base URL of the node for the examples. */
 export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
   const listed = [
     ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
@@ -130,8 +130,8 @@ export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
   const paths: Record<string, PathItem> = {}
   for (const { endpoint, tag } of listed) {
     const method = endpoint.method === 'GET' ? 'get' : 'post'
-    const made = operation(endpoint, tag, baseUrl)
-    paths[endpoint.path] = { ...paths[endpoint.path], [method]: made }
+    const operationSchema = operation(endpoint, tag, baseUrl)
+    paths[endpoint.path] = { ...paths[endpoint.path], [method]: operationSchema }
   }
   return paths
 }
@@ -203,7 +203,7 @@ function responsesOf(answer: NodeAnswer): Record<string, Schema> {
   } = answer
   const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
   const all = refused.map((name) => ref(name))
-  const whole = all.length === 0 ? schema : either('The answer, or why not.', schema, ...all)
+  const whole = all.length === 0 ? schema : either('The response, or an error.', schema, ...all)
   const named = Object.entries(others).map(([status, name]) => [status, response(name)])
   return {
     '200': { description, ...content(whole, { done: example, ...errors }, type) },
@@ -213,7 +213,7 @@ function responsesOf(answer: NodeAnswer): Record<string, Schema> {
 }
 
 function accessDescription(access: RouteAccess): string {
-  if (access === 'public') return 'Nobody has to authenticate.'
-  if (typeof access === 'string') return 'Takes no role.'
+  if (access === 'public') return 'Authentication is not required.'
+  if (typeof access === 'string') return 'No role is required.'
   return `Needs one of the roles ${[...new Set([...access, ADMIN])].join(', ')}.`
 }

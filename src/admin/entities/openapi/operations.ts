@@ -1,4 +1,4 @@
-/** One operation for each action of a collection, by GET for reads and by POST. */
+/** One operation for each action of a collection: POST, and GET for reads. */
 
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
 import type { ActionName } from '../definitions/definition.ts'
@@ -22,11 +22,11 @@ export interface Operation {
   readonly tags: readonly string[]
   readonly summary: string
   readonly description: string
-  /** Roles of which the caller needs one; `admin` always may. */
+  /** The caller needs one of these roles; `admin` is always sufficient. */
   readonly 'x-roles'?: readonly string[]
-  /** Lines of curl, with credentials. */
+  /** Command lines of curl with credentials. */
   readonly 'x-codeSamples': readonly CodeSample[]
-  /** Absent: as all others; empty: nobody has to authenticate. */
+  /** Absent to use the default; empty if authentication is not required. */
   readonly security?: readonly Schema[]
   readonly parameters?: readonly Schema[]
   readonly requestBody?: Schema
@@ -42,19 +42,19 @@ const SUMMARIES: Readonly<Record<ActionName, string>> = {
   get: 'Find documents, with all their revisions',
   uniqueget: 'Find entities, one revision of each',
   create: 'Create an entity',
-  update: 'Change a revision where it stands',
+  update: 'Change a revision in place',
   close: 'End a revision',
-  closeandnew: 'End a revision, and begin a new one with changes',
-  reopen: 'Begin a new revision of an entity that has ended',
+  closeandnew: 'End a revision and start a new one with changes',
+  reopen: 'Start a new revision of an entity that has ended',
   delete: 'Delete a revision',
-  move: 'Move the begin or the end of a revision',
-  permanentchange: 'Change an entity from a date on, with all later revisions',
+  move: 'Move the start or the end of a revision',
+  permanentchange: 'Change an entity from a date on, including all later revisions',
   import: 'Create or change entities from the rows of a file',
   export: 'Download entities as rows of a file',
-  erase: 'Remove personal data from an entity and from all that is recorded of it, as a job',
+  erase: 'Remove personal data from an entity and from all its records, as a job',
 }
 
-/** What an action takes beside `query` and `update`. */
+/** Parameters of an action other than `query` and `update`. */
 function optionsOf(collection: string, name: ActionName): readonly string[] {
   if (name === 'get') return ['options', 'page', 'size', 'sort', 'project']
   if (name === 'uniqueget') return ['options', 'page', 'size', 'sort', 'project', 'states']
@@ -63,7 +63,7 @@ function optionsOf(collection: string, name: ActionName): readonly string[] {
   return collection === 'balances' && name === 'update' ? ['additional'] : ['options']
 }
 
-/** The operations of an action, and the schemas that they refer to. */
+/** The operations of an action and the schemas that they reference. */
 export function operationsOf(
   context: ActionContext,
   baseUrl: string,
@@ -121,7 +121,7 @@ function partOf(schema: string): string {
   return schema.slice(schema.lastIndexOf('.') + 1)
 }
 
-/** Examples of parameters that the example of a request leaves out. */
+/** Examples of parameters that are not in the example of the request. */
 const EMPTY: Readonly<Record<string, unknown>> = {
   options: { or_fields: [] },
   sort: { from: 1 },
@@ -152,9 +152,9 @@ function isPlain({ type }: Schema): boolean {
   return type === 'integer' || type === 'string'
 }
 
-/** Objects and lists are texts of JSON in an address. */
+/** In the query string, objects and lists are JSON text. */
 function inAddress(name: string, schema: Schema, example: unknown): Schema {
-  const { description = 'Which documents are wanted.' } = schema
+  const { description = 'Parameter of the request.' } = schema
   const content = { 'application/json': { schema, example } }
   const typed = isPlain(schema) ? { schema, example } : { content }
   return { name, in: 'query', description, ...typed }
@@ -170,7 +170,7 @@ function body({ definition, name, action }: ActionContext, parts: Record<string,
       .map(([part]) => [part, { contentType: 'application/json' }]),
   )
   return {
-    description: 'Parameters; in forms those that are compound are texts of JSON.',
+    description: 'Parameters; in forms, compound ones are JSON text.',
     required: required.length > 0,
     content: {
       'application/json': { schema, example },
@@ -180,7 +180,7 @@ function body({ definition, name, action }: ActionContext, parts: Record<string,
   }
 }
 
-/** Without them nothing is addressed, or nothing is to be stored. */
+/** Parameters without which nothing is addressed or stored. */
 function requiredParts(name: ActionName, target: 'id' | 'unique' | 'none'): readonly string[] {
   if (READS.has(name)) return []
   if (name === 'create') return ['update']
@@ -190,8 +190,8 @@ function requiredParts(name: ActionName, target: 'id' | 'unique' | 'none'): read
 
 function importBody({ definition }: ActionContext, parts: Record<string, Schema>): Schema {
   const operations = IMPORT_OPERATIONS.get(definition.name) ?? []
-  const usual = `What is done with each row; \`${operations[0]}\` if it is left out.`
-  const schema = object('The file, and how it is read.', {
+  const usual = `Operation for each row; \`${operations[0]}\` by default.`
+  const schema = object('The file and the settings of the import.', {
     ...parts,
     operation: choice(operations, usual),
     ...IMPORT_OPTIONS,
@@ -199,7 +199,7 @@ function importBody({ definition }: ActionContext, parts: Record<string, Schema>
   const encoding = { update: { contentType: 'application/json' } }
   const { update } = exampleOf(definition.name, 'import')
   const example = { update, operation: operations[0], 'files[0]': 'a,b\n1,2\n' }
-  const description = 'The file, and how it is read.'
+  const description = 'The file and the settings of the import.'
   const content = { 'multipart/form-data': { schema, encoding, example } }
   return { description, required: true, content }
 }

@@ -1,10 +1,10 @@
-/** The OpenAPI document as a page that needs nothing but itself. */
+/** Renders the OpenAPI document as a self-contained page. */
 import type { OpenApiDocument } from './document.ts'
 import { anchor, escaped, STYLE } from './html.ts'
 import type { Operation, PathItem } from './operations.ts'
 import { refName, type Schema } from './schema.ts'
 
-/** HTML without scripts and without anything from elsewhere. */
+/** HTML without scripts and external resources. */
 export function apiPage(document: OpenApiDocument): string {
   const { info, tags } = document
   const sections = tags.map(({ name, description }) => section(document, name, description))
@@ -84,7 +84,7 @@ function sample(label: string, source: string): string {
   return `<p>Example (${escaped(label)}):</p>\n<pre><code>${escaped(source)}</code></pre>`
 }
 
-/** The answer that did what was asked, as an example. */
+/** Example of the successful response. */
 function answers({ responses }: Operation): string[] {
   const { content } = (responses['200'] ?? {}) as { content?: Record<string, Schema> }
   const [type, media] = Object.entries(content ?? {})[0] ?? []
@@ -96,7 +96,7 @@ function answers({ responses }: Operation): string[] {
   return [`${open}<div><pre><code>${escaped(text)}</code></pre></div></details>`]
 }
 
-/** Compound values that fields refer to, each with its parts. */
+/** Compound types with their fields. */
 function types(document: OpenApiDocument): string {
   const { components, paths } = document
   const shown = Object.entries(components.schemas).filter(([name]) => isType(document, name))
@@ -114,7 +114,7 @@ ${tables.join('\n')}
 
 type Part = readonly [name: string, schema: Schema]
 
-/** What a body may hold, by name. */
+/** Parameters in the body, by name. */
 function partsOf(document: OpenApiDocument, { requestBody }: Operation): Record<string, Schema> {
   const content = (requestBody?.['content'] ?? {}) as Record<string, { schema: Schema }>
   const schema = (content['application/json'] ?? content['multipart/form-data'])?.schema
@@ -132,7 +132,7 @@ function fieldsOf({ properties }: Schema): Part[] {
   return Object.entries((properties ?? {}) as Record<string, Schema>)
 }
 
-/** Whether a component has parts of its own to show. */
+/** True if a component has its own table of fields. */
 function isType({ components }: OpenApiDocument, name: string): boolean {
   return !name.includes('.') && components.schemas[name]?.['properties'] !== undefined
 }
@@ -143,9 +143,9 @@ function table(document: OpenApiDocument, caption: string, schema: Schema): stri
   const fields = fieldsOf(schema)
   if (fields.length === 0) return `<p>${escaped(caption)}: there are none.</p>`
   const { required } = schema
-  const demanded = new Set(Array.isArray(required) ? required : [])
+  const requiredNames = new Set(Array.isArray(required) ? required : [])
   const rows = fields.map(([name, field]) => {
-    const need = demanded.has(name) ? 'required' : ''
+    const need = requiredNames.has(name) ? 'required' : ''
     const cells = [typeOf(document, field), need, inline(notesOf(field))].map(
       (cell) => `<td>${cell}</td>`,
     )
@@ -161,7 +161,7 @@ ${rows.join('\n')}
 </table>`
 }
 
-/** As HTML: a compound value is a link to its parts. */
+/** HTML; compound types are links to their tables. */
 function typeOf(document: OpenApiDocument, schema: Schema): string {
   const { type, anyOf, items, additionalProperties: others, properties } = schema
   const name = refName(schema)
@@ -204,7 +204,7 @@ function notesOf({ title, description, enum: values, default: fallback, pattern 
     .replaceAll('..', '.')
 }
 
-/** With words between backticks as code. */
+/** Renders text between backticks as code. */
 function inline(text: string): string {
   return escaped(text).replace(/`([^`]*)`/g, '<code>$1</code>')
 }

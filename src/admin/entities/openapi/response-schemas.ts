@@ -1,29 +1,29 @@
 /**
- * Schemas of what requests take, made into those of what answers show (../shown.ts): dates are
- * texts or seconds, ids are objects, and an object without members is an empty list.
+ * Converts schemas of requests to those of responses (../views.ts): dates are texts or seconds, ids
+ * are objects, and an empty object is an empty list.
  */
 import { ref, refName, type Schema } from './schema.ts'
 
-/** In answers to reads, or to writes. */
+/** Response to a read or to a write. */
 export type ResponseKind = 'read' | 'written'
 
-/** At any depth, in reads. */
+/** At any depth, in responses to reads. */
 const TEXT_DATES: ReadonlySet<string> = new Set(['from', 'to', 'creation_time'])
 
 export interface ResponseSchemaOptions {
   readonly responseKind: ResponseKind
-  /** Dotted paths of further dates that reads show as texts. */
+  /** Dotted paths of further dates that are texts in responses to reads. */
   readonly textDates: ReadonlySet<string>
-  /** Component of this name, as requests take it. */
+  /** The component of this name for requests. */
   component(name: string): Schema
 }
 
-/** Component of a compound as answers show it: `serviceEntry.read`. */
-export function responseSchemaName(name: string, showing: ResponseKind): string {
-  return `${name}.${showing}`
+/** Name of the component for responses, such as `serviceEntry.read`. */
+export function responseSchemaName(name: string, responseKind: ResponseKind): string {
+  return `${name}.${responseKind}`
 }
 
-/** `path`: of the field in its document; null: it is not known, so inside a component. */
+/** `path`: path of the field in its document; null inside a component, where it is unknown. */
 export function responseSchema(
   schema: Schema,
   key: string,
@@ -65,7 +65,7 @@ function responseRef(
     return ref(isText ? 'dateText' : 'dateParts', what)
   }
   if (name === 'idGiven') return ref('id', what)
-  // A part of it is shown in another way here than elsewhere.
+  // Inlined if one of its dates has a different format in this document.
   if (path !== null && [...options.textDates].some((date) => date.startsWith(`${path}.`))) {
     return { ...responseSchema(options.component(name), key, path, options), description }
   }
@@ -74,7 +74,7 @@ function responseRef(
     : ref(name, what)
 }
 
-/** Whether a component is another one in answers. */
+/** True if a component has a different schema in responses. */
 function differsInResponse(
   name: string,
   options: ResponseSchemaOptions,
@@ -100,7 +100,7 @@ function containsSchema(schema: Schema, test: (part: Schema) => boolean): boolea
   })
 }
 
-/** An object that need not have any member. */
+/** True if an object may be empty. */
 function isMaybeEmpty({ type, required }: Schema): boolean {
   return type === 'object' && required === undefined
 }

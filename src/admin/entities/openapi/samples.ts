@@ -1,25 +1,25 @@
-/** Calls of operations as lines of curl, with the credentials that they need. */
+/** Generates command lines of curl with the required credentials. */
 
 export interface Sample {
   readonly method: 'GET' | 'POST'
   readonly path: string
   /** Base address of the node, such as `http://127.0.0.1:8182`. */
   readonly baseUrl: string
-  /** Of GET: parameters in the address. */
+  /** For GET: parameters in the query string. */
   readonly query?: Readonly<Record<string, unknown>>
-  /** A body of JSON. */
+  /** JSON body. */
   readonly json?: unknown
-  /** A body of parts: values of curl's `-F`. */
+  /** Multipart body: values of curl's `-F`. */
   readonly parts?: readonly string[]
   readonly headers?: readonly string[]
-  /** Arguments of curl in place of the token. */
+  /** Arguments of curl that replace the token. */
   readonly credentials?: readonly string[]
 }
 
-/** An access token in the variable `TOKEN`, as `POST /oauth2/token` gives it. */
+/** Access token in the variable `TOKEN`, obtained with `POST /oauth2/token`. */
 const TOKEN = ['-H "Authorization: Bearer $TOKEN"'] as const
 
-/** Pasted into a shell it does the call. */
+/** A command that can be pasted into a shell. */
 export function curlSample(sample: Sample): string {
   const { method, path, baseUrl, query, json, parts = [], headers = [] } = sample
   const { credentials = TOKEN } = sample
@@ -42,7 +42,7 @@ export function curlSample(sample: Sample): string {
   return lines.join(' \\\n  ')
 }
 
-/** As one word of a shell. */
+/** Quoted as one shell word. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,4 +1,4 @@
-/** The parts that schemas are written with; each has a description. */
+/** Building blocks of schemas; each has a description. */
 
 export type Schema = { readonly [keyword: string]: unknown }
 
@@ -18,7 +18,7 @@ export const number = (description: string): Schema => ({ type: 'number', descri
 
 export const flag = (description: string): Schema => ({ type: 'boolean', description })
 
-/** One of these texts. */
+/** One of these values. */
 export const choice = (values: readonly string[], description: string): Schema => ({
   type: 'string',
   enum: values,
@@ -31,7 +31,7 @@ export const listOf = (items: Schema, description: string): Schema => ({
   description,
 })
 
-/** An object whose keys are names that the tenant gives. */
+/** An object with arbitrary keys. */
 export const mapOf = (values: Schema, description: string): Schema => ({
   type: 'object',
   additionalProperties: values,
@@ -56,13 +56,13 @@ export const either = (description: string, ...anyOf: readonly Schema[]): Schema
 
 const SCHEMAS = '#/components/schemas/'
 
-/** A schema of the components, with what it is here. */
+/** Reference to a component, with a description of its use. */
 export const ref = (name: string, description?: string): Schema => ({
   $ref: `${SCHEMAS}${name}`,
   ...(description !== undefined && { description }),
 })
 
-/** The name of the component that a schema refers to; null: it has its own keywords. */
+/** Name of the referenced component; null if the schema is not a reference. */
 export function refName({ $ref: pointer }: Schema): string | null {
   const isRef = typeof pointer === 'string' && pointer.startsWith(SCHEMAS)
   return isRef ? pointer.slice(SCHEMAS.length) : null

@@ -1,4 +1,4 @@
-/** JSON schemas of what requests take and answers show, from the definitions that read them. */
+/** JSON schemas of requests and responses, generated from the definitions. */
 
 import { dottedNamePattern } from '../definitions/collections.ts'
 import type {
@@ -25,12 +25,12 @@ import {
   text,
 } from './schema.ts'
 
-/** Spec/entity-api.md 3.0: keys of rates and taxes, names of plans and services. */
+/** `key`: keys of rates and taxes, names of plans and services. */
 const PATTERNS = { key: '^[A-Z0-9_]+$', path: '^[^$.][^.]*$' } as const
 
 export const READS: ReadonlySet<ActionName> = new Set(['get', 'uniqueget', 'export'])
 
-/** What a collection and its configured fields are, of one action. */
+/** One action of a collection, with its configured fields. */
 export interface ActionContext {
   readonly definition: CollectionDefinition
   readonly name: ActionName
@@ -38,7 +38,7 @@ export interface ActionContext {
   readonly fields: readonly FieldDefinition[]
 }
 
-/** A value of a declared parameter, as its type says; null: only its words do. */
+/** Schema of the type of a declared parameter; null if only its description determines it. */
 function typeSchema({ type }: Param): Schema | null {
   switch (type) {
     case 'string':
@@ -61,13 +61,13 @@ function typeSchema({ type }: Param): Schema | null {
   }
 }
 
-/** A declared field of `update`, with what is said of it. */
-function givenSchema(collection: string, name: string, param: Param): Schema {
-  const words = collection === '' ? undefined : fieldDocs(collection, name)?.given
+/** Schema of a declared field of `update`, with its description. */
+function paramSchema(collection: string, name: string, param: Param): Schema {
+  const docs = collection === '' ? undefined : fieldDocs(collection, name)?.request
   const own = typeSchema(param)
   return {
-    ...(own ?? words),
-    ...(words?.['description'] !== undefined && { description: words['description'] }),
+    ...(own ?? docs),
+    ...(docs?.['description'] !== undefined && { description: docs['description'] }),
     ...(param.description !== undefined && { description: param.description }),
     ...(param.options !== undefined && { enum: param.options }),
     ...(param.pattern !== undefined && { pattern: PATTERNS[param.pattern] }),
@@ -86,11 +86,11 @@ const FILTERS: Readonly<Record<string, string>> = {
   dbid: 'idFilter',
 }
 
-/** What a field of `query` is compared with. */
+/** Schema of the filter on a field of `query`. */
 function filterSchema(collection: string, name: string, param: Param): Schema {
-  const words = fieldDocs(collection, name)?.given
-  const type = param.type === 'array' ? (param.of ?? String(words?.['type'])) : param.type
-  const description = words?.['description']
+  const docs = fieldDocs(collection, name)?.request
+  const type = param.type === 'array' ? (param.of ?? String(docs?.['type'])) : param.type
+  const description = docs?.['description']
   const what = typeof description === 'string' ? description : undefined
   return ref(FILTERS[type] ?? 'valueFilter', what)
 }
@@ -103,54 +103,60 @@ const FIELD_TYPES: Readonly<Record<string, Schema>> = {
   boolean: { type: 'boolean' },
   date: ref('dateGiven'),
   datetime: ref('dateGiven'),
-  daterange: object('A time.', { from: date('Its begin.'), to: date('Its end.') }, ['from', 'to']),
+  daterange: object(
+    'A period.',
+    { from: date('Start of the period.'), to: date('End of the period.') },
+    ['from', 'to'],
+  ),
   select: { type: 'string' },
   email: { type: 'string', format: 'email' },
   percentage: ref('amount'),
 }
 
 function defaultOf(value: unknown): string {
-  return `If it is left out: ${typeof value === 'string' ? value : JSON.stringify(value)}.`
+  return `Default: ${typeof value === 'string' ? value : JSON.stringify(value)}.`
 }
 
-/** A configured field; those that are there from the start have more said of them. */
+/** Schema of a configured field; built-in fields have additional descriptions. */
 export function fieldSchema(collection: string, field: FieldDefinition): Schema {
   const options = optionsOf(field)
   const { field_name: name, title, description, default_value: fallback } = field
-  const words = fieldDocs(collection, name)?.given
+  const docs = fieldDocs(collection, name)?.request
   const one: Schema = {
-    ...(FIELD_TYPES[field.type ?? ''] ?? words ?? ref('jsonValue')),
+    ...(FIELD_TYPES[field.type ?? ''] ?? docs ?? ref('jsonValue')),
     ...(options !== null && { enum: [...options] }),
   }
   const isList = field.multiple === true && one['type'] !== 'array'
-  const said = description ?? words?.['description'] ?? `${title ?? `Configured field ${name}`}.`
+  const baseDescription =
+    description ?? docs?.['description'] ?? `${title ?? `Configured field ${name}`}.`
   return {
     ...(isList ? { type: 'array', items: { description: 'A member.', ...one } } : one),
     ...(title !== undefined && { title }),
-    // Not as a keyword: of a field with one many generators make one that must be given.
-    description: fallback === undefined ? said : `${said} ${defaultOf(fallback)}`,
+    // Not the keyword `default`: many generators make fields with a default required.
+    description:
+      fallback === undefined ? baseDescription : `${baseDescription} ${defaultOf(fallback)}`,
   }
 }
 
-/** Of a read: declared and searchable fields; of a write: what addresses its revision. */
+/** For reads: declared and searchable fields; for writes: the fields that address a revision. */
 export function querySchema({ definition, name, action, fields }: ActionContext): Schema {
   const { name: collection } = definition
   const isRead = READS.has(name)
   const schemaOf = (field: string, param: Param) =>
-    isRead ? filterSchema(collection, field, param) : givenSchema(collection, field, param)
+    isRead ? filterSchema(collection, field, param) : paramSchema(collection, field, param)
   const entries = Object.entries(action.query)
   const properties = Object.fromEntries(entries.map(([field, p]) => [field, schemaOf(field, p)]))
   const required = entries.filter(([, { mandatory }]) => mandatory).map(([field]) => field)
   for (const field of action.customFields || action.target === 'unique' ? fields : []) {
-    const isAsked = isRead ? field.searchable === true : field.unique === true
-    if (!isAsked || Object.hasOwn(properties, field.field_name)) continue
+    const isQueryable = isRead ? field.searchable === true : field.unique === true
+    if (!isQueryable || Object.hasOwn(properties, field.field_name)) continue
     const { title, description = `${title ?? `Configured field ${field.field_name}`}.` } = field
     const filter = FILTERS[field.type ?? 'string'] ?? 'textFilter'
     properties[field.field_name] = ref(field.type === 'date' ? 'dateFilter' : filter, description)
   }
   const id = `${collection}.${name}.query`
   const more = isRead ? alternatives(id) : {}
-  const what = isRead ? 'Which documents are found.' : 'Which revision is meant.'
+  const what = isRead ? 'Filter for documents.' : 'Address of the revision.'
   const patterns = patternsOf(collection, name, 'query')
   return {
     ...object(what, { ...properties, ...more }, required),
@@ -161,35 +167,37 @@ export function querySchema({ definition, name, action, fields }: ActionContext)
 
 function alternatives(id: string): Readonly<Record<string, Schema>> {
   return {
-    $and: listOf(ref(id), 'All of them must hold.'),
-    $or: listOf(ref(id), 'One of them must hold.'),
+    $and: listOf(ref(id), 'All must be met.'),
+    $or: listOf(ref(id), 'At least one must be met.'),
   }
 }
 
-/** Fields that are known by the form of their name. */
+/** Schemas of fields that are declared by a name pattern. */
 function patternsOf(collection: string, name: ActionName, part: 'query' | 'update') {
   const form = dottedNamePattern(collection, name, part)
   if (form === null) return null
   const schema =
     part === 'query'
-      ? ref('valueFilter', 'Whether it has prices of this usage type.')
-      : ref('ratePrice', 'Prices of this rate; those of others stay.')
+      ? ref('valueFilter', 'Whether there are prices for this usage type.')
+      : ref('ratePrice', 'Prices of this rate; those of other rates are kept.')
   return { [form.source]: schema }
 }
 
-/** Declared and configured fields; on create the mandatory ones are required. */
+/** Declared and configured fields; on create, the mandatory ones are required. */
 export function updateSchema(context: ActionContext): Schema {
   const { definition, name, action, fields } = context
   const { name: collection } = definition
   const isCreate = name === 'create'
-  const taken = Object.entries(action.update).filter(([, { type }]) => type !== 'generated')
+  const accepted = Object.entries(action.update).filter(([, { type }]) => type !== 'generated')
   const properties: Record<string, Schema> = Object.fromEntries(
-    taken.map(([field, param]) => [
+    accepted.map(([field, param]) => [
       field,
-      name === 'import' ? (IMPORT_FIELDS[field] ?? {}) : givenSchema(collection, field, param),
+      name === 'import' ? (IMPORT_FIELDS[field] ?? {}) : paramSchema(collection, field, param),
     ]),
   )
-  const demanded = new Set(taken.filter(([, { mandatory }]) => mandatory).map(([field]) => field))
+  const required = new Set(
+    accepted.filter(([, { mandatory }]) => mandatory).map(([field]) => field),
+  )
   for (const field of action.customFields ? fields : []) {
     const { field_name: own } = field
     if (field.generated === true) continue
@@ -198,24 +206,24 @@ export function updateSchema(context: ActionContext): Schema {
       properties[own] = fieldSchema(collection, field)
     }
     const isPlain = field.default_value === undefined && (field.plays ?? []).length === 0
-    if (isCreate && field.mandatory === true && isPlain) demanded.add(own)
+    if (isCreate && field.mandatory === true && isPlain) required.add(own)
   }
   const patterns = patternsOf(collection, name, 'update')
   return {
-    ...object('Other fields are ignored, and named in `warnings`.', properties, [...demanded]),
+    ...object('Undeclared fields are ignored and listed in `warnings`.', properties, [...required]),
     ...(patterns !== null && { patternProperties: patterns }),
   }
 }
 
-/** Fields of a document as they are stored, in the form of requests. */
+/** Fields of stored documents, with the schemas of requests. */
 export function storedFields(
   { name, actions, hidden, keyField }: CollectionDefinition,
   fields: readonly FieldDefinition[],
 ): Readonly<Record<string, Schema>> {
   const stored: Record<string, Schema> = {
     _id: ref('idGiven', 'Id of the document.'),
-    from: date('When the revision begins.'),
-    to: date('When the revision ends.'),
+    from: date('Start of the revision.'),
+    to: date('End of the revision.'),
     creation_time: date('When the entity was created.'),
   }
   const declared = { ...actions.update?.update, ...actions.create?.update }
@@ -227,19 +235,19 @@ export function storedFields(
       param.type === 'generated' ? keyOf(name, own) : storedParamSchema(name, own, param)
   }
   for (const own of [keyField, ...DERIVED]) {
-    const words = fieldDocs(name, own)
-    if (words !== undefined && records === undefined) stored[own] ??= words.shown ?? words.given
+    const docs = fieldDocs(name, own)
+    if (docs !== undefined && records === undefined) stored[own] ??= docs.stored ?? docs.request
   }
   if (name === 'bills') {
     for (const own of Object.keys(actions.get?.query ?? {})) {
-      stored[own] ??= fieldDocs(name, own)?.given ?? {}
+      stored[own] ??= fieldDocs(name, own)?.request ?? {}
     }
   }
   const all = { ...stored, ...records }
   return Object.fromEntries(Object.entries(all).filter(([own]) => !hidden.includes(own)))
 }
 
-/** What follows from other fields, or is written by the node alone. */
+/** Derived fields, and fields that only the node writes. */
 const DERIVED = [
   'type',
   'activation_date',
@@ -254,29 +262,33 @@ const DERIVED = [
 ] as const
 
 function keyOf(collection: string, field: string): Schema {
-  return fieldDocs(collection, field)?.given ?? {}
+  return fieldDocs(collection, field)?.request ?? {}
 }
 
 function storedField(collection: string, field: FieldDefinition): Schema {
-  const shown = fieldDocs(collection, field.field_name)?.shown
-  return shown ?? fieldSchema(collection, field)
+  const stored = fieldDocs(collection, field.field_name)?.stored
+  return stored ?? fieldSchema(collection, field)
 }
 
 function storedParamSchema(collection: string, field: string, param: Param): Schema {
-  const words: FieldDocs | undefined = fieldDocs(collection, field)
-  return words?.shown ?? givenSchema(collection, field, { ...param, mandatory: true })
+  const docs: FieldDocs | undefined = fieldDocs(collection, field)
+  return docs?.stored ?? paramSchema(collection, field, { ...param, mandatory: true })
 }
 
-/** `revision_info` of reads. */
-export const REVISION_INFO: Schema = object('What may be done with the revision.', {
-  status: { type: 'string', enum: ['active', 'future', 'expired'], description: 'Its state now.' },
-  is_last: flag('Whether no revision begins later.'),
-  early_expiration: flag('Whether it is closed: it ends within ten years.'),
+/** `revision_info` in responses to reads. */
+export const REVISION_INFO: Schema = object('Actions that are allowed on the revision.', {
+  status: {
+    type: 'string',
+    enum: ['active', 'future', 'expired'],
+    description: 'Current state of the revision.',
+  },
+  is_last: flag('Whether it is the last revision.'),
+  early_expiration: flag('Whether the entity is closed: it ends within ten years.'),
   updatable: flag('Whether `update` is allowed.'),
   closeandnewable: flag('Whether `closeandnew` is allowed.'),
   movable: flag('Whether `move` is allowed.'),
   removable: flag('Whether `delete` is allowed.'),
-  movable_from: flag('Whether its begin may be moved.'),
+  movable_from: flag('Whether its start may be moved.'),
   movable_to: flag('Whether its end may be moved.'),
 })
 
@@ -289,19 +301,19 @@ const comparisonOperators = (value: Schema): Readonly<Record<string, Schema>> =>
   $lte: { ...value, description: 'Below or equal.' },
   $in: listOf(value, 'One of them.'),
   $nin: listOf(value, 'None of them.'),
-  $all: listOf(value, 'A list that has all of them.'),
+  $all: listOf(value, 'A list that contains all of them.'),
   $exists: flag('Whether there is a value.'),
 })
 
 const LISTS: Readonly<Record<string, Schema>> = {
-  $size: { type: 'integer', description: 'A list of so many members.' },
+  $size: { type: 'integer', description: 'A list with this number of members.' },
   $elemMatch: {
-    ...object('A member of a list that fits.', {}),
+    ...object('A member of the list that matches.', {}),
     additionalProperties: ref('jsonValue', 'A condition on it.'),
   },
 }
 
-/** A value may be null in operators: it finds what has none. */
+/** Operators accept null, which matches documents without a value. */
 const orNull = (value: Schema): Schema => {
   const { type } = value
   return typeof type === 'string' ? { ...value, type: [type, 'null'] } : value
@@ -310,14 +322,14 @@ const orNull = (value: Schema): Schema => {
 function filterOf(kind: string, value: Schema, more: Readonly<Record<string, Schema>> = {}) {
   const compared = comparisonOperators(orNull(value))
   const operators = {
-    ...object('Operators; all must hold.', { ...compared, ...more }),
+    ...object('Operators; all must match.', { ...compared, ...more }),
     additionalProperties: false,
   }
   const one = { ...value, description: 'Equal, or a member of the list.' }
   const listed = ref(`${kind}Values`)
   return {
     [`${kind}Filter`]: {
-      description: 'A value, several of which one fits, or operators.',
+      description: 'A value, a list of which one must match, or operators.',
       anyOf: [one, listed, ref(`${kind}Operators`)],
       examples: [{ $exists: true }],
     },
@@ -326,13 +338,13 @@ function filterOf(kind: string, value: Schema, more: Readonly<Record<string, Sch
   }
 }
 
-const NEGATED = (kind: string) => ({ $not: ref(`${kind}Operators`, 'The operators do not hold.') })
+const NEGATED = (kind: string) => ({ $not: ref(`${kind}Operators`, 'The operators do not match.') })
 
-/** Components: what fields of `query` are compared with, by their type. */
+/** Components of filters on fields of `query`, by type. */
 export const FILTER_COMPOUNDS: Readonly<Record<string, Schema>> = {
   ...filterOf('text', text('A text.'), {
     $regex: text('A regular expression of up to 256 characters.'),
-    $options: text('Flags of it: `i`, `m`, `s`.'),
+    $options: text('Flags of the regular expression: `i`, `m`, `s`.'),
     ...LISTS,
     ...NEGATED('text'),
   }),
@@ -345,7 +357,7 @@ export const FILTER_COMPOUNDS: Readonly<Record<string, Schema>> = {
   dateFilter: {
     ...object('Operators with dates.', {
       ...comparisonOperators(ref('dateGiven', 'A date.')),
-      $not: ref('dateFilter', 'The operators do not hold.'),
+      $not: ref('dateFilter', 'The operators do not match.'),
     }),
     additionalProperties: false,
     examples: [{ $gte: '2026-01-01' }],

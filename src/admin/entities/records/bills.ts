@@ -1,4 +1,7 @@
-/** Invoices and payments: their dates change, and what nobody refers to can go (spec 3.7). */
+/**
+ * Invoices and payments: their dates can be changed, and bills that no other bill refers to can be
+ * deleted.
+ */
 
 import { ObjectId, type WithId } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
@@ -24,8 +27,8 @@ async function updateBill(stores: EntityStores, write: RecordWriteRequest): Prom
     throw new EntityRuleError('update: give due_date or charge.not_before', DISPLAY.refused)
   }
   const old = await billOf(catalog, query, filter)
-  const trail = { ...auditSubjectOf(old), actor, type: 'update', set: update }
-  return withRecordAudit(stores, trail, async () => {
+  const entry = { ...auditSubjectOf(old), actor, type: 'update', set: update }
+  return withRecordAudit(stores, entry, async () => {
     const entity = await catalog.run('update a bill', () =>
       catalog.bills.findOneAndUpdate(filter, { $set: update }, { returnDocument: 'after' }),
     )
@@ -75,10 +78,10 @@ function filterOf({ _id: id, aid }: Fields): object {
 }
 
 function gone({ _id: id }: Fields): TargetError {
-  return new TargetError(`bills: there is none with _id ${String(id)}`)
+  return new TargetError(`bills: there is no bill with _id ${String(id)}`)
 }
 
-/** Lists of other bills: what pays this one, what this one pays, what is on its way. */
+/** Lists of related bills: those that pay this one, those that it pays, and pending payments. */
 const LINKS = ['paid_by', 'pays', 'waiting_payments'] as const
 
 function linkedTo(bill: BillDocument): string | null {

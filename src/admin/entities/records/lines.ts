@@ -1,4 +1,4 @@
-/** Lines are read-only, but for credits that no invoice has yet (spec/entity-api.md 3.15). */
+/** Lines are read-only, except that credits can be deleted until they are invoiced. */
 
 import type { Actor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
@@ -20,13 +20,13 @@ async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Prom
   const active = cycleAt(clock.nowMs(), timeZone, cycleDay).key
   const filter = { _id: id } as object
   const found = (await catalog.run('read lines', () => catalog.lines.findOne(filter))) as Fields
-  if (found === null) throw new TargetError(`lines: there is none with _id ${id.toHexString()}`)
+  if (found === null) throw new TargetError(`lines: there is no line with _id ${id.toHexString()}`)
   const reason = reasonToKeep(found, active)
   if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
-  // As it was looked at: an invoice may have taken it meanwhile.
+  // Matches only the state that was read: the line may have been invoiced since.
   const same = { ...filter, type: 'credit', billrun: found['billrun'] ?? { $exists: false } }
-  const trail = { actor, store: 'lines', type: 'delete', id, old: found, set: null } as const
-  return withRecordAudit(stores, { ...trail, key: String(found['stamp']) }, async () => {
+  const entry = { actor, store: 'lines', type: 'delete', id, old: found, set: null } as const
+  return withRecordAudit(stores, { ...entry, key: String(found['stamp']) }, async () => {
     const { deletedCount } = await catalog.run('delete a line', () =>
       catalog.lines.deleteOne({ ...same, in_queue: { $ne: true } } as object),
     )

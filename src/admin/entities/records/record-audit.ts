@@ -1,4 +1,4 @@
-/** What is recorded of a write of one record, which has no revisions (spec/entity-api.md 6). */
+/** Audit entries of writes of records, which have no revisions. */
 
 import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../../../catalog/actor.ts'
@@ -9,10 +9,11 @@ import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import { type ChangeStores, withIntent } from '../../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import type { FollowUp } from '../../follow-ups.ts'
 import { isEqual, valueAt } from '../timeline/set-fields.ts'
 
-/** Who is about to change a record: noted down before, so that it is recorded if it was done. */
+/**
+ * Write-ahead intent of a change of a record: recovery adds the audit entry if the write was done.
+ */
 export interface RecordAuditIntent {
   readonly actor: Actor
   readonly atMs: number
@@ -21,13 +22,22 @@ export interface RecordAuditIntent {
   readonly key: string
   readonly id: ObjectId
   readonly old: Fields
-  /** What an update sets, by dotted names; null: it is deleted. */
+  /** Values that an update sets, by dotted name; null for a delete. */
   readonly set: Fields | null
-  /** Another one with each write. */
+  /** Unique for each write. */
   readonly seed: string
 }
 
-/** Does a write and records it, also if it is cut off in between. Rejects as `act` does. */
+/** The intent as it is stored with the lock of the record. */
+export interface RecordFollowUp {
+  kind: 'record'
+  trail: RecordAuditIntent
+}
+
+/**
+ * Executes a write of a record and adds its audit entry, also if the process dies in between.
+ * Rejects as `act` does.
+ */
 export async function withRecordAudit<T>(
   stores: ChangeStores,
   written: Omit<RecordAuditIntent, 'atMs' | 'seed'>,
@@ -35,16 +45,16 @@ export async function withRecordAudit<T>(
 ): Promise<T> {
   const actor = plainActor(written.actor)
   const trail = { ...written, actor, atMs: stores.clock.nowMs(), seed: randomUUID() }
-  const sequel: FollowUp = { kind: 'record', trail }
-  const chain = `${trail.store}/${trail.id.toHexString()}`
-  return withIntent(stores, chain, sequel, async () => {
+  const followUp: RecordFollowUp = { kind: 'record', trail }
+  const lock = `${trail.store}/${trail.id.toHexString()}`
+  return withIntent(stores, lock, followUp, async () => {
     const done = await act()
     await auditRecordIfWritten(stores.catalog, trail)
     return done
   })
 }
 
-/** Records what was done of it. Rejects with `CatalogUnavailableError`. */
+/** Adds the audit entry if the write was done. Rejects with `CatalogUnavailableError`. */
 export async function auditRecordIfWritten(
   catalog: Catalog,
   trail: RecordAuditIntent,

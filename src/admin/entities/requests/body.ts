@@ -1,6 +1,6 @@
 /**
- * Where parameters come from (spec/entity-api.md 1.2): the query string, and a body of JSON, a
- * form, or a form in parts. Names in the body win.
+ * Reads the parameters of a request: from the query string, and from a JSON, form or multipart
+ * body. Parameters in the body take precedence.
  */
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -16,22 +16,22 @@ import type { RawParameters, SentParameters } from './raw-parameters.ts'
 export interface RequestParameters extends ReadParts {
   readonly values: RawParameters
   /**
-   * The same in the order of sending, for signatures; of files nothing. Where none of them is a
-   * signature, nested values of JSON may be in another order.
+   * The parameters in the order in which they were sent, for signatures; without files. If there is
+   * no signature, the members of nested JSON values may be in a different order.
    */
   readonly sent: SentParameters
 }
 
-/** A body, or a part of an address. */
+/** Parameters of a body or a query string. */
 interface Parameters {
   readonly values: RawParameters
-  /** In the order of sending. */
+  /** In the order in which they were sent. */
   sent(): SentParameters
 }
 
 /**
- * Registers what reads bodies, for the routes of this instance, which is one of its own
- * (`server.register`): other media types are refused.
+ * Registers the body parsers for the routes of this instance, which must be encapsulated
+ * (`server.register`); other media types are refused.
  */
 export function registerBodies(server: FastifyInstance, bodyLimit = BODY_BYTES_MAX): void {
   server.removeAllContentTypeParsers()
@@ -47,10 +47,10 @@ export function registerBodies(server: FastifyInstance, bodyLimit = BODY_BYTES_M
 }
 
 /**
- * The parameters of a request, of the query string and its body, which is read here if it comes in
- * parts. Files are refused unless `uploads` allows them; the caller disposes of them. Throws
- * `RequestError` 413 for what is too large, 400 for what is cut off, `EntityRuleError` for names and JSON
- * that cannot be read.
+ * The parameters in the query string and the body of a request; a multipart body is read here.
+ * Files are refused unless `uploads` allows them; the caller disposes of them. Throws
+ * `RequestError` 413 if something is too large and 400 if the body is incomplete, or
+ * `EntityRuleError` for invalid names and JSON.
  */
 export async function readParameters(
   request: FastifyRequest,
@@ -67,18 +67,21 @@ export async function readParameters(
     const parts = await readParts(request, form, uploads)
     return { ...merged(query, parametersOf(form)), ...parts }
   } catch (error) {
-    // What is still to come is not read, so no further request can come behind it.
+    // The rest of the body is not read, so the connection cannot be reused.
     reply.header('connection', 'close')
     throw error
   }
 }
 
-/** Those of the query string of a URL alone, as they were sent. Throws `EntityRuleError`. */
+/**
+ * Only the parameters in the query string of a URL, in the order in which they were sent. Throws
+ * `EntityRuleError`.
+ */
 export function queryParameters(url: string): SentParameters {
   return merged(queryOf(url), NO_PARAMETERS).sent
 }
 
-/** Those of a body that is no form in parts. */
+/** The parameters of a body that is not multipart. */
 export function bodyParameters({ body }: FastifyRequest): RawParameters {
   return ((body ?? NO_PARAMETERS) as Parameters).values
 }
@@ -90,22 +93,22 @@ function queryOf(url: string): Parameters {
 
 const NO_PARAMETERS: Parameters = { values: new Map(), sent: () => new Map() }
 
-/** Who is in both has the place of the first, and the value of the second. */
+/** A parameter in both has the position of the first and the value of the second. */
 function merged(query: Parameters, body: Parameters): Pick<RequestParameters, 'values' | 'sent'> {
   const values = new Map([...query.values, ...body.values])
-  // To read a body once more in its order is for those who need it.
+  // Only signatures need the order, and determining it means parsing the body again.
   const isSigned = signatureParameter(values) !== null
   return { values, sent: isSigned ? new Map([...query.sent(), ...body.sent()]) : values }
 }
 
 /**
- * The error that a caller is told for one of reading its body: those of this API are themselves.
- * Null for an error that is not the caller's.
+ * Maps an error of reading a body to the response; an `ApiError` is returned unchanged. Null for
+ * errors that the client has not caused.
  */
 export function requestErrorOf(error: unknown): ApiError | null {
   if (error instanceof ApiError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (isAborted(error, code)) return new RequestError(400, 'the body was cut off')
+  if (isAborted(error, code)) return new RequestError(400, 'the body is incomplete')
   if (!code.startsWith('FST_ERR_CTP_')) return null
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError(413, 'the body is too large')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
@@ -114,7 +117,7 @@ export function requestErrorOf(error: unknown): ApiError | null {
   return new RequestError(400, 'the body cannot be read')
 }
 
-/** The client has left. Fastify marks errors of reading a body as the client's own (400). */
+/** The client has disconnected. Fastify marks errors of reading a body as client errors (400). */
 function isAborted(error: unknown, code: string): boolean {
   if (code === 'ERR_STREAM_PREMATURE_CLOSE') return true
   return code === 'ECONNRESET' && (error as { statusCode?: unknown }).statusCode === 400
@@ -140,7 +143,10 @@ function jsonBody(text: string): Parameters {
   }
 }
 
-/** What it refuses stands behind a member of the same name, which alone was read before. */
+/**
+ * Only fails for a member that was overwritten by a later one of the same name, and therefore not
+ * checked before.
+ */
 function orderedBody(text: string): SentParameters {
   try {
     return parseOrdered(text, DEPTH_MAX) as SentParameters

@@ -1,4 +1,4 @@
-/** One value, by the type that its parameter declares (spec/entity-api.md 1.4). */
+/** Casts one value to the type of its parameter. */
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { parseDecimal, toScale } from '../../../domain/money.ts'
@@ -8,15 +8,15 @@ import { hasExactDigits } from './json-limits.ts'
 import { KEY_PATTERN } from './names.ts'
 import type { FieldProblems } from './problems.ts'
 
-/** What a cast is done with; what is wrong is added to `problems`. */
+/** Context of a cast; errors are added to `problems`. */
 export interface CastContext extends TimeContext {
   readonly problems: FieldProblems
 }
 
-/** Types of one value, not of a list or a whole structure. */
+/** Types of single values, as opposed to lists and objects. */
 export type ScalarType = 'string' | 'integer' | 'number' | 'boolean' | 'datetime' | 'dbid' | 'email'
 
-/** Longest text of a number: no price is longer, and reading one takes time. */
+/** Prices are never longer, and parsing takes time. */
 const NUMBER_LENGTH_MAX = 64
 const EMAIL_LENGTH_MAX = 254
 
@@ -35,7 +35,7 @@ const SCALARS: Readonly<
   email: [emailOf, 'an email address'],
 }
 
-/** A value of this type; `undefined`, and a problem, if it is none. */
+/** The value as this type; otherwise adds a problem and returns `undefined`. */
 export function castScalar(
   type: ScalarType,
   value: unknown,
@@ -49,7 +49,7 @@ export function castScalar(
   return undefined
 }
 
-/** The scalar type that the values of a parameter have, or its members; null: any. */
+/** The scalar type of a parameter or of its members; null if it has none. */
 export function scalarOf(param: Param): ScalarType | null {
   switch (param.type) {
     case 'float':
@@ -66,7 +66,7 @@ export function scalarOf(param: Param): ScalarType | null {
   }
 }
 
-/** Looks at the pattern (R3) and the options of a parameter. */
+/** Checks the pattern and the options of a parameter. */
 export function checkText(
   param: Param,
   value: unknown,
@@ -89,11 +89,11 @@ function textOf(value: unknown): string | null {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
 }
 
-/** Exact, also from a text; `5.0` is 5. */
+/** Exact, also for texts; `5.0` is 5. */
 export function integerOf(value: unknown): number | null {
   const decimal = decimalOf(value)
   const whole = decimal === null ? null : toScale(decimal, 0)
-  // There is but one zero.
+  // Turns -0 into 0.
   return whole === 0 ? 0 : whole
 }
 
@@ -115,7 +115,7 @@ export function booleanOf(value: unknown): boolean | null {
   return FALSE.includes(value) ? false : null
 }
 
-/** As a text, or as answers show it: `{"$id": hex}`. */
+/** A text, or `{"$id": hex}` as in responses. */
 function idOf(value: unknown): ObjectId | null {
   const hex = typeof value === 'object' && value !== null ? onlyId(value as Fields) : value
   if (typeof hex !== 'string' || !/^[\da-f]{24}$/i.test(hex)) return null

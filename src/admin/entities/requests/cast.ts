@@ -1,4 +1,4 @@
-/** `update` by the definition of its action; `query` is in query-language.ts. */
+/** Casts `update` by the definition of its action; `query` is cast in query-language.ts. */
 import type { Fields } from '../../../domain/fields.ts'
 import type { Param, Params } from '../definitions/definition.ts'
 import { type CastContext, castScalar, checkText, scalarOf } from './cast-value.ts'
@@ -8,16 +8,16 @@ import { FieldProblems } from './problems.ts'
 import { badKey, storedValue } from './stored-value.ts'
 
 export interface CastUpdate {
-  /** By declared name, dotted ones as they are. */
+  /** By declared name; dotted names are not nested. */
   readonly fields: Record<string, unknown>
-  /** What was sent and is not taken: keys that are not declared, and empty ones. */
+  /** Names that were sent but not accepted: undeclared fields and empty values. */
   readonly dropped: string[]
 }
 
 /**
- * The declared fields of `update`, each of its type. A dotted name is also taken out of objects:
- * `params.class` of `{params: {class}}`. `demanded`: configured fields that are mandatory and not
- * given. Throws `EntityRuleError` (R2, R3, R21) or `InvalidFieldsError` that tells all that is wrong.
+ * Casts the declared fields of `update` to their types. A dotted name is also found in nested
+ * objects: `params.class` in `{params: {class}}`. `demanded`: mandatory configured fields that are
+ * missing. Throws `EntityRuleError` or `InvalidFieldsError` with all errors.
  */
 export function castUpdate(
   params: Params,
@@ -66,7 +66,7 @@ function acceptField(
   }
 }
 
-/** Declared names inside an object; false if there are none. */
+/** Accepts declared names inside an object; false if it has no such names. */
 function acceptMembers(
   params: Params,
   name: string,
@@ -95,7 +95,7 @@ function acceptNested(
   else if (!acceptMembers(params, name, value, casting, cast)) cast.dropped.push(name)
 }
 
-/** An empty text says nothing; null neither, but where anything may be stored. */
+/** An empty text is ignored, and null as well unless the field stores any JSON value. */
 function isEmptyFor(param: Param, value: unknown): boolean {
   const isStored = param.type === 'json' && param.mandatory !== true
   return value === undefined || value === '' || (!isStored && value === null)
@@ -111,7 +111,7 @@ function isRequired(param: Param | undefined): boolean {
   return param?.mandatory === true && param.type !== 'generated'
 }
 
-/** A value of `update`; `undefined`, and a problem, if it is not of its type. */
+/** Casts a value of `update`; adds a problem and returns `undefined` if its type is wrong. */
 function castField(param: Param, value: unknown, path: string, casting: CastContext): unknown {
   const { problems } = casting
   if (param.type === 'json') return storedValue(value, path, problems)
@@ -126,7 +126,7 @@ function castField(param: Param, value: unknown, path: string, casting: CastCont
   return withDate(result)
 }
 
-/** A list or an object as it is; one value is a list of one. */
+/** A list or an object is kept; a single value becomes a list of one. */
 function castList(param: Param, value: unknown, path: string, casting: CastContext): unknown {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (isObject) return storedValue(value, path, casting.problems)
@@ -141,7 +141,7 @@ function castList(param: Param, value: unknown, path: string, casting: CastConte
   })
 }
 
-/** Every text that is a full timestamp becomes a date, whatever its field is. */
+/** A text that is a full timestamp becomes a date in every field. */
 function withDate(value: unknown): unknown {
   return typeof value === 'string' ? (fullTimestamp(value) ?? value) : value
 }

@@ -1,4 +1,4 @@
-/** A request of the entity API that was read, cast, and checked by the definition of its action. */
+/** Requests of the entity API, parsed and validated against the definition of their action. */
 
 import type { Actor } from '../../../catalog/actor.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
@@ -13,14 +13,14 @@ import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { CollectionRules } from '../rules/rule.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 
-/** What the actions work with. */
+/** Dependencies of the actions. */
 export interface EntityStores extends ChangeStores {
   catalog: Catalog
   ledger: Ledger
   clock: Clock
   config: Pick<Config, 'rating' | 'ledger' | 'entities' | 'audit'>
   rules: Readonly<Record<string, CollectionRules>>
-  /** What moving the balances of a subscriber takes; `follow` does it. */
+  /** Plans the transfer of the balances of a subscriber; `follow` executes it. */
   planTransfer(move: AccountMove): Promise<unknown>
   log: Pick<Logger, 'warn' | 'error'>
 }
@@ -39,15 +39,15 @@ export interface ReadRequest {
   page: number
   size: number
   sort: Readonly<Record<string, 1 | -1>>
-  /** Null: all fields. */
+  /** Null for all fields. */
   project: Readonly<Record<string, 0 | 1>> | null
-  /** 0 active, 1 future, 2 expired; of `uniqueget`. */
+  /** 0 active, 1 future, 2 expired; only for `uniqueget`. */
   states: readonly number[]
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client disconnects. */
   signal?: AbortSignal | undefined
 }
 
-/** Rows as they are stored, with what is told of their revisions. */
+/** Rows as they are stored, with `revision_info` if requested. */
 export interface ReadResult {
   rows: Fields[]
   hasMore: boolean
@@ -55,28 +55,28 @@ export interface ReadResult {
 
 export interface WriteRequest {
   definition: CollectionDefinition
-  /** Who writes. */
+  /** Author of the write. */
   actor: Actor
   /** `_id`, key fields and `effective_date` of `query`. */
   target: Fields
-  /** Declared fields, and members of lists. */
+  /** Declared fields and changes of list members. */
   changes: FieldChanges
-  /** `update` as it came: configured fields are read from it. */
+  /** `update` as it was sent; configured fields are read from it. */
   raw: Fields
   from: Date | null
   to: Date | null
   /** Configured fields of the collection. */
   fields: readonly FieldDefinition[]
-  /** Whether others may be left without what they need (`force`). */
+  /** True if the change is done even if other entities still need what it removes (`force`). */
   isForced?: boolean
 }
 
 export interface WriteResult {
   details: boolean | null
-  /** Several, where an action has changed several. */
+  /** A list if the action has changed several documents. */
   entity: object | readonly object[] | null
-  /** Further members of the answer. */
+  /** Additional members of the response. */
   more?: Fields
-  /** What was done all the same, and the caller should know. */
+  /** Problems that did not prevent the write. */
   warnings?: readonly string[]
 }

@@ -1,4 +1,4 @@
-/** Forms as this API takes them: names within bounds, and safe as those of objects. */
+/** Form parsing with limits on names and nesting; names must be safe as object keys. */
 import { addForm, FormError, FormTree } from '../../../catalog/signature/form-tree.ts'
 import { EntityRuleError } from '../errors.ts'
 import { DEPTH_MAX, KEYS_MAX } from './json-limits.ts'
@@ -8,18 +8,18 @@ import type { SentParameters } from './raw-parameters.ts'
 
 const LIMITS = { keysMax: KEYS_MAX, depthMax: DEPTH_MAX, refusedStep: unsafeName }
 
-/** Collects the pairs of a form; of repeated names the last one wins. */
+/** Collects the pairs of a form; the last one of a repeated name wins. */
 export class FormParameters {
   readonly #tree = new FormTree(LIMITS)
 
-  /** Throws `EntityRuleError` for a name that is not allowed, too deep nesting, or too many pairs. */
+  /** Throws `EntityRuleError` for invalid names, too deep nesting or too many pairs. */
   add(name: string, value: string): void {
     this.#asRuleError(() => this.#tree.add(name, value))
   }
 
   /**
-   * Adds the pairs of a query string, or of a body of `application/x-www-form-urlencoded`. Throws
-   * `EntityRuleError`, also for a percent sign that encodes no text.
+   * Adds the pairs of a query string or a body of `application/x-www-form-urlencoded`. Throws
+   * `EntityRuleError`, also for invalid percent encoding.
    */
   addText(text: string): void {
     this.#asRuleError(() => addForm(text, this.#tree))
@@ -30,7 +30,7 @@ export class FormParameters {
     return new Map([...this.#tree.root].map(([name, node]) => [name, plainValue(node)]))
   }
 
-  /** The same as it was sent. */
+  /** The parameters in the order in which they were sent. */
   sent(): SentParameters {
     return this.#tree.root
   }
@@ -44,7 +44,7 @@ export class FormParameters {
   }
 }
 
-/** An object whose keys count from 0 is a list. */
+/** An object with the consecutive keys 0, 1, … is a list. */
 function plainValue(node: unknown): unknown {
   if (!(node instanceof Map)) return node
   const keys = [...node.keys()]

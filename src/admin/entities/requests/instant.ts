@@ -1,10 +1,10 @@
-/** Points in time as clients write them (spec/entity-api.md 1.4). */
+/** Parses dates in the formats that clients use. */
 import type { Fields } from '../../../domain/fields.ts'
 import { instantOf, localTime, parseInstant } from '../../../domain/time.ts'
 import { endOf } from '../../../rating/periods.ts'
 
 export interface TimeContext {
-  /** Of the installation: of texts without a zone. */
+  /** Time zone of the installation, for texts without a zone. */
   readonly timeZone: string
   readonly nowMs: number
 }
@@ -15,8 +15,8 @@ const FULL_ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d
 const FULL_ISO_LENGTH_MAX = 35
 
 /**
- * A date: a text (ISO 8601, a day, a day and time, words such as `tomorrow +6 days`), unix seconds,
- * or `{sec, usec}`. Null for anything else, and for what is not after 1970 and before 10000.
+ * A date: a text (ISO 8601, a day, a day and time, or words such as `tomorrow +6 days`), unix
+ * seconds, or `{sec, usec}`. Null for anything else, and outside of the years 1970 to 9999.
  */
 export function dateOf(value: unknown, { timeZone, nowMs }: TimeContext): Date | null {
   const atMs = instantFrom(value, timeZone, nowMs)
@@ -24,7 +24,7 @@ export function dateOf(value: unknown, { timeZone, nowMs }: TimeContext): Date |
   return new Date(atMs)
 }
 
-/** What `dateOf` takes, for messages. */
+/** Description of the accepted formats, for error texts. */
 export const DATES = "a date such as '2026-01-31', '2026-01-31T10:00:00Z' or unix seconds"
 
 function instantFrom(value: unknown, timeZone: string, nowMs: number): number | null {
@@ -37,7 +37,7 @@ function instantFrom(value: unknown, timeZone: string, nowMs: number): number | 
   return secUsecInstant(value)
 }
 
-/** `{sec, usec}`, as answers show a date; null if it is anything else. */
+/** Epoch ms of `{sec, usec}`, the format of dates in responses; null for anything else. */
 export function secUsecInstant(value: unknown): number | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   const { sec, usec = 0, ...others } = value as Fields
@@ -54,7 +54,7 @@ function wholeNumber(value: unknown): number | null {
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : null
 }
 
-/** A text that is a full ISO 8601 timestamp with `T` and a zone; null for any other. */
+/** A complete ISO 8601 timestamp with `T` and a zone; null for any other text. */
 export function fullTimestamp(text: string): Date | null {
   if (text.length > FULL_ISO_LENGTH_MAX || !FULL_ISO.test(text)) return null
   const atMs = parseInstant(text, 'UTC')
@@ -81,8 +81,8 @@ const [DAY_MS, MONTH_MS, YEAR_MS] = [86_400_000, 2_629_746_000, 31_556_952_000]
 
 /**
  * `now`, `today`, `midnight`, `noon`, `tomorrow`, `yesterday`, `+2 weeks`, `-1 month +3 days`,
- * `tomorrow +6 days`. Days and longer are of the calendar: a month later is the same day, or the
- * last one of a shorter month; hours and shorter are time that passes.
+ * `tomorrow +6 days`. Days and longer units are calendar units: a month later is the same day of
+ * the month, or the last day of a shorter month. Hours and shorter units are elapsed time.
  */
 export function relativeInstant(text: string, timeZone: string, nowMs: number): number | null {
   if (text === '' || text.length > RELATIVE_LENGTH_MAX) return null
@@ -101,7 +101,7 @@ export function relativeInstant(text: string, timeZone: string, nowMs: number): 
       const days = own(DAYS, name)
       if (days === undefined && own(HOURS, name) === undefined && name !== 'now') return null
       shift.days += days ?? 0
-      // A day begins at midnight, unless another hour is named.
+      // A day word means midnight, unless another hour is given.
       hour = own(HOURS, name) ?? (days === undefined ? hour : (hour ?? 0))
     }
   }
@@ -114,7 +114,7 @@ function shifted(
   timeZone: string,
   nowMs: number,
 ): number | null {
-  // The calendar ends before the numbers do.
+  // Limits the numbers to the range that the calendar functions support.
   if (Math.abs(months) > MONTHS_MAX) return null
   const aboutMs = nowMs + months * MONTH_MS + days * DAY_MS
   if (aboutMs < -YEAR_MS || aboutMs > YEAR_10000_MS + YEAR_MS) return null

@@ -1,11 +1,13 @@
-/** Bounds of JSON from outside: depth, keys, names, and numbers that would not stay exact. */
+/**
+ * Limits on JSON from clients: depth, number of keys, names, and numbers that would lose precision.
+ */
 
 import { unsafeName } from './names.ts'
 import { truncatedName } from './problems.ts'
 
-/** Of a body without its files: room for a plan with hundreds of prices of its own. */
+/** Limit on a body without its files; enough for a plan with hundreds of its own prices. */
 export const BODY_BYTES_MAX = 1024 * 1024
-/** Of a body that anybody may send: a login, a request for a token. */
+/** Limit on bodies that unauthenticated clients may send: logins and token requests. */
 export const SMALL_BODY_BYTES_MAX = 64 * 1024
 export const DEPTH_MAX = 32
 export const KEYS_MAX = 10_000
@@ -17,8 +19,8 @@ interface Walk {
 }
 
 /**
- * Why a value is refused, with the path of what is wrong; null if it is not. Whole numbers beyond
- * 2^53 are refused: what was read is not what was sent.
+ * Why a value is refused, with its path; null if it is valid. Integers beyond 2^53 are refused
+ * because they have lost precision.
  */
 export function refusedValue(value: unknown, name: string): string | null {
   return walk(value, name, 1, { keys: 0 })
@@ -50,14 +52,14 @@ function walk(value: unknown, path: string, depth: number, seen: Walk): string |
 
 const NOT_EXACT = 'is a number beyond 2^53, which cannot be kept exactly'
 
-/** Whether a number that was read is the one that was written, as far as it tells. */
+/** False if a parsed number has certainly lost precision. */
 export function isExactNumber(value: number): boolean {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
 }
 
 /**
- * Why a JSON text is refused before it is parsed; null if it is not. What it would become may take
- * many times its own room.
+ * Why a JSON text is refused before it is parsed; null if it is valid. The parsed value may need
+ * many times the memory of the text.
  */
 export function refusedText(json: string, name: string): string | null {
   let depth = 0
@@ -79,7 +81,7 @@ export function refusedText(json: string, name: string): string | null {
   return null
 }
 
-/** The first number of a JSON text that has more digits than are kept; null if none has. */
+/** The first number with too many digits in a JSON text; null if all numbers are exact. */
 export function inexactNumber(json: string): string | null {
   let at = 0
   while (at < json.length) {
@@ -107,7 +109,7 @@ function indexAfterString(json: string, from: number): number {
   return at + 1
 }
 
-/** Whether a decimal text has at most 17 digits that count, and is not so small that it is zero. */
+/** True if a decimal text has at most 17 significant digits and does not underflow to zero. */
 export function hasExactDigits(number: string): boolean {
   const [mantissa = ''] = number.toLowerCase().split('e')
   const digits = mantissa.replace(/[-+.]/g, '').replace(/^0+/, '')

@@ -1,4 +1,4 @@
-/** Compound parameters: JSON in a text, or a value that is read already (spec/entity-api.md 1.2) */
+/** Compound parameters: JSON text, or a value that is already parsed. */
 import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { inexactNumber, refusedText, refusedValue } from './json-limits.ts'
@@ -6,14 +6,14 @@ import type { RawParameters } from './raw-parameters.ts'
 
 const OBJECTS = ['query', 'update', 'options', 'sort', 'project', 'additional'] as const
 
-/** Absent is what was not sent, was sent empty, or as null. */
+/** A member is absent if it was not sent, is empty or null. */
 export type CompoundParameters = Readonly<
   Partial<Record<(typeof OBJECTS)[number], Fields> & { states: readonly unknown[] }>
 >
 
 /**
- * Reads a JSON text. Throws `EntityRuleError` (R1) that tells the parameter and what is wrong with it: no
- * JSON, and where; nesting, keys, names; a number that would not stay what it is.
+ * Parses JSON text. Throws `EntityRuleError` with the parameter and the error: invalid syntax,
+ * nesting, keys, names, or a number that would lose precision.
  */
 export function parseJson(text: string, name: string): unknown {
   const tooMuch = refusedText(text, name)
@@ -22,7 +22,7 @@ export function parseJson(text: string, name: string): unknown {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    // Without the part of the text that stands behind it: that may be a password.
+    // Without the excerpt of the text that the parser adds: it may contain a password.
     const [reason] = (error instanceof Error ? error.message : String(error)).split(/, (?:"|\.{3})/)
     throw new EntityRuleError(`${name} is not JSON: ${reason}`)
   }
@@ -34,8 +34,8 @@ export function parseJson(text: string, name: string): unknown {
 }
 
 /**
- * The compound parameters of a request. An empty list stands for an empty object, as PHP writes it.
- * Throws one `EntityRuleError` (R1) that tells all that cannot be read.
+ * The compound parameters of a request. An empty list is accepted as an empty object, because PHP
+ * encodes it so. Throws one `EntityRuleError` with all errors.
  */
 export function compoundParameters(raw: RawParameters): CompoundParameters {
   const problems: string[] = []

@@ -1,4 +1,7 @@
-/** A body in parts: fields, and files, which go to a folder that is removed with the request. */
+/**
+ * Reads multipart bodies: fields, and files, which are stored in a folder that is removed after the
+ * request.
+ */
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,31 +19,33 @@ const FIELD_NAME_BYTES_MAX = 1_024
 
 export interface UploadLimits {
   readonly filesMax: number
-  /** Of each file. */
+  /** Limit on each file. */
   readonly fileBytesMax: number
 }
 
 export const NO_FILES: UploadLimits = { filesMax: 0, fileBytesMax: 0 }
 
 export interface UploadedFile {
-  /** As it was sent: `files[0]`. */
+  /** Name of the form field: `files[0]`. */
   readonly field: string
-  /** What the client calls it; never a path here. */
+  /** Name that the client sent; never used as a path. */
   readonly fileName: string
-  /** By its part; empty if that does not say. */
+  /** Media type of the part; empty if it was not sent. */
   readonly contentType: string
-  /** Where its content is, until `dispose`. */
+  /** Location of the content until `dispose`. */
   readonly path: string
   readonly bytes: number
 }
 
 export interface ReadParts {
   readonly files: readonly UploadedFile[]
-  /** Removes the files. */
   dispose(): Promise<void>
 }
 
-/** Reads all parts; fields go to `form`. Errors as of `readParameters`; then no file is left. */
+/**
+ * Reads all parts; fields are added to `form`. Rejects as `readParameters` does; no file remains in
+ * that case.
+ */
 export async function readParts(
   request: FastifyRequest,
   form: FormParameters,
@@ -85,9 +90,10 @@ function optionsOf({ filesMax }: UploadLimits) {
       fieldNameSize: FIELD_NAME_BYTES_MAX,
       fieldSize: BODY_BYTES_MAX,
       fields: FIELDS_MAX,
-      // One more than there may be is seen here, and refused by name.
+      // One more than allowed, so that this module detects the excess file and names it in the
+      // error.
       files: filesMax + 1,
-      // The bytes are counted where they are stored: that ends the reading at once.
+      // The bytes are counted while they are stored, which stops reading immediately.
       fileSize: Number.POSITIVE_INFINITY,
       parts: FIELDS_MAX + filesMax + 1,
     },
@@ -95,7 +101,7 @@ function optionsOf({ filesMax }: UploadLimits) {
 }
 
 function filesRefused({ filesMax }: UploadLimits): RequestError {
-  if (filesMax === 0) return new RequestError(400, 'this action takes no files')
+  if (filesMax === 0) return new RequestError(400, 'this action accepts no files')
   return new RequestError(413, `there are more than ${filesMax} files`)
 }
 
@@ -122,7 +128,7 @@ async function store(
   return bytes
 }
 
-/** Of the parser, by its codes and texts; a full disk is not the caller's fault. */
+/** Maps errors of the parser by code; system errors, such as a full disk, are not client errors. */
 function multipartErrorOf(error: unknown): unknown {
   if (error instanceof ApiError || !(error instanceof Error) || 'syscall' in error) return error
   const code = 'code' in error ? String(error.code) : ''

@@ -1,8 +1,8 @@
-/** Names of fields and parameters: which are safe, and which are declared. */
+/** Names of fields and parameters: checks for safety and lookup of declarations. */
 import { nearest } from '../../../config/nearest.ts'
 import type { Param, Params } from '../definitions/definition.ts'
 
-/** What a careless assignment takes as a prototype, or the driver as a type of its own. */
+/** Names that an assignment treats as a prototype, or the driver as one of its types. */
 const RESERVED: ReadonlySet<string> = new Set([
   '__proto__',
   'constructor',
@@ -10,18 +10,18 @@ const RESERVED: ReadonlySet<string> = new Set([
   '_bsontype',
 ])
 const NAME_LENGTH_MAX = 256
-/** Comparing letters costs the product of both lengths. */
+/** The cost of the comparison is the product of both lengths. */
 const COMPARED_LENGTH_MAX = 64
-/** What may stand for the `*` of a declared `rates.*` (spec/entity-api.md 2.5). */
+/** Allowed values of the `*` in a declared `rates.*`. */
 export const KEY_PATTERN = /^[A-Z0-9_]+$/
 
-/** Why a key may not be in any object of a request; null if it may. */
+/** Why a key must not occur in any object of a request; null if it is safe. */
 export function unsafeName(name: string): string | null {
   if (RESERVED.has(name)) return 'is a name that is not allowed'
   return name.includes('\0') ? 'is a name with a zero byte' : null
 }
 
-/** Why a dotted name of a field cannot be sorted, projected or changed by; null if it can. */
+/** Why a dotted field name cannot be used to sort, project or change; null if it is valid. */
 export function badFieldName(name: string): string | null {
   if (name.length > NAME_LENGTH_MAX) return `has more than ${NAME_LENGTH_MAX} characters`
   for (const step of name.split('.')) {
@@ -33,7 +33,7 @@ export function badFieldName(name: string): string | null {
   return null
 }
 
-/** The parameter of this name, or of a declared `rates.*` for `rates.<KEY>`. */
+/** The parameter with this name, or the declared `rates.*` for `rates.<KEY>`. */
 export function declaredAt(params: Params, name: string): Param | undefined {
   if (Object.hasOwn(params, name)) return params[name]
   const dot = name.indexOf('.')
@@ -42,13 +42,13 @@ export function declaredAt(params: Params, name: string): Param | undefined {
   return KEY_PATTERN.test(name.slice(dot + 1)) ? params[anyKey] : undefined
 }
 
-/** Why a name that is not declared is refused, with the one that was probably meant. */
+/** Error text for an undeclared name, with a suggestion. */
 export function unknownReason(name: string, known: readonly string[]): string {
-  const meant = name.length > COMPARED_LENGTH_MAX ? undefined : nearest(name, known)
-  return meant === undefined ? 'is not known here' : `is not known here, '${meant}' is`
+  const suggestion = name.length > COMPARED_LENGTH_MAX ? undefined : nearest(name, known)
+  return suggestion === undefined ? 'is not known here' : `is not known here, '${suggestion}' is`
 }
 
-/** The first two names of which one is inside the other: a store cannot change or show both. */
+/** The first two names of which one contains the other: stores cannot change or project both. */
 export function overlapping(names: readonly string[]): readonly [string, string] | null {
   const all = new Set(names)
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** What is wrong with a request, gathered so that a caller hears of all of it at once. */
+/** Collects the errors of a request, so that the response has all of them. */
 import {
   DISPLAY,
   type DisplayCode,
@@ -7,11 +7,11 @@ import {
   InvalidFieldsError,
 } from '../errors.ts'
 
-/** More are counted, not told: an answer is not to grow with the nonsense in a request. */
+/** Further errors are only counted, to limit the size of the response. */
 const PROBLEMS_MAX = 20
 const NAME_LENGTH_MAX = 100
 
-/** A name as it is told: text of a caller may be long. */
+/** A name for an error text, truncated because clients may send long ones. */
 export function truncatedName(name: string): string {
   return name.length <= NAME_LENGTH_MAX ? name : `${name.slice(0, NAME_LENGTH_MAX)}...`
 }
@@ -23,18 +23,18 @@ export class FieldProblems {
   #display: DisplayCode = DISPLAY.rule
   #more = 0
 
-  /** Whether what comes now is only counted: then nothing need be looked up for it. */
+  /** True if further errors are only counted, so that their details need not be determined. */
   get isFull(): boolean {
     return this.#fields.length + this.#rules.length >= PROBLEMS_MAX
   }
 
-  /** A value of a wrong type, or a name that is not known. `path` begins with query or update. */
+  /** A value of a wrong type, or an unknown name. `path` starts with `query` or `update`. */
   invalid(path: string, reason: string): void {
     if (this.isFull) this.#more += 1
     else this.#fields.push({ path: truncatedName(path), reason })
   }
 
-  /** A value that does not match its pattern (R3). */
+  /** A value that does not match its pattern. */
   rule(path: string, reason: string): void {
     this.#display = DISPLAY.request
     if (this.isFull) this.#more += 1
@@ -42,15 +42,18 @@ export class FieldProblems {
   }
 
   /**
-   * A mandatory field that is missing: a declared one (R2), or a configured one (R21), which has
-   * another code. All are named: their number is bounded by what is declared and configured.
+   * A missing mandatory field; declared and configured fields have different codes. There is no
+   * limit, because the number of such fields is bounded.
    */
   missing(path: string, kind: 'declared' | 'configured'): void {
     if (kind === 'declared') this.#display = DISPLAY.request
     this.#missing.push(`${truncatedName(path)} is mandatory`)
   }
 
-  /** Throws `EntityRuleError` if a rule is violated, else `InvalidFieldsError` if a field is invalid. */
+  /**
+   * Throws `EntityRuleError` if a rule is violated, otherwise `InvalidFieldsError` if a field is
+   * invalid.
+   */
   throwIfAny(): void {
     const more = this.#more === 0 ? [] : [`and ${this.#more} more`]
     const rules = [...this.#rules, ...this.#missing]

@@ -1,9 +1,10 @@
 /**
- * `query` by the definition of its action: a filter of the store that holds nothing but declared
- * fields and the operators below, with operands of the declared types. Everything else is refused
- * by name: what is ignored in a filter would find, or change, what nobody meant.
+ * Casts `query` by the definition of its action: the filter contains only declared fields and the
+ * operators below, with operands of the declared types. Everything else is refused with its name,
+ * because a filter with ignored conditions would match unintended documents.
  */
 import type { Fields } from '../../../domain/fields.ts'
+import { isCheap } from '../../../rating/rule-regex.ts'
 import type { Param, Params } from '../definitions/definition.ts'
 import {
   booleanOf,
@@ -16,11 +17,9 @@ import {
 import type { TimeContext } from './instant.ts'
 import { declaredAt, unknownReason, unsafeName } from './names.ts'
 import { FieldProblems } from './problems.ts'
-import { sizeReason } from './query-limits.ts'
-import { badExpression } from './query-regex.ts'
 import { badKey } from './stored-value.ts'
 
-/** Every operator that a filter may have. */
+/** Operators that a filter may contain. */
 export const OPERATORS = [
   '$and',
   '$or',
@@ -41,12 +40,12 @@ export const OPERATORS = [
   '$all',
 ] as const
 
-/** A filter as the driver takes it. */
+/** A filter for the driver. */
 export type Filter = Record<string, unknown>
 
 /**
- * The filter that `query` means. Throws `EntityRuleError` (R2, R3) or `InvalidFieldsError` that tells all
- * that is wrong: keys that are not declared, operators that are not known, values of a wrong type.
+ * The filter for `query`. Throws `EntityRuleError` or `InvalidFieldsError` with all errors:
+ * undeclared keys, unknown operators and values of a wrong type.
  */
 export function castQuery(params: Params, raw: Fields, context: TimeContext): Filter {
   const problems = new FieldProblems()
@@ -69,7 +68,7 @@ interface QueryContext extends CastContext {
   readonly params: Params
 }
 
-/** An object of conditions on fields, and of `$and` and `$or`. */
+/** An object of conditions on fields, `$and` and `$or`. */
 function conditionsOf(raw: Fields, path: string, querying: QueryContext): Filter {
   const { params, problems } = querying
   const filter: Filter = {}
@@ -100,7 +99,7 @@ function alternativesOf(value: unknown, path: string, querying: QueryContext): r
   })
 }
 
-/** What a field must be: a value, or an object of operators. */
+/** The condition on a field: a value, or an object of operators. */
 function conditionOf(
   name: string,
   param: Param,
@@ -119,13 +118,13 @@ function conditionOf(
     return undefined
   }
   if (param.type !== 'array') return operandOf(param, value, path, querying)
-  // One of them: a list that must be the whole value would find next to nothing.
+  // Any of the values: a list that has to equal the whole value would match almost nothing.
   if (Array.isArray(value)) return { $in: listOf(param, value, path, querying) }
   const operand = operandOf(param, value, path, querying)
   return isObject(value) ? operand : { $in: [operand] }
 }
 
-/** An id as answers show it, `{"$id": hex}`, is a value. */
+/** `{"$id": hex}`, the format of ids in responses, is a value. */
 function isOperators(param: Param, value: unknown): value is Fields {
   if (!isObject(value)) return false
   const keys = Object.keys(value)
@@ -151,7 +150,7 @@ const listed: Operator = (_name, param, value, path, querying) => {
   return []
 }
 
-/** What may be in an object of operators. */
+/** Operators of conditions on a field. */
 const FIELD_OPERATORS: Readonly<Record<string, Operator>> = {
   $eq: equal,
   $ne: equal,
@@ -211,7 +210,7 @@ function operatorsOf(
     } else if (operator.startsWith('$')) {
       problems.invalid(at, 'is not an operator that is allowed here')
     } else {
-      problems.invalid(at, 'stands beside an operator')
+      problems.invalid(at, 'is mixed with operators')
     }
   }
   if ('$regex' in result || '$options' in result) {
@@ -221,7 +220,7 @@ function operatorsOf(
   return result
 }
 
-/** Conditions on the members of a list; they are declared with the name of the list in front. */
+/** Conditions on the members of a list; declared names start with the name of the list. */
 function membersOf(name: string, raw: Fields, path: string, querying: QueryContext): Filter {
   const result: Filter = {}
   for (const [key, value] of Object.entries(raw)) {
@@ -240,7 +239,7 @@ function listOf(param: Param, list: readonly unknown[], path: string, querying: 
   )
 }
 
-/** A value to compare with, of the type of its field. */
+/** A value to compare with, cast to the type of its field. */
 function operandOf(param: Param, value: unknown, path: string, querying: QueryContext): unknown {
   const { problems } = querying
   const type = scalarOf(param)
@@ -254,7 +253,7 @@ function operandOf(param: Param, value: unknown, path: string, querying: QueryCo
   return plainOperand(value, path, problems)
 }
 
-/** A whole value as it is stored; no operators are in it. */
+/** A whole value in its stored form, without operators. */
 function plainOperand(value: unknown, path: string, problems: FieldProblems): unknown {
   if (Array.isArray(value)) {
     return value.map((member, index) => plainOperand(member, `${path}.${index}`, problems))
@@ -270,7 +269,7 @@ function plainOperand(value: unknown, path: string, problems: FieldProblems): un
   return result
 }
 
-/** Not every store looks for longer ones in an index. */
+/** Not every store uses an index for longer texts. */
 const TEXT_BYTES_MAX = 1024
 
 function shortOperand(value: unknown, path: string, problems: FieldProblems): unknown {
@@ -286,4 +285,65 @@ function isList(param: Param): boolean {
 
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Limits on the size of a query, checked before anything else. */
+const DEPTH_MAX = 8
+const MEMBERS_MAX = 1_000
+const NODES_MAX = 10_000
+
+/**
+ * Why a query is refused; null if it is valid. The depth of objects does not include the lists
+ * between them.
+ */
+function sizeReason(query: unknown): string | null {
+  return sizeProblem(query, 1, 1, { nodes: NODES_MAX })
+}
+
+function sizeProblem(
+  value: unknown,
+  objects: number,
+  lists: number,
+  remaining: { nodes: number },
+): string | null {
+  remaining.nodes -= 1
+  if (remaining.nodes < 0) return `has more than ${NODES_MAX} values`
+  if (typeof value !== 'object' || value === null) return null
+  const isList = Array.isArray(value)
+  if ((isList ? lists : objects) > DEPTH_MAX) return `is nested deeper than ${DEPTH_MAX} levels`
+  if (isList && value.length > MEMBERS_MAX) {
+    return `has a list of more than ${MEMBERS_MAX} members`
+  }
+  for (const member of Object.values(value)) {
+    const reason = isList
+      ? sizeProblem(member, objects, lists + 1, remaining)
+      : sizeProblem(member, objects + 1, 1, remaining)
+    if (reason !== null) return reason
+  }
+  return null
+}
+
+// Regular expressions must run in bounded time in the store.
+const REGEX_LENGTH_MAX = 256
+const REGEX_OPTIONS = /^[ims]*$/
+/** Syntax that JavaScript accepts, but PCRE, which stores use, does not. */
+const UNKNOWN_TO_PCRE = /\\u|\[\^?\]/
+
+/** Why `$regex` with its `$options` is refused; null if it is valid. */
+function badExpression(expression: unknown, options: unknown = ''): string | null {
+  if (expression === undefined) return 'is missing, but $options is given'
+  if (typeof expression !== 'string') return 'must be a text'
+  if (expression.length > REGEX_LENGTH_MAX)
+    return `must have at most ${REGEX_LENGTH_MAX} characters`
+  if (expression.includes('\0')) return 'must have no zero byte'
+  if (typeof options !== 'string' || !REGEX_OPTIONS.test(options))
+    return 'has $options other than i, m, s'
+  const flags = [...new Set(options)].join('')
+  try {
+    new RegExp(expression, flags)
+  } catch {
+    return 'is not a regular expression'
+  }
+  if (UNKNOWN_TO_PCRE.test(expression)) return 'has \\u or an empty class, which stores do not know'
+  return isCheap(expression, flags) ? null : 'cannot be run in bounded time'
 }

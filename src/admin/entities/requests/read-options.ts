@@ -1,4 +1,4 @@
-/** Paging, order, projection, states and `options` of a request (spec/entity-api.md 1.2). */
+/** Paging, sort order, projection, states and `options` of a request. */
 
 import { nearest } from '../../../config/nearest.ts'
 import type { Fields } from '../../../domain/fields.ts'
@@ -12,7 +12,7 @@ import type { RawParameters } from './raw-parameters.ts'
 import { storedValue } from './stored-value.ts'
 
 export interface PageLimits {
-  /** Rows of a page without `size`. */
+  /** Page size if `size` is not given. */
   readonly pageSize: number
   readonly pageSizeMax: number
 }
@@ -23,31 +23,31 @@ export type RevisionStateCode = 0 | 1 | 2
 export interface FieldChange {
   readonly field: string
   readonly values: readonly unknown[]
-  /** Members whose sub-field of this name is one of the values; null: members that are one. */
+  /** Removes members whose sub-field of this name equals a value; null to compare whole members. */
   readonly byKey: string | null
 }
 
 export interface RequestOptions {
-  /** Fields of the query of which one is enough (`withAlternatives`). */
+  /** Fields of the query of which one match is sufficient (`withAlternatives`). */
   readonly orFields: readonly string[]
   readonly push: readonly FieldChange[]
   readonly pull: readonly FieldChange[]
-  /** Of an export: whether its first row has the names. */
+  /** For exports: true if the first row has the column names. */
   readonly headers: boolean
-  /** Of an export; null: none is named. */
+  /** For exports; null if not given. */
   readonly delimiter: string | null
-  /** Of a write: whether others may be left without what they need. */
+  /** For writes: true if other entities may lose what they need. */
   readonly force: boolean
 }
 
 export interface ReadOptions {
-  /** From 0. */
+  /** Zero-based. */
   readonly page: number
   readonly size: number
   readonly skip: number
-  /** Null: the order of the store. */
+  /** Null for the order of the store. */
   readonly sort: Readonly<Record<string, 1 | -1>> | null
-  /** Null: all fields. */
+  /** Null for all fields. */
   readonly projection: Readonly<Record<string, 0 | 1>> | null
   readonly states: readonly RevisionStateCode[]
   readonly options: RequestOptions
@@ -58,9 +58,9 @@ const SORT_FIELDS_MAX = 32
 const CHANGES_MAX = 100
 
 /**
- * Reads them all. `size` absent: a page of the usual size; 0 or negative, or more than there may
- * be: the largest. Throws `EntityRuleError` with the code of sorting (R4), or `InvalidFieldsError` that
- * tells all others that are wrong.
+ * Parses all options. Without `size`, a page has the default size; 0, negative and too large sizes
+ * mean the largest. Throws `EntityRuleError` with the code of sort errors, or `InvalidFieldsError`
+ * with all other errors.
  */
 export function readOptions(
   raw: RawParameters,
@@ -90,8 +90,8 @@ function wholeAt(raw: RawParameters, name: string, problems: FieldProblems): num
 }
 
 function sizeOf(size: number | null, { pageSize, pageSizeMax }: PageLimits): number {
-  const wanted = size ?? pageSize
-  return wanted <= 0 ? pageSizeMax : Math.min(wanted, pageSizeMax)
+  const requested = size ?? pageSize
+  return requested <= 0 ? pageSizeMax : Math.min(requested, pageSizeMax)
 }
 
 function sortOf(sort: Fields | undefined): ReadOptions['sort'] {
@@ -153,8 +153,8 @@ const OPTIONS = ['or_fields', 'push_fields', 'pull_fields', 'headers', 'delimite
 function requestOptions(options: Fields = {}, problems: FieldProblems): RequestOptions {
   for (const name of Object.keys(options).filter((key) => !OPTIONS.includes(key))) {
     if (problems.isFull) break
-    const meant = nearest(name.slice(0, 64), OPTIONS)
-    const hint = meant === undefined ? '' : `, '${meant}' is`
+    const suggestion = nearest(name.slice(0, 64), OPTIONS)
+    const hint = suggestion === undefined ? '' : `, '${suggestion}' is`
     problems.invalid(`options.${name}`, `is not known${hint}`)
   }
   const { or_fields: orFields = [], headers, delimiter, force } = options
@@ -210,7 +210,9 @@ function changeOf(change: unknown, path: string, problems: FieldProblems): Field
   }
 }
 
-/** A filter, already cast, in which one of these fields is enough; all others are still needed. */
+/**
+ * Changes a cast filter so that one of these fields is sufficient; all others are still required.
+ */
 export function withAlternatives(filter: Filter, orFields: readonly string[]): Filter {
   const named = [...new Set(orFields)].filter((name) => Object.hasOwn(filter, name))
   if (named.length === 0) return filter

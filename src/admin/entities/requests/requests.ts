@@ -1,4 +1,4 @@
-/** From the parameters of a request to what the actions take (spec/entity-api.md 1.2 to 1.5). */
+/** Parses the parameters of a request into the input of the actions. */
 import type { Actor } from '../../../catalog/actor.ts'
 import type { Config } from '../../../config/schema.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
@@ -53,7 +53,7 @@ export function readRequestOf(raw: RawParameters, context: RequestContext): Read
   }
 }
 
-/** What is not shown is not told by the order of rows either. */
+/** The order of rows must not disclose hidden values. */
 function refuseSortByHidden({ hidden }: CollectionDefinition, sort: object): void {
   const name = Object.keys(sort).find((path) => hidden.includes(path.split('.', 1)[0] ?? ''))
   if (name !== undefined)
@@ -62,7 +62,7 @@ function refuseSortByHidden({ hidden }: CollectionDefinition, sort: object): voi
 
 export interface ParsedWrite {
   request: WriteRequest
-  /** Fields of `update` that are not taken, and that a client may have meant. */
+  /** Unknown fields of `update` that were not accepted. */
   ignored: string[]
 }
 
@@ -81,7 +81,7 @@ export function writeRequestOf(
     targetOf(compound, context),
     context,
   )
-  // Mandatory as others are, but clients know it by a code of its own (R17).
+  // A mandatory parameter as well, but existing clients expect a specific code.
   if (action === 'reopen' && isUnset(update['from'])) {
     throw new EntityRuleError('reopen: update.from is missing', DISPLAY.refused)
   }
@@ -91,7 +91,7 @@ export function writeRequestOf(
   const { from = null, to = null, ...set } = cast
   const changes = { set, ...listChanges(options, context) }
   const request = { definition, actor, target, changes, raw: update, fields }
-  // Where it stands beside the fields of a change, unless it is one of them.
+  // In an update, `force` may be next to the fields of a change, unless a field has this name.
   const isField = Object.hasOwn(params, 'force') || fields.some(isForce)
   const isForced = forceFlag(raw.get('force')) || forceFlag(isField ? null : update['force'])
   return {
@@ -116,7 +116,7 @@ function forceFlag(given: unknown): boolean {
   return read
 }
 
-/** With an id nothing else is needed, and clients send more (spec/entity-api.md 1.5). */
+/** With an id, other parameters are ignored, because clients send more. */
 function targetOf({ query = {} }: CompoundParameters, context: RequestContext): Fields {
   if (isUnset(query['_id'])) return query
   const declared = queryParams(context, query)
@@ -127,15 +127,13 @@ function actionOf({ definition, action }: RequestContext): ActionDefinition {
   return definition.actions[action] as ActionDefinition
 }
 
-/**
- * Declared keys, configured fields that may be asked for, and names that are known by their form.
- */
+/** Declared keys, configured fields that can be searched, and names that match a pattern. */
 function queryParams(context: RequestContext, query: Fields = {}): Params {
   const { definition, action, fields } = context
   const { query: declared, target, customFields } = actionOf(context)
-  const isAsked = (field: FieldDefinition) =>
+  const isQueryable = (field: FieldDefinition) =>
     target === 'none' ? field.searchable === true : target === 'unique' && field.unique === true
-  const custom = customFields || target === 'unique' ? fields.filter(isAsked) : []
+  const custom = customFields || target === 'unique' ? fields.filter(isQueryable) : []
   const added = custom.map(({ field_name: name, type }): [string, Params[string]] => [
     name,
     { type: 'array', ...(type === 'integer' && { of: 'integer' as const }) },
@@ -173,7 +171,7 @@ function listChanges(
   }
 }
 
-/** R6: only lists that may be changed. */
+/** Only lists that are configured as editable. */
 function listChange(
   kind: 'push' | 'pull',
   { field: name, values, byKey }: FieldChange,
@@ -181,7 +179,7 @@ function listChange(
 ): ListChange {
   const field = context.fields.find(({ field_name: known }) => known === name)
   if (field?.multiple !== true || field.editable === false) {
-    const text = `options: cannot ${kind} ${name}: it is no list that may be changed`
+    const text = `options: cannot ${kind} ${name}: it is not a list that may be changed`
     throw new EntityRuleError(text, DISPLAY.request)
   }
   if (!actionOf(context).customFields) {
@@ -195,7 +193,7 @@ function listChange(
   return { field: name, values: cast.value as unknown[] }
 }
 
-/** What clients send back because they have read it. */
+/** Fields that clients send back because they have read them. */
 const ECHOED_FIELDS: ReadonlySet<string> = new Set([
   '_id',
   'revision_info',

@@ -1,13 +1,13 @@
-/** Values that are stored as they are sent: what may not be in them, and the dates among them. */
+/** Values that are stored unchanged, except for dates: checks their keys. */
 import { fullTimestamp, secUsecInstant } from './instant.ts'
 import { DEPTH_MAX } from './json-limits.ts'
 import { unsafeName } from './names.ts'
 import type { FieldProblems } from './problems.ts'
 
 /**
- * A copy in which full ISO timestamps, and dates as answers show them (`{sec, usec}`), are dates.
- * Keys with dots, keys that begin with `$` and names of prototypes are problems: they would be
- * paths or operators of the store.
+ * A copy in which full ISO timestamps and `{sec, usec}`, the format of dates in responses, are
+ * dates. Keys with dots, keys that start with `$` and names of prototypes are errors, because the
+ * store would interpret them as paths or operators.
  */
 export function storedValue(
   value: unknown,
@@ -35,7 +35,7 @@ export function storedValue(
   return result
 }
 
-/** Why a key may not be in a document; null if it may. */
+/** Why a key must not occur in a document; null if it is valid. */
 export function badKey(key: string): string | null {
   if (key.startsWith('$')) return 'is a name that begins with $'
   if (key.includes('.')) return 'is a name with a dot, which is not declared'

@@ -1,4 +1,4 @@
-/** Dates that reads show as texts beside those of the revision (spec/entity-api.md 1.6). */
+/** Dates that responses to reads contain as texts, in addition to those of revisions. */
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 

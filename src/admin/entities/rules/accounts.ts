@@ -1,4 +1,4 @@
-/** Accounts (spec/entity-api.md 3.1). */
+/** Rules for accounts. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { arrayAt, isEmpty, objectAt, wholeAt } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
@@ -24,7 +24,7 @@ export const ACCOUNT_RULES: CollectionRules = {
   },
 }
 
-/** R27: money off the invoice, for subscribers who need not be of this account. */
+/** Allowances: money off the invoice for subscribers, who may belong to other accounts. */
 async function checkAllowances(document: RawDocument, context: RuleContext): Promise<void> {
   const { allowances, aid } = document
   if (isEmpty(allowances)) return
@@ -36,18 +36,18 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
     if (!isPositive(allowance['allowance'])) {
       throw new EntityRuleError(`${path}.allowance of sid ${sid} must be a number above 0`)
     }
-    if (sids.has(sid)) throw new EntityRuleError(`${path}.sid is there twice: ${sid}`)
+    if (sids.has(sid)) throw new EntityRuleError(`${path}.sid occurs twice: ${sid}`)
     sids.add(sid)
   }
-  const wanted = [...sids].flatMap((sid) => [sid, String(sid)])
-  const others = { type: 'account', aid: { $ne: aid }, 'allowances.sid': { $in: wanted } }
+  const sidForms = [...sids].flatMap((sid) => [sid, String(sid)])
+  const others = { type: 'account', aid: { $ne: aid }, 'allowances.sid': { $in: sidForms } }
   const options = { fields: ['aid', 'allowances'], max: 1 }
   const filter = { ...others, ...validDuring(document) }
-  const [taken] = await findAll(context, 'subscribers', filter, options)
-  if (taken === undefined) return
-  const theirs = listOf(taken['allowances']).map((entry) => Number(fieldsOf(entry)['sid']))
-  const both = theirs.filter((sid) => sids.has(sid))
+  const [conflict] = await findAll(context, 'subscribers', filter, options)
+  if (conflict === undefined) return
+  const otherSids = listOf(conflict['allowances']).map((entry) => Number(fieldsOf(entry)['sid']))
+  const both = otherSids.filter((sid) => sids.has(sid))
   throw new EntityRuleError(
-    `allowances: sid ${both.join(', ')} has one of account ${taken['aid']} already`,
+    `allowances: sid ${both.join(', ')} has one of account ${conflict['aid']} already`,
   )
 }

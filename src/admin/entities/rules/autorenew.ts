@@ -1,7 +1,6 @@
 /**
- * Prepaid groups that are given again and again (R33, spec/entity-api.md 3.16). The charge of one
- * that is `immediate` is not made here, where nothing is stored yet: who creates it charges it, and
- * then stores `afterCharge`.
+ * Rules for auto-renewals: recurring top-ups with prepaid groups. The charge of an `immediate` one
+ * is not made here, because nothing is stored yet: its creator charges it and stores `afterCharge`.
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { ServicePeriod } from '../../../domain/catalogue.ts'
@@ -36,7 +35,7 @@ export const AUTORENEW_RULES: CollectionRules = {
     if (isChanged(document, stored, 'bucket_group')) await checkGroup(document, context)
     const isMoved = isChanged(document, stored, 'sid') || isChanged(document, stored, 'aid')
     if (isMoved) await checkHolder(document, context)
-    // The first charge of an immediate one does not wait for it; later ones do.
+    // The first charge of an immediate renewal is not made at `next_renew`; later ones are.
     const isImmediate = stored === null && document['immediate'] === true
     if (isImmediate || !isChanged(document, stored, 'next_renew')) return
     checkNext(document, context)
@@ -51,9 +50,9 @@ const PERIODS: Readonly<Record<string, ServicePeriod>> = {
 }
 
 /**
- * Midnight of the day that lies one interval after that of `baseMs`; of a month that is too short
- * for it, the last one. `anchorDay`: day of the month that a monthly renewal returns to after a
- * short month; that of `baseMs` if not given. Throws `EntityRuleError` for an interval that there is not.
+ * Midnight one interval after the day of `baseMs`, or of the last day of a shorter month.
+ * `anchorDay`: day of the month to which a monthly renewal returns after a shorter month; defaults
+ * to the day of `baseMs`. Throws `EntityRuleError` for an unknown interval.
  */
 export function nextRenewMs(
   interval: string,
@@ -74,13 +73,13 @@ export function nextRenewMs(
 }
 
 /**
- * What changes of it when it has been charged, at once or by a later run. The dates are counted
- * from the one that was due, however late it is charged; those that have passed are left out.
+ * The fields that change with a charge. Dates are counted from the one that was due, even if the
+ * charge is late; dates that have passed are skipped.
  */
 export function afterCharge(renewal: Fields, { nowMs, zone }: Zoned): Fields {
   const interval = String(renewal['interval'] ?? 'month')
   const dueMs = instantAt(renewal['next_renew'], 'next_renew', { nowMs, zone }) ?? nowMs
-  // One that is charged before it is due begins now.
+  // A renewal that is charged before it is due starts now.
   const baseMs = Math.min(dueMs, nowMs)
   const day = Number(renewal['anchor_day'] ?? localTime(zone, baseMs).day)
   let nextMs = baseMs
@@ -94,16 +93,16 @@ export function afterCharge(renewal: Fields, { nowMs, zone }: Zoned): Fields {
   }
 }
 
-/** Days that every month has: no date on one of them is ever moved. */
+/** Every month has these days, so dates on them never have to be adjusted. */
 const SHORTEST_MONTH = 28
 
-/** The day to return to after a short month, where there may be one. */
+/** The day to return to after a shorter month, if the month length matters. */
 function anchorOf(interval: string, atMs: number, zone: string): { anchor_day?: number } {
   const { day } = localTime(zone, atMs)
   return interval === 'month' && day > SHORTEST_MONTH ? { anchor_day: day } : {}
 }
 
-/** Another date is another anchor; clients also send back the date that they have read. */
+/** A changed date changes the anchor; clients may also send back the stored date. */
 function withMovedAnchor(changes: FieldChanges, target: RawDocument, context: Zoned): FieldChanges {
   const { zone } = context
   const { set } = changes
@@ -125,7 +124,7 @@ async function checkGroup(document: RawDocument, context: RuleContext): Promise<
   throw new EntityRuleError(`bucket_group: there is no prepaid group ${name} at ${date}`)
 }
 
-/** Who is given something at once must be there now. */
+/** An immediate renewal requires that the subscriber exists now. */
 async function checkHolder(document: RawDocument, context: RuleContext): Promise<void> {
   const { sid, aid, immediate } = document
   const when = immediate === true ? validAt(context.nowMs) : {}

@@ -1,16 +1,16 @@
-/** What rules have read of other entities: the rows of an import mostly name the same ones. */
+/** Cache for reads of other entities in rules: rows of an import usually refer to the same ones. */
 
 export interface RuleCache {
-  /** What was read under the key before, or is being read; else reads it. */
+  /** The cached or pending read with this key; otherwise starts it. */
   of<T>(key: string, read: () => Promise<T>): Promise<T>
 }
 
-/** Accounts of a large import are many; what is older is read again. */
+/** Imports can have many accounts; the oldest entries are evicted. */
 const ENTRIES_MAX = 10_000
 
 /**
- * To be given with `RuleContext.cache` to all rows of one import, and to be dropped after it: it
- * never looks whether what it holds has changed.
+ * Passed as `RuleContext.cache` to all rows of one import and dropped afterwards, because it is
+ * never invalidated.
  */
 export function createRuleCache(): RuleCache {
   const entries = new Map<string, Promise<unknown>>()
@@ -20,7 +20,7 @@ export function createRuleCache(): RuleCache {
       if (known !== undefined) return known as Promise<T>
       const reading = read()
       entries.set(key, reading)
-      // The next row may find the store up again.
+      // A failed read is not cached: the store may be available for the next row.
       reading.catch(() => entries.delete(key))
       const [oldest] = entries.keys()
       if (entries.size > ENTRIES_MAX && oldest !== undefined) entries.delete(oldest)

@@ -1,10 +1,10 @@
-/** Conditional charges and discounts (R32, spec/entity-api.md 3.8, 4.7). */
+/** Rules for conditional charges and discounts. */
 import { type Fields, isUnset, wholeAt } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { CollectionRules } from './rule.ts'
 import { asRule, fieldsOf, isChanged, isFraction } from './values.ts'
 
-/** What the value of a subject is where the document does not say it. */
+/** Type of the subject's values if the document has none. */
 type ValueType = 'monetary' | 'percentage'
 
 export const CHARGE_RULES: CollectionRules = chargeRules('monetary')
@@ -19,7 +19,6 @@ export function chargeRules(usualType: ValueType): CollectionRules {
   }
 }
 
-/** R32. */
 function checkSimultaneous({ simultaneous_limit: limit }: Fields): void {
   if (isUnset(limit)) return
   asRule(() => wholeAt(limit, 'simultaneous_limit', 1), DISPLAY.request)
@@ -38,10 +37,10 @@ const OPERATORS: readonly unknown[] = [
   'is',
   'exists',
 ]
-/** With these there is something to count cycles from. */
+/** Fields with which `cycles` can be counted. */
 const PLAN_FIELDS: ReadonlySet<unknown> = new Set(['plan', 'plan_activation', 'plan_deactivation'])
 
-/** R32, and that each condition can be asked. */
+/** Validates the conditions, and that cycles can be counted if they are limited. */
 function checkConditions(document: Fields): void {
   const { cycles, conditions } = fieldsOf(document['params'])
   const all = conditionsIn(conditions, 'params.conditions')
@@ -59,7 +58,7 @@ interface LocatedCondition {
   path: string
 }
 
-/** All members of a list `fields`, however deep it lies. */
+/** Members of all lists `fields`, at any depth. */
 function conditionsIn(value: unknown, path: string): LocatedCondition[] {
   return Object.entries(fieldsOf(value)).flatMap(([name, part]) => {
     const at = `${path}.${name}`
@@ -91,7 +90,7 @@ function isOnPlanOrService({ condition, path }: LocatedCondition): boolean {
   return parts.includes('subscriber') && PLAN_FIELDS.has(condition['field'])
 }
 
-/** Each subject has a `value`, or is an object of names that have one. */
+/** Each subject has a `value`, or is an object of named subjects. */
 function checkFractions({ type, subject }: Fields, usualType: ValueType): void {
   if ((isUnset(type) ? usualType : type) !== 'percentage') return
   for (const [kind, one] of Object.entries(fieldsOf(subject))) {

@@ -1,4 +1,4 @@
-/** Discounts (R32, spec/entity-api.md 3.9): as charges, but percentages if nothing is said. */
+/** Rules for discounts: like charges, but percentages by default. */
 import { chargeRules } from './charges.ts'
 import type { CollectionRules } from './rule.ts'
 

@@ -1,4 +1,4 @@
-/** What rules read of other entities. Deleted revisions are never found. */
+/** Reads of other entities in rules. Deleted revisions are never returned. */
 
 import type { Collection } from '../../../catalog/collections.ts'
 import type { Fields } from '../../../domain/fields.ts'
@@ -8,7 +8,7 @@ import type { RuleContext } from './rule.ts'
 
 type Lookups = Pick<RuleContext, 'catalog'>
 
-/** Collections that rules look into. */
+/** Collections that rules read. */
 export type LookupCollection =
   | 'subscribers'
   | 'plans'
@@ -23,25 +23,25 @@ export type LookupCollection =
 
 export const NOT_DELETED = { deleted: { $ne: true } } as const
 
-/** Filter: what holds at some time at which the revision does. */
+/** Filter for revisions whose validity overlaps that of the revision. */
 export function validDuring(revision: Fields): Fields {
   const { from, to } = revision
   return { from: { $lt: to }, to: { $gt: from }, ...NOT_DELETED }
 }
 
-/** Filter: what holds at an instant. */
+/** Filter for revisions that are valid at an instant. */
 export function validAt(atMs: number): Fields {
   const at = new Date(atMs)
   return { from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
 }
 
 export interface FindOptions {
-  /** Fields that are read. */
+  /** Fields to read. */
   fields: readonly string[]
   max?: number
 }
 
-/** Rejects with `CatalogUnavailableError`, as all of these. */
+/** Rejects with `CatalogUnavailableError`, like the other lookups. */
 export function findAll(
   { catalog }: Lookups,
   collection: LookupCollection,
@@ -58,7 +58,7 @@ export function findAll(
   )
 }
 
-/** The first document that a predicate holds for, without keeping the others in memory. */
+/** The first document that satisfies a predicate, without loading the others into memory. */
 export function findFirst(
   { catalog }: Lookups,
   collection: LookupCollection,
@@ -84,7 +84,7 @@ export async function exists(
   return found.length > 0
 }
 
-/** Once for all documents that share a cache; else each time. */
+/** Reads once for all documents that share a cache, otherwise each time. */
 export function cachedRead<T>(
   { cache }: Pick<RuleContext, 'cache'>,
   key: string,
@@ -93,10 +93,13 @@ export function cachedRead<T>(
   return cache === undefined ? read() : cache.of(key, read)
 }
 
-/** What rules ask of plans and services. */
+/** Fields of plans and services that rules use. */
 const OFFER_FIELDS = ['from', 'to', 'price', 'limit_cycles', 'balance_period', 'play'] as const
 
-/** The revision of a plan or service that holds at an instant; undefined: none. Remembered. */
+/**
+ * The revision of a plan or service that is valid at an instant, cached; undefined if it does not
+ * exist.
+ */
 export async function offerAt(
   context: RuleContext,
   collection: 'plans' | 'services',
@@ -109,12 +112,12 @@ export async function offerAt(
   return revisions.find((revision) => fromOf(revision) <= atMs && atMs < toOf(revision))
 }
 
-/** More holders than these are not counted. */
+/** Maximum number of holders that are counted. */
 const HOLDERS_MAX = 1000
 
 /**
- * Who of the subscribers and accounts a filter finds, as a text: how many there are, and the first
- * of them. Null: nobody.
+ * Describes the subscribers or accounts that match a filter: their number and the first of them.
+ * Null if no document matches.
  */
 export async function describeHolders(context: Lookups, filter: Fields): Promise<string | null> {
   const fields = ['type', 'sid', 'aid']
@@ -135,7 +138,7 @@ function distinct(found: readonly Fields[], type: string, field: string): number
   return [...new Set(ids)].sort((a, b) => a - b)
 }
 
-/** Throws `InUseError` for what somebody needs; null: nobody does. */
+/** Throws `InUseError` unless `usedBy` is null. */
 export function refuseIfUsed(what: string, usedBy: string | null): void {
   if (usedBy !== null) throw new InUseError(what, usedBy)
 }

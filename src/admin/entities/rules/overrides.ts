@@ -1,11 +1,13 @@
-/** Prices that replace those of a plan or service (R26, spec/entity-api.md 3.1). */
+/** Rules for overrides of the prices of plans and services. */
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
 
 const PRICE_FIELDS = ['from', 'to', 'price'] as const
 
-/** R26: all else that overrides are is checked when they are written (compile/overrides.ts). */
+/**
+ * All other parts of overrides are validated when the document is compiled (compile/overrides.ts).
+ */
 export function checkOverrides(document: Fields, stored: Fields | null): void {
   if (!isChanged(document, stored, 'overrides')) return
   for (const [index, override] of listOf(document['overrides']).map(fieldsOf).entries()) {

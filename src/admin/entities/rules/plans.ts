@@ -1,16 +1,16 @@
-/** Plans (spec/entity-api.md 3.3). */
+/** Rules for plans. */
 import { DISPLAY } from '../errors.ts'
 import { describeHolders, refuseIfUsed, validDuring } from './lookups.ts'
 import { checkRecurrence, checkRounding, isSent, withRequestedChanges } from './recurring.ts'
 import type { CollectionRules } from './rule.ts'
 
 export const PLAN_RULES: CollectionRules = {
-  /** R30: what is prepaid need not recur. */
+  /** Only postpaid plans need a recurrence. */
   async prepare(changes, target) {
     const plan = withRequestedChanges(target, changes)
     const wasPostpaid = target?.['connection_type'] === 'postpaid'
-    const isAsked = target === null || !wasPostpaid || isSent(changes, 'recurrence')
-    if (isAsked && plan['connection_type'] === 'postpaid') {
+    const isChecked = target === null || !wasPostpaid || isSent(changes, 'recurrence')
+    if (isChecked && plan['connection_type'] === 'postpaid') {
       checkRecurrence(plan, DISPLAY.planRecurrence)
     }
     return changes
@@ -20,7 +20,7 @@ export const PLAN_RULES: CollectionRules = {
     checkRounding(document, stored)
   },
 
-  /** Those who had it before do not need it. */
+  /** Subscribers that had the plan before do not count. */
   async checkUnused(document, context) {
     const { name } = document
     const filter = { type: 'subscriber', plan: name, ...validDuring(document) }

@@ -1,4 +1,4 @@
-/** Plays: which plans and services may be sold to whom (R25, spec/entity-api.md 3.2). */
+/** Plays: kinds of subscribers that plans and services are restricted to. */
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { cachedRead } from './lookups.ts'
@@ -6,16 +6,16 @@ import type { RuleContext } from './rule.ts'
 import { fieldsOf, listOf } from './values.ts'
 
 export interface Plays {
-  /** Names of those that are enabled. */
+  /** Names of the enabled plays. */
   names: readonly string[]
-  /** Null: there is none. */
+  /** Null if there is no default. */
   default: string | null
 }
 
 /** Category of the stored configuration: `{ plays: [{ name, enabled, default }] }`. */
 const CATEGORY = 'plays'
 
-/** Null where there are not several to choose from: then nothing is asked. */
+/** Null if fewer than two plays are enabled; plays are not checked then. */
 export function readPlays(context: RuleContext): Promise<Plays | null> {
   const { catalog } = context
   return cachedRead(context, 'plays', async () => {
@@ -33,7 +33,9 @@ export function readPlays(context: RuleContext): Promise<Plays | null> {
   })
 }
 
-/** The play of a subscriber. Throws `EntityRuleError` if it has none, or one that is not enabled. */
+/**
+ * The play of a subscriber. Throws `EntityRuleError` if it has none, or one that is not enabled.
+ */
 export function playOf({ play }: Fields, plays: Plays): string {
   const name = isUnset(play) ? plays.default : String(play)
   if (name !== null && plays.names.includes(name)) return name
@@ -42,7 +44,7 @@ export function playOf({ play }: Fields, plays: Plays): string {
   throw new EntityRuleError(`play must be one of ${known}, is ${name}`)
 }
 
-/** Throws `EntityRuleError` for a plan or service that is for other plays. */
+/** Throws `EntityRuleError` if a plan or service is restricted to other plays. */
 export function checkOffered(what: string, offer: Fields | undefined, play: string): void {
   const given = offer?.['play']
   const plays = Array.isArray(given) ? given : isUnset(given) ? [] : [given]

@@ -1,4 +1,4 @@
-/** Buckets and what is put into them (spec/entity-api.md 3.10, 3.11). */
+/** Rules for prepaid includes and prepaid groups. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
@@ -7,7 +7,7 @@ import type { CollectionRules, RuleContext } from './rule.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
 
 export const PREPAID_INCLUDE_RULES: CollectionRules = {
-  /** Buckets know it by the number. */
+  /** Buckets refer to the prepaid include by this number. */
   async prepare(changes, target) {
     const { external_id: given } = changes.set
     if (target === null || given === undefined || given === target['external_id']) return changes
@@ -18,11 +18,11 @@ export const PREPAID_INCLUDE_RULES: CollectionRules = {
 
   async checkUnused(document, context) {
     const what = `prepaid include ${document['name']}`
-    const held = await findAll(context, 'balances', liveBalances(document, context), {
+    const balances = await findAll(context, 'balances', liveBalances(document, context), {
       fields: ['aid', 'sid'],
       max: 1,
     })
-    const [balance] = held
+    const [balance] = balances
     refuseIfUsed(what, balance === undefined ? null : `balances of ${ownerText(balance)}`)
     const { external_id: id, name } = document
     const named = [{ 'include.pp_includes_external_id': id }, { 'include.pp_includes_name': name }]
@@ -32,7 +32,10 @@ export const PREPAID_INCLUDE_RULES: CollectionRules = {
   },
 }
 
-/** Filter: credit that can still be used, and what a session holds also after its bucket ended. */
+/**
+ * Filter for available credit, and for credit that sessions have reserved, even if its bucket has
+ * ended.
+ */
 function liveBalances({ external_id: id, from, to }: RawDocument, { nowMs }: RuleContext): Fields {
   return {
     pp_includes_external_id: id,
@@ -42,7 +45,7 @@ function liveBalances({ external_id: id, from, to }: RawDocument, { nowMs }: Rul
   }
 }
 
-/** Shared ones have no subscriber. */
+/** Shared balances have no subscriber. */
 function ownerText({ aid, sid }: Fields): string {
   return sid === 0 ? `account ${aid}` : `sid ${sid}`
 }
@@ -67,7 +70,10 @@ export const PREPAID_GROUP_RULES: CollectionRules = {
 /** States of cards that can still be used. */
 const USABLE = ['Idle', 'Shipped', 'Active']
 
-/** Each entry names a bucket that there is; what else it says the store checks. */
+/**
+ * Each entry must refer to an existing prepaid include; the rest is validated when the document is
+ * compiled.
+ */
 async function checkIncludes(document: RawDocument, context: RuleContext): Promise<void> {
   const entries = listOf(document['include']).map(fieldsOf)
   const ids = entries.map(idOf).filter((id) => id !== null)
@@ -79,13 +85,15 @@ async function checkIncludes(document: RawDocument, context: RuleContext): Promi
     entries.length === 0 ? [] : await findAll(context, 'prepaidincludes', filter, options)
   for (const [index, entry] of entries.entries()) {
     const [id, name] = [idOf(entry), nameOf(entry)]
-    const isThere = found.some(
+    const isFound = found.some(
       (one) =>
         (id === null || one['external_id'] === id) && (name === null || one['name'] === name),
     )
-    if (isThere && (id !== null || name !== null)) continue
-    const asked = [name, id].filter((part) => part !== null).join(' with external_id ')
-    throw new EntityRuleError(`include.${index}: there is no prepaid include ${asked}`.trimEnd())
+    if (isFound && (id !== null || name !== null)) continue
+    const reference = [name, id].filter((part) => part !== null).join(' with external_id ')
+    throw new EntityRuleError(
+      `include.${index}: there is no prepaid include ${reference}`.trimEnd(),
+    )
   }
 }
 

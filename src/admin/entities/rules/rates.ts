@@ -1,4 +1,4 @@
-/** Rates (spec/entity-api.md 3.5). */
+/** Rules for rates. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { RETAIL } from '../../../domain/catalogue.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
@@ -8,12 +8,12 @@ import type { CollectionRules, RuleContext } from './rule.ts'
 import { fieldsOf, listOf } from './values.ts'
 
 export const RATE_RULES: CollectionRules = {
-  /** What customers are charged is always part of what they pay. */
+  /** Rates of the category `retail` are always part of the retail price. */
   async prepare(changes, target) {
     const { tariff_category: category } = withRequestedChanges(target, changes)
-    const isAsked =
+    const isChecked =
       target === null || isSent(changes, 'tariff_category') || isSent(changes, 'add_to_retail')
-    if (!isAsked || (!isUnset(category) && category !== RETAIL)) return changes
+    if (!isChecked || (!isUnset(category) && category !== RETAIL)) return changes
     return { ...changes, set: { ...changes.set, add_to_retail: true } }
   },
 
@@ -56,14 +56,17 @@ async function overrideWith(rate: RawDocument, context: RuleContext): Promise<st
   return `the overrides of ${whose}`
 }
 
-/** Filter: what has a price of it, or any groups; which rates those have can only be looked at. */
+/**
+ * Filter for documents with a price of the rate or any groups; the rates of groups have to be
+ * examined individually.
+ */
 function usesIn(rate: RawDocument, prefix: string): Fields {
   const priced = { [`${prefix}rates.${rate['key']}`]: { $exists: true } }
   const grouped = { [`${prefix}include.groups`]: { $exists: true } }
   return { $or: [priced, grouped], ...validDuring(rate) }
 }
 
-/** Whether a plan or service, or what replaces parts of one, names the rate. */
+/** True if a plan, service or override refers to the rate. */
 function namesRate(offer: Fields, key: string): boolean {
   if (Object.hasOwn(fieldsOf(offer['rates']), key)) return true
   const groups = Object.values(fieldsOf(fieldsOf(offer['include'])['groups']))

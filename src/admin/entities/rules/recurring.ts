@@ -1,23 +1,22 @@
-/** What plans and services cost by themselves, and how that is rounded (R30, R31). */
+/** Rules for recurring prices of plans and services and their rounding. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { type DisplayCode, EntityRuleError } from '../errors.ts'
 import { type FieldChanges, withChanges } from '../timeline/set-fields.ts'
 import { fieldsOf, isChanged } from './values.ts'
 
-/** A revision as the changes would make it; on create nothing is there before. */
+/** The revision after the requested changes; on create there is no previous one. */
 export function withRequestedChanges(target: RawDocument | null, changes: FieldChanges): Fields {
   return withChanges(target ?? ({} as RawDocument), changes)
 }
 
-/** Whether a field, or a part of it, is sent. */
+/** True if the request sets a field or a part of it. */
 export function isSent(changes: FieldChanges, name: string): boolean {
   return Object.keys(changes.set).some((path) => path === name || path.startsWith(`${name}.`))
 }
 
 /**
- * R30: how often it is charged. To be asked on create, and where something of it is sent; an update
- * of something else need not repeat it.
+ * Checked on create and if the request changes the recurrence; other updates need not repeat it.
  */
 export function checkRecurrence({ recurrence }: Fields, code: DisplayCode): void {
   const { periodicity, frequency, start } = fieldsOf(recurrence)
@@ -33,7 +32,7 @@ export function checkRecurrence({ recurrence }: Fields, code: DisplayCode): void
 const ROUNDING_TYPES: readonly unknown[] = ['up', 'down', 'nearest']
 const DECIMALS_MAX = 10
 
-/** R31: who says at which stage is to be rounded also has to say how. */
+/** A rounding stage requires a type and decimals. */
 export function checkRounding(document: Fields, stored: Fields | null): void {
   if (!isChanged(document, stored, 'rounding_rules')) return
   const rules = fieldsOf(document['rounding_rules'])

@@ -1,4 +1,4 @@
-/** What a collection asks of its documents beyond their types (spec/entity-api.md 3.1 to 3.16). */
+/** Rules of a collection for its documents, beyond the types of fields. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
@@ -15,18 +15,18 @@ export interface RuleContext {
   zone: string
   /** Day of the month on which the billing cycle begins. */
   cycleDay: number
-  /** From when on what is written holds, epoch ms. */
+  /** Instant from which the written data is in effect, epoch ms. */
   fromMs: number
-  /** Name of the user who asks; absent for tokens and signatures. */
+  /** Name of the logged-in user; absent for tokens and signatures. */
   user?: string
-  /** Of an import: all its rows share one (cache.ts). Absent: everything is read. */
+  /** Shared by all rows of an import (cache.ts). Absent to read everything. */
   cache?: RuleCache
 }
 
 export interface CollectionRules {
   /**
-   * What is sent, with what the node adds to it; before it meets any revision. `target`: the
-   * revision that the action addresses; null on create. Throws `EntityRuleError`.
+   * Completes the requested changes before they are applied to any revision. `target`: the
+   * addressed revision; null on create. Throws `EntityRuleError`.
    */
   prepare?(
     changes: FieldChanges,
@@ -34,14 +34,13 @@ export interface CollectionRules {
     context: RuleContext,
   ): Promise<FieldChanges>
   /**
-   * Refuses a revision as it would be stored. `stored`: as it was before; null for a new one.
+   * Validates a revision before it is stored. `stored`: its previous version; null if it is new.
    * Throws `EntityRuleError`.
    */
   check?(document: RawDocument, stored: RawDocument | null, context: RuleContext): Promise<void>
   /**
-   * Refuses that an entity does not hold in the time of the revision any more, if somebody needs it
-   * then. Throws `InUseError`, which says who, or `TargetError` where an operator would lock all
-   * out.
+   * Refuses that an entity is no longer valid in the period of the revision if others need it then.
+   * Throws `InUseError` with those, or `TargetError` if an operator would lock out everyone.
    */
   checkUnused?(document: RawDocument, context: RuleContext): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** The rules of all collections of the entity API that have any. */
+/** The rules of all collections of the entity API. */
 import { ACCOUNT_RULES } from './accounts.ts'
 import { AUTORENEW_RULES } from './autorenew.ts'
 import { CHARGE_RULES } from './charges.ts'
@@ -17,7 +17,7 @@ export interface EntityRuleSettings {
   defaultTax: string
 }
 
-/** By the name of the collection in the API. */
+/** By collection name in the API. */
 export function createRules(
   settings: EntityRuleSettings,
 ): Readonly<Record<string, CollectionRules>> {
@@ -32,7 +32,7 @@ export function createRules(
     prepaidincludes: PREPAID_INCLUDE_RULES,
     prepaidgroups: PREPAID_GROUP_RULES,
     taxes: taxRules(settings),
-    // What the parts of a report mean, who runs it says.
+    // The content of a report is interpreted when it is run.
     reports: {},
     users: USER_RULES,
     autorenew: AUTORENEW_RULES,

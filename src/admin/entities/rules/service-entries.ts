@@ -1,6 +1,6 @@
 /**
- * The services that subscribers and accounts hold (R24, spec/entity-api.md 3.2): each entry gets a
- * begin, an end and a number. An earlier end than the service allows is kept, a later one is cut.
+ * Services of subscribers and accounts: each entry gets a start, an end and a number. An end
+ * earlier than that of the service is kept; a later one is shortened.
  */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -15,21 +15,20 @@ import { dateText } from '../timeline/dates.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { offerAt } from './lookups.ts'
 import type { RuleContext } from './rule.ts'
-import { nextServiceId } from './service-ids.ts'
 import { asRule, fieldsOf, instantAt, listOf } from './values.ts'
 
 export type HolderKind = 'subscriber' | 'account'
 
 interface Work {
   context: RuleContext
-  /** By which the holder's services end. */
+  /** Determines the end of services. */
   calendar: HolderCalendar
   isNew: boolean
-  /** Entries that the revision has. */
+  /** Entries of the stored revision. */
   stored: readonly Fields[]
 }
 
-/** Throws `EntityRuleError`: R24, or a field of an entry that cannot be used. */
+/** Throws `EntityRuleError` if a service does not exist, or if a field of an entry is invalid. */
 export async function prepareServices(
   changes: FieldChanges,
   target: RawDocument | null,
@@ -55,7 +54,7 @@ export async function prepareServices(
   return { ...changes, set, push }
 }
 
-/** As charging has it: rating/holdings.ts. */
+/** Must be consistent with charging: rating/active-products.ts. */
 function calendarOf(
   { zone, cycleDay }: RuleContext,
   kind: HolderKind,
@@ -70,7 +69,7 @@ async function entriesOf(value: unknown, path: string, work: Work): Promise<Fiel
   if (isUnset(value)) return []
   if (!Array.isArray(value)) throw new EntityRuleError(`${path} must be a list`)
   const entries: Fields[] = []
-  // One after the other: their numbers follow their order.
+  // Sequential, because the numbers follow the order of the entries.
   for (const [index, one] of value.entries()) {
     entries.push(await entryOf(one, `${path}.${index}`, work))
   }
@@ -83,9 +82,9 @@ async function entryOf(value: unknown, path: string, work: Work): Promise<Fields
   const { name: given, service_id: givenId, quantity: count, ...rest } = entry as Fields
   const name = asRule(() => textAt(given, `${path}.name`))
   const id = isUnset(givenId) ? null : asRule(() => wholeAt(givenId, `${path}.service_id`, 1))
-  const known = stored.find((one) => Number(one['service_id']) === id && one['name'] === name)
-  const quantity = count === undefined ? known?.['quantity'] : count
-  const dates = datesOf(rest, known, path, work)
+  const existing = stored.find((one) => Number(one['service_id']) === id && one['name'] === name)
+  const quantity = count === undefined ? existing?.['quantity'] : count
+  const dates = datesOf(rest, existing, path, work)
   const toMs = await endFor({ ...dates, name, path }, work)
   return {
     ...rest,
@@ -100,12 +99,13 @@ async function entryOf(value: unknown, path: string, work: Work): Promise<Fields
   }
 }
 
-/** What is sent, else what is stored. */
-function datesOf(entry: Fields, known: Fields | undefined, path: string, work: Work) {
+/** The dates in the request, otherwise the stored ones. */
+function datesOf(entry: Fields, existing: Fields | undefined, path: string, work: Work) {
   const { context } = work
   const at = (field: string) => {
     const sent = instantAt(entry[field], `${path}.${field}`, context)
-    const before = known === undefined ? null : instantAt(known[field], `${path}.${field}`, context)
+    const before =
+      existing === undefined ? null : instantAt(existing[field], `${path}.${field}`, context)
     return { before, atMs: isSameSecond(sent, before) ? before : (sent ?? before) }
   }
   const [from, to] = [at('from'), at('to')]
@@ -118,7 +118,7 @@ function datesOf(entry: Fields, known: Fields | undefined, path: string, work: W
   }
 }
 
-/** Answers show seconds: what comes back from a client has lost its milliseconds. */
+/** Responses have whole seconds, so dates that clients send back have lost their milliseconds. */
 function isSameSecond(sent: number | null, before: number | null): boolean {
   if (sent === null || before === null) return false
   return Math.floor(sent / 1000) === Math.floor(before / 1000)
@@ -128,13 +128,16 @@ interface DatedEntry {
   name: string
   path: string
   fromMs: number
-  /** Null: none is given. */
+  /** Null if not given. */
   givenToMs: number | null
-  /** As it is stored. */
+  /** The stored dates. */
   before: { fromMs: number | null; toMs: number | null }
 }
 
-/** R24, and the end. What is held already stays held, also after its service has ended. */
+/**
+ * Computes the end, and checks that the service exists. A stored entry stays valid even if its
+ * service has ended.
+ */
 async function endFor(entry: DatedEntry, { context, calendar }: Work): Promise<number> {
   const { name, path, fromMs, givenToMs, before } = entry
   const isSameFrom = before.fromMs === fromMs
@@ -154,4 +157,12 @@ async function endFor(entry: DatedEntry, { context, calendar }: Work): Promise<n
 
 function termsOf(service: Fields, name: string): ServiceTerms {
   return asRule(() => serviceTermsAt(service, `${name}: `))
+}
+
+let lastServiceId = 0
+
+/** Microseconds of the clock, 16 digits; unique within this process. */
+function nextServiceId(nowMs: number): number {
+  lastServiceId = Math.max(lastServiceId + 1, Math.trunc(nowMs) * 1000)
+  return lastServiceId
 }

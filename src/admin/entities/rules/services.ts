@@ -1,4 +1,4 @@
-/** Services (spec/entity-api.md 3.4). */
+/** Rules for services. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { decimalOf, type Fields, isUnset } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
@@ -8,7 +8,6 @@ import type { CollectionRules } from './rule.ts'
 import { compareDecimals, fieldsOf, isChanged, isPositive, listOf } from './values.ts'
 
 export const SERVICE_RULES: CollectionRules = {
-  /** R30. */
   async prepare(changes, target) {
     if (target === null || isSent(changes, 'recurrence')) {
       checkRecurrence(withRequestedChanges(target, changes), DISPLAY.request)
@@ -38,13 +37,12 @@ export const SERVICE_RULES: CollectionRules = {
   },
 }
 
-/** Filter: holders with an entry of it at some time of the revision. */
+/** Filter for holders with an entry of the service that overlaps the revision. */
 function serviceHeldDuring({ name, from, to }: RawDocument): Fields {
-  const held = { name, from: { $not: { $gte: to } }, to: { $not: { $lte: from } } }
-  return { $or: [{ services: name }, { services: { $elemMatch: held } }] }
+  const overlapping = { name, from: { $not: { $gte: to } }, to: { $not: { $lte: from } } }
+  return { $or: [{ services: name }, { services: { $elemMatch: overlapping } }] }
 }
 
-/** R28. */
 function checkPrice({ price }: RawDocument): void {
   if (isUnset(price)) return
   if (!Array.isArray(price)) throw new EntityRuleError('price must be a list', DISPLAY.request)
@@ -60,7 +58,6 @@ function checkPrice({ price }: RawDocument): void {
   }
 }
 
-/** R29. */
 function checkLimit({ limit_cycles: limit, price }: RawDocument): void {
   if (isUnset(limit)) return
   const cycles = decimalOf(limit)

@@ -1,4 +1,4 @@
-/** Subscribers (spec/entity-api.md 3.2): what they name has to be there. */
+/** Rules for subscribers: the entities that they refer to must exist. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { isUnset, wholeAt } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
@@ -28,7 +28,7 @@ export const SUBSCRIBER_RULES: CollectionRules = {
   },
 }
 
-/** Clients expect the list of services also where it is empty. */
+/** Clients expect the list of services even if it is empty. */
 async function withDefaults(changes: FieldChanges, context: RuleContext): Promise<FieldChanges> {
   const set = { services: [], ...changes.set }
   const plays = isUnset(changes.set['play']) ? await readPlays(context) : null
@@ -37,7 +37,7 @@ async function withDefaults(changes: FieldChanges, context: RuleContext): Promis
 
 async function checkPlan(document: RawDocument, context: RuleContext): Promise<void> {
   const { plan } = document
-  // What is no text the store refuses.
+  // Other types are refused when the document is compiled.
   if (typeof plan !== 'string') return
   if ((await offerAt(context, 'plans', plan, fromOf(document))) !== undefined) return
   const date = dateText(fromOf(document), context.zone)
@@ -45,13 +45,12 @@ async function checkPlan(document: RawDocument, context: RuleContext): Promise<v
 }
 
 async function checkAccount({ aid }: RawDocument, context: RuleContext): Promise<void> {
-  const isThere = await cachedRead(context, `accounts/${aid}`, () =>
+  const accountExists = await cachedRead(context, `accounts/${aid}`, () =>
     exists(context, 'subscribers', { type: 'account', aid, ...NOT_DELETED }),
   )
-  if (!isThere) throw new EntityRuleError(`aid: there is no account ${aid}`)
+  if (!accountExists) throw new EntityRuleError(`aid: there is no account ${aid}`)
 }
 
-/** R25. */
 async function checkPlays(document: RawDocument, context: RuleContext): Promise<void> {
   const plays = await readPlays(context)
   if (plays === null) return

@@ -1,4 +1,4 @@
-/** Taxes (spec/entity-api.md 3.12). */
+/** Rules for taxes. */
 
 import { readCategory } from '../../../catalog/settings/stored-config.ts'
 import { storedDefaultTax } from '../../../catalog/settings/taxation-settings.ts'
@@ -9,7 +9,7 @@ import { findAll, refuseIfUsed, validDuring } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { isChanged, isFraction } from './values.ts'
 
-/** `defaultTax`: key of the one that holds where nothing else is said, unless one is stored. */
+/** `defaultTax`: key of the default tax, unless the stored configuration has one. */
 export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRules {
   return {
     async check(document, stored) {
@@ -39,7 +39,7 @@ export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRule
   }
 }
 
-/** The stored one; null: none is. */
+/** The stored default tax; null if it is not configured. */
 async function readDefaultTax({ catalog }: RuleContext): Promise<string | null> {
   const { value } = await readCategory(catalog, 'taxation')
   return asRatingRule(() => storedDefaultTax(value))

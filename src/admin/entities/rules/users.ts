@@ -1,4 +1,4 @@
-/** Operators who log in (R34, spec/entity-api.md 3.14). */
+/** Rules for operators who log in. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { createCurrentSettings } from '../../../catalog/settings/current-settings.ts'
 import { SECURITY } from '../../../catalog/settings/security-settings.ts'
@@ -36,23 +36,23 @@ export const USER_RULES: CollectionRules = {
     }
   },
 
-  /** Also a user does not delete himself. */
+  /** In addition, users cannot delete themselves. */
   async checkUnused(document, context) {
     const { username } = document
     if (username === context.user) {
-      throw new TargetError(`users: nobody deletes the own user (${username})`)
+      throw new TargetError(`users: a user cannot delete itself (${username})`)
     }
     if (isAdmin(document)) await checkNotLast(document, context)
   },
 }
 
 const MUST_CHANGE =
-  'must_change_password is taken away by the user alone, with POST /auth/password ' +
+  'must_change_password can only be cleared by the user, with POST /auth/password ' +
   '(unless the setting security.password.change_given is false)'
 
 /**
- * What is stored of a new password. `mustChange`: not the user has thought of it. Rejects with
- * `EntityRuleError` for one that the settings refuse, or with `CatalogUnavailableError`.
+ * The stored fields of a new password. `mustChange`: somebody other than the user has chosen it.
+ * Rejects with `EntityRuleError` if the settings refuse it, or with `CatalogUnavailableError`.
  */
 export async function passwordFields(
   password: unknown,
@@ -65,7 +65,7 @@ export async function passwordFields(
   return changedPassword(await PASSWORDS.hash(normal), lookups.nowMs, mustChange)
 }
 
-/** What the settings ask of passwords. */
+/** The password policy in the settings. */
 export async function passwordTerms({ catalog, nowMs }: Lookups) {
   const settings = createCurrentSettings(catalog, { nowMs: () => nowMs }, 0)
   return (await settings.get(SECURITY)).password
@@ -86,7 +86,9 @@ export function checkUserName({ username }: Readonly<Record<string, unknown>>): 
 
 const ROLES: readonly unknown[] = ['read', 'write', 'admin', 'reports']
 
-/** Those of the interface, and those that rules of the operator name. Rejects with `EntityRuleError`. */
+/**
+ * Allows the built-in roles and those in the permission settings. Rejects with `EntityRuleError`.
+ */
 export async function checkRoles(
   { roles }: Readonly<Record<string, unknown>>,
   { catalog, nowMs }: Lookups,
@@ -105,7 +107,7 @@ export function isAdmin({ roles }: RawDocument): boolean {
   return listOf(roles).includes('admin')
 }
 
-/** R34: somebody has to be able to make users. Rejects with `TargetError`. */
+/** At least one user must be able to create users. Rejects with `TargetError`. */
 export async function checkNotLast({ username }: RawDocument, context: Lookups): Promise<void> {
   const others = { username: { $ne: username }, roles: 'admin', ...validAt(context.nowMs) }
   if (await exists(context, 'users', others)) return

@@ -1,4 +1,4 @@
-/** Reading what is sent or stored, for rules: what cannot be used becomes a `EntityRuleError`. */
+/** Readers of requested and stored values for rules: invalid values become an `EntityRuleError`. */
 import { decimalOf, FieldError, type Fields, isUnset } from '../../../domain/fields.ts'
 import type { ExactDecimal } from '../../../domain/money.ts'
 import { type DisplayCode, EntityRuleError } from '../errors.ts'
@@ -6,7 +6,7 @@ import { DATES, dateOf } from '../requests/instant.ts'
 import { isEqual } from '../timeline/set-fields.ts'
 import type { RuleContext } from './rule.ts'
 
-/** Uses a reader of domain/fields.ts. Throws `EntityRuleError` with its words. */
+/** Calls a reader of domain/fields.ts. Throws `EntityRuleError` with its text. */
 export function asRule<T>(read: () => T, code?: DisplayCode): T {
   try {
     return read()
@@ -17,14 +17,14 @@ export function asRule<T>(read: () => T, code?: DisplayCode): T {
 }
 
 /**
- * Whether a rule about these fields has to look again: what was stored before the rule was asked,
- * or by others, must not stop a change of something else.
+ * True if a rule for these fields has to be checked: values that were stored before the rule
+ * existed must not prevent changes of other fields.
  */
 export function isChanged(document: Fields, stored: Fields | null, ...names: string[]): boolean {
   return stored === null || names.some((name) => !isEqual(document[name], stored[name]))
 }
 
-/** Epoch ms of a date, as it is stored or in any form of requests; null if it is not set. */
+/** Epoch ms of a date that is stored or in any format of requests; null if it is not set. */
 export function instantAt(
   value: unknown,
   path: string,
@@ -37,7 +37,7 @@ export function instantAt(
   return date.getTime()
 }
 
-/** Below zero, zero, or above: as a is below, equal to or above b. */
+/** Negative, zero or positive if a is less than, equal to or greater than b. */
 export function compareDecimals(a: ExactDecimal, b: ExactDecimal): number {
   const difference = a.digits * 10n ** BigInt(b.scale) - b.digits * 10n ** BigInt(a.scale)
   return difference === 0n ? 0 : difference < 0n ? -1 : 1
@@ -46,7 +46,7 @@ export function compareDecimals(a: ExactDecimal, b: ExactDecimal): number {
 const ZERO: ExactDecimal = { digits: 0n, scale: 0 }
 const ONE: ExactDecimal = { digits: 1n, scale: 0 }
 
-/** Whether it is from 0 to 1. */
+/** True if it is from 0 to 1. */
 export function isFraction(value: unknown): boolean {
   const decimal = decimalOf(value)
   if (decimal === null) return false
@@ -58,12 +58,12 @@ export function isPositive(value: unknown): boolean {
   return decimal !== null && decimal.digits > 0n
 }
 
-/** Of what may be anything. */
+/** An empty object if the value is not an object. */
 export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }
 
-/** Of what may be anything: the members of a list. */
+/** An empty list if the value is not a list. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }

@@ -1,6 +1,6 @@
 import { localTime } from '../../../domain/time.ts'
 
-/** `YYYY-MM-DD` in a zone; with the time where that is not midnight. */
+/** `YYYY-MM-DD` in a zone, with the time unless it is midnight. */
 export function dateText(atMs: number, zone: string): string {
   const { year, month, day, hour, minute, second } = localTime(zone, atMs)
   const two = (value: number) => String(value).padStart(2, '0')

@@ -1,4 +1,4 @@
-/** All revisions of one entity, as they are being changed. Pure: becomes steps at the end. */
+/** All revisions of one entity while they are edited. Pure: `steps` returns the writes. */
 
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -9,7 +9,7 @@ import { dateText } from './dates.ts'
 
 interface Entry {
   document: RawDocument
-  /** As it is stored; null for a new one. */
+  /** The stored version; null if it is new. */
   stored: RawDocument | null
   isDeleted: boolean
 }
@@ -17,12 +17,12 @@ interface Entry {
 export class Draft {
   readonly #entries: Entry[]
 
-  /** Stored revisions that are not deleted, in any order. */
+  /** `stored`: the revisions that are not deleted, in any order. */
   constructor(stored: readonly RawDocument[]) {
     this.#entries = stored.map((document) => ({ document, stored: document, isDeleted: false }))
   }
 
-  /** What there is, by begin. */
+  /** The remaining revisions, sorted by start. */
   revisions(): RawDocument[] {
     const present = this.#entries.filter(({ isDeleted }) => !isDeleted)
     return present.map(({ document }) => document).sort((a, b) => fromOf(a) - fromOf(b))
@@ -34,12 +34,12 @@ export class Draft {
     return document
   }
 
-  /** Puts fields in place of others. */
+  /** Replaces fields of a revision. */
   change(revision: RawDocument, fields: Fields): RawDocument {
     return this.put(revision, { ...revision, ...fields })
   }
 
-  /** Puts a whole document in place of a revision. */
+  /** Replaces a whole revision. */
   put(revision: RawDocument, document: RawDocument): RawDocument {
     const entry = this.#entryOf(revision)
     entry.document = { ...document, _id: revision._id, rev: revision.rev }
@@ -52,7 +52,7 @@ export class Draft {
     entry.document = { ...entry.document, deleted: true, deleted_at: new Date(nowMs) }
   }
 
-  /** What has to be written. Throws `EntityRuleError` where two revisions would overlap. */
+  /** The writes to store. Throws `EntityRuleError` if two revisions would overlap. */
   steps(zone: string): RevisionWrite[] {
     checkOrder(this.revisions(), zone)
     return this.#entries.flatMap(({ document, stored }): RevisionWrite[] => {
@@ -62,14 +62,14 @@ export class Draft {
     })
   }
 
-  /** Documents that will be written, and are not deleted. */
+  /** Revisions to write, without deleted ones. */
   changed(): { document: RawDocument; stored: RawDocument | null }[] {
     return this.#entries.filter(
       ({ document, stored, isDeleted }) => !isDeleted && document !== stored,
     )
   }
 
-  /** Documents as they were before. */
+  /** The stored versions of all revisions. */
   before(): RawDocument[] {
     return this.#entries.flatMap(({ stored }) => (stored === null ? [] : [stored]))
   }

@@ -1,7 +1,6 @@
 /**
- * What the actions make of the revisions of an entity (spec/entity-api.md 2.5 to 2.11). Each edits
- * a draft and gives the revision that is shown, or throws the `EntityRuleError` of the rule that it would
- * violate. Pure.
+ * The edits of the actions on the revisions of an entity. Each edits a draft and returns the
+ * revision for the response, or throws `EntityRuleError`. Pure.
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
@@ -12,16 +11,16 @@ import { type FieldChanges, withChanges } from './set-fields.ts'
 
 export interface EditContext {
   nowMs: number
-  /** End of the last confirmed cycle, epoch ms; nothing before it may change. */
+  /** End of the last confirmed cycle, epoch ms; changes before it are refused. */
   minimumMs: number
-  /** IANA zone of dates in texts. */
+  /** IANA zone of dates in error texts. */
   zone: string
 }
 
-/** An entity that ends later than this from now has no end (spec/entity-api.md 2.1). */
+/** An entity that ends later than this from now counts as open-ended. */
 export const OPEN_ENDED_MS = 10 * 366 * 86_400_000
 
-/** R10. `what`: the action and the date that it is about. */
+/** Refuses changes of confirmed cycles. `what`: the action and the date to check. */
 export function checkMinimum(what: string, atMs: number, { minimumMs, zone }: EditContext): void {
   if (atMs >= minimumMs) return
   throw new EntityRuleError(
@@ -106,7 +105,7 @@ export function reopen(
   return draft.add({ ...withChanges(target, changes), ...fields })
 }
 
-/** Gives the revision before, if it now lasts as long as the deleted one did; else null. */
+/** Returns the previous revision if it was extended over the deleted one, otherwise null. */
 export function remove(
   draft: Draft,
   target: RawDocument,
@@ -133,7 +132,7 @@ export function permanentChange(
   const { zone } = context
   if (fromMs < fromOf(target) || fromMs > toOf(target)) {
     const limits = `${dateText(fromOf(target), zone)} and ${dateText(toOf(target), zone)}`
-    const text = `permanentchange: from must be between ${limits}, where the revision holds`
+    const text = `permanentchange: from must be between ${limits}, in the validity of the revision`
     throw new EntityRuleError(text, DISPLAY.date)
   }
   checkMinimum('permanentchange: from', fromMs, context)
@@ -147,7 +146,7 @@ export function permanentChange(
   const changed = later.map((revision) => draft.put(revision, withChanges(revision, changes)))
   const [entity] = changed
   if (entity === undefined) {
-    const text = `permanentchange: no revision holds from ${dateText(fromMs, zone)} on`
+    const text = `permanentchange: no revision is valid from ${dateText(fromMs, zone)} on`
     throw new EntityRuleError(text, DISPLAY.date)
   }
   return { entity, totalUpdated: changed.length, totalCreated: isInside ? 1 : 0 }

@@ -1,4 +1,4 @@
-/** Moving an edge of a revision, and of its neighbour with it (spec/entity-api.md 2.8). Pure. */
+/** Moves a boundary of a revision, and that of its neighbour if they are adjacent. Pure. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { EntityRuleError } from '../errors.ts'
 import { dateText } from './dates.ts'
@@ -9,16 +9,19 @@ export type Edge = 'from' | 'to'
 
 export interface Moved {
   entity: RawDocument
-  /** Null: no neighbour had to follow. */
+  /** Null if the neighbour was not changed. */
   neighbour: RawDocument | null
-  /** False: it was there already. */
+  /** False if the boundary already was at the date. */
   isMoved: boolean
 }
 
 export interface MoveRequest {
   edge: Edge
   atMs: number
-  /** A neighbour follows over a gap, too; else only one that touches, or would be overlapped. */
+  /**
+   * True to move the neighbour even across a gap; otherwise only if it is adjacent or would
+   * overlap.
+   */
   alwaysMovesNeighbour: boolean
 }
 
@@ -66,7 +69,7 @@ function isFollowing(
   return edgeMs === wasMs || isOverlapped
 }
 
-/** R15, R16. */
+/** The neighbour must not become empty. */
 function checkNotSwallowed(
   neighbour: RawDocument,
   { edge, atMs }: MoveRequest,

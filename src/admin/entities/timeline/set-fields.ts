@@ -1,24 +1,24 @@
-/** Fields of an update in the place of stored ones. Pure. */
+/** Applies field changes to a document. Pure. */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Fields } from '../../../domain/fields.ts'
 
-/** Members to append to, and to take from, lists (spec/entity-api.md 1.2). */
+/** Members to append to a list or to remove from it. */
 export interface ListChange {
   field: string
   values: readonly unknown[]
-  /** Of `pull`: the part of a member that is compared; absent: the whole member. */
+  /** For `pull`: the part of a member to compare; absent to compare the whole member. */
   by?: string
 }
 
 export interface FieldChanges {
-  /** A dotted name sets only what is there. */
+  /** A dotted name sets only that part. */
   set: Fields
   push: readonly ListChange[]
   pull: readonly ListChange[]
 }
 
-/** A document with the changes; the one given stays as it is. */
+/** Returns a changed copy of the document. */
 export function withChanges(document: RawDocument, changes: FieldChanges): RawDocument {
   let result: Fields = document
   for (const [name, value] of Object.entries(changes.set)) {
@@ -26,8 +26,8 @@ export function withChanges(document: RawDocument, changes: FieldChanges): RawDo
   }
   for (const { field, values, by } of changes.pull) {
     const path = field.split('.')
-    const left = listAt(result, path).filter((member) => !isPulled(member, values, by))
-    result = withValue(result, path, left)
+    const remaining = listAt(result, path).filter((member) => !isPulled(member, values, by))
+    result = withValue(result, path, remaining)
   }
   for (const { field, values } of changes.push) {
     const path = field.split('.')
@@ -64,7 +64,7 @@ function isPulled(member: unknown, values: readonly unknown[], by: string | unde
   return values.some((value) => isEqual(compared, value))
 }
 
-/** Equal as JSON is, whatever the order of keys; dates by their instant. */
+/** Deep equality of JSON values and dates, independent of the order of keys. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false

@@ -1,4 +1,4 @@
-/** Times [fromMs, toMs), and what of them others leave uncovered. Pure. */
+/** Half-open periods [fromMs, toMs) and their differences. Pure. */
 import type { Fields } from '../../../domain/fields.ts'
 import { fromOf, toOf } from './draft.ts'
 
@@ -15,16 +15,16 @@ export function overlap(a: Span, b: Span): boolean {
   return a.fromMs < b.toMs && b.fromMs < a.toMs
 }
 
-/** The parts of a span in which none of the others holds, by begin. */
+/** The parts of a span that none of the others covers, sorted by start. */
 export function uncovered(span: Span, others: readonly Span[]): Span[] {
-  let left = [span]
+  let remaining = [span]
   for (const other of others) {
-    left = left.flatMap(({ fromMs, toMs }) =>
+    remaining = remaining.flatMap(({ fromMs, toMs }) =>
       [
         { fromMs, toMs: Math.min(toMs, other.fromMs) },
         { fromMs: Math.max(fromMs, other.toMs), toMs },
       ].filter((part) => part.fromMs < part.toMs),
     )
   }
-  return left.sort((a, b) => a.fromMs - b.fromMs)
+  return remaining.sort((a, b) => a.fromMs - b.fromMs)
 }

@@ -1,6 +1,6 @@
 /**
- * What the revisions of a subscriber say of each other (spec/entity-api.md 3.2): when it begins and
- * ends, since when it has its plan, and which one it had before. Pure.
+ * Derived dates of the revisions of subscribers and accounts: start and end of the entity, start
+ * and end of the plan, and the former plan. Pure.
  */
 
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -16,7 +16,7 @@ interface Run {
   toMs: number
 }
 
-/** Brings the dates of all revisions up to date. */
+/** Updates the derived fields of all revisions of a subscriber. */
 export function deriveSubscriber(draft: Draft): void {
   const revisions = draft.revisions()
   const runs = runsOf(revisions)
@@ -39,7 +39,7 @@ export function deriveSubscriber(draft: Draft): void {
   }
 }
 
-/** Likewise of an account, which has no plan. */
+/** Updates the derived dates of all revisions of an account, which has no plan. */
 export function deriveAccount(draft: Draft): void {
   const revisions = draft.revisions()
   const activation = revisions[0]?.['from']
@@ -69,7 +69,7 @@ function runsOf(revisions: readonly RawDocument[]): Run[] {
   return runs
 }
 
-/** Services that began or ended with an edge of their revision follow it (spec 2.8). */
+/** Moves services that start or end with a boundary of their revision along with it. */
 export function withServiceEdges(
   revision: RawDocument,
   edge: 'from' | 'to',

@@ -144,11 +144,11 @@ describe('a subscriber that has been in two accounts', () => {
     const { stores, first, second, moves } = await movedTwice(801)
     const back = { target: second, set: { aid: 80 }, from: at('2026-08-01') }
     await expect(act(stores, 'subscribers', 'closeandnew', back)).rejects.toThrow(
-      /aid can only change from now on/,
+      /aid can only change with immediate effect/,
     )
     const edge = { target: first, to: at('2026-07-01') }
     await expect(act(stores, 'subscribers', 'move', edge)).rejects.toThrow(
-      /aid can only change from now on/,
+      /aid can only change with immediate effect/,
     )
     expect(moves).toEqual([expect.objectContaining({ sid: 801, fromAid: 80, toAid: 81 })])
   })

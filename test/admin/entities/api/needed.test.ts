@@ -23,7 +23,7 @@ describe('plans/close', () => {
     const { name, query } = await planOf(3)
     const { code, display, message } = await world.refused('plans', 'close', { query, ...AUGUST })
     expect([code, display]).toMatchObject([17577, { code: 2 }])
-    expect(message).toContain(`close: plan ${name} would not hold from 2026-08-01 on`)
+    expect(message).toContain(`close: plan ${name} would not be valid from 2026-08-01 on`)
     expect(message).toMatch(/needed by 3 subscribers \(the first: sid \d+\).*force/)
   })
 
@@ -36,7 +36,7 @@ describe('plans/close', () => {
     const { name, query } = await planOf(2)
     const body = await world.ok('plans', 'close', { query, ...AUGUST, ...force })
     expect(body.warnings).toHaveLength(1)
-    expect(body.warnings[0]).toContain(`plan ${name} does not hold from 2026-08-01 on`)
+    expect(body.warnings[0]).toContain(`plan ${name} is not valid from 2026-08-01 on`)
     expect(body.warnings[0]).toContain('2 subscribers')
   })
 

@@ -17,7 +17,7 @@ describe('a rate without a tax', () => {
   it('is told of once in the answer to each write', async () => {
     const created = await make(world, 'rates')
     const key = created.entity['key']
-    const text = `rate ${key} has no tax, and no default is named: it is not taxed`
+    const text = `rate ${key} has no tax, and there is no default tax: it is not taxed`
     expect(created.warnings).toEqual([expect.stringContaining(text)])
     const query = { _id: idOf(created) }
     const update = { from: '2026-08-01', description: 'x', colour: 'red' }
@@ -50,7 +50,7 @@ describe('a rate without a tax', () => {
 describe('a tax', () => {
   it('is no default by being there, and says so', async () => {
     const { warnings, entity } = await make(world, 'taxes')
-    expect(warnings).toEqual([expect.stringContaining('no tax is the default')])
+    expect(warnings).toEqual([expect.stringContaining('there is no default tax')])
     await nameDefault({ default: entity['key'] })
     expect((await make(world, 'taxes')).warnings).toBeUndefined()
   })

@@ -93,7 +93,7 @@ describe('a stored field that cannot be used', () => {
     [[{ field_name: 'a..b' }], `${at}.0.field_name must be letters`],
     [[{ field_name: 'a.__proto__' }], `${at}.0.field_name must be letters`],
     [[{ field_name: 'constructor.x' }], `${at}.0.field_name must be letters`],
-    [[{ field_name: 'rev' }], `${at}.0.field_name 'rev' is not to be configured`],
+    [[{ field_name: 'rev' }], `${at}.0.field_name 'rev' cannot be configured`],
     [[{ field_name: '_id' }], `${at}.0.field_name must be letters`],
     [[{ field_name: 'a', type: 'colour' }], `${at}.0.type must be one of text,`],
     [[{ field_name: 'a', mandatory: 'yes' }], `${at}.0.mandatory must be true or false`],
@@ -112,10 +112,10 @@ describe('a stored field that cannot be used', () => {
       [{ field_name: 'a', select_options: 'b', default_value: 'c' }],
       `${at}.0.default_value must be one of select_options`,
     ],
-    [[{ field_name: 'email', type: 'text' }], `${at}.0.type must stay as it is from the start`],
+    [[{ field_name: 'email', type: 'text' }], `${at}.0.type must keep its built-in value`],
     [[{ field_name: 'aid', generated: false }], `${at}.0.generated must stay`],
     [[{ field_name: 'address', multiple: true }], `${at}.0.multiple must stay`],
-    [[{ field_name: 'a' }, { field_name: 'a' }], `${at}.1.field_name 'a' is there twice`],
+    [[{ field_name: 'a' }, { field_name: 'a' }], `${at}.1.field_name 'a' occurs twice`],
   ])('%j is told by its path', (list, message) => {
     const read = () => accounts(list)
     expect(read).toThrow(FieldError)

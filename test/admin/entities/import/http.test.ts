@@ -84,9 +84,9 @@ describe('import', () => {
   })
 
   it.each([
-    [{ update }, undefined, 'there is no file'],
+    [{ update }, undefined, 'the file is missing'],
     [{ update, operation: 'permanentchange' }, 'x', 'permanentchange is not allowed'],
-    [{ update: '{"map":{"a":"__csvindex__0"}}' }, 'a\n"b', 'is no CSV that can be read'],
+    [{ update: '{"map":{"a":"__csvindex__0"}}' }, 'a\n"b', 'is not valid CSV'],
     [{ progress: '1', import_id: 'none' }, undefined, 'there is no import none'],
     [{ update, import_id: 'a b' }, ACCOUNT_HEADER, 'import_id must be'],
   ])('%j of %j fails as a whole', async (fields, text, desc) => {

@@ -218,13 +218,13 @@ describe('an import id', () => {
   it('is of one file and its settings', async () => {
     await scene.run(imported)
     await expect(scene.run({ ...imported, text: accountsCsv(3) })).rejects.toThrow(
-      'give it another import_id',
+      'use another import_id',
     )
     const other = {
       ...imported,
       update: { map: ACCOUNT_COLUMNS, default_values: { salutation: 'x' } },
     }
-    await expect(scene.run(other)).rejects.toThrow('give it another import_id')
+    await expect(scene.run(other)).rejects.toThrow('use another import_id')
   })
 
   it('that somebody works on is refused', async () => {

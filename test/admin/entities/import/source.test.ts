@@ -62,7 +62,7 @@ describe('CSV', () => {
   it.each([
     ['', 'the file has no rows'],
     [`${ACCOUNT_HEADER}\n`, 'the file has no rows'],
-    [`${ACCOUNT_HEADER}\n${accountLine(1)}\nAda,"Byron`, 'is no CSV that can be read'],
+    [`${ACCOUNT_HEADER}\n${accountLine(1)}\nAda,"Byron`, 'is not valid CSV'],
     [Buffer.from(`${ACCOUNT_HEADER}\nAda,\xe9`, 'latin1'), 'is not UTF-8'],
   ])('%# is refused as a whole, and nothing is written', async (text, message) => {
     await expect(run(text)).rejects.toThrow(message)
@@ -89,11 +89,11 @@ describe('CSV', () => {
 
 describe('settings', () => {
   it.each([
-    [{ map: {} }, 'update.map says of no field'],
-    [{ map: { lastname: '__csvindex__6' } }, 'lastname is to come from __csvindex__6'],
+    [{ map: {} }, 'update.map is empty'],
+    [{ map: { lastname: '__csvindex__6' } }, 'lastname refers to __csvindex__6'],
     [{ map: { __proto__x: 1, 'a.__proto__.b': 'x' } }, 'is a name that is not allowed'],
     [{ delimiter: ',,' }, 'update.delimiter must be one character'],
-    [{ linkr: {} }, "linkr is no setting of an import: 'linker' is"],
+    [{ linkr: {} }, "linkr is not a setting of an import: 'linker' is"],
     [{ linker: { field: 'aid', value: '1' } }, 'update.linker is only for subscribers'],
     [{ multi_field_action: { a: 'add' } }, 'must be append, remove or replace'],
     [{ importType: 'magic' }, 'importType must be one of'],
@@ -200,6 +200,6 @@ describe('cells', () => {
     expect(target).toEqual({ price: [{ from: 0, price: 5 }], tax: [{ type: 'vat' }] })
     expect(given).toEqual([{ from: 0 }])
     expect(() => setAlong({}, 'a.__proto__.b', 1)).toThrow('not allowed')
-    expect(() => setAlong({ list: [] }, 'list.length', 1)).toThrow('no place in a list')
+    expect(() => setAlong({ list: [] }, 'list.length', 1)).toThrow('not an index into a list')
   })
 })

@@ -199,7 +199,7 @@ describe('forms in parts', () => {
   it('refuses files where none are taken, and a body that is cut off', async () => {
     const url = await listening()
     const answer = await ask(url, parts([['f', new File(['x'], 'f')]]))
-    expect(answer.body.data.message).toContain('takes no files')
+    expect(answer.body.data.message).toContain('accepts no files')
     const headers = { 'content-type': 'multipart/form-data; boundary=B' }
     const cut = '--B\r\ncontent-disposition: form-data; name="a"\r\n\r\nx'
     expect(await ask(url, { method: 'POST', headers, body: cut })).toMatchObject({ status: 400 })

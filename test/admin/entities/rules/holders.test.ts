@@ -110,7 +110,7 @@ describe('R27: allowances', () => {
     [allowances([18, 0]), 'allowances.0.allowance of sid 18 must be a number above 0'],
     [allowances([18, '-1']), 'sid 18'],
     [allowances([18, 'much']), 'sid 18'],
-    [allowances([18, 1], [19, 1], ['18', 2]), 'allowances.2.sid is there twice: 18'],
+    [allowances([18, 1], [19, 1], ['18', 2]), 'allowances.2.sid occurs twice: 18'],
     [allowances(['x', 1]), 'allowances.0.sid must be an integer'],
     [allowances([30, 1], [31, 5]), 'sid 31 has one of account 20 already'],
     [{ aid: 17, allowances: 'all' }, 'allowances must be a list'],

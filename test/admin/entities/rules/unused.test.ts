@@ -36,7 +36,7 @@ describe('an account', () => {
     expect(await neededBy(catalog, 'accounts', { aid: 17 })).toBeNull()
     for (const sid of [20, 19, 19]) await insertEntity(catalog, 'subscribers', { sid })
     expect(await neededBy(catalog, 'accounts', { aid: 17 })).toBe(
-      'account 17 cannot be deleted: in its time it is needed by 2 subscribers (the first: sid 19)',
+      'account 17 cannot be deleted: in its validity period it is needed by 2 subscribers (the first: sid 19)',
     )
   })
 })
@@ -50,7 +50,7 @@ describe('a plan', () => {
     await insertEntity(catalog, 'subscribers', former)
     expect(await neededBy(catalog, 'plans', { name: 'GOLD' })).toBeNull()
     await insertEntity(catalog, 'subscribers', { ...SPRING, sid: 20 })
-    const text = 'plan GOLD cannot be deleted: in its time it is needed by 1 subscriber'
+    const text = 'plan GOLD cannot be deleted: in its validity period it is needed by 1 subscriber'
     expect(await neededBy(catalog, 'plans', { name: 'GOLD' })).toBe(`${text} (the first: sid 20)`)
   })
 })
@@ -105,7 +105,7 @@ describe('a rate', () => {
     expect(await neededBy(catalog, 'rates', { key: 'DATA' })).toBeNull()
     await insertEntity(catalog, collection, fields)
     expect(await neededBy(catalog, 'rates', { key: 'DATA' })).toBe(
-      `rate DATA cannot be deleted: in its time it is needed by ${who}`,
+      `rate DATA cannot be deleted: in its validity period it is needed by ${who}`,
     )
   })
 })

@@ -1,0 +1,174 @@
+/** Schemas of the responses of endpoints besides the entity API. */
+
+import {
+  anyValue,
+  choice,
+  either,
+  flag,
+  integer,
+  listOf,
+  mapOf,
+  object,
+  ref,
+  type Schema,
+  text,
+} from './schema.ts'
+
+const DONE: Schema = { type: 'integer', const: 1, description: '1: success.' }
+const SUCCESS = text('Always `success`.')
+
+const check = (description: string) => text(`${description}; \`ok\`, or the error.`)
+
+/** A successful response; all its details are required. */
+const succeeded = (description: string, details: Readonly<Record<string, Schema>>): Schema =>
+  object(
+    description,
+    {
+      status: DONE,
+      desc: SUCCESS,
+      details: object('The details.', details, Object.keys(details)),
+      input: ref('loginInput', 'The parameters of the request, without secrets.'),
+    },
+    ['status', 'desc', 'details', 'input'],
+  )
+
+/** OpenAPI components. */
+export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
+  heartbeat: object(
+    'Whether the stores answer.',
+    {
+      status: { type: 'integer', enum: [0, 1], description: '1: both stores answer.' },
+      message: text('The result, or the store that is unavailable.'),
+      version: text('Version of the interface.'),
+    },
+    ['status', 'message', 'version'],
+  ),
+  liveness: object('Whether the process runs.', { status: text('Always `live`.') }, ['status']),
+  readiness: object(
+    'Whether the node is ready, and the state of its parts.',
+    {
+      status: choice(['ready', 'unavailable'], 'Whether everything is ready.'),
+      redis: check('Redis'),
+      mongo: check('MongoDB'),
+      ledger: check('Data of the ledger in Redis'),
+      changes: check('Recovery of changes of processes that have died'),
+      users: text('`none`: no user can log in.'),
+      catalogue: choice(['ok', 'incomplete', 'unknown'], 'Whether charging uses all entities.'),
+    },
+    ['status', 'redis', 'mongo', 'ledger', 'changes', 'catalogue'],
+  ),
+  catalogueHealth: object(
+    'Stored entities that charging skips.',
+    {
+      status: choice(['ok', 'incomplete', 'unknown'], '`incomplete` if there are any.'),
+      skipped: listOf(
+        mapOf({ type: ['string', 'number'], description: 'Name, path, reason.' }, 'One of them.'),
+        'The first of them.',
+      ),
+    },
+    ['status', 'skipped'],
+  ),
+  apiDescription: {
+    ...object('An OpenAPI 3.1 document.', { openapi: text('Always `3.1.0`.') }, ['openapi']),
+    additionalProperties: anyValue('A member of the document.'),
+  },
+  user: object(
+    'The logged-in user.',
+    {
+      user: text('Name of the user.'),
+      permissions: listOf(text('A role.'), 'Roles of the user.'),
+      last_login: { type: ['string', 'null'], description: 'Time of the previous login.' },
+      must_change_password: flag('True if the password has to be changed first.'),
+      must_enrol_totp: flag('True if a second factor has to be set up first.'),
+      protocol: text('Login protocol.'),
+    },
+    ['user', 'permissions', 'last_login'],
+  ),
+  redirect: object('Redirect of the browser to log in.', { redirect: text('The address.') }, [
+    'redirect',
+  ]),
+  loginAnswer: object(
+    'A session was opened; its cookie is in the response.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      details: either('The user, or the redirect.', ref('user'), ref('redirect')),
+      input: ref('loginInput', 'The parameters of the request, without the password.'),
+    },
+    ['status', 'desc', 'details', 'input'],
+  ),
+  doneAnswer: object(
+    'Success.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      details: flag('Always true.'),
+      input: ref('loginInput', 'The parameters of the request, without passwords.'),
+    },
+    ['status', 'desc', 'details'],
+  ),
+  totpState: succeeded('The second factor of the user.', {
+    enrolled: flag('Whether there is a second factor.'),
+    enrolled_at: { type: ['string', 'null'], description: 'Time when it was set up.' },
+    recovery_codes_left: integer('Number of unused recovery codes.'),
+    required: flag('Whether a role of the user requires one.'),
+  }),
+  totpSecret: succeeded('A second factor that is not confirmed yet.', {
+    secret: text('The secret, in base 32; returned once.'),
+    uri: text('The secret as a URI for authenticator apps.'),
+  }),
+  recoveryCodes: succeeded('One-time codes that replace the second factor.', {
+    recovery_codes: listOf(text('A code.'), 'The codes; returned once.'),
+  }),
+  loginOption: object(
+    'A login method.',
+    {
+      type: text('Value of `protocol` for a login.'),
+      label: text('Display name.'),
+      name: text('Value of `provider` for a login.'),
+    },
+    ['type', 'label', 'name'],
+  ),
+  loginOptions: object(
+    'Login methods besides user name and password.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      details: object(
+        'The login methods.',
+        { protocols: listOf(ref('loginOption'), 'Configured directories.') },
+        ['protocols'],
+      ),
+    },
+    ['status', 'desc', 'details'],
+  ),
+  tokenAnswer: object(
+    'A token (RFC 6749, section 5.1).',
+    {
+      access_token: text('The token; it is sent as `Authorization: Bearer TOKEN`.'),
+      expires_in: integer('Validity in seconds.'),
+      token_type: { type: 'string', const: 'Bearer', description: 'How it is sent.' },
+      scope: { type: ['string', 'null'], description: 'Scope, if one was requested.' },
+      refresh_token: text('Token for the refresh grant, if that is enabled.'),
+    },
+    ['access_token', 'expires_in', 'token_type', 'scope'],
+  ),
+  revoked: object('The token is revoked.', { status: DONE }, ['status']),
+  settingsInput: object('The requested setting.', {
+    action: text('The action.'),
+    category: text('The category.'),
+    path: text('The path in it.'),
+  }),
+  settingsAnswer: object(
+    'A stored setting, without secrets.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      input: ref('settingsInput', 'The requested setting.'),
+      details: anyValue('The value; for `list` the categories, for `history` the versions.'),
+      effective: anyValue('The effective value, including defaults.'),
+      rev: integer('Version of the setting; 0 if nothing is stored.'),
+    },
+    ['status', 'desc', 'input', 'details'],
+  ),
+}
