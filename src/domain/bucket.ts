@@ -192,10 +192,10 @@ export function endedOrder(
   const found = [subscriber, account].flatMap((owner, index) =>
     (owner?.buckets ?? [])
       .filter((bucket) => bucket.counter === '' && bucket.toMs <= atMs && mayPay(bucket))
-      .map(({ id, toMs }) => ({ toMs, payer: prepaidSourceOf(index === 0 ? 0 : 1, id) })),
+      .map(({ id, toMs }) => ({ toMs, source: prepaidSourceOf(index === 0 ? 0 : 1, id) })),
   )
   // Stable: of those that ended together the account's comes after the subscriber's.
-  return found.sort((a, b) => a.toMs - b.toMs).map(({ payer }) => payer)
+  return found.sort((a, b) => a.toMs - b.toMs).map(({ source }) => source)
 }
 
 /** A bucket for any usage, or for this usage type. */

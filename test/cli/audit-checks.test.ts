@@ -79,8 +79,8 @@ describe('within the ledger', () => {
         { bucket: null, units: 7 },
       ],
       money: [
-        { payer: { ...ref(0, 1), limitCounter: null }, micros: 6 },
-        { payer: { ...ref(0, 1), limitCounter: ref(1, 8) }, micros: 4 },
+        { source: { ...ref(0, 1), limitCounter: null }, micros: 6 },
+        { source: { ...ref(0, 1), limitCounter: ref(1, 8) }, micros: 4 },
       ],
     }
     const session = (state: Session['state']) =>

@@ -328,7 +328,7 @@ describe('a claim', () => {
     expect(await reply(claiming(2, '1:2', ''))).toEqual({
       kind: 'claimed',
       sessionKey: keyOf('a'),
-      home: { aid: 1, sid: 1 },
+      location: { aid: 1, sid: 1 },
     })
     expect((await loadOne(ledger, 2)).state.version).toBe(1)
     expect(await reply(claiming(3, '1:3', '1:2'))).toMatchObject({ kind: 'claimed' })
