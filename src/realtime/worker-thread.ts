@@ -50,7 +50,7 @@ export class WorkerThread implements BatchWorker {
       atomics: 'disabled',
       recordTiming: false,
       // Cached owners and sessions are replaced with each request, and with V8's default they are
-      // copied about on the way (docs/PERFORMANCE.md, "What holds it now").
+      // copied about on the way (docs/PERFORMANCE.md, "Bottlenecks").
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     })
     this.#piscina.on('error', onError)
