@@ -1,6 +1,6 @@
 /**
- * README.md, "Manage customers and prices", and docs/TUTORIAL.md: the lines are pasted into a shell,
- * as they are.
+ * README.md, "Manage customers and prices", and docs/TUTORIAL.md: the lines are pasted into a
+ * shell, as they are.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'

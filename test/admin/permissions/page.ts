@@ -38,8 +38,8 @@ function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>
   return texts.join('\n')
 }
 
-const OPEN = `\`admin.openPaths\` opens paths to anybody: by default \`health\` and \`docs\` (without
-configured fields); \`metrics\` and \`heartbeat\` (\`GET /api\`) if you name them.`
+const OPEN = `\`admin.openPaths\` opens paths to anybody: by default \`health\` and \`docs\`
+(without configured fields); \`metrics\` and \`heartbeat\` (\`GET /api\`) if you name them.`
 
 const CHARGING = `The charging port serves the same path to network elements with keys
 (\`tollgate peer\`): [WIRE.md](WIRE.md).`
