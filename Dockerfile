@@ -1,5 +1,5 @@
 # Node 24 is maintained until April 2028; Node 20, for which uWebSockets.js on npm has binaries, ended
-# in April 2026. On 24 HTTP is served in JavaScript, which is slower: README.md, "Configure it", has the
+# in April 2026. On 24 HTTP is served in JavaScript, which is slower: README.md, "Configure and deploy", has the
 # way to the author's own binaries, which need the glibc of Debian 13 (trixie).
 ARG NODE=24-trixie-slim
 

@@ -101,7 +101,7 @@ function median(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 }
 
-/** One line for each dialect; the goals are in the issue of file types, and in README.md. */
+/** One line for each dialect; the goals are in the issue of file types. */
 function report(size: Size, all: readonly Measured[]): void {
   const nsOf = (name: string) => median(all.find((one) => one.dialect.name === name)?.ours.ns ?? [])
   const [plainNs, mappedNs] = [nsOf('json'), nsOf('json_mapped')]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sends a signed form (docs/SIGNATURE.md):  KEY=... docs/sign.sh URL NAME=VALUE ...
+# Sends a signed form (docs/ACCESS.md):  KEY=... docs/sign.sh URL NAME=VALUE ...
 # The parameters are signed and sent in the order given, each in printable ASCII.
 url=$1; shift; set -- "$@" "_t_=$(date +%s)"
 text=$(for pair; do printf %s "$pair" | sed 's/[\\"/]/\\&/g; s/=/":"/; s/.*/"&",/'; done)

@@ -49,8 +49,7 @@ export class WorkerThread implements BatchWorker {
       atomics: 'disabled',
       recordTiming: false,
       // Cached owners and sessions are replaced with each request. With V8's default size of the
-      // young generation they would be copied repeatedly (docs/PERFORMANCE.md, "What holds it
-      // now").
+      // young generation they would be copied repeatedly (docs/PERFORMANCE.md, "Bottlenecks").
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     })
     this.#piscina.on('error', onError)

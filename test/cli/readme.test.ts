@@ -1,6 +1,6 @@
 /**
- * README.md, "Keep customers and prices" and "Let others in": the lines are pasted into a shell, as
- * they are.
+ * README.md, "Manage customers and prices", and docs/TUTORIAL.md: the lines are pasted into a
+ * shell, as they are.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
@@ -25,7 +25,8 @@ afterAll(() => product.close())
 
 /** What is to be pasted, at the ports that were free. */
 function lines(): string {
-  const text = readFileSync(join(HOUSE, 'README.md'), 'utf8')
+  const read = (path: string) => readFileSync(join(HOUSE, path), 'utf8')
+  const text = read('README.md') + read('docs/TUTORIAL.md')
   const blocks = [...text.matchAll(BLOCK)].map(([, block = '']) => block)
   expect(blocks).toHaveLength(5)
   const pasted = blocks.join('\n')

@@ -14,7 +14,7 @@ export function secretCategories(sealer: Sealer, timeZone: string): readonly Cat
 function authCategory(sealer: Sealer): Category {
   return {
     name: 'auth',
-    about: 'Directories by which users log in: LDAP and SAML (docs/DIRECTORIES.md).',
+    about: 'Directories by which users log in: LDAP and SAML (docs/ACCESS.md).',
     readRole: 'admin',
     check: checkAuthSettings,
     view: redactAuth,

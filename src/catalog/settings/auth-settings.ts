@@ -1,6 +1,6 @@
 /**
  * Category `auth` of the stored configuration: directories and identity providers whose users get
- * in (docs/DIRECTORIES.md). The password of a service account is stored sealed, never clear.
+ * in (docs/ACCESS.md). The password of a service account is stored sealed, never clear.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox'

@@ -15,9 +15,9 @@ function examplesIn(file: string): Map<string, Record<string, unknown>> {
 }
 
 describe.each([
-  ['docs/QUOTE.md', ['first', 'fractions', 'bands', 'mismatch', 'broken']],
+  ['docs/ENTITY-API.md', ['first', 'fractions', 'bands', 'mismatch', 'broken']],
   ['docs/CATALOGUE.md', ['tiers', 'bands', 'bands-interval', 'limited', 'limits']],
-  ['README.md', ['included']],
+  ['docs/TUTORIAL.md', ['included']],
 ])('%s', (file, names) => {
   const examples = examplesIn(file)
 

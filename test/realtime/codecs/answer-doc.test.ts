@@ -69,9 +69,9 @@ describe(`docs/${FILE}`, () => {
   })
 })
 
-describe('README.md', () => {
+describe('docs/TUTORIAL.md', () => {
   it('has a file type that answers its message as it says', () => {
-    const { document, request = '', outcome, response } = wireExamples('../README.md').get('pgw')!
+    const { document, request = '', outcome, response } = wireExamples('TUTORIAL.md').get('pgw')!
     expect(answered(codecOfDocument(document), request, outcome)).toBe(response)
   })
 })

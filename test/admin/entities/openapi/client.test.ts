@@ -72,7 +72,7 @@ function wrongFile(): string {
 }
 
 describe('a client that is generated from the document', () => {
-  it('compiles with the walk of README.md, and does not with wrong requests', () => {
+  it('compiles with the walk of docs/TUTORIAL.md, and does not with wrong requests', () => {
     expect(problemsOf([WALK, wrongFile()])).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 /**
- * The walk of README.md by a client whose types are generated from `/openapi.json`. The types are
- * made by the test that compiles this file (../client.test.ts): nothing generated is kept.
+ * The walk of docs/TUTORIAL.md by a client with types generated from `/openapi.json`. The types are
+ * are made by the test that compiles this file (../client.test.ts): nothing generated is kept.
  */
 import createClient from 'openapi-fetch'
 import type { components, paths } from 'tollgate-api'
