@@ -163,7 +163,7 @@ describe('a session id that two accounts claim', () => {
     const key = keys.directory(sessionKey)
     const location = `${aidOf(sids[0] ?? 0)}:${sids[0]}`
     const claims = [{ key, location, expected: '', ttlMs: REPLAY_MS }]
-    await runScript(redis, openDirectoryScript, { epoch, claims, nowMs: NOW_MS })
+    await runScript(redis, openDirectoryScript, { epoch, registrations: claims, nowMs: NOW_MS })
     const update = request('update', sids[0] ?? 0, 1, [service(MIB, 1)], { sessionId: 'left' })
     expect((await scene.charge(update))[0]?.reason).toBe('unknownSession')
     other.clock.set(NOW_MS + 6_000)
