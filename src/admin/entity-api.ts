@@ -1,4 +1,4 @@
-/** The entity API of a process: its stores, rules and repairs, in one piece. */
+/** Composition of the entity API: stores, rules and recovery. */
 
 import type { Catalog } from '../catalog/connection.ts'
 import { type ChangeStores, recoverAbandoned } from '../catalog/revisions/entity-changes.ts'
@@ -57,18 +57,18 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
 }
 
 export interface Repairs {
-  /** Whether all that dead processes had left was finished once. */
+  /** Whether the changes of dead processes have been recovered at least once. */
   hasRun(): boolean
   stop(): Promise<void>
 }
 
 const REPAIR_MS = 5000
-/** Until the first round is through, the process is not ready. */
+/** Until the first successful recovery the process is not ready. */
 const RETRY_MS = 500
 
 /**
- * Finishes what dead processes have left, now and every few seconds: where the stores are away it
- * tries again.
+ * Recovers unfinished changes of dead processes, immediately and every few seconds; retries if a
+ * store is unavailable.
  */
 export function startRepairs(stores: ChangeStores, log: Pick<Logger, 'info' | 'warn'>): Repairs {
   let isStopped = false

@@ -1,6 +1,7 @@
 /**
- * What follows from a change of an entity in the ledger. It is noted with the change, so that a
- * crash in between is finished; each has operation ids of its own, so that it is done once.
+ * Follow-up operations on the ledger after a change of an entity (outbox). They are stored with the
+ * change, so that they are executed even after a crash; their own operation ids ensure that each is
+ * executed once.
  */
 
 import type { Actor } from '../catalog/actor.ts'
@@ -16,9 +17,9 @@ import { updateBalance } from './balances/update.ts'
 import { ApiError } from './entities/errors.ts'
 import { auditRecordIfWritten, type RecordAuditIntent } from './entities/records/record-audit.ts'
 
-/** A prepaid group that a subscriber is given. */
+/** A prepaid group credited to a subscriber. */
 export interface Renewal {
-  /** Who has made it. */
+  /** Who created the auto-renewal. */
   actor: Actor
   sid: number
   aid: number
@@ -32,7 +33,7 @@ export type FollowUp =
   | { kind: 'balances'; trail: OperationAudit }
   | { kind: 'record'; trail: RecordAuditIntent }
 
-/** Throws what the stores throw: then it is tried again. What is refused is left, and logged. */
+/** Throws errors of the stores, after which it is retried. Refusals are logged and not retried. */
 export async function runFollowUp(
   deps: BalanceDeps,
   sequel: FollowUp,

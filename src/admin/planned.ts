@@ -1,4 +1,4 @@
-/** Parts of the interface that a later version serves: who may not use them learns no more. */
+/** Endpoints of a later version. Unauthorised callers do not learn that they are missing. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from '../runtime/log.ts'
 import type { RouteAccess } from './auth/access.ts'
@@ -9,7 +9,7 @@ import { readParameters, registerBodies } from './entities/requests/body.ts'
 import type { SentParameters } from './entities/requests/raw-parameters.ts'
 import { PLANNED_ENDPOINTS } from './permissions/endpoints.ts'
 
-/** Lets a caller in who may do an action of the action API, or throws. */
+/** Authorises a caller for an action of the action API, or throws. */
 export type AdmitAction = (
   request: FastifyRequest,
   sent: SentParameters,

@@ -1,4 +1,4 @@
-/** Seals stored secrets at the start, with the key that seals now. */
+/** Re-encrypts stored secrets with the current key at startup. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError, ConfigConflictError } from '../catalog/errors.ts'
@@ -14,11 +14,11 @@ export interface ResealOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** The node itself. */
+/** The node itself as the actor. */
 const NODE = { by: 'node', id: '', name: '', address: '' } as const
 const RETRY_MS = 1000
 
-/** Tries until it was done once: MongoDB may come later than this process. */
+/** Retries until it succeeds: MongoDB may become available later than this process. */
 export function startReseal(options: ResealOptions): { stop(): Promise<void> } {
   const abort = new AbortController()
   const { signal } = abort
@@ -37,7 +37,7 @@ export function startReseal(options: ResealOptions): { stop(): Promise<void> } {
   }
 }
 
-/** False: it has to be tried again. */
+/** False if it has to be retried. */
 async function resealed({ catalog, clock, config, log }: ResealOptions): Promise<boolean> {
   try {
     const change = { nowMs: clock.nowMs(), actor: NODE }

@@ -1,4 +1,4 @@
-/** All routes of the control plane, and who may use each. */
+/** All routes of the control plane with their access rules. */
 import type { FastifyInstance } from 'fastify'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'

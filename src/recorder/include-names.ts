@@ -1,14 +1,14 @@
-/** Names of prepaid includes, for records that people read. */
+/** Names of prepaid includes for readable records. */
 import type { Catalog } from '../catalog/connection.ts'
 import type { FlushRecords } from './coalesce.ts'
 
-/** Names may change, though they hardly do. */
+/** Names rarely change. */
 const KEPT_MS = 60_000
 
 export type NameOf = (externalId: number) => string
 
 /**
- * Gives the names for a round, reading those that are not known; empty where the catalogue has
+ * Returns the names for a flush, reading those that are not cached; empty if the catalogue has
  * none. Rejects with `CatalogUnavailableError`.
  */
 export function createIncludeNames(catalog: Catalog, elapsedMs: () => number) {

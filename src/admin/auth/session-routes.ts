@@ -1,4 +1,4 @@
-/** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password` (interface 4.2, spec 5.1). */
+/** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
 import { registerBodies } from '../entities/requests/body.ts'
@@ -53,11 +53,11 @@ export interface SessionRouteDeps extends AuthDeps {
   readonly users: Users
   readonly factors: SecondFactors
   readonly protocols: LoginProtocols
-  /** Folder in which the generated password of the first admin may stand. */
+  /** Folder for the file with the generated password of the first admin. */
   readonly dataDir: string
-  /** Those of the process if not given. */
+  /** `PASSWORDS` by default. */
   readonly passwords?: Passwords
-  /** Where a request comes from; the other end of its connection if not given. */
+  /** Address of the client; the remote address of the connection by default. */
   readonly addressOf?: (request: FastifyRequest) => string
 }
 
@@ -75,7 +75,7 @@ type Answer = (
 export interface LoginRoute {
   readonly method: 'GET' | 'POST'
   readonly name: string
-  /** `public` if not given: the route itself looks who asks. */
+  /** `public` by default: the handler itself checks the session. */
   readonly access?: RouteAccess
   readonly answer: Answer
 }
@@ -89,7 +89,7 @@ const ROUTES: readonly LoginRoute[] = [
   ...TOTP_ROUTES,
 ]
 
-/** Under `/auth` and `/Auth`, the last part with a small or a capital letter. */
+/** Under `/auth` and `/Auth`, the last segment in lower case or capitalised. */
 export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDeps): void {
   const defaults = { passwords: PASSWORDS, addressOf: (request: FastifyRequest) => request.ip }
   const deps: RouteDeps = {
@@ -122,7 +122,7 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
   })
 }
 
-/** What keeps guessing within bounds, and tells of it. */
+/** Limits password guessing and records it. */
 export function createLoginProtection(deps: AuthDeps & { users: Users }) {
   return {
     attempts: createAttempts(deps),
@@ -132,7 +132,7 @@ export function createLoginProtection(deps: AuthDeps & { users: Users }) {
   }
 }
 
-/** From now on the device is known of the account. */
+/** Registers the device for the account. */
 async function rememberDevice(
   { devices }: RouteDeps,
   reply: FastifyReply,
@@ -142,7 +142,7 @@ async function rememberDevice(
   setDeviceCookie(reply, account, await devices.issue(account, device))
 }
 
-/** Clients write both. */
+/** Clients use both spellings. */
 function spellingsOf(name: string): readonly string[] {
   const capital = name.charAt(0).toUpperCase() + name.slice(1)
   return ['auth', 'Auth'].flatMap((first) => [`/${first}/${name}`, `/${first}/${capital}`])
@@ -213,7 +213,7 @@ async function opened(
   const source = await sourceOf(deps, request, account)
   const done = await login(deps, fields, source)
   if ('wrong' in done) return failure(done.wrong, input)
-  // What the browser came with is never gone on with.
+  // The session that the browser had before the login is never continued.
   const before = sessionCookieOf(request)
   if (before !== null) await deps.sessions.end(before)
   setSessionCookie(reply, done.cookie)

@@ -1,4 +1,4 @@
-/** Users of the users collection, as they are now. */
+/** Current users of the users collection. */
 import { createHash } from 'node:crypto'
 import { ObjectId } from '../../catalog/collections.ts'
 import type { UserDocument } from '../../catalog/entities/user.ts'
@@ -10,25 +10,25 @@ import { isEnrolled } from './totp/factors.ts'
 
 export interface StoredUser extends CurrentUser {
   readonly passwordHash: string
-  /** Null: never. */
+  /** Null if the user has never logged in. */
   readonly lastLoginMs: number | null
 }
 
-/** Each rejects with `CatalogUnavailableError`. Null: there is none now. */
+/** Each rejects with `CatalogUnavailableError`. Null if there is no such user now. */
 export interface Users {
   byName(username: string): Promise<StoredUser | null>
   byId(id: string): Promise<StoredUser | null>
-  /** As it was half a second ago at most, if it was read here. */
+  /** Cached for at most half a second. */
   readonly check: UserCheck
-  /** Whether one of the roles asks for a second factor that the user does not have. */
+  /** Whether one of the roles requires a second factor that the user does not have. */
   mustEnrolTotp(id: string, roles: readonly string[]): Promise<boolean>
-  /** The next check reads it again. */
+  /** Drops the cached user. */
   forget(id: string): void
 }
 
-/** After so long it is read again: so long a deleted user, or one with fewer roles, goes on. */
+/** Upper bound on how long a deleted user, or one with fewer roles, keeps access. */
 const CACHED_MS = 500
-/** Far more than work at the same time. */
+/** Far more than the number of concurrent users. */
 const CACHED_MAX = 1000
 
 export function createUsers({

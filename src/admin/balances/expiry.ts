@@ -1,4 +1,4 @@
-/** Until when a credit is valid (spec/entity-api.md 3.6). */
+/** Expiry of a credit. */
 
 import { periodAt } from '../../catalog/compile/period.ts'
 import { FieldError } from '../../domain/fields.ts'
@@ -7,15 +7,15 @@ import { endOf } from '../../rating/periods.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 
 export interface ExpiryRequest {
-  /** Of the definition of the bucket. */
+  /** From the definition of the bucket. */
   unlimited: boolean
-  /** A date, unix seconds, or either as text; absent: by the period. */
+  /** A date, Unix seconds, or either as text; absent if the period determines the expiry. */
   expirationDate: unknown
-  /** Of a charging plan: `30 days`; null for the usual one. */
+  /** Period of a charging plan, such as `30 days`; null for the default period. */
   period: string | null
 }
 
-/** What nobody chose ends with the same day of the next month. */
+/** By default a credit expires on the same day of the next month. */
 const USUAL_PERIOD = '1 month'
 const SECOND_MS = 1000
 const UNIX = /^\d{9,11}$/

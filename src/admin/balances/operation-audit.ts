@@ -1,4 +1,4 @@
-/** What is recorded of operations on balances (spec/entity-api.md 6). */
+/** Audit entries of balance operations. */
 import type { Actor } from '../../catalog/actor.ts'
 import { appendRecords } from '../../catalog/audit/append.ts'
 import { type AuditEntry, auditDocument } from '../../catalog/audit/audit.ts'
@@ -9,23 +9,23 @@ import { accountsOf } from './former-accounts.ts'
 import type { BalanceDeps } from './loads.ts'
 
 /**
- * Who is about to do something with balances, as plain JSON: it is noted down before, and if it is
- * cut off the ledger tells what was done.
+ * Intent to change balances, as plain JSON: it is stored before the operations are executed. After
+ * a crash the audit entries are written from the ledger's results.
  */
 export interface OperationAudit {
   readonly actor: Actor
-  /** Of the API: `update` or `delete`. */
+  /** Action of the API: `update` or `delete`. */
   readonly type: string
-  /** Under which it is done; of each there may be parts. */
+  /** Operation ids; each may have parts. */
   readonly operationIds: readonly string[]
-  /** Whose balances; null or 0: not named. */
+  /** Owner of the balances; null or 0 if not named. */
   readonly aid: number | null
   readonly sid: number | null
 }
 
 /**
- * One record per balance that an operation has moved. What the ledger gives for an operation that
- * is repeated is what it gave before, and is recorded once. Rejects with `CatalogUnavailableError`.
+ * Writes one entry per changed balance. The ledger returns the original result for a repeated
+ * operation, which is recorded once. Rejects with `CatalogUnavailableError`.
  */
 export async function recordOperations(
   catalog: Catalog,
@@ -58,7 +58,7 @@ function entryOf(type: string, line: OperationLine): AuditEntry {
   }
 }
 
-/** Records what of it was done, as the ledger has it. Throws what the stores throw. */
+/** Records the operations that the ledger has executed. Throws errors of the stores. */
 export async function recordFromLedger(deps: BalanceDeps, trail: OperationAudit): Promise<void> {
   const { operationIds, aid, sid } = trail
   const accounts = new Set(sid === null || sid === 0 ? [] : await accountsOf(deps.catalog, sid))
@@ -70,7 +70,7 @@ export async function recordFromLedger(deps: BalanceDeps, trail: OperationAudit)
   await recordOperations(deps.catalog, trail, lines)
 }
 
-/** The operation, or the parts of one that only heads others. */
+/** The operation itself, or its parts if it is a heading. */
 async function doneUnder(
   { ledger }: BalanceDeps,
   aid: number,

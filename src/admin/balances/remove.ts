@@ -1,4 +1,4 @@
-/** Deletes a balance: what sessions hold of it is released, then all that is free is taken away. */
+/** Deletes a balance: releases the sessions' reservations, then removes the available amount. */
 import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
 import { BucketReservedError } from '../../domain/balance-operations.ts'
 import type { OwnerSlot } from '../../domain/bucket.ts'
@@ -14,30 +14,30 @@ import { bucketAt, includeNames, locateBalance } from './live.ts'
 import { type BalanceDeps, toEntityError } from './loads.ts'
 
 export interface BalanceDeletion {
-  /** Text or ObjectId; absent: nothing is found. */
+  /** Text or ObjectId; nothing is found if absent. */
   id: unknown
   operationId: string
 }
 
 export interface BalanceDeleted {
-  /** False: there is no such balance. */
+  /** False if the balance does not exist. */
   details: boolean
   line: BalanceLineDocument | null
-  /** What the ledger did. */
+  /** Operations executed by the ledger. */
   operations: readonly OperationLine[]
 }
 
 const NONE: BalanceDeleted = { details: false, line: null, operations: [] }
 
-/** Sessions may reserve anew as fast as they are released; their network elements are told. */
+/** Sessions may reserve again as fast as they are released; their network elements are notified. */
 const ATTEMPTS_MAX = 8
-/** Sessions that came by Diameter can be ended at their network element. */
+/** Sessions over Diameter can be ended at their network element. */
 const DIAMETER = 'diameter:'
 
 /**
- * Throws `EntityRuleError` for a counter, which ends with its period, `TargetError` if the balance is
- * reserved again and again, `ContentionError`, `CorruptValueError`, `StoreDownError` or
- * `CatalogUnavailableError`; repeating it under its operation id finishes it.
+ * Throws `EntityRuleError` for a counter, which ends with its period, `TargetError` if the balance
+ * keeps being reserved, `ContentionError`, `CorruptValueError`, `StoreDownError` or
+ * `CatalogUnavailableError`. Repeating the call under its operation id completes it.
  */
 export async function deleteBalance(
   deps: BalanceDeps,
@@ -48,7 +48,7 @@ export async function deleteBalance(
   if (place === null) return NONE
   const held = await bucketAt(ledger, place)
   if (held === null) {
-    // Perhaps it was this very call that has deleted it.
+    // This call may already have deleted it.
     const done = await ledger.findOperation(place.aid, operationId)
     const isSame = done?.operation === 'close' && done.bucketId === place.bucketId
     return isSame && done.sid === place.sid ? deleted(deps, done) : NONE
@@ -104,7 +104,7 @@ function holds({ services }: Session, owner: OwnerSlot, id: number): boolean {
   })
 }
 
-/** Without it the network element learns of it with its next request. */
+/** Notifies a Diameter network element; otherwise it detects the release with its next request. */
 async function publishRelease({ redis }: Ledger, { origin, sessionId }: Session): Promise<void> {
   if (!origin.startsWith(DIAMETER)) return
   await publishSessionEvent(redis, { cause: 'release', origin, sessionId })

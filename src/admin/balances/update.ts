@@ -1,6 +1,6 @@
 /**
- * Loads credit (spec/entity-api.md 3.6): into one balance, into the bucket of a prepaid include, or
- * what a charging plan or a card says. Values are negative for credit, as balances are.
+ * Loads credit into a balance, into the bucket of a prepaid include, or as defined by a charging
+ * plan or a card. Credit is negative, as in balances.
  */
 
 import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
@@ -38,26 +38,26 @@ import {
 export interface BalanceUpdate {
   /**
    * `_id`, `pp_includes_external_id`, `pp_includes_name`, `charging_plan`, `charging_plan_name` or
-   * `secret`: the first that is there says what is loaded. `aid`, `sid`: for whom;
+   * `secret`: the first one given determines what is loaded. `aid`, `sid`: the owner;
    * `expiration_date`.
    */
   query: Fields
   /** `value`, `operation` (inc, set, new), `expiration_date`, `additional`. */
   update: Fields
-  /** For the record; it goes before that of `update`. */
+  /** Details for the record; takes precedence over `update.additional`. */
   additional?: unknown
-  /** The same again moves nothing and has the same answer. */
+  /** Repeating the same operation changes nothing and returns the same answer. */
   operationId: string
 }
 
 export interface BalanceUpdated {
-  /** False: refused, because it would take more than is free, or exceed the plan's limit. */
+  /** False if refused: it would deduct more than is available or exceed the plan's limit. */
   details: boolean
-  /** As it is now; a list where several were loaded, null where none was. */
+  /** Current balance; a list if several were loaded, null if none was. */
   entity: LiveBalance | LiveBalance[] | null
-  /** As it will be recorded; of several the line that stands above theirs. */
+  /** CDR of the operation; for several loads the CDR of the heading. */
   line: BalanceLineDocument | null
-  /** What the ledger did, balance by balance. */
+  /** Operations executed by the ledger, one per balance. */
   operations: readonly OperationLine[]
 }
 
@@ -67,7 +67,7 @@ const MODES: readonly unknown[] = ['inc', 'set', 'new']
 
 /**
  * Throws `EntityRuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError` or
- * `CatalogUnavailableError`; after an outage, repeating it under its operation id finishes it.
+ * `CatalogUnavailableError`. After an outage, repeating it under its operation id completes it.
  */
 export async function updateBalance(
   deps: BalanceDeps,
@@ -107,7 +107,7 @@ function additionalOf({ additional, update }: BalanceUpdate): Call['additional']
       `additional must have at most ${ADDITIONAL_CHARACTERS_MAX} characters`,
     )
   }
-  // As it will come back from the record, so that a repetition has the same answer.
+  // As it is read back from the record, so that a repetition returns the same answer.
   const plain = JSON.parse(text) as Record<string, unknown>
   return Object.keys(plain).length === 0 ? undefined : plain
 }
@@ -129,7 +129,7 @@ function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number
   return creditOf(update['value'], kind, 'value')
 }
 
-/** The definition of a balance may be gone: it is credited by what it is itself. */
+/** Uses the bucket's own fields because its definition may no longer exist. */
 async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
   const { query, nowMs } = call
   const id = String(query['_id'])
@@ -154,7 +154,7 @@ async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
   return { owner: home, name: document?.pp_includes_name ?? '', credit: { ...credit, ...which } }
 }
 
-/** Whose subscriber is gone has no plan that could limit it. */
+/** Without a subscriber in force there is no plan with a limit. */
 function withoutPlan(error: unknown): { plan: string } {
   if (error instanceof EntityRuleError) return { plan: '' }
   throw error
@@ -223,7 +223,7 @@ async function wasDone(deps: BalanceDeps, operation: CreditOperation): Promise<b
   return (await findInFormerAccounts(deps, operation)) !== null
 }
 
-/** Null if it is refused after all: somebody else was there between the look and the commit. */
+/** Null if it is refused because of a concurrent change after the check. */
 async function commit(
   deps: BalanceDeps,
   operation: CreditOperation,
@@ -269,7 +269,7 @@ function planLoadRequest(call: Call, target: BalanceTarget) {
   return { target, operation: operationAt(call), expirationDate: expirationAt(call) }
 }
 
-/** In whose books the operation as a whole stands: the subscriber's, if it gets something. */
+/** Owner of the heading operation: the subscriber, if one is credited. */
 function headingOwner(loads: readonly Load[]): SessionLocation {
   const home = loads.map((load) => load.owner).find(({ sid }) => sid !== 0) ?? loads[0]?.owner
   return home ?? { aid: 0, sid: 0 }
@@ -282,7 +282,10 @@ interface PlanWork {
   note: OperationNote
 }
 
-/** The head first, then each bucket under an id of its own: what is done is not done again. */
+/**
+ * Commits the heading first, then each bucket under its own operation id, so that nothing is
+ * repeated.
+ */
 async function loadAll(
   deps: BalanceDeps,
   { additional, nowMs }: Call,
@@ -316,7 +319,7 @@ async function loadCard(deps: BalanceDeps, call: Call, secret: unknown): Promise
   if (!card.isClaimed) {
     if (await isRefused(deps.ledger, loads, nowMs)) return REFUSED
     const isMine = await claimCard(deps, card, whom, call.operationId, nowMs)
-    // Whoever was faster may have been this very call.
+    // The claim may be that of an earlier attempt of this call.
     if (!isMine) card = await findCard(deps, asked, nowMs)
   }
   const work = {

@@ -1,4 +1,4 @@
-/** What is done under each kind of job, and the jobs that the settings ask for. */
+/** Handlers by kind of job, and the standing jobs required by the settings. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../runtime/log.ts'
 import type { EntityApi } from '../entities/api.ts'
@@ -26,7 +26,7 @@ export interface StandingJobs {
   stop(): Promise<void>
 }
 
-/** Begins the jobs that never end, as soon as MongoDB answers. */
+/** Begins the standing jobs as soon as MongoDB is available. */
 export function startStandingJobs(
   parts: Pick<RetentionParts, 'catalog' | 'clock' | 'config'> & { log: Pick<Logger, 'warn'> },
   retryMs = 5_000,

@@ -1,6 +1,6 @@
 /**
- * Every endpoint of the interface, and who may use it (interface 4; spec/entity-api.md 5.2). The
- * routes take their access from here; the pages that tell of it are made from it.
+ * Every endpoint of the API and its access rule. The routes take their access from here; the
+ * documentation is generated from it.
  */
 import type { RouteAccess } from '../auth/access.ts'
 
@@ -9,7 +9,7 @@ export interface Endpoint {
   readonly path: string
   readonly access: RouteAccess
   readonly about: string
-  /** Part of the interface that a later version serves; until then it answers with 404. */
+  /** Reserved for a later version; answers with 404 until then. */
   readonly isPlanned?: true
 }
 
@@ -24,7 +24,7 @@ const planned = (
   about: string,
 ): Endpoint => ({ method, path, access, about, isPlanned: true })
 
-/** Authentication: who uses these has not authenticated yet. */
+/** Authentication endpoints: their callers are not authenticated yet. */
 export const AUTH_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/auth/login', access: 'public', about: 'Log in' },
   { method: 'GET', path: '/auth/login', access: 'public', about: 'Tell who is logged in' },
@@ -66,7 +66,7 @@ export const AUTH_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/oauth2/revoke', access: 'public', about: 'Revoke a token' },
 ]
 
-/** Of the node itself. What the operator opens by name (`admin.openPaths`) is open to everybody. */
+/** Endpoints of the node. Those listed in `admin.openPaths` are public. */
 export const NODE_ENDPOINTS = {
   heartbeat: { method: 'GET', path: '/api', access: 'user', about: 'Tell whether it works' },
   metrics: { method: 'GET', path: '/metrics', access: READ, about: 'Figures for Prometheus' },
@@ -92,7 +92,7 @@ export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/api/settings', access: ADMINS, about: 'Change settings' },
 ]
 
-/** The action API (interface 4.3 to 4.5, 4.8). */
+/** The action API. */
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
   planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
@@ -120,7 +120,7 @@ export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('POST', '/api/statistics', WRITE, 'Statistics'),
 ]
 
-/** Charging, on a port of its own: beside the keys of network elements. */
+/** Charging, on its own port, authenticated by the keys of network elements. */
 export const REALTIME_ENDPOINT: Endpoint = {
   method: 'POST',
   path: '/realtime',

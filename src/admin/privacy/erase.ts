@@ -1,4 +1,4 @@
-/** The job that erases a subscriber or an account. */
+/** The erasure job for a subscriber or an account. */
 import { appendRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
@@ -22,13 +22,12 @@ export interface ErasureParts {
   fields: CurrentFields
 }
 
-/** Between two looks whether sessions that have ended are forgotten. */
+/** Interval between checks whether ended sessions have been deleted. */
 const SETTLE_MS = 60_000
 
 /**
- * Removes what is personal, step by step; each can be repeated. Charging may write lines of
- * sessions again for as long as it knows these (`ledger.replayMs`): lines are looked at once more
- * after that.
+ * Removes personal data step by step; each step can be repeated. Charging may rewrite lines of
+ * sessions for as long as it stores them (`ledger.replayMs`), so lines are erased again after that.
  */
 export function eraseHandler(parts: ErasureParts): JobHandler {
   const { stores } = parts
@@ -96,7 +95,7 @@ async function endSessions(
   await held.saveProgress('sessions')
 }
 
-/** Before the entities: they tell what to look for. */
+/** Must precede the erasure of the entities, which contain the texts to search for. */
 async function eraseTexts(
   { catalog }: EntityStores,
   { entities }: ErasureScope,
@@ -143,12 +142,12 @@ async function eraseLines(
   }
 }
 
-/** Whether the ledger knows none of their sessions any more, and all it has said is recorded. */
+/** Whether the ledger has no session of theirs left, and all its output is recorded. */
 async function hasSettled({ ledger }: EntityStores, { owners }: ErasureScope): Promise<boolean> {
   const { redis, keys } = ledger
   for (const { aid, sid } of owners) {
     const names = await redis.guard(redis.client.hkeys(keys.owner(aid, sid)))
-    // The other fields of an owner have names of one letter.
+    // The owner's other hash fields have one-letter names.
     if (names.some(({ length }) => length > 1)) return false
   }
   const recording = watchRecorderProgress(ledger, 1)

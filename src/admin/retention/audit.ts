@@ -1,4 +1,4 @@
-/** Old records of the audit go; the chain of the others holds. */
+/** Removes old audit records; the hash chain of the remaining ones stays valid. */
 import { storeRemovedRuns } from '../../catalog/audit/removed-runs.ts'
 import type { Removal } from './retention.ts'
 

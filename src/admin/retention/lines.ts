@@ -1,7 +1,7 @@
 /**
- * Removes lines older than `retention.linesDays` and keeps their sums: one document per owner,
- * which takes in a batch and names its lines as pending in one write. Readers add these sums and
- * skip pending lines, so that a crash between the two writes changes nothing.
+ * Removes lines older than `retention.linesDays` and keeps their sums in one document per owner. A
+ * single write adds a batch to the sums and lists its lines as pending. Readers add these sums and
+ * skip pending lines, so that a crash before the deletion changes nothing.
  */
 import type { LineDocument } from '../../catalog/records/documents.ts'
 import {
@@ -17,7 +17,7 @@ import { type RecorderProgress, watchRecorderProgress } from '../../ledger/recor
 import type { Removal } from './retention.ts'
 
 const BATCH = 500
-/** Beyond the times for which the ledger knows operations and sessions. */
+/** Margin beyond the times for which the ledger stores operations and sessions. */
 const MARGIN_MS = 24 * 3_600_000
 
 interface Owner {
@@ -70,7 +70,7 @@ async function candidates(
   return [...rest, ...next]
 }
 
-/** Gives how many lines have gone. */
+/** Returns the number of removed lines. */
 async function removeOf(
   removal: Removal,
   recording: RecorderProgress,
@@ -83,7 +83,8 @@ async function removeOf(
     owner.stamps.push(stamp)
     owners.set(carriedId(owner), owner)
   }
-  // First the sessions that are known, then the wait: what others had said before is recorded.
+  // The sessions are read before the recording check, so that lines already in the streams at that
+  // time are recorded.
   const sessions = await knownSessions(removal, [...owners.values()])
   const aids = [...new Set([...owners.values()].map(({ aid }) => aid))]
   const recorded = new Set(await recording.waitForEach(aids))
@@ -100,7 +101,7 @@ async function removeOf(
   return removed
 }
 
-/** Keys of the sessions of each owner, open or ended: charging may still write their lines. */
+/** Session keys of each owner, open or ended: charging may still write their lines. */
 async function knownSessions(
   { ledger }: Removal,
   owners: readonly Owner[],
@@ -118,7 +119,7 @@ async function knownSessions(
   )
 }
 
-/** The stamp of a line of usage begins with the key of its session. */
+/** The stamp of a usage line begins with the key of its session. */
 const SESSION_KEY_LENGTH = 22
 
 function isFinal(line: LineDocument, known: ReadonlySet<string>, before: Date): boolean {
@@ -137,7 +138,7 @@ async function carrySums(
   if (found !== null && found.pending.length > 0) await dropPending(catalog, found)
   const [own, shared] = [emptySums(), emptySums()]
   if (found !== null) addCarried(found, own, shared)
-  // What the account has itself stands in its own sums.
+  // Lines of the account itself count as its own.
   for (const line of lines) addLine(line, own, sid === 0 ? own : shared)
   const rev = found?.rev ?? 0
   const carried: Omit<CarriedDocument, '_id'> = {
@@ -163,7 +164,7 @@ async function carrySums(
       throw error
     }
   })
-  // Another process is at it: this one has lost its job.
+  // Another process has claimed the job and updated the sums.
   if (!isCarried) return 0
   await dropPending(catalog, { _id, ...carried })
   return lines.length
@@ -179,7 +180,7 @@ async function dropPending(
   )
 }
 
-/** What a process that has died had begun. */
+/** Completes batches that a dead process has begun. */
 async function finishPending({ catalog }: Removal): Promise<void> {
   for (;;) {
     const found = await catalog.run('look for carried sums', () =>

@@ -1,4 +1,4 @@
-/** Imports and jobs that are done, and that nobody asks for any more. */
+/** Removes finished imports and jobs after their retention time. */
 import type { ImportProgressDocument } from '../../catalog/records/import-document.ts'
 import type { Removal } from './retention.ts'
 
@@ -13,7 +13,7 @@ export async function removeImports(removal: Removal): Promise<void> {
     )
     if (found.length === 0) return
     for (const { _id } of found as ImportProgressDocument[]) {
-      // Rows that failed have the id of the import and a slash in front of theirs.
+      // Ids of failed rows are the id of the import, a slash and a suffix.
       const rows = { kind: 'failures', _id: { $gte: `${_id}/`, $lt: `${_id}0` } } as const
       await catalog.run('delete failed rows', () => catalog.imports.deleteMany(rows))
     }

@@ -1,4 +1,4 @@
-/** Jobs that remove what is older than the settings keep it, once an hour. */
+/** Jobs that remove expired data once per hour. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
@@ -21,12 +21,15 @@ export interface RetentionParts {
   metrics: Pick<Metrics, 'retentionRemoved' | 'retentionEnded'>
 }
 
-/** What the removal of one collection works with. */
+/** Parameters for the removal from one collection. */
 export interface Removal extends RetentionParts {
-  /** What is older goes, epoch ms. */
+  /** Older documents are removed, epoch ms. */
   beforeMs: number
   signal: AbortSignal
-  /** After each batch: notes the progress, and rests. Rejects as notes of jobs do. */
+  /**
+   * Called after each batch: saves the progress, and pauses. Rejects like
+   * `ClaimedJob.saveProgress`.
+   */
   onBatch(removed: number): Promise<void>
 }
 
@@ -55,7 +58,7 @@ export function retentionHandler(parts: RetentionParts): JobHandler {
   return async (held, signal) => {
     const collection = held.job.subject as RetainedCollection
     const days = daysOf(config)[collection] ?? 0
-    // The settings are others than when it was begun.
+    // The settings have changed since the job was begun.
     if (days === 0) return null
     let beganMs = monotonicMs()
     await REMOVALS[collection]({
@@ -71,14 +74,17 @@ export function retentionHandler(parts: RetentionParts): JobHandler {
         beganMs = monotonicMs()
       },
     })
-    // Cut off, it goes on with the next process at once.
+    // After an abort the next process continues immediately.
     if (signal.aborted) return clock.nowMs()
     metrics.retentionEnded(collection, clock.nowMs())
     return clock.nowMs() + HOUR_MS
   }
 }
 
-/** Begins the jobs that the settings ask for; those that wait for their hour are due now. */
+/**
+ * Begins the jobs required by the settings; jobs waiting for their next hour become due
+ * immediately.
+ */
 export async function beginRetention({
   catalog,
   clock,

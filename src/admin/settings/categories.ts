@@ -1,4 +1,4 @@
-/** The table of categories: what may be stored of each, who may read it, and what is not told. */
+/** Table of setting categories: what may be stored, who may read it, and what is hidden. */
 
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -16,7 +16,7 @@ import { fieldCategories } from './field-categories.ts'
 import { fileTypesCategory, PEERS } from './list-categories.ts'
 import { secretCategories } from './secret-categories.ts'
 
-/** `more`: those whose secrets need keys of the installation, such as `auth`. */
+/** `more`: categories whose secrets need keys of the installation. */
 export function createCategories(config: Config, more: readonly Category[] = []): Categories {
   const own = [
     fileTypesCategory(config),
@@ -101,7 +101,7 @@ function taxationCategory({ rating }: Pick<Config, 'rating'>): Category {
   }
 }
 
-/** Everything would be refused: a rate whose tax is missing has no price. */
+/** A missing default tax would make all charging fail: rates without a valid tax have no price. */
 async function refuseUnknownTax(
   value: unknown,
   stored: unknown,
@@ -133,7 +133,7 @@ const SECURITY_CATEGORY: Category = {
   readRole: 'admin',
   check(value) {
     if (!isObject(value)) throw new FieldError('security', 'must be an object')
-    // What is not stored has its default.
+    // Missing settings have defaults.
     checkAgainstSchema(
       SecuritySchema,
       Value.Default(SecuritySchema, structuredClone(value)),
@@ -163,7 +163,7 @@ function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, Fix
     billrun: {
       about: 'The billing cycle: `charging_day` is the day of the month on which it begins.',
       value: { charging_day: rating.cycleDay },
-      // Two processes with different days would count the same usage in two cycles.
+      // Processes with different days would count the same usage in two cycles.
       instead: `${instead('rating.cycleDay')}, and start them again: all counters begin anew by it`,
     },
     currency: {

@@ -16,7 +16,7 @@ import {
   settingsRequestOf,
 } from './settings-request.ts'
 
-/** Who calls, if the caller has one of the roles; rejects with what the caller is told if not. */
+/** Returns the caller if it has one of the roles; rejects otherwise. */
 export type Admit = (
   request: FastifyRequest,
   sent: SentParameters,
@@ -67,7 +67,7 @@ async function answer(
   const asked = settingsRequestOf(values, isJson(request))
   if (request.method !== 'POST' && isWrite(asked.action)) reply.header('allow', 'POST')
   refuseByGet(request.method, asked)
-  // Before anything is told of what there is.
+  // Authorisation precedes anything that discloses which settings exist.
   const caller = await admit(request, sent, neededFor(asked, categories))
   const { action, address } = asked
   const { category, path } = address
@@ -76,7 +76,7 @@ async function answer(
   return { status: 1, desc: 'success', input: { action, category, path }, ...told }
 }
 
-/** Of names that are not known what most need: nobody learns more by them. */
+/** Unknown categories require the usual role, so that the answer does not disclose which exist. */
 function neededFor({ action, address }: SettingsRequest, { stored }: Categories): string[] {
   if (isWrite(action) || action === 'history') return [ADMIN]
   const { readRole = 'read' } = stored.get(nameOf(address)) ?? {}

@@ -1,4 +1,4 @@
-/** The categories that hold secrets, which go in and never come out. */
+/** Categories with secrets, which can be written but not read. */
 
 import { clientViews, withClient, withoutClient } from '../../catalog/clients/client-changes.ts'
 import { mergeAuth, redactAuth } from '../../catalog/settings/auth-secrets.ts'
@@ -22,7 +22,7 @@ function authCategory(sealer: Sealer): Category {
   }
 }
 
-/** One at a time: what a client is told once is its secret. */
+/** Clients are edited individually: the answer contains the new secret, once. */
 function clientsCategory(sealer: Sealer, timeZone: string): Category {
   return {
     name: 'shared_secret',

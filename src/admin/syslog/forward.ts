@@ -1,4 +1,4 @@
-/** The job that sends new audit records on, in the order of the chain. */
+/** The job that forwards new audit records in the order of the chain. */
 import { hostname } from 'node:os'
 import type { ChainedRecord } from '../../catalog/audit/chain.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -17,16 +17,16 @@ export interface ForwardParts {
   metrics: Pick<Metrics, 'auditSent'>
 }
 
-/** Records of one transmission; each is below 256 KiB. */
+/** Records per transmission; each is below 256 KiB. */
 const BATCH = 100
-/** Between two looks for new records. */
+/** Poll interval for new records. */
 const LOOK_MS = 1_000
 const POSITION = 'syslog'
 
 export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts): JobHandler {
   const { syslog } = config.audit
   return async (held, signal) => {
-    // The settings are others than when it was begun.
+    // The settings have changed since the job was begun.
     if (syslog.host === '') return null
     while (!signal.aborted) {
       const position = await catalog.run('read how far the audit was sent', () =>
@@ -45,7 +45,8 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
         syslog,
         records.map((record) => syslogFrame(record, hostname(), syslog.facility)),
       )
-      // Only who still has the job moves the position; what was sent twice is told by its number.
+      // Only the process that holds the job moves the position; receivers recognise duplicates by
+      // their sequence number.
       held.count('sent', records.length)
       await held.saveProgress('send')
       const { seq, hash } = last.chain
@@ -58,7 +59,7 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
   }
 }
 
-/** Begins it where the settings name a receiver. Rejects with `CatalogUnavailableError`. */
+/** Begins the job if a receiver is configured. Rejects with `CatalogUnavailableError`. */
 export async function beginForwarding({
   catalog,
   clock,

@@ -1,9 +1,9 @@
-/** A record of the audit as a syslog message (RFC 5424), framed for TLS (RFC 5425, 4.3). Pure. */
+/** An audit record as a syslog message (RFC 5424), framed for TLS (RFC 5425, 4.3). Pure. */
 import type { ChainedRecord } from '../../catalog/audit/chain.ts'
 
 /** Informational. */
 const SEVERITY = 6
-/** With the number that RFC 5612 keeps for examples: there is none of ours. */
+/** With the enterprise number that RFC 5612 reserves for examples: the product has none. */
 const SD_ID = 'tollgate@32473'
 const HOSTNAME_LENGTH_MAX = 255
 
@@ -12,7 +12,7 @@ export function syslogFrame(record: ChainedRecord, host: string, facility: numbe
   return Buffer.concat([Buffer.from(`${message.length} `, 'latin1'), message])
 }
 
-/** ASCII only, so that receivers need not know an encoding. */
+/** ASCII only, independent of the receiver's encoding. */
 function syslogMessage(record: ChainedRecord, host: string, facility: number): string {
   const { _id: _, chain, ...content } = record as ChainedRecord & { _id?: unknown }
   const { seq, prev, hash } = chain

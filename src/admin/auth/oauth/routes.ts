@@ -1,4 +1,4 @@
-/** `POST /oauth2/token` (interface section 5.2) and `POST /oauth2/revoke` (RFC 7009). */
+/** `POST /oauth2/token` (RFC 6749) and `POST /oauth2/revoke` (RFC 7009). */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY, type SecuritySettings } from '../../../catalog/settings/security-settings.ts'
@@ -48,7 +48,7 @@ function errorAnswer(log: OAuthDeps['log']) {
     const known = oauthErrorOf(error)
     if (known === null) log.error({ err: error, req: request }, 'request failed')
     const told = challenged(known ?? SERVER_ERROR, request.headers.authorization)
-    // A body that was not read to its end would be taken for the next request.
+    // The rest of an unread body would be parsed as the next request.
     if (told.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
     return reply
       .code(told.httpStatus)
@@ -96,8 +96,8 @@ function requestedGrant(asked: OAuthParameters, { oauth }: SecuritySettings): st
 }
 
 /**
- * As the library reads one. The model takes names, secrets and passwords from what was asked, where
- * the library refuses some that are allowed: here stands only that they are there.
+ * The request in the library's format. The model reads names, secrets and passwords from the
+ * parameters because the library rejects some valid values; here they are only marked as present.
  */
 function libraryRequest(asked: OAuthParameters, grant: string): OAuth2Server.Request {
   const text = (name: 'scope' | 'refresh_token') => asked.text(name) ?? undefined
@@ -118,7 +118,7 @@ function libraryRequest(asked: OAuthParameters, grant: string): OAuth2Server.Req
   })
 }
 
-/** A token that is not known is as good as revoked (RFC 7009 section 2.2). */
+/** An unknown token counts as revoked (RFC 7009 section 2.2). */
 async function answerRevocation(
   deps: OAuthDeps,
   asked: OAuthParameters,
@@ -147,7 +147,8 @@ async function revoke(
   if (holder.client !== request.client?.name) {
     throw new OAuthError('invalid_grant', 'The token is of another client')
   }
-  // First, so that an outage of the audit leaves it revoked.
+  // Revoked before the audit entry is written, so that it stays revoked if the audit is
+  // unavailable.
   await tokens.revoke(token)
   if (kind === 'refresh' && holder.family !== null) {
     await request.deps.tokens.endFamily(holder.family)
@@ -155,7 +156,7 @@ async function revoke(
   await recordRevoked(request, kind, holder)
 }
 
-/** Who is refused stands in the audit. */
+/** Adds refusals to the audit. */
 async function auditingRefusals<T>(request: TokenRequest, act: () => Promise<T>): Promise<T> {
   try {
     return await act()

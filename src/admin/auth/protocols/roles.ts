@@ -1,9 +1,9 @@
-/** Roles of users of a directory: by what it says of them. */
+/** Roles of directory users, from their attributes or groups. */
 import type { RoleSettings } from '../../../catalog/settings/auth-settings.ts'
 
 /**
- * Roles for the values of a user, each once; those of nobody in particular where no value has one.
- * `comparable`: two texts are the same value if it makes the same of them.
+ * Roles mapped to the user's values, each once; the default roles if no value is mapped.
+ * `comparable` normalises values before comparison.
  */
 export function rolesOf(
   { map, default: byDefault }: RoleSettings,

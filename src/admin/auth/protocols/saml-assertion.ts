@@ -1,4 +1,4 @@
-/** What a signed assertion says, and whether it is meant for us, now (SAML profiles 4.1.4.2). */
+/** Content of a signed assertion, checked for recipient and time (SAML profiles 4.1.4.2). */
 import type { SamlSettings } from '../../../catalog/settings/auth-settings.ts'
 import { ASSERTION } from './saml-envelope.ts'
 import { SamlRefusedError } from './saml-refused.ts'
@@ -7,9 +7,9 @@ import { childrenOf, type XmlElement } from './xml-tree.ts'
 export interface SamlAttributes {
   readonly assertionId: string
   readonly username: string
-  /** Of the attribute that gives roles. */
+  /** Values of the attribute that determines roles. */
   readonly roleValues: readonly string[]
-  /** It is of no use after it. */
+  /** The assertion is invalid after this time. */
   readonly endMs: number
 }
 
@@ -19,8 +19,8 @@ const USERNAME_CHARACTERS_MAX = 256
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /**
- * Reads the assertion as it was signed. `inResponseTo`: the request that it must answer; null:
- * none. Throws `SamlRefusedError`.
+ * Reads the signed assertion. `inResponseTo`: id of the request that it must answer; null if
+ * unsolicited. Throws `SamlRefusedError`.
  */
 export function claimsOf(
   assertion: XmlElement,
@@ -49,7 +49,7 @@ export function claimsOf(
       ? childrenOf(subject, ASSERTION, 'NameID').map(textOf)
       : (attributes.get(usernameAttribute) ?? [])
   const [username = ''] = names
-  // Control characters would have the log and the audit show something else.
+  // Control characters could forge log and audit output.
   const isUsable = username.length <= USERNAME_CHARACTERS_MAX && /^[^\p{Cc}]+$/u.test(username)
   if (names.length !== 1 || !isUsable) throw new SamlRefusedError('it names no user')
   return { assertionId, username, roleValues: attributes.get(roles.attribute) ?? [], endMs }
@@ -61,7 +61,7 @@ interface Span {
   endMs(text: string): number
 }
 
-/** Times as they are told, with what clocks may differ. */
+/** Compares times of the assertion, with tolerance for clock skew. */
 function spanOf(nowMs: number, skewMs: number): Span {
   const endMs = (text: string) => timeMs(text) + skewMs
   return {
@@ -77,7 +77,7 @@ function timeMs(text: string): number {
   return ms
 }
 
-/** Until when: by whoever brings it, to this address, as the answer to this request. */
+/** End of validity of a bearer confirmation for this recipient and request. */
 function confirmedUntil(
   subject: XmlElement,
   inResponseTo: string | null,
@@ -128,7 +128,7 @@ function checkStatements(assertion: XmlElement, span: Span): void {
   if (hasEnded) throw new SamlRefusedError('the session of the provider has ended')
 }
 
-/** Values by name; several attributes of a name are one with all values. */
+/** Values by attribute name; attributes of the same name are merged. */
 function attributesOf(assertion: XmlElement): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const statement of childrenOf(assertion, ASSERTION, 'AttributeStatement')) {
@@ -141,7 +141,7 @@ function attributesOf(assertion: XmlElement): Map<string, string[]> {
   return found
 }
 
-/** Of an element that has nothing but text. */
+/** Text of an element without child elements. */
 function textOf({ text, children }: XmlElement): string {
   if (children.length > 0) throw new SamlRefusedError('there are elements where a text belongs')
   return text.trim()

@@ -1,7 +1,6 @@
 /**
- * What a SAML response must look like before its signatures are checked. Attacks on signatures of
- * XML need it otherwise: a second assertion, a signature somewhere else, an id twice, an algorithm
- * that is broken.
+ * Structural checks of a SAML response before its signatures are verified. Signature wrapping
+ * attacks need a second assertion, a misplaced signature, a duplicate id or a broken algorithm.
  */
 import { SamlRefusedError } from './saml-refused.ts'
 import { childrenOf, elementsIn, type XmlElement } from './xml-tree.ts'
@@ -15,12 +14,12 @@ const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 export interface SamlEnvelope {
   readonly isResponseSigned: boolean
   readonly isAssertionSigned: boolean
-  /** Of the response, which may not be signed; the assertion must say the same. */
+  /** Of the response, which may be unsigned; the assertion must have the same value. */
   readonly inResponseTo: string | null
   readonly destination: string | null
 }
 
-/** Algorithms of signatures, by the element that names them: SHA-256 or better. */
+/** Allowed algorithms by element: SHA-256 or better. */
 const ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
   SignatureMethod: [
     'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
@@ -71,7 +70,7 @@ function checkStatus(response: XmlElement): void {
   if (code?.attributes.get('Value') !== SUCCESS) refuse('the provider did not log the user in')
 }
 
-/** No two elements have the same id, however the attribute is spelled. */
+/** Ids must be unique, however the attribute is spelled. */
 function checkIds(all: readonly XmlElement[]): void {
   const seen = new Set<string>()
   for (const { attributes } of all) {
@@ -83,7 +82,7 @@ function checkIds(all: readonly XmlElement[]): void {
   }
 }
 
-/** Whether it has a signature, which then must be of this very element and nothing else. */
+/** Whether the element is signed. A signature must cover exactly this element. */
 function isSigned(element: XmlElement): boolean {
   const signatures = element.children.filter(({ name }) => name === 'Signature')
   const [signature] = signatures

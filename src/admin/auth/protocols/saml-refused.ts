@@ -1,7 +1,7 @@
-/** A login by SAML that is refused. The reason is for the log, and holds nothing of the message. */
+/** A refused SAML login. The reason is for the log and quotes nothing of the message. */
 export class SamlRefusedError extends Error {
   override name = 'SamlRefusedError'
-  /** In general words, for whoever sent it. */
+  /** General reason for the answer. */
   readonly publicMessage: string
 
   constructor(reason: string, told = 'the login by the identity provider was refused') {

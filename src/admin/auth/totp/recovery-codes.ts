@@ -1,8 +1,8 @@
-/** Codes for who has lost the authenticator: each is good once. */
+/** Recovery codes for users who have lost their authenticator; each is valid once. */
 import { createHash, randomInt } from 'node:crypto'
 
 export const RECOVERY_CODES = 10
-/** Without 0, o, 1, i and l, which are read as one another. */
+/** Without 0, o, 1, i and l, which are easily confused. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
 const GROUPS = 4
 const GROUP_LETTERS = 4
@@ -15,7 +15,7 @@ export function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, code)
 }
 
-/** As it is stored. A slow hash is not needed: nobody tries all of 79 random bits. */
+/** Hash to store. A slow hash is not needed: 79 random bits cannot be enumerated. */
 export function recoveryHash(code: string): string {
   const plain = code.toLowerCase().replace(/[\s-]/g, '')
   return createHash('sha256').update(plain).digest('hex')
