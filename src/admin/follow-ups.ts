@@ -19,7 +19,7 @@ import { auditRecordIfWritten, type RecordAuditIntent } from './entities/records
 
 /** A prepaid group credited to a subscriber. */
 export interface Renewal {
-  /** Who created the auto-renewal. */
+  /** Actor that created the auto-renewal. */
   actor: Actor
   sid: number
   aid: number

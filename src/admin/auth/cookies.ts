@@ -16,7 +16,7 @@ export function isSecure({ protocol }: FastifyRequest): boolean {
 }
 
 /**
- * Value of the cookie; null if there is none, or if there are two of the name: one of them was
+ * Value of the cookie. Null without one, and also if there are two of the name, one of which was
  * injected. Over TLS only the cookie with the secure prefix is accepted.
  */
 export function sessionCookieOf(request: FastifyRequest): string | null {

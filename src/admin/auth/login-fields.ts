@@ -71,8 +71,8 @@ export function protocolLabel(protocol: string): string {
 const CREDENTIALS: ReadonlySet<string> = new Set(['username', 'password', 'new_password', 'totp'])
 
 /**
- * First credential in the URL, which would expose it in logs and browser histories; null if there
- * is none.
+ * First credential in the URL, which would expose it in logs and browser histories; null without
+ * one.
  */
 export function credentialIn(url: string): string | null {
   const names = [...queryParameters(url).keys()].map((name) => name.toLowerCase().trim())

@@ -1,10 +1,10 @@
 /** Login by user name and password. */
-import type { Actor } from '../../catalog/actor.ts'
 import { ObjectId } from '../../catalog/collections.ts'
 import type { Attempt, AttemptSource, LoginAttempts, RefusedAttempt } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { Devices } from './devices.ts'
 import type { KnownUserNames } from './known-names.ts'
+import { actorOf, auditLogin, loginKey } from './login-audit.ts'
 import type { LoginFields } from './login-fields.ts'
 import type { Passwords } from './passwords.ts'
 import { internalLogin } from './protocols/internal.ts'
@@ -237,28 +237,6 @@ const TOO_MANY: Readonly<Record<RefusedAttempt['reason'], string>> = {
 
 export function tooMany({ reason, retryAfterMs }: RefusedAttempt): AuthRefusal {
   return new AuthRefusal(TOO_MANY[reason], { httpStatus: 429, retryAfterMs })
-}
-
-const KEY_CHARACTERS_MAX = 128
-
-function loginKey(username: string): string {
-  return `login_${username}`.slice(0, KEY_CHARACTERS_MAX)
-}
-
-/** Adds an audit entry of `login`, never with a password. */
-export async function auditLogin(
-  { audit, clock }: Pick<AuthDeps, 'audit' | 'clock'>,
-  actor: Actor,
-  type: string,
-  username: string,
-  more: Readonly<Record<string, unknown>> | null = null,
-): Promise<void> {
-  const key = loginKey(username)
-  await audit.record(actor, clock.nowMs(), { collection: 'login', type, key, new: more })
-}
-
-export function actorOf({ id, name }: Pick<SessionUser, 'id' | 'name'>, address: string): Actor {
-  return { by: 'session', id, name, address }
 }
 
 /** Without a new revision: the user entity has not been changed. */

@@ -4,7 +4,6 @@ import { errorHandler } from '../entities/answer.ts'
 import { registerBodies } from '../entities/requests/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
 import { dateText } from '../entities/views.ts'
-import type { RouteAccess } from './access.ts'
 import { type AttemptSource, createAttempts } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import {
@@ -17,15 +16,13 @@ import { createDevices } from './devices.ts'
 import { createKnownNames } from './known-names.ts'
 import {
   accountOf,
-  actorOf,
-  auditLogin,
   type LoggedInUser,
-  type LoginDeps,
   login,
   notConfigured,
   tooMany,
   WRONG_CREDENTIALS,
 } from './login.ts'
+import { actorOf, auditLogin } from './login-audit.ts'
 import {
   credentialIn,
   inputOf,
@@ -37,48 +34,14 @@ import {
   usernameIn,
 } from './login-fields.ts'
 import { changePassword } from './password-change.ts'
-import { PASSWORDS, type Passwords } from './passwords.ts'
-import type { LoginProtocols } from './protocols/login-protocols.ts'
+import { PASSWORDS } from './passwords.ts'
 import { AuthRefusal } from './refusal.ts'
 import { createRefusalAudit } from './refusal-audit.ts'
+import type { LoginRoute, RouteDeps, SessionRouteDeps } from './route-deps.ts'
 import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
-import { createSessionCheck, type SessionCheck } from './session-check.ts'
-import type { LoginSessions } from './sessions.ts'
-import type { SecondFactors } from './totp/factors.ts'
+import { createSessionCheck } from './session-check.ts'
 import { TOTP_ROUTES } from './totp/routes.ts'
 import type { Users } from './users.ts'
-
-export interface SessionRouteDeps extends AuthDeps {
-  readonly sessions: LoginSessions
-  readonly users: Users
-  readonly factors: SecondFactors
-  readonly protocols: LoginProtocols
-  /** Folder for the file with the generated password of the first admin. */
-  readonly dataDir: string
-  /** `PASSWORDS` by default. */
-  readonly passwords?: Passwords
-  /** Address of the client; the remote address of the connection by default. */
-  readonly addressOf?: (request: FastifyRequest) => string
-}
-
-export interface RouteDeps extends LoginDeps, Required<SessionRouteDeps> {
-  readonly protocols: LoginProtocols
-  readonly loggedIn: SessionCheck
-}
-
-type Answer = (
-  deps: RouteDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<object> | object
-
-export interface LoginRoute {
-  readonly method: 'GET' | 'POST'
-  readonly name: string
-  /** `public` by default: the handler itself checks the session. */
-  readonly access?: RouteAccess
-  readonly answer: Answer
-}
 
 const ROUTES: readonly LoginRoute[] = [
   { method: 'GET', name: 'login', answer: answerWho },

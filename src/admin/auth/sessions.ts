@@ -28,7 +28,7 @@ export interface FoundLoginSession {
 export interface LoginSessions {
   /** Returns the value of the cookie. */
   open(user: SessionUser, protocol: string): Promise<string>
-  /** Finds a valid session and prolongs it. Null if there is none. */
+  /** Finds a valid session and prolongs it; null if it does not exist. */
   find(cookie: string): Promise<FoundLoginSession | null>
   end(cookie: string): Promise<void>
   /** Ends all sessions of a user, for example after a password change, except one. */

@@ -2,7 +2,7 @@
  * MongoDB filters evaluated in memory, for balances, whose current state is not in MongoDB. Regular
  * expressions run in bounded time (rating/rule-regex.ts).
  */
-import { type Fields, FieldError as RatingRuleError } from '../../domain/fields.ts'
+import { FieldError, type Fields } from '../../domain/fields.ts'
 import { compileRegex } from '../../rating/rule-regex.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 
@@ -109,7 +109,7 @@ function regex(source: unknown, flags: unknown, path: string): Test {
     const pattern = compileRegex(`/${source}/${options}`, path)
     return (value) => membersOf(value).some((one) => typeof one === 'string' && pattern.test(one))
   } catch (error) {
-    if (error instanceof RatingRuleError) throw new EntityRuleError(error.message)
+    if (error instanceof FieldError) throw new EntityRuleError(error.message)
     throw error
   }
 }

@@ -14,7 +14,7 @@ import {
 } from '../../catalog/records/line-sums.ts'
 import { isDuplicate } from '../../catalog/revisions/revisions.ts'
 import { type RecorderProgress, watchRecorderProgress } from '../../ledger/recorder-progress.ts'
-import type { Removal } from './retention.ts'
+import type { Removal } from './removal.ts'
 
 const BATCH = 500
 /** Margin beyond the times for which the ledger stores operations and sessions. */

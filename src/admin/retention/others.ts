@@ -1,6 +1,6 @@
 /** Removes finished imports and jobs after their retention time. */
 import type { ImportProgressDocument } from '../../catalog/records/import-document.ts'
-import type { Removal } from './retention.ts'
+import type { Removal } from './removal.ts'
 
 const BATCH = 100
 

@@ -1,37 +1,12 @@
 /** Jobs that remove expired data once per hour. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Catalog } from '../../catalog/connection.ts'
-import type { Config } from '../../config/schema.ts'
-import type { Ledger } from '../../ledger/ledger.ts'
-import { type Clock, monotonicMs } from '../../runtime/clock.ts'
-import type { Metrics } from '../../runtime/metrics.ts'
+import { storeRemovedRuns } from '../../catalog/audit/removed-runs.ts'
+import { monotonicMs } from '../../runtime/clock.ts'
 import { beginJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
-import { removeAudit } from './audit.ts'
 import { removeLines } from './lines.ts'
 import { removeImports, removeJobs } from './others.ts'
-
-export type RetentionConfig = Pick<Config, 'retention' | 'audit' | 'secrets' | 'ledger'>
-
-export interface RetentionParts {
-  catalog: Catalog
-  ledger: Ledger
-  clock: Clock
-  config: RetentionConfig
-  metrics: Pick<Metrics, 'retentionRemoved' | 'retentionEnded'>
-}
-
-/** Parameters for the removal from one collection. */
-export interface Removal extends RetentionParts {
-  /** Older documents are removed, epoch ms. */
-  beforeMs: number
-  signal: AbortSignal
-  /**
-   * Called after each batch: saves the progress, and pauses. Rejects like
-   * `ClaimedJob.saveProgress`.
-   */
-  onBatch(removed: number): Promise<void>
-}
+import type { Removal, RetentionConfig, RetentionParts } from './removal.ts'
 
 const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs'] as const
 
@@ -40,6 +15,7 @@ type RetainedCollection = (typeof COLLECTIONS)[number]
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const PAUSE_MS_MIN = 20
+const AUDIT_BATCH = 500
 
 const REMOVALS: Readonly<Record<RetainedCollection, (removal: Removal) => Promise<void>>> = {
   lines: removeLines,
@@ -103,5 +79,28 @@ export async function beginRetention({
         { $set: { due: new Date(clock.nowMs()) } },
       ),
     )
+  }
+}
+
+/** The hash chain of the remaining audit records stays valid. */
+async function removeAudit(removal: Removal): Promise<void> {
+  const { catalog, config, beforeMs, signal, onBatch } = removal
+  const before = new Date(beforeMs)
+  while (!signal.aborted) {
+    const found = await catalog.run('look for old records of the audit', () =>
+      catalog.audit
+        .find({ urt: { $lt: before } }, { projection: { chain: 1 } })
+        .sort({ urt: 1, _id: 1 })
+        .limit(AUDIT_BATCH)
+        .toArray(),
+    )
+    if (found.length === 0) return
+    const links = found.flatMap(({ chain }) => chain ?? [])
+    await storeRemovedRuns(catalog, links, config.secrets.key)
+    const ids = found.map(({ _id }) => _id)
+    const { deletedCount } = await catalog.run('delete old records of the audit', () =>
+      catalog.audit.deleteMany({ _id: { $in: ids } }),
+    )
+    await onBatch(deletedCount)
   }
 }

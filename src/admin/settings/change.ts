@@ -5,7 +5,6 @@ import type { Audit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { ConfigConflictError } from '../../catalog/errors.ts'
 import { changeStoredConfig, readCategory } from '../../catalog/settings/stored-config.ts'
-import { FieldError, FieldError as RatingRuleError } from '../../domain/fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import type { Categories, Category } from './category.ts'
@@ -55,7 +54,7 @@ export async function writeChange(
   let edited: Edited | undefined
   const make = (stored: unknown, rev: number) => {
     refuseOther(name, rev, expected)
-    edited = translateRuleErrors(() => edit(stored, nowMs))
+    edited = edit(stored, nowMs)
     checkWhole(category, edited.value, stored)
     return edited.value
   }
@@ -98,17 +97,7 @@ function checkWhole(category: Category, value: unknown, stored: unknown): void {
   if (bytes > BYTES_MAX) {
     throw new EntityRuleError(`${name} would have ${bytes} bytes: at most ${BYTES_MAX} are kept`)
   }
-  translateRuleErrors(() => category.check(value, stored))
-}
-
-/** Converts rating errors to those of documents, so that callers see one format. */
-export function translateRuleErrors<T>(act: () => T): T {
-  try {
-    return act()
-  } catch (error) {
-    if (!(error instanceof RatingRuleError)) throw error
-    throw new FieldError(error.path, error.reason)
-  }
+  category.check(value, stored)
 }
 
 async function translateConflict<T>(write: () => Promise<T>): Promise<T> {

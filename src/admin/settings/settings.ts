@@ -12,7 +12,7 @@ import { nearest } from '../../config/nearest.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { EntityRuleError, TargetError } from '../entities/errors.ts'
 import type { Categories, Category, FixedCategory } from './category.ts'
-import { type ReadSetting, type SettingsDeps, translateRuleErrors, writeChange } from './change.ts'
+import { type ReadSetting, type SettingsDeps, writeChange } from './change.ts'
 import { editOf, nameInData, restoreEdit } from './edits.ts'
 import { stepsOf, valueAt } from './paths.ts'
 
@@ -163,7 +163,7 @@ async function readStored(
 /** A stored value that is invalid, because others wrote it, has no effective value. */
 function effectiveOrNot(make: () => unknown): unknown {
   try {
-    return translateRuleErrors(make)
+    return make()
   } catch (error) {
     if (error instanceof FieldError) return null
     throw error

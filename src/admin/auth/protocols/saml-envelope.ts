@@ -14,7 +14,7 @@ const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 export interface SamlEnvelope {
   readonly isResponseSigned: boolean
   readonly isAssertionSigned: boolean
-  /** Of the response, which may be unsigned; the assertion must have the same value. */
+  /** Attribute of the response, which may be unsigned; the assertion must have the same value. */
   readonly inResponseTo: string | null
   readonly destination: string | null
 }

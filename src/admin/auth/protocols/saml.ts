@@ -37,7 +37,7 @@ export interface Saml {
     response: string,
     relayState: string | undefined,
   ): Promise<SamlLogin | 'bound'>
-  /** Returns the login accepted for this browser, once. Null if there is none. */
+  /** Returns the login accepted for this browser, once; null without one. */
   finish(provider: SamlSettings, binding: string): Promise<SamlLogin | null>
 }
 

@@ -1,8 +1,10 @@
 /** Second factor at login and wherever a password is checked. */
 
-import { actorOf, auditLogin, type LoginDeps } from '../login.ts'
+import type { AuthDeps } from '../auth-deps.ts'
+import { actorOf, auditLogin } from '../login-audit.ts'
 import { AuthRefusal } from '../refusal.ts'
 import type { SessionUser } from '../sessions.ts'
+import type { SecondFactors } from './factors.ts'
 
 /** The password is correct, the code is wrong. */
 export const WRONG_CODE = 'the code of the second factor is wrong, or was used before'
@@ -17,7 +19,7 @@ const MISSING =
  * a wrong attempt.
  */
 export async function hasSecondFactor(
-  deps: Pick<LoginDeps, 'factors' | 'audit' | 'clock' | 'log'>,
+  deps: Pick<AuthDeps, 'audit' | 'clock' | 'log'> & { readonly factors: SecondFactors },
   user: Pick<SessionUser, 'id' | 'name'>,
   code: string | null,
   address: string,
