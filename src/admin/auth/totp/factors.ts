@@ -1,11 +1,10 @@
 /** Second factors of users, in the collection `secondfactors`. */
-import { createHash } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import type { SecondFactorDocument } from '../../../catalog/records/second-factor.ts'
 import type { Sealer } from '../../../catalog/settings/sealing.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import { AuthRefusal } from '../refusal.ts'
 import { ACCEPTED_MS, newSecret, stepOf } from './codes.ts'
-import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
 
 export interface FactorState {
   readonly isEnrolled: boolean
@@ -144,4 +143,25 @@ async function useCode(
   if (step === null) return false
   const used = createHash('sha256').update(`${step} ${secret}`).digest('base64url')
   return keys.setOnce(`totp:${used}`, '1', 2 * ACCEPTED_MS)
+}
+
+/** Recovery codes are for users who have lost their authenticator; each is valid once. */
+const RECOVERY_CODES = 10
+/** Without 0, o, 1, i and l, which are easily confused. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
+const GROUPS = 4
+const GROUP_LETTERS = 4
+
+/** `abcd-efgh-jkmn-pqrs`: 79 bits each. */
+function newRecoveryCodes(): string[] {
+  const letter = () => LETTERS.charAt(randomInt(LETTERS.length))
+  const group = () => Array.from({ length: GROUP_LETTERS }, letter).join('')
+  const code = () => Array.from({ length: GROUPS }, group).join('-')
+  return Array.from({ length: RECOVERY_CODES }, code)
+}
+
+/** Hash to store. A slow hash is not needed: 79 random bits cannot be enumerated. */
+function recoveryHash(code: string): string {
+  const plain = code.toLowerCase().replace(/[\s-]/g, '')
+  return createHash('sha256').update(plain).digest('hex')
 }
