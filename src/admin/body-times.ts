@@ -23,7 +23,7 @@ export type BodyTimes = Pick<
 
 const SECOND_MS = 1_000
 /** Minimum interval between two checks of a large body. */
-const LOOK_MS_MIN = 100
+const CHECK_MS_MIN = 100
 
 /** `answer` refuses a late request and closes its connection. */
 export function limitBodyTimes(
@@ -60,19 +60,19 @@ function watch(
   const allowedMs = () => allowed(isLarge ? socket.bytesRead - before : 0, times)
   let waitedMs = 0
   let timer: NodeJS.Timeout
-  const look = (ms: number) => {
+  const check = (ms: number) => {
     timer = setTimeout(() => {
       if (raw.complete) return
       waitedMs += ms
       const leftMs = allowedMs() - waitedMs
-      if (leftMs > 0) look(Math.max(leftMs, LOOK_MS_MIN))
+      if (leftMs > 0) check(Math.max(leftMs, CHECK_MS_MIN))
       // The client would take a second answer for that of the next request.
       else if (reply.sent) socket.destroy()
       else answer(tooLate(), socket)
     }, ms)
     timer.unref()
   }
-  look(allowedMs())
+  check(allowedMs())
   raw.once('close', () => clearTimeout(timer))
 }
 

@@ -177,8 +177,8 @@ class ConnectionLimiter {
       this.#log.warn({ connectionsMax }, 'too many connections to the control plane')
       return
     }
-    const told = { address, connectionsPerAddressMax }
-    this.#log.warn(told, 'too many connections to the control plane from one address')
+    const details = { address, connectionsPerAddressMax }
+    this.#log.warn(details, 'too many connections to the control plane from one address')
   }
 }
 

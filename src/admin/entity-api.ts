@@ -52,7 +52,7 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     planTransfer: async (move) => {
       return { kind: 'transfer', plan: await planTransfer(ledger, move) } satisfies FollowUp
     },
-    runFollowUp: (sequel) => runFollowUp(options, sequel as FollowUp, log),
+    runFollowUp: (followUp) => runFollowUp(options, followUp as FollowUp, log),
   }
 }
 
@@ -74,7 +74,7 @@ export function startRepairs(stores: ChangeStores, log: Pick<Logger, 'info' | 'w
   let isStopped = false
   let hasRun = false
   let timer: NodeJS.Timeout | undefined
-  const round = async (): Promise<void> => {
+  const recover = async (): Promise<void> => {
     try {
       const repaired = await recoverAbandoned(stores)
       hasRun = true
@@ -86,7 +86,7 @@ export function startRepairs(stores: ChangeStores, log: Pick<Logger, 'info' | 'w
   }
   let running = Promise.resolve()
   const next = () => {
-    running = round()
+    running = recover()
   }
   next()
   return {

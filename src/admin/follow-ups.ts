@@ -36,17 +36,17 @@ export type FollowUp =
 /** Throws errors of the stores, after which it is retried. Refusals are logged and not retried. */
 export async function runFollowUp(
   deps: BalanceDeps,
-  sequel: FollowUp,
+  followUp: FollowUp,
   log: Pick<Logger, 'warn'>,
 ): Promise<void> {
-  if (sequel.kind === 'transfer') {
+  if (followUp.kind === 'transfer') {
     const settings = { attemptsMax: deps.config.ledger.commitAttemptsMax }
-    await runTransfer(deps.ledger, sequel.plan, settings, deps.clock.nowMs())
+    await runTransfer(deps.ledger, followUp.plan, settings, deps.clock.nowMs())
     return
   }
-  if (sequel.kind === 'balances') return recordFromLedger(deps, sequel.trail)
-  if (sequel.kind === 'record') return auditRecordIfWritten(deps.catalog, sequel.trail)
-  const { actor, sid, aid, group, operationId } = sequel.renewal
+  if (followUp.kind === 'balances') return recordFromLedger(deps, followUp.trail)
+  if (followUp.kind === 'record') return auditRecordIfWritten(deps.catalog, followUp.trail)
+  const { actor, sid, aid, group, operationId } = followUp.renewal
   const query = { sid, aid, charging_plan: group }
   try {
     const loaded = { query, update: {}, operationId }

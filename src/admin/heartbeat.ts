@@ -42,10 +42,10 @@ export function addHeartbeat(server: FastifyInstance, options: HeartbeatOptions)
 }
 
 /** The cause is only logged: error texts may name hosts and users. */
-async function answers(asked: Promise<unknown>): Promise<boolean> {
+async function answers(ping: Promise<unknown>): Promise<boolean> {
   const controller = new AbortController()
   const late = pause(WAIT_MS, false, { signal: controller.signal }).catch(() => false)
-  const answered = asked.then(
+  const answered = ping.then(
     () => true,
     () => false,
   )

@@ -83,13 +83,13 @@ export function readAdminTls(
 }
 
 /** Listens and returns the bound port. Throws `AdminListenError`. */
-export async function listen(server: FastifyInstance, place: ListenAddress): Promise<number> {
-  const { host, port } = place
+export async function listen(server: FastifyInstance, address: ListenAddress): Promise<number> {
+  const { host, port } = address
   try {
     await server.listen({ host, port })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new AdminListenError(`cannot listen on ${addressOf(place)}: ${code}`, { cause: error })
+    throw new AdminListenError(`cannot listen on ${addressOf(address)}: ${code}`, { cause: error })
   }
   const bound = server.server.address()
   return typeof bound === 'object' && bound !== null ? bound.port : port

@@ -24,7 +24,7 @@ export function startReseal(options: ResealOptions): { stop(): Promise<void> } {
   const { signal } = abort
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      if (await resealed(options)) return
+      if (await tryReseal(options)) return
       await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
     }
   }
@@ -38,7 +38,7 @@ export function startReseal(options: ResealOptions): { stop(): Promise<void> } {
 }
 
 /** False if it has to be retried. */
-async function resealed({ catalog, clock, config, log }: ResealOptions): Promise<boolean> {
+async function tryReseal({ catalog, clock, config, log }: ResealOptions): Promise<boolean> {
   try {
     const change = { nowMs: clock.nowMs(), actor: NODE }
     const { sealed, lost } = await resealAll(catalog, sealerOf(config), change)

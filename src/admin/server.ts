@@ -35,8 +35,8 @@ const HEAD_MS_MAX = 10_000
 /** Longer than load balancers keep idle connections (a minute), so that they close them first. */
 const KEEP_ALIVE_MS = 72_000
 /** Maximum interval between two checks for late requests. */
-const LOOK_MS_MAX = 1_000
-const LOOKS = 4
+const CHECK_MS_MAX = 1_000
+const CHECKS_PER_TIMEOUT = 4
 
 /**
  * A server without routes. All errors are JSON and disclose nothing about the implementation.
@@ -89,7 +89,7 @@ function limitsOf(requestTimeoutMs: number) {
     maxHeaderSize: HEAD_BYTES_MAX,
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(HEAD_MS_MAX, requestTimeoutMs),
-    connectionsCheckingInterval: Math.min(LOOK_MS_MAX, requestTimeoutMs / LOOKS),
+    connectionsCheckingInterval: Math.min(CHECK_MS_MAX, requestTimeoutMs / CHECKS_PER_TIMEOUT),
     // Refused below, in the common error format.
     requireHostHeader: false,
   }

@@ -112,7 +112,7 @@ class DrainLoop {
 
   /** Records pending entries: this recorder's own, or those of one that has stopped. */
   async #claimPending(reader: StreamReader): Promise<void> {
-    for (let round = 0; round < CLAIM_BATCHES_MAX; round += 1) {
+    for (let flush = 0; flush < CLAIM_BATCHES_MAX; flush += 1) {
       const batch = await reader.readPending(this.#countMax, this.#options.claimIdleMs)
       await this.#record(reader, batch)
       if (isEmpty(batch) || this.#abort.signal.aborted) return
@@ -151,10 +151,10 @@ class DrainLoop {
   /** Retries while MongoDB is unavailable. Undefined if the recorder was stopped. */
   async #writeUntilDone(entries: readonly StreamEntry[]): Promise<RefusedRecords | undefined> {
     const { catalog } = this.#options
-    const round = coalesce(entries)
+    const flush = coalesce(entries)
     while (!this.#abort.signal.aborted) {
       try {
-        const refused = await writeFlush(catalog, round, await this.#namesFor(round))
+        const refused = await writeFlush(catalog, flush, await this.#namesFor(flush))
         this.#outage.over()
         return refused
       } catch (error) {

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/connection.ts'
 import type { FlushRecords } from './coalesce.ts'
 
 /** Names rarely change. */
-const KEPT_MS = 60_000
+const CACHED_MS = 60_000
 
 export type NameOf = (externalId: number) => string
 
@@ -14,12 +14,12 @@ export type NameOf = (externalId: number) => string
 export function createIncludeNames(catalog: Catalog, elapsedMs: () => number) {
   let names = new Map<number, string>()
   let freshUntilMs = 0
-  return async (round: FlushRecords): Promise<NameOf> => {
+  return async (flush: FlushRecords): Promise<NameOf> => {
     if (elapsedMs() >= freshUntilMs) {
       names = new Map()
-      freshUntilMs = elapsedMs() + KEPT_MS
+      freshUntilMs = elapsedMs() + CACHED_MS
     }
-    const missing = [...idsIn(round)].filter((id) => !names.has(id))
+    const missing = [...idsIn(flush)].filter((id) => !names.has(id))
     if (missing.length > 0) {
       const found = await catalog.run('read names of prepaid includes', () =>
         catalog.prepaidincludes

@@ -48,12 +48,12 @@ interface Upsert {
  */
 export async function writeFlush(
   catalog: Catalog,
-  round: FlushRecords,
+  flush: FlushRecords,
   nameOf: NameOf,
 ): Promise<RefusedRecords> {
   const refused: RefusedRecords = new Map()
-  await writeAll(catalog, 'lines', lineUpserts(round, nameOf), refused)
-  await writeAll(catalog, 'balances', balanceUpserts(round, nameOf), refused)
+  await writeAll(catalog, 'lines', lineUpserts(flush, nameOf), refused)
+  await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf), refused)
   return refused
 }
 

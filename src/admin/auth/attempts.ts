@@ -84,17 +84,17 @@ export function createAttempts({
       const tries = networksOfSource(source).map((network) => triesOf(network, user, generation))
       const locked = await lockedFor(keys, tries)
       if (locked !== null) return { refused: locked }
-      const place = source.device === null ? failureSlotOf(user, generation) : null
-      if (place !== null) {
-        const refused = await reserveFailureSlot(keys, place, tries, lockout)
+      const slot = source.device === null ? failureSlotOf(user, generation) : null
+      if (slot !== null) {
+        const refused = await reserveFailureSlot(keys, slot, tries, lockout)
         if (refused !== null) return { refused }
       }
       const begun = await countTries(keys, tries, lockout)
       if ('refused' in begun) {
-        await releaseFailureSlot(keys, place)
+        await releaseFailureSlot(keys, slot)
         return begun
       }
-      return attemptOf(keys, { tries, slot: place, locks: begun.locks })
+      return attemptOf(keys, { tries, slot, locks: begun.locks })
     },
   }
 }
@@ -133,8 +133,8 @@ function failureSlotOf(user: string, generation: string): FailureSlot {
   return { key: `failures:${hashOf(`${user}\0${generation}`)}`, id }
 }
 
-async function releaseFailureSlot(keys: ExpiringKeys, place: FailureSlot | null): Promise<void> {
-  if (place !== null) await keys.releaseSlot(place.key, place.id)
+async function releaseFailureSlot(keys: ExpiringKeys, slot: FailureSlot | null): Promise<void> {
+  if (slot !== null) await keys.releaseSlot(slot.key, slot.id)
 }
 
 /**
@@ -143,17 +143,17 @@ async function releaseFailureSlot(keys: ExpiringKeys, place: FailureSlot | null)
  */
 async function reserveFailureSlot(
   keys: ExpiringKeys,
-  place: FailureSlot,
+  slot: FailureSlot,
   [smallest]: readonly Tries[],
   lockout: SecuritySettings['lockout'],
 ): Promise<RefusedAttempt | null> {
-  const terms = { id: place.id, max: lockout.failures_per_hour, windowMs: HOUR_MS }
-  const found = await keys.acquireSlot(place.key, terms)
+  const terms = { id: slot.id, max: lockout.failures_per_hour, windowMs: HOUR_MS }
+  const found = await keys.acquireSlot(slot.key, terms)
   if ('leftMs' in found) return { reason: 'account', retryAfterMs: found.leftMs }
   if (smallest === undefined || found.taken <= lockout.attempts * SLOWED_TIMES) return null
   // Paced per network: a shared pace would let a fast attacker lock out the user.
   if (await keys.setOnce(smallest.pace, '1', SLOWED_MS)) return null
-  await releaseFailureSlot(keys, place)
+  await releaseFailureSlot(keys, slot)
   return { reason: 'slowed', retryAfterMs: await keys.remainingMs(smallest.pace) }
 }
 

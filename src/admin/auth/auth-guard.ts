@@ -41,16 +41,16 @@ export interface AuthGuard {
   admit(request: FastifyRequest, sent: SentParameters, needed: RouteAccess): Promise<Caller>
 }
 
-const TWICE = 'No user is logged in: the access token is in more than one place'
+const TOKEN_TWICE = 'No user is logged in: the access token is in more than one place'
 const HOW_TO_AUTHENTICATE = 'log in (POST /auth/login), or send an access token or a signature'
 
 export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   const isOpen = !mustAuthenticate(options.admin.host, options.admin.openTo)
 
   const admit: AuthGuard['admit'] = async (request, sent, needed) => {
-    if (isTokenTwice(request, sent)) throw new NotLoggedInError(TWICE)
+    if (isTokenTwice(request, sent)) throw new NotLoggedInError(TOKEN_TWICE)
     const caller =
-      (await bestCaller(options, request, sent)) ??
+      (await resolveCaller(options, request, sent)) ??
       (isOpen && request.refusal === null ? openCaller(request) : null)
     if (caller === null) throw notLoggedIn(request)
     request.caller = caller
@@ -88,7 +88,7 @@ export async function identify(
   const tokens = [bearerOf(authorization), queryParameters(request.url).get('access_token')]
   const given = tokens.filter((token) => token !== undefined)
   if (given.length > 1) {
-    throw new NotLoggedInError(TWICE)
+    throw new NotLoggedInError(TOKEN_TWICE)
   }
   const [token] = given
   if (token !== undefined) {
@@ -125,16 +125,16 @@ function bearerOf(authorization = ''): string | undefined {
  * Order of precedence: token, signature, session. An invalid token or signature falls back to the
  * session.
  */
-async function bestCaller(
+async function resolveCaller(
   options: AuthGuardOptions,
   request: FastifyRequest,
   sent: SentParameters,
 ): Promise<Caller | null> {
   const { caller } = request
-  if (caller === null) return callerIn(options, request, sent)
+  if (caller === null) return callerByParameters(options, request, sent)
   if (caller.by !== 'session') return caller
   try {
-    return (await callerIn(options, request, sent)) ?? caller
+    return (await callerByParameters(options, request, sent)) ?? caller
   } catch (error) {
     if (error instanceof InvalidTokenError || error instanceof NotLoggedInError) return caller
     throw error
@@ -142,7 +142,7 @@ async function bestCaller(
 }
 
 /** Caller by a token in the body, or by a signature. */
-async function callerIn(
+async function callerByParameters(
   { token: check, signature }: AuthGuardOptions,
   request: FastifyRequest,
   sent: SentParameters,

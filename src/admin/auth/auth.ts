@@ -61,17 +61,17 @@ export function createAuth(options: AuthOptions): Auth {
     }),
     session: createSessionCheck({ sessions, users }),
   }
-  const gate = createAuthGuard({ admin: config.admin, ...checks })
+  const guard = createAuthGuard({ admin: config.admin, ...checks })
   return {
-    guard: gate,
+    guard,
     async admitAction(request, sent, { collection, name, usual }) {
-      const caller = await gate.admit(request, sent, 'user')
+      const caller = await guard.admit(request, sent, 'user')
       if (typeof usual === 'string') return caller
       const rules = await settings.get(PERMISSIONS)
-      return gate.admit(request, sent, rolesFor(rules, collection, name, usual))
+      return guard.admit(request, sent, rolesFor(rules, collection, name, usual))
     },
     async isAuthenticated(request, reply) {
-      if (gate.isOpen) return true
+      if (guard.isOpen) return true
       await identify(checks, request, reply)
       const { caller } = request
       return caller !== null && !caller.mustChangePassword && !caller.mustEnrolTotp

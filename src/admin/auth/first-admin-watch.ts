@@ -28,12 +28,12 @@ export function watchFirstAdmin(deps: Omit<FirstAdminDeps, 'passwords'>): FirstA
     } catch (error) {
       if (!hasWarned) deps.log.warn({ err: error }, 'the first user cannot be looked for')
       hasWarned = true
-      if (!isStopped) timer = setTimeout(again, RETRY_MS)
+      if (!isStopped) timer = setTimeout(retry, RETRY_MS)
     }
   }
   const tried = attempt()
   let running = tried
-  const again = () => {
+  const retry = () => {
     running = attempt()
   }
   return {

@@ -44,7 +44,7 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin
   // Without the unique index, two processes could both insert an admin.
   await catalog.ensureIndexes()
   const password = generatedPassword()
-  const id = await created(deps, await deps.passwords.hash(password))
+  const id = await insertFirstAdmin(deps, await deps.passwords.hash(password))
   if (id === null) return null
   try {
     const path = await writePasswordFile(dataDir, password)
@@ -59,7 +59,7 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin
 }
 
 /** Null if another process has created the user. */
-async function created({ catalog, clock }: FirstAdminDeps, hash: string) {
+async function insertFirstAdmin({ catalog, clock }: FirstAdminDeps, hash: string) {
   const now = new Date(clock.nowMs())
   const user = {
     username: USERNAME,

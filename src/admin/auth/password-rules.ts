@@ -21,8 +21,8 @@ export function normalPassword(password: string): string {
 export async function checkedPassword(password: unknown, terms: PasswordTerms): Promise<string> {
   const { username, charactersMin } = terms
   const text = typeof password === 'string' ? password : ''
-  const isShown = text.length <= 2 * PASSWORD_CHARACTERS_MAX
-  const normal = isShown ? normalPassword(text) : ''
+  const hasUsableLength = text.length <= 2 * PASSWORD_CHARACTERS_MAX
+  const normal = hasUsableLength ? normalPassword(text) : ''
   const length = [...normal].length
   if (length < charactersMin || length > PASSWORD_CHARACTERS_MAX) {
     throw new EntityRuleError(

@@ -36,11 +36,11 @@ const BUSY_MS = 1000
 const LIMITS: PasswordLimits = { runningMax: 2, waitingMax: 64 }
 
 export function createPasswords(limits: PasswordLimits = LIMITS): Passwords {
-  const inTurn = createTurns(limits)
+  const limited = createLimiter(limits)
   return {
-    hash: (password) => inTurn(() => hash(password, COST)),
+    hash: (password) => limited(() => hash(password, COST)),
     isRight: (password, stored) =>
-      inTurn(async () => {
+      limited(async () => {
         const isKnown = stored?.startsWith('$argon2') === true
         const isRight = await verify(isKnown ? stored : DUMMY_HASH, password).catch(() => false)
         return isKnown && isRight
@@ -51,9 +51,9 @@ export function createPasswords(limits: PasswordLimits = LIMITS): Passwords {
 /** Shared by the process, like the libuv threads. */
 export const PASSWORDS: Passwords = createPasswords()
 
-type Turns = <T>(act: () => Promise<T>) => Promise<T>
+type Limiter = <T>(act: () => Promise<T>) => Promise<T>
 
-function createTurns({ runningMax, waitingMax }: PasswordLimits): Turns {
+function createLimiter({ runningMax, waitingMax }: PasswordLimits): Limiter {
   const waiting: (() => void)[] = []
   let running = 0
   return async (act) => {

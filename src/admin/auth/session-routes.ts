@@ -44,7 +44,7 @@ import { TOTP_ROUTES } from './totp/routes.ts'
 import type { Users } from './users.ts'
 
 const ROUTES: readonly LoginRoute[] = [
-  { method: 'GET', name: 'login', answer: answerWho },
+  { method: 'GET', name: 'login', answer: answerCurrentUser },
   { method: 'POST', name: 'login', answer: answerLogin },
   { method: 'POST', name: 'logout', answer: answerLogout },
   { method: 'GET', name: 'options', answer: answerOptions },
@@ -63,11 +63,11 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
   }
   server.register(async (routes) => {
     registerBodies(routes, SMALL_BODY_BYTES_MAX)
-    const tell = errorHandler(given.log)
+    const answerError = errorHandler(given.log)
     routes.setErrorHandler((error, request, reply) => {
       const seconds = error instanceof AuthRefusal ? error.retryAfterSeconds : null
       if (seconds !== null) reply.header('retry-after', seconds)
-      return tell(error, request, reply)
+      return answerError(error, request, reply)
     })
     for (const { method, name, access = 'public', answer } of ROUTES) {
       for (const url of spellingsOf(name)) {
@@ -113,7 +113,7 @@ function spellingsOf(name: string): readonly string[] {
 
 const NOT_LOGGED_IN = 'nobody is logged in'
 
-async function answerWho(
+async function answerCurrentUser(
   deps: RouteDeps,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -137,8 +137,8 @@ async function currentUserAnswer(
   const { session, user, renewed } = found
   if (renewed !== null) setSessionCookie(reply, renewed)
   const stored = session.user.roles === null ? await deps.users.byId(user.id) : null
-  const shown = userView({ ...user, lastLoginMs: stored?.lastLoginMs ?? null })
-  return success({ ...shown, protocol: protocolLabel(session.protocol) }, {})
+  const view = userView({ ...user, lastLoginMs: stored?.lastLoginMs ?? null })
+  return success({ ...view, protocol: protocolLabel(session.protocol) }, {})
 }
 
 async function answerLogin(
@@ -162,10 +162,10 @@ async function answerLogin(
   if (username === null || password === null) {
     return failure(`${username === null ? 'username' : 'password'} is missing`, input)
   }
-  return opened(deps, { ...fields, username, password }, request, reply)
+  return openSession(deps, { ...fields, username, password }, request, reply)
 }
 
-async function opened(
+async function openSession(
   deps: RouteDeps,
   fields: LoginFields & { username: string; password: string },
   request: FastifyRequest,

@@ -62,7 +62,7 @@ export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock
       const { session: id, replacedMs } = known
       if (replacedMs !== null && nowMs - replacedMs >= REPLACED_MS) return null
       const limits = await terms()
-      const record = await usable(keys, id, limits, nowMs)
+      const record = await findActive(keys, id, limits, nowMs)
       if (record === null) return null
       const { user, protocol, createdMs } = record
       const session = { user, protocol, createdMs }
@@ -81,8 +81,8 @@ export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock
     },
 
     async endAll(userId, exceptCookie) {
-      const kept = exceptCookie === undefined ? null : await readCookie(keys, exceptCookie)
-      const generation: Generation = { id: randomText(16), except: kept?.session ?? null }
+      const exception = exceptCookie === undefined ? null : await readCookie(keys, exceptCookie)
+      const generation: Generation = { id: randomText(16), except: exception?.session ?? null }
       await keys.set(generationKey(userId), JSON.stringify(generation), GENERATION_MS)
     },
   }
@@ -103,7 +103,7 @@ function termsOf({ session }: SecuritySettings): Terms {
 }
 
 /** Returns the record of a session that has not ended, and updates its time of last use. */
-async function usable(
+async function findActive(
   keys: ExpiringKeys,
   id: string,
   { idleMs, absoluteMs }: Terms,

@@ -36,19 +36,19 @@ export function createUsers({
   clock,
   settings,
 }: Pick<AuthDeps, 'catalog' | 'clock' | 'settings'>): Users {
-  const known = new Map<string, { user: CurrentUser; readMs: number }>()
+  const cached = new Map<string, { user: CurrentUser; readMs: number }>()
   const mustEnrolTotp = async (id: string, roles: readonly string[]) => {
-    const { required_roles: asked } = (await settings.get(SECURITY)).totp
-    if (!asked.some((role) => roles.includes(role))) return false
+    const { required_roles: required } = (await settings.get(SECURITY)).totp
+    if (!required.some((role) => roles.includes(role))) return false
     const found = await catalog.run('look for a second factor', () =>
       catalog.secondfactors.findOne({ _id: id }, { projection: { secret: 1 } }),
     )
     return !isEnrolled(found)
   }
   const find = async (filter: object): Promise<StoredUser | null> => {
-    const held = validAt(clock.nowMs())
+    const valid = validAt(clock.nowMs())
     const found = await catalog.run('find a user', () =>
-      catalog.users.findOne({ ...filter, ...held }),
+      catalog.users.findOne({ ...filter, ...valid }),
     )
     if (found === null) return null
     const user = storedUserOf(found)
@@ -62,18 +62,18 @@ export function createUsers({
     mustEnrolTotp,
     async check(id) {
       const readMs = clock.nowMs()
-      const last = known.get(id)
+      const last = cached.get(id)
       if (last !== undefined && Math.abs(readMs - last.readMs) < CACHED_MS) return last.user
       const user = await byId(id)
-      known.delete(id)
+      cached.delete(id)
       if (user === null) return null
-      const [oldest] = known.keys()
-      if (oldest !== undefined && known.size >= CACHED_MAX) known.delete(oldest)
-      known.set(id, { user, readMs })
+      const [oldest] = cached.keys()
+      if (oldest !== undefined && cached.size >= CACHED_MAX) cached.delete(oldest)
+      cached.set(id, { user, readMs })
       return user
     },
     forget: (id) => {
-      known.delete(id)
+      cached.delete(id)
     },
   }
 }

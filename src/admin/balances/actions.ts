@@ -57,11 +57,11 @@ async function withAudit<T extends { operations: readonly OperationLine[] }>(
   act: () => Promise<T>,
 ): Promise<T> {
   const { _id: id, secret } = query
-  const place = isGiven(id) ? await locateBalance(deps.catalog, String(id)) : null
-  const sid = place?.sid ?? numberOf(query['sid'])
-  const aid = place?.aid ?? numberOf(query['aid'])
+  const location = isGiven(id) ? await locateBalance(deps.catalog, String(id)) : null
+  const sid = location?.sid ?? numberOf(query['sid'])
+  const aid = location?.aid ?? numberOf(query['aid'])
   const cards = isGiven(secret) ? await cardOperationIds(deps, secret) : []
-  const trail: OperationAudit = {
+  const audit: OperationAudit = {
     actor: plainActor(actor),
     type: action,
     operationIds: [operationId, ...cards],
@@ -69,11 +69,11 @@ async function withAudit<T extends { operations: readonly OperationLine[] }>(
     sid,
   }
   const isLoad = action !== 'delete' && sid !== null && sid !== 0
-  const chain = isLoad ? entityLockName({ name: 'subscribers' }, sid) : `balances/${operationId}`
-  const sequel: FollowUp = { kind: 'balances', trail }
-  return withIntent(deps, chain, sequel, async () => {
+  const lockName = isLoad ? entityLockName({ name: 'subscribers' }, sid) : `balances/${operationId}`
+  const followUp: FollowUp = { kind: 'balances', trail: audit }
+  return withIntent(deps, lockName, followUp, async () => {
     const done = await act()
-    await recordOperations(deps.catalog, trail, done.operations)
+    await recordOperations(deps.catalog, audit, done.operations)
     return done
   })
 }
@@ -89,7 +89,7 @@ function projected(balance: object, project: Readonly<Record<string, 0 | 1>> | n
   const wanted = names.filter(([, on]) => on === 1).map(([name]) => name.split('.')[0])
   const hidden = new Set(names.filter(([, on]) => on === 0).map(([name]) => name))
   const isListed = wanted.some((name) => name !== '_id')
-  const isShown = (name: string) =>
+  const isProjected = (name: string) =>
     !hidden.has(name) && (!isListed || wanted.includes(name) || name === '_id')
-  return Object.fromEntries(Object.entries(balance).filter(([name]) => isShown(name)))
+  return Object.fromEntries(Object.entries(balance).filter(([name]) => isProjected(name)))
 }

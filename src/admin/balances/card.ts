@@ -33,7 +33,7 @@ const NO_CARD = 'there is no active card with this secret'
 /** Finds the card that this call may load. Throws `EntityRuleError`. */
 export async function findCard(
   { catalog, config }: BalanceDeps,
-  { secret, whom, operationId }: { secret: unknown; whom: BalanceTarget; operationId: string },
+  { secret, target, operationId }: { secret: unknown; target: BalanceTarget; operationId: string },
   nowMs: number,
 ): Promise<FoundCard> {
   const filter = { secret: hashOf(secret) }
@@ -45,7 +45,7 @@ export async function findCard(
     }
     return { document: active, isClaimed: false, operationId: idOf(active) }
   }
-  const mine = found.find((one) => isSameOwner(claimOf(one), whom))
+  const mine = found.find((one) => isSameOwner(claimOf(one), target))
   const claim = mine === undefined ? null : claimOf(mine)
   if (mine === undefined || claim === null) throw new EntityRuleError(NO_CARD)
   if (claim.credited === true && claim.operation_id !== operationId)
@@ -63,13 +63,13 @@ export async function findCard(
 export async function claimCard(
   { catalog }: BalanceDeps,
   { document }: FoundCard,
-  whom: BalanceTarget,
+  target: BalanceTarget,
   operationId: string,
   nowMs: number,
 ): Promise<boolean> {
   const claim: Claim = {
-    aid: whom.account ?? 0,
-    sid: whom.sid ?? 0,
+    aid: target.account ?? 0,
+    sid: target.sid ?? 0,
     operation_id: operationId,
     at: new Date(nowMs),
   }
@@ -115,6 +115,6 @@ function claimOf(card: CardDocument): Claim | null {
   return statusOf(card.status) === 'used' && claim?.at instanceof Date ? claim : null
 }
 
-function isSameOwner(claim: Claim | null, whom: BalanceTarget): boolean {
-  return claim !== null && claim.aid === (whom.account ?? 0) && claim.sid === (whom.sid ?? 0)
+function isSameOwner(claim: Claim | null, target: BalanceTarget): boolean {
+  return claim !== null && claim.aid === (target.account ?? 0) && claim.sid === (target.sid ?? 0)
 }

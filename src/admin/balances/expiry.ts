@@ -28,7 +28,7 @@ export function expiryOf(
 ): number {
   if (unlimited) return FOREVER_MS
   if (expirationDate !== undefined && expirationDate !== null && expirationDate !== '') {
-    return askedEnd(expirationDate, nowMs, zone)
+    return requestedExpiry(expirationDate, nowMs, zone)
   }
   const length = period ?? USUAL_PERIOD
   try {
@@ -40,8 +40,8 @@ export function expiryOf(
   throw new EntityRuleError(`a period of ${length} is not one that is known`)
 }
 
-function askedEnd(asked: unknown, nowMs: number, zone: string): number {
-  const endMs = instantOf(asked, zone)
+function requestedExpiry(requested: unknown, nowMs: number, zone: string): number {
+  const endMs = instantOf(requested, zone)
   if (endMs === null || !Number.isSafeInteger(endMs)) {
     throw new EntityRuleError('expiration_date must be a date, or seconds since 1970')
   }
@@ -49,9 +49,9 @@ function askedEnd(asked: unknown, nowMs: number, zone: string): number {
   return endMs
 }
 
-function instantOf(asked: unknown, zone: string): number | null {
-  if (asked instanceof Date) return asked.getTime()
-  if (typeof asked === 'number') return Math.floor(asked * SECOND_MS)
-  if (typeof asked !== 'string') return null
-  return UNIX.test(asked) ? Number(asked) * SECOND_MS : parseInstant(asked, zone)
+function instantOf(requested: unknown, zone: string): number | null {
+  if (requested instanceof Date) return requested.getTime()
+  if (typeof requested === 'number') return Math.floor(requested * SECOND_MS)
+  if (typeof requested !== 'string') return null
+  return UNIX.test(requested) ? Number(requested) * SECOND_MS : parseInstant(requested, zone)
 }

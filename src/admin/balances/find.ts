@@ -116,15 +116,15 @@ async function targetOwners(
   catalog: Catalog,
   targets: readonly Target[],
 ): Promise<SessionLocation[]> {
-  const homes = new Map<string, SessionLocation>()
+  const owners = new Map<string, SessionLocation>()
   for (const target of targets) {
     for (const { aid, sid } of await ownersOfTarget(catalog, target)) {
-      homes.set(formatLocation({ aid, sid }), { aid, sid })
-      if (homes.size > OWNERS_MAX)
+      owners.set(formatLocation({ aid, sid }), { aid, sid })
+      if (owners.size > OWNERS_MAX)
         throw new EntityRuleError(`query finds more than ${OWNERS_MAX} owners`)
     }
   }
-  return [...homes.values()]
+  return [...owners.values()]
 }
 
 async function ownersOfTarget(
@@ -132,8 +132,8 @@ async function ownersOfTarget(
   { ids, aids, sids }: Target,
 ): Promise<SessionLocation[]> {
   if (ids !== null) {
-    const places = await Promise.all(ids.map((id) => locateBalance(catalog, id)))
-    return places.filter((place) => place !== null)
+    const locations = await Promise.all(ids.map((id) => locateBalance(catalog, id)))
+    return locations.filter((location) => location !== null)
   }
   if (aids !== null && sids !== null) {
     if (aids.length * sids.length > OWNERS_MAX) {
@@ -179,11 +179,11 @@ async function findByProjection(
   const found: FoundBalances = { balances: [], hasMore: false }
   let toSkip = skip
   const take = async (rows: readonly BalanceRow[]) => {
-    const homes = new Map(rows.map(({ aid, sid }) => [formatLocation({ aid, sid }), { aid, sid }]))
-    const live = await liveBalances(stores, [...homes.values()])
-    const byPlace = new Map(live.map((one) => [rowKey(one), one]))
+    const owners = new Map(rows.map(({ aid, sid }) => [formatLocation({ aid, sid }), { aid, sid }]))
+    const live = await liveBalances(stores, [...owners.values()])
+    const byKey = new Map(live.map((one) => [rowKey(one), one]))
     for (const row of rows) {
-      const one = byPlace.get(rowKey(row))
+      const one = byKey.get(rowKey(row))
       if (one === undefined || !matches({ ...one })) continue
       if (toSkip > 0) toSkip -= 1
       else if (found.balances.length < limit) found.balances.push(one)
@@ -193,10 +193,10 @@ async function findByProjection(
   }
   const read = async (limits: ReadLimits) => {
     const options = { ...limits, sort: order, limit: ROWS_MAX, batchSize: ROWS_AT_ONCE }
-    let looked = 0
+    let scanned = 0
     let rows: BalanceRow[] = []
     for await (const row of catalog.balances.find(wanted, { ...options, allowDiskUse: true })) {
-      looked += 1
+      scanned += 1
       rows.push(row)
       if (rows.length < ROWS_AT_ONCE) continue
       await take(rows)
@@ -204,7 +204,7 @@ async function findByProjection(
       rows = []
     }
     await take(rows)
-    if (looked < ROWS_MAX || found.hasMore) return found
+    if (scanned < ROWS_MAX || found.hasMore) return found
     throw new EntityRuleError('query must name aid or sid: there are too many balances to look at')
   }
   return catalog.read('page over balances', read, { signal })

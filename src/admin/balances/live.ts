@@ -38,11 +38,11 @@ const OWNERS_AT_ONCE = 200
 /** States in the order of the request. Throws `CorruptValueError` or `StoreDownError`. */
 export async function loadOwners(
   ledger: Ledger,
-  homes: readonly SessionLocation[],
+  locations: readonly SessionLocation[],
 ): Promise<OwnerState[]> {
   const owners: OwnerState[] = []
-  for (let at = 0; at < homes.length; at += OWNERS_AT_ONCE) {
-    const wanted = homes.slice(at, at + OWNERS_AT_ONCE)
+  for (let at = 0; at < locations.length; at += OWNERS_AT_ONCE) {
+    const wanted = locations.slice(at, at + OWNERS_AT_ONCE)
     const loaded = await ledger.load(wanted.map(({ aid, sid }) => ({ aid, sid, sessionKeys: [] })))
     for (const one of loaded) {
       if (one instanceof Error) throw one
@@ -58,9 +58,9 @@ export async function loadOwners(
  */
 export async function liveBalances(
   stores: BalanceStores,
-  homes: readonly SessionLocation[],
+  locations: readonly SessionLocation[],
 ): Promise<LiveBalance[]> {
-  const owners = await loadOwners(stores.ledger, homes)
+  const owners = await loadOwners(stores.ledger, locations)
   return documentsOf(stores, owners.flatMap(openBucketsOf))
 }
 
@@ -73,14 +73,14 @@ function openBucketsOf(owner: OwnerState): OwnedBucket[] {
 /** Documents of buckets in their current state, with the current names of their definitions. */
 export async function documentsOf(
   { catalog, clock }: Omit<BalanceStores, 'ledger'>,
-  held: readonly OwnedBucket[],
+  ownedBuckets: readonly OwnedBucket[],
 ): Promise<LiveBalance[]> {
   const nowMs = clock.nowMs()
   const nameOf = await includeNames(
     catalog,
-    held.map(({ bucket }) => bucket.prepaidIncludeId),
+    ownedBuckets.map(({ bucket }) => bucket.prepaidIncludeId),
   )
-  return held.map(({ owner, bucket }) => ({
+  return ownedBuckets.map(({ owner, bucket }) => ({
     _id: balanceObjectId({ ...owner, bucketId: bucket.id }),
     ...balanceViewAt(owner, bucket, nameOf(bucket.prepaidIncludeId), nowMs),
   }))
@@ -105,14 +105,14 @@ export async function includeNames(
 
 /** The open bucket of an id; null if it is closed or does not exist. */
 export async function findBucket(stores: BalanceStores, id: string): Promise<OwnedBucket | null> {
-  const place = await locateBalance(stores.catalog, id)
-  return place === null ? null : bucketAt(stores.ledger, place)
+  const location = await locateBalance(stores.catalog, id)
+  return location === null ? null : bucketAt(stores.ledger, location)
 }
 
 /** The open bucket at a location; null if it is closed or does not exist. */
-export async function bucketAt(ledger: Ledger, place: BalanceKey): Promise<OwnedBucket | null> {
-  const [owner] = await loadOwners(ledger, [place])
-  const bucket = owner?.buckets.find((one) => one.id === place.bucketId)
+export async function bucketAt(ledger: Ledger, location: BalanceKey): Promise<OwnedBucket | null> {
+  const [owner] = await loadOwners(ledger, [location])
+  const bucket = owner?.buckets.find((one) => one.id === location.bucketId)
   if (owner === undefined || bucket === undefined || isClosed(bucket)) return null
   return { owner, bucket }
 }

@@ -54,11 +54,11 @@ export interface BalanceTarget {
 /** Looks up the subscriber's account. Throws `EntityRuleError`. */
 export async function resolveTarget(
   catalog: Catalog,
-  asked: { aid?: unknown; sid?: unknown },
+  request: { aid?: unknown; sid?: unknown },
   nowMs: number,
 ): Promise<BalanceTarget> {
-  const aid = ownerAt(asked.aid, 'aid')
-  const sid = ownerAt(asked.sid, 'sid')
+  const aid = ownerAt(request.aid, 'aid')
+  const sid = ownerAt(request.sid, 'sid')
   if (sid === null) return { sid, aid, account: aid, plan: '' }
   const found = await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs: nowMs })
   if (found === null) throw new EntityRuleError(`there is no subscriber ${sid} now`)
@@ -175,13 +175,13 @@ export async function isRefused(
   nowMs: number,
 ): Promise<boolean> {
   const states = new Map<number, OwnerState>()
-  for (const { owner: home, credit: wanted } of loads) {
-    const [read] = states.has(home.sid) ? [] : await loadOwners(ledger, [home])
-    const state = states.get(home.sid) ?? (read as OwnerState)
+  for (const { owner: location, credit: wanted } of loads) {
+    const [read] = states.has(location.sid) ? [] : await loadOwners(ledger, [location])
+    const state = states.get(location.sid) ?? (read as OwnerState)
     try {
       const { owner, normalized } = credit(state, wanted, nowMs)
       if (normalized > 0) return true
-      states.set(home.sid, owner)
+      states.set(location.sid, owner)
     } catch (error) {
       if (error instanceof InsufficientBalanceError) return true
       throw toEntityError(error)

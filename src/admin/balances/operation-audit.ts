@@ -42,32 +42,32 @@ export async function recordOperations(
 }
 
 function entryOf(type: string, line: OperationLine): AuditEntry {
-  const shown = balanceLineDocument(line, '')
-  const { aid, sid, balance_ref: id, bucket_id, pp_includes_external_id } = shown
+  const document = balanceLineDocument(line, '')
+  const { aid, sid, balance_ref: id, bucket_id, pp_includes_external_id } = document
   const balance = { _id: id, aid, sid, bucket_id, pp_includes_external_id }
-  const { operation, charging_type, source_ref, additional, from, to } = shown
+  const { operation, charging_type, source_ref, additional, from, to } = document
   const done = { operation, charging_type, source_ref, additional, from, to }
   const isGone = line.operation === 'close'
   return {
     collection: 'balances',
     type,
     key: `${aid}_${sid}`,
-    old: { ...balance, balance: shown.balance_before },
-    new: isGone ? null : { ...balance, balance: shown.balance_after, ...done },
+    old: { ...balance, balance: document.balance_before },
+    new: isGone ? null : { ...balance, balance: document.balance_after, ...done },
     operationId: line.operationId,
   }
 }
 
 /** Records the operations that the ledger has executed. Throws errors of the stores. */
-export async function recordFromLedger(deps: BalanceDeps, trail: OperationAudit): Promise<void> {
-  const { operationIds, aid, sid } = trail
+export async function recordFromLedger(deps: BalanceDeps, audit: OperationAudit): Promise<void> {
+  const { operationIds, aid, sid } = audit
   const accounts = new Set(sid === null || sid === 0 ? [] : await accountsOf(deps.catalog, sid))
   if (aid !== null && aid !== 0) accounts.add(aid)
   const lines: OperationLine[] = []
   for (const account of accounts) {
     for (const id of operationIds) lines.push(...(await doneUnder(deps, account, id)))
   }
-  await recordOperations(deps.catalog, trail, lines)
+  await recordOperations(deps.catalog, audit, lines)
 }
 
 /** The operation itself, or its parts if it is a heading. */

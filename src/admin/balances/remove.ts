@@ -27,7 +27,7 @@ export interface BalanceDeleted {
   operations: readonly OperationLine[]
 }
 
-const NONE: BalanceDeleted = { details: false, line: null, operations: [] }
+const NOT_FOUND: BalanceDeleted = { details: false, line: null, operations: [] }
 
 /** Sessions may reserve again as fast as they are released; their network elements are notified. */
 const ATTEMPTS_MAX = 8
@@ -44,22 +44,22 @@ export async function deleteBalance(
   { id, operationId }: BalanceDeletion,
 ): Promise<BalanceDeleted> {
   const { ledger, catalog } = deps
-  const place = await locateBalance(catalog, String(id ?? ''))
-  if (place === null) return NONE
-  const held = await bucketAt(ledger, place)
-  if (held === null) {
+  const location = await locateBalance(catalog, String(id ?? ''))
+  if (location === null) return NOT_FOUND
+  const found = await bucketAt(ledger, location)
+  if (found === null) {
     // This call may already have deleted it.
-    const done = await ledger.findOperation(place.aid, operationId)
-    const isSame = done?.operation === 'close' && done.bucketId === place.bucketId
-    return isSame && done.sid === place.sid ? deleted(deps, done) : NONE
+    const done = await ledger.findOperation(location.aid, operationId)
+    const isSame = done?.operation === 'close' && done.bucketId === location.bucketId
+    return isSame && done.sid === location.sid ? deleted(deps, done) : NOT_FOUND
   }
-  if (held.bucket.counter !== '') {
+  if (found.bucket.counter !== '') {
     throw new EntityRuleError(`balance ${String(id)} counts usage: it ends with its period`)
   }
-  const { aid, sid, bucketId } = place
+  const { aid, sid, bucketId } = location
   const operation = { mode: 'close', aid, sid, bucketId, operationId } as const
   const settings = { attemptsMax: deps.config.ledger.commitAttemptsMax }
-  for (let round = 0; round < ATTEMPTS_MAX; round += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     try {
       const note = { chargingType: 'Id' } as const
       const nowMs = deps.clock.nowMs()
@@ -69,15 +69,15 @@ export async function deleteBalance(
       if (error instanceof OperationReusedError) throw new EntityRuleError(error.message)
       if (!(error instanceof BucketReservedError)) throw toEntityError(error)
     }
-    await releaseHolders(deps, place, bucketId)
+    await releaseHolders(deps, location, bucketId)
   }
   throw new TargetError(`sessions keep using balance ${String(id)}: try again`)
 }
 
 async function deleted({ catalog }: BalanceDeps, line: OperationLine): Promise<BalanceDeleted> {
   const nameOf = await includeNames(catalog, [line.prepaidIncludeId])
-  const shown = balanceLineDocument(line, nameOf(line.prepaidIncludeId))
-  return { details: true, line: shown, operations: [line] }
+  const document = balanceLineDocument(line, nameOf(line.prepaidIncludeId))
+  return { details: true, line: document, operations: [line] }
 }
 
 async function releaseHolders(

@@ -37,9 +37,12 @@ export interface Transferred {
 }
 
 /** Lists what would be transferred. Throws `CorruptValueError` or `StoreDownError`. */
-export async function planTransfer(ledger: Ledger, asked: TransferRequest): Promise<TransferPlan> {
-  const { sid, fromAid, toAid, operationId } = asked
-  const buckets = await bucketsOf(ledger, asked)
+export async function planTransfer(
+  ledger: Ledger,
+  request: TransferRequest,
+): Promise<TransferPlan> {
+  const { sid, fromAid, toAid, operationId } = request
+  const buckets = await bucketsOf(ledger, request)
   const open = buckets.filter((bucket) => !isClosed(bucket))
   return { sid, fromAid, toAid, operationId, buckets: open.map(termsOf) }
 }
@@ -79,7 +82,7 @@ function termsOf(bucket: Bucket): TransferredBucket {
   return { bucketId, prepaidIncludeId, kind, usaget, priority, fromMs, toMs, limit, counter }
 }
 
-interface Step {
+interface TransferStep {
   ledger: Ledger
   plan: TransferPlan
   terms: TransferredBucket
@@ -97,7 +100,7 @@ async function transferBalance({
   terms,
   settings,
   nowMs,
-}: Step): Promise<OperationLine | null> {
+}: TransferStep): Promise<OperationLine | null> {
   const { sid, fromAid, operationId } = plan
   const { bucketId } = terms
   const from = { aid: fromAid, sid, bucketId }
@@ -117,7 +120,7 @@ async function transferBalance({
   return arrived
 }
 
-function creditTarget(step: Step, amount: number, counted = 0): Promise<OperationLine> {
+function creditTarget(step: TransferStep, amount: number, counted = 0): Promise<OperationLine> {
   const { ledger, plan, terms, settings, nowMs } = step
   const { sid, toAid, operationId } = plan
   const into = {
@@ -144,7 +147,7 @@ async function nullIfGone(line: Promise<OperationLine>): Promise<OperationLine |
 
 /** Nothing is debited: the old account's lines stay unchanged. */
 async function transferCounter(
-  step: Step,
+  step: TransferStep,
   bucket: Bucket | undefined,
 ): Promise<OperationLine | null> {
   if (bucket === undefined || bucket.spent === 0 || step.terms.toMs <= step.nowMs) return null

@@ -120,8 +120,8 @@ function operationAt({ update }: Call): LoadOperation {
 }
 
 function expirationAt({ query, update }: Call): unknown {
-  const { expiration_date: asked } = query
-  return isGiven(asked) ? asked : update['expiration_date']
+  const { expiration_date: requested } = query
+  return isGiven(requested) ? requested : update['expiration_date']
 }
 
 function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number {
@@ -133,9 +133,9 @@ function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number
 async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
   const { query, nowMs } = call
   const id = String(query['_id'])
-  const held = await findBucket(deps, id)
-  if (held === null) throw new EntityRuleError(`there is no balance ${id}`)
-  const { owner, bucket } = held
+  const found = await findBucket(deps, id)
+  if (found === null) throw new EntityRuleError(`there is no balance ${id}`)
+  const { owner, bucket } = found
   if (bucket.counter !== '')
     throw new EntityRuleError(`balance ${id} counts usage: it has no credit`)
   for (const field of ['aid', 'sid'] as const) {
@@ -143,15 +143,19 @@ async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
     throw new EntityRuleError(`balance ${id} is not one of ${field} ${String(query[field])}`)
   }
   const { prepaidIncludeId: externalId, kind, usaget, priority } = bucket
-  const [document] = await documentsOf(deps, [held])
+  const [document] = await documentsOf(deps, [found])
   const unlimited = document?.unlimited === true
   const include = { externalId, kind, usaget, priority, unlimited }
   const { plan } = await resolveTarget(deps.catalog, { sid: owner.sid }, nowMs).catch(withoutPlan)
   const mode = operationAt(call)
   const credit = await creditFor(deps, call, include, plan)
   const which = mode === 'new' ? {} : { bucketId: bucket.id }
-  const home = { aid: owner.aid, sid: owner.sid }
-  return { owner: home, name: document?.pp_includes_name ?? '', credit: { ...credit, ...which } }
+  const location = { aid: owner.aid, sid: owner.sid }
+  return {
+    owner: location,
+    name: document?.pp_includes_name ?? '',
+    credit: { ...credit, ...which },
+  }
 }
 
 /** Without a subscriber in force there is no plan with a limit. */
@@ -167,12 +171,12 @@ async function loadOfInclude(
 ): Promise<Load> {
   const { query, nowMs } = call
   const include = await includeOf(deps.catalog, wanted, nowMs)
-  const whom = await resolveTarget(deps.catalog, query, nowMs)
-  const home = ownerFor(include, whom)
+  const target = await resolveTarget(deps.catalog, query, nowMs)
+  const location = ownerFor(include, target)
   return {
-    owner: home,
+    owner: location,
     name: include.name,
-    credit: await creditFor(deps, call, include, whom.plan),
+    credit: await creditFor(deps, call, include, target.plan),
   }
 }
 
@@ -183,14 +187,18 @@ async function creditFor(
   plan: string,
 ): Promise<Credit> {
   const { nowMs } = call
-  const asked = { unlimited: include.unlimited, expirationDate: expirationAt(call), period: null }
+  const requested = {
+    unlimited: include.unlimited,
+    expirationDate: expirationAt(call),
+    period: null,
+  }
   const freeMax = await thresholdOf(catalog, plan, include, nowMs)
   return {
     include,
     amount: valueAt(call, include.kind),
     mode: operationAt(call),
     fromMs: nowMs,
-    toMs: expiryOf(asked, nowMs, config.rating.timeZone),
+    toMs: expiryOf(requested, nowMs, config.rating.timeZone),
     ...(freeMax === undefined ? {} : { freeMax }),
   }
 }
@@ -209,8 +217,8 @@ async function loadOne(
   const line = await commit(deps, operation, nowMs)
   if (line === null) return REFUSED
   const [entity = null] = await balancesAfter(deps, [line])
-  const shown = balanceLineDocument(line, load.name)
-  return { details: true, entity, line: shown, operations: [line] }
+  const cdr = balanceLineDocument(line, load.name)
+  return { details: true, entity, line: cdr, operations: [line] }
 }
 
 function operationOf(load: Load, operationId: string, note: OperationNote): CreditOperation {
@@ -246,18 +254,18 @@ async function balancesAfter(
   deps: BalanceDeps,
   lines: readonly OperationLine[],
 ): Promise<LiveBalance[]> {
-  const held = await Promise.all(lines.map((line) => bucketAt(deps.ledger, line)))
+  const found = await Promise.all(lines.map((line) => bucketAt(deps.ledger, line)))
   return documentsOf(
     deps,
-    held.filter((one) => one !== null),
+    found.filter((one) => one !== null),
   )
 }
 
 async function loadPlan(deps: BalanceDeps, call: Call, wanted: unknown): Promise<BalanceUpdated> {
   const { nowMs, operationId } = call
-  const whom = await resolveTarget(deps.catalog, call.query, nowMs)
+  const target = await resolveTarget(deps.catalog, call.query, nowMs)
   const plan = await findChargingPlan(deps.catalog, wanted, nowMs)
-  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, whom), nowMs)
+  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, target), nowMs)
   const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
   const work = { loads, owner: headingOwner(loads), operationId, note }
   const isDone = await wasDone(deps, { mode: 'heading', ...work.owner, operationId })
@@ -271,8 +279,8 @@ function planLoadRequest(call: Call, target: BalanceTarget) {
 
 /** Owner of the heading operation: the subscriber, if one is credited. */
 function headingOwner(loads: readonly Load[]): SessionLocation {
-  const home = loads.map((load) => load.owner).find(({ sid }) => sid !== 0) ?? loads[0]?.owner
-  return home ?? { aid: 0, sid: 0 }
+  const location = loads.map((load) => load.owner).find(({ sid }) => sid !== 0) ?? loads[0]?.owner
+  return location ?? { aid: 0, sid: 0 }
 }
 
 interface PlanWork {
@@ -311,16 +319,16 @@ async function loadAll(
 
 async function loadCard(deps: BalanceDeps, call: Call, secret: unknown): Promise<BalanceUpdated> {
   const { nowMs } = call
-  const whom = await resolveTarget(deps.catalog, call.query, nowMs)
-  const asked = { secret, whom, operationId: call.operationId }
-  let card = await findCard(deps, asked, nowMs)
+  const target = await resolveTarget(deps.catalog, call.query, nowMs)
+  const requested = { secret, target, operationId: call.operationId }
+  let card = await findCard(deps, requested, nowMs)
   const plan = await findChargingPlan(deps.catalog, card.document.charging_plan_name, nowMs)
-  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, whom), nowMs)
+  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, target), nowMs)
   if (!card.isClaimed) {
     if (await isRefused(deps.ledger, loads, nowMs)) return REFUSED
-    const isMine = await claimCard(deps, card, whom, call.operationId, nowMs)
+    const isMine = await claimCard(deps, card, target, call.operationId, nowMs)
     // The claim may be that of an earlier attempt of this call.
-    if (!isMine) card = await findCard(deps, asked, nowMs)
+    if (!isMine) card = await findCard(deps, requested, nowMs)
   }
   const work = {
     loads,

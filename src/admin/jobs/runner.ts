@@ -4,7 +4,7 @@ import type { Logger } from '../../runtime/log.ts'
 import { type ClaimedJob, claimJob, JobLostError, type JobStores, jobsDue } from './jobs.ts'
 
 /** Continues a job. Returns when it has to run again (epoch ms); null if it is done. */
-export type JobHandler = (held: ClaimedJob, signal: AbortSignal) => Promise<number | null>
+export type JobHandler = (claimed: ClaimedJob, signal: AbortSignal) => Promise<number | null>
 
 /** Jobs of kinds without a handler are left to other processes. */
 export type JobHandlers = Readonly<Partial<Record<JobDocument['kind'], JobHandler>>>
@@ -21,14 +21,14 @@ export interface JobRunner {
   stop(): Promise<void>
 }
 
-const LOOK_MS = 2_000
+const POLL_MS = 2_000
 /** After a failure, usually an outage. */
 const RETRY_MS = 30_000
 /** Limit per kind, so that many erasures do not saturate the store. */
 const AT_ONCE = 4
 
 export function startJobRunner(options: JobRunnerOptions): JobRunner {
-  const { log, everyMs = LOOK_MS } = options
+  const { log, everyMs = POLL_MS } = options
   const abort = new AbortController()
   const { signal } = abort
   /** By id; jobs run concurrently so that a long one does not delay the others. */
@@ -44,7 +44,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       .finally(() => running.delete(id))
     running.set(id, { kind, ended })
   }
-  const round = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     try {
       const due = await jobsDue(options)
       if (!signal.aborted) for (const job of due) begin(job)
@@ -53,16 +53,16 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     }
     if (!signal.aborted) timer = setTimeout(next, everyMs)
   }
-  let looking = Promise.resolve()
+  let polling = Promise.resolve()
   const next = () => {
-    looking = round()
+    polling = poll()
   }
   next()
   return {
     async stop() {
       abort.abort()
       clearTimeout(timer)
-      await looking
+      await polling
       await Promise.all([...running.values()].map(({ ended }) => ended))
     },
   }
@@ -77,18 +77,21 @@ export async function runJob(
   const { clock, handlers, log } = options
   const { kind } = job
   const handler = handlers[kind]
-  const held = handler === undefined ? null : await claimJob(options, job)
-  if (handler === undefined || held === null) return
+  const claimed = handler === undefined ? null : await claimJob(options, job)
+  if (handler === undefined || claimed === null) return
   const id = job._id.toHexString()
   try {
-    const atMs = await handler(held, signal)
-    await held.end(atMs === null ? null : { atMs })
-    if (atMs === null) log.info({ job: id, kind, counts: held.job.counts }, 'job done')
+    const atMs = await handler(claimed, signal)
+    await claimed.end(atMs === null ? null : { atMs })
+    if (atMs === null) log.info({ job: id, kind, counts: claimed.job.counts }, 'job done')
   } catch (error) {
     if (error instanceof JobLostError) return
-    log.warn({ err: error, job: id, kind, step: held.job.step }, 'a job failed: tried again later')
+    log.warn(
+      { err: error, job: id, kind, step: claimed.job.step },
+      'a job failed: tried again later',
+    )
     const again = { atMs: clock.nowMs() + RETRY_MS, error: (error as Error).message }
     // If this fails too, the lease expires.
-    await held.end(again).catch(() => undefined)
+    await claimed.end(again).catch(() => undefined)
   }
 }

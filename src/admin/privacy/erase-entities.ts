@@ -17,8 +17,8 @@ export async function eraseEntity(
   paths: readonly string[],
 ): Promise<number> {
   const { catalog, clock } = stores
-  const chains = [entityLockName({ name: collection }, key)]
-  const { stored } = await changeEntities(stores, chains, async () => {
+  const lockNames = [entityLockName({ name: collection }, key)]
+  const { stored } = await changeEntities(stores, lockNames, async () => {
     const { entities } = await erasureScopeOf(catalog, { collection, key })
     const found = entities.find((one) => one.collection === collection && one.key === key)
     const before = (found?.revisions ?? []).filter((one) => withoutPaths(one, paths) !== null)

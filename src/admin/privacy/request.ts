@@ -31,9 +31,9 @@ export async function requestErasure(
   { subject, force, actor }: ErasureRequest,
 ): Promise<JobDocument> {
   const { catalog, clock } = stores
-  const holders = await erasureScopeOf(catalog, subject)
-  if (holders.entities.length === 0) throw new TargetError(`there is no ${subjectText(subject)}`)
-  if (!force) await refuseIfNeeded(stores, holders)
+  const scope = await erasureScopeOf(catalog, subject)
+  if (scope.entities.length === 0) throw new TargetError(`there is no ${subjectText(subject)}`)
+  if (!force) await refuseIfNeeded(stores, scope)
   const options = { ...subject, force }
   const name = `${subject.collection}/${subject.key}`
   const job = await beginJob({ catalog, clock }, { kind: 'erase', subject: name, options, actor })

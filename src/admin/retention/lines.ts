@@ -37,12 +37,12 @@ export async function removeLines(removal: Removal): Promise<void> {
   const before = new Date(Math.min(removal.beforeMs, clock.nowMs() - keptMs))
   const recording = watchRecorderProgress(ledger)
   await finishPending(removal)
-  let behind: Candidate | null = null
+  let after: Candidate | null = null
   while (!signal.aborted) {
-    const found: Candidate[] = await candidates(removal, before, behind)
+    const found: Candidate[] = await candidates(removal, before, after)
     const last = found.at(-1)
     if (last === undefined) return
-    behind = last
+    after = last
     await onBatch(await removeOf(removal, recording, found, before))
   }
 }
@@ -51,7 +51,7 @@ export async function removeLines(removal: Removal): Promise<void> {
 async function candidates(
   { catalog }: Removal,
   before: Date,
-  behind: Candidate | null,
+  after: Candidate | null,
 ): Promise<Candidate[]> {
   const projection = { stamp: 1, aid: 1, sid: 1, urt: 1 }
   const read = (filter: object, limit: number) =>
@@ -59,12 +59,12 @@ async function candidates(
       catalog.lines.find(filter, { projection }).sort({ sid: 1, urt: 1 }).limit(limit).toArray(),
     ) as Promise<Candidate[]>
   const rest =
-    behind === null
+    after === null
       ? []
-      : await read({ sid: behind.sid, urt: { $gt: behind.urt, $lt: before } }, BATCH)
+      : await read({ sid: after.sid, urt: { $gt: after.urt, $lt: before } }, BATCH)
   if (rest.length === BATCH) return rest
   const next = await read(
-    { sid: { $gt: behind?.sid ?? -1 }, urt: { $lt: before } },
+    { sid: { $gt: after?.sid ?? -1 }, urt: { $lt: before } },
     BATCH - rest.length,
   )
   return [...rest, ...next]

@@ -31,8 +31,8 @@ function daysOf({ retention, audit }: RetentionConfig): Record<RetainedCollectio
 
 export function retentionHandler(parts: RetentionParts): JobHandler {
   const { clock, config, metrics } = parts
-  return async (held, signal) => {
-    const collection = held.job.subject as RetainedCollection
+  return async (claimed, signal) => {
+    const collection = claimed.job.subject as RetainedCollection
     const days = daysOf(config)[collection] ?? 0
     // The settings have changed since the job was begun.
     if (days === 0) return null
@@ -42,9 +42,9 @@ export function retentionHandler(parts: RetentionParts): JobHandler {
       beforeMs: clock.nowMs() - days * DAY_MS,
       signal,
       async onBatch(removed) {
-        held.count('removed', removed)
+        claimed.count('removed', removed)
         metrics.retentionRemoved(collection, removed)
-        await held.saveProgress('remove')
+        await claimed.saveProgress('remove')
         const tookMs = monotonicMs() - beganMs
         await delay(Math.max(PAUSE_MS_MIN, tookMs), undefined, { signal }).catch(() => undefined)
         beganMs = monotonicMs()

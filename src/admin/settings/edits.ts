@@ -67,11 +67,11 @@ function specialEdit(
   if (type === 'set' && steps.length > 0) {
     throw new EntityRuleError(`${name} is not set by a path: send data of one of them`)
   }
-  const meant = data ?? (steps.length === 0 ? undefined : { name: steps.join('.') })
-  if (meant === undefined) throw new EntityRuleError('data is missing: which one is meant')
+  const named = data ?? (steps.length === 0 ? undefined : { name: steps.join('.') })
+  if (named === undefined) throw new EntityRuleError('data is missing: which one is meant')
   return (stored, nowMs) => {
     const change =
-      type === 'set' ? special?.set(stored, meant, nowMs) : special?.unset(stored, meant)
+      type === 'set' ? special?.set(stored, named, nowMs) : special?.unset(stored, named)
     return { value: change?.value, response: { once: change?.response } }
   }
 }

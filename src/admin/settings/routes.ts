@@ -64,16 +64,16 @@ async function answer(
   reply: FastifyReply,
 ): Promise<object> {
   const { values, sent } = await readParameters(request, reply)
-  const asked = settingsRequestOf(values, isJson(request))
-  if (request.method !== 'POST' && isWrite(asked.action)) reply.header('allow', 'POST')
-  refuseByGet(request.method, asked)
+  const settingsRequest = settingsRequestOf(values, isJson(request))
+  if (request.method !== 'POST' && isWrite(settingsRequest.action)) reply.header('allow', 'POST')
+  refuseByGet(request.method, settingsRequest)
   // Authorisation precedes anything that discloses which settings exist.
-  const caller = await admit(request, sent, neededFor(asked, categories))
-  const { action, address } = asked
+  const caller = await admit(request, sent, neededFor(settingsRequest, categories))
+  const { action, address } = settingsRequest
   const { category, path } = address
   reply.header('cache-control', 'no-store')
-  const told = await act(settings, asked, caller)
-  return { status: 1, desc: 'success', input: { action, category, path }, ...told }
+  const result = await act(settings, settingsRequest, caller)
+  return { status: 1, desc: 'success', input: { action, category, path }, ...result }
 }
 
 /** Unknown categories require the usual role, so that the answer does not disclose which exist. */

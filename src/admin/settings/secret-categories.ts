@@ -35,8 +35,8 @@ function clientsCategory(sealer: Sealer, timeZone: string): Category {
         const change = { nowMs, by: 'settings', sealer, timeZone }
         const { list, secret } = withClient(stored, data, change)
         const name = isObject(data) ? data['name'] : undefined
-        const shown = clientViews(list).find((client) => client.name === name)
-        return { value: list, response: { ...shown, ...(secret !== null && { key: secret }) } }
+        const view = clientViews(list).find((client) => client.name === name)
+        return { value: list, response: { ...view, ...(secret !== null && { key: secret }) } }
       },
       unset(stored, data) {
         const { name, key } = isObject(data) ? data : {}

@@ -126,8 +126,9 @@ function changeable({ stored, fixed }: Categories, address: SettingAddress): Cat
   }
   const known = [...stored.keys(), ...fixed.keys()].sort()
   if (name === '') throw new EntityRuleError(`category is missing: one of ${known.join(', ')}`)
-  const meant = name.length > NAME_LENGTH_MAX ? undefined : nearest(name, known)
-  const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean '${meant}'?`
+  const suggestion = name.length > NAME_LENGTH_MAX ? undefined : nearest(name, known)
+  const hint =
+    suggestion === undefined ? `there are ${known.join(', ')}` : `did you mean '${suggestion}'?`
   throw new EntityRuleError(`there is no category '${name.slice(0, NAME_LENGTH_MAX)}': ${hint}`)
 }
 

@@ -19,12 +19,12 @@ export interface ForwardParts {
 /** Records per transmission; each is below 256 KiB. */
 const BATCH = 100
 /** Poll interval for new records. */
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 const POSITION = 'syslog'
 
 export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts): JobHandler {
   const { syslog } = config.audit
-  return async (held, signal) => {
+  return async (claimed, signal) => {
     // The settings have changed since the job was begun.
     if (syslog.host === '') return null
     while (!signal.aborted) {
@@ -46,15 +46,15 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
       )
       // Only the process that holds the job moves the position; receivers recognise duplicates by
       // their sequence number.
-      held.count('sent', records.length)
-      await held.saveProgress('send')
+      claimed.count('sent', records.length)
+      await claimed.saveProgress('send')
       const { seq, hash } = last.chain
       await catalog.run('note how far the audit was sent', () =>
         catalog.auditchain.updateOne({ _id: POSITION }, { $set: { seq, hash } }, { upsert: true }),
       )
       metrics.auditSent(records.length)
     }
-    return clock.nowMs() + LOOK_MS
+    return clock.nowMs() + POLL_MS
   }
 }
 

@@ -51,9 +51,9 @@ export function createLdap({ settings, log, sealer }: LdapDeps): PasswordProtoco
       if (!isUsable(username, USERNAME_CHARACTERS_MAX) || !isPlain(username)) return 'refused'
       // A bind without a password is anonymous and succeeds.
       if (!isUsable(password, PASSWORD_CHARACTERS_MAX)) return 'refused'
-      const asked = await directories(provider)
+      const candidates = await directories(provider)
       let answers = 0
-      for (const directory of asked) {
+      for (const directory of candidates) {
         const user = await ask(directory, username, password)
         if (user === null) continue
         if (typeof user !== 'string') return { user }
@@ -61,7 +61,7 @@ export function createLdap({ settings, log, sealer }: LdapDeps): PasswordProtoco
       }
       // One answer counts as a refusal: otherwise passwords could be tried uncounted while another
       // directory is unavailable.
-      return asked.length > 0 && answers === 0 ? 'unavailable' : 'refused'
+      return candidates.length > 0 && answers === 0 ? 'unavailable' : 'refused'
     },
   }
 }
@@ -139,7 +139,7 @@ async function entryOf(
     const [entry] = await connection.search(dn, query)
     return entry ?? 'the entry cannot be read by its user'
   }
-  await becomeService(service, connection)
+  await bindAsService(service, connection)
   const filter = filledIn(directory.user_filter, { username: escapedInFilter(username) })
   const found = await connection.search(baseDn, { scope: 'sub', filter, attributes, entriesMax: 2 })
   const [entry, second] = found
@@ -159,7 +159,7 @@ async function groupsOf(
   { username, dn }: { username: string; dn: string },
 ): Promise<string[]> {
   if (groups === undefined) return []
-  await becomeService(service, connection)
+  await bindAsService(service, connection)
   const names = { username: escapedInFilter(username), dn: escapedInFilter(dn) }
   const filter = filledIn(groups.filter, names)
   const query = { scope: 'sub', filter, attributes: ['1.1'], entriesMax: GROUPS_MAX } as const
@@ -167,7 +167,7 @@ async function groupsOf(
 }
 
 /** Without a service account the connection keeps its current identity. */
-async function becomeService(
+async function bindAsService(
   service: Service | undefined,
   connection: LdapConnection,
 ): Promise<void> {

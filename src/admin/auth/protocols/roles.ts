@@ -10,8 +10,8 @@ export function rolesOf(
   values: readonly string[],
   comparable: (value: string) => string = (value) => value,
 ): string[] {
-  const held = new Set(values.map(comparable))
-  const given = map.filter(({ value }) => held.has(comparable(value)))
+  const present = new Set(values.map(comparable))
+  const given = map.filter(({ value }) => present.has(comparable(value)))
   const roles = new Set(given.flatMap((each) => each.roles))
   return roles.size > 0 ? [...roles] : [...byDefault]
 }

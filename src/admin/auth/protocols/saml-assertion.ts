@@ -38,10 +38,10 @@ export function claimsOf(
     throw new SamlRefusedError('it is of another issuer')
   }
   const subject = only(assertion, 'Subject')
-  const span = spanOf(nowMs, settings.clock_skew_ms)
-  const endMs = confirmedUntil(subject, inResponseTo, settings, span)
-  checkConditions(only(assertion, 'Conditions'), settings, span)
-  checkStatements(assertion, span)
+  const validity = validityCheckAt(nowMs, settings.clock_skew_ms)
+  const endMs = confirmedUntil(subject, inResponseTo, settings, validity)
+  checkConditions(only(assertion, 'Conditions'), settings, validity)
+  checkStatements(assertion, validity)
   const attributes = attributesOf(assertion)
   const { username_attribute: usernameAttribute, roles } = settings
   const names =
@@ -55,14 +55,14 @@ export function claimsOf(
   return { assertionId, username, roleValues: attributes.get(roles.attribute) ?? [], endMs }
 }
 
-interface Span {
+interface ValidityCheck {
   hasBegun(text: string | undefined): boolean
   hasEnded(text: string | undefined): boolean
   endMs(text: string): number
 }
 
 /** Compares times of the assertion, with tolerance for clock skew. */
-function spanOf(nowMs: number, skewMs: number): Span {
+function validityCheckAt(nowMs: number, skewMs: number): ValidityCheck {
   const endMs = (text: string) => timeMs(text) + skewMs
   return {
     endMs,
@@ -82,7 +82,7 @@ function confirmedUntil(
   subject: XmlElement,
   inResponseTo: string | null,
   { callback_url: recipient }: SamlSettings,
-  span: Span,
+  validity: ValidityCheck,
 ): number {
   const reasons = ['no confirmation of it is for whoever brings it']
   for (const confirmation of childrenOf(subject, ASSERTION, 'SubjectConfirmation')) {
@@ -90,21 +90,27 @@ function confirmedUntil(
     const [data] = childrenOf(confirmation, ASSERTION, 'SubjectConfirmationData')
     const end = data?.attributes.get('NotOnOrAfter')
     if (data === undefined || end === undefined) reasons.push('it never ends')
-    else if (span.hasEnded(end)) reasons.push('it has expired')
-    else if (!span.hasBegun(data.attributes.get('NotBefore'))) reasons.push('it is not valid yet')
+    else if (validity.hasEnded(end)) reasons.push('it has expired')
+    else if (!validity.hasBegun(data.attributes.get('NotBefore')))
+      reasons.push('it is not valid yet')
     else if (data.attributes.get('Recipient') !== recipient) {
       reasons.push('it is for another recipient')
     } else if ((data.attributes.get('InResponseTo') ?? null) !== inResponseTo) {
       reasons.push('it answers another request')
-    } else return span.endMs(end)
+    } else return validity.endMs(end)
   }
   throw new SamlRefusedError(reasons.at(-1) ?? '')
 }
 
-function checkConditions(conditions: XmlElement, settings: SamlSettings, span: Span): void {
+function checkConditions(
+  conditions: XmlElement,
+  settings: SamlSettings,
+  validity: ValidityCheck,
+): void {
   const { attributes, children } = conditions
-  if (span.hasEnded(attributes.get('NotOnOrAfter'))) throw new SamlRefusedError('it has expired')
-  if (!span.hasBegun(attributes.get('NotBefore'))) {
+  if (validity.hasEnded(attributes.get('NotOnOrAfter')))
+    throw new SamlRefusedError('it has expired')
+  if (!validity.hasBegun(attributes.get('NotBefore'))) {
     throw new SamlRefusedError('it is not valid yet')
   }
   const isKnown = ({ name, namespace }: XmlElement) =>
@@ -119,11 +125,11 @@ function checkConditions(conditions: XmlElement, settings: SamlSettings, span: S
   }
 }
 
-function checkStatements(assertion: XmlElement, span: Span): void {
+function checkStatements(assertion: XmlElement, validity: ValidityCheck): void {
   const statements = childrenOf(assertion, ASSERTION, 'AuthnStatement')
   if (statements.length === 0) throw new SamlRefusedError('it does not say that anybody logged in')
   const hasEnded = statements.some(({ attributes }) =>
-    span.hasEnded(attributes.get('SessionNotOnOrAfter')),
+    validity.hasEnded(attributes.get('SessionNotOnOrAfter')),
   )
   if (hasEnded) throw new SamlRefusedError('the session of the provider has ended')
 }

@@ -4,8 +4,8 @@ export class SamlRefusedError extends Error {
   /** General reason for the answer. */
   readonly publicMessage: string
 
-  constructor(reason: string, told = 'the login by the identity provider was refused') {
+  constructor(reason: string, publicMessage = 'the login by the identity provider was refused') {
     super(reason)
-    this.publicMessage = told
+    this.publicMessage = publicMessage
   }
 }

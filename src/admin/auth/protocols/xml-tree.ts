@@ -21,18 +21,18 @@ const DEPTH_MAX = 32
 const ELEMENTS_MAX = 2000
 const ATTRIBUTES_MAX = 32
 
-interface Growing {
+interface MutableElement {
   name: string
   namespace: string
   attributes: Map<string, string>
-  children: Growing[]
+  children: MutableElement[]
   text: string
 }
 
 /** Returns the root element. Throws `SamlRefusedError`. */
 export function readXml(text: string): XmlElement {
-  const open: Growing[] = []
-  let root: Growing | undefined
+  const open: MutableElement[] = []
+  let root: MutableElement | undefined
   let elements = 0
   const refuse = (what: string) => () => {
     throw new SamlRefusedError(`it ${what}`)

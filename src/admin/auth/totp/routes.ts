@@ -127,8 +127,8 @@ async function isRequired(
   roles: readonly string[],
   protocol: string,
 ): Promise<boolean> {
-  const { required_roles: asked } = (await settings.get(SECURITY)).totp
-  return protocol !== 'saml' && asked.some((role) => roles.includes(role))
+  const { required_roles: required } = (await settings.get(SECURITY)).totp
+  return protocol !== 'saml' && required.some((role) => roles.includes(role))
 }
 
 /** Consumes a code; a wrong one counts as a wrong password. Rejects with `AuthRefusal`. */
