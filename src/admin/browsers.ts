@@ -41,11 +41,7 @@ export function refuseCrossSite(
       }
     } catch (error) {
       if (!(error instanceof CatalogUnavailableError)) throw error
-      return refuse(
-        reply,
-        503,
-        'MongoDB is unavailable: nobody can tell whether this site is listed',
-      )
+      return refuse(reply, 503, 'MongoDB is unavailable: cannot check whether this site is listed')
     }
     allowOrigin(origin, reply)
     if (isPreflight(request)) return answerPreflight(reply)

@@ -78,9 +78,9 @@ export function startRepairs(stores: ChangeStores, log: Pick<Logger, 'info' | 'w
     try {
       const repaired = await recoverAbandoned(stores)
       hasRun = true
-      if (repaired > 0) log.info({ repaired }, 'finished changes that others had begun')
+      if (repaired > 0) log.info({ repaired }, 'recovered changes of dead processes')
     } catch (error) {
-      log.warn({ err: error }, 'changes that others had begun cannot be looked for')
+      log.warn({ err: error }, 'cannot recover changes of dead processes; retrying')
     }
     if (!isStopped) timer = setTimeout(next, hasRun ? REPAIR_MS : RETRY_MS)
   }

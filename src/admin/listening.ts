@@ -36,7 +36,7 @@ export async function checkListening({
   const why = await reasonAgainst(hasGeneratedPassword)
   if (why === null) return
   throw new AdminListenError(
-    `the control plane does not listen on ${addressOf(admin)}, which others reach: ${why}. ` +
+    `the control plane refuses to listen on ${addressOf(admin)}, which others can reach:  ${why}. ` +
       'Change that password while admin.host is 127.0.0.1, or set admin.tls, or say that it is ' +
       'good enough there with admin.generatedPassword: network',
   )
@@ -51,7 +51,7 @@ async function reasonAgainst(
       : null
   } catch (error) {
     if (!(error instanceof CatalogUnavailableError)) throw error
-    return 'MongoDB is unavailable, and does not tell whether a password is still the generated one'
+    return 'MongoDB is unavailable: cannot check whether a user still has a generated password'
   }
 }
 

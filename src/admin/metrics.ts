@@ -19,7 +19,7 @@ export function addMetrics(server: FastifyInstance, options: MetricsRouteOptions
   server.get('/metrics', { config: { access, inReserve: true } }, async (_, reply) => {
     const own = await metrics.snapshot()
     const others = await readSnapshots(redis).catch((error: unknown) => {
-      log.debug({ err: error }, 'figures of other processes cannot be read')
+      log.debug({ err: error }, 'cannot read the metrics of other processes')
       return []
     })
     return reply.type(METRICS_CONTENT_TYPE).send(await mergeSnapshots([own, ...others]))

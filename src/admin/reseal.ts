@@ -42,7 +42,7 @@ async function tryReseal({ catalog, clock, config, log }: ResealOptions): Promis
   try {
     const change = { nowMs: clock.nowMs(), actor: NODE }
     const { sealed, lost } = await resealAll(catalog, sealerOf(config), change)
-    if (sealed > 0) log.info({ sealed }, 'sealed stored secrets with the present key')
+    if (sealed > 0) log.info({ sealed }, 'sealed stored secrets with the current key')
     for (const { kind, name, key } of lost) {
       log.error({ kind, name, key }, 'a stored secret cannot be opened: its key is not known')
     }

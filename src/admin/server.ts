@@ -147,7 +147,9 @@ function cutStalled(server: FastifyInstance, settings: ServerSettings): void {
 
 function answerErrors(server: FastifyInstance, log: Pick<Logger, 'error'>): void {
   server.setNotFoundHandler((request, reply) =>
-    reply.code(404).send(errorBody(404, `nothing is at ${request.method} ${pathOf(request.url)}`)),
+    reply
+      .code(404)
+      .send(errorBody(404, `there is no route for ${request.method} ${pathOf(request.url)}`)),
   )
   const answerApiError = errorHandler(log)
   server.setErrorHandler((error: FastifyError, request, reply) => {

@@ -46,7 +46,7 @@ export interface Admin {
 
 const TOKEN_MAX = 2 ** 47
 
-const OPEN = 'the control plane is open to the network, and nobody has to authenticate'
+const OPEN = 'the control plane is open to the network without authentication'
 
 /**
  * Starts the control plane, with the recorder unless that runs separately. The stores need not be

@@ -196,7 +196,7 @@ class DrainLoop {
     const where = { partition, entry: id, aid }
     log.error({ ...where, reason }, 'ledger entry cannot be recorded')
     // Errors of the store may quote personal data: only logged at debug level.
-    if (error !== undefined) log.debug({ ...where, err: error }, 'the store says')
+    if (error !== undefined) log.debug({ ...where, err: error }, 'error of the store')
   }
 }
 

@@ -25,8 +25,8 @@ export function createOutage(
     async failed(error) {
       const now = kindOf(error)
       if (now !== kind) {
-        if (now === 'defect') log.error({ err: error, what }, 'failed; it is tried again')
-        else log.warn({ err: error, what, store: now }, 'store is away; it is tried again')
+        if (now === 'defect') log.error({ err: error, what }, 'failed; retrying')
+        else log.warn({ err: error, what, store: now }, 'store is unavailable; retrying')
       }
       kind = now
       await delay(pauseMs, undefined, { signal }).catch(() => undefined)

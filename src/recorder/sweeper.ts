@@ -52,7 +52,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     const swept = await sweepPartition(ledger, partition, settings, clock.nowMs())
     outage.over()
     if (swept.corrupt > 0) {
-      log.error({ partition, sessions: swept.corrupt }, 'sessions of damaged owners not swept')
+      log.error({ partition, sessions: swept.corrupt }, 'sessions of corrupt owners were not swept')
     }
     return swept.status
   }
@@ -76,7 +76,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
       onExpired: settings.onExpired,
       isStopping: () => abort.signal.aborted,
     })
-    if (sessions > 0) log.info({ sessions }, 'sessions that restarted clients have lost are ended')
+    if (sessions > 0) log.info({ sessions }, 'ended sessions that restarted clients had lost')
   }
 
   const run = async (): Promise<void> => {

@@ -161,18 +161,18 @@ function refusals(error: unknown): (RecordRefusal & { index: number })[] {
   if (!isBulkError(error)) throw error
   const notDurable = error.result?.getWriteConcernError()
   if (notDurable) {
-    throw new CatalogUnavailableError(`MongoDB: not written for good: ${notDurable.errmsg}`)
+    throw new CatalogUnavailableError(`MongoDB: write is not durable: ${notDurable.errmsg}`)
   }
   // The driver reports a lost connection as the same error; what was written is unknown.
   if (error.writeErrors.length === 0) throw error.code === undefined ? lost(error) : error
   if (error.writeErrors.some(({ code }) => code === OUT_OF_DISK_SPACE)) {
-    throw new CatalogUnavailableError('MongoDB: no room on its disk')
+    throw new CatalogUnavailableError('MongoDB: disk is full')
   }
   return error.writeErrors
     .filter(({ code }) => code !== DUPLICATE_KEY)
     .map(({ index, code, errmsg = '' }) => ({
       index,
-      reason: `MongoDB refuses it with code ${code}`,
+      reason: `MongoDB refused it with code ${code}`,
       error: new Error(errmsg),
     }))
 }

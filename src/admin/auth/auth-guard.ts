@@ -65,7 +65,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       server.decorateRequest('refusal', null)
       server.addHook('onRoute', ({ url, method, config }) => {
         if (config?.access !== undefined) return
-        throw new RangeError(`${String(method)} ${url} does not say who may use it`)
+        throw new RangeError(`${String(method)} ${url} has no access rule`)
       })
       server.addHook('onRequest', async (request, reply) => {
         const access = request.routeOptions.config.access

@@ -26,7 +26,7 @@ export function watchFirstAdmin(deps: Omit<FirstAdminDeps, 'passwords'>): FirstA
       await ensureFirstAdmin({ ...deps, passwords: PASSWORDS })
       isThere = true
     } catch (error) {
-      if (!hasWarned) deps.log.warn({ err: error }, 'the first user cannot be looked for')
+      if (!hasWarned) deps.log.warn({ err: error }, 'cannot check whether a user exists; retrying')
       hasWarned = true
       if (!isStopped) timer = setTimeout(retry, RETRY_MS)
     }

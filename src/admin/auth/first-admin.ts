@@ -35,7 +35,7 @@ const NODE = { by: 'node', id: '', name: '', address: '' } as const
  */
 export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin | null> {
   const { catalog, clock, dataDir, log } = deps
-  const any = await catalog.run('look for users', () => catalog.users.findOne(NOT_DELETED))
+  const any = await catalog.run('find users', () => catalog.users.findOne(NOT_DELETED))
   if (any !== null) {
     const isOver = !(await hasGeneratedPassword(catalog, clock.nowMs()))
     if (isOver) await removePasswordFile(dataDir, log)
@@ -53,7 +53,7 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin
     log.info({ user: USERNAME, path }, 'created the first user')
     return { username: USERNAME, password, path }
   } catch (error) {
-    await catalog.run('take back the first user', () => catalog.users.deleteOne({ _id: id }))
+    await catalog.run('remove the first user', () => catalog.users.deleteOne({ _id: id }))
     throw error
   }
 }
@@ -85,7 +85,7 @@ async function insertFirstAdmin({ catalog, clock }: FirstAdminDeps, hash: string
 /** Whether a user still has the password generated at the first start. */
 export async function hasGeneratedPassword(catalog: Catalog, nowMs: number): Promise<boolean> {
   const filter = { password_generated: true, ...validAt(nowMs) }
-  const found = await catalog.run('look for a generated password', () =>
+  const found = await catalog.run('find a generated password', () =>
     catalog.users.findOne(filter, { projection: { _id: 1 } }),
   )
   return found !== null

@@ -124,7 +124,7 @@ async function passwordCheck(
   return async (username, password) => {
     const answer = await protocol.login(username, password, provider)
     if (answer === 'unavailable') {
-      throw new AuthRefusal(`protocol ${type} cannot be asked now`, { httpStatus: 503 })
+      throw new AuthRefusal(`protocol ${type} is unavailable now`, { httpStatus: 503 })
     }
     return answer === 'refused' ? null : authenticatedUserOf(deps, answer.user)
   }
@@ -225,13 +225,13 @@ async function recordRefusal(
   })
 }
 
-const WRONG_TRIES = 'too many wrong tries: wait before the next one'
+const WRONG_TRIES = 'too many wrong attempts: wait before the next one'
 const TOO_MANY: Readonly<Record<RefusedAttempt['reason'], string>> = {
   address: 'too many logins from this address: wait before the next one',
   locked: WRONG_TRIES,
   slowed: WRONG_TRIES,
   account:
-    'too many wrong tries of this user: wait, log in from a browser that has logged in before, ' +
+    'too many wrong attempts for this user: wait, log in from a browser that has logged in before, ' +
     'or ask an operator (tollgate user unlock)',
 }
 
@@ -243,7 +243,7 @@ export function tooMany({ reason, retryAfterMs }: RefusedAttempt): AuthRefusal {
 async function storeLastLogin({ catalog, clock }: LoginDeps, user: SessionUser): Promise<void> {
   if (user.roles !== null) return
   const last_login = new Date(clock.nowMs())
-  await catalog.run('note a login', () =>
+  await catalog.run('store a login time', () =>
     catalog.users.updateOne({ _id: new ObjectId(user.id) }, { $set: { last_login } }),
   )
 }

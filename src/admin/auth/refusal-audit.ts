@@ -55,7 +55,7 @@ export function createRefusalAudit(
     const { actor, entry } = tally.refusal
     const count = countOf(tally.seen)
     const who = { key: entry.key, address: actor.address, reasons: tally.seen, count }
-    if (count > 1 && message !== null) log.warn(who, `${message}: in all of this hour`)
+    if (count > 1 && message !== null) log.warn(who, `${message}: total of this hour`)
   }
   const closeAll = () => {
     for (const tally of tallies.values()) close(tally)

@@ -34,6 +34,6 @@ export async function sourceOf(
 export async function bodyOf(request: FastifyRequest, reply: FastifyReply) {
   const credential = credentialIn(request.url)
   if (credential === null) return readParameters(request, reply)
-  const text = `${credential} must be in the body: addresses are written down`
+  const text = `${credential} must be in the body: URLs are logged`
   throw new AuthRefusal(text, { httpStatus: 400 })
 }

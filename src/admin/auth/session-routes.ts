@@ -121,7 +121,7 @@ async function answerCurrentUser(
   const credential = credentialIn(request.url)
   if (credential !== null) {
     reply.header('allow', 'POST')
-    const text = `${credential} must be sent by POST, in the body: addresses are written down`
+    const text = `${credential} must be sent by POST, in the body: URLs are logged`
     throw new AuthRefusal(text, { httpStatus: 405 })
   }
   return currentUserAnswer(deps, request, reply)
@@ -224,7 +224,7 @@ async function answerPassword(
     return failure(`${name} is missing`, input)
   }
   if (found !== null && (found.session.user.roles !== null || username !== found.user.name)) {
-    return failure('only a user of this installation changes the own password', input)
+    return failure('only users of this installation can change their password', input)
   }
   const account = accountOf('internal', username)
   const source = await sourceOf(deps, request, account)

@@ -40,7 +40,7 @@ export function createUsers({
   const mustEnrolTotp = async (id: string, roles: readonly string[]) => {
     const { required_roles: required } = (await settings.get(SECURITY)).totp
     if (!required.some((role) => roles.includes(role))) return false
-    const found = await catalog.run('look for a second factor', () =>
+    const found = await catalog.run('find a second factor', () =>
       catalog.secondfactors.findOne({ _id: id }, { projection: { secret: 1 } }),
     )
     return !isEnrolled(found)

@@ -54,7 +54,7 @@ export async function findCard(
   if (nowMs - claim.at.getTime() > config.ledger.operationKeepMs / 2) {
     if (claim.credited === true) throw new EntityRuleError(NO_CARD)
     const since = claim.at.toISOString()
-    throw new EntityRuleError(`the card was claimed on ${since}: its lines tell what was credited`)
+    throw new EntityRuleError(`the card was claimed on ${since}: its lines show what was credited`)
   }
   return { document: mine, isClaimed: true, operationId: idOf(mine) }
 }

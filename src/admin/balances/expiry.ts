@@ -37,7 +37,7 @@ export function expiryOf(
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
   }
-  throw new EntityRuleError(`a period of ${length} is not one that is known`)
+  throw new EntityRuleError(`the period ${length} is not valid`)
 }
 
 function requestedExpiry(requested: unknown, nowMs: number, zone: string): number {

@@ -192,7 +192,6 @@ export async function isRefused(
 
 /** Converts refusals of the ledger to errors of the API; returns other errors unchanged. */
 export function toEntityError(error: unknown): unknown {
-  if (error instanceof BalanceRangeError)
-    return new EntityRuleError('value is more than can be counted')
+  if (error instanceof BalanceRangeError) return new EntityRuleError('value is out of range')
   return error instanceof BalanceRefusal ? new EntityRuleError(error.message) : error
 }

@@ -309,7 +309,7 @@ async function loadAll(
     const line = await commit(deps, operationOf(load, id, { ...note, parentRef }), nowMs)
     if (line === null) {
       const done = `${lines.length} of ${loads.length} buckets were loaded`
-      throw new EntityRuleError(`${done}: of ${load.name} less is free now than is taken away`)
+      throw new EntityRuleError(`${done}: of ${load.name} less is available than is deducted`)
     }
     lines.push(line)
   }

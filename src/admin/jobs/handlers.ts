@@ -40,7 +40,7 @@ export function startStandingJobs(
         await beginRetention(parts)
         return await beginForwarding(parts)
       } catch (error) {
-        parts.log.warn({ err: error }, 'retention cannot be begun: tried again')
+        parts.log.warn({ err: error }, 'cannot begin the standing jobs; retrying')
         await delay(retryMs, undefined, { signal }).catch(() => undefined)
       }
     }

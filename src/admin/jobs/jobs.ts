@@ -78,7 +78,7 @@ export function readJob({ catalog }: Pick<JobStores, 'catalog'>, id: ObjectId) {
 /** Jobs that are due or abandoned, the longest due first. */
 export async function jobsDue({ catalog, clock }: JobStores): Promise<JobDocument[]> {
   const now = new Date(clock.nowMs())
-  const found = await catalog.run('look for jobs', () =>
+  const found = await catalog.run('find jobs', () =>
     catalog.jobs
       .find({ state: { $in: ['queued', 'waiting', 'running'] } })
       .sort({ due: 1 })
@@ -134,7 +134,7 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
     const changed = new Date(nowMs)
     const expires = new Date(nowMs + LEASE_MS)
     const { counts } = job
-    const { matchedCount } = await catalog.run('note a job', () =>
+    const { matchedCount } = await catalog.run('update a job', () =>
       catalog.jobs.updateOne(
         { _id, token },
         {
@@ -144,7 +144,7 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
       ),
     )
     if (matchedCount === 0)
-      throw new JobLostError(`job ${_id.toHexString()} is done by another process`)
+      throw new JobLostError(`job ${_id.toHexString()} was claimed by another process`)
     Object.assign(job, fields)
   }
   return {

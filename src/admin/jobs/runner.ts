@@ -49,7 +49,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       const due = await jobsDue(options)
       if (!signal.aborted) for (const job of due) begin(job)
     } catch (error) {
-      log.warn({ err: error }, 'jobs cannot be looked for')
+      log.warn({ err: error }, 'cannot read the jobs that are due')
     }
     if (!signal.aborted) timer = setTimeout(next, everyMs)
   }
@@ -88,7 +88,7 @@ export async function runJob(
     if (error instanceof JobLostError) return
     log.warn(
       { err: error, job: id, kind, step: claimed.job.step },
-      'a job failed: tried again later',
+      'a job failed; it will be retried',
     )
     const again = { atMs: clock.nowMs() + RETRY_MS, error: (error as Error).message }
     // If this fails too, the lease expires.

@@ -87,5 +87,5 @@ async function refuseIfNeeded(
 }
 
 function refusal(reason: string): EntityRuleError {
-  return new EntityRuleError(`erase: ${reason}, or give force`, DISPLAY.refused)
+  return new EntityRuleError(`erase: ${reason}, or use force`, DISPLAY.refused)
 }

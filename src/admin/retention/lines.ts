@@ -55,7 +55,7 @@ async function candidates(
 ): Promise<Candidate[]> {
   const projection = { stamp: 1, aid: 1, sid: 1, urt: 1 }
   const read = (filter: object, limit: number) =>
-    catalog.run('look for old lines', () =>
+    catalog.run('find old lines', () =>
       catalog.lines.find(filter, { projection }).sort({ sid: 1, urt: 1 }).limit(limit).toArray(),
     ) as Promise<Candidate[]>
   const rest =
@@ -150,7 +150,7 @@ async function carrySums(
     shared: carriedSums(shared),
     pending: lines.map(({ stamp }) => stamp),
   }
-  const isCarried = await catalog.run('carry sums of lines', async () => {
+  const isCarried = await catalog.run('write carried sums', async () => {
     try {
       const same = { _id, rev }
       const { matchedCount, upsertedCount } = await catalog.carried.updateOne(
@@ -175,7 +175,7 @@ async function dropPending(
   { _id, rev, pending }: CarriedDocument,
 ): Promise<void> {
   await catalog.run('delete old lines', () => catalog.lines.deleteMany({ stamp: { $in: pending } }))
-  await catalog.run('note carried sums', () =>
+  await catalog.run('clear pending lines', () =>
     catalog.carried.updateOne({ _id, rev }, { $set: { pending: [] } }),
   )
 }
@@ -183,7 +183,7 @@ async function dropPending(
 /** Completes batches that a dead process has begun. */
 async function finishPending({ catalog }: Removal): Promise<void> {
   for (;;) {
-    const found = await catalog.run('look for carried sums', () =>
+    const found = await catalog.run('find carried sums', () =>
       catalog.carried.findOne({ 'pending.0': { $exists: true } }),
     )
     if (found === null) return

@@ -8,7 +8,7 @@ export async function removeImports(removal: Removal): Promise<void> {
   const { catalog, beforeMs, signal, onBatch } = removal
   const filter = { kind: 'progress', state: 'done', changed: { $lt: new Date(beforeMs) } } as const
   while (!signal.aborted) {
-    const found = await catalog.run('look for old imports', () =>
+    const found = await catalog.run('find old imports', () =>
       catalog.imports.find(filter).limit(BATCH).toArray(),
     )
     if (found.length === 0) return
@@ -29,7 +29,7 @@ export async function removeJobs(removal: Removal): Promise<void> {
   const { catalog, beforeMs, signal, onBatch } = removal
   const filter = { state: 'done', ended: { $lt: new Date(beforeMs) } } as const
   while (!signal.aborted) {
-    const found = await catalog.run('look for old jobs', () =>
+    const found = await catalog.run('find old jobs', () =>
       catalog.jobs
         .find(filter, { projection: { _id: 1 } })
         .limit(BATCH)

@@ -87,7 +87,7 @@ async function removeAudit(removal: Removal): Promise<void> {
   const { catalog, config, beforeMs, signal, onBatch } = removal
   const before = new Date(beforeMs)
   while (!signal.aborted) {
-    const found = await catalog.run('look for old records of the audit', () =>
+    const found = await catalog.run('find old audit records', () =>
       catalog.audit
         .find({ urt: { $lt: before } }, { projection: { chain: 1 } })
         .sort({ urt: 1, _id: 1 })
@@ -98,7 +98,7 @@ async function removeAudit(removal: Removal): Promise<void> {
     const links = found.flatMap(({ chain }) => chain ?? [])
     await storeRemovedRuns(catalog, links, config.secrets.key)
     const ids = found.map(({ _id }) => _id)
-    const { deletedCount } = await catalog.run('delete old records of the audit', () =>
+    const { deletedCount } = await catalog.run('delete old audit records', () =>
       catalog.audit.deleteMany({ _id: { $in: ids } }),
     )
     await onBatch(deletedCount)

@@ -75,10 +75,10 @@ const PLAYS: Category = {
       }
       if (play.default !== true) continue
       if (play.enabled !== true) {
-        throw new FieldError(`${at}.default`, 'must not be true of one that is not enabled')
+        throw new FieldError(`${at}.default`, 'must not be true for a play that is not enabled')
       }
       if (others.some((other) => other.default === true)) {
-        throw new FieldError(`${at}.default`, 'is true of another one already')
+        throw new FieldError(`${at}.default`, 'is already true for another play')
       }
     }
   },
@@ -111,12 +111,12 @@ async function refuseUnknownTax(
   if (key === null || key === storedKeyOrNull(stored)) return
   const at = new Date(nowMs)
   const held = { from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
-  const isThere = await catalog.run('look for a tax', async () => {
+  const isThere = await catalog.run('find a tax', async () => {
     const found = await catalog.taxes.findOne({ key, ...held }, { projection: { _id: 1 } })
     return found !== null
   })
   if (isThere) return
-  throw new FieldError('taxation.default', `must be the key of a tax that holds now, is '${key}'`)
+  throw new FieldError('taxation.default', `must be the key of a tax in force, is '${key}'`)
 }
 
 function storedKeyOrNull(stored: unknown): string | null {

@@ -65,10 +65,10 @@ function specialEdit(
   data: unknown,
 ): Edit {
   if (type === 'set' && steps.length > 0) {
-    throw new EntityRuleError(`${name} is not set by a path: send data of one of them`)
+    throw new EntityRuleError(`${name} cannot be set by path: send the data of one member`)
   }
   const named = data ?? (steps.length === 0 ? undefined : { name: steps.join('.') })
-  if (named === undefined) throw new EntityRuleError('data is missing: which one is meant')
+  if (named === undefined) throw new EntityRuleError('data is missing: it must name the member')
   return (stored, nowMs) => {
     const change =
       type === 'set' ? special?.set(stored, named, nowMs) : special?.unset(stored, named)
@@ -81,11 +81,11 @@ export function nameInData({ memberName }: Category, data: unknown): readonly st
   if (data === undefined) return []
   if (memberName === undefined) {
     if (isEmpty(data)) return []
-    throw new EntityRuleError('data is not for this category: what is unset is named by its path')
+    throw new EntityRuleError('data is not allowed for this category: name the setting by its path')
   }
   const name = isObject(data) ? data[memberName] : undefined
   if (typeof name === 'string' && name !== '') return [name]
-  throw new EntityRuleError(`data.${memberName} is missing: it names what is unset`)
+  throw new EntityRuleError(`data.${memberName} is missing: it names the member to remove`)
 }
 
 /** `version`: a value from the history. Throws `EntityRuleError` if the history did not keep it. */

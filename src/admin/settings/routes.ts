@@ -50,7 +50,7 @@ export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes)
         reply.header('allow', 'GET, POST')
         throw new RequestError(
           405,
-          `${method} is not a method of this call: GET reads, POST does all`,
+          `${method} is not allowed: use GET to read and POST for all actions`,
         )
       },
     })
@@ -102,7 +102,7 @@ async function act(
       return settings.unset(address, data, actor)
     case 'restore': {
       const { rev } = address
-      if (rev === null) throw new EntityRuleError('rev is missing: which version is to hold again')
+      if (rev === null) throw new EntityRuleError('rev is missing: it names the version to restore')
       return settings.restore({ ...address, rev: null }, rev, actor)
     }
   }

@@ -28,7 +28,7 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
     // The settings have changed since the job was begun.
     if (syslog.host === '') return null
     while (!signal.aborted) {
-      const position = await catalog.run('read how far the audit was sent', () =>
+      const position = await catalog.run('read the syslog position', () =>
         catalog.auditchain.findOne({ _id: POSITION }),
       )
       const records = (await catalog.run('read the audit', () =>
@@ -49,7 +49,7 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
       claimed.count('sent', records.length)
       await claimed.saveProgress('send')
       const { seq, hash } = last.chain
-      await catalog.run('note how far the audit was sent', () =>
+      await catalog.run('write the syslog position', () =>
         catalog.auditchain.updateOne({ _id: POSITION }, { $set: { seq, hash } }, { upsert: true }),
       )
       metrics.auditSent(records.length)

@@ -35,12 +35,12 @@ export async function transmit(settings: SyslogSettings, frames: readonly Buffer
     let isFlushed = false
     socket.setTimeout(TIMEOUT_MS, () => fail(`no answer within ${TIMEOUT_MS} ms`))
     socket.on('error', (error) => fail(error.message))
-    socket.on('close', () => fail('it has ended the connection before all was sent'))
+    socket.on('close', () => fail('it closed the connection before everything was sent'))
     socket.on('finish', () => {
       isFlushed = true
     })
     socket.on('end', () => {
-      if (!isFlushed) return fail('it has ended the connection before all was sent')
+      if (!isFlushed) return fail('it closed the connection before everything was sent')
       socket.removeAllListeners('close')
       socket.destroy()
       resolve()

@@ -17,7 +17,7 @@ export function recordIssued(request: TokenRequest, holder: TokenHolder): Promis
 export async function recordReuse(request: TokenRequest, holder: TokenHolder): Promise<void> {
   const { deps, client, parameters } = request
   const who = { client: client?.name, address: parameters.address }
-  deps.log.warn(who, 'a refresh token was used twice: all tokens of its login have ended')
+  deps.log.warn(who, 'a refresh token was used twice: all tokens of its login are revoked')
   const entry = { type: 'reuse', new: { user: holder.user?.name ?? null } }
   await quietly(request, () => record(request, entry))
 }

@@ -103,7 +103,7 @@ export const SERVER_ERROR = new OAuthError('server_error', 'Internal error', { h
 const LIBRARY_ERRORS: Readonly<Record<string, OAuthError>> = {
   invalid_request: new OAuthError(
     'invalid_request',
-    'A parameter that this grant needs is missing, or has characters that it may not have',
+    'A parameter of this grant is missing or has invalid characters',
   ),
   invalid_client: new OAuthError('invalid_client', 'The client credentials are not valid'),
   unauthorized_client: new OAuthError(

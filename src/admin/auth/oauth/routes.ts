@@ -146,7 +146,7 @@ async function revoke(
   const holder = await tokens.find(token)
   if (holder === null) return
   if (holder.client !== request.client?.name) {
-    throw new OAuthError('invalid_grant', 'The token is of another client')
+    throw new OAuthError('invalid_grant', 'The token belongs to another client')
   }
   // Revoked before the audit entry is written, so that it stays revoked if the audit is
   // unavailable.

@@ -40,7 +40,7 @@ export function createLdap({ settings, log, sealer }: LdapDeps): PasswordProtoco
       return user
     } catch (error) {
       if (!(error instanceof LdapUnavailableError)) throw error
-      log.warn({ provider, reason: error.message }, 'a directory cannot be asked')
+      log.warn({ provider, reason: error.message }, 'an LDAP directory is unavailable')
       return null
     }
   }

@@ -29,13 +29,13 @@ export function claimsOf(
   nowMs: number,
 ): SamlAttributes {
   if (assertion.name !== 'Assertion' || assertion.namespace !== ASSERTION) {
-    throw new SamlRefusedError('what is signed is no assertion')
+    throw new SamlRefusedError('the signed element is not an assertion')
   }
   const assertionId = assertion.attributes.get('ID') ?? ''
   if (assertionId === '') throw new SamlRefusedError('the assertion has no id')
   const issuer = only(assertion, 'Issuer').text.trim()
   if (settings.idp_issuer !== undefined && issuer !== settings.idp_issuer) {
-    throw new SamlRefusedError('it is of another issuer')
+    throw new SamlRefusedError('it has another issuer')
   }
   const subject = only(assertion, 'Subject')
   const validity = validityCheckAt(nowMs, settings.clock_skew_ms)
@@ -73,7 +73,7 @@ function validityCheckAt(nowMs: number, skewMs: number): ValidityCheck {
 
 function timeMs(text: string): number {
   const ms = DATE_TIME.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(ms)) throw new SamlRefusedError('a time in it is none')
+  if (Number.isNaN(ms)) throw new SamlRefusedError('a time in it is malformed')
   return ms
 }
 
@@ -84,12 +84,12 @@ function confirmedUntil(
   { callback_url: recipient }: SamlSettings,
   validity: ValidityCheck,
 ): number {
-  const reasons = ['no confirmation of it is for whoever brings it']
+  const reasons = ['it has no bearer confirmation']
   for (const confirmation of childrenOf(subject, ASSERTION, 'SubjectConfirmation')) {
     if (confirmation.attributes.get('Method') !== BEARER) continue
     const [data] = childrenOf(confirmation, ASSERTION, 'SubjectConfirmationData')
     const end = data?.attributes.get('NotOnOrAfter')
-    if (data === undefined || end === undefined) reasons.push('it never ends')
+    if (data === undefined || end === undefined) reasons.push('its confirmation has no end')
     else if (validity.hasEnded(end)) reasons.push('it has expired')
     else if (!validity.hasBegun(data.attributes.get('NotBefore')))
       reasons.push('it is not valid yet')
@@ -115,7 +115,7 @@ function checkConditions(
   }
   const isKnown = ({ name, namespace }: XmlElement) =>
     namespace === ASSERTION && CONDITIONS.includes(name)
-  if (!children.every(isKnown)) throw new SamlRefusedError('it has a condition that is not known')
+  if (!children.every(isKnown)) throw new SamlRefusedError('it has an unknown condition')
   const { audience = settings.issuer } = settings
   const restrictions = childrenOf(conditions, ASSERTION, 'AudienceRestriction')
   const isForUs = (restriction: XmlElement) =>
@@ -127,7 +127,7 @@ function checkConditions(
 
 function checkStatements(assertion: XmlElement, validity: ValidityCheck): void {
   const statements = childrenOf(assertion, ASSERTION, 'AuthnStatement')
-  if (statements.length === 0) throw new SamlRefusedError('it does not say that anybody logged in')
+  if (statements.length === 0) throw new SamlRefusedError('it has no authentication statement')
   const hasEnded = statements.some(({ attributes }) =>
     validity.hasEnded(attributes.get('SessionNotOnOrAfter')),
   )
@@ -149,7 +149,7 @@ function attributesOf(assertion: XmlElement): Map<string, string[]> {
 
 /** Text of an element without child elements. */
 function textOf({ text, children }: XmlElement): string {
-  if (children.length > 0) throw new SamlRefusedError('there are elements where a text belongs')
+  if (children.length > 0) throw new SamlRefusedError('there are elements in place of a text')
   return text.trim()
 }
 
@@ -157,5 +157,5 @@ function only(element: XmlElement, name: string): XmlElement {
   const found = childrenOf(element, ASSERTION, name)
   const [first] = found
   if (first !== undefined && found.length === 1) return first
-  throw new SamlRefusedError(`it has not exactly one ${name}`)
+  throw new SamlRefusedError(`it must have exactly one ${name}`)
 }

@@ -38,8 +38,9 @@ const ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
 export function checkEnvelope(response: XmlElement): SamlEnvelope {
   const all = [...elementsIn(response)]
   const named = (name: string) => all.filter((element) => element.name === name)
-  if (response.name !== 'Response' || response.namespace !== PROTOCOL) refuse('it is no response')
-  if (named('Response').length > 1) refuse('there is a response in it')
+  if (response.name !== 'Response' || response.namespace !== PROTOCOL)
+    refuse('it is not a response')
+  if (named('Response').length > 1) refuse('it contains another response')
   if (response.attributes.get('Version') !== '2.0') refuse('it is not SAML 2.0')
   checkStatus(response)
   if (all.some(({ name }) => name.startsWith('Encrypted'))) refuse('it is encrypted')
@@ -55,7 +56,7 @@ export function checkEnvelope(response: XmlElement): SamlEnvelope {
   const isResponseSigned = isSigned(response)
   const isAssertionSigned = isSigned(assertion)
   const signatures = Number(isResponseSigned) + Number(isAssertionSigned)
-  if (named('Signature').length !== signatures) refuse('a signature is where none belongs')
+  if (named('Signature').length !== signatures) refuse('it has a misplaced signature')
   return {
     isResponseSigned,
     isAssertionSigned,
@@ -76,7 +77,7 @@ function checkIds(all: readonly XmlElement[]): void {
   for (const { attributes } of all) {
     for (const [name, value] of attributes) {
       if (!/^([^:]+:)?id$/i.test(name)) continue
-      if (seen.has(value)) refuse('an id is there twice')
+      if (seen.has(value)) refuse('it has a duplicate id')
       seen.add(value)
     }
   }
@@ -99,7 +100,7 @@ function isSigned(element: XmlElement): boolean {
     parts === 'CanonicalizationMethod SignatureMethod Reference' &&
     /^[A-Za-z_][\w.-]*$/.test(id) &&
     reference?.attributes.get('URI') === `#${id}`
-  if (!isPlain) refuse('a signature is not of what it stands in')
+  if (!isPlain) refuse('a signature does not cover the element that contains it')
   return true
 }
 

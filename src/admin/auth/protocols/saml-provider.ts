@@ -36,7 +36,7 @@ export async function signedAssertion(
   const validated = await library.validatePostResponseAsync({ SAMLResponse }).catch(() => null)
   const xml = validated?.profile?.getAssertionXml?.()
   // The library's errors quote the message.
-  if (xml === undefined) throw new SamlRefusedError('its signature is not good')
+  if (xml === undefined) throw new SamlRefusedError('its signature is invalid')
   return readXml(xml)
 }
 

@@ -118,7 +118,7 @@ function addRoutes(
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     try {
       const [response, relayState] = [single(form, 'SAMLResponse'), single(form, 'RelayState')]
-      if (response === undefined) throw new SamlRefusedError('there is no answer in it')
+      if (response === undefined) throw new SamlRefusedError('the response is missing')
       const accepted = await saml.accept(provider, response, relayState)
       if (accepted !== 'bound') return open(accepted, provider, request, reply)
       return reply.redirect(new URL('done', provider.callback_url).pathname, 303)
@@ -134,7 +134,7 @@ function addRoutes(
     if (waiting !== null) return open(waiting, provider, request, reply)
     // A refused browser may retry at will and must not fill the audit.
     await limit(request)
-    await refuse(provider, request, 'no login waits for this browser')
+    await refuse(provider, request, 'no login is pending for this browser')
     return reply.code(403).send({ status: 0, code: 403, desc: FOREIGN })
   }
   const metadata: Handler = async (provider, _request, reply) =>

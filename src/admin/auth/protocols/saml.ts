@@ -88,7 +88,7 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
       const claims = claimsOf(assertion, inResponseTo, provider, nowMs)
       const seen = `saml:assertion:${provider.name}:${hashOf(claims.assertionId)}`
       const isNew = await keys.setOnce(seen, '1', Math.ceil(claims.endMs - nowMs))
-      if (!isNew) throw new SamlRefusedError('it was used already')
+      if (!isNew) throw new SamlRefusedError('it has already been used')
       const user = userOf(provider, claims)
       if (inResponseTo === null) {
         const isOurs = relayState !== undefined && isLocalPath(relayState)
@@ -109,7 +109,7 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
 }
 
 function notWaiting(): SamlRefusedError {
-  return new SamlRefusedError('it answers a request that is not waiting')
+  return new SamlRefusedError('it answers no pending request')
 }
 
 /** Checks that need no key. */
@@ -124,7 +124,7 @@ function openEnvelope(
     throw new SamlRefusedError('it is for another destination')
   }
   if (inResponseTo === null && !provider.allow_unsolicited) {
-    throw new SamlRefusedError('nobody asked for it')
+    throw new SamlRefusedError('it is unsolicited')
   }
   return { text, envelope }
 }

@@ -75,7 +75,7 @@ async function answerRemove(deps: RouteDeps, request: FastifyRequest, reply: Fas
   const { values } = await bodyOf(request, reply)
   const who = await userOf(deps, request, reply)
   if (await isRequired(deps, who.user.roles, who.session.protocol)) {
-    throw new AuthRefusal('the second factor is required by a role of the user: it stays')
+    throw new AuthRefusal('a role of the user requires the second factor: it cannot be removed')
   }
   await prove(deps, request, who, totpIn(values))
   await deps.factors.remove(who.user.id)
