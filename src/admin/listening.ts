@@ -36,9 +36,9 @@ export async function checkListening({
   const why = await reasonAgainst(hasGeneratedPassword)
   if (why === null) return
   throw new AdminListenError(
-    `the control plane refuses to listen on ${addressOf(admin)}, which others can reach:  ${why}. ` +
-      'Change that password while admin.host is 127.0.0.1, or set admin.tls, or say that it is ' +
-      'good enough there with admin.generatedPassword: network',
+    `the control plane refuses to listen on ${addressOf(admin)}, which others can reach: ` +
+      `${why}. Change that password while admin.host is 127.0.0.1, or set admin.tls, or accept ` +
+      'the risk with admin.generatedPassword: network',
   )
 }
 
@@ -46,9 +46,7 @@ async function reasonAgainst(
   hasGeneratedPassword: ListeningRule['hasGeneratedPassword'],
 ): Promise<string | null> {
   try {
-    return (await hasGeneratedPassword())
-      ? 'a user still has the password that was generated'
-      : null
+    return (await hasGeneratedPassword()) ? 'a user still has a generated password' : null
   } catch (error) {
     if (!(error instanceof CatalogUnavailableError)) throw error
     return 'MongoDB is unavailable: cannot check whether a user still has a generated password'

@@ -231,8 +231,8 @@ const TOO_MANY: Readonly<Record<RefusedAttempt['reason'], string>> = {
   locked: WRONG_TRIES,
   slowed: WRONG_TRIES,
   account:
-    'too many wrong attempts for this user: wait, log in from a browser that has logged in before, ' +
-    'or ask an operator (tollgate user unlock)',
+    'too many wrong attempts for this user: wait, log in from a browser that has logged in ' +
+    'before, or ask an operator (tollgate user unlock)',
 }
 
 export function tooMany({ reason, retryAfterMs }: RefusedAttempt): AuthRefusal {

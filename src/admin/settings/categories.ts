@@ -60,7 +60,7 @@ const PlaysSchema = Type.Object(
 
 const PLAYS: Category = {
   name: 'plays',
-  about: 'Plays, of which each subscriber has one when there are several.',
+  about: 'Plays. Each subscriber has one of them if there are several.',
   readRole: 'read',
   check(value) {
     checkAgainstSchema(PlaysSchema, value, 'plays')
@@ -88,7 +88,7 @@ const PLAYS: Category = {
 function taxationCategory({ rating }: Pick<Config, 'rating'>): Category {
   return {
     name: 'taxation',
-    about: 'Which tax holds where a rate names none: `default` and `mapping`.',
+    about: 'Tax for rates that name none: `default` and `mapping`.',
     readRole: 'read',
     check(value) {
       taxationOf(value, rating)
@@ -145,14 +145,14 @@ const SECURITY_CATEGORY: Category = {
 
 const PERMISSIONS: Category = {
   name: 'permissions',
-  about: 'Who may do what, beside the roles that calls need from the start.',
+  about: 'Permission rules that replace the usual roles of actions.',
   readRole: 'admin',
   check: (value) => checkAgainstSchema(PermissionsSchema, value, 'permissions'),
 }
 
 const EVENTS: Category = {
   name: 'events',
-  about: 'Thresholds that are to be told of. Nothing is sent yet: they are kept for later.',
+  about: 'Thresholds for notifications. They are only stored: nothing is sent yet.',
   readRole: 'read',
   check: (value) => checkAgainstSchema(EventsSchema, value, 'events'),
 }
@@ -164,7 +164,7 @@ function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, Fix
       about: 'The billing cycle: `charging_day` is the day of the month on which it begins.',
       value: { charging_day: rating.cycleDay },
       // Processes with different days would count the same usage in two cycles.
-      instead: `${instead('rating.cycleDay')}, and start them again: all counters begin anew by it`,
+      instead: `${instead('rating.cycleDay')}, and start them again: all counters restart with it`,
     },
     currency: {
       about: 'Numeric code of the currency of all money (ISO 4217).',
@@ -174,7 +174,7 @@ function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, Fix
     timezone: {
       about: 'Time zone of the installation (IANA).',
       value: rating.timeZone,
-      instead: `${instead('rating.timeZone')}, and start them again: all counters begin anew by it`,
+      instead: `${instead('rating.timeZone')}, and start them again: all counters restart with it`,
     },
   }
 }

@@ -14,7 +14,7 @@ export function secretCategories(sealer: Sealer, timeZone: string): readonly Cat
 function authCategory(sealer: Sealer): Category {
   return {
     name: 'auth',
-    about: 'Directories by which users log in: LDAP and SAML (docs/DIRECTORIES.md).',
+    about: 'Directories for login: LDAP and SAML (docs/DIRECTORIES.md).',
     readRole: 'admin',
     check: checkAuthSettings,
     view: redactAuth,
@@ -26,7 +26,7 @@ function authCategory(sealer: Sealer): Category {
 function clientsCategory(sealer: Sealer, timeZone: string): Category {
   return {
     name: 'shared_secret',
-    about: 'Clients: programs that get tokens, or sign their requests.',
+    about: 'API clients: programs that request tokens or sign their requests.',
     readRole: 'admin',
     check: () => undefined,
     view: clientViews,
