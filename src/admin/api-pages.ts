@@ -1,4 +1,4 @@
-/** The description of the API: `/openapi.json` for programs, `/docs` for people. */
+/** API description: `/openapi.json` for programs, `/docs` for people. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { FIELD_CATEGORIES, type FieldSettings } from '../catalog/settings/stored-config.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -12,13 +12,14 @@ import { openApiDocument } from './entities/openapi/document.ts'
 import { apiPage } from './entities/openapi/page.ts'
 import { INTERFACE_VERSION } from './heartbeat.ts'
 
-/** Nothing is loaded and nothing runs in the page; its style is its own. */
+/** The page loads no resources and runs no scripts; its style is inline. */
 const PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
- * Made anew each time: configured fields may have changed. Where these cannot be read or used, that
- * is the answer. Who has not authenticated sees none of them.
+ * The document is generated for each request because configured fields may change. If they cannot
+ * be read or compiled, the request fails with that error. An unauthenticated client sees only the
+ * built-in fields.
  */
 export function addApiPages(
   server: FastifyInstance,
@@ -34,7 +35,7 @@ export function addApiPages(
 export interface ApiPages {
   readonly fields: EntityApi['fields']
   readonly access: RouteAccess
-  /** Whether the caller may see what this installation has configured. */
+  /** Whether the caller is authenticated and may see the configured fields. */
   isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
 }
 

@@ -1,6 +1,6 @@
 /**
- * In which time the body of a request must have arrived. A sender of a few bytes now and then would
- * otherwise hold its connection for as long as the upload of a large file may take.
+ * Deadlines for request bodies. Otherwise a client that sends a few bytes now and then could hold
+ * its connection for as long as the upload of a large file may take.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/schema.ts'
@@ -8,7 +8,10 @@ import type { AnswerClientError } from './client-errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Takes files and long documents: the time goes by what has arrived. Others are small. */
+    /**
+     * For files and long documents: the deadline is extended as data arrives. Other bodies are
+     * small.
+     */
     bodies?: 'large'
   }
 }
@@ -19,10 +22,10 @@ export type BodyTimes = Pick<
 >
 
 const SECOND_MS = 1_000
-/** Between two looks at a body that may take longer, at least. */
-const LOOK_MS_MIN = 100
+/** Minimum interval between two checks of a large body. */
+const CHECK_MS_MIN = 100
 
-/** `answer` refuses a request that is late, and ends its connection. */
+/** `answer` refuses a late request and closes its connection. */
 export function limitBodyTimes(
   server: FastifyInstance,
   times: BodyTimes,
@@ -33,7 +36,7 @@ export function limitBodyTimes(
   })
 }
 
-/** Milliseconds that a client may take to read an answer without any progress. */
+/** Maximum time without progress while a client reads an answer, ms. */
 export function stalledMsMax({ routeOptions }: FastifyRequest, times: BodyTimes): number {
   const { requestTimeoutMs, bodyTimeoutMs } = times
   if (routeOptions.config.bodies === 'large') return requestTimeoutMs
@@ -57,19 +60,19 @@ function watch(
   const allowedMs = () => allowed(isLarge ? socket.bytesRead - before : 0, times)
   let waitedMs = 0
   let timer: NodeJS.Timeout
-  const look = (ms: number) => {
+  const check = (ms: number) => {
     timer = setTimeout(() => {
       if (raw.complete) return
       waitedMs += ms
       const leftMs = allowedMs() - waitedMs
-      if (leftMs > 0) look(Math.max(leftMs, LOOK_MS_MIN))
-      // A second answer would be taken for that to the next request.
+      if (leftMs > 0) check(Math.max(leftMs, CHECK_MS_MIN))
+      // The client would take a second answer for that of the next request.
       else if (reply.sent) socket.destroy()
       else answer(tooLate(), socket)
     }, ms)
     timer.unref()
   }
-  look(allowedMs())
+  check(allowedMs())
   raw.once('close', () => clearTimeout(timer))
 }
 
@@ -79,7 +82,7 @@ function allowed(arrivedBytes: number, times: BodyTimes): number {
   return Math.min(requestTimeoutMs, bodyTimeoutMs + byBytesMs)
 }
 
-/** As Node's own for the time of a whole request. */
+/** The same error as Node's for a late request. */
 function tooLate(): NodeJS.ErrnoException {
   return Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 }

@@ -1,7 +1,4 @@
-/**
- * Keeps pages of other sites from using the control plane through the browser of somebody who can
- * reach it.
- */
+/** Protects the control plane from cross-site requests by the browser of an operator. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import { isAddress, isLoopback } from '../config/hosts.ts'
@@ -9,20 +6,20 @@ import type { Config } from '../config/schema.ts'
 import { errorBody } from './client-errors.ts'
 import { allowOrigin, answerPreflight, isPreflight, type ListedOrigins } from './cors.ts'
 
-/** Where a page may come from that uses the control plane; all else is another site. */
+/** Values of `Sec-Fetch-Site` that are not cross-site. */
 const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none'])
 
 /**
- * Where forms of other sites arrive: identity providers send those who have logged in. The route
- * itself looks at who has signed what it is sent.
+ * The only route for cross-site forms: identity providers post their responses to it. The handler
+ * verifies their signatures.
  */
 const FORMS_OF_OTHERS = { method: 'POST', url: '/auth/saml/:name/acs' } as const
 
 /**
- * Refuses, with 403, what a browser sends for a page of another site that is not listed, and what
- * is addressed to a name that is not the control plane's: somebody may have made it point here.
- * Without a list of its own names that is any name, while it listens on loopback. 503 for pages of
- * other sites as long as nobody can tell which are listed.
+ * Refuses with 403 cross-site requests of origins that are not listed, and requests to a host name
+ * that is not one of the control plane's (DNS rebinding). Without configured names, any name is
+ * accepted unless it listens on loopback. Answers 503 to cross-site requests while the list cannot
+ * be read.
  */
 export function refuseCrossSite(
   server: FastifyInstance,
@@ -31,7 +28,7 @@ export function refuseCrossSite(
 ): void {
   const isOurs = addressedBy(admin)
   server.addHook('onRequest', async (request, reply) => {
-    // What is allowed to one site must not be kept for another one.
+    // Caches must not reuse the answer for another origin.
     reply.header('vary', 'Origin')
     if (!isOurs(nameIn(request.host))) {
       return refuse(reply, 403, 'the control plane is not addressed by this name')
@@ -44,11 +41,7 @@ export function refuseCrossSite(
       }
     } catch (error) {
       if (!(error instanceof CatalogUnavailableError)) throw error
-      return refuse(
-        reply,
-        503,
-        'MongoDB is unavailable: nobody can tell whether this site is listed',
-      )
+      return refuse(reply, 503, 'MongoDB is unavailable: cannot check whether this site is listed')
     }
     allowOrigin(origin, reply)
     if (isPreflight(request)) return answerPreflight(reply)
@@ -59,7 +52,7 @@ function refuse(reply: FastifyReply, code: number, desc: string): FastifyReply {
   return reply.code(code).send(errorBody(code, desc))
 }
 
-/** Addresses nobody can make point elsewhere; beyond loopback, monitors go by them. */
+/** IP addresses are safe from DNS rebinding; monitoring uses them on networks. */
 function addressedBy({
   host,
   openTo,
@@ -73,25 +66,25 @@ function addressedBy({
 
 function isOfOtherSite(request: FastifyRequest): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, origin } = request.headers
-  // Following a link to a page that only shows something is what browsers are for.
+  // Following a link to a page is a legitimate cross-site request.
   const isLink = request.method === 'GET' && mode === 'navigate'
   const isForeignSite = typeof site === 'string' && !OWN_SITES.has(site) && !isLink
   return isForeignSite || (origin !== undefined && !isOwnOrigin(origin, request))
 }
 
-/** A page that came without TLS may be anybody's, where there is TLS. */
+/** With TLS, a page loaded without TLS is not trusted. */
 function isOwnOrigin(origin: string, { host, protocol }: FastifyRequest): boolean {
   if (!URL.canParse(origin)) return false
   const page = new URL(origin)
   return page.host === host.toLowerCase() && (protocol !== 'https' || page.protocol === 'https:')
 }
 
-/** By the route that was found, however its address is written. */
+/** Compares the matched route, not the spelling of the URL. */
 function isFormOfOthers({ method, routeOptions }: FastifyRequest): boolean {
   return method === FORMS_OF_OTHERS.method && routeOptions.url === FORMS_OF_OTHERS.url
 }
 
-/** In small letters, without the port, and without the brackets of IPv6. */
+/** Lower case, without the port and the brackets of IPv6. */
 function nameIn(addressed: string): string {
   return addressed
     .toLowerCase()

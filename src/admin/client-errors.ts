@@ -1,14 +1,16 @@
-/** Answers to what never becomes a request: no HTTP, too large a head, too slow. */
+/**
+ * Answers to connections whose data never becomes a request: not HTTP, head too large, too slow.
+ */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { lingerAndClose } from '../runtime/lingering.ts'
 import { trackPendingAnswers } from '../runtime/pending-answers.ts'
 import { headerLines } from './headers.ts'
 
-/** Of the head: the first line and all headers. */
+/** Limit of the head: request line and all headers. */
 export const HEAD_BYTES_MAX = 32 * 1024
 
-/** As the deprecated calls have it (interface section 7): `status` 0 and a text. */
+/** Error format of the deprecated calls: `status` 0 and a text. */
 export function errorBody(code: number, desc: string) {
   return { status: 0, code, desc }
 }
@@ -28,19 +30,19 @@ const REFUSALS: ReadonlyMap<string, Refusal> = new Map([
 export type AnswerClientError = (error: NodeJS.ErrnoException, socket: Duplex) => void
 
 /**
- * Answers in JSON and ends the connection; only ends it where the error would be taken for another
- * answer. To be called before other listeners of requests are added.
+ * Answers in JSON and closes the connection; only closes it if the client would take the error for
+ * the answer to another request. Must be called before other request listeners are added.
  */
 export function clientErrors(isSecure: boolean): {
   readonly answer: AnswerClientError
-  /** Follows what is due on the connections of a server. */
+  /** Tracks outstanding answers on the connections of a server. */
   readonly follow: (server: Server) => void
 } {
   let isAnswerable: (socket: Duplex) => boolean = () => false
   return {
     answer(error, socket) {
       const { code = '' } = error
-      // A handshake of TLS that failed has nobody to tell.
+      // A failed TLS handshake cannot be answered.
       const isHttp = code.startsWith('HPE_') || code.startsWith('ERR_HTTP_')
       if (!isHttp || !isAnswerable(socket)) {
         socket.destroy()

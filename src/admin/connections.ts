@@ -1,6 +1,6 @@
 /**
- * How the connections of the control plane are shared out: so many in all, so many of one address,
- * and a reserve beside them on which health and metrics are answered whatever holds the others.
+ * Connection limits of the control plane: a total, a limit per address, and a reserve on which
+ * health and metrics are answered even if the limits are reached.
  */
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -10,22 +10,22 @@ import { networksOf } from './networks.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answered on the connections of the reserve, too: cheap, and needed when all else is full. */
+    /** Also answered on reserved connections: cheap, and needed under overload. */
     inReserve?: true
   }
 }
 
 export interface ConnectionSettings {
   readonly connectionsMax: number
-  /** Of IPv6: of a /64; twice as many of a /56, four times as many of a /48. */
+  /** For IPv6 the limit of a /64; twice as many for a /56, four times as many for a /48. */
   readonly connectionsPerAddressMax: number
-  /** Proxies bring the connections of many clients. */
+  /** Exempt from the limit per address: proxies forward many clients. */
   readonly isTrustedProxy: (address: string) => boolean
 }
 
-/** Connections beside `connectionsMax`. Each is closed after one answer. */
+/** Connections in addition to `connectionsMax`. Each is closed after one answer. */
 export const RESERVED_MAX = 64
-/** In which that answer must have been asked for, given and read. */
+/** Deadline for request, answer and delivery on a reserved connection. */
 const RESERVED_MS_MAX = 10_000
 
 const RETRY_AFTER_S = '5'
@@ -36,17 +36,17 @@ interface Reserved {
   readonly socket: Duplex
   readonly address: string
   readonly limit: Limit
-  /** While it has a request that is answered here. */
+  /** True while a request is being answered. */
   isBusy: boolean
 }
 
-/** A socket of TCP, also below TLS. */
+/** A TCP socket, possibly underneath TLS. */
 interface Socket extends Duplex {
   readonly remoteAddress?: string | undefined
   readonly remotePort?: number | undefined
 }
 
-/** Before hooks are added that cost anything. */
+/** Must run before expensive hooks are added. */
 export function limitConnections(
   server: FastifyInstance,
   settings: ConnectionSettings,
@@ -57,7 +57,7 @@ export function limitConnections(
   server.addHook('onRequest', async (request, reply) => {
     const reserved = shares.reserved(request)
     if (reserved === undefined) return
-    // Also where a client would go on: others need the place.
+    // Overrides keep-alive: others need the reserved connection.
     reply.header('connection', 'close')
     if (request.routeOptions.config.inReserve === true) {
       reserved.isBusy = true
@@ -77,9 +77,12 @@ class ConnectionLimiter {
   readonly #log: Pick<Logger, 'warn'>
   #total = 0
   readonly #byNetwork = new Map<string, number>()
-  /** By the other end: above TLS the socket is another object. In the order of their beginning. */
+  /**
+   * By remote address and port, because TLS wraps the socket in another object. In order of
+   * arrival.
+   */
   readonly #reserve = new Map<string, Reserved>()
-  /** Which limits were told of, until there is room again. */
+  /** Limits that have been logged, until a connection is admitted again. */
   readonly #reported = new Set<Limit>()
 
   constructor(settings: ConnectionSettings, log: Pick<Logger, 'warn'>) {
@@ -89,7 +92,7 @@ class ConnectionLimiter {
 
   add(socket: Socket): void {
     const address = socket.remoteAddress
-    // The client has left already.
+    // The client has already disconnected.
     if (address === undefined) return
     const networks = networksOf(address)
     const limit = this.#limitReached(address, networks)
@@ -143,9 +146,9 @@ class ConnectionLimiter {
   }
 
   /**
-   * Closes the oldest connection of the address that has most of the reserve: one without a
-   * request, or one of an address that has more than the new one. So an address that fills the
-   * reserve takes nothing from others, and a client that asks at once is answered.
+   * Closes the oldest connection of the address with the most reserved connections: an idle one, or
+   * one of an address that has more than the new one. So an address that fills the reserve does not
+   * affect others, and a client that sends its request immediately is answered.
    */
   #makeRoom(address: string): boolean {
     const counts = new Map<string, number>()
@@ -174,8 +177,8 @@ class ConnectionLimiter {
       this.#log.warn({ connectionsMax }, 'too many connections to the control plane')
       return
     }
-    const told = { address, connectionsPerAddressMax }
-    this.#log.warn(told, 'too many connections to the control plane from one address')
+    const details = { address, connectionsPerAddressMax }
+    this.#log.warn(details, 'too many connections to the control plane from one address')
   }
 }
 

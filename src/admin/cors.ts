@@ -1,12 +1,12 @@
-/** Sites whose pages may use the control plane: those that operators have listed, and no other. */
+/** CORS: sites that operators have listed may use the control plane, no others. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CurrentSettings } from '../catalog/settings/current-settings.ts'
 import { SECURITY } from '../catalog/settings/security-settings.ts'
 
-/** As browsers write them in `Origin`. Rejects with `CatalogUnavailableError`. */
+/** In the format of the `Origin` header. Rejects with `CatalogUnavailableError`. */
 export type ListedOrigins = () => Promise<ReadonlySet<string>>
 
-/** Those of the stored settings, as they are now. */
+/** Origins of the current stored settings. */
 export function listedOrigins(settings: CurrentSettings): ListedOrigins {
   let known: readonly string[] | null = null
   let origins: ReadonlySet<string> = new Set()
@@ -19,7 +19,7 @@ export function listedOrigins(settings: CurrentSettings): ListedOrigins {
   }
 }
 
-/** In small letters and without the port that the scheme has anyway. Null: of nobody. */
+/** Lower case, without the default port of the scheme. Null for an opaque or invalid origin. */
 function originOf(text: string): string | null {
   if (!URL.canParse(text)) return null
   const { origin, username, password } = new URL(text)
@@ -27,14 +27,14 @@ function originOf(text: string): string | null {
 }
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
-/** What pages may send beside what browsers let them send anyway. */
+/** Request headers beyond those that browsers always permit. */
 const HEADERS = 'authorization, content-type, idempotency-key, x-csrf-token'
-/** What of an answer their scripts may read. */
+/** Response headers that scripts may read. */
 const EXPOSED = 'content-disposition, retry-after'
-/** Short: who is taken off the list shall not be asked for long. */
+/** Short, so that removing a site from the list soon takes effect. */
 const PREFLIGHT_SECONDS = '60'
 
-/** Lets the page of a listed site read the answer; its cookies come along. */
+/** Permits a listed site to read the answer and to send cookies. */
 export function allowOrigin(origin: string, reply: FastifyReply): void {
   reply.headers({
     'access-control-allow-origin': origin,
@@ -43,7 +43,7 @@ export function allowOrigin(origin: string, reply: FastifyReply): void {
   })
 }
 
-/** Whether a browser only asks whether its page may send a request. It has no credentials then. */
+/** Whether this is a preflight request, which has no credentials. */
 export function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 }

@@ -1,4 +1,4 @@
-/** The entity API of a process: its stores, rules and repairs, in one piece. */
+/** Composition of the entity API: stores, rules and recovery. */
 
 import type { Catalog } from '../catalog/connection.ts'
 import { type ChangeStores, recoverAbandoned } from '../catalog/revisions/entity-changes.ts'
@@ -52,41 +52,41 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     planTransfer: async (move) => {
       return { kind: 'transfer', plan: await planTransfer(ledger, move) } satisfies FollowUp
     },
-    runFollowUp: (sequel) => runFollowUp(options, sequel as FollowUp, log),
+    runFollowUp: (followUp) => runFollowUp(options, followUp as FollowUp, log),
   }
 }
 
 export interface Repairs {
-  /** Whether all that dead processes had left was finished once. */
+  /** Whether the changes of dead processes have been recovered at least once. */
   hasRun(): boolean
   stop(): Promise<void>
 }
 
 const REPAIR_MS = 5000
-/** Until the first round is through, the process is not ready. */
+/** Until the first successful recovery the process is not ready. */
 const RETRY_MS = 500
 
 /**
- * Finishes what dead processes have left, now and every few seconds: where the stores are away it
- * tries again.
+ * Recovers unfinished changes of dead processes, immediately and every few seconds; retries if a
+ * store is unavailable.
  */
 export function startRepairs(stores: ChangeStores, log: Pick<Logger, 'info' | 'warn'>): Repairs {
   let isStopped = false
   let hasRun = false
   let timer: NodeJS.Timeout | undefined
-  const round = async (): Promise<void> => {
+  const recover = async (): Promise<void> => {
     try {
       const repaired = await recoverAbandoned(stores)
       hasRun = true
-      if (repaired > 0) log.info({ repaired }, 'finished changes that others had begun')
+      if (repaired > 0) log.info({ repaired }, 'recovered changes of dead processes')
     } catch (error) {
-      log.warn({ err: error }, 'changes that others had begun cannot be looked for')
+      log.warn({ err: error }, 'cannot recover changes of dead processes; retrying')
     }
     if (!isStopped) timer = setTimeout(next, hasRun ? REPAIR_MS : RETRY_MS)
   }
   let running = Promise.resolve()
   const next = () => {
-    running = round()
+    running = recover()
   }
   next()
   return {

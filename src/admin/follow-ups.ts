@@ -1,6 +1,7 @@
 /**
- * What follows from a change of an entity in the ledger. It is noted with the change, so that a
- * crash in between is finished; each has operation ids of its own, so that it is done once.
+ * Follow-up operations on the ledger after a change of an entity (outbox). They are stored with the
+ * change, so that they are executed even after a crash; their own operation ids ensure that each is
+ * executed once.
  */
 
 import type { Actor } from '../catalog/actor.ts'
@@ -16,9 +17,9 @@ import { updateBalance } from './balances/update.ts'
 import { ApiError } from './entities/errors.ts'
 import { auditRecordIfWritten, type RecordFollowUp } from './entities/records/record-audit.ts'
 
-/** A prepaid group that a subscriber is given. */
+/** A prepaid group credited to a subscriber. */
 export interface Renewal {
-  /** Who has made it. */
+  /** Actor that created the auto-renewal. */
   actor: Actor
   sid: number
   aid: number
@@ -32,20 +33,20 @@ export type FollowUp =
   | { kind: 'balances'; trail: OperationAudit }
   | RecordFollowUp
 
-/** Throws what the stores throw: then it is tried again. What is refused is left, and logged. */
+/** Throws errors of the stores, after which it is retried. Refusals are logged and not retried. */
 export async function runFollowUp(
   deps: BalanceDeps,
-  sequel: FollowUp,
+  followUp: FollowUp,
   log: Pick<Logger, 'warn'>,
 ): Promise<void> {
-  if (sequel.kind === 'transfer') {
+  if (followUp.kind === 'transfer') {
     const settings = { attemptsMax: deps.config.ledger.commitAttemptsMax }
-    await runTransfer(deps.ledger, sequel.plan, settings, deps.clock.nowMs())
+    await runTransfer(deps.ledger, followUp.plan, settings, deps.clock.nowMs())
     return
   }
-  if (sequel.kind === 'balances') return recordFromLedger(deps, sequel.trail)
-  if (sequel.kind === 'record') return auditRecordIfWritten(deps.catalog, sequel.trail)
-  const { actor, sid, aid, group, operationId } = sequel.renewal
+  if (followUp.kind === 'balances') return recordFromLedger(deps, followUp.trail)
+  if (followUp.kind === 'record') return auditRecordIfWritten(deps.catalog, followUp.trail)
+  const { actor, sid, aid, group, operationId } = followUp.renewal
   const query = { sid, aid, charging_plan: group }
   try {
     const loaded = { query, update: {}, operationId }

@@ -1,4 +1,4 @@
-/** What proxies say of the client: taken from those that are trusted, and only where it can be. */
+/** Client information from proxy headers, accepted from trusted proxies only. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { addressCheck } from '../catalog/settings/peer-addresses.ts'
@@ -8,15 +8,15 @@ import { isHostHeader } from '../runtime/http-framing.ts'
 const PREFIX = 'x-forwarded-'
 const SCHEMES: ReadonlySet<string> = new Set(['http', 'https'])
 
-/** Whether an address is one of a proxy; of no ranges none is. */
+/** Whether an address belongs to a trusted proxy; always false without ranges. */
 export function trustedProxyCheck(ranges: readonly string[]): (address: string) => boolean {
   return ranges.length === 0 ? () => false : addressCheck(ranges)
 }
 
 /**
- * Before anything looks at the headers: takes out of the request what somebody else than a trusted
- * proxy has written there, and what is no address, no scheme or no host name. So nothing behind it
- * has to ask who said it.
+ * Removes forwarding headers that do not come from a trusted proxy or do not contain a valid
+ * address, scheme or host name. It runs before anything reads the headers, so that no later code
+ * has to check their source.
  */
 export function readForwarded(
   server: FastifyInstance,
@@ -53,8 +53,8 @@ function sanitize(
 }
 
 /**
- * The end of the chain, back to the first entry that is no address. Each proxy appends the address
- * that spoke to it, so nothing is known of what stands before an invalid entry.
+ * The end of the list, back to the first invalid entry. Each proxy appends the address of its
+ * client, so entries before an invalid one are not trustworthy.
  */
 function addressesIn(text: string): string | null {
   const chain = text.split(',').map((part) => part.trim())
@@ -62,7 +62,7 @@ function addressesIn(text: string): string | null {
   return usable.length === 0 ? null : usable.join(', ')
 }
 
-/** That of the proxy which is nearest. */
+/** The entry of the nearest proxy. */
 function lastOf(text: string): string {
   return text.slice(text.lastIndexOf(',') + 1).trim()
 }

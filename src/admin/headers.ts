@@ -1,9 +1,9 @@
-/** Headers that every answer of the control plane has. */
+/** Headers of every answer of the control plane. */
 import { type IncomingMessage, ServerResponse } from 'node:http'
 
 /**
- * For browsers: what is answered is data and no page, belongs in no frame and in no cache. A page
- * says itself what it needs (`content-security-policy`).
+ * Answers are data, not pages: no framing, no caching. Pages set their own
+ * `content-security-policy`.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
@@ -14,16 +14,16 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-/** That browsers shall come by HTTPS only from now on, for a year; sent where they do already. */
+/** Requires HTTPS for a year; sent over HTTPS only. */
 export const STRICT_TRANSPORT = ['strict-transport-security', 'max-age=31536000'] as const
 
-/** The same as lines of a head, each with its end, for answers that are written by hand. */
+/** The same headers as raw lines, for answers written to the socket directly. */
 export function headerLines(isSecure: boolean): string {
   const all = Object.entries(SECURITY_HEADERS).concat(isSecure ? [[...STRICT_TRANSPORT]] : [])
   return all.map(([name, value]) => `${name}: ${value}\r\n`).join('')
 }
 
-/** An answer that has them from the beginning, whoever gives it; routes may set others instead. */
+/** A response with these headers from the start; routes may override them. */
 export class AdminResponse<
   Request extends IncomingMessage = IncomingMessage,
 > extends ServerResponse<Request> {

@@ -1,7 +1,4 @@
-/**
- * Whether this process runs, whether the stores answer, and whether what they say is whole and can
- * be used.
- */
+/** Health of this process: stores, their data and the catalogue. */
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import { lostPartitions } from '../ledger/install.ts'
@@ -12,33 +9,32 @@ import type { RouteAccess } from './auth/access.ts'
 
 export interface HealthOptions {
   redis: RedisConnection
-  /** Of the ledger. */
+  /** Number of partitions of the ledger. */
   partitions: number
   catalog: Pick<Catalog, 'ping'>
-  /** False while Redis is configured in a way that could lose units. */
+  /** False while the configuration of Redis could lose units. */
   isRedisFit: () => boolean
-  /** False while no master of Redis can write, so that nothing is charged. */
+  /** False while no Redis master accepts writes; nothing is charged then. */
   canRedisWrite: () => boolean
-  /** False until what dead processes had begun was looked for, and finished. */
+  /** False until unfinished changes of dead processes have been recovered. */
   areChangesFinished: () => boolean
-  /** False until it is known that somebody can log in, where somebody has to. */
+  /** False until the existence of a user is confirmed, if authentication is required. */
   hasUsers: () => boolean
   access: RouteAccess
-  /** For what names entities. */
+  /** For routes that name entities. */
   catalogueAccess: RouteAccess
 }
 
 type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
 
 /**
- * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 and which store is
- * away; or that Redis is there, but configured so that it could lose units (`misconfigured`), or
- * refusing every write because its disk is full (`cannot_write`), or
- * without the ledger's data (`lost`, until it is rebuilt); or that changes of entities may be half
- * done, because a process has died and nobody has looked since (`unfinished`). `users` is in the
- * answer while it is not known that there is one (`none`). `catalogue` does not
- * decide: `incomplete` if a charging process leaves out stored entities because they cannot be
- * used, `unknown` if none has told. `/health/catalogue` names them.
+ * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 with the failed
+ * checks. A store is `unavailable`; Redis is `misconfigured` if it could lose units, or
+ * `cannot_write` if it refuses writes because its disk is full; the ledger is `lost` until its data
+ * is rebuilt; changes are `unfinished` until those of dead processes have been recovered; `users`
+ * is `none`, and only present, while the existence of a user is not confirmed. `catalogue` does not
+ * affect the status: `incomplete` if a charging process skips stored entities that it cannot use,
+ * `unknown` if no process reports. `/health/catalogue` lists them.
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
   const { redis, partitions, catalog, areChangesFinished, hasUsers } = options
@@ -74,13 +70,13 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
 type CatalogueCheck = 'ok' | 'incomplete' | 'unknown'
 
 interface SkippedEntities {
-  /** How many each charging node leaves out. */
+  /** Number of skipped entities per charging node. */
   counts: readonly number[]
-  /** The first ones, each as often as there are nodes that tell. */
+  /** The first skipped entities of each reporting node. */
   entities: readonly Readonly<Record<string, string | number>>[]
 }
 
-/** As charging nodes published it within the last seconds. */
+/** As published by charging nodes within the last seconds. */
 async function readSkipped(redis: RedisConnection): Promise<SkippedEntities> {
   const counts: number[] = []
   const entities: Record<string, string | number>[] = []
@@ -104,7 +100,7 @@ function checkCatalogue(redis: RedisConnection): Promise<CatalogueCheck> {
 }
 
 async function checkRedis({ redis, isRedisFit, canRedisWrite }: HealthOptions): Promise<Check> {
-  // It answers PING with an error then.
+  // Redis answers PING with an error in this state.
   if (redis.isReady() && !canRedisWrite()) return 'cannot_write'
   const answer = await checkOf(redis.onEachMaster((master) => master.ping()))
   return answer === 'ok' && !isRedisFit() ? 'misconfigured' : answer
@@ -117,7 +113,7 @@ function checkLedger(redis: RedisConnection, partitions: number): Promise<Check 
   )
 }
 
-/** Why it is away is in the log: an error text may name hosts and users. */
+/** The cause is only logged: error texts may name hosts and users. */
 function checkOf(answer: Promise<unknown>): Promise<Check> {
   return answer.then(
     () => 'ok',

@@ -1,14 +1,14 @@
-/** `GET /api`: whether the node can do its work (interface section 4.1). */
+/** `GET /api`: whether the node is operational. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import type { RouteAccess } from './auth/access.ts'
 
-/** Of the interface, section 9. */
+/** Version of the API. */
 export const INTERFACE_VERSION = '6.0'
 
-/** Who asks wants an answer, and not to wait for a store that is away. */
+/** Limits the wait for an unavailable store. */
 const WAIT_MS = 1000
 
 export interface HeartbeatOptions {
@@ -18,8 +18,8 @@ export interface HeartbeatOptions {
 }
 
 /**
- * Status 1 if both stores answer, else 503 with status 0 and which one does not. With `simple` the
- * answer is the word SUCCESS, or FAILED.
+ * Status 1 if both stores answer; otherwise 503 with status 0 and the unavailable stores. With
+ * `simple` the answer is the word SUCCESS or FAILED.
  */
 export function addHeartbeat(server: FastifyInstance, options: HeartbeatOptions): void {
   const { catalog, redis, access } = options
@@ -41,11 +41,11 @@ export function addHeartbeat(server: FastifyInstance, options: HeartbeatOptions)
   })
 }
 
-/** Why a store does not is in the log: an error text may name hosts and users. */
-async function answers(asked: Promise<unknown>): Promise<boolean> {
+/** The cause is only logged: error texts may name hosts and users. */
+async function answers(ping: Promise<unknown>): Promise<boolean> {
   const controller = new AbortController()
   const late = pause(WAIT_MS, false, { signal: controller.signal }).catch(() => false)
-  const answered = asked.then(
+  const answered = ping.then(
     () => true,
     () => false,
   )

@@ -1,4 +1,4 @@
-/** Where the control plane listens, by which protocol, and where it must not. */
+/** Listening address and TLS of the control plane, and the check before it is exposed. */
 import type { FastifyInstance } from 'fastify'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import { isLoopback } from '../config/hosts.ts'
@@ -8,7 +8,7 @@ import type { Metrics } from '../runtime/metrics.ts'
 import { secureContext, TlsFileError } from '../runtime/tls-files.ts'
 import { followTls, startTls } from '../runtime/tls-reload.ts'
 
-/** The address cannot be listened on, or must not be; the message says why. */
+/** The address is not available or not permitted; the message has the reason. */
 export class AdminListenError extends Error {
   override name = 'AdminListenError'
 }
@@ -17,14 +17,14 @@ type ListenAddress = Pick<Config['admin'], 'host' | 'port'>
 
 export interface ListeningRule {
   readonly config: Pick<Config, 'admin'>
-  /** Whether there is a user whose password nobody has changed since it was generated. */
+  /** Whether a user still has a generated password. */
   readonly hasGeneratedPassword: () => Promise<boolean>
 }
 
 /**
- * Throws `AdminListenError` where others reach the port, what they say there can be read on the
- * way, and somebody might get in with the first password. Rejects with what `hasGeneratedPassword`
- * throws, unless that is that MongoDB is away.
+ * Throws `AdminListenError` if the port is reachable by others without TLS and a generated password
+ * may still be valid. Rejects with errors of `hasGeneratedPassword` except an outage of MongoDB,
+ * which counts as a valid password.
  */
 export async function checkListening({
   config,
@@ -36,9 +36,9 @@ export async function checkListening({
   const why = await reasonAgainst(hasGeneratedPassword)
   if (why === null) return
   throw new AdminListenError(
-    `the control plane does not listen on ${addressOf(admin)}, which others reach: ${why}. ` +
-      'Change that password while admin.host is 127.0.0.1, or set admin.tls, or say that it is ' +
-      'good enough there with admin.generatedPassword: network',
+    `the control plane refuses to listen on ${addressOf(admin)}, which others can reach: ` +
+      `${why}. Change that password while admin.host is 127.0.0.1, or set admin.tls, or accept ` +
+      'the risk with admin.generatedPassword: network',
   )
 }
 
@@ -46,23 +46,21 @@ async function reasonAgainst(
   hasGeneratedPassword: ListeningRule['hasGeneratedPassword'],
 ): Promise<string | null> {
   try {
-    return (await hasGeneratedPassword())
-      ? 'a user still has the password that was generated'
-      : null
+    return (await hasGeneratedPassword()) ? 'a user still has a generated password' : null
   } catch (error) {
     if (!(error instanceof CatalogUnavailableError)) throw error
-    return 'MongoDB is unavailable, and does not tell whether a password is still the generated one'
+    return 'MongoDB is unavailable: cannot check whether a user still has a generated password'
   }
 }
 
 export interface AdminTls {
-  /** What the server is made with. */
+  /** Options for creating the server. */
   readonly context: ReturnType<typeof secureContext>
-  /** Has the server follow the files. */
+  /** Reloads changed TLS files into the server. */
   readonly follow: (server: Parameters<typeof followTls>[0]) => void
 }
 
-/** Null: without TLS. Throws `AdminListenError`. */
+/** Null if TLS is disabled. Throws `AdminListenError`. */
 export function readAdminTls(
   { tls: settings }: Pick<Config['admin'], 'tls'>,
   log: Pick<Logger, 'info' | 'warn'>,
@@ -82,14 +80,14 @@ export function readAdminTls(
   }
 }
 
-/** Listens, and gives the port that was taken. Throws `AdminListenError`. */
-export async function listen(server: FastifyInstance, place: ListenAddress): Promise<number> {
-  const { host, port } = place
+/** Listens and returns the bound port. Throws `AdminListenError`. */
+export async function listen(server: FastifyInstance, address: ListenAddress): Promise<number> {
+  const { host, port } = address
   try {
     await server.listen({ host, port })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new AdminListenError(`cannot listen on ${addressOf(place)}: ${code}`, { cause: error })
+    throw new AdminListenError(`cannot listen on ${addressOf(address)}: ${code}`, { cause: error })
   }
   const bound = server.server.address()
   return typeof bound === 'object' && bound !== null ? bound.port : port

@@ -1,4 +1,4 @@
-/** The figures of this process, and of all that publish theirs, as one Prometheus text. */
+/** Metrics of this process and of all publishing processes, as one Prometheus text. */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from '../runtime/log.ts'
 import { METRICS_CONTENT_TYPE, type Metrics, mergeSnapshots } from '../runtime/metrics.ts'
@@ -13,13 +13,13 @@ export interface MetricsRouteOptions {
   access: RouteAccess
 }
 
-/** `/metrics`. Without Redis it gives the figures of this process alone. */
+/** `/metrics`. Without Redis it returns the metrics of this process only. */
 export function addMetrics(server: FastifyInstance, options: MetricsRouteOptions): void {
   const { redis, metrics, log, access } = options
   server.get('/metrics', { config: { access, inReserve: true } }, async (_, reply) => {
     const own = await metrics.snapshot()
     const others = await readSnapshots(redis).catch((error: unknown) => {
-      log.debug({ err: error }, 'figures of other processes cannot be read')
+      log.debug({ err: error }, 'cannot read the metrics of other processes')
       return []
     })
     return reply.type(METRICS_CONTENT_TYPE).send(await mergeSnapshots([own, ...others]))

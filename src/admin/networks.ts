@@ -1,15 +1,15 @@
-/** The networks that an address belongs to, by which it is limited. */
+/** Networks of an address, for rate limits and connection limits. */
 
 export interface Network {
-  /** The address of IPv4; of IPv6 the first bits, as in `2001:db8:1:2/64`. */
+  /** An IPv4 address, or an IPv6 prefix such as `2001:db8:1:2/64`. */
   readonly name: string
-  /** How many times the limit of one address holds for all of the network. */
+  /** Limit of the network as a multiple of the limit of one address. */
   readonly times: number
 }
 
 /**
- * A host of IPv6 mostly has a /64 of its own; many providers assign a /56, and a site may have a
- * /48. An attacker chooses freely among the addresses in it, so each level has a limit.
+ * A host with IPv6 usually has its own /64; many providers assign a /56, and a site may have a /48.
+ * An attacker can use any address in it, so each level has a limit.
  */
 const LEVELS = [
   { bits: 64, times: 1 },
@@ -27,17 +27,17 @@ export function networksOf(address: string): readonly Network[] {
   return LEVELS.map(({ bits, times }) => ({ name: `${prefixOf(groups, bits)}/${bits}`, times }))
 }
 
-/** The smallest one: what counts as one source. */
+/** The smallest network: one source. */
 export function networkOf(address: string): string {
   return networksOf(address)[0]?.name ?? ''
 }
 
-/** Without a zone; IPv4 as such, also where a socket tells it as IPv6 (`::ffff:10.0.0.1`). */
+/** Without a zone; IPv4-mapped addresses (`::ffff:10.0.0.1`) as IPv4. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '')
 }
 
-/** The first four groups, as numbers. */
+/** The first four groups as numbers. */
 function groupsOf(address: string): readonly number[] {
   const [before = '', after] = address.split('::')
   const first = before === '' ? [] : before.split(':')

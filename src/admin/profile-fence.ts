@@ -2,7 +2,7 @@ import type { ProfileFence } from '../catalog/revisions/write.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 
-/** The fence of profiles, kept in the ledger (design.md §3). */
+/** Fence of subscriber profiles, stored in the ledger. */
 export function profileFenceOf(ledger: Ledger, clock: Clock): ProfileFence {
   return {
     begin: async ({ aid, sid }) => {

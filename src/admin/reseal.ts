@@ -1,4 +1,4 @@
-/** Seals stored secrets at the start, with the key that seals now. */
+/** Re-encrypts stored secrets with the current key at startup. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError, ConfigConflictError } from '../catalog/errors.ts'
@@ -14,17 +14,17 @@ export interface ResealOptions {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }
 
-/** The node itself. */
+/** The node itself as the actor. */
 const NODE = { by: 'node', id: '', name: '', address: '' } as const
 const RETRY_MS = 1000
 
-/** Tries until it was done once: MongoDB may come later than this process. */
+/** Retries until it succeeds: MongoDB may become available later than this process. */
 export function startReseal(options: ResealOptions): { stop(): Promise<void> } {
   const abort = new AbortController()
   const { signal } = abort
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      if (await resealed(options)) return
+      if (await tryReseal(options)) return
       await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
     }
   }
@@ -37,12 +37,12 @@ export function startReseal(options: ResealOptions): { stop(): Promise<void> } {
   }
 }
 
-/** False: it has to be tried again. */
-async function resealed({ catalog, clock, config, log }: ResealOptions): Promise<boolean> {
+/** False if it has to be retried. */
+async function tryReseal({ catalog, clock, config, log }: ResealOptions): Promise<boolean> {
   try {
     const change = { nowMs: clock.nowMs(), actor: NODE }
     const { sealed, lost } = await resealAll(catalog, sealerOf(config), change)
-    if (sealed > 0) log.info({ sealed }, 'sealed stored secrets with the present key')
+    if (sealed > 0) log.info({ sealed }, 'sealed stored secrets with the current key')
     for (const { kind, name, key } of lost) {
       log.error({ kind, name, key }, 'a stored secret cannot be opened: its key is not known')
     }

@@ -1,5 +1,5 @@
-/** All routes of the control plane, and who may use each. */
-import type { FastifyInstance } from 'fastify'
+/** All routes of the control plane with their access rules. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
@@ -10,13 +10,17 @@ import type { RedisConnection } from '../store/redis.ts'
 import { addApiPages } from './api-pages.ts'
 import type { RouteAccess } from './auth/access.ts'
 import type { Auth } from './auth/auth.ts'
+import type { Caller } from './auth/caller.ts'
+import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
+import { RequestError } from './entities/errors.ts'
+import { readParameters, registerBodies } from './entities/requests/body.ts'
+import type { SentParameters } from './entities/requests/raw-parameters.ts'
 import { addEntityApi } from './entities/routes.ts'
 import { addHealth, type HealthOptions } from './health.ts'
 import { addHeartbeat } from './heartbeat.ts'
 import { addMetrics } from './metrics.ts'
-import { NODE_ENDPOINTS } from './permissions/endpoints.ts'
-import { addPlanned } from './planned.ts'
+import { NODE_ENDPOINTS, PLANNED_ENDPOINTS } from './permissions/endpoints.ts'
 import { createCategories } from './settings/categories.ts'
 import { addSettingsRoutes } from './settings/routes.ts'
 
@@ -74,4 +78,36 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
       auth.admitAction(request, sent, { collection: 'api', name, usual }),
     log,
   )
+}
+
+/** Authorises a caller for an action of the action API, or throws. */
+type AuthorizeAction = (
+  request: FastifyRequest,
+  sent: SentParameters,
+  action: string,
+  usual: RouteAccess,
+) => Promise<Caller>
+
+/** Endpoints of a later version. Unauthorised callers do not learn that they are missing. */
+function addPlanned(
+  server: FastifyInstance,
+  authorize: AuthorizeAction,
+  log: Pick<Logger, 'error'>,
+): void {
+  server.register(async (routes) => {
+    registerBodies(routes)
+    routes.setErrorHandler(errorHandler(log))
+    for (const { method, path, access } of PLANNED_ENDPOINTS) {
+      routes.route({
+        method: method === 'GET' ? ['GET', 'POST'] : 'POST',
+        url: path,
+        config: { access: 'asked' },
+        async handler(request, reply) {
+          const { sent } = await readParameters(request, reply)
+          await authorize(request, sent, path.split('/').at(-1) ?? '', access)
+          throw new RequestError(404, `${path} is not part of this version`)
+        },
+      })
+    }
+  })
 }

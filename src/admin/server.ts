@@ -1,4 +1,4 @@
-/** The HTTP server of the control plane: what every request and every answer has in common. */
+/** HTTP server of the control plane: common handling of requests and answers. */
 import type { Duplex } from 'node:stream'
 import type { Server as TlsServer } from 'node:tls'
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
@@ -27,20 +27,20 @@ export type ServerSettings = Pick<
 >
 
 const BODY_BYTES_MAX = 256 * 1024
-/** Characters of an address with its query. */
+/** Maximum length of a URL with its query, characters. */
 const URL_LENGTH_MAX = 16 * 1024
 const HEADERS_MAX = 200
-/** The head of a request is short, and comes at once. */
+/** Request heads are short and arrive immediately. */
 const HEAD_MS_MAX = 10_000
-/** Longer than balancers keep idle connections (a minute): they end them then, and not we. */
+/** Longer than load balancers keep idle connections (a minute), so that they close them first. */
 const KEEP_ALIVE_MS = 72_000
-/** Between two looks at what is late, unless that may be less late. */
-const LOOK_MS_MAX = 1_000
-const LOOKS = 4
+/** Maximum interval between two checks for late requests. */
+const CHECK_MS_MAX = 1_000
+const CHECKS_PER_TIMEOUT = 4
 
 /**
- * A server without routes. Every error is JSON, and none tells of what the server is made. Throws
- * `AdminListenError` for files of TLS that cannot be used; `metrics` counts their changes.
+ * A server without routes. All errors are JSON and disclose nothing about the implementation.
+ * Throws `AdminListenError` for unusable TLS files; `metrics` counts their changes.
  */
 export function createServer(
   settings: ServerSettings,
@@ -55,7 +55,7 @@ export function createServer(
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
     forceCloseConnections: true,
-    // It would be answered in another shape.
+    // Fastify's answer would have a different format.
     return503OnClosing: false,
     trustProxy: isTrustedProxy,
     requestTimeout: requestTimeoutMs,
@@ -89,13 +89,13 @@ function limitsOf(requestTimeoutMs: number) {
     maxHeaderSize: HEAD_BYTES_MAX,
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(HEAD_MS_MAX, requestTimeoutMs),
-    connectionsCheckingInterval: Math.min(LOOK_MS_MAX, requestTimeoutMs / LOOKS),
-    // Refused below, in the shape of all errors.
+    connectionsCheckingInterval: Math.min(CHECK_MS_MAX, requestTimeoutMs / CHECKS_PER_TIMEOUT),
+    // Refused below, in the common error format.
     requireHostHeader: false,
   }
 }
 
-/** An address that is none, or a part of it that is too long: no route was looked for. */
+/** An invalid URL or an overlong segment; no route was looked up. */
 function refuseAddress(
   { statusCode = 400 }: FastifyError,
   _request: FastifyRequest,
@@ -106,10 +106,10 @@ function refuseAddress(
   void reply.code(statusCode).send(errorBody(statusCode, desc))
 }
 
-/** Before all else: what could be read in two ways is not read at all. */
+/** Runs first: refuses requests that could be parsed in two ways. */
 function refuseAmbiguous(server: FastifyInstance): void {
   let isClosing = false
-  // Node hands over what else has arrived on a connection that is about to end (RFC 9112, 9.6).
+  // Node still delivers data that arrived on a connection that is about to end (RFC 9112, 9.6).
   const ending = new WeakSet<Duplex>()
   server.addHook('preClose', async () => {
     isClosing = true
@@ -122,7 +122,7 @@ function refuseAmbiguous(server: FastifyInstance): void {
     if (url.length > URL_LENGTH_MAX) {
       return refuse(414, `an address has at most ${URL_LENGTH_MAX} characters`)
     }
-    // Of many more Node would leave some out.
+    // Node would drop headers above its own limit.
     if (raw.rawHeaders.length > 2 * HEADERS_MAX) {
       return refuse(431, `a request has at most ${HEADERS_MAX} headers`)
     }
@@ -132,12 +132,12 @@ function refuseAmbiguous(server: FastifyInstance): void {
       reply.header('connection', 'close')
       return refuse(error.status, `${error.field} ${error.why}`)
     }
-    // The form for proxies names a host beside the one in the header.
+    // The absolute form, for proxies, names a host in addition to the header.
     if (!url.startsWith('/')) return refuse(400, 'the address is not a path')
   })
 }
 
-/** Who does not read the answer does not hold it, and what it is made from, for ever. */
+/** A client that does not read its answer must not hold it in memory indefinitely. */
 function cutStalled(server: FastifyInstance, settings: ServerSettings): void {
   server.addHook('onSend', async (request, reply, payload) => {
     reply.raw.setTimeout(stalledMsMax(request, settings))
@@ -147,7 +147,9 @@ function cutStalled(server: FastifyInstance, settings: ServerSettings): void {
 
 function answerErrors(server: FastifyInstance, log: Pick<Logger, 'error'>): void {
   server.setNotFoundHandler((request, reply) =>
-    reply.code(404).send(errorBody(404, `nothing is at ${request.method} ${pathOf(request.url)}`)),
+    reply
+      .code(404)
+      .send(errorBody(404, `there is no route for ${request.method} ${pathOf(request.url)}`)),
   )
   const answerApiError = errorHandler(log)
   server.setErrorHandler((error: FastifyError, request, reply) => {

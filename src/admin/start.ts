@@ -26,31 +26,31 @@ import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
 
 export interface AdminOptions {
-  /** With the real addresses of both stores. */
+  /** Resolved addresses of both stores. */
   config: Config
   log: Logger
   metrics: Metrics
   clock: Clock
-  /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
+  /** Whether the configuration of Redis is safe against loss; true by default. */
   isRedisFit?: () => boolean
-  /** Whether Redis can write what it executes; taken for true if not given. */
+  /** Whether Redis accepts writes; true by default. */
   canRedisWrite?: () => boolean
 }
 
 export interface Admin {
-  /** Port that was taken. */
+  /** Bound port. */
   readonly port: number
-  /** Ends the recorder, which records what is left for `drainMs` at most, then the server. */
+  /** Stops the recorder, which drains the streams for at most `drainMs`, then the server. */
   close(drainMs: number): Promise<void>
 }
 
 const TOKEN_MAX = 2 ** 47
 
-const OPEN = 'the control plane is open to the network, and nobody has to authenticate'
+const OPEN = 'the control plane is open to the network without authentication'
 
 /**
- * Starts the control plane, and the recorder in it unless that runs by itself. Neither store need
- * be there. Throws `AdminListenError`, or `CatalogUrlError` if the URL of MongoDB is of no use.
+ * Starts the control plane, with the recorder unless that runs separately. The stores need not be
+ * available. Throws `AdminListenError`, or `CatalogUrlError` for an invalid MongoDB URL.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { config, log, metrics, clock } = options
@@ -68,7 +68,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const ends: { stop(): Promise<void> | void }[] = []
   let repairs: Repairs | undefined
   let recorder: Recorder | undefined
-  // Where nobody has to log in nobody has to be made for it.
+  // Without authentication no user has to be created.
   let hasUsers = () => auth.guard.isOpen
   const server = createServer(config.admin, log, metrics)
   const close = async (drainMs: number) => {
@@ -116,7 +116,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
 }
 
-/** Where others reach the port it must be known that nobody has the first password. */
+/** Before exposing the port, checks that no user has a generated password. */
 async function mayListen(
   config: Config,
   catalog: Catalog,

@@ -1,9 +1,9 @@
-/** What a round of stream entries comes to: of each record only the newest version. Pure. */
+/** Merges the stream entries of a flush: only the newest version of each record. Pure. */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import type { StreamEntry } from '../ledger/stream-entries.ts'
 
-/** What an entry says, wherever it stands. */
+/** Content of an entry, independent of its stream position. */
 export type EntryContent = Pick<StreamEntry, 'lines' | 'operations' | 'owners'>
 
 export interface FlushRecords {
@@ -18,7 +18,7 @@ export function ownerKey({ aid, sid }: { aid: number; sid: number }): string {
   return `${aid}:${sid}`
 }
 
-/** Entries may come in any order and more than once. */
+/** Entries may be in any order and duplicated. */
 export function coalesce(entries: readonly EntryContent[]): FlushRecords {
   const lines = new Map<string, Line>()
   const operations = new Map<string, OperationLine>()
@@ -31,7 +31,7 @@ export function coalesce(entries: readonly EntryContent[]): FlushRecords {
   return { lines, operations, owners }
 }
 
-/** The keys of everything in an entry, as `coalesce` has them. */
+/** Keys of all records in an entry, as in `coalesce`. */
 export function keysOf({ lines, operations, owners }: EntryContent): string[] {
   return [...[...lines, ...operations].map(({ stamp }) => stamp), ...owners.map(ownerKey)]
 }

@@ -1,4 +1,4 @@
-/** The loop that brings the ledger's streams into MongoDB: read, write if newer, acknowledge. */
+/** Drains the ledger's streams into MongoDB: read, write if newer, acknowledge. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
@@ -14,32 +14,34 @@ import { createOutage, type Outage } from './outage.ts'
 import { type RecordRefusal, type RefusedRecords, writeFlush } from './write.ts'
 
 export interface DrainOptions {
-  /** On a connection of its own: it waits at the streams, `blockMs` at a time. */
+  /** Needs its own connection: reads block for `blockMs`. */
   ledger: Ledger
   catalog: Catalog
   log: Logger
   metrics: Pick<Metrics, 'entriesRecorded' | 'entriesUnreadable'>
-  /** Name of this recorder among others; may be the same as another's. */
+  /** Consumer name; recorders may share one. */
   consumer: string
   batchEntriesMax: number
   blockMs: number
   /**
-   * Entries that somebody has read and not acknowledged for so long are taken over. Longer than a
-   * round takes, or recorders do each other's work twice, which costs time and nothing else.
+   * Pending entries of other consumers are claimed after this idle time. If it is shorter than a
+   * flush, recorders duplicate each other's work, which is harmless but costs time.
    */
   claimIdleMs: number
   claimEveryMs: number
 }
 
 export interface Drain {
-  /** Goes on until the streams are empty, `drainMs` at most. What is left stays in the streams. */
+  /**
+   * Continues until the streams are empty, for at most `drainMs`. The rest stays in the streams.
+   */
   stop(drainMs: number): Promise<void>
 }
 
 const PAUSE_MS_MAX = 5_000
-/** Bounds one take-over: what cannot be recorded would come round again and again. */
+/** Bounds one pass: entries that cannot be recorded stay pending and would be read again. */
 const CLAIM_BATCHES_MAX = 100
-/** Entries in trouble that are remembered, so that each is reported once. */
+/** Entries that could not be recorded, remembered so that each is reported once. */
 const REPORTED_MAX = 10_000
 
 export function startDrain(options: DrainOptions): Drain {
@@ -52,7 +54,7 @@ class DrainLoop {
   readonly #countMax: number
   readonly #namesFor: ReturnType<typeof createIncludeNames>
   readonly #reported = new Set<string>()
-  /** Ends everything at once; what is in hand stays pending in its stream. */
+  /** Aborts immediately; unacknowledged entries stay pending in their streams. */
   readonly #abort = new AbortController()
   readonly #outage: Outage
   readonly #done: Promise<void>
@@ -61,7 +63,7 @@ class DrainLoop {
   constructor(options: DrainOptions) {
     const { ledger, catalog, batchEntriesMax, log } = options
     this.#options = options
-    // Redis counts per stream.
+    // Redis applies COUNT per stream.
     this.#countMax = Math.ceil(batchEntriesMax / ledger.keys.partitions)
     this.#namesFor = createIncludeNames(catalog, monotonicMs)
     this.#outage = createOutage('recording', PAUSE_MS_MAX, log, this.#abort.signal)
@@ -77,11 +79,11 @@ class DrainLoop {
     this.#abort.abort()
   }
 
-  /** Begins anew after each failure: whatever was lost with a store is made again. */
+  /** Restarts after each failure, which recreates indexes and consumer groups if they were lost. */
   async #run(): Promise<void> {
     while (!this.#abort.signal.aborted) {
       try {
-        // Without the unique indexes two upserts could both insert.
+        // Without the unique indexes, two upserts could both insert.
         await this.#options.catalog.ensureIndexes()
         const reader = await openStreamReader(this.#options.ledger, this.#options.consumer)
         await this.#drain(reader)
@@ -108,9 +110,9 @@ class DrainLoop {
     }
   }
 
-  /** Records what was read before and not acknowledged: by us, or by another that has ended. */
+  /** Records pending entries: this recorder's own, or those of one that has stopped. */
   async #claimPending(reader: StreamReader): Promise<void> {
-    for (let round = 0; round < CLAIM_BATCHES_MAX; round += 1) {
+    for (let flush = 0; flush < CLAIM_BATCHES_MAX; flush += 1) {
       const batch = await reader.readPending(this.#countMax, this.#options.claimIdleMs)
       await this.#record(reader, batch)
       if (isEmpty(batch) || this.#abort.signal.aborted) return
@@ -129,7 +131,7 @@ class DrainLoop {
     }
     const recorded = new Map(entries.map((entry) => [entryName(entry), entry]))
     for (const name of left.byEntry.keys()) recorded.delete(name)
-    // Another recorder may have been faster: each entry counts once.
+    // Another recorder may have acknowledged entries first: each is counted once.
     let count = await reader.acknowledge([...recorded.values()])
     for (const parts of left.byEntry.values()) {
       if (parts[0]?.isShared === true) count += await reader.isolateAccounts(parts)
@@ -137,19 +139,22 @@ class DrainLoop {
     this.#options.metrics.entriesRecorded(count)
   }
 
-  /** What shares its entry with others gets one of its own first, and is reported by that. */
+  /**
+   * A part that shares its entry with others is first moved to its own entry, and reported from
+   * there.
+   */
   #setAside(left: UnrecordedParts, part: AccountPart, refusal: PartFailure): void {
     left.add(part)
     if (!part.isShared) this.#report(part, refusal)
   }
 
-  /** Keeps what it has in hand for as long as MongoDB is away. Undefined: told to end. */
+  /** Retries while MongoDB is unavailable. Undefined if the recorder was stopped. */
   async #writeUntilDone(entries: readonly StreamEntry[]): Promise<RefusedRecords | undefined> {
     const { catalog } = this.#options
-    const round = coalesce(entries)
+    const flush = coalesce(entries)
     while (!this.#abort.signal.aborted) {
       try {
-        const refused = await writeFlush(catalog, round, await this.#namesFor(round))
+        const refused = await writeFlush(catalog, flush, await this.#namesFor(flush))
         this.#outage.over()
         return refused
       } catch (error) {
@@ -161,7 +166,7 @@ class DrainLoop {
     return undefined
   }
 
-  /** One of them cannot even be sent. The others must not wait for it. */
+  /** A document cannot be serialised. Writing entries individually isolates it from the others. */
   async #writeIndividually(
     entries: readonly StreamEntry[],
     error: unknown,
@@ -180,7 +185,7 @@ class DrainLoop {
     return refused
   }
 
-  /** It stays pending in its stream, for a person to look at. */
+  /** The entry stays pending in its stream for manual inspection. */
   #report({ partition, id, aid }: AccountPart, { reason, error }: PartFailure): void {
     const name = entryName({ partition, id })
     if (this.#reported.has(name)) return
@@ -190,14 +195,14 @@ class DrainLoop {
     const { log } = this.#options
     const where = { partition, entry: id, aid }
     log.error({ ...where, reason }, 'ledger entry cannot be recorded')
-    // What a store says may quote names and numbers in any form: only where those may be shown.
-    if (error !== undefined) log.debug({ ...where, err: error }, 'the store says')
+    // Errors of the store may quote personal data: only logged at debug level.
+    if (error !== undefined) log.debug({ ...where, err: error }, 'error of the store')
   }
 }
 
 type PartFailure = Omit<RecordRefusal, 'error'> & { error?: unknown }
 
-/** Parts that cannot be recorded, each once, by the names of their entries. */
+/** Parts that cannot be recorded, without duplicates, by entry. */
 class UnrecordedParts {
   readonly byEntry = new Map<string, AccountPart[]>()
 

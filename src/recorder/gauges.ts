@@ -1,4 +1,4 @@
-/** Reads from the stores, again and again, what no process can count by itself. */
+/** Periodic metrics that no process can count by itself, read from the stores. */
 
 import type { Catalog } from '../catalog/connection.ts'
 import { DEBT_BUCKET_ID } from '../catalog/records/balance-document.ts'
@@ -9,7 +9,7 @@ import { openSessions, streamBacklog } from '../ledger/streams.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 
 const REFRESH_MS = 1_000
-/** A sum over all who owe. */
+/** Less often: it aggregates over all debtors. */
 const DEBT_REFRESH_MS = 10_000
 
 export interface Gauges {
@@ -32,13 +32,13 @@ export function startGauges(
     metrics.streamMemory(memory.streamBytes, backlogPercent(memory) / 100)
     metrics.openSessions(open)
   }
-  // Redis may go at any moment: the last figures stay, and whoever needs it more tells of it.
+  // If Redis is unavailable the last values stay; the outage is reported elsewhere.
   const timer = setInterval(() => refresh().catch(() => undefined), REFRESH_MS)
   timer.unref()
   return { stop: () => clearInterval(timer) }
 }
 
-/** What is owed for over-use, from the projection. */
+/** Debt for over-use, from the projection. */
 export function startDebtGauges(catalog: Catalog, metrics: Pick<Metrics, 'debt'>): Gauges {
   const refresh = async () => {
     for (const [owner, sid] of DEBTORS) {
@@ -58,7 +58,7 @@ const DEBTORS = [
   ['subscriber', { $gt: 0 }],
 ] as const
 
-/** Sum and number of the debts that are not repaid. */
+/** Sum and number of outstanding debts. */
 export async function debtWhere(
   catalog: Catalog,
   filter: object,

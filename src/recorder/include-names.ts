@@ -1,25 +1,25 @@
-/** Names of prepaid includes, for records that people read. */
+/** Names of prepaid includes for readable records. */
 import type { Catalog } from '../catalog/connection.ts'
 import type { FlushRecords } from './coalesce.ts'
 
-/** Names may change, though they hardly do. */
-const KEPT_MS = 60_000
+/** Names rarely change. */
+const CACHED_MS = 60_000
 
 export type NameOf = (externalId: number) => string
 
 /**
- * Gives the names for a round, reading those that are not known; empty where the catalogue has
+ * Returns the names for a flush, reading those that are not cached; empty if the catalogue has
  * none. Rejects with `CatalogUnavailableError`.
  */
 export function createIncludeNames(catalog: Catalog, elapsedMs: () => number) {
   let names = new Map<number, string>()
   let freshUntilMs = 0
-  return async (round: FlushRecords): Promise<NameOf> => {
+  return async (flush: FlushRecords): Promise<NameOf> => {
     if (elapsedMs() >= freshUntilMs) {
       names = new Map()
-      freshUntilMs = elapsedMs() + KEPT_MS
+      freshUntilMs = elapsedMs() + CACHED_MS
     }
-    const missing = [...idsIn(round)].filter((id) => !names.has(id))
+    const missing = [...idsIn(flush)].filter((id) => !names.has(id))
     if (missing.length > 0) {
       const found = await catalog.run('read names of prepaid includes', () =>
         catalog.prepaidincludes

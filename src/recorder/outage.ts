@@ -1,4 +1,4 @@
-/** Growing pauses while a store is away, and one line in the log for its beginning and its end. */
+/** Back-off while a store is unavailable, with one log line for its beginning and its end. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import type { Logger } from '../runtime/log.ts'
@@ -7,9 +7,9 @@ import { StoreDownError } from '../store/redis.ts'
 const PAUSE_MS_MIN = 50
 
 export interface Outage {
-  /** Logs the first failure of a kind, and waits. Ends early, without an error, upon the signal. */
+  /** Logs the first failure of a kind, and waits. Resolves early when the signal is aborted. */
   failed(error: unknown): Promise<void>
-  /** Says that things work again. */
+  /** Reports that operation has resumed. */
   over(): void
 }
 
@@ -25,8 +25,8 @@ export function createOutage(
     async failed(error) {
       const now = kindOf(error)
       if (now !== kind) {
-        if (now === 'defect') log.error({ err: error, what }, 'failed; it is tried again')
-        else log.warn({ err: error, what, store: now }, 'store is away; it is tried again')
+        if (now === 'defect') log.error({ err: error, what }, 'failed; retrying')
+        else log.warn({ err: error, what, store: now }, 'store is unavailable; retrying')
       }
       kind = now
       await delay(pauseMs, undefined, { signal }).catch(() => undefined)

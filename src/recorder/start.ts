@@ -12,17 +12,17 @@ import { startDebtGauges, startGauges } from './gauges.ts'
 import { startSweeper } from './sweeper.ts'
 
 export interface RecorderOptions {
-  /** With the real addresses of both stores. */
+  /** Resolved addresses of both stores. */
   config: Config
   log: Logger
   metrics: Metrics
   clock: Clock
-  /** See drain.ts; only tests are in a hurry. */
+  /** See drain.ts; shorter in tests. */
   claimIdleMs?: number
 }
 
 export interface Recorder {
-  /** Records what is in the streams, for `drainMs` at most, and ends. */
+  /** Drains the streams, for at most `drainMs`, and stops. */
   stop(drainMs: number): Promise<void>
 }
 
@@ -30,8 +30,8 @@ const CLAIM_IDLE_MS = 5_000
 const TOKEN_MAX = 2 ** 47
 
 /**
- * Starts the recorder: drain, sweep and gauges. Neither store need be there; it waits for them.
- * Throws `CatalogUrlError` if the URL of MongoDB is of no use.
+ * Starts the recorder: drain, sweep and gauges. The stores need not be available; it waits for
+ * them. Throws `CatalogUrlError` for an invalid MongoDB URL.
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const { config, log, metrics, clock } = options
@@ -42,7 +42,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
     { ...config.redis, commandTimeoutMs: config.recorder.blockMs + commandTimeoutMs },
     log,
   )
-  // Nobody need be told of an outage that is only our own haste.
+  // Connections in progress are not logged as an outage.
   const { connectTimeoutMs } = config.redis
   await Promise.allSettled([redis, waiting].map((one) => waitForRedis(one, connectTimeoutMs)))
   const drain = drainOn(ledgerOn(waiting, config), catalog, options)

@@ -1,7 +1,6 @@
 /**
- * Sweeps all partitions once per interval, evenly spread, so that no moment has all the work. Where
- * more is due than a batch takes it stays, and rests between batches as long as they take: half of
- * the time, at least, is for charging.
+ * Sweeps all partitions once per interval, evenly spread. If more is due than one batch, it pauses
+ * between batches as long as each took, so that at least half of the time is left for charging.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -20,7 +19,7 @@ export interface SweeperOptions {
   intervalMs: number
   batchMax: number
   replayMs: number
-  /** Tells this sweeper from those of other processes. */
+  /** Distinguishes this sweeper from those of other processes. */
   token: string
 }
 
@@ -28,12 +27,12 @@ export interface Sweeper {
   stop(): Promise<void>
 }
 
-/** A batch that was cut off, or lost to live traffic, is repeated after so long. */
+/** A batch that was interrupted, or lost to concurrent traffic, is repeated after this time. */
 const LEASE_MS = 5_000
 const PAUSE_MS_MAX = 1_000
-/** Then the other partitions have their turn. */
+/** Then the other partitions are swept. */
 const BATCHES_IN_A_ROW_MAX = 16
-/** For a session whose account live traffic keeps changing. */
+/** For a session whose account is changed concurrently. */
 const ATTEMPTS_MAX = 8
 
 export function startSweeper(options: SweeperOptions): Sweeper {
@@ -53,7 +52,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     const swept = await sweepPartition(ledger, partition, settings, clock.nowMs())
     outage.over()
     if (swept.corrupt > 0) {
-      log.error({ partition, sessions: swept.corrupt }, 'sessions of damaged owners not swept')
+      log.error({ partition, sessions: swept.corrupt }, 'sessions of corrupt owners were not swept')
     }
     return swept.status
   }
@@ -77,13 +76,13 @@ export function startSweeper(options: SweeperOptions): Sweeper {
       onExpired: settings.onExpired,
       isStopping: () => abort.signal.aborted,
     })
-    if (sessions > 0) log.info({ sessions }, 'sessions that restarted clients have lost are ended')
+    if (sessions > 0) log.info({ sessions }, 'ended sessions that restarted clients had lost')
   }
 
   const run = async (): Promise<void> => {
     for (let partition = 0; !abort.signal.aborted; ) {
       if (partition === 0) await endLost().catch((error: unknown) => outage.failed(error))
-      // A partition that fails must not keep the others waiting: its turn comes again.
+      // A failed partition must not delay the others; it is retried in the next interval.
       await sweepAll(partition).catch((error: unknown) => outage.failed(error))
       partition = (partition + 1) % ledger.keys.partitions
       await rest(pauseMs)

@@ -1,4 +1,4 @@
-/** Writes a round into MongoDB: each record only if it is newer than what is there. */
+/** Writes a flush to MongoDB: each record only if it is newer than the stored one. */
 
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
@@ -13,22 +13,25 @@ import type { Tariff } from '../domain/tariff.ts'
 import { type FlushRecords, ownerKey } from './coalesce.ts'
 import type { NameOf } from './include-names.ts'
 
-/** Keeps one command well within the time limit of an operation. */
+/** Keeps one command well within the operation time limit. */
 const OPERATIONS_MAX = 200
-/** While the store works on one, the next are made and sent. No two are of the same record. */
+/**
+ * Commands are prepared and sent while the store works on another one. No two write the same
+ * record.
+ */
 const COMMANDS_AT_ONCE = 4
-/** With an upsert "if newer" it says that what is there is as new, or newer. */
+/** For an upsert "if newer": the stored version is the same or newer. */
 const DUPLICATE_KEY = 11_000
-/** An outage of the store, though it names an operation. */
+/** Treated as an outage of the store, although it is reported per operation. */
 const OUT_OF_DISK_SPACE = 14_031
 
-/** The reason names nobody; the error may quote what it refuses. */
+/** The reason contains no personal data; the error may quote the document. */
 export interface RecordRefusal {
   reason: string
   error: unknown
 }
 
-/** Of the records that MongoDB refuses, by their keys. */
+/** Records refused by MongoDB, by key. */
 export type RefusedRecords = Map<string, RecordRefusal>
 
 type AnyDocument = Record<string, unknown>
@@ -39,18 +42,18 @@ interface Upsert {
 }
 
 /**
- * Lines first: where the projection of an owner has a version, the lines of the same entries are
- * there too. Rejects with `CatalogUnavailableError`; then a part may be written, and repeating the
- * round completes it.
+ * Lines are written first: if the projection of an owner has a version, the lines of the same
+ * entries are stored too. Rejects with `CatalogUnavailableError` after a possibly partial write;
+ * repeating the flush completes it.
  */
 export async function writeFlush(
   catalog: Catalog,
-  round: FlushRecords,
+  flush: FlushRecords,
   nameOf: NameOf,
 ): Promise<RefusedRecords> {
   const refused: RefusedRecords = new Map()
-  await writeAll(catalog, 'lines', lineUpserts(round, nameOf), refused)
-  await writeAll(catalog, 'balances', balanceUpserts(round, nameOf), refused)
+  await writeAll(catalog, 'lines', lineUpserts(flush, nameOf), refused)
+  await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf), refused)
   return refused
 }
 
@@ -62,13 +65,13 @@ function lineUpserts({ lines, operations }: FlushRecords, nameOf: NameOf): Upser
   return documents.map((document) => upsertIfNewer(document.stamp, document, ['stamp']))
 }
 
-/** Of each owner its buckets, and what it owes or has owed: that is recorded without a bucket. */
+/** An owner's buckets, and its current or former debt, which is recorded as a separate balance. */
 function balanceUpserts({ owners, lines }: FlushRecords, nameOf: NameOf): Upsert[] {
   const falling = ownersWithVolumePrices(lines.values())
   return [...owners].flatMap(([key, owner]) => {
     const upserts = owner.buckets.map((bucket) => balanceUpsert(owner, bucket, nameOf))
     const hasOwed = owner.owed > 0
-    // Debt that was taken back altogether stands at 0 where it was recorded, and nowhere else.
+    // A debt that was fully refunded is set to 0 if it was recorded, and not inserted otherwise.
     if (hasOwed || falling.has(key)) {
       upserts.push(balanceUpsert(owner, debtBucket(owner), nameOf, hasOwed))
     }
@@ -76,7 +79,7 @@ function balanceUpserts({ owners, lines }: FlushRecords, nameOf: NameOf): Upsert
   })
 }
 
-/** Owners whose debt may have been taken back: only a volume price falls. */
+/** Owners whose debt may have been refunded: only volume prices can fall. */
 function ownersWithVolumePrices(lines: Iterable<Line>): Set<string> {
   const keys = new Set<string>()
   for (const { aid, sid, tariff, others } of lines) {
@@ -99,7 +102,7 @@ function balanceUpsert(
   return upsertIfNewer(ownerKey(owner), document, identity, inserted, isInserted)
 }
 
-/** `inserted`: what the document has from its first version on, if there is none yet. */
+/** `inserted`: fields set only when the document is created. */
 function upsertIfNewer<T extends { v: number }>(
   key: string,
   document: T,
@@ -140,7 +143,8 @@ async function writeAll(
     for (let at = from; at < Math.min(from + step, upserts.length); at += OPERATIONS_MAX) {
       parts.push(write(upserts.slice(at, at + OPERATIONS_MAX)))
     }
-    // All have come to their end before one's failure is told: a repetition meets none of them.
+    // Waits for all commands before reporting a failure, so that a repetition does not overlap with
+    // them.
     const failed = (await Promise.allSettled(parts)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
   }
@@ -152,23 +156,23 @@ interface BulkError extends Error {
   result?: BulkWriteResult
 }
 
-/** The operations that failed for another reason than that there is a newer record. */
+/** Operations that failed for another reason than a newer record. */
 function refusals(error: unknown): (RecordRefusal & { index: number })[] {
   if (!isBulkError(error)) throw error
   const notDurable = error.result?.getWriteConcernError()
   if (notDurable) {
-    throw new CatalogUnavailableError(`MongoDB: not written for good: ${notDurable.errmsg}`)
+    throw new CatalogUnavailableError(`MongoDB: write is not durable: ${notDurable.errmsg}`)
   }
-  // The driver puts a connection that was lost into the same words; what was written is unknown.
+  // The driver reports a lost connection as the same error; what was written is unknown.
   if (error.writeErrors.length === 0) throw error.code === undefined ? lost(error) : error
   if (error.writeErrors.some(({ code }) => code === OUT_OF_DISK_SPACE)) {
-    throw new CatalogUnavailableError('MongoDB: no room on its disk')
+    throw new CatalogUnavailableError('MongoDB: disk is full')
   }
   return error.writeErrors
     .filter(({ code }) => code !== DUPLICATE_KEY)
     .map(({ index, code, errmsg = '' }) => ({
       index,
-      reason: `MongoDB refuses it with code ${code}`,
+      reason: `MongoDB refused it with code ${code}`,
       error: new Error(errmsg),
     }))
 }

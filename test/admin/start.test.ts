@@ -186,7 +186,7 @@ describe('an error', () => {
     expect(JSON.parse(body)).toEqual({
       status: 0,
       code: 404,
-      desc: 'nothing is at GET /nowhere',
+      desc: 'there is no route for GET /nowhere',
     })
   })
 

@@ -55,7 +55,7 @@ describe('tollgate settings', () => {
 
   it('lists what there is', async () => {
     const { stdout } = await settings('list')
-    expect(stdout).toMatch(/taxation +yes +Which tax holds/)
+    expect(stdout).toMatch(/taxation +yes +Tax for rates/)
     expect(stdout).toMatch(/billrun +no +The billing cycle/)
   })
 })

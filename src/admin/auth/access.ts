@@ -1,14 +1,15 @@
-/** What a route asks of its caller. */
+/** Access rule of a route. */
 
 /**
- * `public`: nothing. `user`: to have authenticated. A list: one of these roles (`admin` always
- * may). `asked`: the route itself asks, because it depends on the parameters: `Gate.admit`.
+ * `public`: no authentication. `user`: any authenticated caller. A list: one of these roles
+ * (`admin` is always sufficient). `asked`: the handler itself calls `AuthGuard.admit`, because the
+ * required roles depend on the parameters.
  */
 export type RouteAccess = 'public' | 'user' | 'asked' | readonly string[]
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Every route has it; one without cannot be registered. */
+    /** Mandatory: a route without it cannot be registered. */
     access?: RouteAccess
   }
 }

@@ -1,6 +1,6 @@
 /**
- * How often a password may be tried. Whoever guesses waits longer and longer; the user, who comes
- * from elsewhere or from a known device, does not wait for that.
+ * Limits on password attempts. The delay of an attacker grows with each wrong attempt; it does not
+ * affect the user, who logs in from another network or a known device.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { SECURITY, type SecuritySettings } from '../../catalog/settings/security-settings.ts'
@@ -9,34 +9,36 @@ import { type Network, networksOf } from '../networks.ts'
 import type { AuthDeps } from './auth-deps.ts'
 
 export interface Attempt {
-  /** The password was right: the count begins anew. */
+  /** The password was correct: resets the count. */
   succeeded(): Promise<void>
   failed(): Promise<void>
-  /** It was not found out: a store or a directory is away. */
+  /** The check could not be completed: a store or a directory is unavailable. */
   cancelled(): Promise<void>
 }
 
-/** Where a try comes from. */
+/** Origin of an attempt. */
 export interface AttemptSource {
   readonly address: string
-  /** Id of a device from which the account has logged in before; null: it is not known. */
+  /**
+   * Id of a device from which the account has logged in before; null if the device is not known.
+   */
   readonly device: string | null
 }
 
 export interface RefusedAttempt {
   /**
-   * `address`: too many logins of it; `locked`: too many wrong ones of this source; `slowed` and
-   * `account`: many, or too many, wrong ones from all addresses.
+   * `address`: too many logins from this address; `locked`: too many wrong passwords from this
+   * source; `slowed`, `account`: many, or too many, wrong passwords from all addresses together.
    */
   readonly reason: 'address' | 'locked' | 'slowed' | 'account'
   readonly retryAfterMs: number
 }
 
-/** Each rejects with `StoreDownError`: without a count nobody gets in. */
+/** Each rejects with `StoreDownError`: without a working count every login is refused. */
 export interface LoginAttempts {
-  /** Counts a login of a source; null: it may go on. */
+  /** Counts a login from a source. Null if it is allowed. */
   admit(source: AttemptSource): Promise<RefusedAttempt | null>
-  /** After `admit`: one try of an account's password. */
+  /** Starts one password attempt for an account, after `admit`. */
   begin(
     account: string,
     source: AttemptSource,
@@ -45,13 +47,16 @@ export interface LoginAttempts {
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** Longer than any count or lock is kept. */
+/** Exceeds the lifetime of every count and lock. */
 const UNLOCKED_MS = 366 * 24 * HOUR_MS
-/** Wrong ones in a row are counted for at least so long. */
+/** Consecutive wrong attempts are counted for at least this long. */
 const KEPT_MIN_MS = HOUR_MS / 4
-/** So many times `lockout.attempts` an hour, of all addresses, before each source is slowed. */
+/**
+ * Each source is slowed after this many times `lockout.attempts` failures per hour from all
+ * addresses.
+ */
 const SLOWED_TIMES = 4
-/** Then one try of a source in so long. */
+/** A slowed source has one attempt per this interval. */
 const SLOWED_MS = 2000
 
 export function createAttempts({
@@ -61,7 +66,7 @@ export function createAttempts({
   return {
     async admit(source) {
       const { rate_limits: limits } = await settings.get(SECURITY)
-      // What one network may not do does not count for those around it.
+      // An attempt refused by a smaller network's limit does not count towards the larger networks.
       for (const { name, times } of networksOfSource(source)) {
         const key = `logins:${hashOf(name)}`
         const counted = await keys.count(key, MINUTE_MS)
@@ -79,32 +84,32 @@ export function createAttempts({
       const tries = networksOfSource(source).map((network) => triesOf(network, user, generation))
       const locked = await lockedFor(keys, tries)
       if (locked !== null) return { refused: locked }
-      const place = source.device === null ? failureSlotOf(user, generation) : null
-      if (place !== null) {
-        const refused = await reserveFailureSlot(keys, place, tries, lockout)
+      const slot = source.device === null ? failureSlotOf(user, generation) : null
+      if (slot !== null) {
+        const refused = await reserveFailureSlot(keys, slot, tries, lockout)
         if (refused !== null) return { refused }
       }
       const begun = await countTries(keys, tries, lockout)
       if ('refused' in begun) {
-        await releaseFailureSlot(keys, place)
+        await releaseFailureSlot(keys, slot)
         return begun
       }
-      return attemptOf(keys, { tries, slot: place, locks: begun.locks })
+      return attemptOf(keys, { tries, slot, locks: begun.locks })
     },
   }
 }
 
-/** All counts and locks of an account end, and those of its known devices. */
+/** Clears all counts and locks of an account, including those of its known devices. */
 export async function unlockAccount(keys: ExpiringKeys, account: string): Promise<void> {
   await keys.set(unlockedKey(hashOf(account)), randomBytes(8).toString('hex'), UNLOCKED_MS)
 }
 
-/** A known device is a source of its own, wherever it is. */
+/** A known device is a separate source, whatever its address. */
 function networksOfSource({ address, device }: AttemptSource): readonly Network[] {
   return device === null ? networksOf(address) : [{ name: `device ${device}`, times: 1 }]
 }
 
-/** The wrong tries of an account from one network. */
+/** Keys of the wrong attempts for an account from one network. */
 interface Tries {
   readonly tries: string
   readonly lock: string
@@ -117,7 +122,7 @@ function triesOf({ name, times }: Network, user: string, generation: string): Tr
   return { tries: `tries:${both}`, lock: `lock:${both}`, pace: `pace:${both}`, times }
 }
 
-/** One of the failures that an account may have in an hour. */
+/** One of the failed attempts that an account may have per hour. */
 interface FailureSlot {
   readonly key: string
   readonly id: string
@@ -128,24 +133,27 @@ function failureSlotOf(user: string, generation: string): FailureSlot {
   return { key: `failures:${hashOf(`${user}\0${generation}`)}`, id }
 }
 
-async function releaseFailureSlot(keys: ExpiringKeys, place: FailureSlot | null): Promise<void> {
-  if (place !== null) await keys.releaseSlot(place.key, place.id)
+async function releaseFailureSlot(keys: ExpiringKeys, slot: FailureSlot | null): Promise<void> {
+  if (slot !== null) await keys.releaseSlot(slot.key, slot.id)
 }
 
-/** Counted before it is looked at: however many come at once, only so many are compared. */
+/**
+ * Reserves the slot before the password is compared, so that concurrent attempts cannot exceed the
+ * limit.
+ */
 async function reserveFailureSlot(
   keys: ExpiringKeys,
-  place: FailureSlot,
+  slot: FailureSlot,
   [smallest]: readonly Tries[],
   lockout: SecuritySettings['lockout'],
 ): Promise<RefusedAttempt | null> {
-  const terms = { id: place.id, max: lockout.failures_per_hour, windowMs: HOUR_MS }
-  const found = await keys.acquireSlot(place.key, terms)
+  const terms = { id: slot.id, max: lockout.failures_per_hour, windowMs: HOUR_MS }
+  const found = await keys.acquireSlot(slot.key, terms)
   if ('leftMs' in found) return { reason: 'account', retryAfterMs: found.leftMs }
   if (smallest === undefined || found.taken <= lockout.attempts * SLOWED_TIMES) return null
-  // Of its own, or whoever asks more often would keep the user out.
+  // Paced per network: a shared pace would let a fast attacker lock out the user.
   if (await keys.setOnce(smallest.pace, '1', SLOWED_MS)) return null
-  await releaseFailureSlot(keys, place)
+  await releaseFailureSlot(keys, slot)
   return { reason: 'slowed', retryAfterMs: await keys.remainingMs(smallest.pace) }
 }
 
@@ -173,7 +181,7 @@ async function countTries(
 interface StartedAttempt {
   readonly tries: readonly Tries[]
   readonly slot: FailureSlot | null
-  /** Which hold unless the password is right. */
+  /** Locks that stay unless the password is correct. */
   readonly locks: readonly string[]
 }
 
@@ -201,7 +209,7 @@ async function lockedFor(
   return retryAfterMs > 0 ? { reason: 'locked', retryAfterMs } : null
 }
 
-/** How long a source waits if try number `tries` is wrong, too. */
+/** Delay of a source if attempt number `tries` is wrong as well. */
 export function backOffMs(
   tries: number,
   lockout: Pick<SecuritySettings['lockout'], 'attempts' | 'seconds' | 'seconds_max'>,
@@ -213,7 +221,7 @@ export function backOffMs(
 
 const unlockedKey = (user: string) => `unlocked:${user}`
 
-/** Names are typed by anybody, and may be passwords. */
+/** Names are untrusted input and may be mistyped passwords, so keys contain only a hash. */
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }

@@ -1,4 +1,4 @@
-/** What authentication works with. */
+/** Dependencies of authentication. */
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
@@ -9,7 +9,7 @@ import type { ExpiringKeys } from '../../store/expiring.ts'
 
 export interface AuthDeps {
   readonly catalog: Catalog
-  /** In Redis, under `auth:`. */
+  /** Keys in Redis under `auth:`. */
   readonly keys: ExpiringKeys
   readonly settings: CurrentSettings
   readonly audit: Audit

@@ -1,4 +1,4 @@
-/** Who calls, and whether it may: every route of the control plane passes here (interface 5). */
+/** Authentication and authorisation of every route of the control plane. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { mustAuthenticate } from '../../config/hosts.ts'
 import type { Config } from '../../config/schema.ts'
@@ -14,9 +14,9 @@ import type { SessionCheck } from './session-check.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null: nobody that the head of the request names. */
+    /** Null if the headers and query identify no caller. */
     caller: Caller | null
-    /** Why a token in the head lets nobody in. */
+    /** Why the token of the request was rejected. */
     refusal: Error | null
   }
 }
@@ -29,27 +29,28 @@ export interface AuthGuardOptions {
 }
 
 export interface AuthGuard {
-  /** Whether the operator has opened the port to who does not authenticate. */
+  /** Whether the operator has opened the port to unauthenticated callers. */
   readonly isOpen: boolean
-  /** Before any route is added. */
+  /** Adds the hooks to a server; call it before any route is added. */
   install(server: FastifyInstance): void
   /**
-   * The caller, if it may. `sent`: the parameters, in which a token or a signature may be. Throws
-   * `NotLoggedInError`, `InvalidTokenError` or `NotAllowedError`, or what the stores throw.
+   * Returns the caller if it is authorised. `sent`: the parameters, which may contain a token or a
+   * signature. Throws `NotLoggedInError`, `InvalidTokenError`, `NotAllowedError`, or errors of the
+   * stores.
    */
   admit(request: FastifyRequest, sent: SentParameters, needed: RouteAccess): Promise<Caller>
 }
 
-const TWICE = 'No user is logged in: the access token is in more than one place'
+const TOKEN_TWICE = 'No user is logged in: the access token is in more than one place'
 const HOW_TO_AUTHENTICATE = 'log in (POST /auth/login), or send an access token or a signature'
 
 export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   const isOpen = !mustAuthenticate(options.admin.host, options.admin.openTo)
 
   const admit: AuthGuard['admit'] = async (request, sent, needed) => {
-    if (isTokenTwice(request, sent)) throw new NotLoggedInError(TWICE)
+    if (isTokenTwice(request, sent)) throw new NotLoggedInError(TOKEN_TWICE)
     const caller =
-      (await bestCaller(options, request, sent)) ??
+      (await resolveCaller(options, request, sent)) ??
       (isOpen && request.refusal === null ? openCaller(request) : null)
     if (caller === null) throw notLoggedIn(request)
     request.caller = caller
@@ -64,7 +65,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       server.decorateRequest('refusal', null)
       server.addHook('onRoute', ({ url, method, config }) => {
         if (config?.access !== undefined) return
-        throw new RangeError(`${String(method)} ${url} does not say who may use it`)
+        throw new RangeError(`${String(method)} ${url} has no access rule`)
       })
       server.addHook('onRequest', async (request, reply) => {
         const access = request.routeOptions.config.access
@@ -77,7 +78,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   }
 }
 
-/** Whom the head of a request names, by a token or the cookie of a session. */
+/** Sets the caller identified by a token in the headers or query, or by the session cookie. */
 export async function identify(
   options: Pick<AuthGuardOptions, 'token' | 'session'>,
   request: FastifyRequest,
@@ -87,7 +88,7 @@ export async function identify(
   const tokens = [bearerOf(authorization), queryParameters(request.url).get('access_token')]
   const given = tokens.filter((token) => token !== undefined)
   if (given.length > 1) {
-    throw new NotLoggedInError(TWICE)
+    throw new NotLoggedInError(TOKEN_TWICE)
   }
   const [token] = given
   if (token !== undefined) {
@@ -98,7 +99,7 @@ export async function identify(
   request.caller ??= await sessionCaller(options, request, reply)
 }
 
-/** `sent` has one of the body in the place of one of the address. */
+/** In `sent`, a parameter of the body replaces one of the query. */
 function isTokenTwice({ headers, url }: FastifyRequest, sent: SentParameters): boolean {
   const token = sent.get('access_token')
   if (token === undefined) return false
@@ -112,33 +113,36 @@ async function clientOf(check: TokenCheck, token: unknown): Promise<ClientIdenti
 
 const BEARER_LENGTH = 'bearer '.length
 
-/** A scheme that is none of ours names nobody. */
+/** Other authentication schemes are ignored. */
 function bearerOf(authorization = ''): string | undefined {
   if (!/^bearer /i.test(authorization)) return undefined
-  // One pattern for all of it would try each blank as the last one: seconds for a long header.
+  // A single pattern would backtrack over every blank: seconds for a long header.
   const token = authorization.slice(BEARER_LENGTH).trim()
   return /\s/.test(token) ? undefined : token
 }
 
-/** A token, then a signature, then the session: that is what is left where those are no good. */
-async function bestCaller(
+/**
+ * Order of precedence: token, signature, session. An invalid token or signature falls back to the
+ * session.
+ */
+async function resolveCaller(
   options: AuthGuardOptions,
   request: FastifyRequest,
   sent: SentParameters,
 ): Promise<Caller | null> {
   const { caller } = request
-  if (caller === null) return callerIn(options, request, sent)
+  if (caller === null) return callerByParameters(options, request, sent)
   if (caller.by !== 'session') return caller
   try {
-    return (await callerIn(options, request, sent)) ?? caller
+    return (await callerByParameters(options, request, sent)) ?? caller
   } catch (error) {
     if (error instanceof InvalidTokenError || error instanceof NotLoggedInError) return caller
     throw error
   }
 }
 
-/** By a token in the body, or a signature. */
-async function callerIn(
+/** Caller by a token in the body, or by a signature. */
+async function callerByParameters(
   { token: check, signature }: AuthGuardOptions,
   request: FastifyRequest,
   sent: SentParameters,
@@ -180,12 +184,12 @@ function clientCaller(
   return { by, ...who, address: request.ip, roles, ...NO_DUTIES }
 }
 
-/** Where the operator has opened the port by name. */
+/** Caller of a port that the operator has opened explicitly. */
 function openCaller({ ip }: FastifyRequest): Caller {
   return { ...openActor(ip), roles: [ADMIN], ...NO_DUTIES }
 }
 
-/** Clients of the interface know it by its code; others by the status of HTTP. */
+/** Clients of the API detect errors by the code in the body, other clients by the HTTP status. */
 const INTERFACE = /^\/(?:billapi|api|admin|auth)(?:\/|$)/i
 
 function notLoggedIn(request: FastifyRequest): Error {

@@ -1,4 +1,4 @@
-/** Authentication of the control plane, in one piece. */
+/** Composition of authentication for the control plane. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { clientsSetting } from '../../catalog/clients/clients.ts'
 import { AUTH, publicProviders } from '../../catalog/settings/auth-settings.ts'
@@ -26,19 +26,19 @@ import { createUserVerifier } from './verify-user.ts'
 
 export interface Auth {
   readonly guard: AuthGuard
-  /** As `Gate.admit`, with the rules of the operator in the place of the usual roles. */
+  /** Like `AuthGuard.admit`, with the operator's permission rules in place of the usual roles. */
   admitAction(
     request: FastifyRequest,
     sent: Parameters<AuthGuard['admit']>[1],
     action: { readonly collection: string; readonly name: string; readonly usual: RouteAccess },
   ): Promise<Caller>
-  /** Whether the head of a request names somebody; for routes that are open to all. */
+  /** Whether the request carries valid credentials in its headers or query; for public routes. */
   isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
   addRoutes(server: FastifyInstance): void
 }
 
 export interface AuthOptions extends AuthDeps {
-  /** Folder in which the generated password of the first admin may stand. */
+  /** Folder for the file with the generated password of the first admin. */
   readonly dataDir: string
 }
 
@@ -61,17 +61,17 @@ export function createAuth(options: AuthOptions): Auth {
     }),
     session: createSessionCheck({ sessions, users }),
   }
-  const gate = createAuthGuard({ admin: config.admin, ...checks })
+  const guard = createAuthGuard({ admin: config.admin, ...checks })
   return {
-    guard: gate,
+    guard,
     async admitAction(request, sent, { collection, name, usual }) {
-      const caller = await gate.admit(request, sent, 'user')
+      const caller = await guard.admit(request, sent, 'user')
       if (typeof usual === 'string') return caller
       const rules = await settings.get(PERMISSIONS)
-      return gate.admit(request, sent, rolesFor(rules, collection, name, usual))
+      return guard.admit(request, sent, rolesFor(rules, collection, name, usual))
     },
     async isAuthenticated(request, reply) {
-      if (gate.isOpen) return true
+      if (guard.isOpen) return true
       await identify(checks, request, reply)
       const { caller } = request
       return caller !== null && !caller.mustChangePassword && !caller.mustEnrolTotp

@@ -1,14 +1,14 @@
-/** Who calls the control plane, and what it may do (interface 5; spec/entity-api.md 5.2). */
+/** Caller of the control plane and its permissions. */
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 
-/** Who has one of the roles that are asked for may; who has this one always may. */
+/** This role satisfies every role requirement. */
 export const ADMIN = 'admin'
 
 export interface Caller extends Actor {
   readonly roles: readonly string[]
-  /** Of a session: has to change the password before anything else. */
+  /** Session users only: the password must be changed before anything else. */
   readonly mustChangePassword: boolean
-  /** Of a session: has to set up a second factor before anything else. */
+  /** Session users only: a second factor must be set up before anything else. */
   readonly mustEnrolTotp: boolean
 }
 
@@ -16,12 +16,12 @@ export function mayDo({ roles }: Pick<Caller, 'roles'>, needed: readonly string[
   return roles.includes(ADMIN) || needed.some((role) => roles.includes(role))
 }
 
-/** Of a port that is open to whoever reaches it. */
+/** Caller of a port that is open without authentication. */
 export function openActor(address: string): Actor {
   return { by: 'open', id: '', name: '', address }
 }
 
-/** As what is written down: without what it may do. */
+/** The actor for the audit, without the caller's roles. */
 export function actorOf(caller: Caller): Actor {
   return plainActor(caller)
 }

@@ -1,38 +1,38 @@
-/** How the gate finds out who calls; each way is a function of its own. */
+/** Authentication methods of the guard, one function each. */
 import type { SentParameters } from '../entities/requests/raw-parameters.ts'
 
-/** A client of machines: by token, or by signature. */
+/** An API client, authenticated by token or signature. */
 export interface ClientIdentity {
   readonly name: string
   readonly roles: readonly string[]
-  /** Of a token that the password of a user gave: for whom the client acts. */
+  /** Set for a token of the password grant: the user for whom the client acts. */
   readonly user?: { readonly id: string; readonly name: string }
 }
 
-/** Null: unknown, ended or revoked. Rejects where a store is away. */
+/** Null if the token is unknown, expired or revoked. Rejects if a store is unavailable. */
 export type TokenCheck = (token: string) => Promise<ClientIdentity | null>
 
 /**
- * `absent`: the request is not signed. A refusal says why, for the log and the caller; it holds no
- * secret. A signature that is good is used up.
+ * `absent` if the request is not signed. A refusal has a reason for the log and the caller, without
+ * secrets. A valid signature is consumed.
  */
 export type SignatureCheck = (
   sent: SentParameters,
 ) => Promise<ClientIdentity | 'absent' | { readonly refused: string }>
 
-/** Of a user of the users collection. */
+/** Current state of a user in the users collection. */
 export interface CurrentUser {
   readonly id: string
   readonly name: string
   readonly roles: readonly string[]
   readonly mustChangePassword: boolean
-  /** A role of the user asks for a second factor, and there is none. */
+  /** A role of the user requires a second factor, and the user has none. */
   readonly mustEnrolTotp: boolean
-  /** Never changed since it was generated. */
+  /** The password has not been changed since it was generated. */
   readonly hasGeneratedPassword: boolean
-  /** Another one with each change of the password: sessions that began with the old one end. */
+  /** Changes with each password change: sessions opened with the old password end. */
   readonly passwordMark: string
 }
 
-/** As it is now, or half a second ago; null: deleted. */
+/** Current user, cached for at most half a second; null if deleted. */
 export type UserCheck = (id: string) => Promise<CurrentUser | null>

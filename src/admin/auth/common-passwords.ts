@@ -1,10 +1,10 @@
-/** The passwords that guessing begins with: a dictionary that is loaded when it is first needed. */
+/** Commonly used passwords: a dictionary loaded on first use. */
 
 let loading: Promise<ReadonlySet<string>> | undefined
 
 /**
- * Loading takes some 30 ms and 5 MB. The dictionary has more than 49,000 passwords in lower case,
- * the most common first.
+ * Loading takes about 30 ms and 5 MB. The dictionary has more than 49,000 lower-case passwords, the
+ * most common first.
  */
 function commonPasswords(): Promise<ReadonlySet<string>> {
   loading ??= import('@zxcvbn-ts/language-common').then(
@@ -13,12 +13,12 @@ function commonPasswords(): Promise<ReadonlySet<string>> {
   return loading
 }
 
-/** A shorter unit makes a password that is guessed with the first patterns. */
+/** A password that repeats a shorter unit is among the first that attackers try. */
 const UNIT_CHARACTERS_MIN = 5
 
 /**
- * Whether a password, in lower case, is a common one, or repeats a common or very short one:
- * `letmeinletmein`, `abcabcabcabc`.
+ * Whether a lower-case password is common, or repeats a common or very short one: `letmeinletmein`,
+ * `abcabcabcabc`.
  */
 export async function isCommon(lower: string): Promise<boolean> {
   const common = await commonPasswords()
@@ -26,8 +26,8 @@ export async function isCommon(lower: string): Promise<boolean> {
   return common.has(lower) || common.has(unit) || [...unit].length < UNIT_CHARACTERS_MIN
 }
 
-/** The shortest text that the whole repeats; the whole itself if it repeats none. */
+/** The shortest unit whose repetition is the whole text; the text itself if it repeats no unit. */
 function repeatedUnit(text: string): string {
-  // A text repeats a unit of that length if it is found in its own double there.
+  // A text repeats a unit of length n if and only if it occurs at position n of its own double.
   return text.slice(0, (text + text).indexOf(text, 1))
 }

@@ -1,23 +1,23 @@
-/** The cookies that a session, and a device, are known by. */
+/** Cookies that identify a session or a device. */
 import { createHash } from 'node:crypto'
 import { fastifyCookie } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DEVICE_MS } from './devices.ts'
 
 const NAME = 'tollgate_session'
-/** The browser takes it only over TLS, of this very host and for all of it. */
+/** Browsers accept the prefix only over TLS, with path `/` and without a domain. */
 const SECURE_PREFIX = '__Host-'
-/** Of a device that is known of an account; several of them may log in from one browser. */
+/** Cookie of a device known for an account; several accounts may log in from one browser. */
 const DEVICE_NAME = 'tollgate_device_'
 
-/** Whether the client came over TLS, to this process or to a trusted proxy in front of it. */
+/** Whether the client connected over TLS, to this process or to a trusted proxy. */
 export function isSecure({ protocol }: FastifyRequest): boolean {
   return protocol === 'https'
 }
 
 /**
- * Its value; null: there is none. Two of the name are none: one of them was planted, and nobody
- * knows which. Over TLS only that of TLS counts.
+ * Value of the cookie. Null without one, and also if there are two of the name, one of which was
+ * injected. Over TLS only the cookie with the secure prefix is accepted.
  */
 export function sessionCookieOf(request: FastifyRequest): string | null {
   return cookieOf(request, NAME)
@@ -53,14 +53,14 @@ function nameFor(plainName: string, secure: boolean): string {
   return secure ? `${SECURE_PREFIX}${plainName}` : plainName
 }
 
-/** Says nothing of the account to who does not know it. */
+/** Hides the account name from other users of the browser. */
 function deviceName(account: string): string {
   return DEVICE_NAME + createHash('sha256').update(account).digest('base64url').slice(0, 8)
 }
 
 /**
- * Lax: a browser sends it along when a link is followed, and after a directory has sent the user
- * back, but not with what a page of another site posts or reads.
+ * SameSite=Lax: browsers send the cookie when a link is followed or an identity provider redirects
+ * back, but not with cross-site POSTs or subrequests.
  */
 function cookieText(
   plainName: string,

@@ -1,26 +1,26 @@
 /**
- * Devices from which an account has logged in before. These may try a password while others may
- * not, because somebody is guessing; a known device proves nothing else. A browser is known by a
- * signed cookie for the account; a client of OAuth by its own secret.
+ * Devices from which an account has logged in before. They may still try a password while an attack
+ * locks out other sources; a known device proves nothing else. A browser is identified by a signed
+ * cookie per account, an OAuth client by its own secret.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { AuthDeps } from './auth-deps.ts'
 
-/** Each rejects with `StoreDownError`. An account is what tries are counted under. */
+/** Each rejects with `StoreDownError`. `account` is the key under which attempts are counted. */
 export interface Devices {
-  /** The id of the device whose cookie has this value; null: it is not known of the account. */
+  /** Id of the device whose cookie has this value; null if it is not known for the account. */
   idOf(value: string | null, account: string): Promise<string | null>
-  /** The value of the cookie from now on; `id`: null makes a new device known. */
+  /** Issues a new cookie value; registers a new device if `id` is null. */
   issue(account: string, id: string | null): Promise<string>
-  /** The id of a client that has got in for the account before; null: it has not. */
+  /** Id of a client that has logged in for the account before; null if it has not. */
   idOfClient(client: string, account: string): Promise<string | null>
   noteClient(client: string, account: string): Promise<void>
 }
 
 const DAY_MS = 24 * 3_600_000
-/** Without a login for so long a device is not known any more. */
+/** A device is forgotten after this time without a login. */
 export const DEVICE_MS = 180 * DAY_MS
-/** Longer than any cookie that was signed with it. */
+/** Exceeds the lifetime of every cookie signed with the key. */
 const KEY_MS = 400 * DAY_MS
 const KEY = 'device-key'
 const KEY_BYTES = 32
@@ -44,7 +44,7 @@ export function createDevices({ keys, clock }: Pick<AuthDeps, 'keys' | 'clock'>)
     async issue(account, known) {
       const id = known ?? randomBytes(16).toString('base64url')
       const ends = (clock.nowMs() + DEVICE_MS).toString(36)
-      // All processes sign with the same one.
+      // All processes share the signing key.
       await keys.setOnce(KEY, randomBytes(KEY_BYTES).toString('base64url'), KEY_MS)
       await keys.extend(KEY, KEY_MS)
       return [id, ends, await signature(id, ends, account)].join('.')

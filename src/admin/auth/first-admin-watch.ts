@@ -1,18 +1,21 @@
-/** Sees to it that somebody can log in, also where MongoDB comes later than this process. */
+/**
+ * Ensures that there is a user who can log in, also if MongoDB becomes available later than this
+ * process.
+ */
 import { ensureFirstAdmin, type FirstAdminDeps } from './first-admin.ts'
 import { PASSWORDS } from './passwords.ts'
 
 export interface FirstAdminWatch {
-  /** Resolves when it was tried once, however that ended. */
+  /** Resolves after the first attempt, successful or not. */
   readonly firstAttempt: Promise<void>
-  /** Whether it is known that there is a user. */
+  /** Whether the existence of a user is confirmed. */
   hasUser(): boolean
   stop(): Promise<void>
 }
 
 const RETRY_MS = 500
 
-/** Tries until it is known that there is a user. */
+/** Retries until the existence of a user is confirmed. */
 export function watchFirstAdmin(deps: Omit<FirstAdminDeps, 'passwords'>): FirstAdminWatch {
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
@@ -23,14 +26,14 @@ export function watchFirstAdmin(deps: Omit<FirstAdminDeps, 'passwords'>): FirstA
       await ensureFirstAdmin({ ...deps, passwords: PASSWORDS })
       isThere = true
     } catch (error) {
-      if (!hasWarned) deps.log.warn({ err: error }, 'the first user cannot be looked for')
+      if (!hasWarned) deps.log.warn({ err: error }, 'cannot check whether a user exists; retrying')
       hasWarned = true
-      if (!isStopped) timer = setTimeout(again, RETRY_MS)
+      if (!isStopped) timer = setTimeout(retry, RETRY_MS)
     }
   }
   const tried = attempt()
   let running = tried
-  const again = () => {
+  const retry = () => {
     running = attempt()
   }
   return {

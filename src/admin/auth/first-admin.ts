@@ -1,4 +1,4 @@
-/** The user that an installation begins with. */
+/** Initial user of an installation. */
 import { randomInt } from 'node:crypto'
 import type { Catalog } from '../../catalog/connection.ts'
 import { DuplicateEntityError } from '../../catalog/errors.ts'
@@ -17,34 +17,34 @@ export interface FirstAdminDeps extends Pick<AuthDeps, 'catalog' | 'clock' | 'au
 export interface FirstAdmin {
   readonly username: string
   readonly password: string
-  /** Where the password stands, too. */
+  /** File that contains the password. */
   readonly path: string
 }
 
 const USERNAME = 'admin'
 const ROLES = ['read', 'write', 'admin'] as const
-/** The node itself. */
+/** The node itself as the actor. */
 const NODE = { by: 'node', id: '', name: '', address: '' } as const
 
 /**
- * Creates `admin` where there is no user at all, with a password that is given this once and stands
- * in a file. Null: there are users; of several processes that begin at once, one creates it, and
- * the others get null. Removes the file of a password that holds no longer. Rejects with
- * `CatalogUnavailableError`, or where the file cannot be written, with the error of that: then
- * there is no user either.
+ * Creates the user `admin` if there is no user, with a generated password that is returned once and
+ * stored in a file. Null if there are users; if several processes start concurrently, one creates
+ * the user and the others get null. Removes the file if its password is no longer valid. Rejects
+ * with `CatalogUnavailableError`, or with the I/O error if the file cannot be written; the user is
+ * removed in that case.
  */
 export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin | null> {
   const { catalog, clock, dataDir, log } = deps
-  const any = await catalog.run('look for users', () => catalog.users.findOne(NOT_DELETED))
+  const any = await catalog.run('find users', () => catalog.users.findOne(NOT_DELETED))
   if (any !== null) {
     const isOver = !(await hasGeneratedPassword(catalog, clock.nowMs()))
     if (isOver) await removePasswordFile(dataDir, log)
     return null
   }
-  // Without the unique one, two processes would each have an admin.
+  // Without the unique index, two processes could both insert an admin.
   await catalog.ensureIndexes()
   const password = generatedPassword()
-  const id = await created(deps, await deps.passwords.hash(password))
+  const id = await insertFirstAdmin(deps, await deps.passwords.hash(password))
   if (id === null) return null
   try {
     const path = await writePasswordFile(dataDir, password)
@@ -53,13 +53,13 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin
     log.info({ user: USERNAME, path }, 'created the first user')
     return { username: USERNAME, password, path }
   } catch (error) {
-    await catalog.run('take back the first user', () => catalog.users.deleteOne({ _id: id }))
+    await catalog.run('remove the first user', () => catalog.users.deleteOne({ _id: id }))
     throw error
   }
 }
 
-/** Null: another process was faster. */
-async function created({ catalog, clock }: FirstAdminDeps, hash: string) {
+/** Null if another process has created the user. */
+async function insertFirstAdmin({ catalog, clock }: FirstAdminDeps, hash: string) {
   const now = new Date(clock.nowMs())
   const user = {
     username: USERNAME,
@@ -82,21 +82,21 @@ async function created({ catalog, clock }: FirstAdminDeps, hash: string) {
   }
 }
 
-/** Whether a user still has the password that a node has generated at the start. */
+/** Whether a user still has the password generated at the first start. */
 export async function hasGeneratedPassword(catalog: Catalog, nowMs: number): Promise<boolean> {
   const filter = { password_generated: true, ...validAt(nowMs) }
-  const found = await catalog.run('look for a generated password', () =>
+  const found = await catalog.run('find a generated password', () =>
     catalog.users.findOne(filter, { projection: { _id: 1 } }),
   )
   return found !== null
 }
 
-/** Without 0, o, 1, i and l, which are read as one another. */
+/** Without 0, o, 1, i and l, which are easily confused. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
 const GROUPS = 5
 const GROUP_LETTERS = 4
 
-/** `abcd-efgh-...`: 99 bits, and easy to type. */
+/** `abcd-efgh-...`: 99 bits, easy to type. */
 export function generatedPassword(): string {
   const letter = () => LETTERS.charAt(randomInt(LETTERS.length))
   const group = () => Array.from({ length: GROUP_LETTERS }, letter).join('')

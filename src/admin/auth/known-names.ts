@@ -1,19 +1,22 @@
 /**
- * Whether a typed name is that of a user. Another text may be a password, typed into the wrong
- * field, and is not written down.
+ * Whether a typed name is a user name. Any other text may be a password typed into the wrong field
+ * and is not logged.
  */
 import { createHash } from 'node:crypto'
 import type { AuthDeps } from './auth-deps.ts'
 import type { Users } from './users.ts'
 
 export interface KnownUserNames {
-  /** `account`: what tries of the name are counted under. Rejects where a store is away. */
+  /**
+   * `account`: the key under which attempts of the name are counted. Rejects if a store is
+   * unavailable.
+   */
   has(username: string, account: string): Promise<boolean>
-  /** A user whom only a directory knows has logged in. */
+  /** Remembers a directory user who has logged in. */
   add(account: string): Promise<void>
 }
 
-/** Half a year without a login: the directory may not have the user any more. */
+/** After half a year without a login, the directory may no longer have the user. */
 const NOTED_MS = 180 * 24 * 3_600_000
 const CACHED_MS = 60_000
 const CACHED_MAX = 10_000
@@ -23,7 +26,7 @@ export function createKnownNames({
   keys,
   clock,
 }: Pick<AuthDeps, 'keys' | 'clock'> & { users: Pick<Users, 'byName'> }): KnownUserNames {
-  // Refused requests are to cost little, and there may be many.
+  // Refused requests may be numerous and must be cheap.
   const cached = new Map<string, { isKnown: boolean; readMs: number }>()
   return {
     async has(username, account) {

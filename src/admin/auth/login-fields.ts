@@ -1,33 +1,33 @@
-/** The fields of a login: plain texts, in the body, and nothing else. */
+/** Fields of a login: plain texts in the body. */
 import { queryParameters } from '../entities/requests/body.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import { badText, PASSWORD_CHARACTERS_MAX } from './password-rules.ts'
 import { AuthRefusal } from './refusal.ts'
 
-/** Also the longest name of the users collection. */
+/** Also the maximum length of a name in the users collection. */
 const USERNAME_CHARACTERS_MAX = 254
 const PROVIDER_CHARACTERS_MAX = 128
 const TOTP_CHARACTERS_MAX = 64
 
 export interface LoginFields {
-  /** Null: not given, or empty. */
+  /** Null if missing or empty. */
   readonly username: string | null
   readonly password: string | null
-  /** In small letters. */
+  /** In lower case. */
   readonly protocol: string
   readonly provider: string | undefined
-  /** Code of the second factor; null: not given, or empty. */
+  /** Code of the second factor; null if missing or empty. */
   readonly totp: string | null
 }
 
-/** As answers repeat it. */
+/** Input as repeated in answers. */
 export interface LoginInput {
   readonly username?: string
   readonly protocol?: string
   readonly provider?: string
 }
 
-/** Throws `AuthRefusal` that names the field; 400 where the protocol can be none. */
+/** Throws `AuthRefusal` with the name of the field; 400 for a malformed protocol. */
 export function loginFields(values: RawParameters): LoginFields {
   const protocol = (plainText(values, 'protocol', 32) ?? 'internal').toLowerCase()
   if (!/^[a-z0-9]+$/.test(protocol)) {
@@ -50,7 +50,7 @@ export function passwordIn(values: RawParameters, name: string): string | null {
   return plainText(values, name, PASSWORD_CHARACTERS_MAX)
 }
 
-/** A code, or a recovery code. */
+/** A TOTP code or a recovery code. */
 export function totpIn(values: RawParameters): string | null {
   return lineOf(values, 'totp', TOTP_CHARACTERS_MAX)
 }
@@ -63,27 +63,30 @@ export function inputOf({ username, protocol, provider }: LoginFields): LoginInp
   }
 }
 
-/** As clients know it: `Internal`. */
+/** Spelling used by clients: `Internal`. */
 export function protocolLabel(protocol: string): string {
   return protocol.charAt(0).toUpperCase() + protocol.slice(1)
 }
 
 const CREDENTIALS: ReadonlySet<string> = new Set(['username', 'password', 'new_password', 'totp'])
 
-/** The first credential in an address, where logs and histories keep it; null: none. */
+/**
+ * First credential in the URL, which would expose it in logs and browser histories; null without
+ * one.
+ */
 export function credentialIn(url: string): string | null {
   const names = [...queryParameters(url).keys()].map((name) => name.toLowerCase().trim())
   return names.find((name) => CREDENTIALS.has(name.replace(/\[.*$/s, ''))) ?? null
 }
 
-/** Without control characters: it comes to logs, headers and records of others. */
+/** Rejects control characters: the text is written to logs, headers and audit records. */
 function lineOf(values: RawParameters, name: string, charactersMax: number): string | null {
   const text = plainText(values, name, charactersMax)
   if (text === null || !/\p{Cc}/u.test(text)) return text
   throw new AuthRefusal(`${name} must have no control characters`)
 }
 
-/** An object, such as an operator of the store, is no text; a number is none either. */
+/** Only strings are accepted: an object could be a query operator of MongoDB. */
 function plainText(values: RawParameters, name: string, charactersMax: number): string | null {
   const value = values.get(name)
   if (value === undefined || value === null || value === '') return null

@@ -1,10 +1,10 @@
-/** Logging in by a user name and a password. */
-import type { Actor } from '../../catalog/actor.ts'
+/** Login by user name and password. */
 import { ObjectId } from '../../catalog/collections.ts'
 import type { Attempt, AttemptSource, LoginAttempts, RefusedAttempt } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { Devices } from './devices.ts'
 import type { KnownUserNames } from './known-names.ts'
+import { actorOf, auditLogin, loginKey } from './login-audit.ts'
 import type { LoginFields } from './login-fields.ts'
 import type { Passwords } from './passwords.ts'
 import { internalLogin } from './protocols/internal.ts'
@@ -30,14 +30,14 @@ export interface LoginDeps extends AuthDeps {
 
 export interface AttemptedLogin extends AttemptSource {
   readonly username: string
-  /** What tries are counted under: `accountOf`. */
+  /** Key under which attempts are counted: `accountOf`. */
   readonly account: string
-  /** What is written down of a wrong try; `wrong` if not given. */
+  /** Reason recorded for a wrong attempt; `wrong` by default. */
   readonly reasonOf?: () => string
 }
 
 export interface LoginResult {
-  /** Value of the cookie. */
+  /** Value of the session cookie. */
   readonly cookie: string
   readonly user: LoggedInUser
 }
@@ -47,17 +47,17 @@ export interface LoggedInUser {
   readonly roles: readonly string[]
   readonly mustChangePassword: boolean
   readonly mustEnrolTotp: boolean
-  /** Of the time before this one; null: there was none, or only a directory knows it. */
+  /** Time of the previous login; null if there was none or the user exists only in a directory. */
   readonly lastLoginMs: number | null
 }
 
-/** Of a name that does not exist the same is said as of a wrong password. */
+/** The same text for an unknown name and for a wrong password. */
 export const WRONG_CREDENTIALS = 'the user name or the password is wrong'
 
 /**
- * Opens a session; `wrong` says what is not right. Rejects with `AuthRefusal` for too many tries, a
- * code that is missing, a protocol that is not known or one that is away; with what stores reject
- * with.
+ * Opens a session, or returns why the credentials are `wrong`. Rejects with `AuthRefusal` for too
+ * many attempts, a missing code, an unknown or unavailable protocol; with the errors of the stores
+ * otherwise.
  */
 export async function login(
   deps: LoginDeps,
@@ -90,9 +90,9 @@ export async function login(
 }
 
 /**
- * What tries of a name are counted under. Directories compare names without regard to case, many
- * without regard to accents: each spelling would have tries of its own. A directory may also have a
- * user of the name that another has here.
+ * Key under which attempts of a name are counted. Directories compare names without regard to case,
+ * many without regard to accents: otherwise each spelling would have its own attempts. The protocol
+ * is part of the key because a directory and the users collection may have the same name.
  */
 export function accountOf(protocol: string, username: string): string {
   if (protocol === 'internal') return username
@@ -107,7 +107,7 @@ interface AuthenticatedUser {
 
 type PasswordCheck = (username: string, password: string) => Promise<AuthenticatedUser | null>
 
-/** Rejects with `AuthRefusal` for a protocol, or a provider of it, that is not there. */
+/** Rejects with `AuthRefusal` for an unknown protocol or provider. */
 async function passwordCheck(
   deps: LoginDeps,
   type: string,
@@ -124,13 +124,13 @@ async function passwordCheck(
   return async (username, password) => {
     const answer = await protocol.login(username, password, provider)
     if (answer === 'unavailable') {
-      throw new AuthRefusal(`protocol ${type} cannot be asked now`, { httpStatus: 503 })
+      throw new AuthRefusal(`protocol ${type} is unavailable now`, { httpStatus: 503 })
     }
     return answer === 'refused' ? null : authenticatedUserOf(deps, answer.user)
   }
 }
 
-/** Why a protocol cannot be used. `provider`: as it was asked for. */
+/** Why a protocol cannot be used. `provider`: as requested. */
 export function notConfigured(type: string, provider: string | undefined): string {
   const missing = provider === undefined ? 'no provider' : 'no provider of this name'
   return `protocol ${type}: ${missing} is configured; GET /auth/options lists those that are`
@@ -144,12 +144,12 @@ async function internalUser(
   const user = await internalLogin(deps, username, password)
   if (user === null) return null
   const { id, name, passwordMark } = user
-  // What is known of the user may be from before the last change.
+  // The cached user may be older than the last change.
   deps.users.forget(id)
   return { user, sessionUser: { id, name, roles: null, passwordMark } }
 }
 
-/** A directory either says what the user may do, or who it is in the users collection. */
+/** A directory either assigns roles, or identifies a user of the users collection. */
 async function authenticatedUserOf(
   deps: LoginDeps,
   sessionUser: SessionUser,
@@ -167,8 +167,8 @@ async function authenticatedUserOf(
 }
 
 /**
- * One try of a password, counted. Null: it was wrong, which is written down. Rejects with
- * `AuthRefusal` 429 for too many.
+ * Runs one password attempt and counts it. Null if it was wrong, which is audited. Rejects with
+ * `AuthRefusal` 429 after too many attempts.
  */
 export async function countedAttempt<T>(
   deps: LoginDeps,
@@ -208,7 +208,7 @@ async function beginAttempt(
 
 const UNKNOWN = '(unknown)'
 
-/** Of who is nobody the name is not written: it may be a password. */
+/** An unknown name is not recorded: it may be a password. */
 async function recordRefusal(
   { names, refusals }: LoginDeps,
   { username, account, address }: AttemptedLogin,
@@ -225,47 +225,25 @@ async function recordRefusal(
   })
 }
 
-const WRONG_TRIES = 'too many wrong tries: wait before the next one'
+const WRONG_TRIES = 'too many wrong attempts: wait before the next one'
 const TOO_MANY: Readonly<Record<RefusedAttempt['reason'], string>> = {
   address: 'too many logins from this address: wait before the next one',
   locked: WRONG_TRIES,
   slowed: WRONG_TRIES,
   account:
-    'too many wrong tries of this user: wait, log in from a browser that has logged in before, ' +
-    'or ask an operator (tollgate user unlock)',
+    'too many wrong attempts for this user: wait, log in from a browser that has logged in ' +
+    'before, or ask an operator (tollgate user unlock)',
 }
 
 export function tooMany({ reason, retryAfterMs }: RefusedAttempt): AuthRefusal {
   return new AuthRefusal(TOO_MANY[reason], { httpStatus: 429, retryAfterMs })
 }
 
-const KEY_CHARACTERS_MAX = 128
-
-function loginKey(username: string): string {
-  return `login_${username}`.slice(0, KEY_CHARACTERS_MAX)
-}
-
-/** `login` in the audit; never a password. */
-export async function auditLogin(
-  { audit, clock }: Pick<AuthDeps, 'audit' | 'clock'>,
-  actor: Actor,
-  type: string,
-  username: string,
-  more: Readonly<Record<string, unknown>> | null = null,
-): Promise<void> {
-  const key = loginKey(username)
-  await audit.record(actor, clock.nowMs(), { collection: 'login', type, key, new: more })
-}
-
-export function actorOf({ id, name }: Pick<SessionUser, 'id' | 'name'>, address: string): Actor {
-  return { by: 'session', id, name, address }
-}
-
-/** No revision of its own: nobody has changed the user. */
+/** Without a new revision: the user entity has not been changed. */
 async function storeLastLogin({ catalog, clock }: LoginDeps, user: SessionUser): Promise<void> {
   if (user.roles !== null) return
   const last_login = new Date(clock.nowMs())
-  await catalog.run('note a login', () =>
+  await catalog.run('store a login time', () =>
     catalog.users.updateOne({ _id: new ObjectId(user.id) }, { $set: { last_login } }),
   )
 }

@@ -1,8 +1,9 @@
-/** A user changes the own password. */
+/** Change of a user's own password. */
 import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import type { AttemptSource } from './attempts.ts'
-import { accountOf, actorOf, auditLogin, countedAttempt, type LoginDeps } from './login.ts'
+import { accountOf, countedAttempt, type LoginDeps } from './login.ts'
+import { actorOf, auditLogin } from './login-audit.ts'
 import { removePasswordFile } from './password-file.ts'
 import { changedPassword, checkedPassword, normalPassword } from './password-rules.ts'
 import { internalLogin } from './protocols/internal.ts'
@@ -18,13 +19,14 @@ export interface PasswordChange {
   readonly source: AttemptSource
   /** Code of the second factor. */
   readonly totp: string | null
-  /** The user is logged in, and has proved the second factor then. */
+  /** The user is logged in, which included the second factor. */
   readonly hasSession: boolean
 }
 
 /**
- * The user with the new password; all sessions have ended. Null: wrong name or old password.
- * Rejects with `AuthRefusal` for a new one that cannot be used, and for too many tries.
+ * Returns the user with the new password; all sessions have ended. Null if the name or old password
+ * is wrong. Rejects with `AuthRefusal` if the new password is not acceptable, or after too many
+ * attempts.
  */
 export async function changePassword(
   deps: LoginDeps & { dataDir: string },
@@ -68,7 +70,7 @@ async function store(
 ): Promise<void> {
   const { catalog, clock, users, sessions, dataDir, log } = deps
   await changeUser(catalog, user.id, (document) => {
-    // Somebody has changed it since the old one was compared.
+    // The password was changed after the old one was compared.
     if (document['password'] !== user.passwordHash) {
       throw new AuthRefusal('the password was changed by somebody else just now')
     }

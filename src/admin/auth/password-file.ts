@@ -1,4 +1,4 @@
-/** The file with the generated password of the first admin: on this machine alone. */
+/** File with the generated password of the first admin, on this machine only. */
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,8 +9,8 @@ export function passwordFileIn(dataDir: string): string {
 }
 
 /**
- * Writes it for its owner alone, whole or not at all; what stood there is of an installation that
- * is no more. Gives the path.
+ * Writes the file atomically, readable by its owner only; replaces the file of a previous
+ * installation. Returns the path.
  */
 export async function writePasswordFile(dataDir: string, password: string): Promise<string> {
   const path = passwordFileIn(dataDir)
@@ -18,10 +18,10 @@ export async function writePasswordFile(dataDir: string, password: string): Prom
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const file = await open(draft, 'wx', 0o600)
   try {
-    // Without an end of line: what sends the file as it is, sends the password.
+    // Without a line break, so that a program can send the content as it is.
     await file.writeFile(password)
     await file.sync()
-    // Takes the place of a link, too, and does not follow it.
+    // Replaces a symbolic link rather than following it.
     await rename(draft, path)
     return path
   } catch (error) {
@@ -32,7 +32,7 @@ export async function writePasswordFile(dataDir: string, password: string): Prom
   }
 }
 
-/** The password in it does not hold any longer. A file that cannot be removed is logged. */
+/** Removes the file of a password that is no longer valid. Failure is logged. */
 export async function removePasswordFile(
   dataDir: string,
   log: Pick<Logger, 'warn'>,

@@ -1,30 +1,28 @@
-/** What a password must be (NIST SP 800-63B: long, not common; nothing about kinds of letters). */
+/** Password policy (NIST SP 800-63B: long, not common; no composition rules). */
 import { EntityRuleError } from '../entities/errors.ts'
 import { isCommon } from './common-passwords.ts'
 
-/** Longer ones would only cost time. */
+/** Longer passwords only cost computation time. */
 export const PASSWORD_CHARACTERS_MAX = 256
 
 export interface PasswordTerms {
-  /** Whose it is to be. */
+  /** User name of the owner. */
   readonly username: unknown
-  /** `password.characters_min` of the settings. */
+  /** Setting `password.characters_min`. */
   readonly charactersMin: number
 }
 
-/** The same text however it was typed: accents have several spellings in Unicode. */
+/** Normalises the Unicode spelling of accents, which depends on the keyboard. */
 export function normalPassword(password: string): string {
   return password.normalize('NFC')
 }
 
-/**
- * The password as it is hashed. Rejects with `EntityRuleError`, which never quotes it.
- */
+/** Returns the password as it is hashed. Rejects with `EntityRuleError`, which never quotes it. */
 export async function checkedPassword(password: unknown, terms: PasswordTerms): Promise<string> {
   const { username, charactersMin } = terms
   const text = typeof password === 'string' ? password : ''
-  const isShown = text.length <= 2 * PASSWORD_CHARACTERS_MAX
-  const normal = isShown ? normalPassword(text) : ''
+  const hasUsableLength = text.length <= 2 * PASSWORD_CHARACTERS_MAX
+  const normal = hasUsableLength ? normalPassword(text) : ''
   const length = [...normal].length
   if (length < charactersMin || length > PASSWORD_CHARACTERS_MAX) {
     throw new EntityRuleError(
@@ -36,7 +34,7 @@ export async function checkedPassword(password: unknown, terms: PasswordTerms): 
   return normal
 }
 
-/** Fields of a user whose password was changed. `mustChange`: somebody else knows it. */
+/** Fields of a user with a changed password. `mustChange`: somebody else knows the password. */
 export function changedPassword(hash: string, nowMs: number, mustChange = false) {
   return {
     password: hash,
@@ -46,7 +44,7 @@ export function changedPassword(hash: string, nowMs: number, mustChange = false)
   }
 }
 
-/** Why a text can be no password at all; null if it can. */
+/** Why a text cannot be a password at all; null if it can. */
 export function badText(text: string): string | null {
   if (text.includes('\0')) return 'must have no zero byte'
   return /\p{Surrogate}/u.test(text) ? 'must be Unicode' : null

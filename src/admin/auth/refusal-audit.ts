@@ -1,6 +1,6 @@
 /**
- * What is written down of refused logins. An attacker makes thousands of them, so the audit and the
- * log get one record for each account, source and hour, with a count.
+ * Audit of refused logins. Attacks cause thousands of them, so the audit and the log get one record
+ * per account, source and hour, with a count.
  */
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../catalog/actor.ts'
@@ -9,41 +9,41 @@ import { networkOf } from '../networks.ts'
 import type { AuthDeps } from './auth-deps.ts'
 
 export interface Refusal {
-  /** The record, as the first refusal of the hour has it. */
+  /** Audit entry of the first refusal of the hour. */
   readonly entry: AuditEntry
   readonly actor: Actor
-  /** One word. */
+  /** A single word. */
   readonly reason: string
-  /** One record for each, and for each address. Empty: an account that is not known. */
+  /** Part of the key of the record, together with the network. Empty for an unknown account. */
   readonly account: string
 }
 
 export interface RefusalAudit {
-  /** Resolves when it is in the audit. Rejects with `CatalogUnavailableError`. */
+  /** Resolves once the refusal is in the audit. Rejects with `CatalogUnavailableError`. */
   record(refusal: Refusal): Promise<void>
 }
 
 type Reasons = Record<string, number>
 
-/** Refusals of one account and source, as this process has seen them in this hour. */
+/** Refusals of one account and source that this process has counted in the current hour. */
 interface Tally {
-  /** The latest one. */
+  /** Latest refusal. */
   refusal: Refusal
   readonly seed: string
   readonly seen: Reasons
-  /** Not written yet. */
+  /** Counts that are not written yet. */
   waiting: Reasons
-  /** The write that is under way. */
+  /** Write in progress. */
   writing: Promise<void> | null
-  /** That of what is waiting, which follows. */
+  /** Write of the waiting counts, after the current one. */
   next: Promise<void> | null
 }
 
 const HOUR_MS = 3_600_000
-/** Beyond it those from the longest ago are told, and begin a line of the log anew. */
+/** Above this number the oldest tally is logged and closed. */
 const TALLIES_MAX = 10_000
 
-/** `message`: in the log; null where each refusal has a line of its own there. */
+/** `message`: text of the log line; null if the caller logs each refusal itself. */
 export function createRefusalAudit(
   deps: Pick<AuthDeps, 'audit' | 'clock' | 'log'>,
   message: string | null,
@@ -55,7 +55,7 @@ export function createRefusalAudit(
     const { actor, entry } = tally.refusal
     const count = countOf(tally.seen)
     const who = { key: entry.key, address: actor.address, reasons: tally.seen, count }
-    if (count > 1 && message !== null) log.warn(who, `${message}: in all of this hour`)
+    if (count > 1 && message !== null) log.warn(who, `${message}: total of this hour`)
   }
   const closeAll = () => {
     for (const tally of tallies.values()) close(tally)
@@ -66,7 +66,7 @@ export function createRefusalAudit(
     if (now === hour) return
     closeAll()
     hour = now
-    // The last hour of an attack is told, too.
+    // Closes the last hour of an attack even if no refusal follows.
     setTimeout(() => turn(clock.nowMs()), (now + 1) * HOUR_MS - nowMs).unref()
   }
   return {
@@ -92,7 +92,7 @@ export function createRefusalAudit(
   }
 }
 
-/** One write of a record at a time: what comes meanwhile is in the next one. */
+/** Writes a record once at a time; refusals during a write are in the next one. */
 function writeTally(
   { audit, clock, log }: Pick<AuthDeps, 'audit' | 'clock' | 'log'>,
   tally: Tally,
@@ -105,7 +105,7 @@ function writeTally(
     tally.next = null
     const isFirst = await audit.tally(actor, clock.nowMs(), entry, { seed: tally.seed, reasons })
     if (!isFirst || message === null) return
-    // Of all processes one tells that it begins.
+    // Only the process that created the record logs its beginning.
     const who = { key: entry.key, address: actor.address, reason, ...wordsOf(entry) }
     log.warn(who, message)
   }
@@ -120,7 +120,7 @@ function writeTally(
   return tally.next
 }
 
-/** What the record says beside its key, such as the reason of a provider. */
+/** Details of the entry, such as the reason of a provider. */
 function wordsOf({ new: after }: AuditEntry): object {
   return typeof after === 'object' && after !== null ? after : {}
 }

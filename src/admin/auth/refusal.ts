@@ -1,16 +1,16 @@
-/** What the routes of authentication refuse, in the shape of their answers (spec 5.1). */
+/** Refusals of the authentication routes, in the format of their answers. */
 import { ApiError } from '../entities/errors.ts'
 
 export interface RefusalOptions {
-  /** 200 for what was understood, and is not so. */
+  /** 200 for a valid request that is refused. */
   readonly httpStatus?: number
-  /** When it may be tried again, ms from now. */
+  /** Time until a retry is allowed, ms. */
   readonly retryAfterMs?: number
-  /** What the answer tells beside its text; false if not given. */
+  /** Additional details of the answer; false by default. */
   readonly details?: object
 }
 
-/** Its text names the field or what is wrong; it never quotes a value. */
+/** The text names the field or the error; it never quotes a value. */
 export class AuthRefusal extends ApiError {
   override name = 'AuthRefusal'
   override readonly httpStatus: number
@@ -29,7 +29,7 @@ export class AuthRefusal extends ApiError {
     return { status: 0, ...code, desc: this.message, details: this.details }
   }
 
-  /** As the header `Retry-After` has it: whole seconds, at least one. */
+  /** Value of the header `Retry-After`: whole seconds, at least one. */
   get retryAfterSeconds(): number | null {
     return this.retryAfterMs === null ? null : Math.max(1, Math.ceil(this.retryAfterMs / 1000))
   }

@@ -1,4 +1,4 @@
-/** Answers of the routes of authentication, and the bodies that they read (spec 5.1). */
+/** Answers and bodies of the authentication routes. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readParameters } from '../entities/requests/body.ts'
 import type { AttemptSource } from './attempts.ts'
@@ -20,7 +20,7 @@ interface SourceDeps {
   readonly addressOf: (request: FastifyRequest) => string
 }
 
-/** Where a login comes from: a device that is known of the account, or an address. */
+/** Source of a login: a device known for the account, or an address. */
 export async function sourceOf(
   { devices, addressOf }: SourceDeps,
   request: FastifyRequest,
@@ -30,10 +30,10 @@ export async function sourceOf(
   return { address: addressOf(request), device }
 }
 
-/** Throws `AuthRefusal` where a credential stands in the address. */
+/** Throws `AuthRefusal` if the URL contains a credential. */
 export async function bodyOf(request: FastifyRequest, reply: FastifyReply) {
   const credential = credentialIn(request.url)
   if (credential === null) return readParameters(request, reply)
-  const text = `${credential} must be in the body: addresses are written down`
+  const text = `${credential} must be in the body: URLs are logged`
   throw new AuthRefusal(text, { httpStatus: 400 })
 }

@@ -1,4 +1,4 @@
-/** Who a session belongs to, as of now. */
+/** Current user of a session. */
 import type { CurrentUser } from './checks.ts'
 import type { LoginSession, LoginSessions, SessionUser } from './sessions.ts'
 import type { Users } from './users.ts'
@@ -6,16 +6,16 @@ import type { Users } from './users.ts'
 export interface LoggedIn {
   readonly session: LoginSession
   readonly user: CurrentUser
-  /** The value that the cookie must have from now on; null: it stays. */
+  /** New value of the cookie; null if it is unchanged. */
   readonly renewed: string | null
 }
 
-/** Null: not logged in (any more). Rejects where a store is away. */
+/** Null if the session is unknown or has ended. Rejects if a store is unavailable. */
 export type SessionCheck = (cookie: string | null) => Promise<LoggedIn | null>
 
 /**
- * A session ends with its user, and with the password that it was opened with. The password is
- * compared by its mark, so that no clock and no order of requests matters.
+ * A session ends with its user, and with the password with which it was opened. Passwords are
+ * compared by a fingerprint, independent of clocks and of the order of requests.
  */
 export function createSessionCheck(deps: { sessions: LoginSessions; users: Users }): SessionCheck {
   return async (cookie) => {
@@ -38,15 +38,15 @@ async function userOf(
   const user = await users.check(of.id)
   const isSame = passwordMark === undefined || user?.passwordMark === passwordMark
   if (user === null || isSame) return user
-  // What is known may be older than the session: another process has just changed the password.
+  // The cached user may be older than the session if another process has just changed the password.
   users.forget(of.id)
   const fresh = await users.check(of.id)
   return fresh?.passwordMark === passwordMark ? fresh : null
 }
 
 /**
- * One that only a directory knows: it says what the user may do, and keeps the password. A second
- * factor is asked for after a password only; an identity provider (SAML) has its own.
+ * A user who exists only in a directory, which assigns roles and checks the password. A second
+ * factor applies to passwords only; identity providers (SAML) have their own.
  */
 async function directoryUser(
   users: Users,

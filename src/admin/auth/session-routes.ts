@@ -1,10 +1,9 @@
-/** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password` (interface 4.2, spec 5.1). */
+/** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
 import { registerBodies } from '../entities/requests/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
 import { dateText } from '../entities/views.ts'
-import type { RouteAccess } from './access.ts'
 import { type AttemptSource, createAttempts } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import {
@@ -17,15 +16,13 @@ import { createDevices } from './devices.ts'
 import { createKnownNames } from './known-names.ts'
 import {
   accountOf,
-  actorOf,
-  auditLogin,
   type LoggedInUser,
-  type LoginDeps,
   login,
   notConfigured,
   tooMany,
   WRONG_CREDENTIALS,
 } from './login.ts'
+import { actorOf, auditLogin } from './login-audit.ts'
 import {
   credentialIn,
   inputOf,
@@ -37,51 +34,17 @@ import {
   usernameIn,
 } from './login-fields.ts'
 import { changePassword } from './password-change.ts'
-import { PASSWORDS, type Passwords } from './passwords.ts'
-import type { LoginProtocols } from './protocols/login-protocols.ts'
+import { PASSWORDS } from './passwords.ts'
 import { AuthRefusal } from './refusal.ts'
 import { createRefusalAudit } from './refusal-audit.ts'
+import type { LoginRoute, RouteDeps, SessionRouteDeps } from './route-deps.ts'
 import { bodyOf, failure, sourceOf, success } from './session-answers.ts'
-import { createSessionCheck, type SessionCheck } from './session-check.ts'
-import type { LoginSessions } from './sessions.ts'
-import type { SecondFactors } from './totp/factors.ts'
+import { createSessionCheck } from './session-check.ts'
 import { TOTP_ROUTES } from './totp/routes.ts'
 import type { Users } from './users.ts'
 
-export interface SessionRouteDeps extends AuthDeps {
-  readonly sessions: LoginSessions
-  readonly users: Users
-  readonly factors: SecondFactors
-  readonly protocols: LoginProtocols
-  /** Folder in which the generated password of the first admin may stand. */
-  readonly dataDir: string
-  /** Those of the process if not given. */
-  readonly passwords?: Passwords
-  /** Where a request comes from; the other end of its connection if not given. */
-  readonly addressOf?: (request: FastifyRequest) => string
-}
-
-export interface RouteDeps extends LoginDeps, Required<SessionRouteDeps> {
-  readonly protocols: LoginProtocols
-  readonly loggedIn: SessionCheck
-}
-
-type Answer = (
-  deps: RouteDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => Promise<object> | object
-
-export interface LoginRoute {
-  readonly method: 'GET' | 'POST'
-  readonly name: string
-  /** `public` if not given: the route itself looks who asks. */
-  readonly access?: RouteAccess
-  readonly answer: Answer
-}
-
 const ROUTES: readonly LoginRoute[] = [
-  { method: 'GET', name: 'login', answer: answerWho },
+  { method: 'GET', name: 'login', answer: answerCurrentUser },
   { method: 'POST', name: 'login', answer: answerLogin },
   { method: 'POST', name: 'logout', answer: answerLogout },
   { method: 'GET', name: 'options', answer: answerOptions },
@@ -89,7 +52,7 @@ const ROUTES: readonly LoginRoute[] = [
   ...TOTP_ROUTES,
 ]
 
-/** Under `/auth` and `/Auth`, the last part with a small or a capital letter. */
+/** Under `/auth` and `/Auth`, the last segment in lower case or capitalised. */
 export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDeps): void {
   const defaults = { passwords: PASSWORDS, addressOf: (request: FastifyRequest) => request.ip }
   const deps: RouteDeps = {
@@ -100,11 +63,11 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
   }
   server.register(async (routes) => {
     registerBodies(routes, SMALL_BODY_BYTES_MAX)
-    const tell = errorHandler(given.log)
+    const answerError = errorHandler(given.log)
     routes.setErrorHandler((error, request, reply) => {
       const seconds = error instanceof AuthRefusal ? error.retryAfterSeconds : null
       if (seconds !== null) reply.header('retry-after', seconds)
-      return tell(error, request, reply)
+      return answerError(error, request, reply)
     })
     for (const { method, name, access = 'public', answer } of ROUTES) {
       for (const url of spellingsOf(name)) {
@@ -122,7 +85,7 @@ export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDep
   })
 }
 
-/** What keeps guessing within bounds, and tells of it. */
+/** Limits password guessing and records it. */
 export function createLoginProtection(deps: AuthDeps & { users: Users }) {
   return {
     attempts: createAttempts(deps),
@@ -132,7 +95,7 @@ export function createLoginProtection(deps: AuthDeps & { users: Users }) {
   }
 }
 
-/** From now on the device is known of the account. */
+/** Registers the device for the account. */
 async function rememberDevice(
   { devices }: RouteDeps,
   reply: FastifyReply,
@@ -142,7 +105,7 @@ async function rememberDevice(
   setDeviceCookie(reply, account, await devices.issue(account, device))
 }
 
-/** Clients write both. */
+/** Clients use both spellings. */
 function spellingsOf(name: string): readonly string[] {
   const capital = name.charAt(0).toUpperCase() + name.slice(1)
   return ['auth', 'Auth'].flatMap((first) => [`/${first}/${name}`, `/${first}/${capital}`])
@@ -150,7 +113,7 @@ function spellingsOf(name: string): readonly string[] {
 
 const NOT_LOGGED_IN = 'nobody is logged in'
 
-async function answerWho(
+async function answerCurrentUser(
   deps: RouteDeps,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -158,7 +121,7 @@ async function answerWho(
   const credential = credentialIn(request.url)
   if (credential !== null) {
     reply.header('allow', 'POST')
-    const text = `${credential} must be sent by POST, in the body: addresses are written down`
+    const text = `${credential} must be sent by POST, in the body: URLs are logged`
     throw new AuthRefusal(text, { httpStatus: 405 })
   }
   return currentUserAnswer(deps, request, reply)
@@ -174,8 +137,8 @@ async function currentUserAnswer(
   const { session, user, renewed } = found
   if (renewed !== null) setSessionCookie(reply, renewed)
   const stored = session.user.roles === null ? await deps.users.byId(user.id) : null
-  const shown = userView({ ...user, lastLoginMs: stored?.lastLoginMs ?? null })
-  return success({ ...shown, protocol: protocolLabel(session.protocol) }, {})
+  const view = userView({ ...user, lastLoginMs: stored?.lastLoginMs ?? null })
+  return success({ ...view, protocol: protocolLabel(session.protocol) }, {})
 }
 
 async function answerLogin(
@@ -199,10 +162,10 @@ async function answerLogin(
   if (username === null || password === null) {
     return failure(`${username === null ? 'username' : 'password'} is missing`, input)
   }
-  return opened(deps, { ...fields, username, password }, request, reply)
+  return openSession(deps, { ...fields, username, password }, request, reply)
 }
 
-async function opened(
+async function openSession(
   deps: RouteDeps,
   fields: LoginFields & { username: string; password: string },
   request: FastifyRequest,
@@ -213,7 +176,7 @@ async function opened(
   const source = await sourceOf(deps, request, account)
   const done = await login(deps, fields, source)
   if ('wrong' in done) return failure(done.wrong, input)
-  // What the browser came with is never gone on with.
+  // The session that the browser had before the login is never continued.
   const before = sessionCookieOf(request)
   if (before !== null) await deps.sessions.end(before)
   setSessionCookie(reply, done.cookie)
@@ -261,7 +224,7 @@ async function answerPassword(
     return failure(`${name} is missing`, input)
   }
   if (found !== null && (found.session.user.roles !== null || username !== found.user.name)) {
-    return failure('only a user of this installation changes the own password', input)
+    return failure('only users of this installation can change their password', input)
   }
   const account = accountOf('internal', username)
   const source = await sourceOf(deps, request, account)

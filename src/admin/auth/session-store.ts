@@ -1,7 +1,7 @@
 /**
- * Sessions in Redis, each key by itself, so that a cluster may keep them where it likes. The record
- * of a session is written once and only ever removed: whatever runs beside, an ended session stays
- * ended. Ids that the cookie had point to it; when it was last used stands beside it.
+ * Sessions in Redis. Each key stands alone, so that a cluster may place it on any node. The record
+ * of a session is written once and only ever removed: an ended session stays ended, whatever runs
+ * concurrently. The ids in cookies refer to it; the time of last use is a separate key.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { SECURITY, type SecuritySettings } from '../../catalog/settings/security-settings.ts'
@@ -9,30 +9,30 @@ import type { ExpiringKeys } from '../../store/expiring.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { FoundLoginSession, LoginSession, LoginSessions } from './sessions.ts'
 
-/** What an id of a cookie stands for. */
+/** Record of a cookie's id. */
 interface CookieRecord {
   readonly session: string
   readonly issuedMs: number
-  /** When a new id took its place; null: it is the one that holds. */
+  /** When a new id replaced it; null if it is current. */
   readonly replacedMs: number | null
 }
 
 interface SessionRecord extends LoginSession {
-  /** Which `endAll` of the user it came after; empty: none. */
+  /** Id of the latest `endAll` of the user before the login; empty if there was none. */
   readonly generation: string
 }
 
 interface Generation {
   readonly id: string
-  /** The one session from before that goes on. */
+  /** The one older session that remains valid. */
   readonly except: string | null
 }
 
-/** How long an old id still holds, for requests that were under way. */
+/** How long a replaced id is accepted, for concurrent requests. */
 export const REPLACED_MS = 20_000
-/** Longer than any session may last. */
+/** Exceeds the lifetime of every session. */
 const GENERATION_MS = 366 * 24 * 3600 * 1000
-/** When it was used is noted only so often. */
+/** The time of last use is written at most once per this part of the idle time. */
 const SEEN_PARTS = 20
 const SEEN_MAX_MS = 60_000
 const MINUTE_MS = 60_000
@@ -62,7 +62,7 @@ export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock
       const { session: id, replacedMs } = known
       if (replacedMs !== null && nowMs - replacedMs >= REPLACED_MS) return null
       const limits = await terms()
-      const record = await usable(keys, id, limits, nowMs)
+      const record = await findActive(keys, id, limits, nowMs)
       if (record === null) return null
       const { user, protocol, createdMs } = record
       const session = { user, protocol, createdMs }
@@ -81,8 +81,8 @@ export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock
     },
 
     async endAll(userId, exceptCookie) {
-      const kept = exceptCookie === undefined ? null : await readCookie(keys, exceptCookie)
-      const generation: Generation = { id: randomText(16), except: kept?.session ?? null }
+      const exception = exceptCookie === undefined ? null : await readCookie(keys, exceptCookie)
+      const generation: Generation = { id: randomText(16), except: exception?.session ?? null }
       await keys.set(generationKey(userId), JSON.stringify(generation), GENERATION_MS)
     },
   }
@@ -102,8 +102,8 @@ function termsOf({ session }: SecuritySettings): Terms {
   }
 }
 
-/** The record of a session that has not ended, and notes that it was used. */
-async function usable(
+/** Returns the record of a session that has not ended, and updates its time of last use. */
+async function findActive(
   keys: ExpiringKeys,
   id: string,
   { idleMs, absoluteMs }: Terms,
@@ -128,7 +128,7 @@ async function usable(
   return record
 }
 
-/** A new id for the session of an old one; null: another request has made one just now. */
+/** Returns a new id for the session; null if a concurrent request has just replaced the old one. */
 async function replace(
   keys: ExpiringKeys,
   cookie: string,
@@ -164,7 +164,7 @@ async function readRecord<T>(keys: ExpiringKeys, key: string): Promise<T | null>
   return text === null ? null : (JSON.parse(text) as T)
 }
 
-/** Who reads Redis must not be able to use what stands there. */
+/** Keys contain hashes only, so that read access to Redis does not disclose usable ids. */
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }

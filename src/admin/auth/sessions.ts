@@ -1,36 +1,36 @@
-/** Sessions of users who have logged in (interface section 5.1). */
+/** Sessions of logged-in users. */
 
-/** Whom a session belongs to. */
+/** Owner of a session. */
 export interface SessionUser {
-  /** Id of the document, or what a directory knows the user by. */
+  /** Document id, or the qualified id of a directory user. */
   readonly id: string
   readonly name: string
-  /** Roles that a directory gave at login; null: those that the users collection has now. */
+  /** Roles assigned by a directory at login; null for the current roles in the users collection. */
   readonly roles: readonly string[] | null
-  /** `UserNow.passwordMark` at login; absent where no password is stored here. */
+  /** `CurrentUser.passwordMark` at login; absent if the password is not stored here. */
   readonly passwordMark?: string
 }
 
 export interface LoginSession {
   readonly user: SessionUser
-  /** Of login: `internal`, `ldap`, `saml`. */
+  /** Login protocol: `internal`, `ldap`, `saml`. */
   readonly protocol: string
   readonly createdMs: number
 }
 
 export interface FoundLoginSession {
   readonly session: LoginSession
-  /** The value that the cookie must have from now on; null: it stays. */
+  /** New value of the cookie; null if it is unchanged. */
   readonly renewed: string | null
 }
 
-/** Each call rejects with `StoreDownError` where Redis is away. */
+/** Each call rejects with `StoreDownError` if Redis is unavailable. */
 export interface LoginSessions {
-  /** Gives the value of the cookie. */
+  /** Returns the value of the cookie. */
   open(user: SessionUser, protocol: string): Promise<string>
-  /** Null: none that is still good. Prolongs it. */
+  /** Finds a valid session and prolongs it; null if it does not exist. */
   find(cookie: string): Promise<FoundLoginSession | null>
   end(cookie: string): Promise<void>
-  /** Ends all of a user, such as after a change of the password; but for one. */
+  /** Ends all sessions of a user, for example after a password change, except one. */
   endAll(userId: string, exceptCookie?: string): Promise<void>
 }

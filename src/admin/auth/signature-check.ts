@@ -1,4 +1,4 @@
-/** Requests that are signed (interface section 5.3), by the clients and settings of now. */
+/** Checks signed requests against the current clients and settings. */
 
 import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import {
@@ -11,23 +11,23 @@ import type { AuthDeps } from './auth-deps.ts'
 import type { SignatureCheck } from './checks.ts'
 
 export interface Signers {
-  /** Those whose keys may be used at this time. */
+  /** Clients whose keys are valid at this time. */
   signers(nowMs: number): readonly Signer[]
 }
 
 export interface SignatureCheckOptions extends Pick<AuthDeps, 'keys' | 'settings' | 'clock'> {
-  /** Of now. Rejects with `CatalogUnavailableError`. */
+  /** Current clients. Rejects with `CatalogUnavailableError`. */
   readonly clients: () => Promise<Signers>
 }
 
-/** What one request may cost: some 30 ms. */
+/** Limits the work per request to about 30 ms. */
 const WORK_BYTES_MAX = 16 * 1024 * 1024
 
 const SECOND_MS = 1000
 
 const NOT_HERE = { refused: 'signatures are switched off (security.signature.enabled)' }
 
-/** Rejects where a store is away: nobody gets in who cannot be remembered. */
+/** Rejects if a store is unavailable: used signatures could not be remembered. */
 export function createSignatureCheck(options: SignatureCheckOptions): SignatureCheck {
   const { clients, keys, settings, clock } = options
   return async (sent) => {

@@ -1,4 +1,4 @@
-/** Writing users beside the entity API. */
+/** Writes to users outside the entity API. */
 import { ObjectId } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -6,13 +6,13 @@ import { EntityConflictError } from '../../catalog/errors.ts'
 import { writeEntity } from '../../catalog/revisions/write.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 
-/** Who loses this often to others is told so. */
+/** Maximum number of lost races before the conflict is reported. */
 const ATTEMPTS_MAX = 4
 
 /**
- * Changes the stored revision of a user; what others have written meanwhile stays. `change` may be
- * called again, and its errors are passed on. Rejects with `EntityConflictError` for a user who is
- * gone, or as `writeEntity`.
+ * Changes the stored revision of a user without losing concurrent changes. `change` may be called
+ * repeatedly; its errors are passed on. Rejects with `EntityConflictError` if the user was deleted,
+ * or like `writeEntity`.
  */
 export async function changeUser(
   catalog: Catalog,

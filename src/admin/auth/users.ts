@@ -1,4 +1,4 @@
-/** Users of the users collection, as they are now. */
+/** Current users of the users collection. */
 import { createHash } from 'node:crypto'
 import { ObjectId } from '../../catalog/collections.ts'
 import type { UserDocument } from '../../catalog/entities/user.ts'
@@ -10,25 +10,25 @@ import { isEnrolled } from './totp/factors.ts'
 
 export interface StoredUser extends CurrentUser {
   readonly passwordHash: string
-  /** Null: never. */
+  /** Null if the user has never logged in. */
   readonly lastLoginMs: number | null
 }
 
-/** Each rejects with `CatalogUnavailableError`. Null: there is none now. */
+/** Each rejects with `CatalogUnavailableError`. Null if there is no such user now. */
 export interface Users {
   byName(username: string): Promise<StoredUser | null>
   byId(id: string): Promise<StoredUser | null>
-  /** As it was half a second ago at most, if it was read here. */
+  /** Cached for at most half a second. */
   readonly check: UserCheck
-  /** Whether one of the roles asks for a second factor that the user does not have. */
+  /** Whether one of the roles requires a second factor that the user does not have. */
   mustEnrolTotp(id: string, roles: readonly string[]): Promise<boolean>
-  /** The next check reads it again. */
+  /** Drops the cached user. */
   forget(id: string): void
 }
 
-/** After so long it is read again: so long a deleted user, or one with fewer roles, goes on. */
+/** Upper bound on how long a deleted user, or one with fewer roles, keeps access. */
 const CACHED_MS = 500
-/** Far more than work at the same time. */
+/** Far more than the number of concurrent users. */
 const CACHED_MAX = 1000
 
 export function createUsers({
@@ -36,19 +36,19 @@ export function createUsers({
   clock,
   settings,
 }: Pick<AuthDeps, 'catalog' | 'clock' | 'settings'>): Users {
-  const known = new Map<string, { user: CurrentUser; readMs: number }>()
+  const cached = new Map<string, { user: CurrentUser; readMs: number }>()
   const mustEnrolTotp = async (id: string, roles: readonly string[]) => {
-    const { required_roles: asked } = (await settings.get(SECURITY)).totp
-    if (!asked.some((role) => roles.includes(role))) return false
-    const found = await catalog.run('look for a second factor', () =>
+    const { required_roles: required } = (await settings.get(SECURITY)).totp
+    if (!required.some((role) => roles.includes(role))) return false
+    const found = await catalog.run('find a second factor', () =>
       catalog.secondfactors.findOne({ _id: id }, { projection: { secret: 1 } }),
     )
     return !isEnrolled(found)
   }
   const find = async (filter: object): Promise<StoredUser | null> => {
-    const held = validAt(clock.nowMs())
+    const valid = validAt(clock.nowMs())
     const found = await catalog.run('find a user', () =>
-      catalog.users.findOne({ ...filter, ...held }),
+      catalog.users.findOne({ ...filter, ...valid }),
     )
     if (found === null) return null
     const user = storedUserOf(found)
@@ -62,18 +62,18 @@ export function createUsers({
     mustEnrolTotp,
     async check(id) {
       const readMs = clock.nowMs()
-      const last = known.get(id)
+      const last = cached.get(id)
       if (last !== undefined && Math.abs(readMs - last.readMs) < CACHED_MS) return last.user
       const user = await byId(id)
-      known.delete(id)
+      cached.delete(id)
       if (user === null) return null
-      const [oldest] = known.keys()
-      if (oldest !== undefined && known.size >= CACHED_MAX) known.delete(oldest)
-      known.set(id, { user, readMs })
+      const [oldest] = cached.keys()
+      if (oldest !== undefined && cached.size >= CACHED_MAX) cached.delete(oldest)
+      cached.set(id, { user, readMs })
       return user
     },
     forget: (id) => {
-      known.delete(id)
+      cached.delete(id)
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Names and passwords that programs hand in for a user (grant `password`, RFC 6749 4.3). */
+/** Checks user names and passwords sent by OAuth clients (grant `password`, RFC 6749 4.3). */
 import type { LoginDeps } from './login.ts'
 import { accountOf, countedAttempt } from './login.ts'
 import type { VerifyUser } from './oauth/oauth-deps.ts'
@@ -6,7 +6,7 @@ import { internalLogin } from './protocols/internal.ts'
 import { AuthRefusal } from './refusal.ts'
 import { hasSecondFactor } from './totp/second-step.ts'
 
-/** Counts and slows down as a login does. */
+/** Counts and limits attempts like a login. */
 export function createUserVerifier(deps: LoginDeps): VerifyUser {
   const { devices } = deps
   return async (username, password, { client, address, totp }) => {
@@ -19,10 +19,10 @@ export function createUserVerifier(deps: LoginDeps): VerifyUser {
         const isProved = found !== null && (await hasSecondFactor(deps, found, totp, address))
         return isProved ? found : null
       })
-      // Who has to change the password first gets nothing for the old one.
+      // No token for a password that must be changed.
       if (user === null || user.mustChangePassword) return null
       const { id, name, roles } = user
-      // What is known of the user may be from before the last change.
+      // The cached user may be older than the last change.
       deps.users.forget(id)
       await devices.noteClient(client, account)
       return { id, name, roles }

@@ -1,4 +1,4 @@
-/** Balances as a collection of the entity API (spec/entity-api.md 3.6). */
+/** Balances as a collection of the entity API. */
 
 import { randomUUID } from 'node:crypto'
 import { plainActor } from '../../catalog/actor.ts'
@@ -17,7 +17,7 @@ import { type OperationAudit, recordOperations } from './operation-audit.ts'
 import { deleteBalance } from './remove.ts'
 import { updateBalance } from './update.ts'
 
-/** Writes without an operation id get one of their own: repeating them is another operation. */
+/** A write without an operation id gets a random one, so repeating it is a separate operation. */
 export function balanceActions(deps: BalanceDeps & ChangeStores): RecordActions {
   return {
     async read({ filter, sort, page, size, project, signal }) {
@@ -47,9 +47,9 @@ interface BalanceAction {
 }
 
 /**
- * Does it, and records it, also if it is cut off in between. Whom credit is for must not go to
- * another account meanwhile: what was loaded behind a move of the balances would stay where nobody
- * uses it.
+ * Executes a write and audits it, also if the process stops in between. A load holds the entity
+ * lock of its subscriber: credit committed during a move to another account would stay in the old
+ * one, unused.
  */
 async function withAudit<T extends { operations: readonly OperationLine[] }>(
   deps: BalanceDeps & ChangeStores,
@@ -57,11 +57,11 @@ async function withAudit<T extends { operations: readonly OperationLine[] }>(
   act: () => Promise<T>,
 ): Promise<T> {
   const { _id: id, secret } = query
-  const place = isGiven(id) ? await locateBalance(deps.catalog, String(id)) : null
-  const sid = place?.sid ?? numberOf(query['sid'])
-  const aid = place?.aid ?? numberOf(query['aid'])
+  const location = isGiven(id) ? await locateBalance(deps.catalog, String(id)) : null
+  const sid = location?.sid ?? numberOf(query['sid'])
+  const aid = location?.aid ?? numberOf(query['aid'])
   const cards = isGiven(secret) ? await cardOperationIds(deps, secret) : []
-  const trail: OperationAudit = {
+  const audit: OperationAudit = {
     actor: plainActor(actor),
     type: action,
     operationIds: [operationId, ...cards],
@@ -69,11 +69,11 @@ async function withAudit<T extends { operations: readonly OperationLine[] }>(
     sid,
   }
   const isLoad = action !== 'delete' && sid !== null && sid !== 0
-  const chain = isLoad ? entityLockName({ name: 'subscribers' }, sid) : `balances/${operationId}`
-  const sequel: FollowUp = { kind: 'balances', trail }
-  return withIntent(deps, chain, sequel, async () => {
+  const lockName = isLoad ? entityLockName({ name: 'subscribers' }, sid) : `balances/${operationId}`
+  const followUp: FollowUp = { kind: 'balances', trail: audit }
+  return withIntent(deps, lockName, followUp, async () => {
     const done = await act()
-    await recordOperations(deps.catalog, trail, done.operations)
+    await recordOperations(deps.catalog, audit, done.operations)
     return done
   })
 }
@@ -82,14 +82,14 @@ function numberOf(value: unknown): number | null {
   return isGiven(value) ? Number(value) : null
 }
 
-/** Whole fields only: a balance is small, and its parts are read together. */
+/** Projects top-level fields only: a balance is small and flat. */
 function projected(balance: object, project: Readonly<Record<string, 0 | 1>> | null): Fields {
   if (project === null) return { ...balance }
   const names = Object.entries(project).filter(([name]) => name !== 'revision_info')
   const wanted = names.filter(([, on]) => on === 1).map(([name]) => name.split('.')[0])
   const hidden = new Set(names.filter(([, on]) => on === 0).map(([name]) => name))
   const isListed = wanted.some((name) => name !== '_id')
-  const isShown = (name: string) =>
+  const isProjected = (name: string) =>
     !hidden.has(name) && (!isListed || wanted.includes(name) || name === '_id')
-  return Object.fromEntries(Object.entries(balance).filter(([name]) => isShown(name)))
+  return Object.fromEntries(Object.entries(balance).filter(([name]) => isProjected(name)))
 }

@@ -1,6 +1,6 @@
 /**
- * Prepaid cards. One is claimed by whom it is for before anything is credited, and credited under
- * an id of its own: a call that was broken off in between is finished by repeating it.
+ * Prepaid cards. A card is claimed for its owner before anything is credited, and credited under
+ * its own operation id, so that repeating an interrupted call completes it.
  */
 import { createHash } from 'node:crypto'
 import type { WithId } from '../../catalog/collections.ts'
@@ -8,32 +8,32 @@ import type { CardDocument } from '../../catalog/entities/card.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import type { BalanceDeps, BalanceTarget } from './loads.ts'
 
-/** What a claim leaves on a card. */
+/** Claim stored on a card. */
 interface Claim {
   aid: number
-  /** 0 where only an account was named. */
+  /** 0 if only an account was named. */
   sid: number
-  /** Of the call that has claimed it. */
+  /** Operation id of the call that claimed the card. */
   operation_id: string
   at: Date
-  /** Everything of it has been credited. */
+  /** All of it has been credited. */
   credited?: boolean
 }
 
 export interface FoundCard {
   document: WithId<CardDocument>
-  /** Somebody has claimed it for the same owner: what is missing of it may be credited. */
+  /** The card is claimed for the same owner: what is missing may be credited. */
   isClaimed: boolean
-  /** Under which it is credited, and no other. */
+  /** The only operation id under which the card is credited. */
   operationId: string
 }
 
 const NO_CARD = 'there is no active card with this secret'
 
-/** The card that may be loaded by this call. Throws `EntityRuleError`. */
+/** Finds the card that this call may load. Throws `EntityRuleError`. */
 export async function findCard(
   { catalog, config }: BalanceDeps,
-  { secret, whom, operationId }: { secret: unknown; whom: BalanceTarget; operationId: string },
+  { secret, target, operationId }: { secret: unknown; target: BalanceTarget; operationId: string },
   nowMs: number,
 ): Promise<FoundCard> {
   const filter = { secret: hashOf(secret) }
@@ -45,31 +45,31 @@ export async function findCard(
     }
     return { document: active, isClaimed: false, operationId: idOf(active) }
   }
-  const mine = found.find((one) => isSameOwner(claimOf(one), whom))
+  const mine = found.find((one) => isSameOwner(claimOf(one), target))
   const claim = mine === undefined ? null : claimOf(mine)
   if (mine === undefined || claim === null) throw new EntityRuleError(NO_CARD)
   if (claim.credited === true && claim.operation_id !== operationId)
     throw new EntityRuleError(NO_CARD)
-  // Results of operations are forgotten some day: then a repetition would credit again.
+  // Results of operations are deleted after a time; a repetition would then credit again.
   if (nowMs - claim.at.getTime() > config.ledger.operationKeepMs / 2) {
     if (claim.credited === true) throw new EntityRuleError(NO_CARD)
     const since = claim.at.toISOString()
-    throw new EntityRuleError(`the card was claimed on ${since}: its lines tell what was credited`)
+    throw new EntityRuleError(`the card was claimed on ${since}: its lines show what was credited`)
   }
   return { document: mine, isClaimed: true, operationId: idOf(mine) }
 }
 
-/** False: somebody else was faster. */
+/** False if another call was faster. */
 export async function claimCard(
   { catalog }: BalanceDeps,
   { document }: FoundCard,
-  whom: BalanceTarget,
+  target: BalanceTarget,
   operationId: string,
   nowMs: number,
 ): Promise<boolean> {
   const claim: Claim = {
-    aid: whom.account ?? 0,
-    sid: whom.sid ?? 0,
+    aid: target.account ?? 0,
+    sid: target.sid ?? 0,
     operation_id: operationId,
     at: new Date(nowMs),
   }
@@ -84,14 +84,14 @@ export async function claimCard(
   return claimed !== null
 }
 
-/** Nothing of it will be credited any more. */
+/** Marks the card as completely credited. */
 export async function finishCard({ catalog }: BalanceDeps, { document }: FoundCard): Promise<void> {
   await catalog.run('finish card', () =>
     catalog.cards.updateOne({ _id: document._id }, { $set: { 'used_by.credited': true } }),
   )
 }
 
-/** Under which the cards with this secret are credited. */
+/** Operation ids under which the cards with this secret are credited. */
 export async function cardOperationIds({ catalog }: BalanceDeps, secret: unknown) {
   const filter = { secret: hashOf(secret) }
   const found = await catalog.run('find card', () => catalog.cards.find(filter).toArray())
@@ -115,6 +115,6 @@ function claimOf(card: CardDocument): Claim | null {
   return statusOf(card.status) === 'used' && claim?.at instanceof Date ? claim : null
 }
 
-function isSameOwner(claim: Claim | null, whom: BalanceTarget): boolean {
-  return claim !== null && claim.aid === (whom.account ?? 0) && claim.sid === (whom.sid ?? 0)
+function isSameOwner(claim: Claim | null, target: BalanceTarget): boolean {
+  return claim !== null && claim.aid === (target.account ?? 0) && claim.sid === (target.sid ?? 0)
 }

@@ -1,4 +1,4 @@
-/** Charging plans (`prepaidgroups`): what several buckets get by one top-up. */
+/** Charging plans (`prepaidgroups`): one top-up of several buckets. */
 
 import { ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -20,12 +20,12 @@ import {
 
 export interface PlanLoadRequest {
   target: BalanceTarget
-  /** For entries and plans that leave it open. */
+  /** Default for plans and entries that name no operation. */
   operation: LoadOperation
   expirationDate: unknown
 }
 
-/** By its name, or where a request gives 24 hex digits by its id. Throws `EntityRuleError`. */
+/** Finds a plan by name, or by id if the text has 24 hex digits. Throws `EntityRuleError`. */
 export async function findChargingPlan(
   catalog: Catalog,
   wanted: unknown,
@@ -82,7 +82,7 @@ function periodOf({ period }: Fields): string | null {
   return isGiven(duration) && isGiven(unit) ? `${String(duration)} ${String(unit)}` : null
 }
 
-/** The first that is said; `default` says nothing. */
+/** The first operation that is given; `default` counts as not given. */
 function modeOf(said: readonly unknown[]): LoadOperation {
   const isMode = (one: unknown): one is LoadOperation =>
     one === 'inc' || one === 'set' || one === 'new'

@@ -1,4 +1,4 @@
-/** Until when a credit is valid (spec/entity-api.md 3.6). */
+/** Expiry of a credit. */
 
 import { periodAt } from '../../catalog/compile/period.ts'
 import { FieldError } from '../../domain/fields.ts'
@@ -7,15 +7,15 @@ import { endOf } from '../../rating/periods.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 
 export interface ExpiryRequest {
-  /** Of the definition of the bucket. */
+  /** From the definition of the bucket. */
   unlimited: boolean
-  /** A date, unix seconds, or either as text; absent: by the period. */
+  /** A date, Unix seconds, or either as text; absent if the period determines the expiry. */
   expirationDate: unknown
-  /** Of a charging plan: `30 days`; null for the usual one. */
+  /** Period of a charging plan, such as `30 days`; null for the default period. */
   period: string | null
 }
 
-/** What nobody chose ends with the same day of the next month. */
+/** By default a credit expires on the same day of the next month. */
 const USUAL_PERIOD = '1 month'
 const SECOND_MS = 1000
 const UNIX = /^\d{9,11}$/
@@ -28,7 +28,7 @@ export function expiryOf(
 ): number {
   if (unlimited) return FOREVER_MS
   if (expirationDate !== undefined && expirationDate !== null && expirationDate !== '') {
-    return askedEnd(expirationDate, nowMs, zone)
+    return requestedExpiry(expirationDate, nowMs, zone)
   }
   const length = period ?? USUAL_PERIOD
   try {
@@ -37,11 +37,11 @@ export function expiryOf(
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
   }
-  throw new EntityRuleError(`a period of ${length} is not one that is known`)
+  throw new EntityRuleError(`the period ${length} is not valid`)
 }
 
-function askedEnd(asked: unknown, nowMs: number, zone: string): number {
-  const endMs = expirationMs(asked, zone)
+function requestedExpiry(requested: unknown, nowMs: number, zone: string): number {
+  const endMs = expirationMs(requested, zone)
   if (endMs === null || !Number.isSafeInteger(endMs)) {
     throw new EntityRuleError('expiration_date must be a date, or seconds since 1970')
   }
@@ -49,9 +49,9 @@ function askedEnd(asked: unknown, nowMs: number, zone: string): number {
   return endMs
 }
 
-function expirationMs(asked: unknown, zone: string): number | null {
-  if (asked instanceof Date) return asked.getTime()
-  if (typeof asked === 'number') return Math.floor(asked * SECOND_MS)
-  if (typeof asked !== 'string') return null
-  return UNIX.test(asked) ? Number(asked) * SECOND_MS : parseInstant(asked, zone)
+function expirationMs(requested: unknown, zone: string): number | null {
+  if (requested instanceof Date) return requested.getTime()
+  if (typeof requested === 'number') return Math.floor(requested * SECOND_MS)
+  if (typeof requested !== 'string') return null
+  return UNIX.test(requested) ? Number(requested) * SECOND_MS : parseInstant(requested, zone)
 }

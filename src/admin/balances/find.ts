@@ -1,4 +1,4 @@
-/** Finds balances by a filter: whose they may be, what these have now, and what of it fits. */
+/** Finds balances by a filter: determines the possible owners, loads their state and filters it. */
 
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
@@ -8,21 +8,21 @@ import { type BalanceStores, type LiveBalance, liveBalances, locateBalance } fro
 import { type BalanceFilter, compareValues, compileMatcher } from './matcher.ts'
 
 export interface BalancePage {
-  /** 1 ascending, -1 descending; ties by owner and bucket. */
+  /** 1 ascending, -1 descending; ties are ordered by owner and bucket. */
   sort: Readonly<Record<string, 1 | -1>>
   skip: number
   limit: number
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the client disconnects. */
   signal?: AbortSignal | undefined
 }
 
 export interface FoundBalances {
   balances: LiveBalance[]
-  /** There are more behind the page. */
+  /** There are further results after the page. */
   hasMore: boolean
 }
 
-/** What a filter demands of the owner; of several any. */
+/** Conditions of a filter on the owner; each list is a set of alternatives. */
 interface Target {
   ids: readonly string[] | null
   aids: readonly number[] | null
@@ -30,15 +30,15 @@ interface Target {
 }
 
 const OWNERS_MAX = 10_000
-/** Rows of the projection that one request looks at. */
+/** Rows of the projection that one request may read. */
 const ROWS_MAX = 50_000
 const ROWS_AT_ONCE = 500
 const TIES = { aid: 1, sid: 1, bucket_id: 1 } as const
 
 /**
- * The balances that fit, as they are now. `filter`: MongoDB's, its values cast and its fields
- * allowed by the caller. One that names no owner is answered in the order of the projection.
- * Throws `EntityRuleError` for what it cannot answer, `CorruptValueError`, `StoreDownError` or
+ * Matching balances in their current state. `filter` is a MongoDB filter with cast values and
+ * permitted fields. A filter without an owner is answered in the order of the projection. Throws
+ * `EntityRuleError` for filters that cannot be answered, `CorruptValueError`, `StoreDownError` or
  * `CatalogUnavailableError`.
  */
 export async function findBalances(
@@ -71,7 +71,7 @@ function withoutKeys<T extends object>(fields: T, keys: object): Partial<T> {
   return Object.fromEntries(left) as Partial<T>
 }
 
-/** Null: it may be anybody's. */
+/** Null if the filter does not restrict the owner. */
 function targetsOf(filter: Fields): Target[] | null {
   const demands = conjunctsOf(filter)
   const valuesOf = (field: string) => {
@@ -81,7 +81,7 @@ function targetsOf(filter: Fields): Target[] | null {
   const ids = valuesOf('_id')?.map(String) ?? null
   if (ids !== null) return [{ ids, aids: null, sids: null }]
   const [aids, sids] = [numbersIn(valuesOf('aid')), numbersIn(valuesOf('sid'))]
-  // What accounts share has no subscriber by which its account could be found.
+  // Balances shared by an account (sid 0) cannot be found through a subscriber.
   if (aids !== null || (sids !== null && !sids.includes(0))) return [{ ids: null, aids, sids }]
   for (const { $or } of demands) {
     const branches = Array.isArray($or) ? $or.map((one) => targetsOf(one as Fields)) : [null]
@@ -90,13 +90,13 @@ function targetsOf(filter: Fields): Target[] | null {
   return null
 }
 
-/** All filters that must hold together. */
+/** The filter and its nested `$and` clauses. */
 function conjunctsOf(filter: Fields): Fields[] {
   const { $and } = filter
   return [filter, ...(Array.isArray($and) ? ($and as Fields[]).flatMap(conjunctsOf) : [])]
 }
 
-/** The values of which the field must have one; null if it may have others. */
+/** The values of which the field must have one; null if the condition is no equality. */
 function equalities(condition: unknown): readonly unknown[] | null {
   if (typeof condition !== 'object' || condition === null) return [condition]
   const { $eq, $in } = condition as Fields
@@ -116,15 +116,15 @@ async function targetOwners(
   catalog: Catalog,
   targets: readonly Target[],
 ): Promise<SessionLocation[]> {
-  const homes = new Map<string, SessionLocation>()
+  const owners = new Map<string, SessionLocation>()
   for (const target of targets) {
     for (const { aid, sid } of await ownersOfTarget(catalog, target)) {
-      homes.set(formatLocation({ aid, sid }), { aid, sid })
-      if (homes.size > OWNERS_MAX)
+      owners.set(formatLocation({ aid, sid }), { aid, sid })
+      if (owners.size > OWNERS_MAX)
         throw new EntityRuleError(`query finds more than ${OWNERS_MAX} owners`)
     }
   }
-  return [...homes.values()]
+  return [...owners.values()]
 }
 
 async function ownersOfTarget(
@@ -132,8 +132,8 @@ async function ownersOfTarget(
   { ids, aids, sids }: Target,
 ): Promise<SessionLocation[]> {
   if (ids !== null) {
-    const places = await Promise.all(ids.map((id) => locateBalance(catalog, id)))
-    return places.filter((place) => place !== null)
+    const locations = await Promise.all(ids.map((id) => locateBalance(catalog, id)))
+    return locations.filter((location) => location !== null)
   }
   if (aids !== null && sids !== null) {
     if (aids.length * sids.length > OWNERS_MAX) {
@@ -144,7 +144,7 @@ async function ownersOfTarget(
   if (aids === null) return subscribersWhere(catalog, { sid: { $in: sids ?? [] } })
   const byAccount = { aid: { $in: aids } }
   const fields = { projection: { _id: 0, aid: 1, sid: 1 } }
-  // A subscriber that has left the account may have left something there.
+  // Includes balances that a subscriber has left behind in the account.
   const recorded = await catalog.run('find owners of balances', () =>
     catalog.balances.find(byAccount, fields).toArray(),
   )
@@ -152,7 +152,7 @@ async function ownersOfTarget(
   return [...shared, ...recorded, ...(await subscribersWhere(catalog, byAccount))]
 }
 
-/** Subscribers in all accounts that they are or were in. */
+/** Subscribers with all accounts of their revision history. */
 async function subscribersWhere(catalog: Catalog, filter: object): Promise<SessionLocation[]> {
   const wanted = { ...filter, type: 'subscriber' as const }
   const found = await catalog.run('find owners of balances', () =>
@@ -165,7 +165,7 @@ async function subscribersWhere(catalog: Catalog, filter: object): Promise<Sessi
   )
 }
 
-/** The projection tells which there are, and their order; what they are now, the ledger. */
+/** The projection provides existence and order; the ledger provides the current state. */
 async function findByProjection(
   stores: BalanceStores,
   filter: Fields,
@@ -173,17 +173,17 @@ async function findByProjection(
   { sort, skip, limit, signal }: BalancePage,
 ): Promise<FoundBalances> {
   const { catalog } = stores
-  // Its own engine might take an expression for ever: here it is tried in bounded time.
+  // MongoDB's regular expressions may take unbounded time; the matcher's are bounded.
   const wanted = JSON.stringify(filter).includes('"$regex"') ? {} : filter
   const order = { ...sort, ...withoutKeys(TIES, sort) }
   const found: FoundBalances = { balances: [], hasMore: false }
   let toSkip = skip
   const take = async (rows: readonly BalanceRow[]) => {
-    const homes = new Map(rows.map(({ aid, sid }) => [formatLocation({ aid, sid }), { aid, sid }]))
-    const live = await liveBalances(stores, [...homes.values()])
-    const byPlace = new Map(live.map((one) => [rowKey(one), one]))
+    const owners = new Map(rows.map(({ aid, sid }) => [formatLocation({ aid, sid }), { aid, sid }]))
+    const live = await liveBalances(stores, [...owners.values()])
+    const byKey = new Map(live.map((one) => [rowKey(one), one]))
     for (const row of rows) {
-      const one = byPlace.get(rowKey(row))
+      const one = byKey.get(rowKey(row))
       if (one === undefined || !matches({ ...one })) continue
       if (toSkip > 0) toSkip -= 1
       else if (found.balances.length < limit) found.balances.push(one)
@@ -193,10 +193,10 @@ async function findByProjection(
   }
   const read = async (limits: ReadLimits) => {
     const options = { ...limits, sort: order, limit: ROWS_MAX, batchSize: ROWS_AT_ONCE }
-    let looked = 0
+    let scanned = 0
     let rows: BalanceRow[] = []
     for await (const row of catalog.balances.find(wanted, { ...options, allowDiskUse: true })) {
-      looked += 1
+      scanned += 1
       rows.push(row)
       if (rows.length < ROWS_AT_ONCE) continue
       await take(rows)
@@ -204,7 +204,7 @@ async function findByProjection(
       rows = []
     }
     await take(rows)
-    if (looked < ROWS_MAX || found.hasMore) return found
+    if (scanned < ROWS_MAX || found.hasMore) return found
     throw new EntityRuleError('query must name aid or sid: there are too many balances to look at')
   }
   return catalog.read('page over balances', read, { signal })

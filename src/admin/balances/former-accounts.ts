@@ -1,4 +1,4 @@
-/** Operations on balances of a subscriber that has come from another account since. */
+/** Operations on balances of a subscriber that has moved from another account. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -11,9 +11,9 @@ interface Stores {
 }
 
 /**
- * The ledger knows operations by account, and what was loaded in another one has come with the
- * subscriber: doing it here would be a second time. Null if it was not done there. Throws
- * `EntityRuleError` if its id was used there for something else.
+ * Operation ids are per account, and credit loaded in a former account has moved with the
+ * subscriber: executing the operation here would repeat it. Null if it was not executed there.
+ * Throws `EntityRuleError` if the id was used there for a different operation.
  */
 export async function findInFormerAccounts(
   { ledger, catalog }: Stores,
@@ -30,7 +30,7 @@ export async function findInFormerAccounts(
   return null
 }
 
-/** All in which the subscriber is, was or will be. */
+/** Past, current and future accounts of the subscriber. */
 export async function accountsOf(catalog: Catalog, sid: number): Promise<Set<number>> {
   const filter = { type: 'subscriber' as const, sid }
   const found = await catalog.run('find accounts of a subscriber', () =>

@@ -1,4 +1,4 @@
-/** Balances as they are now: documents as they are recorded, made of the ledger's state. */
+/** Current balances as documents of the projection's format, from the ledger's state. */
 
 import { ObjectId, type WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -26,23 +26,23 @@ export interface BalanceStores {
 
 export type LiveBalance = WithId<BalanceView>
 
-/** A bucket, and the owner that has it. */
+/** A bucket with its owner. */
 export interface OwnedBucket {
   owner: OwnerState
   bucket: Bucket
 }
 
-/** Owners of one look at the ledger. */
+/** Owners per read of the ledger. */
 const OWNERS_AT_ONCE = 200
 
-/** States in the order wanted. Throws `CorruptValueError` or `StoreDownError`. */
+/** States in the order of the request. Throws `CorruptValueError` or `StoreDownError`. */
 export async function loadOwners(
   ledger: Ledger,
-  homes: readonly SessionLocation[],
+  locations: readonly SessionLocation[],
 ): Promise<OwnerState[]> {
   const owners: OwnerState[] = []
-  for (let at = 0; at < homes.length; at += OWNERS_AT_ONCE) {
-    const wanted = homes.slice(at, at + OWNERS_AT_ONCE)
+  for (let at = 0; at < locations.length; at += OWNERS_AT_ONCE) {
+    const wanted = locations.slice(at, at + OWNERS_AT_ONCE)
     const loaded = await ledger.load(wanted.map(({ aid, sid }) => ({ aid, sid, sessionKeys: [] })))
     for (const one of loaded) {
       if (one instanceof Error) throw one
@@ -53,14 +53,14 @@ export async function loadOwners(
 }
 
 /**
- * All balances of these owners but closed ones, by owner and bucket. An owner that owes and has
- * none is shown by its debt alone.
+ * All open balances of these owners, by owner and bucket. An owner with a debt and no open bucket
+ * has one document for the debt.
  */
 export async function liveBalances(
   stores: BalanceStores,
-  homes: readonly SessionLocation[],
+  locations: readonly SessionLocation[],
 ): Promise<LiveBalance[]> {
-  const owners = await loadOwners(stores.ledger, homes)
+  const owners = await loadOwners(stores.ledger, locations)
   return documentsOf(stores, owners.flatMap(openBucketsOf))
 }
 
@@ -70,23 +70,23 @@ function openBucketsOf(owner: OwnerState): OwnedBucket[] {
   return buckets.map((bucket) => ({ owner, bucket }))
 }
 
-/** Documents of buckets as they are now, with the names that their definitions have now. */
+/** Documents of buckets in their current state, with the current names of their definitions. */
 export async function documentsOf(
   { catalog, clock }: Omit<BalanceStores, 'ledger'>,
-  held: readonly OwnedBucket[],
+  ownedBuckets: readonly OwnedBucket[],
 ): Promise<LiveBalance[]> {
   const nowMs = clock.nowMs()
   const nameOf = await includeNames(
     catalog,
-    held.map(({ bucket }) => bucket.prepaidIncludeId),
+    ownedBuckets.map(({ bucket }) => bucket.prepaidIncludeId),
   )
-  return held.map(({ owner, bucket }) => ({
+  return ownedBuckets.map(({ owner, bucket }) => ({
     _id: balanceObjectId({ ...owner, bucketId: bucket.id }),
     ...balanceViewAt(owner, bucket, nameOf(bucket.prepaidIncludeId), nowMs),
   }))
 }
 
-/** Names of prepaid includes by `external_id`, of each the newest; empty where there is none. */
+/** Latest names of prepaid includes by `external_id`; empty for unknown ids. */
 export async function includeNames(
   catalog: Catalog,
   ids: readonly number[],
@@ -103,21 +103,21 @@ export async function includeNames(
   return (id) => names.get(id) ?? ''
 }
 
-/** The bucket of an id, unless it is closed; null if there is none. */
+/** The open bucket of an id; null if it is closed or does not exist. */
 export async function findBucket(stores: BalanceStores, id: string): Promise<OwnedBucket | null> {
-  const place = await locateBalance(stores.catalog, id)
-  return place === null ? null : bucketAt(stores.ledger, place)
+  const location = await locateBalance(stores.catalog, id)
+  return location === null ? null : bucketAt(stores.ledger, location)
 }
 
-/** Likewise, by its place. */
-export async function bucketAt(ledger: Ledger, place: BalanceKey): Promise<OwnedBucket | null> {
-  const [owner] = await loadOwners(ledger, [place])
-  const bucket = owner?.buckets.find((one) => one.id === place.bucketId)
+/** The open bucket at a location; null if it is closed or does not exist. */
+export async function bucketAt(ledger: Ledger, location: BalanceKey): Promise<OwnedBucket | null> {
+  const [owner] = await loadOwners(ledger, [location])
+  const bucket = owner?.buckets.find((one) => one.id === location.bucketId)
   if (owner === undefined || bucket === undefined || isClosed(bucket)) return null
   return { owner, bucket }
 }
 
-/** Where the balance of an id is, or was; null for what is no id of a balance. */
+/** Location of the balance with this id, open or closed; null if the id is not one of a balance. */
 export async function locateBalance(catalog: Catalog, id: string): Promise<BalanceKey | null> {
   if (!isHashedBalanceId(id)) return parseBalanceId(id)
   const filter = { _id: new ObjectId(id.toLowerCase()) }

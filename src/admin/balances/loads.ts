@@ -1,4 +1,4 @@
-/** What one request loads into balances: whose, which, how much and until when. */
+/** Resolves a request to load balances: owner, bucket, amount and expiry. */
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -22,7 +22,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import { loadOwners } from './live.ts'
 
-/** What loading works with. */
+/** Dependencies of balance operations. */
 export interface BalanceDeps {
   ledger: Ledger
   catalog: Catalog
@@ -35,30 +35,30 @@ export type LoadOperation = Credit['mode']
 /** Credit for one bucket of an owner. */
 export interface Load {
   owner: SessionLocation
-  /** Name of the definition. */
+  /** Name of the prepaid include. */
   name: string
   credit: Credit
 }
 
-/** Whom a request is about, as the catalogue has it. */
+/** Account and subscriber of a request, resolved in the catalogue. */
 export interface BalanceTarget {
   sid: number | null
-  /** As the request names it. */
+  /** As given in the request. */
   aid: number | null
-  /** Of the subscriber now; else the one that is named. */
+  /** The subscriber's current account; without a subscriber the account of the request. */
   account: number | null
-  /** Of the subscriber now; empty where none is named. */
+  /** The subscriber's current plan; empty without a subscriber. */
   plan: string
 }
 
-/** The account of the subscriber is looked up. Throws `EntityRuleError`. */
+/** Looks up the subscriber's account. Throws `EntityRuleError`. */
 export async function resolveTarget(
   catalog: Catalog,
-  asked: { aid?: unknown; sid?: unknown },
+  request: { aid?: unknown; sid?: unknown },
   nowMs: number,
 ): Promise<BalanceTarget> {
-  const aid = ownerAt(asked.aid, 'aid')
-  const sid = ownerAt(asked.sid, 'sid')
+  const aid = ownerAt(request.aid, 'aid')
+  const sid = ownerAt(request.sid, 'sid')
   if (sid === null) return { sid, aid, account: aid, plan: '' }
   const found = await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs: nowMs })
   if (found === null) throw new EntityRuleError(`there is no subscriber ${sid} now`)
@@ -69,7 +69,7 @@ export async function resolveTarget(
   return { sid, aid, account, plan }
 }
 
-/** 0 is how what an account shares is written: it names no subscriber. */
+/** 0 denotes a shared balance: it names no subscriber. */
 function ownerAt(value: unknown, field: string): number | null {
   if (value === undefined || value === null || value === '' || Number(value) === 0) return null
   const number = typeof value === 'string' ? Number(value) : value
@@ -77,7 +77,7 @@ function ownerAt(value: unknown, field: string): number | null {
   throw new EntityRuleError(`${field} must be a positive integer`)
 }
 
-/** Who gets a bucket of this definition. Throws `EntityRuleError`. */
+/** Owner of a bucket with this definition. Throws `EntityRuleError`. */
 export function ownerFor(
   { name, shared }: PrepaidInclude,
   { sid, aid, account }: BalanceTarget,
@@ -92,7 +92,7 @@ export function ownerFor(
   return { aid: account, sid }
 }
 
-/** The definition that holds now, by one or both of its names. Throws `EntityRuleError`. */
+/** The definition in force, by id, name or both. Throws `EntityRuleError`. */
 export async function includeOf(
   catalog: Catalog,
   { externalId, name }: { externalId?: unknown; name?: unknown },
@@ -117,14 +117,14 @@ export async function includeOf(
   return include
 }
 
-/** Whether a query says something: clients send what they leave out as nothing or as ''. */
+/** Whether a value is given: clients send omitted fields as null or ''. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== ''
 }
 
 /**
- * An amount of the API, where credit is negative, as one of the ledger: units or micros, credit
- * positive. Throws `EntityRuleError` with the field.
+ * Converts an amount of the API, where credit is negative, to one of the ledger: units or micros,
+ * credit positive. Throws `EntityRuleError` with the field.
  */
 export function creditOf(value: unknown, kind: BucketKind, field: string): number {
   const decimal = decimalOf(value)
@@ -137,8 +137,9 @@ export function creditOf(value: unknown, kind: BucketKind, field: string): numbe
 }
 
 /**
- * Most credit that a plan lets a bucket hold, units or micros: `pp_threshold` by `external_id`,
- * negative as balances are. Undefined for no limit. Throws `EntityRuleError` if it is no amount.
+ * Maximum credit that a plan allows in a bucket, units or micros: `pp_threshold` by `external_id`,
+ * negative like balances. Undefined if there is no limit. Throws `EntityRuleError` for an invalid
+ * amount.
  */
 export async function thresholdOf(
   catalog: Catalog,
@@ -165,8 +166,8 @@ export async function thresholdOf(
 }
 
 /**
- * Whether the loads, one after the other, would take more than is free, or make more free than a
- * plan lets. Throws `EntityRuleError` for a bucket that cannot be loaded at all.
+ * Whether the loads, in sequence, would deduct more than is available or exceed the plan's limit.
+ * Throws `EntityRuleError` for a bucket that cannot be loaded at all.
  */
 export async function isRefused(
   ledger: Ledger,
@@ -174,13 +175,13 @@ export async function isRefused(
   nowMs: number,
 ): Promise<boolean> {
   const states = new Map<number, OwnerState>()
-  for (const { owner: home, credit: wanted } of loads) {
-    const [read] = states.has(home.sid) ? [] : await loadOwners(ledger, [home])
-    const state = states.get(home.sid) ?? (read as OwnerState)
+  for (const { owner: location, credit: wanted } of loads) {
+    const [read] = states.has(location.sid) ? [] : await loadOwners(ledger, [location])
+    const state = states.get(location.sid) ?? (read as OwnerState)
     try {
       const { owner, normalized } = credit(state, wanted, nowMs)
       if (normalized > 0) return true
-      states.set(home.sid, owner)
+      states.set(location.sid, owner)
     } catch (error) {
       if (error instanceof InsufficientBalanceError) return true
       throw toEntityError(error)
@@ -189,9 +190,8 @@ export async function isRefused(
   return false
 }
 
-/** What the ledger refuses, as the caller is told it; any other error as it is. */
+/** Converts refusals of the ledger to errors of the API; returns other errors unchanged. */
 export function toEntityError(error: unknown): unknown {
-  if (error instanceof BalanceRangeError)
-    return new EntityRuleError('value is more than can be counted')
+  if (error instanceof BalanceRangeError) return new EntityRuleError('value is out of range')
   return error instanceof BalanceRefusal ? new EntityRuleError(error.message) : error
 }

@@ -1,15 +1,15 @@
 /**
- * MongoDB's filters on documents in memory: what balances are found by, for these are not in
- * MongoDB. Expressions run in bounded time (rating/rule-regex.ts).
+ * MongoDB filters evaluated in memory, for balances, whose current state is not in MongoDB. Regular
+ * expressions run in bounded time (rating/rule-regex.ts).
  */
-import { type Fields, FieldError as RatingRuleError } from '../../domain/fields.ts'
+import { FieldError, type Fields } from '../../domain/fields.ts'
 import { compileRegex } from '../../rating/rule-regex.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 
 export type BalanceFilter = (document: Fields) => boolean
 type Test = (value: unknown) => boolean
 
-/** Throws `EntityRuleError` with the path of an operator or value that is of no use. */
+/** Throws `EntityRuleError` with the path of an unsupported operator or value. */
 export function compileMatcher(filter: Fields, path = 'query'): BalanceFilter {
   const parts = Object.entries(filter).map(([key, condition]) => {
     const at = `${path}.${key}`
@@ -84,7 +84,7 @@ function isTrue(operand: unknown): boolean {
   return operand !== false && operand !== 0 && operand !== null
 }
 
-/** Nothing is equal to null, as in MongoDB. */
+/** A missing field equals null, as in MongoDB. */
 function equalTo(operand: unknown): Test {
   return (value) =>
     membersOf(value).some((one) => kindOf(one) === kindOf(operand) && compare(one, operand) === 0)
@@ -109,7 +109,7 @@ function regex(source: unknown, flags: unknown, path: string): Test {
     const pattern = compileRegex(`/${source}/${options}`, path)
     return (value) => membersOf(value).some((one) => typeof one === 'string' && pattern.test(one))
   } catch (error) {
-    if (error instanceof RatingRuleError) throw new EntityRuleError(error.message)
+    if (error instanceof FieldError) throw new EntityRuleError(error.message)
     throw error
   }
 }
@@ -119,7 +119,7 @@ function listAt(operand: unknown, path: string): readonly unknown[] {
   throw new EntityRuleError(`${path} must be a list`)
 }
 
-/** A list matches as a whole, or by one of its members. */
+/** A list matches as a whole or by one of its members. */
 function membersOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? [...value, value] : [value]
 }
@@ -134,7 +134,7 @@ function isOperators(value: unknown): value is Fields {
   return keys.length > 0 && keys.every((key) => key.startsWith('$'))
 }
 
-/** Kinds in the order in which MongoDB sorts them. */
+/** Kinds in MongoDB's sort order. */
 const KINDS = ['null', 'number', 'string', 'object', 'array', 'id', 'boolean', 'date'] as const
 
 function kindOf(value: unknown): (typeof KINDS)[number] {
@@ -147,19 +147,19 @@ function kindOf(value: unknown): (typeof KINDS)[number] {
   return idOf(value) === null ? 'object' : 'id'
 }
 
-/** An ObjectId of whatever copy of its library. */
+/** Text of an ObjectId, whichever copy of the library created it. */
 function idOf(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || !('toHexString' in value)) return null
   return String(value)
 }
 
-/** Below, at or above 0, as MongoDB sorts two values. */
+/** Negative, zero or positive, in MongoDB's sort order. */
 export function compareValues(one: unknown, other: unknown): number {
   const kinds = KINDS.indexOf(kindOf(one)) - KINDS.indexOf(kindOf(other))
   return kinds === 0 ? compare(one, other) : kinds
 }
 
-/** Of two of a kind. */
+/** Compares two values of the same kind. */
 function compare(one: unknown, other: unknown): number {
   const [a, b] = [comparable(one), comparable(other)]
   return a < b ? -1 : a > b ? 1 : 0

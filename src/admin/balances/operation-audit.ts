@@ -1,4 +1,4 @@
-/** What is recorded of operations on balances (spec/entity-api.md 6). */
+/** Audit entries of balance operations. */
 import type { Actor } from '../../catalog/actor.ts'
 import { appendRecords } from '../../catalog/audit/append.ts'
 import { type AuditEntry, auditDocument } from '../../catalog/audit/audit.ts'
@@ -9,23 +9,23 @@ import { accountsOf } from './former-accounts.ts'
 import type { BalanceDeps } from './loads.ts'
 
 /**
- * Who is about to do something with balances, as plain JSON: it is noted down before, and if it is
- * cut off the ledger tells what was done.
+ * Intent to change balances, as plain JSON: it is stored before the operations are executed. After
+ * a crash the audit entries are written from the ledger's results.
  */
 export interface OperationAudit {
   readonly actor: Actor
-  /** Of the API: `update` or `delete`. */
+  /** Action of the API: `update` or `delete`. */
   readonly type: string
-  /** Under which it is done; of each there may be parts. */
+  /** Operation ids; each may have parts. */
   readonly operationIds: readonly string[]
-  /** Whose balances; null or 0: not named. */
+  /** Owner of the balances; null or 0 if not named. */
   readonly aid: number | null
   readonly sid: number | null
 }
 
 /**
- * One record per balance that an operation has moved. What the ledger gives for an operation that
- * is repeated is what it gave before, and is recorded once. Rejects with `CatalogUnavailableError`.
+ * Writes one entry per changed balance. The ledger returns the original result for a repeated
+ * operation, which is recorded once. Rejects with `CatalogUnavailableError`.
  */
 export async function recordOperations(
   catalog: Catalog,
@@ -42,35 +42,35 @@ export async function recordOperations(
 }
 
 function entryOf(type: string, line: OperationLine): AuditEntry {
-  const shown = balanceLineDocument(line, '')
-  const { aid, sid, balance_ref: id, bucket_id, pp_includes_external_id } = shown
+  const document = balanceLineDocument(line, '')
+  const { aid, sid, balance_ref: id, bucket_id, pp_includes_external_id } = document
   const balance = { _id: id, aid, sid, bucket_id, pp_includes_external_id }
-  const { operation, charging_type, source_ref, additional, from, to } = shown
+  const { operation, charging_type, source_ref, additional, from, to } = document
   const done = { operation, charging_type, source_ref, additional, from, to }
   const isGone = line.operation === 'close'
   return {
     collection: 'balances',
     type,
     key: `${aid}_${sid}`,
-    old: { ...balance, balance: shown.balance_before },
-    new: isGone ? null : { ...balance, balance: shown.balance_after, ...done },
+    old: { ...balance, balance: document.balance_before },
+    new: isGone ? null : { ...balance, balance: document.balance_after, ...done },
     operationId: line.operationId,
   }
 }
 
-/** Records what of it was done, as the ledger has it. Throws what the stores throw. */
-export async function recordFromLedger(deps: BalanceDeps, trail: OperationAudit): Promise<void> {
-  const { operationIds, aid, sid } = trail
+/** Records the operations that the ledger has executed. Throws errors of the stores. */
+export async function recordFromLedger(deps: BalanceDeps, audit: OperationAudit): Promise<void> {
+  const { operationIds, aid, sid } = audit
   const accounts = new Set(sid === null || sid === 0 ? [] : await accountsOf(deps.catalog, sid))
   if (aid !== null && aid !== 0) accounts.add(aid)
   const lines: OperationLine[] = []
   for (const account of accounts) {
     for (const id of operationIds) lines.push(...(await doneUnder(deps, account, id)))
   }
-  await recordOperations(deps.catalog, trail, lines)
+  await recordOperations(deps.catalog, audit, lines)
 }
 
-/** The operation, or the parts of one that only heads others. */
+/** The operation itself, or its parts if it is a heading. */
 async function doneUnder(
   { ledger }: BalanceDeps,
   aid: number,

@@ -1,4 +1,4 @@
-/** Deletes a balance: what sessions hold of it is released, then all that is free is taken away. */
+/** Deletes a balance: releases the sessions' reservations, then removes the available amount. */
 import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
 import { BucketReservedError } from '../../domain/balance-operations.ts'
 import type { OwnerSlot } from '../../domain/bucket.ts'
@@ -14,52 +14,52 @@ import { bucketAt, includeNames, locateBalance } from './live.ts'
 import { type BalanceDeps, toEntityError } from './loads.ts'
 
 export interface BalanceDeletion {
-  /** Text or ObjectId; absent: nothing is found. */
+  /** Text or ObjectId; nothing is found if absent. */
   id: unknown
   operationId: string
 }
 
 export interface BalanceDeleted {
-  /** False: there is no such balance. */
+  /** False if the balance does not exist. */
   details: boolean
   line: BalanceLineDocument | null
-  /** What the ledger did. */
+  /** Operations executed by the ledger. */
   operations: readonly OperationLine[]
 }
 
-const NONE: BalanceDeleted = { details: false, line: null, operations: [] }
+const NOT_FOUND: BalanceDeleted = { details: false, line: null, operations: [] }
 
-/** Sessions may reserve anew as fast as they are released; their network elements are told. */
+/** Sessions may reserve again as fast as they are released; their network elements are notified. */
 const ATTEMPTS_MAX = 8
-/** Sessions that came by Diameter can be ended at their network element. */
+/** Sessions over Diameter can be ended at their network element. */
 const DIAMETER = 'diameter:'
 
 /**
- * Throws `EntityRuleError` for a counter, which ends with its period, `TargetError` if the balance is
- * reserved again and again, `ContentionError`, `CorruptValueError`, `StoreDownError` or
- * `CatalogUnavailableError`; repeating it under its operation id finishes it.
+ * Throws `EntityRuleError` for a counter, which ends with its period, `TargetError` if the balance
+ * keeps being reserved, `ContentionError`, `CorruptValueError`, `StoreDownError` or
+ * `CatalogUnavailableError`. Repeating the call under its operation id completes it.
  */
 export async function deleteBalance(
   deps: BalanceDeps,
   { id, operationId }: BalanceDeletion,
 ): Promise<BalanceDeleted> {
   const { ledger, catalog } = deps
-  const place = await locateBalance(catalog, String(id ?? ''))
-  if (place === null) return NONE
-  const held = await bucketAt(ledger, place)
-  if (held === null) {
-    // Perhaps it was this very call that has deleted it.
-    const done = await ledger.findOperation(place.aid, operationId)
-    const isSame = done?.operation === 'close' && done.bucketId === place.bucketId
-    return isSame && done.sid === place.sid ? deleted(deps, done) : NONE
+  const location = await locateBalance(catalog, String(id ?? ''))
+  if (location === null) return NOT_FOUND
+  const found = await bucketAt(ledger, location)
+  if (found === null) {
+    // This call may already have deleted it.
+    const done = await ledger.findOperation(location.aid, operationId)
+    const isSame = done?.operation === 'close' && done.bucketId === location.bucketId
+    return isSame && done.sid === location.sid ? deleted(deps, done) : NOT_FOUND
   }
-  if (held.bucket.counter !== '') {
+  if (found.bucket.counter !== '') {
     throw new EntityRuleError(`balance ${String(id)} counts usage: it ends with its period`)
   }
-  const { aid, sid, bucketId } = place
+  const { aid, sid, bucketId } = location
   const operation = { mode: 'close', aid, sid, bucketId, operationId } as const
   const settings = { attemptsMax: deps.config.ledger.commitAttemptsMax }
-  for (let round = 0; round < ATTEMPTS_MAX; round += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     try {
       const note = { chargingType: 'Id' } as const
       const nowMs = deps.clock.nowMs()
@@ -69,15 +69,15 @@ export async function deleteBalance(
       if (error instanceof OperationReusedError) throw new EntityRuleError(error.message)
       if (!(error instanceof BucketReservedError)) throw toEntityError(error)
     }
-    await releaseHolders(deps, place, bucketId)
+    await releaseHolders(deps, location, bucketId)
   }
   throw new TargetError(`sessions keep using balance ${String(id)}: try again`)
 }
 
 async function deleted({ catalog }: BalanceDeps, line: OperationLine): Promise<BalanceDeleted> {
   const nameOf = await includeNames(catalog, [line.prepaidIncludeId])
-  const shown = balanceLineDocument(line, nameOf(line.prepaidIncludeId))
-  return { details: true, line: shown, operations: [line] }
+  const document = balanceLineDocument(line, nameOf(line.prepaidIncludeId))
+  return { details: true, line: document, operations: [line] }
 }
 
 async function releaseHolders(
@@ -104,7 +104,7 @@ function holds({ services }: Session, owner: OwnerSlot, id: number): boolean {
   })
 }
 
-/** Without it the network element learns of it with its next request. */
+/** Notifies a Diameter network element; otherwise it detects the release with its next request. */
 async function publishRelease({ redis }: Ledger, { origin, sessionId }: Session): Promise<void> {
   if (!origin.startsWith(DIAMETER)) return
   await publishSessionEvent(redis, { cause: 'release', origin, sessionId })

@@ -1,10 +1,9 @@
 /**
- * Carries the balances of a subscriber to another account. Each bucket is taken out there and put
- * in here under ids that tell the bucket: after a stop between any two steps the same transfer,
- * done again, finishes it, and no unit is lost or doubled.
- *
- * Debt stays in the account in which it was incurred, and so does what sessions hold: they go on
- * there. A counter counts on in the new account from what it has counted.
+ * Transfers the balances of a subscriber to another account. Each bucket is debited and credited
+ * under operation ids derived from the bucket: after a crash between any two steps, repeating the
+ * transfer completes it, and no unit is lost or duplicated. Debt stays in the account in which it
+ * was incurred. Reserved units stay as well: sessions continue in the old account. A counter
+ * continues in the new account from its current value.
  */
 
 import { BucketReservedError } from '../../domain/balance-operations.ts'
@@ -19,11 +18,11 @@ export interface TransferRequest {
   sid: number
   fromAid: number
   toAid: number
-  /** Repeat the transfer under the same, within the time that results are kept. */
+  /** Repeat the transfer under the same id, within the retention time of results. */
   operationId: string
 }
 
-/** Plain JSON: a caller may note it down before anything is done. */
+/** Plain JSON, so that it can be stored as an intent before execution. */
 export interface TransferPlan extends TransferRequest {
   buckets: TransferredBucket[]
 }
@@ -32,23 +31,26 @@ export interface TransferredBucket extends BucketTerms {
   bucketId: number
 }
 
-/** What arrives, one line per bucket. */
+/** One line per credited bucket. */
 export interface Transferred {
   lines: OperationLine[]
 }
 
-/** Lists what would be carried. Throws `CorruptValueError` or `StoreDownError`. */
-export async function planTransfer(ledger: Ledger, asked: TransferRequest): Promise<TransferPlan> {
-  const { sid, fromAid, toAid, operationId } = asked
-  const buckets = await bucketsOf(ledger, asked)
+/** Lists what would be transferred. Throws `CorruptValueError` or `StoreDownError`. */
+export async function planTransfer(
+  ledger: Ledger,
+  request: TransferRequest,
+): Promise<TransferPlan> {
+  const { sid, fromAid, toAid, operationId } = request
+  const buckets = await bucketsOf(ledger, request)
   const open = buckets.filter((bucket) => !isClosed(bucket))
   return { sid, fromAid, toAid, operationId, buckets: open.map(termsOf) }
 }
 
 /**
- * Carries what the plan lists and nothing else: done again much later, it must not take what has
- * come back since. Throws `OperationReusedError`, `ContentionError`, `BalanceRangeError`,
- * `CorruptValueError` or `StoreDownError`: doing it again goes on where it has stopped.
+ * Transfers only what the plan lists: a late repetition must not transfer balances that have been
+ * added since. Throws `OperationReusedError`, `ContentionError`, `BalanceRangeError`,
+ * `CorruptValueError` or `StoreDownError`; repeating it continues where it stopped.
  */
 export async function runTransfer(
   ledger: Ledger,
@@ -80,7 +82,7 @@ function termsOf(bucket: Bucket): TransferredBucket {
   return { bucketId, prepaidIncludeId, kind, usaget, priority, fromMs, toMs, limit, counter }
 }
 
-interface Step {
+interface TransferStep {
   ledger: Ledger
   plan: TransferPlan
   terms: TransferredBucket
@@ -88,19 +90,22 @@ interface Step {
   nowMs: number
 }
 
-/** Out, in, and where nothing is left the old one is closed. Null: there was nothing to carry. */
+/**
+ * Debits the old bucket, credits the new one and closes the old one if it is empty. Null if there
+ * was nothing to transfer.
+ */
 async function transferBalance({
   ledger,
   plan,
   terms,
   settings,
   nowMs,
-}: Step): Promise<OperationLine | null> {
+}: TransferStep): Promise<OperationLine | null> {
   const { sid, fromAid, operationId } = plan
   const { bucketId } = terms
   const from = { aid: fromAid, sid, bucketId }
   const outId = `${operationId}.out.${bucketId}`
-  // What has ended stays, unless it had been taken out before it ended.
+  // An expired bucket is not transferred, unless it was debited before it expired.
   const isOver = terms.toMs <= nowMs
   if (isOver && (await ledger.findOperation(fromAid, outId)) === null) return null
   const out = { ...from, mode: 'transfer_out', operationId: outId } as const
@@ -115,7 +120,7 @@ async function transferBalance({
   return arrived
 }
 
-function creditTarget(step: Step, amount: number, counted = 0): Promise<OperationLine> {
+function creditTarget(step: TransferStep, amount: number, counted = 0): Promise<OperationLine> {
   const { ledger, plan, terms, settings, nowMs } = step
   const { sid, toAid, operationId } = plan
   const into = {
@@ -130,7 +135,7 @@ function creditTarget(step: Step, amount: number, counted = 0): Promise<Operatio
   return creditBucket(ledger, into, settings, nowMs)
 }
 
-/** Null for a bucket that was deleted meanwhile, or that sessions still hold a part of. */
+/** Null if the bucket was deleted in the meantime or has reservations. */
 async function nullIfGone(line: Promise<OperationLine>): Promise<OperationLine | null> {
   try {
     return await line
@@ -140,9 +145,9 @@ async function nullIfGone(line: Promise<OperationLine>): Promise<OperationLine |
   }
 }
 
-/** Nothing is taken out: its lines are those of the old account. */
+/** Nothing is debited: the old account's lines stay unchanged. */
 async function transferCounter(
-  step: Step,
+  step: TransferStep,
   bucket: Bucket | undefined,
 ): Promise<OperationLine | null> {
   if (bucket === undefined || bucket.spent === 0 || step.terms.toMs <= step.nowMs) return null

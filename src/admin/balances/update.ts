@@ -1,6 +1,6 @@
 /**
- * Loads credit (spec/entity-api.md 3.6): into one balance, into the bucket of a prepaid include, or
- * what a charging plan or a card says. Values are negative for credit, as balances are.
+ * Loads credit into a balance, into the bucket of a prepaid include, or as defined by a charging
+ * plan or a card. Credit is negative, as in balances.
  */
 
 import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
@@ -38,26 +38,26 @@ import {
 export interface BalanceUpdate {
   /**
    * `_id`, `pp_includes_external_id`, `pp_includes_name`, `charging_plan`, `charging_plan_name` or
-   * `secret`: the first that is there says what is loaded. `aid`, `sid`: for whom;
+   * `secret`: the first one given determines what is loaded. `aid`, `sid`: the owner;
    * `expiration_date`.
    */
   query: Fields
   /** `value`, `operation` (inc, set, new), `expiration_date`, `additional`. */
   update: Fields
-  /** For the record; it goes before that of `update`. */
+  /** Details for the record; takes precedence over `update.additional`. */
   additional?: unknown
-  /** The same again moves nothing and has the same answer. */
+  /** Repeating the same operation changes nothing and returns the same answer. */
   operationId: string
 }
 
 export interface BalanceUpdated {
-  /** False: refused, because it would take more than is free, or exceed the plan's limit. */
+  /** False if refused: it would deduct more than is available or exceed the plan's limit. */
   details: boolean
-  /** As it is now; a list where several were loaded, null where none was. */
+  /** Current balance; a list if several were loaded, null if none was. */
   entity: LiveBalance | LiveBalance[] | null
-  /** As it will be recorded; of several the line that stands above theirs. */
+  /** CDR of the operation; for several loads the CDR of the heading. */
   line: BalanceLineDocument | null
-  /** What the ledger did, balance by balance. */
+  /** Operations executed by the ledger, one per balance. */
   operations: readonly OperationLine[]
 }
 
@@ -67,7 +67,7 @@ const MODES: readonly unknown[] = ['inc', 'set', 'new']
 
 /**
  * Throws `EntityRuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError` or
- * `CatalogUnavailableError`; after an outage, repeating it under its operation id finishes it.
+ * `CatalogUnavailableError`. After an outage, repeating it under its operation id completes it.
  */
 export async function updateBalance(
   deps: BalanceDeps,
@@ -107,7 +107,7 @@ function additionalOf({ additional, update }: BalanceUpdate): Call['additional']
       `additional must have at most ${ADDITIONAL_CHARACTERS_MAX} characters`,
     )
   }
-  // As it will come back from the record, so that a repetition has the same answer.
+  // As it is read back from the record, so that a repetition returns the same answer.
   const plain = JSON.parse(text) as Record<string, unknown>
   return Object.keys(plain).length === 0 ? undefined : plain
 }
@@ -120,8 +120,8 @@ function operationAt({ update }: Call): LoadOperation {
 }
 
 function expirationAt({ query, update }: Call): unknown {
-  const { expiration_date: asked } = query
-  return isGiven(asked) ? asked : update['expiration_date']
+  const { expiration_date: requested } = query
+  return isGiven(requested) ? requested : update['expiration_date']
 }
 
 function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number {
@@ -129,13 +129,13 @@ function valueAt({ update }: Call, kind: Parameters<typeof creditOf>[1]): number
   return creditOf(update['value'], kind, 'value')
 }
 
-/** The definition of a balance may be gone: it is credited by what it is itself. */
+/** Uses the bucket's own fields because its definition may no longer exist. */
 async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
   const { query, nowMs } = call
   const id = String(query['_id'])
-  const held = await findBucket(deps, id)
-  if (held === null) throw new EntityRuleError(`there is no balance ${id}`)
-  const { owner, bucket } = held
+  const found = await findBucket(deps, id)
+  if (found === null) throw new EntityRuleError(`there is no balance ${id}`)
+  const { owner, bucket } = found
   if (bucket.counter !== '')
     throw new EntityRuleError(`balance ${id} counts usage: it has no credit`)
   for (const field of ['aid', 'sid'] as const) {
@@ -143,18 +143,22 @@ async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
     throw new EntityRuleError(`balance ${id} is not one of ${field} ${String(query[field])}`)
   }
   const { prepaidIncludeId: externalId, kind, usaget, priority } = bucket
-  const [document] = await documentsOf(deps, [held])
+  const [document] = await documentsOf(deps, [found])
   const unlimited = document?.unlimited === true
   const include = { externalId, kind, usaget, priority, unlimited }
   const { plan } = await resolveTarget(deps.catalog, { sid: owner.sid }, nowMs).catch(withoutPlan)
   const mode = operationAt(call)
   const credit = await creditFor(deps, call, include, plan)
   const which = mode === 'new' ? {} : { bucketId: bucket.id }
-  const home = { aid: owner.aid, sid: owner.sid }
-  return { owner: home, name: document?.pp_includes_name ?? '', credit: { ...credit, ...which } }
+  const location = { aid: owner.aid, sid: owner.sid }
+  return {
+    owner: location,
+    name: document?.pp_includes_name ?? '',
+    credit: { ...credit, ...which },
+  }
 }
 
-/** Whose subscriber is gone has no plan that could limit it. */
+/** Without a subscriber in force there is no plan with a limit. */
 function withoutPlan(error: unknown): { plan: string } {
   if (error instanceof EntityRuleError) return { plan: '' }
   throw error
@@ -167,12 +171,12 @@ async function loadOfInclude(
 ): Promise<Load> {
   const { query, nowMs } = call
   const include = await includeOf(deps.catalog, wanted, nowMs)
-  const whom = await resolveTarget(deps.catalog, query, nowMs)
-  const home = ownerFor(include, whom)
+  const target = await resolveTarget(deps.catalog, query, nowMs)
+  const location = ownerFor(include, target)
   return {
-    owner: home,
+    owner: location,
     name: include.name,
-    credit: await creditFor(deps, call, include, whom.plan),
+    credit: await creditFor(deps, call, include, target.plan),
   }
 }
 
@@ -183,14 +187,18 @@ async function creditFor(
   plan: string,
 ): Promise<Credit> {
   const { nowMs } = call
-  const asked = { unlimited: include.unlimited, expirationDate: expirationAt(call), period: null }
+  const requested = {
+    unlimited: include.unlimited,
+    expirationDate: expirationAt(call),
+    period: null,
+  }
   const freeMax = await thresholdOf(catalog, plan, include, nowMs)
   return {
     include,
     amount: valueAt(call, include.kind),
     mode: operationAt(call),
     fromMs: nowMs,
-    toMs: expiryOf(asked, nowMs, config.rating.timeZone),
+    toMs: expiryOf(requested, nowMs, config.rating.timeZone),
     ...(freeMax === undefined ? {} : { freeMax }),
   }
 }
@@ -209,8 +217,8 @@ async function loadOne(
   const line = await commit(deps, operation, nowMs)
   if (line === null) return REFUSED
   const [entity = null] = await balancesAfter(deps, [line])
-  const shown = balanceLineDocument(line, load.name)
-  return { details: true, entity, line: shown, operations: [line] }
+  const cdr = balanceLineDocument(line, load.name)
+  return { details: true, entity, line: cdr, operations: [line] }
 }
 
 function operationOf(load: Load, operationId: string, note: OperationNote): CreditOperation {
@@ -223,7 +231,7 @@ async function wasDone(deps: BalanceDeps, operation: CreditOperation): Promise<b
   return (await findInFormerAccounts(deps, operation)) !== null
 }
 
-/** Null if it is refused after all: somebody else was there between the look and the commit. */
+/** Null if it is refused because of a concurrent change after the check. */
 async function commit(
   deps: BalanceDeps,
   operation: CreditOperation,
@@ -246,18 +254,18 @@ async function balancesAfter(
   deps: BalanceDeps,
   lines: readonly OperationLine[],
 ): Promise<LiveBalance[]> {
-  const held = await Promise.all(lines.map((line) => bucketAt(deps.ledger, line)))
+  const found = await Promise.all(lines.map((line) => bucketAt(deps.ledger, line)))
   return documentsOf(
     deps,
-    held.filter((one) => one !== null),
+    found.filter((one) => one !== null),
   )
 }
 
 async function loadPlan(deps: BalanceDeps, call: Call, wanted: unknown): Promise<BalanceUpdated> {
   const { nowMs, operationId } = call
-  const whom = await resolveTarget(deps.catalog, call.query, nowMs)
+  const target = await resolveTarget(deps.catalog, call.query, nowMs)
   const plan = await findChargingPlan(deps.catalog, wanted, nowMs)
-  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, whom), nowMs)
+  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, target), nowMs)
   const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
   const work = { loads, owner: headingOwner(loads), operationId, note }
   const isDone = await wasDone(deps, { mode: 'heading', ...work.owner, operationId })
@@ -269,10 +277,10 @@ function planLoadRequest(call: Call, target: BalanceTarget) {
   return { target, operation: operationAt(call), expirationDate: expirationAt(call) }
 }
 
-/** In whose books the operation as a whole stands: the subscriber's, if it gets something. */
+/** Owner of the heading operation: the subscriber, if one is credited. */
 function headingOwner(loads: readonly Load[]): SessionLocation {
-  const home = loads.map((load) => load.owner).find(({ sid }) => sid !== 0) ?? loads[0]?.owner
-  return home ?? { aid: 0, sid: 0 }
+  const location = loads.map((load) => load.owner).find(({ sid }) => sid !== 0) ?? loads[0]?.owner
+  return location ?? { aid: 0, sid: 0 }
 }
 
 interface PlanWork {
@@ -282,7 +290,10 @@ interface PlanWork {
   note: OperationNote
 }
 
-/** The head first, then each bucket under an id of its own: what is done is not done again. */
+/**
+ * Commits the heading first, then each bucket under its own operation id, so that nothing is
+ * repeated.
+ */
 async function loadAll(
   deps: BalanceDeps,
   { additional, nowMs }: Call,
@@ -298,7 +309,7 @@ async function loadAll(
     const line = await commit(deps, operationOf(load, id, { ...note, parentRef }), nowMs)
     if (line === null) {
       const done = `${lines.length} of ${loads.length} buckets were loaded`
-      throw new EntityRuleError(`${done}: of ${load.name} less is free now than is taken away`)
+      throw new EntityRuleError(`${done}: of ${load.name} less is available than is deducted`)
     }
     lines.push(line)
   }
@@ -308,16 +319,16 @@ async function loadAll(
 
 async function loadCard(deps: BalanceDeps, call: Call, secret: unknown): Promise<BalanceUpdated> {
   const { nowMs } = call
-  const whom = await resolveTarget(deps.catalog, call.query, nowMs)
-  const asked = { secret, whom, operationId: call.operationId }
-  let card = await findCard(deps, asked, nowMs)
+  const target = await resolveTarget(deps.catalog, call.query, nowMs)
+  const requested = { secret, target, operationId: call.operationId }
+  let card = await findCard(deps, requested, nowMs)
   const plan = await findChargingPlan(deps.catalog, card.document.charging_plan_name, nowMs)
-  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, whom), nowMs)
+  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, target), nowMs)
   if (!card.isClaimed) {
     if (await isRefused(deps.ledger, loads, nowMs)) return REFUSED
-    const isMine = await claimCard(deps, card, whom, call.operationId, nowMs)
-    // Whoever was faster may have been this very call.
-    if (!isMine) card = await findCard(deps, asked, nowMs)
+    const isMine = await claimCard(deps, card, target, call.operationId, nowMs)
+    // The claim may be that of an earlier attempt of this call.
+    if (!isMine) card = await findCard(deps, requested, nowMs)
   }
   const work = {
     loads,

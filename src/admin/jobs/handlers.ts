@@ -1,9 +1,10 @@
-/** What is done under each kind of job, and the jobs that the settings ask for. */
+/** Handlers by kind of job, and the standing jobs required by the settings. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../runtime/log.ts'
 import type { EntityApi } from '../entities/api.ts'
 import { eraseHandler } from '../privacy/erase.ts'
-import { beginRetention, type RetentionParts, retentionHandler } from '../retention/retention.ts'
+import type { RetentionParts } from '../retention/removal.ts'
+import { beginRetention, retentionHandler } from '../retention/retention.ts'
 import { beginForwarding, type ForwardParts, forwardHandler } from '../syslog/forward.ts'
 import type { JobHandlers } from './runner.ts'
 
@@ -26,7 +27,7 @@ export interface StandingJobs {
   stop(): Promise<void>
 }
 
-/** Begins the jobs that never end, as soon as MongoDB answers. */
+/** Begins the standing jobs as soon as MongoDB is available. */
 export function startStandingJobs(
   parts: Pick<RetentionParts, 'catalog' | 'clock' | 'config'> & { log: Pick<Logger, 'warn'> },
   retryMs = 5_000,
@@ -39,7 +40,7 @@ export function startStandingJobs(
         await beginRetention(parts)
         return await beginForwarding(parts)
       } catch (error) {
-        parts.log.warn({ err: error }, 'retention cannot be begun: tried again')
+        parts.log.warn({ err: error }, 'cannot begin the standing jobs; retrying')
         await delay(retryMs, undefined, { signal }).catch(() => undefined)
       }
     }

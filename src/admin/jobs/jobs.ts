@@ -1,4 +1,4 @@
-/** Jobs in MongoDB: begun once, claimed by one process at a time, resumed by any. */
+/** Jobs in MongoDB: created once, claimed by one process at a time, resumed by any process. */
 import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 import { ObjectId } from '../../catalog/collections.ts'
@@ -20,16 +20,16 @@ export interface NewJob {
   actor: Actor
 }
 
-/** A step between two notes of progress takes less. */
+/** Longer than a step between two progress updates. */
 const LEASE_MS = 60_000
 
-/** Another process has taken the job over: this one stops without a further write. */
+/** Another process has claimed the job: this one stops without further writes. */
 export class JobLostError extends Error {
   override name = 'JobLostError'
 }
 
 /**
- * Creates the job, or gives the one that is active for the same kind and subject. Rejects with
+ * Creates the job, or returns the active one of the same kind and subject. Rejects with
  * `CatalogUnavailableError`.
  */
 export async function beginJob({ catalog, clock }: JobStores, job: NewJob): Promise<JobDocument> {
@@ -66,7 +66,7 @@ export async function beginJob({ catalog, clock }: JobStores, job: NewJob): Prom
     })
     if (isNew) return document
     const found = await catalog.run('read a job', () => catalog.jobs.findOne({ active }))
-    // Null: it was done meanwhile.
+    // Null if it was finished in the meantime.
     if (found !== null) return found
   }
 }
@@ -75,10 +75,10 @@ export function readJob({ catalog }: Pick<JobStores, 'catalog'>, id: ObjectId) {
   return catalog.run('read a job', () => catalog.jobs.findOne({ _id: id }))
 }
 
-/** Jobs that somebody should work on now, the longest due first. */
+/** Jobs that are due or abandoned, the longest due first. */
 export async function jobsDue({ catalog, clock }: JobStores): Promise<JobDocument[]> {
   const now = new Date(clock.nowMs())
-  const found = await catalog.run('look for jobs', () =>
+  const found = await catalog.run('find jobs', () =>
     catalog.jobs
       .find({ state: { $in: ['queued', 'waiting', 'running'] } })
       .sort({ due: 1 })
@@ -93,18 +93,18 @@ function isAbandoned({ expires, holder }: JobDocument, now: Date): boolean {
   return expires.getTime() <= now.getTime() || (holder !== null && hasEnded(holder))
 }
 
-/** The job as it is worked on by this process. */
+/** A job claimed by this process. */
 export interface ClaimedJob {
   readonly job: JobDocument
-  /** Adds to a count. */
+  /** Adds to a counter of the job. */
   count(name: string, added: number): void
-  /** Notes how far it is. Rejects with `JobLostError` or `CatalogUnavailableError`. */
+  /** Saves the progress. Rejects with `JobLostError` or `CatalogUnavailableError`. */
   saveProgress(step: string): Promise<void>
-  /** Ends it, or has it go on at a time. As `note`. */
+  /** Finishes the job, or schedules its continuation. Rejects like `saveProgress`. */
   end(again: { atMs: number; error?: string } | null): Promise<void>
 }
 
-/** Null: another process has it, or it needs nobody now. */
+/** Null if another process has claimed it or it is not due. */
 export async function claimJob(stores: JobStores, job: JobDocument): Promise<ClaimedJob | null> {
   const { catalog, clock } = stores
   const nowMs = clock.nowMs()
@@ -134,7 +134,7 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
     const changed = new Date(nowMs)
     const expires = new Date(nowMs + LEASE_MS)
     const { counts } = job
-    const { matchedCount } = await catalog.run('note a job', () =>
+    const { matchedCount } = await catalog.run('update a job', () =>
       catalog.jobs.updateOne(
         { _id, token },
         {
@@ -144,7 +144,7 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
       ),
     )
     if (matchedCount === 0)
-      throw new JobLostError(`job ${_id.toHexString()} is done by another process`)
+      throw new JobLostError(`job ${_id.toHexString()} was claimed by another process`)
     Object.assign(job, fields)
   }
   return {

@@ -1,37 +1,37 @@
-/** Works on jobs in the background: those that are due, and those of processes that have died. */
+/** Runs jobs in the background: due jobs, and those of dead processes. */
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { type ClaimedJob, claimJob, JobLostError, type JobStores, jobsDue } from './jobs.ts'
 
-/** Does what is left of a job. Gives when it has to go on (epoch ms); null: it is done. */
-export type JobHandler = (held: ClaimedJob, signal: AbortSignal) => Promise<number | null>
+/** Continues a job. Returns when it has to run again (epoch ms); null if it is done. */
+export type JobHandler = (claimed: ClaimedJob, signal: AbortSignal) => Promise<number | null>
 
-/** A kind that has none is left to other processes. */
+/** Jobs of kinds without a handler are left to other processes. */
 export type JobHandlers = Readonly<Partial<Record<JobDocument['kind'], JobHandler>>>
 
 export interface JobRunnerOptions extends JobStores {
   handlers: JobHandlers
   log: Pick<Logger, 'info' | 'warn'>
-  /** Between two looks for jobs; only tests are in a hurry. */
+  /** Poll interval; shorter in tests. */
   everyMs?: number
 }
 
 export interface JobRunner {
-  /** Ends after what is being done right now; the rest is left to the next process. */
+  /** Stops after the current step; other processes continue. */
   stop(): Promise<void>
 }
 
-const LOOK_MS = 2_000
-/** After a failure, mostly an outage. */
+const POLL_MS = 2_000
+/** After a failure, usually an outage. */
 const RETRY_MS = 30_000
-/** Of one kind, so that many erasures do not take all of the store. */
+/** Limit per kind, so that many erasures do not saturate the store. */
 const AT_ONCE = 4
 
 export function startJobRunner(options: JobRunnerOptions): JobRunner {
-  const { log, everyMs = LOOK_MS } = options
+  const { log, everyMs = POLL_MS } = options
   const abort = new AbortController()
   const { signal } = abort
-  /** By id; what takes long must not keep the others waiting. */
+  /** By id; jobs run concurrently so that a long one does not delay the others. */
   const running = new Map<string, { kind: JobDocument['kind']; ended: Promise<void> }>()
   let timer: NodeJS.Timeout | undefined
   const begin = (job: JobDocument): void => {
@@ -44,31 +44,31 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
       .finally(() => running.delete(id))
     running.set(id, { kind, ended })
   }
-  const round = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     try {
       const due = await jobsDue(options)
       if (!signal.aborted) for (const job of due) begin(job)
     } catch (error) {
-      log.warn({ err: error }, 'jobs cannot be looked for')
+      log.warn({ err: error }, 'cannot read the jobs that are due')
     }
     if (!signal.aborted) timer = setTimeout(next, everyMs)
   }
-  let looking = Promise.resolve()
+  let polling = Promise.resolve()
   const next = () => {
-    looking = round()
+    polling = poll()
   }
   next()
   return {
     async stop() {
       abort.abort()
       clearTimeout(timer)
-      await looking
+      await polling
       await Promise.all([...running.values()].map(({ ended }) => ended))
     },
   }
 }
 
-/** Works on one job, unless another process does. What fails is tried again later. */
+/** Runs a job unless another process has claimed it. A failed job is retried later. */
 export async function runJob(
   options: JobRunnerOptions,
   job: JobDocument,
@@ -77,18 +77,21 @@ export async function runJob(
   const { clock, handlers, log } = options
   const { kind } = job
   const handler = handlers[kind]
-  const held = handler === undefined ? null : await claimJob(options, job)
-  if (handler === undefined || held === null) return
+  const claimed = handler === undefined ? null : await claimJob(options, job)
+  if (handler === undefined || claimed === null) return
   const id = job._id.toHexString()
   try {
-    const atMs = await handler(held, signal)
-    await held.end(atMs === null ? null : { atMs })
-    if (atMs === null) log.info({ job: id, kind, counts: held.job.counts }, 'job done')
+    const atMs = await handler(claimed, signal)
+    await claimed.end(atMs === null ? null : { atMs })
+    if (atMs === null) log.info({ job: id, kind, counts: claimed.job.counts }, 'job done')
   } catch (error) {
     if (error instanceof JobLostError) return
-    log.warn({ err: error, job: id, kind, step: held.job.step }, 'a job failed: tried again later')
+    log.warn(
+      { err: error, job: id, kind, step: claimed.job.step },
+      'a job failed; it will be retried',
+    )
     const again = { atMs: clock.nowMs() + RETRY_MS, error: (error as Error).message }
-    // Where this fails too, the lease ends by itself.
-    await held.end(again).catch(() => undefined)
+    // If this fails too, the lease expires.
+    await claimed.end(again).catch(() => undefined)
   }
 }

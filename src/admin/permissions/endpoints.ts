@@ -1,6 +1,6 @@
 /**
- * Every endpoint of the interface, and who may use it (interface 4; spec/entity-api.md 5.2). The
- * routes take their access from here; the pages that tell of it are made from it.
+ * Every endpoint of the API and its access rule. The routes take their access from here; the
+ * documentation is generated from it.
  */
 import type { RouteAccess } from '../auth/access.ts'
 
@@ -9,7 +9,7 @@ export interface Endpoint {
   readonly path: string
   readonly access: RouteAccess
   readonly about: string
-  /** Part of the interface that a later version serves; until then it answers with 404. */
+  /** Reserved for a later version; answers with 404 until then. */
   readonly isPlanned?: true
 }
 
@@ -24,37 +24,47 @@ const planned = (
   about: string,
 ): Endpoint => ({ method, path, access, about, isPlanned: true })
 
-/** Authentication: who uses these has not authenticated yet. */
+/** Authentication endpoints: their callers are not authenticated yet. */
 export const AUTH_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/auth/login', access: 'public', about: 'Log in' },
-  { method: 'GET', path: '/auth/login', access: 'public', about: 'Tell who is logged in' },
+  { method: 'GET', path: '/auth/login', access: 'public', about: 'Show the current user' },
   { method: 'POST', path: '/auth/logout', access: 'public', about: 'End the session' },
-  { method: 'GET', path: '/auth/options', access: 'public', about: 'Tell the ways to log in' },
-  { method: 'POST', path: '/auth/password', access: 'public', about: 'Change the own password' },
-  { method: 'GET', path: '/auth/totp', access: 'public', about: 'Tell of the own second factor' },
+  { method: 'GET', path: '/auth/options', access: 'public', about: 'List the login methods' },
+  {
+    method: 'POST',
+    path: '/auth/password',
+    access: 'public',
+    about: 'Change the password of the current user',
+  },
+  {
+    method: 'GET',
+    path: '/auth/totp',
+    access: 'public',
+    about: 'Show the second factor of the current user',
+  },
   {
     method: 'POST',
     path: '/auth/totp/begin',
     access: 'public',
-    about: 'Begin to set up a second factor: its secret, shown once',
+    about: 'Begin to set up a second factor; returns its secret once',
   },
   {
     method: 'POST',
     path: '/auth/totp/confirm',
     access: 'public',
-    about: 'Confirm the second factor by a code of it; gives the recovery codes',
+    about: 'Confirm the second factor by a code; returns the recovery codes',
   },
   {
     method: 'POST',
     path: '/auth/totp/codes',
     access: 'public',
-    about: 'Make other recovery codes in the place of those that there are',
+    about: 'Replace the recovery codes',
   },
   {
     method: 'POST',
     path: '/auth/totp/remove',
     access: 'public',
-    about: 'Remove the own second factor, unless a role requires it',
+    about: 'Remove the second factor of the current user, unless a role requires it',
   },
   {
     method: 'POST',
@@ -66,20 +76,40 @@ export const AUTH_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/oauth2/revoke', access: 'public', about: 'Revoke a token' },
 ]
 
-/** Of the node itself. What the operator opens by name (`admin.openPaths`) is open to everybody. */
+/** Endpoints of the node. Those listed in `admin.openPaths` are public. */
 export const NODE_ENDPOINTS = {
-  heartbeat: { method: 'GET', path: '/api', access: 'user', about: 'Tell whether it works' },
-  metrics: { method: 'GET', path: '/metrics', access: READ, about: 'Figures for Prometheus' },
-  health: { method: 'GET', path: '/health/ready', access: 'user', about: 'Tell if it is ready' },
-  live: { method: 'GET', path: '/health/live', access: 'user', about: 'Tell if it runs' },
+  heartbeat: {
+    method: 'GET',
+    path: '/api',
+    access: 'user',
+    about: 'Heartbeat: whether the node works',
+  },
+  metrics: { method: 'GET', path: '/metrics', access: READ, about: 'Metrics for Prometheus' },
+  health: {
+    method: 'GET',
+    path: '/health/ready',
+    access: 'user',
+    about: 'Readiness: whether the node can serve requests',
+  },
+  live: {
+    method: 'GET',
+    path: '/health/live',
+    access: 'user',
+    about: 'Liveness: whether the process runs',
+  },
   catalogue: {
     method: 'GET',
     path: '/health/catalogue',
     access: READ,
-    about: 'Name the stored entities that charging leaves out',
+    about: 'List the stored entities that charging skips',
   },
-  openapi: { method: 'GET', path: '/openapi.json', access: 'user', about: 'Describe the API' },
-  docs: { method: 'GET', path: '/docs', access: 'user', about: 'Describe the API as a page' },
+  openapi: {
+    method: 'GET',
+    path: '/openapi.json',
+    access: 'user',
+    about: 'API description (OpenAPI)',
+  },
+  docs: { method: 'GET', path: '/docs', access: 'user', about: 'API description as a page' },
 } as const satisfies Record<string, Endpoint>
 
 export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
@@ -87,17 +117,17 @@ export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
     method: 'GET',
     path: '/api/settings',
     access: READ,
-    about: 'Read settings; those of security take admin',
+    about: 'Read settings; security settings require admin',
   },
   { method: 'POST', path: '/api/settings', access: ADMINS, about: 'Change settings' },
 ]
 
-/** The action API (interface 4.3 to 4.5, 4.8). */
+/** The action API. */
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
   planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
   planned('POST', '/api/credit', WRITE, 'Credit or charge a subscriber or account'),
-  planned('POST', '/api/bulkcredit', ADMINS, 'Many credits at once'),
+  planned('POST', '/api/bulkcredit', ADMINS, 'Several credits in one call'),
   planned('POST', '/api/pay', WRITE, 'Payments, refunds, deposits'),
   planned('POST', '/api/bill', READ, 'Find bills'),
   planned('POST', '/api/cards', WRITE, 'Tokens of payment cards; prepaid cards'),
@@ -113,14 +143,14 @@ export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/plans', READ, 'Plans'),
   planned('GET', '/api/remove', WRITE, 'Remove lines'),
   planned('GET', '/api/querybillrun', READ, 'Invoicing data of a cycle'),
-  planned('POST', '/api/recreateinvoices', WRITE, 'Make invoices again'),
+  planned('POST', '/api/recreateinvoices', WRITE, 'Recreate invoices'),
   planned('POST', '/api/subscribers', WRITE, 'Subscribers'),
   planned('POST', '/api/subscribersautorenew', WRITE, 'Auto-renewals'),
   planned('POST', '/api/balances', WRITE, 'Balances'),
   planned('POST', '/api/statistics', WRITE, 'Statistics'),
 ]
 
-/** Charging, on a port of its own: beside the keys of network elements. */
+/** Charging, on its own port, authenticated by the keys of network elements. */
 export const REALTIME_ENDPOINT: Endpoint = {
   method: 'POST',
   path: '/realtime',

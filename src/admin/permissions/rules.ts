@@ -1,4 +1,4 @@
-/** Rules of the operator: other roles for actions of a collection, in place of the usual ones. */
+/** Permission rules of the operator: they replace the usual roles of an action. */
 import { Value } from '@sinclair/typebox/value'
 import type { StoredSetting } from '../../catalog/settings/current-settings.ts'
 import {
@@ -8,7 +8,7 @@ import {
 
 type PermissionRules = NonNullable<PermissionSettings['rules']>
 
-/** Stored rules that cannot be used might have closed something: then only admins may. */
+/** Invalid stored rules may have been meant to restrict access: only admins are permitted. */
 export const PERMISSIONS: StoredSetting<PermissionRules> = {
   category: 'permissions',
   read(value) {
@@ -19,12 +19,12 @@ export const PERMISSIONS: StoredSetting<PermissionRules> = {
 
 const ONLY_ADMINS: PermissionRules = [{ collection: '*', actions: '*', roles: [] }]
 
-/** Roles that are named there, beside those of the interface. */
+/** Roles named in the rules, in addition to the built-in ones. */
 export function rolesIn(rules: PermissionRules): readonly unknown[] {
   return rules.flatMap(({ roles }) => roles)
 }
 
-/** Roles that an action takes: those of the first rule that names it, else the usual ones. */
+/** Roles for an action: those of the first matching rule, otherwise the usual ones. */
 export function rolesFor(
   rules: PermissionRules,
   collection: string,

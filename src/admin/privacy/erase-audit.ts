@@ -1,4 +1,6 @@
-/** Takes personal data out of audit records; the chain of them holds (catalog/audit/chain.ts). */
+/**
+ * Removes personal data from audit records; the hash chain remains valid (catalog/audit/chain.ts).
+ */
 import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
 import { type ChainedRecord, eraseFields } from '../../catalog/audit/chain.ts'
 import type { WithId } from '../../catalog/collections.ts'
@@ -10,20 +12,20 @@ import type { ErasureScope } from './subject.ts'
 const BATCH = 200
 const ATTEMPTS_MAX = 20
 
-/** Records of these are about whom their documents name. */
+/** Records of these collections are found by the owner in their documents. */
 const BY_DOCUMENT = ['sessions', 'lines', 'bills', 'autorenew', 'cards'] as const
 
 export interface AuditErasure {
-  /** Id of the erasure, which has a record. */
+  /** Id of the erasure, which has its own record. */
   id: string
   scope: ErasureScope
-  /** First parts of the paths of personal fields. */
+  /** First segments of the paths of personal fields. */
   fields: ReadonlySet<string>
-  /** In whatever else is recorded. */
+  /** Names erased in all other records. */
   names: ReadonlySet<string>
 }
 
-/** Throws `CatalogUnavailableError`, or as `onBatch` does. */
+/** Throws `CatalogUnavailableError`, or errors of `onBatch`. */
 export async function eraseAudit(
   catalog: Catalog,
   erasure: AuditErasure,
@@ -58,7 +60,7 @@ function filtersOf({ entities, owners }: ErasureScope): Record<string, unknown>[
   ]
 }
 
-/** Whether anything was removed. */
+/** Returns whether anything was removed. */
 async function eraseIn(
   catalog: Catalog,
   found: WithId<AuditDocument>,
@@ -69,7 +71,7 @@ async function eraseIn(
   for (let attempt = 0; attempt < ATTEMPTS_MAX && record !== null; attempt += 1) {
     const erased = erasedRecord(record, erasure)
     if (erased === null) return false
-    // Another erasure may be at the same record: that of its account.
+    // An erasure of the account may change the same record concurrently.
     const same = { _id, 'chain.fields': record.chain?.fields ?? { $exists: false } }
     const { matchedCount } = await catalog.run('erase in the audit', () =>
       catalog.audit.replaceOne(same as object, erased),

@@ -1,4 +1,4 @@
-/** Takes personal fields out of all revisions of an entity. */
+/** Removes personal fields from all revisions of an entity. */
 
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { changeEntities } from '../../catalog/revisions/entity-changes.ts'
@@ -8,8 +8,8 @@ import { withoutPaths } from './personal.ts'
 import { type ErasedEntity, erasureScopeOf } from './subject.ts'
 
 /**
- * Under the lock of the entity, so that changes under way are finished before, with their records.
- * Gives how many revisions have changed. Throws what the stores throw.
+ * Holds the entity lock, so that changes in progress are completed first, with their audit entries.
+ * Returns the number of changed revisions. Throws errors of the stores.
  */
 export async function eraseEntity(
   stores: EntityStores,
@@ -17,8 +17,8 @@ export async function eraseEntity(
   paths: readonly string[],
 ): Promise<number> {
   const { catalog, clock } = stores
-  const chains = [entityLockName({ name: collection }, key)]
-  const { stored } = await changeEntities(stores, chains, async () => {
+  const lockNames = [entityLockName({ name: collection }, key)]
+  const { stored } = await changeEntities(stores, lockNames, async () => {
     const { entities } = await erasureScopeOf(catalog, { collection, key })
     const found = entities.find((one) => one.collection === collection && one.key === key)
     const before = (found?.revisions ?? []).filter((one) => withoutPaths(one, paths) !== null)

@@ -1,4 +1,4 @@
-/** Takes personal data out of lines, bills, invoice documents and rows of imports. */
+/** Removes personal data from lines, bills, invoice documents and rows of imports. */
 import { ERASED } from '../../catalog/audit/chain.ts'
 import type { Collection, WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -7,15 +7,15 @@ import { withoutNames } from './personal.ts'
 type Fields = Record<string, unknown>
 
 const BATCH = 500
-/** Shorter texts stand in others by chance. */
+/** Shorter texts occur in others by chance. */
 const TEXT_LENGTH_MIN = 4
 
-/** Told after each batch: documents that have changed. */
+/** Called after each batch with the number of changed documents. */
 export type OnBatch = (changed: number) => Promise<void>
 
 /**
- * Erases members of these names in all documents that the filter finds. Charging writes lines of
- * sessions that are known to it again. Throws `CatalogUnavailableError`, or as `onBatch` does.
+ * Erases members of these names in all documents that match the filter. Charging rewrites lines of
+ * the sessions that it still stores. Throws `CatalogUnavailableError`, or errors of `onBatch`.
  */
 export async function eraseRecords(
   catalog: Catalog,
@@ -50,7 +50,7 @@ async function nextOf<T>(cursor: { next(): Promise<T | null> }): Promise<T[]> {
   return batch
 }
 
-/** Field by field: the recorder may write the others at the same time. */
+/** Field by field, because the recorder may write the other fields concurrently. */
 function changesOf(document: WithId<Fields>, names: ReadonlySet<string>): Fields | null {
   const erased = withoutNames(document, names) as Fields
   if (erased === document) return null
@@ -66,7 +66,7 @@ function changesOf(document: WithId<Fields>, names: ReadonlySet<string>): Fields
   }
 }
 
-/** Failed rows of imports are told with the values that were wrong with them. */
+/** Reports of failed rows quote the invalid values. */
 export async function eraseInImports(
   catalog: Catalog,
   texts: readonly string[],

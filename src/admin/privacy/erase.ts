@@ -1,4 +1,4 @@
-/** The job that erases a subscriber or an account. */
+/** The erasure job for a subscriber or an account. */
 import { appendRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
@@ -22,43 +22,42 @@ export interface ErasureParts {
   fields: CurrentFields
 }
 
-/** Between two looks whether sessions that have ended are forgotten. */
+/** Interval between checks whether ended sessions have been deleted. */
 const SETTLE_MS = 60_000
 
 /**
- * Removes what is personal, step by step; each can be repeated. Charging may write lines of
- * sessions again for as long as it knows these (`ledger.replayMs`): lines are looked at once more
- * after that.
+ * Removes personal data step by step; each step can be repeated. Charging may rewrite lines of
+ * sessions for as long as it stores them (`ledger.replayMs`), so lines are erased again after that.
  */
 export function eraseHandler(parts: ErasureParts): JobHandler {
   const { stores } = parts
   const { catalog, clock } = stores
-  return async (held) => {
-    const { options, _id } = held.job
+  return async (claimed) => {
+    const { options, _id } = claimed.job
     const subject = { collection: options['collection'], key: options['key'] } as Subject
-    const holders = await erasureScopeOf(catalog, subject)
+    const scope = await erasureScopeOf(catalog, subject)
     const paths = await pathsOf(parts)
     const all = [...new Set([...paths.accounts, ...paths.subscribers])]
     const names = personalNames(all)
-    if (held.job.step !== 'settle') {
-      await recordBegin(stores, held.job)
-      if (options['force'] === true) await endSessions(stores, holders, held)
-      await eraseTexts(stores, holders, all, held)
-      for (const entity of holders.entities) {
-        held.count('revisions', await eraseEntity(stores, entity, paths[entity.collection]))
-        await held.saveProgress('entities')
+    if (claimed.job.step !== 'settle') {
+      await recordBegin(stores, claimed.job)
+      if (options['force'] === true) await endSessions(stores, scope, claimed)
+      await eraseTexts(stores, scope, all, claimed)
+      for (const entity of scope.entities) {
+        claimed.count('revisions', await eraseEntity(stores, entity, paths[entity.collection]))
+        await claimed.saveProgress('entities')
       }
       const fields = new Set(all.map((path) => path.split('.', 1)[0] ?? path))
-      const count = counter(held, 'audit_records', 'audit')
+      const count = counter(claimed, 'audit_records', 'audit')
       const id = _id.toHexString()
-      await eraseAudit(catalog, { id, scope: holders, fields, names }, count)
-      await eraseDocuments(stores, subject, holders, names, held)
+      await eraseAudit(catalog, { id, scope, fields, names }, count)
+      await eraseDocuments(stores, subject, scope, names, claimed)
     }
-    const isSettled = await hasSettled(stores, holders)
-    await held.saveProgress('settle')
+    const isSettled = await hasSettled(stores, scope)
+    await claimed.saveProgress('settle')
     if (!isSettled) return clock.nowMs() + SETTLE_MS
-    await eraseLines(stores, subject, holders, names, held)
-    await recordEnd(stores, subject, held)
+    await eraseLines(stores, subject, scope, names, claimed)
+    await recordEnd(stores, subject, claimed)
     return null
   }
 }
@@ -74,55 +73,55 @@ async function pathsOf({ stores, fields }: ErasureParts) {
   return { accounts: await of('accounts'), subscribers: await of('subscribers') }
 }
 
-function counter(held: ClaimedJob, name: string, step: string) {
+function counter(claimed: ClaimedJob, name: string, step: string) {
   return (changed: number) => {
-    held.count(name, changed)
-    return held.saveProgress(step)
+    claimed.count(name, changed)
+    return claimed.saveProgress(step)
   }
 }
 
 async function endSessions(
   { ledger, config, clock }: EntityStores,
   { owners }: ErasureScope,
-  held: ClaimedJob,
+  claimed: ClaimedJob,
 ): Promise<void> {
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
   for (const owner of owners.filter(({ sid }) => sid !== 0)) {
     for await (const found of openSessionsOf(ledger, owner)) {
       const ended = await releaseSession(ledger, found, { attemptsMax, replayMs }, clock.nowMs())
-      held.count('sessions', ended === null ? 0 : 1)
+      claimed.count('sessions', ended === null ? 0 : 1)
     }
   }
-  await held.saveProgress('sessions')
+  await claimed.saveProgress('sessions')
 }
 
-/** Before the entities: they tell what to look for. */
+/** Must precede the erasure of the entities, which contain the texts to search for. */
 async function eraseTexts(
   { catalog }: EntityStores,
   { entities }: ErasureScope,
   paths: readonly string[],
-  held: ClaimedJob,
+  claimed: ClaimedJob,
 ): Promise<void> {
   const texts = entities.flatMap(({ revisions }) =>
     revisions.flatMap((revision) => textsUnder(revision, paths)),
   )
-  await eraseInImports(catalog, texts, counter(held, 'failed_rows', 'imports'))
+  await eraseInImports(catalog, texts, counter(claimed, 'failed_rows', 'imports'))
 }
 
 async function eraseDocuments(
   stores: EntityStores,
   subject: Subject,
-  holders: ErasureScope,
+  scope: ErasureScope,
   names: ReadonlySet<string>,
-  held: ClaimedJob,
+  claimed: ClaimedJob,
 ): Promise<void> {
   const { catalog } = stores
   if (subject.collection === 'accounts') {
     for (const name of ['bills', 'billrun'] as const) {
-      await eraseRecords(catalog, name, { aid: subject.key }, names, counter(held, name, name))
+      await eraseRecords(catalog, name, { aid: subject.key }, names, counter(claimed, name, name))
     }
   }
-  await eraseLines(stores, subject, holders, names, held)
+  await eraseLines(stores, subject, scope, names, claimed)
 }
 
 async function eraseLines(
@@ -130,25 +129,25 @@ async function eraseLines(
   { collection, key }: Subject,
   { owners }: ErasureScope,
   names: ReadonlySet<string>,
-  held: ClaimedJob,
+  claimed: ClaimedJob,
 ): Promise<void> {
   const sids = new Set(owners.map(({ sid }) => sid).filter((sid) => sid !== 0))
   const filters = [
     ...(collection === 'accounts' ? [{ aid: key }] : []),
     ...[...sids].map((sid) => ({ sid })),
   ]
-  const step = held.job.step === 'settle' ? 'settle' : 'lines'
+  const step = claimed.job.step === 'settle' ? 'settle' : 'lines'
   for (const filter of filters) {
-    await eraseRecords(catalog, 'lines', filter, names, counter(held, 'lines', step))
+    await eraseRecords(catalog, 'lines', filter, names, counter(claimed, 'lines', step))
   }
 }
 
-/** Whether the ledger knows none of their sessions any more, and all it has said is recorded. */
+/** Whether the ledger has no session of theirs left, and all its output is recorded. */
 async function hasSettled({ ledger }: EntityStores, { owners }: ErasureScope): Promise<boolean> {
   const { redis, keys } = ledger
   for (const { aid, sid } of owners) {
     const names = await redis.guard(redis.client.hkeys(keys.owner(aid, sid)))
-    // The other fields of an owner have names of one letter.
+    // The owner's other hash fields have one-letter names.
     if (names.some(({ length }) => length > 1)) return false
   }
   const recording = watchRecorderProgress(ledger, 1)

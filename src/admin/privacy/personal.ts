@@ -1,12 +1,12 @@
-/** Which fields are personal data, and taking them out of documents. Pure. */
+/** Definition of personal data, and its removal from documents. Pure. */
 
 import { ERASED } from '../../catalog/audit/chain.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
 
 /**
- * What accounts and subscribers of existing installations have, also where it is not configured as
- * a field. Fields that are configured say so themselves (`personal`).
+ * Personal fields of accounts and subscribers in existing installations, even if they are not
+ * configured. Configured fields are marked by `personal`.
  */
 const ENTITY_NAMES: readonly string[] = [
   'company_name',
@@ -19,7 +19,7 @@ const ENTITY_NAMES: readonly string[] = [
   'account_import_id',
 ]
 
-/** Names under which records have personal data, wherever they stand in them. */
+/** Names of personal data in records, at any depth. */
 const RECORD_NAMES: readonly string[] = [
   'firstname',
   'lastname',
@@ -54,8 +54,8 @@ const RECORD_NAMES: readonly string[] = [
 ]
 
 /**
- * Dotted paths of the personal fields of a collection: those that are marked so, and those that
- * subscribers are found by, for such a value names one person.
+ * Dotted paths of a collection's personal fields: those marked as personal, and those that identify
+ * subscribers.
  */
 export function personalPaths(
   fields: readonly FieldDefinition[],
@@ -71,19 +71,19 @@ export function personalPaths(
   return [...new Set(known)].filter((name) => !kept.has(name))
 }
 
-/** Names that are erased in records: of configured fields the last part of the path. */
+/** Names that are erased in records: for configured fields the last segment of the path. */
 export function personalNames(paths: readonly string[]): ReadonlySet<string> {
   return new Set([...RECORD_NAMES, ...paths.map((path) => path.split('.').at(-1) ?? path)])
 }
 
-/** A copy without the paths; null if it has none of them. */
+/** A copy without the paths; null if the document has none of them. */
 export function withoutPaths<T extends Fields>(document: T, paths: readonly string[]): T | null {
   let copy: Fields = document
   for (const path of paths) copy = without(copy, path.split('.'))
   return copy === document ? null : (copy as T)
 }
 
-/** The same object if the path leads nowhere. */
+/** Returns the same object if the path does not exist. */
 function without(document: Fields, [name = '', ...rest]: readonly string[]): Fields {
   if (!Object.hasOwn(document, name)) return document
   if (rest.length === 0) {
@@ -96,7 +96,7 @@ function without(document: Fields, [name = '', ...rest]: readonly string[]): Fie
   return inner === value ? document : { ...document, [name]: inner }
 }
 
-/** The texts under the paths, which may stand elsewhere as texts, too. */
+/** Texts under the paths, which may be quoted in other documents. */
 export function textsUnder(document: Fields, paths: readonly string[]): string[] {
   return paths.flatMap((path) => {
     let value: unknown = document
@@ -107,8 +107,8 @@ export function textsUnder(document: Fields, paths: readonly string[]): string[]
 }
 
 /**
- * A copy in which members of these names are erased at any depth: texts become `(erased)`, all else
- * goes. The same object if there is none.
+ * A copy in which members of these names are erased at any depth: texts become `(erased)`, other
+ * values are removed. Returns the same object if there is nothing to erase.
  */
 export function withoutNames(value: unknown, names: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) {

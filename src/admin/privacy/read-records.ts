@@ -1,4 +1,4 @@
-/** Who has read personal data: recorded where `audit.reads` names the collection. */
+/** Audit of reads of personal data, for the collections in `audit.reads`. */
 import { randomUUID } from 'node:crypto'
 import type { Actor } from '../../catalog/actor.ts'
 import { appendRecords } from '../../catalog/audit/append.ts'
@@ -16,17 +16,17 @@ export interface ReadStores {
 export interface CompletedRead {
   definition: CollectionDefinition
   action: ActionName
-  /** Only the names in it are recorded: its values may be what somebody is looked for by. */
+  /** Only the field names are recorded: the values may be personal data. */
   filter: Readonly<Record<string, unknown>>
-  /** Null: not known, as of an export while it is sent. */
+  /** Null if unknown, as for an export in progress. */
   rows: readonly Readonly<Record<string, unknown>>[] | null
 }
 
-/** Of one record. */
+/** Maximum number of keys per record. */
 const KEYS_MAX = 1000
 
 /**
- * Before the answer is given: without its record nothing is shown. Rejects with
+ * Called before the answer is sent: without its audit record nothing is disclosed. Rejects with
  * `CatalogUnavailableError`.
  */
 export async function recordRead(
@@ -54,7 +54,7 @@ function keyOf({ name, keyField }: CollectionDefinition, row: CompletedRead['fil
   return isEntity ? String(row[keyField]) : `${row['aid']}_${row['sid'] ?? 0}`
 }
 
-/** Fields that were asked for, at any depth of `$and` and `$or`. */
+/** Queried fields, at any depth of `$and` and `$or`. */
 function namesIn(filter: unknown): string[] {
   if (Array.isArray(filter)) return [...new Set(filter.flatMap(namesIn))]
   if (typeof filter !== 'object' || filter === null) return []

@@ -1,4 +1,4 @@
-/** The request for an erasure: whether it may be done, its record, and its job. */
+/** Requests for an erasure: precondition checks, audit entry and job. */
 import type { Actor } from '../../catalog/actor.ts'
 import { appendRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
@@ -17,23 +17,23 @@ export type ErasureStores = Pick<EntityStores, 'catalog' | 'ledger' | 'clock' | 
 
 export interface ErasureRequest {
   subject: Subject
-  /** Also who is in force, has open sessions, or owes something. */
+  /** Erases also entities that are in force, have open sessions or owe a debt. */
   force: boolean
   actor: Actor
 }
 
 /**
- * Begins the erasure, or gives the one that is under way. Throws `TargetError` where there is
- * nobody of this number, `EntityRuleError` with the reason for a refusal, or what the stores throw.
+ * Begins the erasure, or returns the one in progress. Throws `TargetError` if the entity does not
+ * exist, `EntityRuleError` with the reason for a refusal, or errors of the stores.
  */
 export async function requestErasure(
   stores: ErasureStores,
   { subject, force, actor }: ErasureRequest,
 ): Promise<JobDocument> {
   const { catalog, clock } = stores
-  const holders = await erasureScopeOf(catalog, subject)
-  if (holders.entities.length === 0) throw new TargetError(`there is no ${subjectText(subject)}`)
-  if (!force) await refuseIfNeeded(stores, holders)
+  const scope = await erasureScopeOf(catalog, subject)
+  if (scope.entities.length === 0) throw new TargetError(`there is no ${subjectText(subject)}`)
+  if (!force) await refuseIfNeeded(stores, scope)
   const options = { ...subject, force }
   const name = `${subject.collection}/${subject.key}`
   const job = await beginJob({ catalog, clock }, { kind: 'erase', subject: name, options, actor })
@@ -41,7 +41,7 @@ export async function requestErasure(
   return job
 }
 
-/** Written before anything is removed, once however often it is called. */
+/** Written before anything is removed, and only once. */
 export async function recordBegin(
   { catalog }: Pick<ErasureStores, 'catalog'>,
   job: JobDocument,
@@ -87,5 +87,5 @@ async function refuseIfNeeded(
 }
 
 function refusal(reason: string): EntityRuleError {
-  return new EntityRuleError(`erase: ${reason}, or give force`, DISPLAY.refused)
+  return new EntityRuleError(`erase: ${reason}, or use force`, DISPLAY.refused)
 }

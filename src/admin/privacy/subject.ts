@@ -1,4 +1,4 @@
-/** Whom an erasure is about: a subscriber, or an account with the subscribers that are in it. */
+/** Scope of an erasure: a subscriber, or an account with its subscribers. */
 
 import type { Collection } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
@@ -11,14 +11,14 @@ export interface Subject {
   key: number
 }
 
-/** An entity that is erased, with all its revisions, deleted ones too. */
+/** An entity to erase, with all its revisions, including deleted ones. */
 export interface ErasedEntity extends Subject {
   revisions: RawDocument[]
 }
 
 export interface ErasureScope {
   entities: ErasedEntity[]
-  /** Owners of balances and sessions, as the revisions say; `sid` 0: what the account shares. */
+  /** Owners of balances and sessions, from the revisions; `sid` 0 for shared balances. */
   owners: { aid: number; sid: number }[]
 }
 
@@ -53,7 +53,7 @@ async function entitiesOf(catalog: Catalog, subject: Subject): Promise<ErasedEnt
   for (const sid of sids) {
     const revisions = await revisionsBy(catalog, { type: 'subscriber', sid })
     const newest = revisions.reduce((a, b) => (toOf(b) > toOf(a) ? b : a))
-    // Who has moved to another account is somebody there.
+    // A subscriber who has moved to another account is not part of this one.
     if (newest['aid'] !== key) continue
     subscribers.push({ collection: 'subscribers', key: sid, revisions })
   }
@@ -61,7 +61,7 @@ async function entitiesOf(catalog: Catalog, subject: Subject): Promise<ErasedEnt
   return [{ ...subject, revisions: account }, ...subscribers]
 }
 
-/** Deleted ones too: an entity is never removed from the store. */
+/** Including deleted revisions: they are never removed from the store. */
 function revisionsBy(catalog: Catalog, filter: object): Promise<RawDocument[]> {
   const stored = catalog.subscribers as unknown as Collection<RawDocument>
   return catalog.run('read revisions', () => stored.find(filter).toArray()) as Promise<

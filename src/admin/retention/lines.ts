@@ -1,7 +1,7 @@
 /**
- * Removes lines older than `retention.linesDays` and keeps their sums: one document per owner,
- * which takes in a batch and names its lines as pending in one write. Readers add these sums and
- * skip pending lines, so that a crash between the two writes changes nothing.
+ * Removes lines older than `retention.linesDays` and keeps their sums in one document per owner. A
+ * single write adds a batch to the sums and lists its lines as pending. Readers add these sums and
+ * skip pending lines, so that a crash before the deletion changes nothing.
  */
 import type { LineDocument } from '../../catalog/records/documents.ts'
 import {
@@ -14,10 +14,10 @@ import {
 } from '../../catalog/records/line-sums.ts'
 import { isDuplicate } from '../../catalog/revisions/revisions.ts'
 import { type RecorderProgress, watchRecorderProgress } from '../../ledger/recorder-progress.ts'
-import type { Removal } from './retention.ts'
+import type { Removal } from './removal.ts'
 
 const BATCH = 500
-/** Beyond the times for which the ledger knows operations and sessions. */
+/** Margin beyond the times for which the ledger stores operations and sessions. */
 const MARGIN_MS = 24 * 3_600_000
 
 interface Owner {
@@ -37,12 +37,12 @@ export async function removeLines(removal: Removal): Promise<void> {
   const before = new Date(Math.min(removal.beforeMs, clock.nowMs() - keptMs))
   const recording = watchRecorderProgress(ledger)
   await finishPending(removal)
-  let behind: Candidate | null = null
+  let after: Candidate | null = null
   while (!signal.aborted) {
-    const found: Candidate[] = await candidates(removal, before, behind)
+    const found: Candidate[] = await candidates(removal, before, after)
     const last = found.at(-1)
     if (last === undefined) return
-    behind = last
+    after = last
     await onBatch(await removeOf(removal, recording, found, before))
   }
 }
@@ -51,26 +51,26 @@ export async function removeLines(removal: Removal): Promise<void> {
 async function candidates(
   { catalog }: Removal,
   before: Date,
-  behind: Candidate | null,
+  after: Candidate | null,
 ): Promise<Candidate[]> {
   const projection = { stamp: 1, aid: 1, sid: 1, urt: 1 }
   const read = (filter: object, limit: number) =>
-    catalog.run('look for old lines', () =>
+    catalog.run('find old lines', () =>
       catalog.lines.find(filter, { projection }).sort({ sid: 1, urt: 1 }).limit(limit).toArray(),
     ) as Promise<Candidate[]>
   const rest =
-    behind === null
+    after === null
       ? []
-      : await read({ sid: behind.sid, urt: { $gt: behind.urt, $lt: before } }, BATCH)
+      : await read({ sid: after.sid, urt: { $gt: after.urt, $lt: before } }, BATCH)
   if (rest.length === BATCH) return rest
   const next = await read(
-    { sid: { $gt: behind?.sid ?? -1 }, urt: { $lt: before } },
+    { sid: { $gt: after?.sid ?? -1 }, urt: { $lt: before } },
     BATCH - rest.length,
   )
   return [...rest, ...next]
 }
 
-/** Gives how many lines have gone. */
+/** Returns the number of removed lines. */
 async function removeOf(
   removal: Removal,
   recording: RecorderProgress,
@@ -83,7 +83,8 @@ async function removeOf(
     owner.stamps.push(stamp)
     owners.set(carriedId(owner), owner)
   }
-  // First the sessions that are known, then the wait: what others had said before is recorded.
+  // The sessions are read before the recording check, so that lines already in the streams at that
+  // time are recorded.
   const sessions = await knownSessions(removal, [...owners.values()])
   const aids = [...new Set([...owners.values()].map(({ aid }) => aid))]
   const recorded = new Set(await recording.waitForEach(aids))
@@ -100,7 +101,7 @@ async function removeOf(
   return removed
 }
 
-/** Keys of the sessions of each owner, open or ended: charging may still write their lines. */
+/** Session keys of each owner, open or ended: charging may still write their lines. */
 async function knownSessions(
   { ledger }: Removal,
   owners: readonly Owner[],
@@ -118,7 +119,7 @@ async function knownSessions(
   )
 }
 
-/** The stamp of a line of usage begins with the key of its session. */
+/** The stamp of a usage line begins with the key of its session. */
 const SESSION_KEY_LENGTH = 22
 
 function isFinal(line: LineDocument, known: ReadonlySet<string>, before: Date): boolean {
@@ -137,7 +138,7 @@ async function carrySums(
   if (found !== null && found.pending.length > 0) await dropPending(catalog, found)
   const [own, shared] = [emptySums(), emptySums()]
   if (found !== null) addCarried(found, own, shared)
-  // What the account has itself stands in its own sums.
+  // Lines of the account itself count as its own.
   for (const line of lines) addLine(line, own, sid === 0 ? own : shared)
   const rev = found?.rev ?? 0
   const carried: Omit<CarriedDocument, '_id'> = {
@@ -149,7 +150,7 @@ async function carrySums(
     shared: carriedSums(shared),
     pending: lines.map(({ stamp }) => stamp),
   }
-  const isCarried = await catalog.run('carry sums of lines', async () => {
+  const isCarried = await catalog.run('write carried sums', async () => {
     try {
       const same = { _id, rev }
       const { matchedCount, upsertedCount } = await catalog.carried.updateOne(
@@ -163,7 +164,7 @@ async function carrySums(
       throw error
     }
   })
-  // Another process is at it: this one has lost its job.
+  // Another process has claimed the job and updated the sums.
   if (!isCarried) return 0
   await dropPending(catalog, { _id, ...carried })
   return lines.length
@@ -174,15 +175,15 @@ async function dropPending(
   { _id, rev, pending }: CarriedDocument,
 ): Promise<void> {
   await catalog.run('delete old lines', () => catalog.lines.deleteMany({ stamp: { $in: pending } }))
-  await catalog.run('note carried sums', () =>
+  await catalog.run('clear pending lines', () =>
     catalog.carried.updateOne({ _id, rev }, { $set: { pending: [] } }),
   )
 }
 
-/** What a process that has died had begun. */
+/** Completes batches that a dead process has begun. */
 async function finishPending({ catalog }: Removal): Promise<void> {
   for (;;) {
-    const found = await catalog.run('look for carried sums', () =>
+    const found = await catalog.run('find carried sums', () =>
       catalog.carried.findOne({ 'pending.0': { $exists: true } }),
     )
     if (found === null) return

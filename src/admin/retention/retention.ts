@@ -1,34 +1,12 @@
-/** Jobs that remove what is older than the settings keep it, once an hour. */
+/** Jobs that remove expired data once per hour. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Catalog } from '../../catalog/connection.ts'
-import type { Config } from '../../config/schema.ts'
-import type { Ledger } from '../../ledger/ledger.ts'
-import { type Clock, monotonicMs } from '../../runtime/clock.ts'
-import type { Metrics } from '../../runtime/metrics.ts'
+import { storeRemovedRuns } from '../../catalog/audit/removed-runs.ts'
+import { monotonicMs } from '../../runtime/clock.ts'
 import { beginJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
-import { removeAudit } from './audit.ts'
 import { removeLines } from './lines.ts'
 import { removeImports, removeJobs } from './others.ts'
-
-export type RetentionConfig = Pick<Config, 'retention' | 'audit' | 'secrets' | 'ledger'>
-
-export interface RetentionParts {
-  catalog: Catalog
-  ledger: Ledger
-  clock: Clock
-  config: RetentionConfig
-  metrics: Pick<Metrics, 'retentionRemoved' | 'retentionEnded'>
-}
-
-/** What the removal of one collection works with. */
-export interface Removal extends RetentionParts {
-  /** What is older goes, epoch ms. */
-  beforeMs: number
-  signal: AbortSignal
-  /** After each batch: notes the progress, and rests. Rejects as notes of jobs do. */
-  onBatch(removed: number): Promise<void>
-}
+import type { Removal, RetentionConfig, RetentionParts } from './removal.ts'
 
 const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs'] as const
 
@@ -37,6 +15,7 @@ type RetainedCollection = (typeof COLLECTIONS)[number]
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const PAUSE_MS_MIN = 20
+const AUDIT_BATCH = 500
 
 const REMOVALS: Readonly<Record<RetainedCollection, (removal: Removal) => Promise<void>>> = {
   lines: removeLines,
@@ -52,10 +31,10 @@ function daysOf({ retention, audit }: RetentionConfig): Record<RetainedCollectio
 
 export function retentionHandler(parts: RetentionParts): JobHandler {
   const { clock, config, metrics } = parts
-  return async (held, signal) => {
-    const collection = held.job.subject as RetainedCollection
+  return async (claimed, signal) => {
+    const collection = claimed.job.subject as RetainedCollection
     const days = daysOf(config)[collection] ?? 0
-    // The settings are others than when it was begun.
+    // The settings have changed since the job was begun.
     if (days === 0) return null
     let beganMs = monotonicMs()
     await REMOVALS[collection]({
@@ -63,22 +42,25 @@ export function retentionHandler(parts: RetentionParts): JobHandler {
       beforeMs: clock.nowMs() - days * DAY_MS,
       signal,
       async onBatch(removed) {
-        held.count('removed', removed)
+        claimed.count('removed', removed)
         metrics.retentionRemoved(collection, removed)
-        await held.saveProgress('remove')
+        await claimed.saveProgress('remove')
         const tookMs = monotonicMs() - beganMs
         await delay(Math.max(PAUSE_MS_MIN, tookMs), undefined, { signal }).catch(() => undefined)
         beganMs = monotonicMs()
       },
     })
-    // Cut off, it goes on with the next process at once.
+    // After an abort the next process continues immediately.
     if (signal.aborted) return clock.nowMs()
     metrics.retentionEnded(collection, clock.nowMs())
     return clock.nowMs() + HOUR_MS
   }
 }
 
-/** Begins the jobs that the settings ask for; those that wait for their hour are due now. */
+/**
+ * Begins the jobs required by the settings; jobs waiting for their next hour become due
+ * immediately.
+ */
 export async function beginRetention({
   catalog,
   clock,
@@ -97,5 +79,28 @@ export async function beginRetention({
         { $set: { due: new Date(clock.nowMs()) } },
       ),
     )
+  }
+}
+
+/** The hash chain of the remaining audit records stays valid. */
+async function removeAudit(removal: Removal): Promise<void> {
+  const { catalog, config, beforeMs, signal, onBatch } = removal
+  const before = new Date(beforeMs)
+  while (!signal.aborted) {
+    const found = await catalog.run('find old audit records', () =>
+      catalog.audit
+        .find({ urt: { $lt: before } }, { projection: { chain: 1 } })
+        .sort({ urt: 1, _id: 1 })
+        .limit(AUDIT_BATCH)
+        .toArray(),
+    )
+    if (found.length === 0) return
+    const links = found.flatMap(({ chain }) => chain ?? [])
+    await storeRemovedRuns(catalog, links, config.secrets.key)
+    const ids = found.map(({ _id }) => _id)
+    const { deletedCount } = await catalog.run('delete old audit records', () =>
+      catalog.audit.deleteMany({ _id: { $in: ids } }),
+    )
+    await onBatch(deletedCount)
   }
 }

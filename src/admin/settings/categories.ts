@@ -1,4 +1,4 @@
-/** The table of categories: what may be stored of each, who may read it, and what is not told. */
+/** Table of setting categories: what may be stored, who may read it, and what is hidden. */
 
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -16,7 +16,7 @@ import { fieldCategories } from './field-categories.ts'
 import { fileTypesCategory, PEERS } from './list-categories.ts'
 import { secretCategories } from './secret-categories.ts'
 
-/** `more`: those whose secrets need keys of the installation, such as `auth`. */
+/** `more`: categories whose secrets need keys of the installation. */
 export function createCategories(config: Config, more: readonly Category[] = []): Categories {
   const own = [
     fileTypesCategory(config),
@@ -60,7 +60,7 @@ const PlaysSchema = Type.Object(
 
 const PLAYS: Category = {
   name: 'plays',
-  about: 'Plays, of which each subscriber has one when there are several.',
+  about: 'Plays. Each subscriber has one of them if there are several.',
   readRole: 'read',
   check(value) {
     checkAgainstSchema(PlaysSchema, value, 'plays')
@@ -75,10 +75,10 @@ const PLAYS: Category = {
       }
       if (play.default !== true) continue
       if (play.enabled !== true) {
-        throw new FieldError(`${at}.default`, 'must not be true of one that is not enabled')
+        throw new FieldError(`${at}.default`, 'must not be true for a play that is not enabled')
       }
       if (others.some((other) => other.default === true)) {
-        throw new FieldError(`${at}.default`, 'is true of another one already')
+        throw new FieldError(`${at}.default`, 'is already true for another play')
       }
     }
   },
@@ -88,7 +88,7 @@ const PLAYS: Category = {
 function taxationCategory({ rating }: Pick<Config, 'rating'>): Category {
   return {
     name: 'taxation',
-    about: 'Which tax holds where a rate names none: `default` and `mapping`.',
+    about: 'Tax for rates that name none: `default` and `mapping`.',
     readRole: 'read',
     check(value) {
       taxationOf(value, rating)
@@ -101,7 +101,7 @@ function taxationCategory({ rating }: Pick<Config, 'rating'>): Category {
   }
 }
 
-/** Everything would be refused: a rate whose tax is missing has no price. */
+/** A missing default tax would make all charging fail: rates without a valid tax have no price. */
 async function refuseUnknownTax(
   value: unknown,
   stored: unknown,
@@ -111,12 +111,12 @@ async function refuseUnknownTax(
   if (key === null || key === storedKeyOrNull(stored)) return
   const at = new Date(nowMs)
   const held = { from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
-  const isThere = await catalog.run('look for a tax', async () => {
+  const isThere = await catalog.run('find a tax', async () => {
     const found = await catalog.taxes.findOne({ key, ...held }, { projection: { _id: 1 } })
     return found !== null
   })
   if (isThere) return
-  throw new FieldError('taxation.default', `must be the key of a tax that holds now, is '${key}'`)
+  throw new FieldError('taxation.default', `must be the key of a tax in force, is '${key}'`)
 }
 
 function storedKeyOrNull(stored: unknown): string | null {
@@ -133,7 +133,7 @@ const SECURITY_CATEGORY: Category = {
   readRole: 'admin',
   check(value) {
     if (!isObject(value)) throw new FieldError('security', 'must be an object')
-    // What is not stored has its default.
+    // Missing settings have defaults.
     checkAgainstSchema(
       SecuritySchema,
       Value.Default(SecuritySchema, structuredClone(value)),
@@ -145,14 +145,14 @@ const SECURITY_CATEGORY: Category = {
 
 const PERMISSIONS: Category = {
   name: 'permissions',
-  about: 'Who may do what, beside the roles that calls need from the start.',
+  about: 'Permission rules that replace the usual roles of actions.',
   readRole: 'admin',
   check: (value) => checkAgainstSchema(PermissionsSchema, value, 'permissions'),
 }
 
 const EVENTS: Category = {
   name: 'events',
-  about: 'Thresholds that are to be told of. Nothing is sent yet: they are kept for later.',
+  about: 'Thresholds for notifications. They are only stored: nothing is sent yet.',
   readRole: 'read',
   check: (value) => checkAgainstSchema(EventsSchema, value, 'events'),
 }
@@ -163,8 +163,8 @@ function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, Fix
     billrun: {
       about: 'The billing cycle: `charging_day` is the day of the month on which it begins.',
       value: { charging_day: rating.cycleDay },
-      // Two processes with different days would count the same usage in two cycles.
-      instead: `${instead('rating.cycleDay')}, and start them again: all counters begin anew by it`,
+      // Processes with different days would count the same usage in two cycles.
+      instead: `${instead('rating.cycleDay')}, and start them again: all counters restart with it`,
     },
     currency: {
       about: 'Numeric code of the currency of all money (ISO 4217).',
@@ -174,7 +174,7 @@ function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, Fix
     timezone: {
       about: 'Time zone of the installation (IANA).',
       value: rating.timeZone,
-      instead: `${instead('rating.timeZone')}, and start them again: all counters begin anew by it`,
+      instead: `${instead('rating.timeZone')}, and start them again: all counters restart with it`,
     },
   }
 }

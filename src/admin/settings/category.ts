@@ -1,32 +1,31 @@
-/** What there is to know of a category of the stored configuration. */
+/** Description of a category of the stored configuration. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { StoredCategory } from '../../catalog/settings/stored-config.ts'
 
 export interface Category {
   readonly name: StoredCategory
-  /** For people: a sentence. */
+  /** One sentence for operators. */
   readonly about: string
-  /** Who may read it; only `admin` writes. */
+  /** Role required to read; writing requires `admin`. */
   readonly readRole: 'read' | 'admin'
-  /** A list whose members have a name in this field: one can be set by itself. */
+  /** Name field of the members of a list, which can be set individually. */
   readonly memberName?: string
-  /**
-   * Refuses a value as it would be stored in the place of another. Throws `FieldError`, or
-   * `EntityRuleError` of rating, with the path.
-   */
+  /** Validates a value that would replace the stored one. Throws `FieldError` with the path. */
   check(value: unknown, stored: unknown): void
-  /** Refuses what only the store can tell. Rejects as `check`, or if MongoDB is away. */
+  /** Validates against other stored data. Rejects like `check`, or if MongoDB is unavailable. */
   verify?(value: unknown, stored: unknown, where: VerifyContext): Promise<void>
-  /** All of a stored value but its secrets, whatever was stored. Never throws. */
+  /** A stored value without its secrets, even if it is invalid. Never throws. */
   view?(stored: unknown): unknown
   /**
-   * What is stored of a value as `shown` makes it that was changed: secrets that are not in it stay
-   * what they are. Throws as `check`.
+   * Converts an edited value of `view` to the value to store: missing secrets are kept. Throws like
+   * `check`.
    */
   merge?(value: unknown, stored: unknown): unknown
-  /** What holds: the stored value with what comes from elsewhere. Throws as `check`. */
+  /**
+   * The effective value: the stored one combined with values from elsewhere. Throws like `check`.
+   */
   effective?(stored: unknown): unknown
-  /** It is changed in a way of its own. */
+  /** Edit functions for categories that are not edited by path. */
   readonly special?: SpecialChanges
 }
 
@@ -35,28 +34,30 @@ export interface VerifyContext {
   readonly nowMs: number
 }
 
-/** What becomes of the value, and what the answer to this call alone tells. */
+/** The new value, and what is returned in the answer to this call only. */
 export interface SpecialChange {
   readonly value: unknown
   readonly response: unknown
 }
 
-/** Of a category that is no value to be replaced, but a list of things that are made and ended. */
+/** For a category that is a list of created and removed items rather than a replaceable value. */
 export interface SpecialChanges {
-  /** Both may be called again, and must not touch `stored`. They throw as `Category.check`. */
+  /**
+   * Both may be called repeatedly and must not modify `stored`. They throw like `Category.check`.
+   */
   set(stored: unknown, data: unknown, nowMs: number): SpecialChange
   unset(stored: unknown, data: unknown): SpecialChange
 }
 
-/** What cannot be changed while the node runs. */
+/** A setting that cannot be changed while the node runs. */
 export interface FixedCategory {
   readonly about: string
   readonly value: unknown
-  /** How it is changed instead. */
+  /** How to change it. */
   readonly instead: string
 }
 
-/** All that there are, by name. */
+/** All categories by name. */
 export interface Categories {
   readonly stored: ReadonlyMap<string, Category>
   readonly fixed: ReadonlyMap<string, FixedCategory>

@@ -1,11 +1,10 @@
-/** Writes a change of a category: checked, versioned, and audited. */
+/** Writes a change of a category: validated, versioned and audited. */
 
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { ConfigConflictError } from '../../catalog/errors.ts'
 import { changeStoredConfig, readCategory } from '../../catalog/settings/stored-config.ts'
-import { FieldError, FieldError as RatingRuleError } from '../../domain/fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import type { Categories, Category } from './category.ts'
@@ -22,26 +21,29 @@ export interface SettingsDeps {
 export interface ReadSetting {
   /** Without secrets. */
   readonly details: unknown
-  /** 0: nothing was ever stored. */
+  /** 0 if nothing was ever stored. */
   readonly rev: number
-  /** With what holds where nothing is stored. */
+  /** Including defaults where nothing is stored. */
   readonly effective?: unknown
 }
 
-/** Of the value of a category, as JSON. */
+/** Maximum size of a category's value as JSON. */
 const BYTES_MAX = 1024 * 1024
 
 export interface SettingChange {
   readonly category: Category
-  /** As it is audited. */
+  /** Type of the audit entry. */
   readonly type: 'set' | 'unset' | 'restore'
-  /** The revision that is replaced; null: whichever holds. */
+  /** The revision to replace; null for the current one. */
   readonly rev: number | null
   readonly edit: Edit
   readonly actor: Actor
 }
 
-/** Rejects as `Settings` does; then nothing was written, unless MongoDB went away meanwhile. */
+/**
+ * Rejects like `Settings`; nothing was written in that case, unless MongoDB became unavailable
+ * meanwhile.
+ */
 export async function writeChange(
   deps: Omit<SettingsDeps, 'categories'>,
   { category, type, rev: expected, edit, actor }: SettingChange,
@@ -52,7 +54,7 @@ export async function writeChange(
   let edited: Edited | undefined
   const make = (stored: unknown, rev: number) => {
     refuseOther(name, rev, expected)
-    edited = translateRuleErrors(() => edit(stored, nowMs))
+    edited = edit(stored, nowMs)
     checkWhole(category, edited.value, stored)
     return edited.value
   }
@@ -95,17 +97,7 @@ function checkWhole(category: Category, value: unknown, stored: unknown): void {
   if (bytes > BYTES_MAX) {
     throw new EntityRuleError(`${name} would have ${bytes} bytes: at most ${BYTES_MAX} are kept`)
   }
-  translateRuleErrors(() => category.check(value, stored))
-}
-
-/** Errors of rules of charging as those of documents: callers are told both alike. */
-export function translateRuleErrors<T>(act: () => T): T {
-  try {
-    return act()
-  } catch (error) {
-    if (!(error instanceof RatingRuleError)) throw error
-    throw new FieldError(error.path, error.reason)
-  }
+  category.check(value, stored)
 }
 
 async function translateConflict<T>(write: () => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-/** What a call makes of the stored value of a category: pure, and called again if others write. */
+/** Edits of a category's stored value: pure, and repeated after a concurrent write. */
 import { isEmpty, isObject } from '../../domain/fields.ts'
 import { EntityRuleError, TargetError } from '../entities/errors.ts'
 import { refusedValue } from '../entities/requests/json-limits.ts'
@@ -6,9 +6,9 @@ import type { Category } from './category.ts'
 import { valueAt, withoutValueAt, withValueAt } from './paths.ts'
 
 export interface Edited {
-  /** To be stored, once it was checked. */
+  /** Value to store after validation. */
   readonly value: unknown
-  /** What the answer tells of it: what stands there now, or what nobody is told again. */
+  /** Answer of the call: the new value at a path, or data that is returned only once. */
   readonly response: { readonly path: readonly string[] } | { readonly once: unknown }
 }
 
@@ -37,7 +37,7 @@ function setEdit(category: Category, steps: readonly string[], data: unknown): E
   }
 }
 
-/** One member of a list takes the place of the one with its name, or goes to the end. */
+/** A member of a list replaces the one with its name, or is appended. */
 function memberPath(category: Category, list: unknown, data: unknown): readonly string[] {
   const { memberName } = category
   if (memberName === undefined || !isObject(data) || !Array.isArray(list)) return []
@@ -65,30 +65,30 @@ function specialEdit(
   data: unknown,
 ): Edit {
   if (type === 'set' && steps.length > 0) {
-    throw new EntityRuleError(`${name} is not set by a path: send data of one of them`)
+    throw new EntityRuleError(`${name} cannot be set by path: send the data of one member`)
   }
-  const meant = data ?? (steps.length === 0 ? undefined : { name: steps.join('.') })
-  if (meant === undefined) throw new EntityRuleError('data is missing: which one is meant')
+  const named = data ?? (steps.length === 0 ? undefined : { name: steps.join('.') })
+  if (named === undefined) throw new EntityRuleError('data is missing: it must name the member')
   return (stored, nowMs) => {
     const change =
-      type === 'set' ? special?.set(stored, meant, nowMs) : special?.unset(stored, meant)
+      type === 'set' ? special?.set(stored, named, nowMs) : special?.unset(stored, named)
     return { value: change?.value, response: { once: change?.response } }
   }
 }
 
-/** The path of the member of a list that `data` names, as clients of file types send it. */
+/** Path of the member named in `data`, as clients of file types send it. */
 export function nameInData({ memberName }: Category, data: unknown): readonly string[] {
   if (data === undefined) return []
   if (memberName === undefined) {
     if (isEmpty(data)) return []
-    throw new EntityRuleError('data is not for this category: what is unset is named by its path')
+    throw new EntityRuleError('data is not allowed for this category: name the setting by its path')
   }
   const name = isObject(data) ? data[memberName] : undefined
   if (typeof name === 'string' && name !== '') return [name]
-  throw new EntityRuleError(`data.${memberName} is missing: it names what is unset`)
+  throw new EntityRuleError(`data.${memberName} is missing: it names the member to remove`)
 }
 
-/** `version`: a value as history has it. Throws `EntityRuleError` where that has none. */
+/** `version`: a value from the history. Throws `EntityRuleError` if the history did not keep it. */
 export function restoreEdit(category: Category, version: unknown): Edit {
   const { name, special } = category
   if (special !== undefined) throw new EntityRuleError(`versions of ${name} cannot be restored`)

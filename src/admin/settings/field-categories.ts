@@ -1,4 +1,4 @@
-/** The categories of configured fields: one of a collection, `subscribers` of two. */
+/** Categories of configured fields: one per collection; `subscribers` has two collections. */
 import { isDeepStrictEqual } from 'node:util'
 import {
   FIELD_CATEGORIES,
@@ -39,7 +39,7 @@ function fieldsIn(definition: CollectionDefinition, category: FieldCategory, val
   return fieldsOf(definition, { [category]: value } as unknown as FieldSettings)
 }
 
-/** What nothing reads is refused, unless it is there already: others may have stored it. */
+/** Refuses unknown keys, unless they are already stored by others. */
 function checkKeys(
   value: unknown,
   stored: unknown,

@@ -1,4 +1,4 @@
-/** The categories that are lists: file types, and network elements. */
+/** Categories that are lists: file types and network elements. */
 
 import { checkPeers, nameOfPeer } from '../../catalog/settings/peer-settings.ts'
 import type { Config } from '../../config/schema.ts'
@@ -26,7 +26,7 @@ export function fileTypesCategory(config: Config): Category {
   }
 }
 
-/** Keys come and go by `tollgate peer` alone, and their hashes are not told. */
+/** Keys are managed by `tollgate peer` only, and their hashes are not disclosed. */
 export const PEERS: Category = {
   name: 'peers',
   about: "Network elements that may charge; their keys are made by 'tollgate peer'.",

@@ -1,17 +1,19 @@
 /**
- * Dotted paths into a stored value: keys of objects, and members of lists by position or by name.
- * Nothing that is given is changed.
+ * Dotted paths into a stored value: keys of objects, and members of lists by position or name.
+ * Arguments are not modified.
  */
 import { isObject } from '../../domain/fields.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import { badFieldName } from '../entities/requests/names.ts'
 import { truncatedName } from '../entities/requests/problems.ts'
 
-/** Of a member of a list, tried in this order. */
+/** Name fields of list members, in order of precedence. */
 const NAMES = ['name', 'key', 'field_name', 'file_type', 'event_code']
 const STEPS_MAX = 32
 
-/** The steps of a path; none if it is empty. Throws `EntityRuleError` for a name that is not allowed. */
+/**
+ * Segments of a path; none if it is empty. Throws `EntityRuleError` for a name that is not allowed.
+ */
 export function stepsOf(path: string): readonly string[] {
   if (path === '') return []
   const reason = badFieldName(path)
@@ -21,7 +23,7 @@ export function stepsOf(path: string): readonly string[] {
   throw new EntityRuleError(`path ${truncatedName(path)} has more than ${STEPS_MAX} steps`)
 }
 
-/** Null: nothing is there. */
+/** Null if the path does not exist. */
 export function valueAt(value: unknown, steps: readonly string[]): { value: unknown } | null {
   if (steps.length === 0) return { value }
   if (Array.isArray(value)) {
@@ -34,8 +36,8 @@ export function valueAt(value: unknown, steps: readonly string[]): { value: unkn
 }
 
 /**
- * With another value at a path; objects on the way that are missing are made. `at`: the path so
- * far. Throws `EntityRuleError` where the way ends.
+ * A copy with another value at a path; missing objects on the way are created. `at`: the path so
+ * far, for errors. Throws `EntityRuleError` if the path leads through a value without members.
  */
 export function withValueAt(
   value: unknown,
@@ -63,7 +65,7 @@ export function withValueAt(
   return { ...value, [step]: withValueAt(own, rest, set, `${at}.${step}`) }
 }
 
-/** Without what is at a path, which is there (`valueAt`) and not empty. */
+/** A copy without the value at a path, which must exist (`valueAt`) and not be empty. */
 export function withoutValueAt(value: unknown, steps: readonly string[]): unknown {
   if (Array.isArray(value)) {
     const found = memberOf(value, steps)
@@ -81,11 +83,11 @@ export function withoutValueAt(value: unknown, steps: readonly string[]): unknow
 
 interface Member {
   index: number
-  /** Steps inside the member. */
+  /** Path segments inside the member. */
   rest: readonly string[]
 }
 
-/** By position; or by name, which may have dots itself: the longest one wins. */
+/** By position or by name; a name may contain dots, and the longest match wins. */
 function memberOf(list: readonly unknown[], steps: readonly string[]): Member | null {
   for (let length = steps.length; length > 0; length -= 1) {
     const name = steps.slice(0, length).join('.')
@@ -97,7 +99,7 @@ function memberOf(list: readonly unknown[], steps: readonly string[]): Member | 
   return index < list.length ? { index, rest } : null
 }
 
-/** Undefined: it has none. */
+/** Undefined if it has no name. */
 function nameOfMember(member: unknown): unknown {
   if (!isObject(member)) return undefined
   const key = NAMES.find((name) => typeof member[name] === 'string')

@@ -16,7 +16,7 @@ import {
   settingsRequestOf,
 } from './settings-request.ts'
 
-/** Who calls, if the caller has one of the roles; rejects with what the caller is told if not. */
+/** Returns the caller if it has one of the roles; rejects otherwise. */
 export type Admit = (
   request: FastifyRequest,
   sent: SentParameters,
@@ -50,7 +50,7 @@ export function addSettingsRoutes(server: FastifyInstance, deps: SettingsRoutes)
         reply.header('allow', 'GET, POST')
         throw new RequestError(
           405,
-          `${method} is not a method of this call: GET reads, POST does all`,
+          `${method} is not allowed: use GET to read and POST for all actions`,
         )
       },
     })
@@ -64,19 +64,19 @@ async function answer(
   reply: FastifyReply,
 ): Promise<object> {
   const { values, sent } = await readParameters(request, reply)
-  const asked = settingsRequestOf(values, isJson(request))
-  if (request.method !== 'POST' && isWrite(asked.action)) reply.header('allow', 'POST')
-  refuseByGet(request.method, asked)
-  // Before anything is told of what there is.
-  const caller = await admit(request, sent, neededFor(asked, categories))
-  const { action, address } = asked
+  const settingsRequest = settingsRequestOf(values, isJson(request))
+  if (request.method !== 'POST' && isWrite(settingsRequest.action)) reply.header('allow', 'POST')
+  refuseByGet(request.method, settingsRequest)
+  // Authorisation precedes anything that discloses which settings exist.
+  const caller = await admit(request, sent, neededFor(settingsRequest, categories))
+  const { action, address } = settingsRequest
   const { category, path } = address
   reply.header('cache-control', 'no-store')
-  const told = await act(settings, asked, caller)
-  return { status: 1, desc: 'success', input: { action, category, path }, ...told }
+  const result = await act(settings, settingsRequest, caller)
+  return { status: 1, desc: 'success', input: { action, category, path }, ...result }
 }
 
-/** Of names that are not known what most need: nobody learns more by them. */
+/** Unknown categories require the usual role, so that the answer does not disclose which exist. */
 function neededFor({ action, address }: SettingsRequest, { stored }: Categories): string[] {
   if (isWrite(action) || action === 'history') return [ADMIN]
   const { readRole = 'read' } = stored.get(nameOf(address)) ?? {}
@@ -102,7 +102,7 @@ async function act(
       return settings.unset(address, data, actor)
     case 'restore': {
       const { rev } = address
-      if (rev === null) throw new EntityRuleError('rev is missing: which version is to hold again')
+      if (rev === null) throw new EntityRuleError('rev is missing: it names the version to restore')
       return settings.restore({ ...address, rev: null }, rev, actor)
     }
   }

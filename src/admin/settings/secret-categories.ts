@@ -1,4 +1,4 @@
-/** The categories that hold secrets, which go in and never come out. */
+/** Categories with secrets, which can be written but not read. */
 
 import { clientViews, withClient, withoutClient } from '../../catalog/clients/client-changes.ts'
 import { mergeAuth, redactAuth } from '../../catalog/settings/auth-secrets.ts'
@@ -14,7 +14,7 @@ export function secretCategories(sealer: Sealer, timeZone: string): readonly Cat
 function authCategory(sealer: Sealer): Category {
   return {
     name: 'auth',
-    about: 'Directories by which users log in: LDAP and SAML (docs/ACCESS.md).',
+    about: 'Directories for login: LDAP and SAML (docs/ACCESS.md).',
     readRole: 'admin',
     check: checkAuthSettings,
     view: redactAuth,
@@ -22,11 +22,11 @@ function authCategory(sealer: Sealer): Category {
   }
 }
 
-/** One at a time: what a client is told once is its secret. */
+/** Clients are edited individually: the answer contains the new secret, once. */
 function clientsCategory(sealer: Sealer, timeZone: string): Category {
   return {
     name: 'shared_secret',
-    about: 'Clients: programs that get tokens, or sign their requests.',
+    about: 'API clients: programs that request tokens or sign their requests.',
     readRole: 'admin',
     check: () => undefined,
     view: clientViews,
@@ -35,8 +35,8 @@ function clientsCategory(sealer: Sealer, timeZone: string): Category {
         const change = { nowMs, by: 'settings', sealer, timeZone }
         const { list, secret } = withClient(stored, data, change)
         const name = isObject(data) ? data['name'] : undefined
-        const shown = clientViews(list).find((client) => client.name === name)
-        return { value: list, response: { ...shown, ...(secret !== null && { key: secret }) } }
+        const view = clientViews(list).find((client) => client.name === name)
+        return { value: list, response: { ...view, ...(secret !== null && { key: secret }) } }
       },
       unset(stored, data) {
         const { name, key } = isObject(data) ? data : {}

@@ -1,4 +1,4 @@
-/** What a call of `/api/settings` asks for, from its parameters. */
+/** Parses the parameters of `/api/settings`. */
 import { EntityRuleError, RequestError } from '../entities/errors.ts'
 import { parseJson } from '../entities/requests/json-text.ts'
 import { truncatedName } from '../entities/requests/problems.ts'
@@ -13,18 +13,18 @@ export type SettingsAction = (typeof READS)[number] | (typeof WRITES)[number]
 export interface SettingsRequest {
   readonly action: SettingsAction
   readonly address: SettingAddress
-  /** What `data` was, read; undefined: it was not sent. */
+  /** Parsed `data`; undefined if it was not sent. */
   readonly data: unknown
 }
 
-/** Whether it changes anything. */
+/** Whether the action writes. */
 export function isWrite(action: SettingsAction): boolean {
   return WRITES.some((each) => each === action)
 }
 
 /**
- * `isJson`: the parameters came as a body of JSON, in which data are what they are; a text of a
- * form is JSON itself. Throws `EntityRuleError`.
+ * `isJson`: the parameters come from a JSON body, where `data` is already a value; in a form it is
+ * JSON text. Throws `EntityRuleError`.
  */
 export function settingsRequestOf(sent: RawParameters, isJson: boolean): SettingsRequest {
   const action = textOf(sent, 'action') || 'get'
@@ -62,7 +62,7 @@ function dataOf(sent: unknown, isJson: boolean): unknown {
   return sent === '' ? undefined : parseJson(sent, 'data')
 }
 
-/** Throws `RequestError`: what changes anything is not asked for by GET, nor by its twin HEAD. */
+/** Throws `RequestError` if a write is sent by GET or HEAD. */
 export function refuseByGet(method: string, { action }: SettingsRequest): void {
   if (method !== 'POST' && isWrite(action)) {
     throw new RequestError(405, `${action} must be sent by POST`)

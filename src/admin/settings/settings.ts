@@ -12,40 +12,43 @@ import { nearest } from '../../config/nearest.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { EntityRuleError, TargetError } from '../entities/errors.ts'
 import type { Categories, Category, FixedCategory } from './category.ts'
-import { type ReadSetting, type SettingsDeps, translateRuleErrors, writeChange } from './change.ts'
+import { type ReadSetting, type SettingsDeps, writeChange } from './change.ts'
 import { editOf, nameInData, restoreEdit } from './edits.ts'
 import { stepsOf, valueAt } from './paths.ts'
 
-/** What is meant, as callers write it. */
+/** Address of a setting, as sent by callers. */
 export interface SettingAddress {
-  /** May have a path behind it: `subscribers.account.fields`. */
+  /** May include a path: `subscribers.account.fields`. */
   readonly category: string
-  /** Further steps; empty: none. */
+  /** Further path segments; may be empty. */
   readonly path: string
-  /** Revision: of `get` the one to show, of changes the one to replace. Null: whichever holds. */
+  /**
+   * Revision: for `get` the one to return, for changes the one to replace. Null for the current
+   * one.
+   */
   readonly rev: number | null
 }
 
 export interface ListedCategory {
   readonly category: string
   readonly about: string
-  /** Whether it can be changed here. */
+  /** Whether it can be changed through this API. */
   readonly settable: boolean
 }
 
 /**
- * Each rejects with `EntityRuleError`, `TargetError` or `FieldError` that names what is wrong, and with
+ * Each rejects with `EntityRuleError`, `TargetError` or `FieldError` that names the error, and with
  * `CatalogUnavailableError`.
  */
 export interface Settings {
   list(): ListedCategory[]
   get(address: SettingAddress): Promise<ReadSetting>
   set(address: SettingAddress, data: unknown, actor: Actor): Promise<ReadSetting>
-  /** `data`: of a list the member that is meant; undefined: the path says it. */
+  /** `data`: names the member of a list; undefined if the path does. */
   unset(address: SettingAddress, data: unknown, actor: Actor): Promise<ReadSetting>
-  /** The newest first. */
+  /** Newest first. */
   history(address: SettingAddress): Promise<ConfigVersion[]>
-  /** Makes an older version of a whole category hold again, but for its secrets. */
+  /** Restores an older version of a whole category, except its secrets. */
   restore(address: SettingAddress, version: number, actor: Actor): Promise<ReadSetting>
 }
 
@@ -87,7 +90,7 @@ export function createSettings(deps: SettingsDeps): Settings {
   }
 }
 
-/** Of a category with its path. */
+/** Name of the category, without the path. */
 export function nameOf({ category }: Pick<SettingAddress, 'category'>): string {
   return category.split('.', 1)[0] ?? ''
 }
@@ -112,7 +115,7 @@ function listOf({ stored, fixed }: Categories): ListedCategory[] {
 
 const NAME_LENGTH_MAX = 64
 
-/** Throws `EntityRuleError` for a category that is not there, or cannot be changed. */
+/** Throws `EntityRuleError` if the category does not exist or cannot be changed. */
 function changeable({ stored, fixed }: Categories, address: SettingAddress): Category {
   const name = nameOf(address)
   const category = stored.get(name)
@@ -123,8 +126,9 @@ function changeable({ stored, fixed }: Categories, address: SettingAddress): Cat
   }
   const known = [...stored.keys(), ...fixed.keys()].sort()
   if (name === '') throw new EntityRuleError(`category is missing: one of ${known.join(', ')}`)
-  const meant = name.length > NAME_LENGTH_MAX ? undefined : nearest(name, known)
-  const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean '${meant}'?`
+  const suggestion = name.length > NAME_LENGTH_MAX ? undefined : nearest(name, known)
+  const hint =
+    suggestion === undefined ? `there are ${known.join(', ')}` : `did you mean '${suggestion}'?`
   throw new EntityRuleError(`there is no category '${name.slice(0, NAME_LENGTH_MAX)}': ${hint}`)
 }
 
@@ -145,7 +149,7 @@ async function readStored(
   }
   const stored = await readCategory(catalog, category.name)
   const steps = stepsIn(address)
-  // Members of a list have other positions among those that come from elsewhere.
+  // In the effective value the members of a list have other positions.
   const isByPosition = steps.some((step) => /^\d+$/.test(step))
   if (effective === undefined || isByPosition) {
     return { details: requiredValueAt(view(stored.value), address), rev: stored.rev }
@@ -157,17 +161,17 @@ async function readStored(
   return { details, rev: stored.rev, effective: there?.value ?? null }
 }
 
-/** Of a stored value that others have written and that cannot be used, nothing holds. */
+/** A stored value that is invalid, because others wrote it, has no effective value. */
 function effectiveOrNot(make: () => unknown): unknown {
   try {
-    return translateRuleErrors(make)
+    return make()
   } catch (error) {
     if (error instanceof FieldError) return null
     throw error
   }
 }
 
-/** Null where nothing is there, if that may be. Throws `TargetError` otherwise. */
+/** Null if the path does not exist and may be missing. Throws `TargetError` otherwise. */
 function requiredValueAt(value: unknown, address: SettingAddress, mayMiss = false): unknown {
   const found = valueAt(value, stepsIn(address))
   if (found !== null) return found.value

@@ -1,4 +1,4 @@
-/** The job that sends new audit records on, in the order of the chain. */
+/** The job that forwards new audit records in the order of the chain. */
 import { hostname } from 'node:os'
 import type { ChainedRecord } from '../../catalog/audit/chain.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -7,7 +7,6 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import { beginJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
-import { syslogFrame } from './message.ts'
 import { transmit } from './transmission.ts'
 
 export interface ForwardParts {
@@ -17,19 +16,19 @@ export interface ForwardParts {
   metrics: Pick<Metrics, 'auditSent'>
 }
 
-/** Records of one transmission; each is below 256 KiB. */
+/** Records per transmission; each is below 256 KiB. */
 const BATCH = 100
-/** Between two looks for new records. */
-const LOOK_MS = 1_000
+/** Poll interval for new records. */
+const POLL_MS = 1_000
 const POSITION = 'syslog'
 
 export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts): JobHandler {
   const { syslog } = config.audit
-  return async (held, signal) => {
-    // The settings are others than when it was begun.
+  return async (claimed, signal) => {
+    // The settings have changed since the job was begun.
     if (syslog.host === '') return null
     while (!signal.aborted) {
-      const position = await catalog.run('read how far the audit was sent', () =>
+      const position = await catalog.run('read the syslog position', () =>
         catalog.auditchain.findOne({ _id: POSITION }),
       )
       const records = (await catalog.run('read the audit', () =>
@@ -45,20 +44,21 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
         syslog,
         records.map((record) => syslogFrame(record, hostname(), syslog.facility)),
       )
-      // Only who still has the job moves the position; what was sent twice is told by its number.
-      held.count('sent', records.length)
-      await held.saveProgress('send')
+      // Only the process that holds the job moves the position; receivers recognise duplicates by
+      // their sequence number.
+      claimed.count('sent', records.length)
+      await claimed.saveProgress('send')
       const { seq, hash } = last.chain
-      await catalog.run('note how far the audit was sent', () =>
+      await catalog.run('write the syslog position', () =>
         catalog.auditchain.updateOne({ _id: POSITION }, { $set: { seq, hash } }, { upsert: true }),
       )
       metrics.auditSent(records.length)
     }
-    return clock.nowMs() + LOOK_MS
+    return clock.nowMs() + POLL_MS
   }
 }
 
-/** Begins it where the settings name a receiver. Rejects with `CatalogUnavailableError`. */
+/** Begins the job if a receiver is configured. Rejects with `CatalogUnavailableError`. */
 export async function beginForwarding({
   catalog,
   clock,
@@ -67,4 +67,33 @@ export async function beginForwarding({
   if (config.audit.syslog.host === '') return
   const actor = { by: 'node', id: '', name: '', address: '' } as const
   await beginJob({ catalog, clock }, { kind: 'syslog', subject: 'audit', options: {}, actor })
+}
+
+/** Informational. */
+const SEVERITY = 6
+/** With the enterprise number that RFC 5612 reserves for examples: the product has none. */
+const SD_ID = 'tollgate@32473'
+const HOSTNAME_LENGTH_MAX = 255
+
+/** A syslog message (RFC 5424), framed for TLS (RFC 5425, 4.3). */
+function syslogFrame(record: ChainedRecord, host: string, facility: number): Buffer {
+  const message = Buffer.from(syslogMessage(record, host, facility), 'latin1')
+  return Buffer.concat([Buffer.from(`${message.length} `, 'latin1'), message])
+}
+
+/** ASCII only, independent of the receiver's encoding. */
+function syslogMessage(record: ChainedRecord, host: string, facility: number): string {
+  const { _id: _, chain, ...content } = record as ChainedRecord & { _id?: unknown }
+  const { seq, prev, hash } = chain
+  const priority = facility * 8 + SEVERITY
+  const hostname = host.replace(/[^\x21-\x7e]/g, '').slice(0, HOSTNAME_LENGTH_MAX) || '-'
+  const header = `<${priority}>1 ${record.urt.toISOString()} ${hostname} tollgate - audit`
+  const data = `[${SD_ID} seq="${seq}" prev="${prev}" hash="${hash}"]`
+  return `${header} ${data} ${asciiJson({ ...content, chain: { seq, prev, hash } })}`
+}
+
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(/[\x7f-\uffff]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }

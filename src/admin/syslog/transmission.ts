@@ -1,4 +1,4 @@
-/** One transmission to a syslog receiver: a TLS connection of its own (RFC 5425). */
+/** One transmission to a syslog receiver over its own TLS connection (RFC 5425). */
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
@@ -8,7 +8,7 @@ import { readTlsFile } from '../../runtime/tls-files.ts'
 
 export type SyslogSettings = Config['audit']['syslog']
 
-/** The receiver did not take all of it, or did not say so. */
+/** The receiver did not accept everything, or did not confirm it. */
 export class TransmissionError extends Error {
   override name = 'TransmissionError'
 }
@@ -18,10 +18,10 @@ const QUIET_MS_MIN = 50
 const IP_ADDRESS = /^[\d.]+$|:/
 
 /**
- * Sends the frames, ends the connection, and waits until the receiver ends it as well. A receiver
- * that ends it with something unread resets it, which is an error. One that had ended it before the
- * frames came shows within the time of a handshake, which is awaited before this side ends it.
- * Rejects with `TransmissionError`, or `TlsFileError` for files that cannot be used.
+ * Sends the frames, closes the connection, and waits until the receiver closes it too. A receiver
+ * that closes it with unread data resets it, which is an error. A close that precedes the frames is
+ * detected within one handshake time, which this side waits before closing. Rejects with
+ * `TransmissionError`, or `TlsFileError` for unusable files.
  */
 export async function transmit(settings: SyslogSettings, frames: readonly Buffer[]): Promise<void> {
   const options = tlsOptions(settings)
@@ -35,17 +35,17 @@ export async function transmit(settings: SyslogSettings, frames: readonly Buffer
     let isFlushed = false
     socket.setTimeout(TIMEOUT_MS, () => fail(`no answer within ${TIMEOUT_MS} ms`))
     socket.on('error', (error) => fail(error.message))
-    socket.on('close', () => fail('it has ended the connection before all was sent'))
+    socket.on('close', () => fail('it closed the connection before everything was sent'))
     socket.on('finish', () => {
       isFlushed = true
     })
     socket.on('end', () => {
-      if (!isFlushed) return fail('it has ended the connection before all was sent')
+      if (!isFlushed) return fail('it closed the connection before everything was sent')
       socket.removeAllListeners('close')
       socket.destroy()
       resolve()
     })
-    // Receivers say nothing; without reading, their end would not be seen.
+    // Receivers send nothing, but the end of the connection is only seen while reading.
     socket.resume()
     socket.on('secureConnect', () => {
       const quietMs = Math.max(QUIET_MS_MIN, monotonicMs() - beganMs)
@@ -64,14 +64,14 @@ async function writeAll(
 ): Promise<void> {
   for (const frame of frames) {
     if (!socket.write(frame)) {
-      // It never drains where the connection ends: then the transmission has failed already.
+      // If the connection ends it never drains; the transmission has already failed in that case.
       await once(socket, 'drain')
     }
   }
   await delay(quietMs)
 }
 
-/** Files are read for each transmission, so that renewed ones are used. */
+/** Files are read for each transmission, so that renewed certificates are used. */
 function tlsOptions({ host, port, caFile, certFile, keyFile }: SyslogSettings) {
   const read = (name: string, file: string) => readTlsFile(`audit.syslog.${name}`, file)
   return {

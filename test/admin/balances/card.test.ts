@@ -84,7 +84,7 @@ it('that stopped so long ago that its results are forgotten is not loaded again'
   })
   await scene.catalog.cards.updateOne({}, { $unset: { 'used_by.credited': '' } })
   scene.clock.set(NOW_MS + scene.config.ledger.operationKeepMs)
-  await expect(load('a')).rejects.toThrow('its lines tell what was credited')
+  await expect(load('a')).rejects.toThrow('its lines show what was credited')
 })
 
 it('is loaded once by many who try at the same time', async () => {

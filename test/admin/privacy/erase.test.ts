@@ -243,7 +243,7 @@ describe('is refused, unless it is forced', () => {
     const sessionId = `4917000-${sid}`
     await openSession(ledger, { aid, sid, origin: 'http', sessionId }, 100, world.now() + 60_000)
     const answer = await world.refused('subscribers', 'erase', { query: { sid } })
-    expect(answer.message).toContain('has open sessions (http): end them first, or give force')
+    expect(answer.message).toContain('has open sessions (http): end them first, or use force')
     await erase('subscribers', { sid }, { force: true })
     await expect
       .poll(async () => (await jobOf(`subscribers/${sid}`))?.['state'], { timeout: 60_000 })

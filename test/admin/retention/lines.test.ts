@@ -1,7 +1,7 @@
 /** Old lines go; what they came to is carried, so that the books stay even, whatever dies. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { removeLines } from '../../../src/admin/retention/lines.ts'
-import type { Removal } from '../../../src/admin/retention/retention.ts'
+import type { Removal } from '../../../src/admin/retention/removal.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { auditStores } from '../../../src/cli/audit.ts'

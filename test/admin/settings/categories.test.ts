@@ -154,7 +154,7 @@ describe('taxation', () => {
     const options = { mode: 'insert', timeZone: 'UTC' } as const
     await writeEntity(office.catalog(), 'taxes', { ...tax, to: '2026-01-01' }, options)
     const message = await refused('taxation', { default: 'REDUCED' })
-    expect(message).toContain('taxation.default must be the key of a tax that holds now')
+    expect(message).toContain('taxation.default must be the key of a tax in force')
     await writeEntity(office.catalog(), 'taxes', { ...tax, from: '2026-01-01' }, options)
     await set('taxation', { default: 'REDUCED' })
     await set('taxation.default', { key: 'REDUCED' })
@@ -270,7 +270,7 @@ describe('a category whose members are made', () => {
     expect((await office.get('shared_secret')).details).toEqual(['crm'])
     const audited = JSON.stringify(await office.audited())
     expect(audited).not.toMatch(/once|sealed/)
-    expect(await refused('shared_secret.crm', {})).toContain('is not set by a path')
+    expect(await refused('shared_secret.crm', {})).toContain('cannot be set by path')
     await set('shared_secret', { name: 'b' })
     await office.ok({ action: 'unset', category: 'shared_secret', data: { name: 'crm' } })
     expect(await office.refused({ action: 'unset', category: 'shared_secret' })).toContain('which')

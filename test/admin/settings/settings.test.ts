@@ -121,7 +121,7 @@ describe('what is refused by name', () => {
     [{ action: 'set', category: 'rates', data: undefined, rev: 'x' }, 'rev must be an integer'],
     [{ category: 'rates', path: 'fields.9' }, 'nothing is stored at rates.fields.9'],
     [{ action: 'unset', category: 'rates.fields' }, 'nothing is stored at rates.fields'],
-    [{ action: 'unset', category: 'rates', data: [1] }, 'data is not for this category'],
+    [{ action: 'unset', category: 'rates', data: [1] }, 'data is not allowed for this category'],
     [{ action: 'unset', category: 'file_types', data: {} }, 'data.file_type is missing'],
     [{ action: 'restore', category: 'rates' }, 'rev is missing'],
     [{ action: 'restore', category: 'rates', rev: 7 }, 'rates has no version 7'],

@@ -1,4 +1,4 @@
-/** How often an address may ask for tokens, and how often a client may be wrong from there. */
+/** Rate limits of token requests per address, and lockout of a client per address. */
 import { createHash } from 'node:crypto'
 import type { SecuritySettings } from '../../../catalog/settings/security-settings.ts'
 import type { ExpiringKeys } from '../../../store/expiring.ts'
@@ -7,7 +7,7 @@ import { tooManyRequests } from './errors.ts'
 
 const MINUTE_MS = 60_000
 
-/** One more request of an address. Throws `OAuthError` 429 when there were too many. */
+/** Counts a request of an address. Throws `OAuthError` 429 above the limit. */
 export async function countRequest(
   keys: ExpiringKeys,
   { rate_limits: limits }: SecuritySettings,
@@ -20,9 +20,9 @@ export async function countRequest(
   }
 }
 
-/** Wrong secrets under a name from an address, whether there is such a client or not. */
+/** Wrong secrets for a client name from an address; the client need not exist. */
 export interface ClientAttempts {
-  /** Throws `OAuthError` 429 while the name has to wait there, even with the right secret. */
+  /** Throws `OAuthError` 429 during the lockout, even for the correct secret. */
   check(): Promise<void>
   failed(): Promise<void>
   succeeded(): Promise<void>

@@ -1,4 +1,4 @@
-/** What the audit has of tokens: who got them, who was refused; never a token or a secret. */
+/** Audit entries of tokens: issued, refused, revoked; without tokens or secrets. */
 import type { Actor } from '../../../catalog/actor.ts'
 import type { AuditEntry } from '../../../catalog/audit/audit.ts'
 import type { ApiClient } from '../../../catalog/clients/clients.ts'
@@ -6,7 +6,7 @@ import type { TokenHolder } from '../../../store/tokens.ts'
 import type { OAuthError, OAuthErrorCode } from './errors.ts'
 import type { TokenRequest } from './token-request.ts'
 
-/** Rejects with `CatalogUnavailableError`: then nothing may be issued. */
+/** Rejects with `CatalogUnavailableError`; no token may be issued in that case. */
 export function recordIssued(request: TokenRequest, holder: TokenHolder): Promise<void> {
   const { grant } = request
   const expires = new Date(holder.expiresMs)
@@ -17,7 +17,7 @@ export function recordIssued(request: TokenRequest, holder: TokenHolder): Promis
 export async function recordReuse(request: TokenRequest, holder: TokenHolder): Promise<void> {
   const { deps, client, parameters } = request
   const who = { client: client?.name, address: parameters.address }
-  deps.log.warn(who, 'a refresh token was used twice: all tokens of its login have ended')
+  deps.log.warn(who, 'a refresh token was used twice: all tokens of its login are revoked')
   const entry = { type: 'reuse', new: { user: holder.user?.name ?? null } }
   await quietly(request, () => record(request, entry))
 }
@@ -36,13 +36,13 @@ const REFUSALS: readonly OAuthErrorCode[] = [
   'unauthorized_client',
 ]
 
-/** A name that no client has is not written: it may be a secret in the wrong field. */
+/** An unknown client name is not recorded: it may be a secret in the wrong field. */
 export async function recordRefused(request: TokenRequest, { error }: OAuthError): Promise<void> {
   if (!REFUSALS.includes(error)) return
   const { deps, client, parameters, grant } = request
   await quietly(request, async () => {
     const key = (client ?? (await namedClient(request)))?.name ?? ''
-    // Only what was proved is who did it.
+    // The actor is the authenticated client only.
     const name = client?.name ?? ''
     await deps.refusals.record({
       entry: { collection: 'oauth', type: 'refused', key, new: { error, grant } },
@@ -53,13 +53,13 @@ export async function recordRefused(request: TokenRequest, { error }: OAuthError
   })
 }
 
-/** The client that the request names, without having proved to be it. */
+/** The client named by the request, not authenticated. */
 async function namedClient({ deps, parameters }: TokenRequest): Promise<ApiClient | null> {
   if (parameters.clientId === '') return null
   return (await deps.settings.get(deps.clients)).byName(parameters.clientId, deps.clock.nowMs())
 }
 
-/** What is refused is refused, also where that cannot be written down. */
+/** The refusal stands even if it cannot be audited. */
 async function quietly(request: TokenRequest, write: () => Promise<void>) {
   try {
     await write()

@@ -1,4 +1,4 @@
-/** Whether a client is who it says. */
+/** Client authentication. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApiClient } from '../../../catalog/clients/clients.ts'
 import type { SecuritySettings } from '../../../catalog/settings/security-settings.ts'
@@ -7,12 +7,12 @@ import { OAuthError } from './errors.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
 import type { OAuthParameters } from './oauth-parameters.ts'
 
-/** What nobody's key has as its digest. */
+/** Compared for an unknown client; no key has this digest. */
 const DUMMY_DIGEST = randomBytes(32)
 
 /**
- * Does the same for names that are not known. Throws `OAuthError` `invalid_client`, or 429 after
- * too many of those.
+ * Takes the same steps for an unknown client name. Throws `OAuthError` `invalid_client`, or 429
+ * after too many failures.
  */
 export async function authenticateClient(
   { keys, settings, clients, clock }: OAuthDeps,

@@ -1,4 +1,4 @@
-/** Errors of OAuth 2.0 (RFC 6749 section 5.2, spec/entity-api.md 5.3). */
+/** Errors of OAuth 2.0 (RFC 6749 section 5.2). */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import { apiErrorOf } from '../../entities/answer.ts'
 import { ApiError } from '../../entities/errors.ts'
@@ -19,7 +19,7 @@ export interface OAuthErrorOptions {
   readonly uri?: string
 }
 
-/** Refuses a request for a token, or to revoke one. The text quotes nothing of the request. */
+/** Refuses a token or revocation request. The text does not quote the request. */
 export class OAuthError extends ApiError {
   override name = 'OAuthError'
   override readonly httpStatus: number
@@ -41,10 +41,10 @@ export class OAuthError extends ApiError {
   }
 }
 
-/** Of the existing system: an access token that is unknown, expired or revoked. */
+/** Code of the system that Tollgate replaces: access token unknown, expired or revoked. */
 const INVALID_TOKEN = 99_001
 
-/** A request with an access token that is not good (interface section 7): HTTP 401. */
+/** Answer to a request with an invalid access token: HTTP 401. */
 export class InvalidTokenError extends ApiError {
   override name = 'InvalidTokenError'
   override readonly httpStatus = 401
@@ -68,7 +68,7 @@ export function tooManyRequests(message: string, leftMs: number): OAuthError {
   return new OAuthError('temporarily_unavailable', message, { httpStatus: 429, headers })
 }
 
-/** Null: an error that is nobody's business but ours. */
+/** Null for internal errors, which are not disclosed. */
 export function oauthErrorOf(error: unknown): OAuthError | null {
   if (error instanceof OAuthError) return error
   if (error instanceof OAuth2Server.OAuthError) return fromLibrary(error)
@@ -78,7 +78,7 @@ export function oauthErrorOf(error: unknown): OAuthError | null {
     const message = 'A store is unavailable: try again later'
     return new OAuthError('temporarily_unavailable', message, { httpStatus: 503 })
   }
-  // Texts about what cannot be read may quote it.
+  // Parser messages may quote the body.
   if (known.httpStatus === 413) {
     return new OAuthError('invalid_request', 'The body is too large', { httpStatus: 413 })
   }
@@ -89,8 +89,8 @@ export function oauthErrorOf(error: unknown): OAuthError | null {
 }
 
 /**
- * A client that sent an Authorization header and was not authenticated gets 401 and is told by
- * which scheme clients authenticate (RFC 6749 section 5.2, RFC 7617).
+ * A client that sent an Authorization header and failed authentication gets 401 with the supported
+ * scheme (RFC 6749 section 5.2, RFC 7617).
  */
 export function challenged(error: OAuthError, header: string | undefined): OAuthError {
   if (error.error !== 'invalid_client' || header === undefined) return error
@@ -103,7 +103,7 @@ export const SERVER_ERROR = new OAuthError('server_error', 'Internal error', { h
 const LIBRARY_ERRORS: Readonly<Record<string, OAuthError>> = {
   invalid_request: new OAuthError(
     'invalid_request',
-    'A parameter that this grant needs is missing, or has characters that it may not have',
+    'A parameter of this grant is missing or has invalid characters',
   ),
   invalid_client: new OAuthError('invalid_client', 'The client credentials are not valid'),
   unauthorized_client: new OAuthError(
@@ -117,7 +117,10 @@ const LIBRARY_ERRORS: Readonly<Record<string, OAuthError>> = {
   invalid_scope: new OAuthError('invalid_scope', 'The scope may be global, or none'),
 }
 
-/** Its own texts are no promise of ours. What our side threw is inside one of its errors. */
+/**
+ * The library's texts are not part of the API. Errors thrown by the model are wrapped in its
+ * errors.
+ */
 function fromLibrary(error: OAuth2Server.OAuthError): OAuthError | null {
   if ('inner' in error && error.inner !== error) return oauthErrorOf(error.inner)
   return LIBRARY_ERRORS[error.name] ?? null

@@ -1,4 +1,4 @@
-/** What the library asks of us, for one request: clients, users, and tokens. */
+/** Model for the OAuth library, for one request: clients, users and tokens. */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import { newFamily, type TokenHolder } from '../../../store/tokens.ts'
 import { recordIssued, recordReuse } from './audit.ts'
@@ -12,12 +12,12 @@ type Model = OAuth2Server.ClientCredentialsModel &
   OAuth2Server.PasswordModel &
   OAuth2Server.RefreshTokenModel
 
-/** Whom a token is for, as the library hands it around. */
+/** Holder of a token, as the library passes it between the model's functions. */
 type TokenUser = Pick<TokenHolder, 'user' | 'family' | 'grant'>
 
 /**
- * Errors that are not the library's come out of it as they went in, inside of one of its own. Times
- * are ours: the library has only the wall clock.
+ * The library wraps errors of the model in its own. Expiry times are computed here because the
+ * library only uses the wall clock.
  */
 export function tokenModel(request: TokenRequest): Model {
   return {
@@ -31,7 +31,7 @@ export function tokenModel(request: TokenRequest): Model {
     getRefreshToken: (token) => findRefresh(request, token),
     revokeToken: (token) => claimRefresh(request, token.refreshToken),
     saveToken: (token, client, user) => issue(request, token, client, user as TokenUser),
-    // Of requests with a token: token-check.ts answers those.
+    // Only for authenticating requests by token, which token-check.ts does.
     getAccessToken: async () => null,
   }
 }
@@ -47,7 +47,7 @@ const WRONG_PASSWORD = 'The user name or the password is wrong'
 const MUST_CHANGE = 'The user has to log in and change the password first'
 const MUST_ENROL = 'The user has to log in and set up a second factor first'
 
-/** The password comes from the request itself: the library refuses some that users may have. */
+/** Reads the password from the request: the library rejects some passwords that users may have. */
 async function findUser({ deps, parameters, grant, client }: TokenRequest): Promise<TokenUser> {
   const username = parameters.text('username') ?? ''
   const { address } = parameters
@@ -70,7 +70,7 @@ function refusedUser(message: string): OAuthError {
   return new OAuthError('invalid_grant', message, { httpStatus: 401 })
 }
 
-/** Whatever would refuse it is found out before the token is used up. */
+/** Checks everything that could refuse the token before it is consumed. */
 async function findRefresh(
   { deps, parameters, client }: TokenRequest,
   token: string,

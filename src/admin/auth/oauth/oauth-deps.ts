@@ -1,4 +1,4 @@
-/** What OAuth 2.0 works with. */
+/** Dependencies of OAuth 2.0. */
 import type { ApiClients } from '../../../catalog/clients/clients.ts'
 import type { StoredSetting } from '../../../catalog/settings/current-settings.ts'
 import type { Tokens } from '../../../store/tokens.ts'
@@ -13,14 +13,14 @@ export interface VerifiedUser {
 }
 
 /**
- * Checks the password of a user of the users collection. Null: it is wrong, or there is no such
- * user. Has to slow down who guesses, and says then how long to wait; `refused`: why the password
- * is not enough.
+ * Checks the password of a user of the users collection. Null if the password is wrong or the user
+ * does not exist. Limits password guessing and then returns how long to wait; `refused`: why the
+ * password is not sufficient.
  */
 export type VerifyUser = (
   username: string,
   password: string,
-  /** The client has proved who it is. */
+  /** Authenticated client. */
   from: {
     readonly client: string
     readonly address: string
@@ -30,7 +30,7 @@ export type VerifyUser = (
 ) => Promise<VerifiedUser | null | { readonly retryAfterS: number } | { readonly refused: string }>
 
 export interface OAuthDeps extends AuthDeps {
-  /** Made once by `clientsSetting`. */
+  /** Created once by `clientsSetting`. */
   readonly clients: StoredSetting<ApiClients>
   readonly tokens: Tokens
   readonly users: UserCheck

@@ -1,14 +1,14 @@
-/** What a request to the token or revocation endpoint asks, before anything is believed. */
+/** Parameters of a request to the token or revocation endpoint, before authentication. */
 import type { FastifyRequest } from 'fastify'
 import { bodyParameters, queryParameters } from '../../entities/requests/body.ts'
 import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
 import { OAuthError } from './errors.ts'
 
 export interface OAuthParameters {
-  /** Empty where the request has none. */
+  /** Empty if missing. */
   readonly clientId: string
   readonly clientSecret: string
-  /** A parameter of the body; null: it is not there, or empty. */
+  /** Returns a parameter of the body; null if missing or empty. */
   readonly text: (name: ParameterName) => string | null
   readonly address: string
 }
@@ -30,8 +30,8 @@ type ParameterName = (typeof PARAMETERS)[number]
 const LENGTH_MAX = 1024
 
 /**
- * Parameters come in the body, as a form or JSON: addresses are written to logs. The client's
- * credentials come there or by HTTP Basic. Throws `OAuthError`, or what readers of bodies throw.
+ * Parameters must be in the body, as a form or JSON, because URLs are logged. The client's
+ * credentials are in the body or in HTTP Basic. Throws `OAuthError`, or errors of the body parser.
  */
 export function readOAuthParameters(request: FastifyRequest): OAuthParameters {
   if (request.isMultipart()) throw invalid('The parameters must come in a form or in JSON')

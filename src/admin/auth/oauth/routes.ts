@@ -1,4 +1,4 @@
-/** `POST /oauth2/token` (interface section 5.2) and `POST /oauth2/revoke` (RFC 7009). */
+/** `POST /oauth2/token` (RFC 6749) and `POST /oauth2/revoke` (RFC 7009). */
 import OAuth2Server from '@node-oauth/oauth2-server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY, type SecuritySettings } from '../../../catalog/settings/security-settings.ts'
@@ -16,7 +16,7 @@ import { type OAuthParameters, readOAuthParameters } from './oauth-parameters.ts
 import type { TokenRequest } from './token-request.ts'
 
 const PATHS = ['/oauth2/token', '/oauth2/revoke'] as const
-const GIVEN = 'given'
+const PLACEHOLDER = 'given'
 const OTHER_METHODS = ['GET', 'PUT', 'PATCH', 'DELETE']
 const NOT_STORED = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
@@ -47,13 +47,13 @@ function errorAnswer(log: OAuthDeps['log']) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const known = oauthErrorOf(error)
     if (known === null) log.error({ err: error, req: request }, 'request failed')
-    const told = challenged(known ?? SERVER_ERROR, request.headers.authorization)
-    // A body that was not read to its end would be taken for the next request.
-    if (told.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
+    const sent = challenged(known ?? SERVER_ERROR, request.headers.authorization)
+    // The rest of an unread body would be parsed as the next request.
+    if (sent.httpStatus === 413 || request.isMultipart()) reply.header('connection', 'close')
     return reply
-      .code(told.httpStatus)
-      .headers({ ...NOT_STORED, ...told.headers })
-      .send(told.body())
+      .code(sent.httpStatus)
+      .headers({ ...NOT_STORED, ...sent.headers })
+      .send(sent.body())
   }
 }
 
@@ -67,15 +67,15 @@ async function refuseMethod(): Promise<never> {
 
 async function answerToken(
   deps: OAuthDeps,
-  asked: OAuthParameters,
+  parameters: OAuthParameters,
   security: SecuritySettings,
 ): Promise<object> {
-  const grant = requestedGrant(asked, security)
-  const request: TokenRequest = { deps, parameters: asked, grant, security, client: null }
+  const grant = requestedGrant(parameters, security)
+  const request: TokenRequest = { deps, parameters, grant, security, client: null }
   return auditingRefusals(request, async () => {
     const server = new OAuth2Server({ model: tokenModel(request) })
     const response = new OAuth2Server.Response()
-    const token = await server.token(libraryRequest(asked, grant), response)
+    const token = await server.token(libraryRequest(parameters, grant), response)
     const refresh = token.refreshToken === undefined ? {} : { refresh_token: token.refreshToken }
     return {
       access_token: token.accessToken,
@@ -87,8 +87,8 @@ async function answerToken(
   })
 }
 
-function requestedGrant(asked: OAuthParameters, { oauth }: SecuritySettings): string {
-  const grant = asked.text('grant_type')
+function requestedGrant(parameters: OAuthParameters, { oauth }: SecuritySettings): string {
+  const grant = parameters.text('grant_type')
   if (grant === null) throw new OAuthError('invalid_request', 'grant_type is missing')
   if (oauth.grants.some((each) => each === grant)) return grant
   const message = `grant_type may be ${oauth.grants.join(', ')}`
@@ -96,38 +96,39 @@ function requestedGrant(asked: OAuthParameters, { oauth }: SecuritySettings): st
 }
 
 /**
- * As the library reads one. The model takes names, secrets and passwords from what was asked, where
- * the library refuses some that are allowed: here stands only that they are there.
+ * The request in the library's format. The model reads names, secrets and passwords from the
+ * parameters because the library rejects some valid values; here they are only marked as present.
  */
-function libraryRequest(asked: OAuthParameters, grant: string): OAuth2Server.Request {
-  const text = (name: 'scope' | 'refresh_token') => asked.text(name) ?? undefined
-  const standIn = (name: 'username' | 'password') => (asked.text(name) === null ? undefined : GIVEN)
+function libraryRequest(parameters: OAuthParameters, grant: string): OAuth2Server.Request {
+  const text = (name: 'scope' | 'refresh_token') => parameters.text(name) ?? undefined
+  const placeholder = (name: 'username' | 'password') =>
+    parameters.text(name) === null ? undefined : PLACEHOLDER
   return new OAuth2Server.Request({
     method: 'POST',
     query: {},
     headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '1' },
     body: {
       grant_type: grant,
-      client_id: GIVEN,
-      client_secret: GIVEN,
+      client_id: PLACEHOLDER,
+      client_secret: PLACEHOLDER,
       scope: text('scope'),
       refresh_token: text('refresh_token'),
-      username: standIn('username'),
-      password: standIn('password'),
+      username: placeholder('username'),
+      password: placeholder('password'),
     },
   })
 }
 
-/** A token that is not known is as good as revoked (RFC 7009 section 2.2). */
+/** An unknown token counts as revoked (RFC 7009 section 2.2). */
 async function answerRevocation(
   deps: OAuthDeps,
-  asked: OAuthParameters,
+  parameters: OAuthParameters,
   security: SecuritySettings,
 ): Promise<object> {
-  const request: TokenRequest = { deps, parameters: asked, grant: 'revoke', security, client: null }
+  const request: TokenRequest = { deps, parameters, grant: 'revoke', security, client: null }
   return auditingRefusals(request, async () => {
-    request.client = await authenticateClient(deps, asked, security)
-    const token = asked.text('token')
+    request.client = await authenticateClient(deps, parameters, security)
+    const token = parameters.text('token')
     if (token === null) throw new OAuthError('invalid_request', 'token is missing')
     for (const kind of ['access', 'refresh'] as const) {
       await revoke(request, kind, deps.tokens[kind], token)
@@ -145,9 +146,10 @@ async function revoke(
   const holder = await tokens.find(token)
   if (holder === null) return
   if (holder.client !== request.client?.name) {
-    throw new OAuthError('invalid_grant', 'The token is of another client')
+    throw new OAuthError('invalid_grant', 'The token belongs to another client')
   }
-  // First, so that an outage of the audit leaves it revoked.
+  // Revoked before the audit entry is written, so that it stays revoked if the audit is
+  // unavailable.
   await tokens.revoke(token)
   if (kind === 'refresh' && holder.family !== null) {
     await request.deps.tokens.endFamily(holder.family)
@@ -155,7 +157,7 @@ async function revoke(
   await recordRevoked(request, kind, holder)
 }
 
-/** Who is refused stands in the audit. */
+/** Adds refusals to the audit. */
 async function auditingRefusals<T>(request: TokenRequest, act: () => Promise<T>): Promise<T> {
   try {
     return await act()

@@ -1,4 +1,4 @@
-/** Whether an access token is good now, and what it lets its caller do. */
+/** Validity of an access token and the roles it grants. */
 import { ADMIN } from '../caller.ts'
 import type { ClientIdentity, TokenCheck } from '../checks.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
@@ -22,7 +22,7 @@ export function createTokenCheck({ tokens, settings, clients, users, clock }: De
   }
 }
 
-/** What both may: who has `admin` may all that the other may. */
+/** Roles that both have; `admin` includes all roles. */
 export function commonRoles(some: readonly string[], others: readonly string[]): readonly string[] {
   if (some.includes(ADMIN)) return others
   if (others.includes(ADMIN)) return some

@@ -1,4 +1,4 @@
-/** One request for a token. */
+/** Context of one token request. */
 import type { ApiClient } from '../../../catalog/clients/clients.ts'
 import type { SecuritySettings } from '../../../catalog/settings/security-settings.ts'
 import type { OAuthDeps } from './oauth-deps.ts'
@@ -9,6 +9,6 @@ export interface TokenRequest {
   readonly parameters: OAuthParameters
   readonly grant: string
   readonly security: SecuritySettings
-  /** Once it is known. */
+  /** Null until the client is authenticated. */
   client: ApiClient | null
 }

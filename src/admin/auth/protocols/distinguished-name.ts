@@ -1,12 +1,12 @@
-/** Names of entries of a directory (RFC 4514), and values in its filters (RFC 4515). */
+/** Distinguished names of directory entries (RFC 4514), and values in search filters (RFC 4515). */
 
-/** A value that stands in a DN, so that it is nothing but a value. */
+/** Escapes a value for use in a DN. */
 export function escapedInName(value: string): string {
   const escaped = value.replace(/[\\,+"<>;=#]/g, (character) => `\\${character}`)
   return escaped.replace(/^ | $/g, '\\ ').replaceAll('\0', '\\00')
 }
 
-/** A value that stands in a filter, so that it is nothing but a value. */
+/** Escapes a value for use in a filter. */
 export function escapedInFilter(value: string): string {
   return value.replace(
     /[\\*()\0]/g,
@@ -15,8 +15,8 @@ export function escapedInFilter(value: string): string {
 }
 
 /**
- * The same text for all ways to write a DN: case, blanks and escapes do not matter, nor the order
- * inside of a part. What is not a DN is only brought to lower case.
+ * Normal form of a DN: ignores case, blanks, escapes and the order inside an RDN. Other text is
+ * only converted to lower case.
  */
 export function comparableName(text: string): string {
   const parts = split(text, /[,;]/).map((part) => split(part, /\+/).map(pairOf))
@@ -28,12 +28,12 @@ function pairOf(text: string): [type: string, value: string] | null {
   const equals = text.indexOf('=')
   const type = text.slice(0, equals).trim().toLowerCase()
   if (equals < 1 || !/^[a-z][a-z0-9-]*$|^\d+(\.\d+)+$/.test(type)) return null
-  // An escaped blank at the end belongs to the value.
+  // An escaped blank at the end is part of the value.
   const value = text.slice(equals + 1).replace(/^\s+|(?<!\\)\s+$/g, '')
   return [type, unescaped(value).toLowerCase().replace(/\s+/g, ' ')]
 }
 
-/** Hexadecimal pairs are bytes of UTF-8, several of which may be one character. */
+/** Hexadecimal pairs are UTF-8 bytes; several may form one character. */
 function unescaped(value: string): string {
   return value.replace(/(?:\\[0-9a-f]{2})+|\\(.)/gi, (pairs, character?: string) =>
     character === undefined
@@ -42,7 +42,7 @@ function unescaped(value: string): string {
   )
 }
 
-/** Splits where a separator is not escaped. */
+/** Splits at unescaped separators. */
 function split(text: string, separator: RegExp): string[] {
   const parts: string[] = []
   let start = 0

@@ -1,9 +1,9 @@
-/** `internal`: users of the users collection, by their passwords. */
+/** Protocol `internal`: users of the users collection and their passwords. */
 import { normalPassword } from '../password-rules.ts'
 import type { Passwords } from '../passwords.ts'
 import type { StoredUser, Users } from '../users.ts'
 
-/** The user; null: no such user with this password, which takes as long. */
+/** Null if no user has this name and password; the check takes the same time. */
 export async function internalLogin(
   { users, passwords }: { users: Pick<Users, 'byName'>; passwords: Passwords },
   username: string,

@@ -1,17 +1,19 @@
-/** One conversation with a directory, from which nothing but its end can follow. */
+/** One connection to a directory, with a deadline and without side effects after its end. */
 import { Client, InvalidCredentialsError, ResultCodeError } from 'ldapts'
 import type { LdapSettings } from '../../../catalog/settings/auth-settings.ts'
 
-/** An entry, with its values as texts, by attribute in lower case. */
+/** An entry with its values as texts, by attribute name in lower case. */
 export interface LdapEntry {
   readonly dn: string
   readonly values: ReadonlyMap<string, readonly string[]>
 }
 
 export interface LdapConnection {
-  /** False: the directory does not take the password. Rejects for all that is not an answer. */
+  /** False if the directory rejects the credentials. Rejects if there is no valid answer. */
   bind(dn: string, password: string): Promise<boolean>
-  /** Entries below; at most `entriesMax`. References to other directories are not followed. */
+  /**
+   * Entries below `baseDn`; at most `entriesMax`. Referrals to other directories are not followed.
+   */
   search(baseDn: string, query: LdapQuery): Promise<LdapEntry[]>
 }
 
@@ -22,14 +24,14 @@ export interface LdapQuery {
   readonly entriesMax: number
 }
 
-/** The directory cannot be asked; the message has no secret. */
+/** The directory is unavailable; the message contains no secret. */
 export class LdapUnavailableError extends Error {
   override name = 'LdapUnavailableError'
 }
 
 /**
- * Connects, under TLS where the settings say so, and calls. Afterwards the connection is closed,
- * whatever happened, and after `timeout_ms` in any case. Rejects with `LdapUnavailableError`.
+ * Connects, with TLS as configured, and calls `ask`. The connection is closed afterwards in any
+ * case, at the latest after `timeout_ms`. Rejects with `LdapUnavailableError`.
  */
 export async function withLdap<Result>(
   settings: LdapSettings,
@@ -41,7 +43,7 @@ export async function withLdap<Result>(
     url,
     timeout: timeoutMs,
     connectTimeout: timeoutMs,
-    // With these options the client would speak TLS from the start, whatever the URL.
+    // With these options the client would use TLS from the start, whatever the URL.
     ...(isTls ? { tlsOptions: tlsOptionsOf(settings) } : {}),
   })
   const use = { isOver: false, isBegun: false }
@@ -63,20 +65,20 @@ export async function withLdap<Result>(
   } finally {
     use.isOver = true
     clearTimeout(timer)
-    // Its socket is destroyed then, answered or not.
+    // Destroys the socket, whether the directory answers or not.
     void client.unbind().catch(() => undefined)
   }
 }
 
 interface Use {
-  /** Nobody waits for an answer any more. */
+  /** The caller no longer waits for answers. */
   isOver: boolean
   isBegun: boolean
 }
 
 function connectionOn(client: Client, use: Use): LdapConnection {
-  // The client connects again by itself, as nobody, and without StartTLS: a password would go in
-  // clear. So the first connection is the only one.
+  // The client reconnects by itself, anonymously and without StartTLS: a password would be sent in
+  // clear text. So only the first connection is used.
   const check = () => {
     const isLost = use.isBegun && !client.isConnected
     if (use.isOver || isLost) throw new LdapUnavailableError('the connection has ended')
@@ -84,7 +86,8 @@ function connectionOn(client: Client, use: Use): LdapConnection {
   }
   return {
     async bind(dn, password) {
-      // What has no `=` is a mechanism to the client, or nobody to the directory.
+      // The client takes a name without `=` for a SASL mechanism; the directory may treat it as
+      // anonymous.
       if (!dn.includes('=') || password === '') throw new LdapUnavailableError('no DN to bind as')
       check()
       try {
@@ -104,7 +107,10 @@ function connectionOn(client: Client, use: Use): LdapConnection {
   }
 }
 
-/** Wrong, no such entry, not allowed to log in: of the user, not of the directory. */
+/**
+ * Result codes that concern the user and not the directory: wrong password, no such entry, login
+ * not allowed.
+ */
 const REFUSALS: ReadonlySet<number> = new Set([19, 32, 34, 48, 49, 50, 53])
 
 function isRefusal(error: ResultCodeError): boolean {
@@ -114,7 +120,7 @@ function isRefusal(error: ResultCodeError): boolean {
 function tlsOptionsOf({ url, ca }: LdapSettings) {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
   return {
-    // For StartTLS too, where the socket alone does not say whose certificate is expected.
+    // Needed for StartTLS too: the socket does not provide the expected name of the certificate.
     host,
     ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
     ...(ca === undefined ? {} : { ca }),

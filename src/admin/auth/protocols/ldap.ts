@@ -1,6 +1,6 @@
 /**
- * Login by a directory (RFC 4511): the entry of the user is found by a search, or named by a
- * template, and the password is what the directory takes for it.
+ * LDAP login (RFC 4511): the user's entry is found by a search or named by a template, and the
+ * password is checked by a bind.
  */
 import { randomBytes } from 'node:crypto'
 import type { TextSealer } from '../../../catalog/settings/auth-secrets.ts'
@@ -18,7 +18,7 @@ import type { PasswordProtocol } from './protocol.ts'
 import { rolesOf } from './roles.ts'
 
 export interface LdapDeps extends Pick<AuthDeps, 'settings' | 'log'> {
-  /** Opens passwords of service accounts. */
+  /** Decrypts passwords of service accounts. */
   readonly sealer: Pick<TextSealer, 'open'>
 }
 
@@ -40,7 +40,7 @@ export function createLdap({ settings, log, sealer }: LdapDeps): PasswordProtoco
       return user
     } catch (error) {
       if (!(error instanceof LdapUnavailableError)) throw error
-      log.warn({ provider, reason: error.message }, 'a directory cannot be asked')
+      log.warn({ provider, reason: error.message }, 'an LDAP directory is unavailable')
       return null
     }
   }
@@ -49,18 +49,19 @@ export function createLdap({ settings, log, sealer }: LdapDeps): PasswordProtoco
     isConfigured: async (provider) => (await directories(provider)).length > 0,
     async login(username, password, provider) {
       if (!isUsable(username, USERNAME_CHARACTERS_MAX) || !isPlain(username)) return 'refused'
-      // A bind without a password is one as nobody, and succeeds.
+      // A bind without a password is anonymous and succeeds.
       if (!isUsable(password, PASSWORD_CHARACTERS_MAX)) return 'refused'
-      const asked = await directories(provider)
+      const candidates = await directories(provider)
       let answers = 0
-      for (const directory of asked) {
+      for (const directory of candidates) {
         const user = await ask(directory, username, password)
         if (user === null) continue
         if (typeof user !== 'string') return { user }
         answers += 1
       }
-      // One answer is enough: or passwords could be tried uncounted while another one is away.
-      return asked.length > 0 && answers === 0 ? 'unavailable' : 'refused'
+      // One answer counts as a refusal: otherwise passwords could be tried uncounted while another
+      // directory is unavailable.
+      return candidates.length > 0 && answers === 0 ? 'unavailable' : 'refused'
     },
   }
 }
@@ -70,8 +71,8 @@ function isUsable(text: string, charactersMax: number): boolean {
 }
 
 /**
- * Directories leave blanks, invisible characters and widths aside when they compare (RFC 4518): one
- * user would have many names, and failed logins of each would be counted by themselves.
+ * Directories ignore extra blanks, invisible characters and character widths in comparisons (RFC
+ * 4518): one user would have many names, with separate counts of failed logins.
  */
 function isPlain(username: string): boolean {
   const hasInvisible = /[\p{C}\p{Default_Ignorable_Code_Point}]|^\s|\s$|\s\s/u.test(username)
@@ -83,7 +84,7 @@ interface Service {
   readonly password: string
 }
 
-/** Undefined: the directory is searched without an account. */
+/** Undefined if the directory is searched anonymously. */
 function serviceOf(
   directory: LdapSettings,
   { open }: Pick<TextSealer, 'open'>,
@@ -100,7 +101,7 @@ interface Credentials {
   readonly password: string
 }
 
-/** The user, or why there is none. */
+/** The user, or why the login is refused. */
 function userIn(
   directory: LdapSettings,
   service: Service | undefined,
@@ -117,12 +118,12 @@ function userIn(
     const values = found.values.get(settings.attribute.toLowerCase()) ?? []
     const roles = rolesOf(settings, [...values, ...groups], comparableName)
     if (roles.length === 0) return 'no role for any of the groups'
-    // With the directory: another one, or the users collection, may have the same id.
+    // Qualified by the directory: another directory or the users collection may have the same id.
     return { id: `ldap:${provider}:${id.toLowerCase()}`, name: id, roles }
   })
 }
 
-/** The entry of whom the directory takes the password for, or why not. */
+/** The entry that the directory authenticates, or why it does not. */
 async function entryOf(
   directory: LdapSettings,
   service: Service | undefined,
@@ -138,19 +139,19 @@ async function entryOf(
     const [entry] = await connection.search(dn, query)
     return entry ?? 'the entry cannot be read by its user'
   }
-  await becomeService(service, connection)
+  await bindAsService(service, connection)
   const filter = filledIn(directory.user_filter, { username: escapedInFilter(username) })
   const found = await connection.search(baseDn, { scope: 'sub', filter, attributes, entriesMax: 2 })
   const [entry, second] = found
   if (entry === undefined || second !== undefined || entry.dn === '') {
-    // As much work as for somebody who is there.
+    // Takes the same time as for an existing user.
     await connection.bind(`cn=nobody-${randomBytes(8).toString('hex')},${baseDn}`, password)
     return second === undefined ? 'no such user' : 'more than one entry matches'
   }
   return (await connection.bind(entry.dn, password)) ? entry : 'password'
 }
 
-/** DNs of the groups that name the user, where that is how groups are known. */
+/** DNs of the groups whose entries list the user, if groups are configured that way. */
 async function groupsOf(
   { roles: { groups } }: LdapSettings,
   service: Service | undefined,
@@ -158,15 +159,15 @@ async function groupsOf(
   { username, dn }: { username: string; dn: string },
 ): Promise<string[]> {
   if (groups === undefined) return []
-  await becomeService(service, connection)
+  await bindAsService(service, connection)
   const names = { username: escapedInFilter(username), dn: escapedInFilter(dn) }
   const filter = filledIn(groups.filter, names)
   const query = { scope: 'sub', filter, attributes: ['1.1'], entriesMax: GROUPS_MAX } as const
   return (await connection.search(groups.base_dn, query)).map((group) => group.dn)
 }
 
-/** Without an account the connection stays whose it is. */
-async function becomeService(
+/** Without a service account the connection keeps its current identity. */
+async function bindAsService(
   service: Service | undefined,
   connection: LdapConnection,
 ): Promise<void> {
@@ -175,7 +176,7 @@ async function becomeService(
   throw new LdapUnavailableError('the directory refuses bind_dn')
 }
 
-/** What stands in for a name may have names in it, too: they are read once. */
+/** Substituted values may contain placeholders themselves: a single pass does not expand them. */
 function filledIn(template: string, names: Readonly<Record<string, string>>): string {
   return template.replace(/\{(\w+)\}/g, (all, name: string) =>
     Object.hasOwn(names, name) ? (names[name] ?? all) : all,

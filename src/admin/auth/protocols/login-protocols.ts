@@ -1,15 +1,15 @@
-/** All ways to log in beside `internal`, which is always there. */
+/** Login protocols other than `internal`, which is always available. */
 import type { PasswordProtocol } from './protocol.ts'
 
-/** By a visit to another site, which sends the user back to a route of its own. */
+/** Login by redirect to an identity provider, which sends the browser back to its own route. */
 export interface RedirectProtocol {
-  /** As in the parameter `protocol` of a login. */
+  /** Value of the login parameter `protocol`. */
   readonly type: string
-  /** Where the browser has to go; `unknown`: there is no such provider. */
+  /** Where the browser must be redirected; `unknown` if the provider does not exist. */
   begin(provider: string | undefined): Promise<{ readonly redirect: string } | 'unknown'>
 }
 
-/** What a login page offers. */
+/** Entry of the login page. */
 export interface LoginOption {
   readonly type: string
   readonly label: string

@@ -1,17 +1,17 @@
-/** Ways to prove a user name by a password. */
+/** Login protocols that check a user name and password. */
 import type { SessionUser } from '../sessions.ts'
 
 export interface PasswordProtocol {
-  /** As in the parameter `protocol` of a login. */
+  /** Value of the login parameter `protocol`. */
   readonly type: string
   /**
-   * Whether a directory is configured: the one of that name, or any if no name is given. Rejects
+   * Whether a directory of that name, or any directory if no name is given, is configured. Rejects
    * with `CatalogUnavailableError`.
    */
   isConfigured(provider: string | undefined): Promise<boolean>
   /**
-   * `unavailable`: what knows the answer is away, and the log says why. `provider`: one of several
-   * of the type; undefined: whichever knows the user.
+   * `unavailable`: the directory does not answer; the reason is logged. `provider`: name of a
+   * directory; undefined to try all of them.
    */
   login(
     username: string,

@@ -1,4 +1,4 @@
-/** What a signed assertion says, and whether it is meant for us, now (SAML profiles 4.1.4.2). */
+/** Content of a signed assertion, checked for recipient and time (SAML profiles 4.1.4.2). */
 import type { SamlSettings } from '../../../catalog/settings/auth-settings.ts'
 import { ASSERTION } from './saml-envelope.ts'
 import { SamlRefusedError } from './saml-refused.ts'
@@ -7,9 +7,9 @@ import { childrenOf, type XmlElement } from './xml-tree.ts'
 export interface SamlAttributes {
   readonly assertionId: string
   readonly username: string
-  /** Of the attribute that gives roles. */
+  /** Values of the attribute that determines roles. */
   readonly roleValues: readonly string[]
-  /** It is of no use after it. */
+  /** The assertion is invalid after this time. */
   readonly endMs: number
 }
 
@@ -19,8 +19,8 @@ const USERNAME_CHARACTERS_MAX = 256
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /**
- * Reads the assertion as it was signed. `inResponseTo`: the request that it must answer; null:
- * none. Throws `SamlRefusedError`.
+ * Reads the signed assertion. `inResponseTo`: id of the request that it must answer; null if
+ * unsolicited. Throws `SamlRefusedError`.
  */
 export function claimsOf(
   assertion: XmlElement,
@@ -29,19 +29,19 @@ export function claimsOf(
   nowMs: number,
 ): SamlAttributes {
   if (assertion.name !== 'Assertion' || assertion.namespace !== ASSERTION) {
-    throw new SamlRefusedError('what is signed is no assertion')
+    throw new SamlRefusedError('the signed element is not an assertion')
   }
   const assertionId = assertion.attributes.get('ID') ?? ''
   if (assertionId === '') throw new SamlRefusedError('the assertion has no id')
   const issuer = only(assertion, 'Issuer').text.trim()
   if (settings.idp_issuer !== undefined && issuer !== settings.idp_issuer) {
-    throw new SamlRefusedError('it is of another issuer')
+    throw new SamlRefusedError('it has another issuer')
   }
   const subject = only(assertion, 'Subject')
-  const span = spanOf(nowMs, settings.clock_skew_ms)
-  const endMs = confirmedUntil(subject, inResponseTo, settings, span)
-  checkConditions(only(assertion, 'Conditions'), settings, span)
-  checkStatements(assertion, span)
+  const validity = validityCheckAt(nowMs, settings.clock_skew_ms)
+  const endMs = confirmedUntil(subject, inResponseTo, settings, validity)
+  checkConditions(only(assertion, 'Conditions'), settings, validity)
+  checkStatements(assertion, validity)
   const attributes = attributesOf(assertion)
   const { username_attribute: usernameAttribute, roles } = settings
   const names =
@@ -49,20 +49,20 @@ export function claimsOf(
       ? childrenOf(subject, ASSERTION, 'NameID').map(textOf)
       : (attributes.get(usernameAttribute) ?? [])
   const [username = ''] = names
-  // Control characters would have the log and the audit show something else.
+  // Control characters could forge log and audit output.
   const isUsable = username.length <= USERNAME_CHARACTERS_MAX && /^[^\p{Cc}]+$/u.test(username)
   if (names.length !== 1 || !isUsable) throw new SamlRefusedError('it names no user')
   return { assertionId, username, roleValues: attributes.get(roles.attribute) ?? [], endMs }
 }
 
-interface Span {
+interface ValidityCheck {
   hasBegun(text: string | undefined): boolean
   hasEnded(text: string | undefined): boolean
   endMs(text: string): number
 }
 
-/** Times as they are told, with what clocks may differ. */
-function spanOf(nowMs: number, skewMs: number): Span {
+/** Compares times of the assertion, with tolerance for clock skew. */
+function validityCheckAt(nowMs: number, skewMs: number): ValidityCheck {
   const endMs = (text: string) => timeMs(text) + skewMs
   return {
     endMs,
@@ -73,43 +73,49 @@ function spanOf(nowMs: number, skewMs: number): Span {
 
 function timeMs(text: string): number {
   const ms = DATE_TIME.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(ms)) throw new SamlRefusedError('a time in it is none')
+  if (Number.isNaN(ms)) throw new SamlRefusedError('a time in it is malformed')
   return ms
 }
 
-/** Until when: by whoever brings it, to this address, as the answer to this request. */
+/** End of validity of a bearer confirmation for this recipient and request. */
 function confirmedUntil(
   subject: XmlElement,
   inResponseTo: string | null,
   { callback_url: recipient }: SamlSettings,
-  span: Span,
+  validity: ValidityCheck,
 ): number {
-  const reasons = ['no confirmation of it is for whoever brings it']
+  const reasons = ['it has no bearer confirmation']
   for (const confirmation of childrenOf(subject, ASSERTION, 'SubjectConfirmation')) {
     if (confirmation.attributes.get('Method') !== BEARER) continue
     const [data] = childrenOf(confirmation, ASSERTION, 'SubjectConfirmationData')
     const end = data?.attributes.get('NotOnOrAfter')
-    if (data === undefined || end === undefined) reasons.push('it never ends')
-    else if (span.hasEnded(end)) reasons.push('it has expired')
-    else if (!span.hasBegun(data.attributes.get('NotBefore'))) reasons.push('it is not valid yet')
+    if (data === undefined || end === undefined) reasons.push('its confirmation has no end')
+    else if (validity.hasEnded(end)) reasons.push('it has expired')
+    else if (!validity.hasBegun(data.attributes.get('NotBefore')))
+      reasons.push('it is not valid yet')
     else if (data.attributes.get('Recipient') !== recipient) {
       reasons.push('it is for another recipient')
     } else if ((data.attributes.get('InResponseTo') ?? null) !== inResponseTo) {
       reasons.push('it answers another request')
-    } else return span.endMs(end)
+    } else return validity.endMs(end)
   }
   throw new SamlRefusedError(reasons.at(-1) ?? '')
 }
 
-function checkConditions(conditions: XmlElement, settings: SamlSettings, span: Span): void {
+function checkConditions(
+  conditions: XmlElement,
+  settings: SamlSettings,
+  validity: ValidityCheck,
+): void {
   const { attributes, children } = conditions
-  if (span.hasEnded(attributes.get('NotOnOrAfter'))) throw new SamlRefusedError('it has expired')
-  if (!span.hasBegun(attributes.get('NotBefore'))) {
+  if (validity.hasEnded(attributes.get('NotOnOrAfter')))
+    throw new SamlRefusedError('it has expired')
+  if (!validity.hasBegun(attributes.get('NotBefore'))) {
     throw new SamlRefusedError('it is not valid yet')
   }
   const isKnown = ({ name, namespace }: XmlElement) =>
     namespace === ASSERTION && CONDITIONS.includes(name)
-  if (!children.every(isKnown)) throw new SamlRefusedError('it has a condition that is not known')
+  if (!children.every(isKnown)) throw new SamlRefusedError('it has an unknown condition')
   const { audience = settings.issuer } = settings
   const restrictions = childrenOf(conditions, ASSERTION, 'AudienceRestriction')
   const isForUs = (restriction: XmlElement) =>
@@ -119,16 +125,16 @@ function checkConditions(conditions: XmlElement, settings: SamlSettings, span: S
   }
 }
 
-function checkStatements(assertion: XmlElement, span: Span): void {
+function checkStatements(assertion: XmlElement, validity: ValidityCheck): void {
   const statements = childrenOf(assertion, ASSERTION, 'AuthnStatement')
-  if (statements.length === 0) throw new SamlRefusedError('it does not say that anybody logged in')
+  if (statements.length === 0) throw new SamlRefusedError('it has no authentication statement')
   const hasEnded = statements.some(({ attributes }) =>
-    span.hasEnded(attributes.get('SessionNotOnOrAfter')),
+    validity.hasEnded(attributes.get('SessionNotOnOrAfter')),
   )
   if (hasEnded) throw new SamlRefusedError('the session of the provider has ended')
 }
 
-/** Values by name; several attributes of a name are one with all values. */
+/** Values by attribute name; attributes of the same name are merged. */
 function attributesOf(assertion: XmlElement): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const statement of childrenOf(assertion, ASSERTION, 'AttributeStatement')) {
@@ -141,9 +147,9 @@ function attributesOf(assertion: XmlElement): Map<string, string[]> {
   return found
 }
 
-/** Of an element that has nothing but text. */
+/** Text of an element without child elements. */
 function textOf({ text, children }: XmlElement): string {
-  if (children.length > 0) throw new SamlRefusedError('there are elements where a text belongs')
+  if (children.length > 0) throw new SamlRefusedError('there are elements in place of a text')
   return text.trim()
 }
 
@@ -151,5 +157,5 @@ function only(element: XmlElement, name: string): XmlElement {
   const found = childrenOf(element, ASSERTION, name)
   const [first] = found
   if (first !== undefined && found.length === 1) return first
-  throw new SamlRefusedError(`it has not exactly one ${name}`)
+  throw new SamlRefusedError(`it must have exactly one ${name}`)
 }

@@ -1,7 +1,6 @@
 /**
- * What a SAML response must look like before its signatures are checked. Attacks on signatures of
- * XML need it otherwise: a second assertion, a signature somewhere else, an id twice, an algorithm
- * that is broken.
+ * Structural checks of a SAML response before its signatures are verified. Signature wrapping
+ * attacks need a second assertion, a misplaced signature, a duplicate id or a broken algorithm.
  */
 import { SamlRefusedError } from './saml-refused.ts'
 import { childrenOf, elementsIn, type XmlElement } from './xml-tree.ts'
@@ -15,12 +14,12 @@ const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 export interface SamlEnvelope {
   readonly isResponseSigned: boolean
   readonly isAssertionSigned: boolean
-  /** Of the response, which may not be signed; the assertion must say the same. */
+  /** Attribute of the response, which may be unsigned; the assertion must have the same value. */
   readonly inResponseTo: string | null
   readonly destination: string | null
 }
 
-/** Algorithms of signatures, by the element that names them: SHA-256 or better. */
+/** Allowed algorithms by element: SHA-256 or better. */
 const ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
   SignatureMethod: [
     'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
@@ -39,8 +38,9 @@ const ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
 export function checkEnvelope(response: XmlElement): SamlEnvelope {
   const all = [...elementsIn(response)]
   const named = (name: string) => all.filter((element) => element.name === name)
-  if (response.name !== 'Response' || response.namespace !== PROTOCOL) refuse('it is no response')
-  if (named('Response').length > 1) refuse('there is a response in it')
+  if (response.name !== 'Response' || response.namespace !== PROTOCOL)
+    refuse('it is not a response')
+  if (named('Response').length > 1) refuse('it contains another response')
   if (response.attributes.get('Version') !== '2.0') refuse('it is not SAML 2.0')
   checkStatus(response)
   if (all.some(({ name }) => name.startsWith('Encrypted'))) refuse('it is encrypted')
@@ -56,7 +56,7 @@ export function checkEnvelope(response: XmlElement): SamlEnvelope {
   const isResponseSigned = isSigned(response)
   const isAssertionSigned = isSigned(assertion)
   const signatures = Number(isResponseSigned) + Number(isAssertionSigned)
-  if (named('Signature').length !== signatures) refuse('a signature is where none belongs')
+  if (named('Signature').length !== signatures) refuse('it has a misplaced signature')
   return {
     isResponseSigned,
     isAssertionSigned,
@@ -71,19 +71,19 @@ function checkStatus(response: XmlElement): void {
   if (code?.attributes.get('Value') !== SUCCESS) refuse('the provider did not log the user in')
 }
 
-/** No two elements have the same id, however the attribute is spelled. */
+/** Ids must be unique, however the attribute is spelled. */
 function checkIds(all: readonly XmlElement[]): void {
   const seen = new Set<string>()
   for (const { attributes } of all) {
     for (const [name, value] of attributes) {
       if (!/^([^:]+:)?id$/i.test(name)) continue
-      if (seen.has(value)) refuse('an id is there twice')
+      if (seen.has(value)) refuse('it has a duplicate id')
       seen.add(value)
     }
   }
 }
 
-/** Whether it has a signature, which then must be of this very element and nothing else. */
+/** Whether the element is signed. A signature must cover exactly this element. */
 function isSigned(element: XmlElement): boolean {
   const signatures = element.children.filter(({ name }) => name === 'Signature')
   const [signature] = signatures
@@ -100,7 +100,7 @@ function isSigned(element: XmlElement): boolean {
     parts === 'CanonicalizationMethod SignatureMethod Reference' &&
     /^[A-Za-z_][\w.-]*$/.test(id) &&
     reference?.attributes.get('URI') === `#${id}`
-  if (!isPlain) refuse('a signature is not of what it stands in')
+  if (!isPlain) refuse('a signature does not cover the element that contains it')
   return true
 }
 

@@ -1,4 +1,4 @@
-/** An identity provider, by node-saml: requests to it, and what it has signed. */
+/** Identity provider, by node-saml: authentication requests and signature verification. */
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml'
 import { pemOf } from '../../../catalog/settings/auth-rules.ts'
 import type { SamlSettings } from '../../../catalog/settings/auth-settings.ts'
@@ -8,20 +8,20 @@ import { readXml, type XmlElement } from './xml-tree.ts'
 
 type Signed = Pick<SamlEnvelope, 'isResponseSigned' | 'isAssertionSigned'>
 
-/** Where the browser goes to log in, with a request of this id. */
+/** URL of the provider with an authentication request of this id. */
 export function requestUrl(settings: SamlSettings, requestId: string): Promise<string> {
   return libraryFor(settings, requestId).getAuthorizeUrlAsync('', undefined, {})
 }
 
-/** What the provider has to know of us (SAML metadata). */
+/** Metadata of this service provider for the identity provider (SAML metadata). */
 export function metadataOf(settings: SamlSettings): string {
   return libraryFor(settings).generateServiceProviderMetadata(null, null)
 }
 
 /**
- * The assertion of a response, as it was signed: made of what the signature covers, not of what
- * was sent. Every signature that is there must be good, and those that the settings want must be
- * there. Throws `SamlRefusedError`.
+ * Returns the signed assertion, parsed from the bytes that the signature covers. Every signature
+ * present must be valid, and those required by the settings must be present. Throws
+ * `SamlRefusedError`.
  */
 export async function signedAssertion(
   settings: SamlSettings,
@@ -35,8 +35,8 @@ export async function signedAssertion(
   const library = libraryFor(settings, undefined, signed)
   const validated = await library.validatePostResponseAsync({ SAMLResponse }).catch(() => null)
   const xml = validated?.profile?.getAssertionXml?.()
-  // The reasons of the library quote the message.
-  if (xml === undefined) throw new SamlRefusedError('its signature is not good')
+  // The library's errors quote the message.
+  if (xml === undefined) throw new SamlRefusedError('its signature is invalid')
   return readXml(xml)
 }
 
@@ -48,12 +48,12 @@ function libraryFor(settings: SamlSettings, requestId?: string, signed?: Signed)
     callbackUrl,
     idpCert: settings.idp_certs.map((cert) => pemOf(cert) ?? ''),
     identifierFormat: settings.name_id_format ?? null,
-    // How somebody logs in is the provider's business: many have more than passwords.
+    // The authentication method is left to the provider: many use more than passwords.
     disableRequestedAuthnContext: true,
     wantAssertionsSigned: settings.want_assertions_signed || signed?.isAssertionSigned === true,
     wantAuthnResponseSigned: settings.want_response_signed || signed?.isResponseSigned === true,
     ...(requestId === undefined ? {} : { generateUniqueId: () => requestId }),
-    // Times, audience and requests are checked where the clock and the store are ours.
+    // Times, audience and request ids are checked by this project, with its own clock and store.
     acceptedClockSkewMs: -1,
     audience: false,
     validateInResponseTo: ValidateInResponseTo.never,

@@ -1,11 +1,11 @@
-/** A login by SAML that is refused. The reason is for the log, and holds nothing of the message. */
+/** A refused SAML login. The reason is for the log and quotes nothing of the message. */
 export class SamlRefusedError extends Error {
   override name = 'SamlRefusedError'
-  /** In general words, for whoever sent it. */
+  /** General reason for the answer. */
   readonly publicMessage: string
 
-  constructor(reason: string, told = 'the login by the identity provider was refused') {
+  constructor(reason: string, publicMessage = 'the login by the identity provider was refused') {
     super(reason)
-    this.publicMessage = told
+    this.publicMessage = publicMessage
   }
 }

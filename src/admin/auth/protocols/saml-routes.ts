@@ -1,7 +1,7 @@
 /**
- * Login by SAML over HTTP. The provider's answer comes with a POST from another site, without
- * cookies that are any good. So it is only put aside, and the browser sent on by GET: with that
- * comes the cookie of the browser that began the login, and only that one gets the session.
+ * SAML login over HTTP. The provider's response arrives by a cross-site POST without usable
+ * cookies. It is only stored, and the browser is redirected by GET; that request carries the cookie
+ * of the browser that began the login, and only this browser gets the session.
  */
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -20,18 +20,18 @@ export type SamlDeps = Pick<AuthDeps, 'keys' | 'settings' | 'audit' | 'clock' | 
 
 export interface SamlSessions {
   readonly sessions: Pick<LoginSessions, 'open'>
-  /** Sets the cookie of a session. */
+  /** Sets the session cookie. */
   setCookie(reply: FastifyReply, request: FastifyRequest, value: string): void
-  /** Throws, as an `ApiError`, if the address asks too often. */
+  /** Throws an `ApiError` if the address sends too many requests. */
   limit(request: FastifyRequest): Promise<void>
 }
 
-/** A `RedirectProtocol`. */
+/** Implements `RedirectProtocol`. */
 export interface SamlProtocol {
   readonly type: 'saml'
   /**
-   * For a login with protocol `saml`: where the browser has to go first, a page of ours that binds
-   * the login to it. `unknown`: there is no such provider.
+   * Returns the local page to which the browser must go first; it binds the login to the browser.
+   * `unknown` if the provider does not exist.
    */
   begin(provider: string | undefined): Promise<{ readonly redirect: string } | 'unknown'>
 }
@@ -41,7 +41,7 @@ const BODY_BYTES_MAX = 256 * 1024
 const FOREIGN = 'the login was not begun in this browser, or took too long: begin again'
 const UNCACHED = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' } as const
 
-/** What is not configured is not there: 404. */
+/** Answers 404 for providers that are not configured. */
 export function addSamlRoutes(
   server: FastifyInstance,
   deps: SamlDeps,
@@ -63,7 +63,7 @@ export function addSamlRoutes(
     async begin(name) {
       const provider = await saml.provider(name)
       if (provider === null) return 'unknown'
-      // With the host name to which the provider sends back: the cookie is of that one.
+      // With the host name of the callback URL, because the cookie belongs to that host.
       return { redirect: new URL('login', provider.callback_url).href }
     },
   }
@@ -118,7 +118,7 @@ function addRoutes(
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     try {
       const [response, relayState] = [single(form, 'SAMLResponse'), single(form, 'RelayState')]
-      if (response === undefined) throw new SamlRefusedError('there is no answer in it')
+      if (response === undefined) throw new SamlRefusedError('the response is missing')
       const accepted = await saml.accept(provider, response, relayState)
       if (accepted !== 'bound') return open(accepted, provider, request, reply)
       return reply.redirect(new URL('done', provider.callback_url).pathname, 303)
@@ -132,9 +132,9 @@ function addRoutes(
     const binding = bindingOf(provider, request)
     const waiting = binding === undefined ? null : await saml.finish(provider, binding)
     if (waiting !== null) return open(waiting, provider, request, reply)
-    // Who is refused here may go on asking; the audit is not to be filled by it.
+    // A refused browser may retry at will and must not fill the audit.
     await limit(request)
-    await refuse(provider, request, 'no login waits for this browser')
+    await refuse(provider, request, 'no login is pending for this browser')
     return reply.code(403).send({ status: 0, code: 403, desc: FOREIGN })
   }
   const metadata: Handler = async (provider, _request, reply) =>
@@ -145,7 +145,7 @@ function addRoutes(
   server.get('/auth/saml/:name/metadata', handled(metadata))
 }
 
-/** Throws `SamlRefusedError` where it is there twice: who reads it may take the other one. */
+/** Throws `SamlRefusedError` for a duplicate parameter: another parser could read the other one. */
 function single(form: URLSearchParams, name: string): string | undefined {
   const values = form.getAll(name)
   if (values.length > 1) throw new SamlRefusedError(`there is more than one ${name}`)
@@ -159,10 +159,10 @@ async function beginLogin(
   reply: FastifyReply,
   returnTo: string | undefined,
 ): Promise<string> {
-  // One for all tabs, or the login of one would end that of another.
+  // One binding for all tabs, so that concurrent logins do not invalidate each other.
   const binding = bindingOf(provider, request) ?? randomBytes(32).toString('base64url')
   const url = await saml.begin(provider, binding, returnTo)
-  // Lax is enough: the browser brings it to us by GET. Strict would not come at all.
+  // SameSite=Lax is sufficient because the browser returns by GET; Strict would not be sent.
   const attributes = `Path=/; Max-Age=${REQUEST_MS / 1000}; HttpOnly; SameSite=Lax`
   const secure = isSecure(provider) ? '; Secure' : ''
   reply.header('set-cookie', `${cookieName(provider)}=${binding}; ${attributes}${secure}`)
@@ -176,7 +176,7 @@ function bindingOf(provider: SamlSettings, { headers }: FastifyRequest): string 
   return value !== undefined && /^[\w-]{43}$/.test(value) ? value : undefined
 }
 
-/** With the prefix no other host of the domain can set it. */
+/** The prefix prevents other hosts of the domain from setting the cookie. */
 function cookieName(provider: SamlSettings): string {
   return isSecure(provider) ? '__Host-tollgate_saml' : 'tollgate_saml'
 }

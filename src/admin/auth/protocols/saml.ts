@@ -1,4 +1,4 @@
-/** Login by SAML 2.0 (web browser SSO), without HTTP. */
+/** Login by SAML 2.0 (web browser SSO), independent of HTTP. */
 import { createHash, randomBytes } from 'node:crypto'
 import { isLocalPath } from '../../../catalog/settings/auth-rules.ts'
 import { AUTH, type SamlSettings } from '../../../catalog/settings/auth-settings.ts'
@@ -11,23 +11,25 @@ import { requestUrl, signedAssertion } from './saml-provider.ts'
 import { SamlRefusedError } from './saml-refused.ts'
 import { readXml } from './xml-tree.ts'
 
-/** Who has logged in, and the path of ours where the browser goes then. */
+/** The user, and the local path to which the browser goes after login. */
 export interface SamlLogin {
   readonly user: SessionUser
   readonly returnTo: string
 }
 
-/** Each call rejects with `StoreDownError` or `CatalogUnavailableError` where a store is away. */
+/**
+ * Each call rejects with `StoreDownError` or `CatalogUnavailableError` if a store is unavailable.
+ */
 export interface Saml {
-  /** Undefined as name: the first there is. Null: there is none. */
+  /** The first provider if `name` is undefined. Null if it does not exist. */
   provider(name: string | undefined): Promise<SamlSettings | null>
   /**
-   * Gives where the browser goes. `binding`: what this browser alone has. `returnTo`: where it
-   * wants to go in the end; what is no path of ours is left aside.
+   * Returns the URL for the browser. `binding`: secret of this browser. `returnTo`: path after
+   * login; ignored unless it is a local path.
    */
   begin(provider: SamlSettings, binding: string, returnTo: string | undefined): Promise<string>
   /**
-   * Takes an answer of the provider. `bound`: the login waits for `finish` by the browser that
+   * Accepts a response of the provider. `bound`: the login waits for `finish` by the browser that
    * began it. Throws `SamlRefusedError`.
    */
   accept(
@@ -35,19 +37,19 @@ export interface Saml {
     response: string,
     relayState: string | undefined,
   ): Promise<SamlLogin | 'bound'>
-  /** What was accepted for this browser, once. Null: nothing. */
+  /** Returns the login accepted for this browser, once; null without one. */
   finish(provider: SamlSettings, binding: string): Promise<SamlLogin | null>
 }
 
-/** How long the provider may take to log somebody in. */
+/** Maximum duration of the login at the provider. */
 export const REQUEST_MS = 10 * 60_000
-/** The browser follows a redirect meanwhile. */
+/** Time for the browser to follow the redirect. */
 const FINISH_MS = 2 * 60_000
 
 const NO_ROLE = 'the user has no role here'
 
 interface BegunRequest {
-  /** Of the binding, hashed. */
+  /** Hash of the binding. */
   browser: string
   returnTo: string
 }
@@ -65,7 +67,7 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
       return (name === undefined ? all[0] : all.find((each) => each.name === name)) ?? null
     },
     async begin(provider, binding, returnTo) {
-      // An id of XML begins with a letter or _.
+      // XML ids begin with a letter or underscore.
       const id = `_${randomBytes(20).toString('hex')}`
       const isOurs = returnTo !== undefined && isLocalPath(returnTo)
       const begun: BegunRequest = {
@@ -79,14 +81,14 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
       const nowMs = clock.nowMs()
       const { text, envelope } = openEnvelope(provider, response)
       const { inResponseTo } = envelope
-      // Checking a signature is work that nobody gets for nothing.
+      // Signature checks are expensive: only responses to a pending request get one.
       const isWaiting = async (id: string) => (await keys.get(requestKey(provider, id))) !== null
       if (inResponseTo !== null && !(await isWaiting(inResponseTo))) throw notWaiting()
       const assertion = await signedAssertion(provider, text, envelope)
       const claims = claimsOf(assertion, inResponseTo, provider, nowMs)
       const seen = `saml:assertion:${provider.name}:${hashOf(claims.assertionId)}`
       const isNew = await keys.setOnce(seen, '1', Math.ceil(claims.endMs - nowMs))
-      if (!isNew) throw new SamlRefusedError('it was used already')
+      if (!isNew) throw new SamlRefusedError('it has already been used')
       const user = userOf(provider, claims)
       if (inResponseTo === null) {
         const isOurs = relayState !== undefined && isLocalPath(relayState)
@@ -107,10 +109,10 @@ export function createSaml(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock'>):
 }
 
 function notWaiting(): SamlRefusedError {
-  return new SamlRefusedError('it answers a request that is not waiting')
+  return new SamlRefusedError('it answers no pending request')
 }
 
-/** What can be seen without a key. */
+/** Checks that need no key. */
 function openEnvelope(
   provider: SamlSettings,
   response: string,
@@ -122,7 +124,7 @@ function openEnvelope(
     throw new SamlRefusedError('it is for another destination')
   }
   if (inResponseTo === null && !provider.allow_unsolicited) {
-    throw new SamlRefusedError('nobody asked for it')
+    throw new SamlRefusedError('it is unsolicited')
   }
   return { text, envelope }
 }
@@ -143,7 +145,7 @@ function userOf(
 ): SessionUser {
   const given = rolesOf(roles, roleValues)
   if (given.length === 0) throw new SamlRefusedError(NO_ROLE, NO_ROLE)
-  // With the provider: another one, or the users collection, may have the same name.
+  // Qualified by the provider: another provider or the users collection may have the same name.
   return { id: `saml:${name}:${username}`, name: username, roles: given }
 }
 

@@ -1,19 +1,19 @@
 /**
- * XML of others as a tree, read strictly (XML 1.0 with namespaces). What could mean one thing to
- * this reader and another to the one that checks signatures is refused: there are no comments, no
- * DOCTYPE with its entities, no processing instructions, no CDATA.
+ * Parses untrusted XML into a tree, strictly (XML 1.0 with namespaces). Constructs that this parser
+ * and the signature library could interpret differently are refused: comments, DOCTYPE with
+ * entities, processing instructions, CDATA.
  */
 import { SaxesParser } from 'saxes'
 import { SamlRefusedError } from './saml-refused.ts'
 
 export interface XmlElement {
-  /** Without a prefix. */
+  /** Local name, without the prefix. */
   readonly name: string
   readonly namespace: string
-  /** By name with prefix, declarations of namespaces among them. */
+  /** By name with prefix, including namespace declarations. */
   readonly attributes: ReadonlyMap<string, string>
   readonly children: readonly XmlElement[]
-  /** Its own, without that of its children. */
+  /** Text of this element, without that of its children. */
   readonly text: string
 }
 
@@ -21,18 +21,18 @@ const DEPTH_MAX = 32
 const ELEMENTS_MAX = 2000
 const ATTRIBUTES_MAX = 32
 
-interface Growing {
+interface MutableElement {
   name: string
   namespace: string
   attributes: Map<string, string>
-  children: Growing[]
+  children: MutableElement[]
   text: string
 }
 
-/** Gives the root. Throws `SamlRefusedError`. */
+/** Returns the root element. Throws `SamlRefusedError`. */
 export function readXml(text: string): XmlElement {
-  const open: Growing[] = []
-  let root: Growing | undefined
+  const open: MutableElement[] = []
+  let root: MutableElement | undefined
   let elements = 0
   const refuse = (what: string) => () => {
     throw new SamlRefusedError(`it ${what}`)
@@ -68,7 +68,7 @@ export function readXml(text: string): XmlElement {
   return root
 }
 
-/** All of it, itself first. */
+/** The element and all its descendants, in document order. */
 export function* elementsIn(element: XmlElement): Generator<XmlElement> {
   yield element
   for (const child of element.children) yield* elementsIn(child)

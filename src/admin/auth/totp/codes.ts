@@ -1,10 +1,10 @@
-/** Codes by time (TOTP, RFC 6238): SHA-1, 6 digits, 30 seconds, as all authenticator apps have. */
+/** Time-based codes (TOTP, RFC 6238): SHA-1, 6 digits, 30 seconds, as in all authenticator apps. */
 import { generateSecret, generateURI, verifySync } from 'otplib'
 
 export const STEP_SECONDS = 30
-/** One step before and after: clocks of telephones differ, and typing takes time. */
+/** One step before and after, for clock skew and typing time. */
 const TOLERANCE_SECONDS = STEP_SECONDS
-/** A code is accepted for at most so long. */
+/** Maximum time for which a code is accepted. */
 export const ACCEPTED_MS = 3 * STEP_SECONDS * 1000
 
 /** 160 random bits in base32. */
@@ -17,7 +17,7 @@ export function enrolmentUri(secret: string, username: string, issuer: string): 
   return generateURI({ secret, label: username, issuer })
 }
 
-/** The time step of a code; null: it is not right now. */
+/** Time step of a code; null if the code is not valid now. */
 export function stepOf(secret: string, code: string, nowMs: number): number | null {
   if (!/^\d{6}$/.test(code)) return null
   const epoch = Math.floor(nowMs / 1000)

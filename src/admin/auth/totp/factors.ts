@@ -1,11 +1,10 @@
-/** Second factors of users, as they are stored (collection `secondfactors`). */
-import { createHash } from 'node:crypto'
+/** Second factors of users, in the collection `secondfactors`. */
+import { createHash, randomInt } from 'node:crypto'
 import type { SecondFactorDocument } from '../../../catalog/records/second-factor.ts'
 import type { Sealer } from '../../../catalog/settings/sealing.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import { AuthRefusal } from '../refusal.ts'
 import { ACCEPTED_MS, newSecret, stepOf } from './codes.ts'
-import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
 
 export interface FactorState {
   readonly isEnrolled: boolean
@@ -13,23 +12,23 @@ export interface FactorState {
   readonly recoveryCodesLeft: number
 }
 
-/** How a user has proved the second factor. */
+/** Proof of the second factor: a code, or a consumed recovery code. */
 export type Proof = 'code' | { readonly recoveryCodesLeft: number }
 
-/** `id`: what sessions know the user by. Each rejects where a store is away. */
+/** `id`: the user id of sessions. Each rejects if a store is unavailable. */
 export interface SecondFactors {
   state(id: string): Promise<FactorState>
-  /** A new secret, which is the factor once `confirm` was called with a code of it. */
+  /** Returns a new secret, which becomes active when `confirm` receives a code of it. */
   begin(id: string, username: string): Promise<string>
-  /** Gives the recovery codes; null: the code is wrong. `AuthRefusal` before `begin`. */
+  /** Returns the recovery codes; null if the code is wrong. Throws `AuthRefusal` before `begin`. */
   confirm(id: string, code: string): Promise<readonly string[] | null>
-  /** Uses a code or a recovery code up; null: it is wrong, or was used before. */
+  /** Consumes a code or a recovery code; null if it is wrong or was used before. */
   prove(id: string, code: string): Promise<Proof | null>
-  /** Others, in the place of those that there are. */
+  /** Replaces the recovery codes. */
   renewRecoveryCodes(id: string): Promise<readonly string[]>
-  /** Of users of that name, here and in directories. */
+  /** Users of that name, local and in directories. */
   idsOf(username: string): Promise<readonly string[]>
-  /** False: there was none. */
+  /** False if there was none. */
   remove(id: string): Promise<boolean>
 }
 
@@ -101,7 +100,7 @@ async function confirmed(deps: Deps, id: string, code: string): Promise<string[]
   const recovery = codes.map(recoveryHash)
   const enrolled_at = new Date(clock.nowMs())
   const fields = { secret: pending, pending: null, enrolled_at, recovery }
-  // Another enrolment may have begun since.
+  // Another enrolment may have begun in the meantime.
   const { matchedCount } = await catalog.run('confirm a second factor', () =>
     catalog.secondfactors.updateOne({ _id: id, pending }, { $set: fields }),
   )
@@ -129,7 +128,10 @@ export function isEnrolled(found: Pick<SecondFactorDocument, 'secret'> | null): 
   return found !== null && found.secret !== null
 }
 
-/** Whether a code is right and was not used before; of several requests with it one gets true. */
+/**
+ * Whether a code is correct and unused; of concurrent requests with the same code only one gets
+ * true.
+ */
 async function useCode(
   { sealer, clock, keys }: Deps,
   sealed: string,
@@ -141,4 +143,25 @@ async function useCode(
   if (step === null) return false
   const used = createHash('sha256').update(`${step} ${secret}`).digest('base64url')
   return keys.setOnce(`totp:${used}`, '1', 2 * ACCEPTED_MS)
+}
+
+/** Recovery codes are for users who have lost their authenticator; each is valid once. */
+const RECOVERY_CODES = 10
+/** Without 0, o, 1, i and l, which are easily confused. */
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
+const GROUPS = 4
+const GROUP_LETTERS = 4
+
+/** `abcd-efgh-jkmn-pqrs`: 79 bits each. */
+function newRecoveryCodes(): string[] {
+  const letter = () => LETTERS.charAt(randomInt(LETTERS.length))
+  const group = () => Array.from({ length: GROUP_LETTERS }, letter).join('')
+  const code = () => Array.from({ length: GROUPS }, group).join('-')
+  return Array.from({ length: RECOVERY_CODES }, code)
+}
+
+/** Hash to store. A slow hash is not needed: 79 random bits cannot be enumerated. */
+function recoveryHash(code: string): string {
+  const plain = code.toLowerCase().replace(/[\s-]/g, '')
+  return createHash('sha256').update(plain).digest('hex')
 }

@@ -1,15 +1,16 @@
-/** `/auth/totp`: users set up their second factor, and an administrator takes one away. */
+/** `/auth/totp`: users manage their second factor; an administrator can reset it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SECURITY } from '../../../catalog/settings/security-settings.ts'
 import { dateText } from '../../entities/views.ts'
 import { ADMIN, actorOf as actorOfCaller, mayDo } from '../caller.ts'
 import { sessionCookieOf, setSessionCookie } from '../cookies.ts'
-import { accountOf, actorOf, auditLogin, countedAttempt } from '../login.ts'
+import { accountOf, countedAttempt } from '../login.ts'
+import { actorOf, auditLogin } from '../login-audit.ts'
 import { totpIn, usernameIn } from '../login-fields.ts'
 import { AuthRefusal } from '../refusal.ts'
+import type { LoginRoute, RouteDeps } from '../route-deps.ts'
 import { bodyOf, sourceOf, success } from '../session-answers.ts'
 import type { LoggedIn } from '../session-check.ts'
-import type { RouteDeps, LoginRoute } from '../session-routes.ts'
 import { enrolmentUri } from './codes.ts'
 import { WRONG_CODE } from './second-step.ts'
 
@@ -35,7 +36,7 @@ async function answerState(deps: RouteDeps, request: FastifyRequest, reply: Fast
   return success(details, {})
 }
 
-/** The secret is shown once. Who has a factor already proves it, and keeps it until `confirm`. */
+/** The secret is shown once. An existing factor must be proved and stays active until `confirm`. */
 async function answerBegin(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
   const { values } = await bodyOf(request, reply)
   const who = await userOf(deps, request, reply)
@@ -46,12 +47,13 @@ async function answerBegin(deps: RouteDeps, request: FastifyRequest, reply: Fast
   return success({ secret, uri: enrolmentUri(secret, name, issuer) }, {})
 }
 
-/** From now on each login takes a code; other sessions of the user, which had none, end. */
+/** From now on each login requires a code; other sessions, opened without one, end. */
 async function answerConfirm(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
   const { values } = await bodyOf(request, reply)
   const who = await userOf(deps, request, reply)
   const { id } = who.user
-  // Not counted: the user knows the secret, and a right code would clear the count of wrong ones.
+  // Not counted as an attempt: the user knows the secret, and a correct code would reset the count
+  // of wrong ones.
   const codes = await deps.factors.confirm(id, given(totpIn(values)))
   if (codes === null) throw new AuthRefusal(WRONG_CODE)
   deps.users.forget(id)
@@ -73,7 +75,7 @@ async function answerRemove(deps: RouteDeps, request: FastifyRequest, reply: Fas
   const { values } = await bodyOf(request, reply)
   const who = await userOf(deps, request, reply)
   if (await isRequired(deps, who.user.roles, who.session.protocol)) {
-    throw new AuthRefusal('the second factor is required by a role of the user: it stays')
+    throw new AuthRefusal('a role of the user requires the second factor: it cannot be removed')
   }
   await prove(deps, request, who, totpIn(values))
   await deps.factors.remove(who.user.id)
@@ -82,7 +84,7 @@ async function answerRemove(deps: RouteDeps, request: FastifyRequest, reply: Fas
   return success(true, {})
 }
 
-/** Of any user, by who has role `admin`: the telephone and the recovery codes are lost. */
+/** For any user, by role `admin`, if the authenticator and the recovery codes are lost. */
 async function answerReset(deps: RouteDeps, request: FastifyRequest, reply: FastifyReply) {
   const { caller } = request
   if (!caller || !mayDo(caller, [])) throw new AuthRefusal(`this takes role ${ADMIN}`)
@@ -102,7 +104,7 @@ async function answerReset(deps: RouteDeps, request: FastifyRequest, reply: Fast
   return success(true, { username })
 }
 
-/** Rejects with `AuthRefusal` for nobody, and for who has to change the password first. */
+/** Rejects with `AuthRefusal` if nobody is logged in, or if the password must be changed first. */
 async function userOf(
   deps: RouteDeps,
   request: FastifyRequest,
@@ -125,11 +127,11 @@ async function isRequired(
   roles: readonly string[],
   protocol: string,
 ): Promise<boolean> {
-  const { required_roles: asked } = (await settings.get(SECURITY)).totp
-  return protocol !== 'saml' && asked.some((role) => roles.includes(role))
+  const { required_roles: required } = (await settings.get(SECURITY)).totp
+  return protocol !== 'saml' && required.some((role) => roles.includes(role))
 }
 
-/** Uses a code up; a wrong one counts as a wrong password. Rejects with `AuthRefusal`. */
+/** Consumes a code; a wrong one counts as a wrong password. Rejects with `AuthRefusal`. */
 async function prove(
   deps: RouteDeps,
   request: FastifyRequest,

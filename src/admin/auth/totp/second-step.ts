@@ -1,10 +1,12 @@
-/** The second factor at the login, and wherever else a password opens something. */
+/** Second factor at login and wherever a password is checked. */
 
-import { actorOf, auditLogin, type LoginDeps } from '../login.ts'
+import type { AuthDeps } from '../auth-deps.ts'
+import { actorOf, auditLogin } from '../login-audit.ts'
 import { AuthRefusal } from '../refusal.ts'
 import type { SessionUser } from '../sessions.ts'
+import type { SecondFactors } from './factors.ts'
 
-/** A password that is right with a code that is not. */
+/** The password is correct, the code is wrong. */
 export const WRONG_CODE = 'the code of the second factor is wrong, or was used before'
 
 const MISSING =
@@ -12,11 +14,12 @@ const MISSING =
   'recovery code'
 
 /**
- * Whether a user whose password is right has proved the second factor, too; true for who has none.
- * Rejects with `AuthRefusal` where the code is missing: that is neither a success nor a wrong try.
+ * Whether a user with the correct password has also proved the second factor; true if the user has
+ * none. Rejects with `AuthRefusal` if the code is missing, which counts neither as a success nor as
+ * a wrong attempt.
  */
 export async function hasSecondFactor(
-  deps: Pick<LoginDeps, 'factors' | 'audit' | 'clock' | 'log'>,
+  deps: Pick<AuthDeps, 'audit' | 'clock' | 'log'> & { readonly factors: SecondFactors },
   user: Pick<SessionUser, 'id' | 'name'>,
   code: string | null,
   address: string,

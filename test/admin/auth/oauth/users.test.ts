@@ -131,7 +131,7 @@ describe('a refresh token', () => {
     expect((await refresh(other.body['refresh_token'])).http).toBe(200)
     expect((await scene.audit()).map(({ type }) => type)).toContain('reuse')
     expect(scene.logs.map(({ msg }) => msg)).toContain(
-      'a refresh token was used twice: all tokens of its login have ended',
+      'a refresh token was used twice: all tokens of its login are revoked',
     )
   })
 

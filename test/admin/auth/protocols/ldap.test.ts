@@ -172,7 +172,7 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
         for (const trust of [{ ca: other.ca }, {}]) {
           const { login, said } = ldapWith(directory({ ...way, ...trust }))
           expect(await login('ada', 'engine-1843')).toBe('unavailable')
-          expect(said()).toContain('a directory cannot be asked')
+          expect(said()).toContain('an LDAP directory is unavailable')
         }
       }
     } finally {

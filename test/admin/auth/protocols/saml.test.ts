@@ -77,9 +77,9 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     const begun = await world.login()
     const xml = response(saying(begun))
     expect((await world.accepted(xml, begun)).status).toBe(303)
-    await refused(xml, /a request that is not waiting/)
+    await refused(xml, /answers no pending request/)
     // The same request, with an assertion of its own.
-    await refused(response(saying(begun)), /a request that is not waiting/)
+    await refused(response(saying(begun)), /answers no pending request/)
     expect((await world.get('/auth/saml/corp/done', begun.cookie)).status).toBe(403)
   })
 
@@ -102,8 +102,8 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     const [mine, other] = [await world.login(), await world.login()]
     await refused(response(saying(mine, { confirmedFor: other.id })), /answers another request/)
     await refused(response(saying(mine, { confirmedFor: null })), /answers another request/)
-    await refused(response(saying({ id: '_never' })), /a request that is not waiting/)
-    await refused(response(saying(null)), /nobody asked for it/)
+    await refused(response(saying({ id: '_never' })), /answers no pending request/)
+    await refused(response(saying(null)), /it is unsolicited/)
   })
 
   it('gives the session to the browser that began the login, and to no other', async () => {
@@ -153,22 +153,22 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     const unsigned = responseXml(said, assertionXml(said))
     await refused(unsigned, /it is not signed/)
     const around = signed(unsigned, 'Response', world.provider())
-    await refused(around, /its signature is not good/)
+    await refused(around, /its signature is invalid/)
     await world.configure(world.settings({ want_assertions_signed: false }))
     await refused(unsigned, /it is not signed/)
     expect((await world.accepted(around, begun)).status).toBe(303)
     // The other one is no better for being unwanted.
     const next = saying(await world.login())
     const both = signed(response(next), 'Response', world.stranger())
-    await refused(both, /its signature is not good/)
+    await refused(both, /its signature is invalid/)
     await world.configure(world.settings({ want_response_signed: true }))
-    await refused(response(saying(await world.login())), /its signature is not good/)
+    await refused(response(saying(await world.login())), /its signature is invalid/)
     await world.configure(world.settings())
   })
 
   it('refuses another signer, whose certificate comes with the signature', async () => {
     const said = saying(await world.login())
-    await refused(answer(said, world.stranger()), /its signature is not good/)
+    await refused(answer(said, world.stranger()), /its signature is invalid/)
   })
 
   it('takes any of the certificates of a provider that changes its key', async () => {
@@ -213,9 +213,9 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     }
     const xml = response(saying(null))
     expect((await post(xml, '')).status).toBe(303)
-    await refused(xml, /it was used already/)
+    await refused(xml, /it has already been used/)
     // One that answers a request is no less checked.
-    await refused(response(saying({ id: '_never' })), /a request that is not waiting/)
+    await refused(response(saying({ id: '_never' })), /answers no pending request/)
     await refused(response(saying(null, { confirmedFor: '_never' })), /answers another request/)
     await world.configure(world.settings())
   })

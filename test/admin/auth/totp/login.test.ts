@@ -244,7 +244,7 @@ describe('a second factor that a role requires', () => {
     world.pass(STEP_MS)
     const code = codeNow(world, secret)
     const removed = await post(world, 'totp/remove', { totp: code }, told.cookie)
-    expect(removed.body.desc).toContain('required by a role')
+    expect(removed.body.desc).toContain('a role of the user requires')
     expect((await logIn(world, code)).body.details).not.toHaveProperty('must_enrol_totp')
   })
 

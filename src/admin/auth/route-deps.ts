@@ -1,0 +1,43 @@
+/** Dependencies and shape of the routes under `/auth`. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RouteAccess } from './access.ts'
+import type { AuthDeps } from './auth-deps.ts'
+import type { LoginDeps } from './login.ts'
+import type { Passwords } from './passwords.ts'
+import type { LoginProtocols } from './protocols/login-protocols.ts'
+import type { SessionCheck } from './session-check.ts'
+import type { LoginSessions } from './sessions.ts'
+import type { SecondFactors } from './totp/factors.ts'
+import type { Users } from './users.ts'
+
+export interface SessionRouteDeps extends AuthDeps {
+  readonly sessions: LoginSessions
+  readonly users: Users
+  readonly factors: SecondFactors
+  readonly protocols: LoginProtocols
+  /** Folder for the file with the generated password of the first admin. */
+  readonly dataDir: string
+  /** `PASSWORDS` by default. */
+  readonly passwords?: Passwords
+  /** Address of the client; the remote address of the connection by default. */
+  readonly addressOf?: (request: FastifyRequest) => string
+}
+
+export interface RouteDeps extends LoginDeps, Required<SessionRouteDeps> {
+  readonly protocols: LoginProtocols
+  readonly loggedIn: SessionCheck
+}
+
+type Answer = (
+  deps: RouteDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<object> | object
+
+export interface LoginRoute {
+  readonly method: 'GET' | 'POST'
+  readonly name: string
+  /** `public` by default: the handler itself checks the session. */
+  readonly access?: RouteAccess
+  readonly answer: Answer
+}
