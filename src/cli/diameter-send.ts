@@ -9,29 +9,7 @@ import { print, stopWithoutReader } from '../runtime/terminal.ts'
 import { parseDocument, readBytes } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
-import type { Tools } from './run.ts'
-
-/** What is sent: messages by the names of their AVPs, or whole ones as bytes. */
-export type DiameterMessage = Readonly<Record<string, unknown>> | Buffer
-
-export interface DiameterTarget {
-  readonly host: string
-  readonly port: number
-  /** Undefined: by the name of this machine. */
-  readonly originHost: string | undefined
-  readonly originRealm: string
-  readonly destinationRealm: string
-  readonly timeoutMs: number
-  readonly nowMs: number
-  /** Null: without TLS. Without `ca` the authorities of the system. */
-  readonly tls: { ca?: Buffer; cert?: Buffer; key?: Buffer } | null
-}
-
-export interface DiameterExchange {
-  readonly request: object
-  readonly answer: object
-  readonly resultCode: number
-}
+import type { DiameterMessage, DiameterTarget, Tools } from './tools.ts'
 
 const TIMEOUT_MS = 10_000
 /** Lines of digits, and blanks between them. */

@@ -6,7 +6,7 @@ import { print, stopWithoutReader } from '../runtime/terminal.ts'
 import { readBytes, readDocument } from './document-file.ts'
 import { UsageError } from './errors.ts'
 import { type OptionValues, requiredText } from './parse.ts'
-import type { Tools } from './run.ts'
+import type { Tools } from './tools.ts'
 
 /** 1: the document or the message cannot be used. Throws `UsageError`, or `CommandError`. */
 export async function checkFileType(

@@ -4,7 +4,7 @@ import { openCatalog } from '../catalog/connection.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import { ensureLedger } from '../ledger/install.ts'
+import { ensureLedger, lostPartitions } from '../ledger/install.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
@@ -14,7 +14,6 @@ import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
 import { type BoundPorts, endWithParent, mayListen, notifyParent } from './ipc.ts'
-import { watchLedger } from './ledger-watch.ts'
 import { withStoreUrls } from './stores.ts'
 
 export type RoleName = 'realtime' | 'admin' | 'recorder'
@@ -139,6 +138,37 @@ async function findLedger(redis: RedisConnection, config: Config): Promise<numbe
   } finally {
     await catalog.close()
   }
+}
+
+const LEDGER_CHECK_MS = 2_000
+
+interface LedgerWatch {
+  /** False while nobody can be charged; part of a cluster may be lost. */
+  isAvailable(): boolean
+  stop(): void
+}
+
+/** `lost`: what was found at start. An outage is not a loss: then nothing is known. */
+function watchLedger(
+  redis: RedisConnection,
+  partitions: number,
+  lost: readonly number[],
+  log: Pick<Logger, 'error' | 'info'>,
+): LedgerWatch {
+  let before = 0
+  const tell = (now: number) => {
+    if (now > 0 && now !== before) {
+      const advice = 'nothing is charged there until `tollgate ledger rebuild` has run'
+      log.error({ partitions: now }, `redis has lost the ledger: ${advice}`)
+    }
+    if (now === 0 && before > 0) log.info('the ledger is back')
+    before = now
+  }
+  tell(lost.length)
+  const look = async () => tell((await lostPartitions(redis, partitions)).length)
+  const timer = setInterval(() => look().catch(() => undefined), LEDGER_CHECK_MS)
+  timer.unref()
+  return { isAvailable: () => before < partitions, stop: () => clearInterval(timer) }
 }
 
 /** The port keeps apart what runs on one machine, and stays the same when it is started again. */

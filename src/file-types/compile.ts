@@ -13,13 +13,12 @@ import {
   textAt,
 } from '../domain/fields.ts'
 import { compileEventTime, DATE_KEYS } from './dates.ts'
-import { checkExtent } from './document-extent.ts'
 import type { FileType, FileTypeDefaults, ParserSettings } from './file-type.ts'
 import { compileFilters } from './filters.ts'
 import { fieldFlag, flagAt } from './flags.ts'
 import { compileHidden } from './hidden.ts'
+import { compileKeyValueSyntax, KEY_VALUE_KEYS } from './key-value-syntax.ts'
 import { builtInPath, type MapPlan, mapMessage } from './map.ts'
-import { compileParser } from './parser-section.ts'
 import { optionalPathAt, type Path, pathAt } from './paths.ts'
 import {
   booleanAt,
@@ -117,6 +116,52 @@ function nameAt(value: unknown, path: string): string {
   if (!NAME.test(name)) throw new FieldError(path, 'must have 1 to 64 letters, digits or _')
   if (RESERVED.includes(name.toLowerCase())) throw new FieldError(path, `is reserved: ${name}`)
   return name
+}
+
+/** Records and lists within each other. */
+const DEPTH_MAX = 32
+/** Fields of records and elements of lists, in all. The largest real ones have some hundreds. */
+const MEMBERS_MAX = 20_000
+
+/** Throws `FieldError` for a document beyond the limits. */
+function checkExtent(document: unknown, path: string): void {
+  let members = 0
+  const visit = (value: unknown, depth: number): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (depth > DEPTH_MAX) throw new FieldError(path, `is nested deeper than ${DEPTH_MAX}`)
+    const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+    members += inner.length
+    if (members > MEMBERS_MAX) throw new FieldError(path, `has more than ${MEMBERS_MAX} values`)
+    for (const each of inner) visit(each, depth + 1)
+  }
+  visit(document, 1)
+}
+
+export const PARSER_KEYS = [
+  'type',
+  'structure',
+  'custom_keys',
+  'line_types',
+  'csv_has_header',
+  'csv_has_footer',
+]
+const ALIASES: ReadonlyMap<unknown, string> = new Map([
+  ['keyvalue', 'key_value'],
+  ['key-value', 'key_value'],
+])
+const TYPES = ['json', 'xml', 'key_value', 'diameter'] as const
+
+/** Keys that tell how files are read are let pass, and mean nothing. Throws `FieldError`. */
+function compileParser(document: unknown, path: string): ParserSettings {
+  const section = objectAt(document, path)
+  const given = section['type']
+  const type = oneOfAt(ALIASES.get(given) ?? given, `${path}.type`, TYPES)
+  objectAt(section, path, [
+    ...PARSER_KEYS,
+    ...(type === 'key_value' ? KEY_VALUE_KEYS : ['separator']),
+  ])
+  if (!isUnset(section['custom_keys'])) arrayAt(section['custom_keys'], `${path}.custom_keys`)
+  return type === 'key_value' ? { type, ...compileKeyValueSyntax(section, path) } : { type }
 }
 
 /** What a form leaves there where nothing is priced: for each usage type nothing. */

@@ -11,11 +11,10 @@ import {
   textAt,
 } from '../domain/fields.ts'
 import { checkName } from '../rating/rule-names.ts'
-import { type CalledNumber, compileCalledNumber } from './called-number.ts'
 import { compileCondition, compileConditions } from './conditions.ts'
-import { type DecodeErrors, NUMBER_CHARS_MAX } from './decode-errors.ts'
+import { type DecodeErrors, NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from './decode-errors.ts'
 import { firstPathAt, optionalPathAt, type Path, pathAt, type Scope } from './paths.ts'
-import { booleanAt, type RealtimeSection } from './realtime-section.ts'
+import { booleanAt, type LocatedValue, type RealtimeSection } from './realtime-section.ts'
 import { compileStamp, type Stamp } from './session.ts'
 import { unitAt } from './units.ts'
 import {
@@ -27,6 +26,9 @@ import {
   type UsedVolume,
   type Volume,
 } from './volumes.ts'
+
+/** Empty if the message has none. */
+type CalledNumber = (scope: Scope, findings: DecodeErrors) => string
 
 /** Further units of a service, by what their volumes are read. */
 export interface PartRule {
@@ -284,4 +286,34 @@ export function usagetOf(rule: UsageRule, scope: Scope, findings: DecodeErrors):
   if (typeof value === 'string' && USAGET.test(value)) return value
   findings.fail(rule.usagetField.name, 'must have 1 to 64 letters, digits, _ or -')
   return ''
+}
+
+/** Compiles a path, or several of which the first counts, and `format`: text (default) or uri. */
+function compileCalledNumber(field: LocatedValue, format: LocatedValue): CalledNumber | null {
+  const isUri =
+    !isUnset(format.value) && oneOfAt(format.value, format.path, ['text', 'uri']) === 'uri'
+  if (isUnset(field.value)) return null
+  const path = firstPathAt(field.value, field.path)
+  const { name, read } = path
+  if (!isUri) return (scope, findings) => findings.text(read(scope), name, NUMBER_CHARS_MAX)
+  return (scope, findings) => {
+    const number = numberOfUri(findings.text(read(scope), name, TEXT_CHARS_MAX))
+    return findings.text(number, name, NUMBER_CHARS_MAX)
+  }
+}
+
+const SCHEMES = ['tel:', 'sip:', 'sips:']
+/** Signs that only make a number readable (RFC 3966 section 5.1.1). */
+const SEPARATORS = '-.()'
+
+/** `tel:+44-20-1234`, `sip:+44201234@example.org;user=phone`; other texts are as they are. */
+function numberOfUri(text: string): string {
+  const scheme = SCHEMES.find((each) => text.slice(0, each.length).toLowerCase() === each)
+  if (scheme === undefined) return text
+  let number = ''
+  for (const sign of text.slice(scheme.length)) {
+    if (sign === '@' || sign === ';') break
+    if (scheme !== 'tel:' || !SEPARATORS.includes(sign)) number += sign
+  }
+  return number
 }

@@ -4,7 +4,6 @@ import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
 import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
-import { sumMetrics } from './sum-metrics.ts'
 import { createTlsMetrics, type TlsMetrics } from './tls-metrics.ts'
 
 /** Who measures: which installation of the product on which machine, and which of its processes. */
@@ -337,4 +336,20 @@ function finite(metrics: readonly MetricValues[]): readonly MetricValues[] {
     ...metric,
     values: metric.values.filter((value) => Number.isFinite(value.value)),
   }))
+}
+
+/**
+ * The figures of a process of several threads: what others have, too, is added up (or as the metric
+ * says by its `aggregator`); what only `own` has, such as memory, is already that of the process.
+ */
+async function sumMetrics(
+  own: readonly MetricValues[],
+  others: readonly (readonly MetricValues[])[],
+): Promise<readonly MetricValues[]> {
+  const shared = new Set(others.flatMap((figures) => figures.map(({ name }) => name)))
+  const summed = AggregatorRegistry.aggregate([
+    own.filter(({ name }) => shared.has(name)),
+    ...others.map((figures) => [...figures]),
+  ])
+  return [...own.filter(({ name }) => !shared.has(name)), ...(await summed.getMetricsAsJSON())]
 }

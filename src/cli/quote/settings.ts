@@ -1,8 +1,8 @@
 /** What a case may set of the installation: `config`. */
 
+import { zoneAt } from '../../catalog/compile/profile.ts'
 import { createCycleFinder, type OpenCycle } from '../../domain/cycle.ts'
 import { FieldError, type Fields, objectAt, textAt, wholeAt } from '../../domain/fields.ts'
-import { localTime } from '../../domain/time.ts'
 import { type Calculators, compileCalculators } from '../../rating/match/calculators.ts'
 import { createFreeNumbers } from '../../rating/match/free-numbers.ts'
 import { compileTaxMapping, type TaxPriorities } from '../../rating/tax-mapping.ts'
@@ -76,7 +76,10 @@ export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettin
     if (!CONFIG_KEYS.includes(key)) throw new FieldError(`config.${key}`, 'is not known')
   }
   const { cycle_day: day, default_tax: tax, time_zone: zone } = config
-  const timeZone = zone === undefined ? defaults.timeZone : zoneAt(zone)
+  const timeZone =
+    zone === undefined
+      ? defaults.timeZone
+      : zoneAt(textAt(zone, 'config.time_zone'), 'config.time_zone')
   const cycleDay = day === undefined ? defaults.cycleDay : cycleDayAt(day)
   const isSame = timeZone === defaults.timeZone && cycleDay === defaults.cycleDay
   return {
@@ -100,16 +103,6 @@ function rulesAt(config: Fields): Partial<QuoteSettings> {
   }
   if (numbers !== undefined) rules.isFreeNumber = createFreeNumbers(numbersAt(numbers))
   return rules
-}
-
-function zoneAt(value: unknown): string {
-  const zone = textAt(value, 'config.time_zone')
-  try {
-    localTime(zone, 0)
-  } catch {
-    throw new FieldError('config.time_zone', 'must be a time zone of the IANA database')
-  }
-  return zone
 }
 
 /** 1 to 28, so that each month has it. */
