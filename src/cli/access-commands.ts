@@ -1,4 +1,4 @@
-/** Commands on who may use the control plane, and on its settings. */
+/** Commands for users, clients, secrets and settings of the control plane. */
 import {
   type CommandSpec,
   common,

@@ -1,4 +1,4 @@
-/** `tollgate audit`: whether every unit is accounted for, while everything runs. */
+/** `tollgate audit`: checks that every unit is accounted for while the product is running. */
 import { loadConfig } from '../config/load.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -18,19 +18,19 @@ export interface AuditReport {
   accounts: number
   owners: number
   buckets: number
-  /** Open ones. */
+  /** Open sessions. */
   sessions: number
   lines: number
   differences: Difference[]
   /** Differences beyond those listed. */
   differencesLeftOut: number
-  /** Each of the lists below has a bounded length. Accounts that kept changing. */
+  /** The lists below have a bounded length. Accounts that kept changing during the check. */
   moving: number[]
-  /** Accounts whose records could not be checked, because the recorder did not come to the end. */
+  /** Accounts whose lines could not be checked because the recorder had not caught up. */
   notRecorded: number[]
-  /** Owners that cannot be read. */
+  /** Owners whose state cannot be read. */
   damaged: string[]
-  /** What is behind the differences, where that was asked for. */
+  /** Explanation of the differences; only with `--explain` or `--mend`. */
   explained?: Explained[]
 }
 
@@ -42,7 +42,7 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
   const wanted = auditOptions(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const report = await withStores(config, async ({ ledger, catalog, lost }) => {
-    // An empty Redis has nothing that could be wrong.
+    // An empty Redis would look like an account without balances.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
@@ -78,7 +78,7 @@ function auditOptions(options: OptionValues): AuditOptions {
   return { explain, mend, isDryRun, json: options['json'] === true }
 }
 
-/** An account that was explained, and what became of it if it was to be mended. */
+/** The explanation of an account, and the result of mending it, if that was requested. */
 type Explained = Explanation & { result?: MendResult }
 
 async function explainAll(
@@ -124,8 +124,7 @@ const RESULT_TEXTS: Readonly<Record<MendResult, string>> = {
 }
 
 /**
- * Checks all accounts, one after the other. Throws `StoreDownError` or
- * `CatalogUnavailableError`.
+ * Checks all accounts one after the other. Throws `StoreDownError` or `CatalogUnavailableError`.
  */
 export async function auditStores(
   stores: AuditStores,

@@ -47,7 +47,7 @@ export async function addBalance(options: OptionValues, file: string | undefined
   return 0
 }
 
-/** After an outage it may have been done all the same, and must not be done twice. */
+/** The operation may have been executed before the outage: it must be repeated with the same id. */
 function withRetryAdvice(error: unknown, operationId: string): unknown {
   if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
   const advice = `it may have been done: repeat it with --operation-id ${operationId}`
@@ -96,7 +96,7 @@ async function operationFor(
       nowMs < bucket.toMs,
   )
   const fromMs = wanted.fromMs ?? nowMs
-  // An end that nobody asked for must not prolong what is there.
+  // A default end must not extend an existing bucket.
   const toMs = wanted.toMs ?? known?.toMs ?? FOREVER_MS
   if (toMs <= fromMs) throw new UsageError('--to must be after --from')
   return {

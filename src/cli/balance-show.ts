@@ -25,7 +25,7 @@ export async function showBalance(options: OptionValues, file: string | undefine
     return 0
   }
   for (const [index, owner] of owners.entries()) {
-    // What the account shares is only worth a line if there is something.
+    // Shared balances are shown only if there are any.
     if (index > 0 && owner.buckets.length === 0 && debtOf(owner) === 0) continue
     for (const line of ownerText(owner, nameOf, nowMs)) print(line)
   }

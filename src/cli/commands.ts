@@ -1,4 +1,4 @@
-/** What can be written after `tollgate`: every command with its options. */
+/** All commands of `tollgate` with their options. */
 
 import { ACCESS_COMMANDS } from './access-commands.ts'
 import {

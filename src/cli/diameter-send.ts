@@ -1,4 +1,7 @@
-/** `tollgate diameter send`: credit-control requests of a file to a node, and its answers. */
+/**
+ * `tollgate diameter send`: sends credit-control requests from a file to a node and prints the
+ * answers.
+ */
 import { readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { isLoopback } from '../config/hosts.ts'
@@ -12,10 +15,10 @@ import { type OptionValues, optionalNumber, optionalText, requiredText } from '.
 import type { DiameterMessage, DiameterTarget, Tools } from './tools.ts'
 
 const TIMEOUT_MS = 10_000
-/** Lines of digits, and blanks between them. */
+/** Hexadecimal digits and white space. */
 const HEX = /^[0-9a-f\s]+$/i
 
-/** 1: one of them was not answered with success. Throws `UsageError` and `CommandError`. */
+/** Returns 1 if an answer has no success Result-Code. Throws `UsageError` and `CommandError`. */
 export async function sendDiameter(
   options: OptionValues,
   file: string | undefined,
@@ -73,7 +76,10 @@ function bytesOf(path: string): Buffer {
   }
 }
 
-/** Hexadecimal digits, a message a line or a paragraph; else a document, or a list of them. */
+/**
+ * Accepts hexadecimal digits, one message per line or paragraph; otherwise a document or a list of
+ * documents.
+ */
 function messagesIn(bytes: Buffer, source: string): DiameterMessage[] {
   const text = bytes.toString('latin1')
   if (HEX.test(text) && text.trim() !== '') return messagesInHex(text, source)
@@ -87,7 +93,7 @@ function messagesIn(bytes: Buffer, source: string): DiameterMessage[] {
   })
 }
 
-/** Where each ends is told by its own length. */
+/** Splits the bytes by the length field of each message. */
 function messagesInHex(text: string, source: string): Buffer[] {
   const digits = text.replace(/\s/g, '')
   const bytes = Buffer.from(digits, 'hex')

@@ -1,4 +1,4 @@
-/** `tollgate field list`, `set`, `remove`: configured fields of accounts, subscribers and so on. */
+/** `tollgate field list`, `set`, `remove`: configured fields of entity collections. */
 
 import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
 import type { CollectionDefinition } from '../admin/entities/definitions/definition.ts'
@@ -21,7 +21,7 @@ import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** Those from the start, too. */
+/** Lists the default fields too. */
 export async function listFields(
   collection: string,
   options: OptionValues,
@@ -47,7 +47,7 @@ export async function listFields(
   return 0
 }
 
-/** All or none of the definitions in `source`. Throws `CommandError`. */
+/** Stores all definitions in `source` or none. Throws `CommandError`. */
 export async function setFields(
   collection: string,
   source: string,
@@ -116,7 +116,7 @@ async function changeFields(
   )
 }
 
-/** One definition, a list of them, or `fields` with one. */
+/** Accepts one definition, a list, or either under `fields`. */
 function definitionsIn(value: unknown): readonly unknown[] {
   const list = isObject(value) && Object.hasOwn(value, 'fields') ? value['fields'] : value
   return Array.isArray(list) ? list : [list]

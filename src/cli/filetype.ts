@@ -1,4 +1,4 @@
-/** `tollgate filetype set`, `list`, `show`, `remove`: the formats of network elements. */
+/** `tollgate filetype set`, `list`, `show`, `remove`: message formats of network elements. */
 
 import { stringify } from 'yaml'
 import { readStoredConfig } from '../catalog/settings/stored-config.ts'
@@ -22,7 +22,7 @@ import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** All or none of the documents in `source`. Throws `CommandError`. */
+/** Stores all documents in `source` or none. Throws `CommandError`. */
 export async function setFileTypes(source: string, file: string | undefined): Promise<0> {
   const config = configOf(file)
   const given = checkedDocuments(await readDocument(source), source, config)
@@ -52,7 +52,7 @@ export async function removeFileType(name: string, file: string | undefined): Pr
   return 0
 }
 
-/** The document, in YAML. Throws `CommandError` if there is none. */
+/** Prints the document in YAML. Throws `CommandError` if there is none. */
 export async function showFileType(
   name: string,
   options: OptionValues,
@@ -68,7 +68,7 @@ export async function showFileType(
   return 0
 }
 
-/** Also those that cannot be used, with the reason. */
+/** Also lists file types that cannot be used, with the reason. */
 export async function listFileTypes(options: OptionValues, file: string | undefined): Promise<0> {
   const plain = { name: PLAIN_JSON, origin: 'built-in', parser: 'json', state: 'enabled' }
   const rows: Listed[] = [plain, ...(await installed(configOf(file))).map(listed)]
@@ -91,7 +91,7 @@ interface Listed {
   origin: string
   parser: string
   state: string
-  /** Of what is unusable: which field, and why. */
+  /** For an unusable file type: the field, and why. */
   path?: string
   reason?: string
 }
@@ -134,7 +134,7 @@ function changeFileTypes(
   return withCatalog(config, (catalog) => writeConfigByOperator(catalog, 'file_types', changed))
 }
 
-/** The documents of a file by their names. Throws `CommandError` with the path of what is wrong. */
+/** The documents of a file by name. Throws `CommandError` with the path of the error. */
 function checkedDocuments(value: unknown, source: string, config: Config): Map<string, unknown> {
   const defaults = fileTypeDefaultsOf(config)
   const checked = new Map<string, unknown>()

@@ -21,7 +21,7 @@ import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalNumber, optionalText } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** Of a hash of a key: enough to tell one from another. */
+/** Displayed prefix of a key's hash; enough to distinguish keys. */
 const HASH_SHOWN = 12
 
 export async function addPeer(
@@ -90,7 +90,9 @@ export async function removePeer(name: string, file: string | undefined): Promis
   return 0
 }
 
-/** Also those that cannot be used, with the reason. Of a key only the beginning of its hash. */
+/**
+ * Also lists peers that cannot be used, with the reason. Keys are shown by a prefix of their hash.
+ */
 export async function listPeers(options: OptionValues, file: string | undefined): Promise<0> {
   const value = await onCatalog(file, async (catalog) => (await readStoredConfig(catalog)).peers)
   const { used: peers, skipped } = usablePeers(value)
@@ -149,7 +151,7 @@ function peerJson(peer: PeerSettings) {
   return { ...peer, keys: peer.keys.map(hashShown), state }
 }
 
-/** Certificates have a column where a peer has names for them. */
+/** The certificate column is shown only if a peer has certificate names. */
 function peerTable(peers: readonly PeerSettings[]): string[][] {
   const hasCertificates = peers.some((peer) => peer.certificate_names !== undefined)
   const shown = (text: string) => (hasCertificates ? [text] : [])

@@ -1,4 +1,4 @@
-/** Runs one command line, and says with words and an exit code how it ended. */
+/** Runs one command line; reports the result as text and exit code. */
 
 import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
@@ -10,7 +10,7 @@ import { versionOf } from './version.ts'
 
 export type Roles = Readonly<Record<RoleName, StartRole>>
 
-/** The exit code, or undefined: the command runs on until it is stopped by a signal. */
+/** The exit code; undefined if the command keeps running until a signal. */
 export type ExitCode = 0 | 1 | 2 | undefined
 
 /** Never rejects. */
@@ -33,10 +33,10 @@ export async function runCommandLine(
   }
 }
 
-/** Commands on who may use the control plane, on its settings, and on personal data. */
+/** Commands for access control, settings and personal data. */
 const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check)$/
 
-/** Each command is loaded when it is asked for: a role does not load what another one needs. */
+/** Each command is imported on demand, so that a role does not load the modules of others. */
 async function dispatch(
   { command, operands, options }: Invocation,
   roles: Roles,

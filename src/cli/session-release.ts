@@ -15,10 +15,10 @@ import { type OptionValues, optionalText } from './parse.ts'
 import { reservationText } from './session-list.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
-/** Only these network elements can be asked by the node. */
+/** Only Diameter network elements accept requests from the node. */
 const DIAMETER = 'diameter:'
 
-/** Says what was done. Throws `CommandError` where there is no such session that is open. */
+/** Prints what was done. Throws `CommandError` if there is no such open session. */
 export async function release(
   sessionId = '',
   options: OptionValues,

@@ -1,4 +1,4 @@
-/** `tollgate start`: everything on one machine, kept running, and ended in order. */
+/** `tollgate start`: runs everything on one machine, supervises it, and stops it in order. */
 import { join, resolve } from 'node:path'
 import { childEnvironment } from '../config/child-environment.ts'
 import { loadConfig } from '../config/load.ts'
@@ -23,14 +23,14 @@ import { createSupervisor, type StandbyProcess, type Supervisor } from './superv
 type RoleStarted = 'realtime' | 'admin'
 
 /**
- * Shares of `shutdown.timeoutMs`, so that all parts together keep within it, and each within the
- * half of what remains that a shutdown gives to a step. `checkTogether` (config/load.ts) sees to it
- * that the one of realtime is enough to answer what is under way.
+ * Shares of `shutdown.timeoutMs`: all parts together fit into it, and each into the half of the
+ * remaining time that a shutdown step has. `checkConsistency` (config/load.ts) ensures that the
+ * share of realtime suffices to answer the requests in flight.
  */
 const SHARES = { realtime: 0.48, admin: 0.2, mongo: 0.1, redis: 0.1 } as const
-/** Each stop bounds itself; that of Redis may need nearly all of the time that is left. */
+/** Each stop is bounded by itself; stopping Redis may need nearly all of the remaining time. */
 const STOP_SHARE = 0.95
-/** Part of its share in which a process may end by itself before it is ended. */
+/** Part of its share in which a process may exit by itself before it is killed. */
 const ORDERLY = 0.9
 const ROLE_START_TIMEOUT_MS = 60_000
 const SHUTDOWN_MS_MIN = 100
@@ -42,13 +42,13 @@ interface StartContext {
   readonly runDir: string
   readonly log: Logger
   readonly logs: Logs
-  /** Ports that were taken, by setting, so that a role that is started again takes the same. */
+  /** Ports by setting, so that a restarted role listens on the same ports. */
   readonly ports: Map<string, number>
 }
 
 /**
- * Starts everything and leaves it running; signals end it. Rejects, with nothing left, if it
- * cannot.
+ * Starts everything and leaves it running until a signal. If the start fails, stops everything and
+ * rejects.
  */
 export async function start(file: string | undefined): Promise<undefined> {
   const config = loadConfig(file === undefined ? {} : { file })
@@ -93,7 +93,7 @@ export async function start(file: string | undefined): Promise<undefined> {
   return undefined
 }
 
-/** On the terminal at once: the process ends with code 1, and the log may be on a full disk. */
+/** Printed to the terminal immediately: the exit code is 1, and the log may be on a full disk. */
 function reportRedisLeft(error: unknown): never {
   if (error instanceof RedisLeftError) printError(`tollgate: ${error.message}`)
   throw error
@@ -111,7 +111,7 @@ async function lockData(config: Config, runDir: string): Promise<FolderLock> {
 
 type Named = readonly [name: string, keeper: Supervisor]
 
-/** Only those that the settings ask for; the others are somebody else's. */
+/** Only embedded stores are supervised; external ones are managed elsewhere. */
 function storeSupervisors(supervisor: StartContext): Named[] {
   const { config, dataDir, runDir, log, logs } = supervisor
   const keeperOf = (
@@ -129,7 +129,7 @@ function storeSupervisors(supervisor: StartContext): Named[] {
   ]
 }
 
-/** In the order in which they start; they end the other way round, charging first. */
+/** In start order; they stop in reverse order, charging first. */
 function roleSupervisors(supervisor: StartContext): Named[] {
   return (['admin', 'realtime'] as const).map((name) => {
     const { config, log, logs } = supervisor
@@ -151,7 +151,7 @@ async function startRole(
   return child
 }
 
-/** Another process of a role, which has loaded everything and can take over at once. */
+/** A standby process of a role that has loaded everything and can take over immediately. */
 function prepareRole(
   supervisor: StartContext,
   name: RoleStarted,
@@ -196,10 +196,10 @@ function childOptions(
   }
 }
 
-/** The demo catalogue goes into a store of our own only: nobody else's is for trying out. */
+/** Seeds the demo catalogue only into an embedded store. */
 async function prepareStores({ config, log }: StartContext): Promise<void> {
   await withStores(config, async (stores) => {
-    // Nothing can be credited there, and what is on record is no place for a demonstration.
+    // A lost ledger cannot be credited, and recorded data must not mix with a demo.
     if (config.mongo.url !== 'embedded' || stores.lost.length > 0) return
     const entities = await seedStores(stores, config, systemClock)
     if (entities > 0) log.info({ entities }, 'demo catalogue created')

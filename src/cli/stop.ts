@@ -1,4 +1,7 @@
-/** `tollgate stop`: ends what runs on a data folder, and a Redis that a stop has left running. */
+/**
+ * `tollgate stop`: stops the processes of a data folder, and a Redis that an earlier stop left
+ * running.
+ */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,12 +19,12 @@ import { type RedisContext, redisLeftError, redisOptions } from './redis-left.ts
 import { readUnwritten, unwrittenText } from './unwritten.ts'
 
 const POLL_MS = 50
-/** More than the sum of the settings, for what comes before and after the steps of a shutdown. */
+/** Added to the configured time-outs for the work before and after the shutdown steps. */
 const MARGIN_MS = 5_000
 
 /**
- * Resolves with 0 when nothing runs on the data folder any more. Throws `CommandError`: of a
- * `RedisLeftError` only Redis runs on.
+ * Resolves with 0 when no process uses the data folder. Throws `CommandError`; with
+ * `RedisLeftError` only Redis is still running.
  */
 export async function stop(options: OptionValues, file: string | undefined): Promise<0> {
   const config = loadConfig(file === undefined ? {} : { file })
@@ -58,7 +61,7 @@ async function endSupervisor({ shutdown }: Config, runDir: string, pid: number):
   }
 }
 
-/** Whether one had been left running; it has ended now. */
+/** Returns whether a Redis had been left running; it has exited now. */
 async function endRedis(place: RedisContext, force: boolean): Promise<boolean> {
   const { config, dataDir } = place
   if (config.redis.url !== 'embedded') return false

@@ -1,41 +1,41 @@
-/** Keeps something running: starts it, starts it again when it ends unasked, and stops it. */
+/** Supervises a process: starts it, restarts it when it exits unexpectedly, and stops it. */
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 
 export interface Running {
   readonly pid: number | undefined
-  /** Resolves, with how, when it has ended for whatever reason. */
+  /** Resolves with the exit reason when it has exited for any reason. */
   readonly exited: Promise<string>
-  /** Bounded by itself; afterwards it has ended. */
+  /** Bounded in time; the process has exited when this resolves. */
   stop(): Promise<void>
 }
 
-/** What is prepared to run in place of what may end, or is being prepared. */
+/** A standby that can replace the running process; it may still be starting. */
 export interface StandbyProcess extends Pick<Running, 'exited' | 'stop'> {
-  /** Rejects if it cannot; it has ended then. */
+  /** Rejects if the standby cannot take over; it has exited then. */
   takeOver(): Promise<Running>
 }
 
 export interface Supervisor {
-  /** Rejects if the first start fails, or `stop` was called. */
+  /** Rejects if the first start fails or `stop` was called. */
   start(): Promise<void>
-  /** May be called at any time. Nothing runs when it resolves. */
+  /** May be called at any time. No process is running when it resolves. */
   stop(): Promise<void>
 }
 
 export interface SupervisorOptions {
   readonly name: string
   readonly begin: () => Promise<Running>
-  /** Prepares a spare, of which there is always one then; without it there is none. */
+  /** Prepares a standby, one at a time; undefined for none. */
   readonly prepare?: (() => StandbyProcess) | undefined
   readonly log: Pick<Logger, 'warn' | 'error'>
 }
 
 const PAUSE_MS_MIN = 100
 const PAUSE_MS_MAX = 10_000
-/** What ran for so long is started again without a pause that has grown. */
+/** A process that ran this long is restarted without increased back-off. */
 const STEADY_MS = 5_000
-/** A spare is prepared when what it stands by for has got going. */
+/** Delays the standby until the main process has started up. */
 const STANDBY_AFTER_MS = 500
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
@@ -111,7 +111,7 @@ class ProcessSupervisor implements Supervisor {
   }
 }
 
-/** Keeps one spare, from the first time that there is a wish for one. */
+/** Keeps one standby prepared from the first call of `schedule` on. */
 class StandbySupervisor {
   readonly #name: string
   readonly #prepare: () => StandbyProcess
@@ -127,14 +127,14 @@ class StandbySupervisor {
     this.#log = log
   }
 
-  /** There shall be one, soon. */
+  /** Prepares a standby after the delay unless there is one. */
   schedule(afterMs = STANDBY_AFTER_MS): void {
     clearTimeout(this.#timer)
     if (this.#isStopping || this.#standby !== undefined) return
     this.#timer = setTimeout(() => this.#begin(), afterMs)
   }
 
-  /** Undefined: there is none. */
+  /** Undefined if there is no standby. */
   take(): StandbyProcess | undefined {
     clearTimeout(this.#timer)
     const taken = this.#standby
@@ -152,7 +152,7 @@ class StandbySupervisor {
     const spare = this.#prepare()
     this.#standby = spare
     void spare.exited.then((how) => {
-      // Taken, it is no spare any more.
+      // The standby has been taken.
       if (this.#isStopping || this.#standby !== spare) return
       this.#standby = undefined
       this.#log.warn({ part: this.#name, how }, 'a standby has ended and is prepared again')

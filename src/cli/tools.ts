@@ -1,20 +1,20 @@
-/** Functions of realtime for commands; src/main.ts provides them. */
+/** Functions of other modules for commands; src/main.ts provides them. */
 import type { Config } from '../config/schema.ts'
 import type { CheckReport } from '../file-types/check-report.ts'
 
-/** What is sent: messages by the names of their AVPs, or whole ones as bytes. */
+/** A message to send: AVPs by name, or the encoded bytes. */
 export type DiameterMessage = Readonly<Record<string, unknown>> | Buffer
 
 export interface DiameterTarget {
   readonly host: string
   readonly port: number
-  /** Undefined: by the name of this machine. */
+  /** Undefined for the host name of this machine. */
   readonly originHost: string | undefined
   readonly originRealm: string
   readonly destinationRealm: string
   readonly timeoutMs: number
   readonly nowMs: number
-  /** Null: without TLS. Without `ca` the authorities of the system. */
+  /** Null for a plain connection. Without `ca`, the system's certificate authorities apply. */
   readonly tls: { ca?: Buffer; cert?: Buffer; key?: Buffer } | null
 }
 
@@ -24,11 +24,12 @@ export interface DiameterExchange {
   readonly resultCode: number
 }
 
-/** What commands need of rooms that this one may not enter. */
 export interface Tools {
-  /** What a document makes of a message. Rejects with nothing that is wrong with either. */
+  /** Decodes a message by a document. Never rejects because of either: errors are in the report. */
   checkFileType(document: unknown, sample: Buffer, config: Config): Promise<CheckReport>
-  /** Sends messages and gives the answers, in order. Rejects with what is wrong with either. */
+  /**
+   * Sends messages and returns the answers in order. Rejects if a message or an answer is invalid.
+   */
   sendDiameter(
     messages: readonly DiameterMessage[],
     target: DiameterTarget,

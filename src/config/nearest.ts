@@ -1,6 +1,6 @@
 /**
- * The known name that somebody probably meant, or undefined if none is near: same letters in other
- * case, same last part in another section, or a few letters off (a third of its length).
+ * The known name that was probably meant; undefined if none is similar: same letters in other case,
+ * same last part in another section, or a small edit distance (a third of the length).
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toLowerCase()

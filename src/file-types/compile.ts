@@ -1,6 +1,6 @@
 /**
- * A file type's document as its `FileType`: validated as a whole, and compiled once
- * (spec/realtime.md 1; docs/FILE-TYPES.md has every key).
+ * Validates the document of a file type as a whole and compiles it to a `FileType`
+ * (docs/FILE-TYPES.md describes every key).
  */
 import {
   arrayAt,
@@ -58,7 +58,7 @@ export const FILE_TYPE_KEYS = [
 const NAME = /^[A-Za-z0-9_]{1,64}$/
 const RESERVED = ['service', 'flat', 'credit', 'conditional_discount', 'discount', 'all']
 
-/** Throws `FieldError` with the path of what cannot be used; `path`: of the document itself. */
+/** Throws `FieldError` with the path of an invalid value; `path` is that of the document. */
 export function compileFileType(
   document: unknown,
   defaults: FileTypeDefaults,
@@ -118,12 +118,14 @@ function nameAt(value: unknown, path: string): string {
   return name
 }
 
-/** Records and lists within each other. */
+/** Maximal nesting of records and lists. */
 const DEPTH_MAX = 32
-/** Fields of records and elements of lists, in all. The largest real ones have some hundreds. */
+/**
+ * Total number of record fields and list elements. The largest real documents have some hundreds.
+ */
 const MEMBERS_MAX = 20_000
 
-/** Throws `FieldError` for a document beyond the limits. */
+/** Throws `FieldError` if the document exceeds a limit. */
 function checkExtent(document: unknown, path: string): void {
   let members = 0
   const visit = (value: unknown, depth: number): void => {
@@ -151,7 +153,7 @@ const ALIASES: ReadonlyMap<unknown, string> = new Map([
 ])
 const TYPES = ['json', 'xml', 'key_value', 'diameter'] as const
 
-/** Keys that tell how files are read are let pass, and mean nothing. Throws `FieldError`. */
+/** Keys for reading files are accepted and ignored. Throws `FieldError`. */
 function compileParser(document: unknown, path: string): ParserSettings {
   const section = objectAt(document, path)
   const given = section['type']
@@ -164,7 +166,7 @@ function compileParser(document: unknown, path: string): ParserSettings {
   return type === 'key_value' ? { type, ...compileKeyValueSyntax(section, path) } : { type }
 }
 
-/** What a form leaves there where nothing is priced: for each usage type nothing. */
+/** Accepts the empty sections that an input form creates. */
 function checkPricing(value: unknown, path: string): void {
   if (isUnset(value) || (Array.isArray(value) && value.length === 0)) return
   for (const [usaget, pricing] of Object.entries(objectAt(value, path))) {
@@ -211,7 +213,8 @@ function compilePlan(parts: Parts, { timeZone }: FileTypeDefaults): MapPlan {
     name,
     recordType: compileRecordType(realtime),
     session: compileSessionId(sessions.value, sessions.path),
-    // A refund names the event that it takes back by its session id.
+    // A refund refers to its event by the session id, so refunds cannot be combined with one
+    // session per message.
     isEventPerMessage: booleanAt(realtime.general('postpay_charge')) && refund === null,
     hide: compileHidden(structure, `${path}.parser.structure`),
     requestNumber: pathOr(realtime.general('request_num_field'), 'request_num'),
@@ -260,7 +263,7 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** All `used_usagev_field`. Without them no session would ever be charged. */
+/** All `used_usagev_field` terms. Required: without them no session would ever be charged. */
 function reportsOf(
   realtime: RealtimeSection,
   { usagets, isOpen }: Mappings,

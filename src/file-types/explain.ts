@@ -1,6 +1,6 @@
 /**
- * What each part of a document reads in a message, for a person (`tollgate filetype check`): the
- * way of map.ts, by the same compiled parts, with the fields and the values on it.
+ * Explains what each part of a document reads from a message (`tollgate filetype check`): the steps
+ * of map.ts with the same compiled parts, showing fields and values.
  */
 
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
@@ -18,7 +18,7 @@ import { compileOneTime, compileRecordTypes, type RecordType } from './record-ty
 import { compileSessionId } from './session.ts'
 import { compileMappings, type UsageRule, usagetOf } from './usage.ts'
 
-/** A document that compiles, taken apart. */
+/** The parts of a valid document. */
 interface Parts {
   document: Fields
   processor: Fields
@@ -26,7 +26,7 @@ interface Parts {
   rules: readonly UsageRule[]
 }
 
-/** The steps up to the charge request. `document`: of a file type that has been compiled. */
+/** The steps up to the charge request. `document` must have been compiled successfully. */
 export function explainMessage(document: unknown, message: Message): CheckStep[] {
   const parts = partsOf(document)
   const { parser } = parts.document
@@ -51,7 +51,7 @@ export function explainMessage(document: unknown, message: Message): CheckStep[]
   ]
 }
 
-/** Who would be looked for, and by what a rate would be found. */
+/** The subscriber lookup and the fields of rate matching. */
 export function explainRequest(
   document: unknown,
   request: ChargeRequest,
@@ -175,7 +175,7 @@ function serviceStep(
   })
 }
 
-/** Where in the document the rule is, and what it says there of volumes. */
+/** Location of the rule in the document, and its volume keys. */
 function mappingOf(processor: Fields, rule: UsageRule, at: number) {
   const list = processor['usaget_mapping']
   const own: unknown = Array.isArray(list) ? list[at] : undefined
@@ -199,7 +199,7 @@ function isGiven(value: unknown): boolean {
   return !isUnset(value)
 }
 
-/** By its name what each field has, null where it is absent: in the first record that has it. */
+/** Values of fields by name, null if absent, from the first record that has the field. */
 function valuesOf(names: unknown, ...records: readonly Message[]): Record<string, unknown> {
   const list: readonly unknown[] = Array.isArray(names) ? names : [names]
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** A yes or no of a message: what a field says, or whether conditions hold. */
+/** Boolean properties of a message: a field, or conditions. */
 import { arrayAt, isObject, isUnset, objectAt, textAt } from '../domain/fields.ts'
 import { compileConditions } from './conditions.ts'
 import type { DecodeErrors } from './decode-errors.ts'
@@ -7,12 +7,12 @@ import { type Path, pathAt } from './paths.ts'
 import type { LocatedValue } from './realtime-section.ts'
 
 export interface Flag {
-  /** The field, or the first of the conditions', for errors. */
+  /** The field, or the first field of the conditions, for errors. */
   readonly name: string
   readonly read: (message: Message, findings: DecodeErrors) => boolean
 }
 
-/** Compiles a path or `{conditions}`; null if there is neither. Throws `FieldError`. */
+/** Compiles a path or `{conditions}`; null if absent. Throws `FieldError`. */
 export function flagAt({ value, path }: LocatedValue): Flag | null {
   if (isUnset(value)) return null
   if (!isObject(value)) return fieldFlag(pathAt(value, path))

@@ -1,6 +1,6 @@
 /**
- * From a message to a charge request: the whole way, top to bottom. What is read and by which rule
- * was compiled from the document (compile.ts); nothing of it is interpreted here.
+ * Maps a message to a charge request. Fields and rules were compiled from the document
+ * (compile.ts); nothing of it is interpreted here.
  */
 import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
 import type { EventTime } from './dates.ts'
@@ -25,14 +25,14 @@ export interface MapPlan {
   readonly name: string
   readonly recordType: (message: Message, findings: DecodeErrors) => RecordType
   readonly session: SessionFields
-  /** Each message is an event of its own, also where several name one session. */
+  /** Whether each message is a separate event, even if several have the same session id. */
   readonly isEventPerMessage: boolean
   readonly hide: (message: Message) => Message
   readonly requestNumber: Path
   readonly eventTime: EventTime
   readonly pretend: Flag
   readonly refund: Flag | null
-  /** Null: every answer has balances if the document maps them. */
+  /** Null if every answer has balances when the document maps them. */
   readonly balances: Flag | null
   readonly wantsBalances: boolean
   readonly subscriberFields: readonly SubscriberField[]
@@ -60,11 +60,11 @@ export function mapMessage(
     { record, refund, servicesMax: context.servicesMax, members: 1 },
     findings,
   )
-  // One service that nothing stamps, and only the whole content tells requests apart.
+  // A single service without a stamp: only the whole content distinguishes requests.
   const isAlone = stamps.length === 1 && plan.services.list === null
   const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
   const ownId = givenId || sessionIdOfEvent(plan, record, stamp, context, findings)
-  // Without a number, fields that nothing reads tell two messages apart as well as others.
+  // Without a request number the digest of the whole content distinguishes messages.
   const ownStamp = requestNumber < 0 ? stamp || context.bodyDigest() : ''
   const isEventOfMany = plan.isEventPerMessage && givenId !== ''
   const sessionId = isEventOfMany ? eventSession(givenId, ownStamp || String(requestNumber)) : ownId
@@ -108,9 +108,9 @@ export function mapMessage(
 }
 
 /**
- * Whether a message is done with once all its services are skipped. A session lives on and ends
- * with its messages all the same, and it begins with them where later ones may have services that
- * are charged.
+ * Whether a message needs no charge request because all its services are skipped. Updates and
+ * releases still maintain their session, and a start opens it if later messages may have charged
+ * services.
  */
 function isFullySkipped(
   { services }: MapPlan,
@@ -139,8 +139,8 @@ function readBalances(plan: MapPlan, message: Message, findings: DecodeErrors): 
 }
 
 /**
- * The session id of an event that names none: what stamps it, or else all of it, so that the same
- * message again is the same event.
+ * Session id of an event without one: its stamp, otherwise the digest of its content, so that the
+ * same message is the same event.
  */
 function sessionIdOfEvent(
   plan: MapPlan,
@@ -162,15 +162,15 @@ function sessionIdOfEvent(
 }
 
 /**
- * The session of an event where all are events: with what tells it from others of the id that they
- * share, since an event closes its session.
+ * Session id where every message is a separate event: combines the shared id with the stamp, since
+ * an event closes its session.
  */
 function eventSession(id: string, mark: string): string {
   const joined = joinParts([id, mark])
   return joined.length <= TEXT_CHARS_MAX ? joined : contentDigest(joined)
 }
 
-/** The name that a field has unless the document says otherwise. */
+/** Default path of a field. */
 export function builtInPath(name: string): Path {
   return compilePath(name) as Path
 }

@@ -1,4 +1,4 @@
-/** What kind of request a message is, by its code or name (spec/realtime.md 3). */
+/** The request kind of a message, by code or name. */
 
 import type { RequestKind } from '../domain/charge-request.ts'
 import { FieldError, type Fields, isUnset, objectAt, textAt } from '../domain/fields.ts'
@@ -8,9 +8,9 @@ import { compilePath, type Path, pathAt } from './paths.ts'
 
 export interface RecordType {
   kind: RequestKind
-  /** The interface's name of it, such as `start_request`. */
+  /** Name in the interface, such as `start_request`. */
   name: string
-  /** As the message has it. */
+  /** As sent. */
   sent: string | number
 }
 
@@ -73,7 +73,7 @@ export function compileRecordTypes(
   }
 }
 
-/** Every message is an event by itself (`postpay_charge`), whatever it says. */
+/** Treats every message as an event (`postpay_charge`), regardless of its request type. */
 export function compileOneTime(field: unknown, path: string): (message: Message) => RecordType {
   const paths = isUnset(field) ? DEFAULT_FIELDS : [pathAt(field, path)]
   return (message) => {

@@ -1,4 +1,6 @@
-/** The services of a message: the members of its list, or the message itself as the only one. */
+/**
+ * Reads the services of a message: the members of its list, or the message itself as the only one.
+ */
 
 import {
   opensSession,
@@ -21,46 +23,46 @@ import { type PartRule, type UsageRule, usagetOf } from './usage.ts'
 import type { VolumeTerm } from './volume-terms.ts'
 
 export interface ServicesPlan {
-  /** Path of the list; null where messages have one service. */
+  /** Path of the list; null if messages have one service. */
   readonly list: Path | null
   /**
-   * Whether a member of the list that cannot be read is refused alone, and one that repeats another
-   * is taken together with it. Else the whole message is refused.
+   * Whether an invalid member of the list is refused alone and repeated members are merged.
+   * Otherwise the whole message is refused.
    */
   readonly handlesMembersSeparately: boolean
-  /** A field whose absence means that nothing is asked for, except by an event. */
+  /** If this field is absent nothing is requested, except by an event. */
   readonly requestedField: Path | null
   readonly usage: readonly UsageRule[]
-  /** All fields that report usage. */
+  /** All terms that report usage. */
   readonly reports: readonly VolumeTerm[]
   readonly filter: (scope: ServiceScope) => FilterEffect
   readonly retained: readonly RetainedField[]
 }
 
-/** What of a request decides which fields its services need. */
+/** Properties of a request that determine the required fields of its services. */
 export interface RequestShape {
   record: RecordType
   refund: boolean
   servicesMax: number
-  /** How many services the message lists; 1 until they are counted. */
+  /** Number of listed services; 1 until they are counted. */
   members: number
 }
 
 export interface ReadServices {
   services: ServiceRequest[]
   skipped: SkippedService[]
-  /** As `Echo.entries`. */
+  /** See `Echo.entries`. */
   entries: Message[]
-  /** What `stamp_fields` are of each of the services; empty of those that have none. */
+  /** Value of `stamp_fields` of each service; empty for services without one. */
   stamps: string[]
 }
 
 const RATING_GROUP_MAX = 2 ** 32 - 1
 const SERVICE_IDENTIFIER_MAX = 2 ** 32 - 1
-/** Of one service. */
+/** Maximum per service. */
 const SERVICE_IDENTIFIERS_MAX = 16
 
-/** After a problem, what was read until then. */
+/** After an error, returns what was read before it. */
 export function readServices(
   plan: ServicesPlan,
   message: Message,
@@ -114,12 +116,12 @@ function readMembers(
     } else if (!isService) found.entries.pop()
     findings.prefix = ''
   }
-  // With nothing left the message has only this to be answered with.
+  // If all services are refused, the error of the first one is the answer to the message.
   const isAllRefused = found.services.length === 0 && found.skipped.every(({ problem }) => problem)
   if (refused !== null && isAllRefused) findings.problem ??= refused
 }
 
-/** The last entry is no service: what is wrong with it is its answer. */
+/** Replaces the last entry by its error, which its answer reports. */
 function refuse(found: ReadServices, problem: FieldProblem): void {
   const index = found.entries.length - 1
   const service = { ratingGroup: -1, serviceIdentifier: '', usaget: '', granted: 0 }
@@ -127,7 +129,7 @@ function refuse(found: ReadServices, problem: FieldProblem): void {
   found.skipped.push({ index, ...service, problem })
 }
 
-/** Adds the service that the last of `found.entries` is; false if it is none. */
+/** Adds the service of the last of `found.entries`; returns false if the entry is not a service. */
 function readEntry(
   plan: ServicesPlan,
   { entry, message }: Scope,
@@ -168,7 +170,7 @@ function readEntry(
     requested,
     used: Math.max(0, used),
     usedBefore: used > 0 ? usedBeforeOf(rule, scope, findings) : -1,
-    // Without a report nothing is said of the total: it is not 0.
+    // Without a report the total is unknown, not 0.
     isTotal: rule.isTotal && used >= 0,
     calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, findings),
     rateKey: '',
@@ -195,9 +197,9 @@ function readEntry(
 }
 
 /**
- * Where messages may have a list of services, a start without one opens the session for the
- * services of its updates, unless it asks for units itself. Default volumes are of services that
- * are named: in the list, by their usage type, or by a field that asks.
+ * If messages may have a list of services, a start without one opens the session for the services
+ * of later updates, unless it requests units itself. Default volumes apply only to named services:
+ * in the list, by usage type, or by a requesting field.
  */
 function isBareStart(
   plan: ServicesPlan,
@@ -211,7 +213,10 @@ function isBareStart(
   return rule.requested.read(scope, new DecodeErrors()) === -1
 }
 
-/** Where messages may have a list, one without it that asks and reports nothing has no service. */
+/**
+ * If messages may have a list, a message without it that neither requests nor reports has no
+ * service.
+ */
 function isEmptyService(
   { list }: ServicesPlan,
   { kind }: RecordType,
@@ -228,18 +233,20 @@ function ruleOf(usage: readonly UsageRule[], scope: Scope): UsageRule | null {
   return null
 }
 
-/** Anything but zero: usage that nobody would charge must not pass. */
+/**
+ * Whether any usage other than zero is reported: usage that no rule matches must not be ignored.
+ */
 function reportsUsage({ reports }: ServicesPlan, scope: Scope): boolean {
   return reports.some((report) => report.values(scope).some(isNotZero))
 }
 
-/** What is no number at all is reported, too; a record cannot be made one. */
+/** A value that is not a number counts as usage; records cannot be converted. */
 function isNotZero(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false
   return typeof value === 'object' || Number(value) !== 0
 }
 
-/** Units asked for; -1 if none are. */
+/** Requested units; -1 if none. */
 function readRequested(
   plan: ServicesPlan,
   rule: UsageRule,
@@ -248,7 +255,7 @@ function readRequested(
   isSkipped: boolean,
   findings: DecodeErrors,
 ): number {
-  // A release asks for nothing more, whatever some network elements put there.
+  // A release requests nothing, even if some network elements send a volume.
   if (kind === 'release') return -1
   if (
     kind === 'update' &&
@@ -267,8 +274,8 @@ function readRequested(
 }
 
 /**
- * Whoever asks for more than can be counted gets what can be granted. An event is debited as a
- * whole, so that its units have to be exact.
+ * Requests beyond the largest number are clamped, as the grant is limited anyway. An event is
+ * debited as a whole, so its units must be exact.
  */
 function requestedUnits(
   rule: UsageRule | PartRule,
@@ -282,7 +289,7 @@ function requestedUnits(
   return units
 }
 
-/** Units reported; -1 if none are. */
+/** Reported units; -1 if none. */
 function readUsed(
   { used }: UsageRule,
   scope: Scope,
@@ -293,7 +300,7 @@ function readUsed(
   if (units > 0 && opensSession(kind)) {
     findings.fail(used.name, `must be 0 or absent in ${article(kind)} ${name}`)
   }
-  // Else it would count for each of them.
+  // A report outside of the entries would count for each service.
   const { entry } = scope
   if (units > 0 && members > 1 && used.read({ entry, message: entry }, findings) !== units) {
     findings.fail(used.name, 'must be in the service itself: it is one of several')
@@ -301,12 +308,12 @@ function readUsed(
   return units
 }
 
-/** Of what is reported the units from before a tariff change; -1 if the message does not say. */
+/** Units used before the tariff change; -1 if the message does not say. */
 function usedBeforeOf({ used, isTotal }: UsageRule, scope: Scope, findings: DecodeErrors): number {
   return isTotal || used.before === null ? -1 : used.before(scope, findings)
 }
 
-/** Null where the message has nothing of any. `requested`: of the service's own units. */
+/** Null if the message has no parts. `requested`: units requested of the service itself. */
 function readParts(
   { parts: rules, isTotal }: UsageRule,
   scope: Scope,
@@ -319,11 +326,11 @@ function readParts(
     const rule = rules[at] as PartRule
     const { usaget, role, used } = rule
     const asked = partRequested(rule, scope, form, requested, findings)
-    // What the message has for all of its services is not of each of them.
+    // A value outside of the entries does not belong to each service.
     const { entry } = scope
     const own = form.members > 1 ? { entry, message: entry } : scope
     const units = opensSession(form.record.kind) ? 0 : Math.max(0, used.read(own, findings))
-    // Whether the session has been granted what it may hold, the message does not know.
+    // A `held` part is kept: the message does not say whether the session holds a grant of it.
     if (role !== 'held' && asked < 0 && units === 0) continue
     const isSplit = units > 0 && !isTotal && used.before !== null
     const usedBefore = isSplit && used.before !== null ? used.before(own, findings) : -1
@@ -334,7 +341,7 @@ function readParts(
   return parts
 }
 
-/** Units of a part that are asked for; -1 for none. */
+/** Requested units of a part; -1 for none. */
 function partRequested(
   rule: PartRule,
   scope: Scope,
@@ -343,7 +350,7 @@ function partRequested(
   findings: DecodeErrors,
 ): number {
   if (requested < 0) return -1
-  // Who asks for nothing of a service asks for no other units of it.
+  // If no units of the service are requested, none of its parts are.
   if (requested === 0) return rule.role === 'beside' ? -1 : 0
   const own = requestedUnits(rule, scope, kind, findings)
   if (own >= 0 || rule.role === 'beside') return own
@@ -361,12 +368,12 @@ function readRatingGroup(
 ): number {
   if (ratingGroup === null) return -1
   const value = ratingGroup.read(scope)
-  // A service identifier stands in for it, of which there may be several.
+  // The service identifier may be used instead, and may have several values.
   const first = serviceIdentifier !== null && Array.isArray(value) ? value[0] : value
   return findings.whole(first, ratingGroup.name, RATING_GROUP_MAX)
 }
 
-/** A number, or a list of numbers; empty if there is none. */
+/** One or more numbers; empty if absent. */
 function readServiceIdentifier(
   { serviceIdentifier }: UsageRule,
   scope: Scope,

@@ -1,4 +1,7 @@
-/** Who is charged, as a message says it: fields that rules read, and fields that name somebody. */
+/**
+ * Subscriber identification of a message: fields that rules read, and fields that name the
+ * subscriber.
+ */
 
 import type { ChargeRequest, ServiceRequest, SubscriberKey } from '../domain/charge-request.ts'
 import { isUnset, objectAt } from '../domain/fields.ts'
@@ -32,7 +35,7 @@ export function compileSubscriberFields({ value, path }: LocatedValue): readonly
   }))
 }
 
-/** The first of the fields that the message has; null if it has none. */
+/** The first of the fields that is present; null if there is none. */
 export function subscriberFieldIn(
   fields: readonly SubscriberField[],
   message: Message,
@@ -58,10 +61,7 @@ export function subscriberValueOf(
   return String(sid)
 }
 
-/**
- * The fields that rules read of a record; null if it has none of them. What is neither text nor
- * number is no field to them.
- */
+/** Copies the fields that rules read; null if the record has none. Only texts and numbers count. */
 export function retainedFieldsOf(
   kept: readonly RetainedField[],
   record: Message,
@@ -84,10 +84,10 @@ export function retainedFieldsOf(
   return fields
 }
 
-/** Its last digits are lost, and with them it may name somebody else. */
+/** The last digits are lost, so the number could identify another subscriber. */
 const TOO_LARGE = 'is too large for a number: it must be a text'
 
-/** Whether the rules of identification have something to go by. */
+/** Whether the message has a field that identification rules read. */
 export function isIdentified(
   { retained, identifies }: FileTypeRules,
   services: readonly ServiceRequest[],
@@ -107,10 +107,10 @@ export function isIdentified(
   )
 }
 
-/** More alternatives are told by the fields that they are in. */
+/** With more alternatives the error lists only the outermost fields. */
 const ALTERNATIVES_MAX = 4
 
-/** Which fields would tell the subscriber, for the error where there is none of them. */
+/** Error for a message without subscriber: lists the fields that could identify it. */
 export function missingSubscriber(
   naming: readonly SubscriberField[],
   kept: readonly RetainedField[],

@@ -1,6 +1,6 @@
 /**
- * What a volume is read from: fields whose values are added up; several such groups, of which the
- * first that the message has counts; or the same of each member of a list.
+ * Terms of a volume: a sum of fields; several such groups, of which the first present one is used;
+ * or the sum over the members of a list.
  */
 
 import { arrayAt, FieldError, isObject, isUnset, objectAt } from '../domain/fields.ts'
@@ -9,19 +9,19 @@ import { type Path, pathAt, type Scope } from './paths.ts'
 import { baseUnitsOf, isTooLarge } from './units.ts'
 
 export interface VolumeTerm {
-  /** The first of its fields, for errors. */
+  /** First field, for errors. */
   readonly name: string
   /** Base units; -1 if the fields are absent. */
   readonly read: (scope: Scope, findings: DecodeErrors) => number
-  /** The values of its fields as they are, in no unit. */
+  /** Raw values of its fields. */
   readonly values: (scope: Scope) => readonly unknown[]
 }
 
 const TOO_LARGE = 'is more than 2^53 - 1 base units together with the fields before'
 
 /**
- * Compiles a path, a list of paths and of `{each, fields}`, or a list of such lists. `isPartial`:
- * of a plain list some may be absent, as of a group always. Throws `FieldError`.
+ * Compiles a path, a list of paths and `{each, fields}`, or a list of such lists. `isPartial`: some
+ * members of a plain list may be absent, as always in groups. Throws `FieldError`.
  */
 export function termAt(value: unknown, path: string, unit: string, isPartial: boolean): VolumeTerm {
   return groupsAt(value, path, { unit, within: '' }, isPartial)
@@ -29,7 +29,7 @@ export function termAt(value: unknown, path: string, unit: string, isPartial: bo
 
 interface TermContext {
   readonly unit: string
-  /** Path of the list whose members have the fields, with a point at its end, for errors. */
+  /** Path of the enclosing list, ending with a dot, for errors. */
   readonly within: string
 }
 
@@ -108,7 +108,10 @@ function sumAt(
   }
 }
 
-/** `{each: a list, or the record in its place, fields: of each of its members}`. */
+/**
+ * Compiles `{each, fields}`: the sum of `fields` over the members of the list `each`, which may
+ * also be a single record.
+ */
 function eachAt(document: object, path: string, { unit, within }: TermContext): VolumeTerm {
   const { each, fields } = objectAt(document, path, ['each', 'fields'])
   const list = pathAt(each, `${path}.each`)
@@ -131,7 +134,7 @@ function eachAt(document: object, path: string, { unit, within }: TermContext): 
   }
 }
 
-/** Of a list, or of the record in its place, each record by itself. */
+/** The members of a list, or the single record, as separate scopes. */
 export function membersOf(list: Path, scope: Scope): readonly Scope[] {
   const value = list.read(scope)
   const records: readonly unknown[] = Array.isArray(value) ? value : [value]

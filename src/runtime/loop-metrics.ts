@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client'
 
-/** What each event loop has to do. `answered`: where to read how many requests it has answered. */
+/** Load of an event loop. `answered` returns the number of requests that it has answered. */
 export function createLoopMetrics(registry: Registry, loop: number, answered: () => number): void {
   const labels = { loop: String(loop) }
   const counter = (name: string, help: string, read: () => number) =>

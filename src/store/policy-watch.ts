@@ -1,4 +1,4 @@
-/** Looks again and again whether Redis is still configured as it was found at start. */
+/** Checks periodically whether the Redis configuration is still as required. */
 import { createLogger, type Logger } from '../runtime/log.ts'
 import type { RedisConnection } from './redis.ts'
 import {
@@ -10,22 +10,23 @@ import {
 } from './redis-policy.ts'
 
 export interface PolicyWatch {
-  /** False while Redis is configured in a way that could lose units. */
+  /** False while the Redis configuration could lose units. */
   isSatisfied(): boolean
-  /** False while no master can write what it executes, so that nothing is charged. */
+  /** False while no master can write, so that nothing is charged. */
   canWrite(): boolean
   stop(): void
 }
 
 const EVERY_MS = 1_000
-/** What only costs memory has been said at start. */
+/** Warnings about memory were logged at start. */
 const silent = createLogger({ name: 'redis-policy', level: 'silent' })
 
 /**
- * Somebody may change the configuration under the running product, and a Redis that comes back may
- * be another. It is logged when it begins and ends; an outage leaves the last verdict as it is.
- * Likewise where a master has fewer replicas than a commit needs, which does not make it unfit, and
- * where one cannot write to its disk. `onRefusing` gets how many such masters there are.
+ * The configuration may be changed at run time, and a Redis that returns after an outage may be
+ * another one. Begin and end of a problem are logged; an outage does not change the last result.
+ * The same applies to a master with fewer replicas than a commit needs, which does not affect
+ * readiness, and to a master that cannot write to its disk. `onRefusing` receives the number of
+ * such masters.
  */
 export function watchRedisPolicy(
   redis: RedisConnection,

@@ -1,4 +1,4 @@
-/** `tollgate audit --records`: whether the audit records are those that were written. */
+/** `tollgate audit --records`: verifies the hash chain of audit records. */
 import type { ChainEnd } from '../../catalog/audit/chain.ts'
 import { type ChainReport, verifyChain } from '../../catalog/audit/verify.ts'
 import { loadConfig } from '../../config/load.ts'
@@ -7,7 +7,7 @@ import { UsageError } from '../errors.ts'
 import { type OptionValues, optionalText } from '../parse.ts'
 import { withCatalog } from '../stores.ts'
 
-/** 0: the chain holds; 1: it does not. Throws `CommandError` or `UsageError`. */
+/** Returns 0 if the chain is intact, otherwise 1. Throws `CommandError` or `UsageError`. */
 export async function auditRecords(
   options: OptionValues,
   file: string | undefined,

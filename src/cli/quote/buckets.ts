@@ -1,4 +1,4 @@
-/** The credit that a case begins with. */
+/** Opens the initial buckets of a case. */
 
 import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
 import {
@@ -14,8 +14,8 @@ import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 import type { CaseBucket, QuoteCase } from './case.ts'
 
 /**
- * Owners by `aid:sid`; what an account shares is with sid 0. `profiles` in the order of the case.
- * Throws `FieldError` with the path in the case.
+ * Owners by `aid:sid`; shared buckets have sid 0. `profiles` are in the order of the case. Throws
+ * `FieldError` with the path in the case.
  */
 export function openBuckets(
   { subscribers, settings }: QuoteCase,

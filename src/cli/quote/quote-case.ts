@@ -1,4 +1,4 @@
-/** One case of the tariff bench, from its JSON to what is told of it. */
+/** Quotes one case, from its JSON to its result. */
 import { FieldError } from '../../domain/fields.ts'
 import { nameOf, readCase, within } from './case.ts'
 import type { EventResult } from './event-result.ts'
@@ -8,23 +8,23 @@ import { Trial } from './trial.ts'
 
 export interface QuoteResult {
   name: string
-  /** One for each event; none if the case is broken. */
+  /** One result per event; empty if the case is invalid. */
   results: EventResult[]
-  /** Only where something is expected, and of broken cases. */
+  /** Present if the case has expectations or is invalid. */
   ok?: boolean
   mismatches?: Mismatch[]
   error?: CaseError
 }
 
-/** Which field of the case (dotted path) cannot be used, and why. */
+/** Dotted path of the invalid field, and why. */
 export interface CaseError {
   field: string
   why: string
 }
 
 /**
- * Plays a case in memory. Never throws: what is wrong with the case is its result. `defaults`: what
- * the installation has set; `name`: of a case that has none.
+ * Executes a case in memory. Never throws: errors are part of the result. `defaults`: settings of
+ * the installation; `name`: for a case without one.
  */
 export function quoteCase(caseValue: unknown, defaults = STANDARD, name = ''): QuoteResult {
   const shownName = nameOf(caseValue, name)
@@ -51,18 +51,18 @@ function play(caseValue: unknown, defaults: QuoteSettings): Omit<QuoteResult, 'n
   return found.length === 0 ? { results, ok: true } : { results, ok: false, mismatches: found }
 }
 
-/** As one line of JSON. */
+/** The result as one line of JSON. */
 export function quoteLine({ name, results, error, ...verdict }: QuoteResult): string {
   const told = error === undefined ? { results } : { error }
   return JSON.stringify({ name, ...told, ...verdict })
 }
 
-/** Objects and lists within each other; a document of the store has at most as many. */
+/** Maximal nesting of objects and lists, as for documents in the store. */
 const DEPTH_MAX = 100
 
 /**
- * The same value, or a copy if it has dates as the entity API answers them: `{ sec, usec }`
- * (spec/entity-api.md 1.6). Throws `FieldError` with the path of what is nested too deep.
+ * Returns the value, or a copy if it has dates in the format of the entity API, `{ sec, usec }`.
+ * Throws `FieldError` with the path of what is nested too deep.
  */
 function plainCase(value: unknown): unknown {
   return plain(value, '', 0)
@@ -84,7 +84,7 @@ function plain(value: unknown, path: string, depth: number): unknown {
   return Object.fromEntries(entries.map(([key], index) => [key, parts[index]]))
 }
 
-/** Null: no date, or one that no calendar has. */
+/** Null if the value is not a valid date. */
 function dateText(value: object): string | null {
   const { sec, usec } = value as { sec?: unknown; usec?: unknown }
   if (typeof sec !== 'number' || typeof usec !== 'number') return null

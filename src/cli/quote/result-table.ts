@@ -1,4 +1,4 @@
-/** A quote as a person reads it. */
+/** A quote as text for the terminal. */
 import type { PaymentStep, RatingStep } from '../../domain/explain.ts'
 import { aligned } from '../owners.ts'
 import type { EventResult } from './event-result.ts'
@@ -17,7 +17,7 @@ export function resultTable(result: EventResult, asked: { usaget: string; usagev
   return [...aligned(rows), '', ...result.rating.map(stepText)]
 }
 
-/** One step of the explanation; what a price is made of is set in below it. */
+/** One step of the explanation; components of a price are indented below it. */
 function stepText(step: RatingStep): string {
   switch (step.step) {
     case 'price': {

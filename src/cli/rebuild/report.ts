@@ -1,18 +1,18 @@
-/** What a rebuild has given back, for a person and as JSON. Money in decimals, credit positive. */
+/** The report of a rebuild, as text and as JSON. Money is in decimals; credit is positive. */
 import { debtOf } from '../../domain/bucket.ts'
 import { decimalText } from '../../domain/money.ts'
 import type { RestoredOwner } from './account-records.ts'
 import type { Loss, RestoredBucket } from './bucket-records.ts'
 import type { RestoredAccount } from './rebuild.ts'
 
-/** Sums of one kind; units of all usage types together. */
+/** Sums of one kind; units of all usage types are added up. */
 export interface Amounts {
   credited: number
   spent: number
-  /** Was held by sessions, and is free again. */
+  /** Was reserved by sessions and is available again. */
   voided: number
   free: number
-  /** By so much lines were ahead of the projection. */
+  /** By how much lines exceeded the projection. */
   creditedAhead: number
   spentAhead: number
 }
@@ -21,7 +21,7 @@ export interface Totals {
   accounts: number
   owners: number
   buckets: number
-  /** Of included units and money, and of what is owed; their amounts are in no sum. */
+  /** Counters of included units, included money and credit limits; their amounts are in no sum. */
   counters: number
   lines: number
   operations: number
@@ -81,7 +81,7 @@ function addOwner(totals: Totals, { state, buckets, debtAhead, losses }: Restore
   }
 }
 
-/** A line per account, one per bucket that is not as its projection says, one per loss. */
+/** One line per account, one per bucket that differs from its projection, one per loss. */
 export function accountLines(account: RestoredAccount): string[] {
   const totals = emptyTotals()
   addAccount(totals, account)
@@ -139,7 +139,7 @@ function amountsText(name: string, amounts: Amounts, isMoney: boolean): string[]
   return [`${name} credited ${shown(credited)}, spent ${shown(spent)}, free ${shown(free)}${held}`]
 }
 
-/** One account as JSON. */
+/** JSON of one account. */
 export function accountJson(account: RestoredAccount) {
   const totals = emptyTotals()
   addAccount(totals, account)
