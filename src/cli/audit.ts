@@ -38,7 +38,7 @@ const LISTED_MAX = 1_000
 
 export async function audit(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   if (options['records'] === true) return auditRecords(options, file)
-  if (options['expect'] !== undefined) throw new UsageError('--expect belongs to --records')
+  if (options['expect'] !== undefined) throw new UsageError('--expect requires --records')
   const wanted = auditOptions(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const report = await withStores(config, async ({ ledger, catalog, lost }) => {
@@ -74,7 +74,7 @@ interface AuditOptions {
 function auditOptions(options: OptionValues): AuditOptions {
   const [explain, mend] = [options['explain'] === true, options['mend'] === true]
   const isDryRun = options['dry-run'] === true
-  if (isDryRun && !mend) throw new UsageError('--dry-run belongs to --mend')
+  if (isDryRun && !mend) throw new UsageError('--dry-run requires --mend')
   return { explain, mend, isDryRun, json: options['json'] === true }
 }
 
@@ -119,8 +119,8 @@ async function mendAll(
 const RESULT_TEXTS: Readonly<Record<MendResult, string>> = {
   mended: 'mended',
   nothing: 'nothing to mend',
-  contended: 'not mended, for it kept changing: do it again',
-  unreadable: 'not mended, for it cannot be read or is not recorded yet',
+  contended: 'not mended: it kept changing; repeat the command',
+  unreadable: 'not mended: it cannot be read, or is not recorded yet',
 }
 
 /**

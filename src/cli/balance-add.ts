@@ -127,7 +127,7 @@ function amountOf(text: string, { kind }: PrepaidInclude): number {
   const amount = kind === 'units' ? whole : microsFrom(text)
   if (amount === null || amount === 0) {
     const wanted = kind === 'units' ? 'an integer' : 'a decimal with up to 6 digits after the point'
-    throw new UsageError(`--amount must be ${wanted}, and not 0; it is '${text}'`)
+    throw new UsageError(`--amount must be ${wanted} other than 0, not '${text}'`)
   }
   return amount
 }

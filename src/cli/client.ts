@@ -39,7 +39,7 @@ export function addClient(
   }
   return changeClients(name, 'create', file, (list, change) => {
     if (Array.isArray(list) && list.some((each) => nameOfClient(each) === name)) {
-      throw new CommandError(`there is a client ${name} already: see 'tollgate client rotate'`)
+      throw new CommandError(`client ${name} exists already: see 'tollgate client rotate'`)
     }
     return withClient(list, { name, ...given }, change)
   })

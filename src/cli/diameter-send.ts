@@ -89,7 +89,7 @@ function messagesIn(bytes: Buffer, source: string): DiameterMessage[] {
     if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
       return message as DiameterMessage
     }
-    throw new CommandError(`${source}: message ${index + 1} must have AVPs by their names`)
+    throw new CommandError(`${source}: message ${index + 1} must be an object of AVPs by name`)
   })
 }
 
@@ -104,7 +104,7 @@ function messagesInHex(text: string, source: string): Buffer[] {
   for (let at = 0; at < bytes.length; ) {
     const length = bytes.length - at < 4 ? 0 : bytes.readUIntBE(at + 1, 3)
     if (length < 20 || length > bytes.length - at) {
-      throw new CommandError(`${source}: message ${messages.length + 1} has not the length it says`)
+      throw new CommandError(`${source}: message ${messages.length + 1} has a wrong length field`)
     }
     messages.push(bytes.subarray(at, at + length))
     at += length

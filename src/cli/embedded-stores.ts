@@ -43,7 +43,10 @@ export async function startRedisStore(options: StoreOptions): Promise<Running> {
   const redis = await startRedis({
     ...redisOptions(options),
     onWait: (unwritten) => {
-      log.warn({ ...unwritten }, 'redis-server is not ended before its append-only file is written')
+      log.warn(
+        { ...unwritten },
+        'redis-server is not stopped before its append-only file is written',
+      )
       printError(waitingText(unwritten, config.shutdown.writeTimeoutMs))
     },
     program: await findRedis(dataDir),

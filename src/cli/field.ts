@@ -66,7 +66,7 @@ export async function setFields(
     return [...kept, ...created.map((name) => named.get(name))]
   })
   for (const name of named.keys()) {
-    const place = isDefaultField(definition, name) ? ' in place of what it is from the start' : ''
+    const place = isDefaultField(definition, name) ? ', replacing the default field' : ''
     print(created.includes(name) ? `created ${name}${place}` : `replaced ${name}`)
   }
   return 0
@@ -82,11 +82,11 @@ export async function removeField(
   await changeFields(definition, file, (stored) => {
     const kept = stored.filter((field) => nameOf(field) !== name)
     if (kept.length < stored.length) return kept
-    if (isFirst) throw new CommandError(`${name} is there from the start: it stays`)
+    if (isFirst) throw new CommandError(`${name} is a default field and cannot be removed`)
     const hint = `see 'tollgate field list ${collection}'`
     throw new CommandError(`${collection} have no field ${name}: ${hint}`)
   })
-  print(isFirst ? `removed ${name}: it is what it was from the start` : `removed ${name}`)
+  print(isFirst ? `removed ${name}: the default field applies again` : `removed ${name}`)
   return 0
 }
 
@@ -97,7 +97,7 @@ function definitionOf(collection: string): CollectionDefinition {
     ({ configuredFieldsPath }) => configuredFieldsPath !== null,
   )
   const names = having.map(({ name }) => name).join(', ')
-  throw new UsageError(`fields are configured of ${names}, not of '${collection}'`)
+  throw new UsageError(`fields can be configured for ${names}, not for '${collection}'`)
 }
 
 function configOf(file: string | undefined) {

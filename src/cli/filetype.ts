@@ -34,7 +34,7 @@ export async function setFileTypes(source: string, file: string | undefined): Pr
     return [...kept, ...created.map((name) => given.get(name))]
   })
   for (const name of given.keys()) {
-    const place = builtInFileTypes().has(name) ? ' in place of the built-in one' : ''
+    const place = builtInFileTypes().has(name) ? ', replacing the built-in one' : ''
     print(created.includes(name) ? `created ${name}${place}` : `replaced ${name}`)
   }
   return 0
@@ -46,9 +46,11 @@ export async function removeFileType(name: string, file: string | undefined): Pr
     const kept = stored.filter((document) => nameOfFileType(document) !== name)
     if (kept.length < stored.length) return kept
     const isFixed = isBuiltIn || name === PLAIN_JSON
-    throw new CommandError(isFixed ? `${name} is built in: it stays` : unknownName(name))
+    throw new CommandError(
+      isFixed ? `${name} is built in and cannot be removed` : unknownName(name),
+    )
   })
-  print(isBuiltIn ? `removed ${name}: the built-in one holds again` : `removed ${name}`)
+  print(isBuiltIn ? `removed ${name}: the built-in one applies again` : `removed ${name}`)
   return 0
 }
 
@@ -59,7 +61,7 @@ export async function showFileType(
   file: string | undefined,
 ): Promise<0> {
   if (name === PLAIN_JSON) {
-    throw new CommandError(`${name} is the plain dialect of docs/WIRE.md: it has no document`)
+    throw new CommandError(`${name} is the plain format of docs/WIRE.md and has no document`)
   }
   const found = (await installed(configOf(file))).find((each) => each.name === name)
   if (found === undefined) throw new CommandError(unknownName(name))
@@ -129,7 +131,7 @@ function changeFileTypes(
 ): Promise<unknown> {
   const changed = (value: unknown) => {
     if (Array.isArray(value)) return change(value)
-    throw new CommandError('what is stored as file_types is no list: it must be mended first')
+    throw new CommandError('the stored file_types are not a list: repair them first')
   }
   return withCatalog(config, (catalog) => writeConfigByOperator(catalog, 'file_types', changed))
 }

@@ -37,7 +37,8 @@ export async function importFile(
     const known = [...IMPORT_OPERATIONS.keys()].join(', ')
     throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
   }
-  if (!existsSync(file)) throw new CommandError(`there is no file ${file}: it is read twice`)
+  if (!existsSync(file))
+    throw new CommandError(`there is no file ${file}; it is read twice, so it cannot be a pipe`)
   const update = await settingsIn(optionalText(options, 'settings'))
   const config = loadConfig(configFile === undefined ? {} : { file: configFile })
   const log = createLogger({ name: 'cli', level: 'silent' })
@@ -123,7 +124,7 @@ class ImportStatus implements ImportWatch {
     this.#doneBefore = done
     if (importId === null) return
     const from = done === 0 ? '' : `, ${done} of them done before`
-    printError(`import ${importId}: ${total} rows${from}; --resume ${importId} goes on with it`)
+    printError(`import ${importId}: ${total} rows${from}; --resume ${importId} continues it`)
   }
 
   onProgress({ total, done, failed }: { total: number; done: number; failed: number }): void {

@@ -56,9 +56,9 @@ function reporter(totals: Totals, isJson: boolean): (account: RestoredAccount) =
 
 function endLines(totals: Totals, { epoch }: { epoch: string | null }): string[] {
   const { accounts } = totals
-  const what = epoch === null ? 'would be given back' : 'given back'
+  const what = epoch === null ? 'would be restored' : 'restored'
   return [
     `${accounts} accounts ${what}: ${totalsText(totals)}`,
-    epoch === null ? 'nothing was written' : `the ledger is there again, epoch ${epoch}`,
+    epoch === null ? 'nothing was written' : `the ledger is restored, epoch ${epoch}`,
   ]
 }

@@ -41,7 +41,7 @@ export async function addPeer(
   const settings = peerSettings({ ...given, certificate_names: names, keys }, 'peer')
   await changePeers(file, (peers) => {
     if (peers.some((peer) => nameOfPeer(peer) === name)) {
-      throw new CommandError(`there is a peer ${name} already: see 'tollgate peer rotate'`)
+      throw new CommandError(`peer ${name} exists already: see 'tollgate peer rotate'`)
     }
     checkUnique(settings, usablePeers(peers).used, 'peer')
     return [...peers, settings]
@@ -132,7 +132,7 @@ function changePeers(
 ): Promise<unknown> {
   const changed = (value: unknown) => {
     if (Array.isArray(value)) return change(value)
-    throw new CommandError('what is stored as peers is no list: it must be mended first')
+    throw new CommandError('the stored peers are not a list: repair them first')
   }
   return onCatalog(file, (catalog) => writeConfigByOperator(catalog, 'peers', changed))
 }

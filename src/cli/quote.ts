@@ -22,5 +22,5 @@ export async function quote(options: OptionValues, file: string | undefined): Pr
 function refuseOthers(options: OptionValues): void {
   const other = LIVE_OPTIONS.find((name) => options[name] !== undefined)
   if (other === undefined) return
-  throw new UsageError(`--${other} cannot stand beside --cases: a case says it itself`)
+  throw new UsageError(`--${other} cannot be combined with --cases`)
 }

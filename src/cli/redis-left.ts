@@ -53,7 +53,7 @@ export async function redisLeftError(
     [
       `redis-server (process ${pid}) is left running: ${unwritten.reason}.`,
       unwrittenText(held, unwritten.bytes),
-      "Make room, then 'tollgate start' goes on with it, or 'tollgate stop' ends it.",
+      "Make room, then 'tollgate start' continues with it, or 'tollgate stop' ends it.",
       "'tollgate stop --force' ends it as it is: then these charges are lost.",
     ].join('\n'),
   )

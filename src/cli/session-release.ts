@@ -70,12 +70,12 @@ async function openSession(
 async function ask(ledger: Ledger, found: FoundSession): Promise<string> {
   const { origin, sessionId } = found.session
   if (!origin.startsWith(DIAMETER)) {
-    const why = 'did not come over Diameter, so that nobody can be asked to end it'
+    const why = 'did not come over Diameter, so its network element cannot be asked to end it'
     throw new CommandError(`session ${sessionId} of ${origin} ${why}: use --now`)
   }
   const isTold = await publishSessionEvent(ledger.redis, { cause: 'release', origin, sessionId })
-  if (!isTold) throw new CommandError('redis did not pass it on: repeat the command')
-  return `told every node to have session ${nameOf(found)} ended; its network element ends it`
+  if (!isTold) throw new CommandError('redis did not accept the message: repeat the command')
+  return `notified all nodes: the network element of session ${nameOf(found)} is asked to end it`
 }
 
 async function releaseNow(ledger: Ledger, found: FoundSession, config: Config): Promise<string[]> {
@@ -88,11 +88,11 @@ async function releaseNow(ledger: Ledger, found: FoundSession, config: Config): 
   if (session === null) {
     throw new CommandError(`session ${found.session.sessionId} is closed already`)
   }
-  const done = `ended session ${nameOf(found)}; given back: ${reservationText(session)}`
+  const done = `ended session ${nameOf(found)}; released: ${reservationText(session)}`
   if (!session.origin.startsWith(DIAMETER)) return [done]
   const { origin, sessionId } = session
   const isTold = await publishSessionEvent(ledger.redis, { cause: 'release', origin, sessionId })
-  return [done, isTold ? 'told every node to have it ended' : 'the nodes could not be told of it']
+  return [done, isTold ? 'notified all nodes to end it there' : 'the nodes could not be notified']
 }
 
 function withRetryAdvice(error: unknown): unknown {

@@ -68,7 +68,7 @@ async function getSetting(
   }
   print(stringify(read.details).trimEnd())
   if (read.effective !== undefined) {
-    print(`# with what holds where nothing is stored:\n${commented(stringify(read.effective))}`)
+    print(`# effective, with defaults:\n${commented(stringify(read.effective))}`)
   }
   return 0
 }
@@ -119,7 +119,7 @@ async function showHistory(
     print(JSON.stringify(versions))
     return 0
   }
-  if (versions.length === 0) print(`nothing was ever stored of ${category}`)
+  if (versions.length === 0) print(`nothing was ever stored for ${category}`)
   const rows = versions.map(({ rev, changed, changed_by: by, actor }, index) => [
     String(rev),
     index === 0 ? 'holds' : '',

@@ -52,7 +52,7 @@ async function endSupervisor({ shutdown }: Config, runDir: string, pid: number):
     process.kill(pid, 'SIGTERM')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ESRCH') throw new CommandError(`process ${pid} cannot be told to stop (${code})`)
+    if (code !== 'ESRCH') throw new CommandError(`process ${pid} cannot be signalled (${code})`)
   }
   const untilMs = monotonicMs() + shutdown.timeoutMs + shutdown.writeTimeoutMs + MARGIN_MS
   while ((await ownerOf(runDir, 'supervisor')) === pid) {

@@ -73,7 +73,7 @@ class ProcessSupervisor implements Supervisor {
 
   async #begin(begin: () => Promise<Running>): Promise<void> {
     const { name } = this.#options
-    if (this.#isStopping) throw new Error(`${name} is not started: everything stops`)
+    if (this.#isStopping) throw new Error(`${name} is not started: tollgate is stopping`)
     this.#startedMs = monotonicMs()
     this.#starting = begin()
     try {
@@ -90,7 +90,7 @@ class ProcessSupervisor implements Supervisor {
     if (this.#isStopping) return
     const { name, log } = this.#options
     if (monotonicMs() - this.#startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN
-    log.error({ part: name, how }, `${name} ended unasked and is started again`)
+    log.error({ part: name, how }, `${name} exited unexpectedly and is restarted`)
     const spare = this.#standbys?.take()
     if (spare === undefined) this.#beginLater()
     else this.#attempt(() => spare.takeOver())
@@ -105,7 +105,7 @@ class ProcessSupervisor implements Supervisor {
     const { name, log } = this.#options
     this.#begin(begin).catch((error: unknown) => {
       if (this.#isStopping) return
-      log.error({ part: name, err: error }, `${name} does not start and is tried again`)
+      log.error({ part: name, err: error }, `${name} failed to start and is retried`)
       this.#beginLater()
     })
   }
@@ -155,7 +155,7 @@ class StandbySupervisor {
       // The standby has been taken.
       if (this.#isStopping || this.#standby !== spare) return
       this.#standby = undefined
-      this.#log.warn({ part: this.#name, how }, 'a standby has ended and is prepared again')
+      this.#log.warn({ part: this.#name, how }, 'a standby has exited and is prepared again')
       if (monotonicMs() - startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN
       this.schedule(this.#pauseMs)
       this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX)

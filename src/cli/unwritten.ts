@@ -39,7 +39,7 @@ export async function readUnwritten(
 export function unwrittenText(held: UnwrittenCommits | null, bytes: number | null): string {
   const size = bytes === null ? '' : `${bytes} bytes: `
   if (held === null) {
-    return 'What it holds cannot be read; at most the charges of the last two seconds of its work.'
+    return 'The unwritten data cannot be read; it is at most the charges of the last two seconds.'
   }
   const { writtenMs, newestMs, commits, accounts, sessions } = held
   if (newestMs === null || (writtenMs !== null && newestMs <= writtenMs)) {

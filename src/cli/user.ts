@@ -153,7 +153,7 @@ async function passwordOf(options: OptionValues): Promise<{ password: string; is
 
 function printPassword(username: string, password: string, isGiven: boolean): void {
   if (isGiven) {
-    print(`${username} has the password that was given`)
+    print(`${username} has the given password`)
     return
   }
   print(`The password of ${username}, which is not shown again:`)

@@ -126,7 +126,7 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
     demand(
       reason === undefined,
       'session.redirectAddress',
-      `${reason}, for ${named('session.finalUnitAction')} is redirect, and ${type}`,
+      `${reason}, because ${named('session.finalUnitAction')} is redirect, and ${type}`,
     )
   }
   checkTls(config, demand, named)
@@ -139,7 +139,7 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
   demand(
     realtime.listeners === 1 || realtime.httpServer !== 'javascript',
     'realtime.listeners',
-    `must be 1, for ${named('realtime.httpServer')} is javascript, and that shares no port`,
+    `must be 1, because ${named('realtime.httpServer')} is javascript, which cannot share a port`,
   )
   const { requestTimeoutMs } = realtime
   const timeout = named('realtime.requestTimeoutMs')
@@ -166,7 +166,7 @@ function checkTls(
   for (const name of ['realtime', 'diameter', 'admin'] as const) {
     const { tls } = config[name]
     for (const key of ['certFile', 'keyFile'] as const) {
-      const reason = `must name a file, for ${named(`${name}.tls.enabled`)} is true`
+      const reason = `must name a file, because ${named(`${name}.tls.enabled`)} is true`
       demand(!tls.enabled || tls[key] !== '', `${name}.tls.${key}`, reason)
     }
   }
@@ -181,12 +181,12 @@ function checkTls(
   demand(
     problem === null || realtime.httpServer !== 'native',
     'realtime.httpServer',
-    `must be auto or javascript, for ${because}`,
+    `must be auto or javascript, because ${because}`,
   )
   demand(
     problem === null || realtime.listeners === 1,
     'realtime.listeners',
-    `must be 1, for ${because}, and HTTP in JavaScript shares no port`,
+    `must be 1, because ${because}, and the JavaScript server cannot share a port`,
   )
 }
 

@@ -51,7 +51,7 @@ interface HttpTlsLimits {
 
 /** Why uWebSockets.js cannot serve a listener with this TLS; null if it can. */
 export function nativeTlsProblem(tls: HttpTlsLimits): string | null {
-  if (tls.clientCaFile !== '') return 'it does not tell whose certificate a client has'
+  if (tls.clientCaFile !== '') return 'it does not expose client certificates'
   if (tls.minVersion !== 'TLSv1.2') return 'its lowest version is TLS 1.2'
   if (tls.ciphers.length === 0) return null
   const ofTls13 = tls.ciphers.filter((name) => name.startsWith(TLS_1_3_PREFIX))

@@ -100,7 +100,7 @@ function compileFinalUnit(document: unknown, path: string): FinalUnitAction {
   const action = oneOfAt(section['action'], `${path}.action`, ACTIONS)
   for (const key of FINAL_UNIT_KEYS.slice(1)) {
     if (isUnset(section[key]) || keysOfAction[action].includes(key)) continue
-    throw new FieldError(`${path}.${key}`, `is of no use to the action ${action}`)
+    throw new FieldError(`${path}.${key}`, `does not apply to the action ${action}`)
   }
   if (action === 'redirect') return { action, ...redirectAddress(section, path) }
   if (action !== 'restrict') return { action }

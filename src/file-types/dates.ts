@@ -128,7 +128,8 @@ function compileFormat(processor: Fields, path: string, parser: ParserSettings['
   const dateFormat = textAt(format, `${path}.date_format`)
   const isTimed = !isUnset(processor['time_field'])
   if (dateFormat === NTP_FORMAT) {
-    if (isTimed) throw new FieldError(`${path}.time_field`, 'cannot be with date_format ntp')
+    if (isTimed)
+      throw new FieldError(`${path}.time_field`, 'cannot be combined with date_format ntp')
     return { read: readNtp, expected: 'must be seconds since 1900' }
   }
   if (isTimed !== !isUnset(timeFormat)) {

@@ -40,7 +40,7 @@ export function installedFileTypes(
     const name = nameOfFileType(document)
     const isTaken = documents.slice(index + 1).some((later) => nameOfFileType(later) === name)
     const compiled: CompiledFileType = isTaken
-      ? { fileType: null, problem: { path, reason: 'is there again: the later one holds' } }
+      ? { fileType: null, problem: { path, reason: 'is repeated: the later one is used' } }
       : tryCompile(() => checkedFileType(document, defaults, path))
     const replaces = builtIn.has(name)
     installed.push({ name, origin: 'stored', replaces, document, ...compiled })

@@ -13,7 +13,7 @@ export function compileKeyValueSyntax(section: Fields, path: string): KeyValueSy
   const pairSeparator = separatorAt(section['pair_separator'], `${path}.pair_separator`, '&')
   const valueSeparator = separatorAt(section['value_separator'], `${path}.value_separator`, '=')
   if (pairSeparator.includes(valueSeparator) || valueSeparator.includes(pairSeparator)) {
-    throw new FieldError(`${path}.value_separator`, 'must be told from pair_separator')
+    throw new FieldError(`${path}.value_separator`, 'must differ from pair_separator')
   }
   // Percent encoding is the default only for forms: elsewhere + and % are literal, as in numbers.
   const isLikeForm = pairSeparator === '&' && valueSeparator === '='

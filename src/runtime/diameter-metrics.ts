@@ -94,13 +94,13 @@ export function createDiameterMetrics(registry: Registry): DiameterMetrics {
   })
   const refused = new Counter({
     name: 'tollgate_diameter_peers_refused_total',
-    help: 'Diameter peers that may not connect, or no longer, by reason',
+    help: 'Diameter peers that are not, or no longer, allowed to connect, by reason',
     labelNames: ['cause'] as const,
     registers,
   })
   const unmatched = counter(
     'tollgate_diameter_unmatched_answers_total',
-    'Diameter answers to nothing that the node had asked',
+    'Diameter answers without a matching request',
   )
   const dropped = counter(
     'tollgate_diameter_dropped_answers_total',

@@ -18,7 +18,7 @@ export function createLoopMetrics(registry: Registry, loop: number, answered: ()
   counter('tollgate_loop_requests_total', 'Requests answered by an event loop', answered)
   counter(
     'tollgate_loop_busy_seconds_total',
-    'Time that an event loop did not wait for anything',
+    'Time that an event loop was not idle',
     () => performance.eventLoopUtilization().active / 1000,
   )
 }

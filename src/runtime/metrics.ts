@@ -149,7 +149,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
 function createRedisMetrics(registers: Registry[]): Pick<Metrics, 'redisCannotWrite'> {
   const refusing = new Gauge({
     name: 'tollgate_redis_cannot_write',
-    help: 'Masters of Redis that cannot write what they execute, and refuse to charge',
+    help: 'Redis masters that cannot write to disk, and refuse to charge',
     registers,
   })
   return { redisCannotWrite: (masters) => refusing.set(masters) }
@@ -173,7 +173,7 @@ function createWorkerMetrics(
   )
   const waited = counter(
     'tollgate_turns_waited_total',
-    "Pauses of a worker because an account was another worker's turn",
+    'Pauses of a worker because an account was busy with another worker',
   )
   const reserved = counter('tollgate_reservations_total', 'Grants of units reserved')
   const broken = counter(
@@ -255,7 +255,10 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
     'tollgate_entries_unreadable_total',
     'Ledger entries left in their stream because they cannot be read or recorded',
   )
-  const expired = counter('tollgate_sessions_expired_total', 'Abandoned sessions taken back')
+  const expired = counter(
+    'tollgate_sessions_expired_total',
+    'Expired sessions whose reservations were released',
+  )
   return {
     streamBacklog: (entries) => backlog.set(entries),
     streamMemory(bytes, share) {

@@ -61,7 +61,7 @@ export function createOverloadMetrics(registry: Registry): OverloadMetrics {
   })
   new Gauge({
     name: 'tollgate_admission_delay_seconds',
-    help: 'Time that a request takes which comes now, by the last measurement',
+    help: 'Expected duration of a new request, by the last measurement',
     registers,
     // Across event loops the maximum, not the sum.
     aggregator: 'max',
@@ -102,7 +102,7 @@ export function createOverloadMetrics(registry: Registry): OverloadMetrics {
   })
   const dropped = new Counter({
     name: 'tollgate_requests_dropped_total',
-    help: 'Requests not charged because nobody waited for them when their turn came, by cause',
+    help: 'Admitted requests that were dropped before they were processed, by cause',
     labelNames: ['cause'] as const,
     registers,
   })

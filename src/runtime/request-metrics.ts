@@ -81,13 +81,13 @@ export function createRequestMetrics(registry: Registry): RequestMetrics & Reque
   })
   const refusals = new Counter({
     name: 'tollgate_requests_refused_total',
-    help: 'Requests that were not looked into, by network element and reason',
+    help: 'Requests refused before decoding, by network element and reason',
     labelNames: ['peer', 'cause'] as const,
     registers,
   })
   const sources = new Counter({
     name: 'tollgate_requests_refused_by_source_total',
-    help: 'Requests that were not looked into, by where they came from and reason',
+    help: 'Requests refused before decoding, by network of the client and reason',
     labelNames: ['source', 'cause'] as const,
     registers,
   })

@@ -31,9 +31,9 @@ export type UseTlsFiles = (files: TlsFiles) => void
 
 /** Warning about a private key that all users may read. */
 export const KEY_EXPOSED =
-  'everybody on this machine may read the private key: take that right away'
+  'all users of this machine may read the private key: restrict its permissions'
 const WEAK = 'cipher suites without forward secrecy or authenticated encryption are allowed'
-const RELOAD_FAILED = 'changed TLS files cannot be used: the certificate of before stays in use'
+const RELOAD_FAILED = 'changed TLS files cannot be used: the previous certificate stays in use'
 
 /** Reads the files for the start of a listener. Throws `TlsFileError`. */
 export function startTls(listener: TlsListener): TlsFiles {

@@ -89,7 +89,8 @@ class ChannelSubscription implements Subscription {
     try {
       await client.subscribe(this.#channel)
     } catch (error) {
-      if (this.#failures === 0) this.#log.warn({ err: error }, 'cannot subscribe to hints in redis')
+      if (this.#failures === 0)
+        this.#log.warn({ err: error }, 'cannot subscribe to session events in redis')
       client.disconnect()
       return
     }

@@ -38,16 +38,19 @@ export function watchRedisPolicy(
   const look = async () => {
     const found = await checkRedisPolicy(redis, silent).then(() => null, messageOf)
     if (found !== null && found !== problem) {
-      log.error({ problem: found }, 'redis could lose units: not ready until that is set right')
+      log.error(
+        { problem: found },
+        'redis could lose units: not ready until its configuration is corrected',
+      )
     }
-    if (found === null && problem !== null) log.info('redis is configured as it must be again')
+    if (found === null && problem !== null) log.info('redis is configured as required again')
     problem = found
   }
   let missing: string | null = null
   const lookAtReplicas = async () => {
     const found = await replicasMissing(redis)
     if (found !== null && found !== missing) {
-      log.error({ problem: found }, 'nothing is charged there: redis.replicaAcks asks for more')
+      log.error({ problem: found }, 'nothing is charged there: redis.replicaAcks requires more')
     }
     if (found === null && missing !== null) log.info('every master has its replicas again')
     missing = found

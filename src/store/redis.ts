@@ -92,11 +92,11 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
 function logOutages(client: DriverClient, log: Logger): void {
   let away = false
   client.on('error', (error: Error) => {
-    if (!away) log.warn({ err: error.message }, 'redis is away')
+    if (!away) log.warn({ err: error.message }, 'redis is unavailable')
     away = true
   })
   client.on('ready', () => {
-    if (away) log.info('redis is back')
+    if (away) log.info('redis is available again')
     away = false
   })
 }

@@ -110,7 +110,7 @@ describe('the section', () => {
     ],
     [
       parsed({ type: 'key-value', pair_separator: '=' }),
-      'parser.value_separator must be told from pair_separator',
+      'parser.value_separator must differ from pair_separator',
     ],
     [
       parsed({ type: 'key_value', quoting: 'some' }),

@@ -161,7 +161,7 @@ describe('a broken response', () => {
     [{ call: { final_unit: { action: 'none', x: 1 } } }, `${end}.x is not known`],
     [
       { call: { final_unit: { action: 'terminate', address: 'x' } } },
-      `${end}.address is of no use to the action terminate`,
+      `${end}.address does not apply to the action terminate`,
     ],
     [
       { call: { final_unit: { action: 'redirect', address_type: 'ipv4', address: '::1' } } },

@@ -163,8 +163,8 @@ function bucketText(who: string, { before, after, unpaid }: BucketPlan): string 
     before[name] === after[name] ? [] : [`${name} ${shown(before[name])} -> ${shown(after[name])}`]
   const changes = [...change('credited'), ...change('spent'), ...change('free')]
   const lacking = kind === 'units' ? 'written off' : 'owed'
-  const rest = unpaid > 0 ? `; ${shown(unpaid)} that are not there are ${lacking}` : ''
-  const what = changes.length > 0 ? changes.join(', ') : 'gets a line for what the record lacks'
+  const rest = unpaid > 0 ? `; ${shown(unpaid)} beyond the credit are ${lacking}` : ''
+  const what = changes.length > 0 ? changes.join(', ') : 'gets a line for what is not recorded'
   return `bucket ${id} of ${who}: ${what}${rest}`
 }
 

@@ -13,7 +13,7 @@ export async function auditRecords(
   file: string | undefined,
 ): Promise<0 | 1> {
   const other = ['explain', 'mend', 'dry-run'].find((name) => options[name] === true)
-  if (other !== undefined) throw new UsageError(`--records goes without --${other}`)
+  if (other !== undefined) throw new UsageError(`--records cannot be combined with --${other}`)
   const expected = endOf(optionalText(options, 'expect'))
   const config = loadConfig(file === undefined ? {} : { file })
   const { key } = config.secrets
@@ -29,7 +29,7 @@ function endOf(text: string | undefined): ChainEnd | undefined {
   if (text === undefined) return undefined
   const [, seq = '', hash = ''] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? []
   if (hash === '') {
-    throw new UsageError('--expect must be SEQ:HASH, as this command has shown it before')
+    throw new UsageError('--expect must be SEQ:HASH, as printed by this command')
   }
   return { seq: Number(seq), hash }
 }

@@ -50,7 +50,7 @@ export async function checkEntities(
       // With no tax in the catalogue, charging applies no taxes.
       const effect = taxes.taxes.size === 0 ? 'it is not taxed' : 'it is not charged (-5)'
       for (const tax of missing) {
-        const text = `rate ${key} names tax ${tax}, which does not hold: ${effect}`
+        const text = `rate ${key} names tax ${tax}, which is not in force: ${effect}`
         problems.add({ kind: 'missing_tax', collection, key, text })
       }
     }
@@ -65,7 +65,7 @@ export function checkDefaultTax(
 ): void {
   if (defaultTax === null || revisionAt(taxes.get(defaultTax), nowMs) !== null) return
   const text =
-    `tax ${defaultTax} is named as the default, and does not hold now: rates that name no tax ` +
+    `tax ${defaultTax} is the default, and is not in force: rates without a tax ` +
     'are not charged (-5)'
   problems.add({ kind: 'missing_default_tax', collection: 'taxes', key: defaultTax, text })
 }

@@ -155,7 +155,7 @@ function catalogueAt(value: unknown): CaseCatalogue {
 function subscribersAt(fields: Fields): CaseSubscriber[] {
   const { subscriber, subscribers } = fields
   if (subscriber !== undefined && subscribers !== undefined) {
-    throw new FieldError('subscribers', "cannot stand beside 'subscriber'")
+    throw new FieldError('subscribers', "cannot be combined with 'subscriber'")
   }
   if (subscribers === undefined) return [subscriberAt(subscriber, 'subscriber')]
   const listed = arrayAt(subscribers, 'subscribers')

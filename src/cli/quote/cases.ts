@@ -42,7 +42,7 @@ export function quoteText(
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return brokenCase(name, { field: '', why: `is no JSON: ${(error as Error).message}` })
+    return brokenCase(name, { field: '', why: `is not JSON: ${(error as Error).message}` })
   }
   return quoteCase(value, settings, name)
 }

@@ -102,7 +102,7 @@ function revisionsOf<K, T extends Revision>(
       ({ fromMs, toMs }) => fromMs < document.toMs && document.fromMs < toMs,
     )
     if (isTwice) {
-      const why = `is there twice at a time: ${String(keyOf(document))}`
+      const why = `overlaps another revision: ${String(keyOf(document))}`
       throw new FieldError(`catalogue.${key}.${index}`, why)
     }
     known.push(document)
@@ -145,7 +145,7 @@ export function compileProfiles(
     profiles[index] = { ...profile, planFromMs: planStart(profile, others) }
   }
   if (holder !== null && profiles.every((profile) => profile.aid !== holder.aid)) {
-    throw new FieldError('account.aid', `is that of no subscriber: ${holder.aid}`)
+    throw new FieldError('account.aid', `is not the account of any subscriber: ${holder.aid}`)
   }
   return profiles
 }

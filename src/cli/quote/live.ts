@@ -151,7 +151,7 @@ async function readCatalogue(catalog: Catalog): Promise<Catalogue> {
   const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
   try {
     if (await feed.start()) return feed.current()
-    throw new CommandError('the catalogue cannot be read: MongoDB is away')
+    throw new CommandError('the catalogue cannot be read: MongoDB is unavailable')
   } finally {
     await feed.stop()
   }

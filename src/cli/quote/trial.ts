@@ -126,7 +126,7 @@ export class Trial {
 
   #checkSession({ sessionId, isRefund, path }: CaseEvent): void {
     if (isRefund || sessionId === '' || !this.#sessions.has(sessionId)) return
-    throw new FieldError(`${path}.session_id`, 'is that of an earlier event')
+    throw new FieldError(`${path}.session_id`, 'is used by an earlier event')
   }
 
   #stateOf({ sessionId }: CaseEvent, profile: SubscriberProfile | null): TrialState {

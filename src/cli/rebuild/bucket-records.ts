@@ -113,7 +113,7 @@ export class BucketRecords {
     const base = this.#projected ?? (this.#newest === null ? null : newBucket(this.#newest))
     if (this.#isPast(base, countersSinceMs)) return { restored: null, losses: [] }
     if (base === null) {
-      lose(`${this.#whyUnknown()}; so much was spent of it`, this.#paid)
+      lose(`${this.#whyUnknown()}; spent`, this.#paid)
       return { restored: null, losses }
     }
     if (this.#projected === null && this.#unreadable > 0) lose('top-ups cannot be read', 0)
@@ -150,7 +150,7 @@ export class BucketRecords {
   }
 
   #whyUnknown(): string {
-    if (this.#isCounter) return 'a counter whose period is not on record begins anew'
+    if (this.#isCounter) return 'a counter whose period is not recorded starts from zero'
     return this.#unreadable > 0 ? 'its top-ups cannot be read' : 'no top-up is on record'
   }
 }

@@ -96,7 +96,8 @@ export async function rebuild(
 /** The previous cycle, the oldest that still receives events, began within this period. */
 const OPEN_CYCLES_MS = 63 * 86_400_000
 
-const RUNNING = 'another rebuild is running; the place of one that was killed is free in 30 seconds'
+const RUNNING =
+  'another rebuild is running; the lock of one that was killed expires after 30 seconds'
 
 interface LedgerLoss {
   partitions: number[]
@@ -129,7 +130,9 @@ function whileLocked(restorer: Restorer, lock: RebuildLock): Restorer {
 
 function checkLockHeld(lock: RebuildLock): void {
   if (lock.isHeld()) return
-  throw new CommandError('redis went away meanwhile: run it again, it begins anew')
+  throw new CommandError(
+    'redis was unavailable meanwhile: run it again, it starts from the beginning',
+  )
 }
 
 async function restoreAccounts(

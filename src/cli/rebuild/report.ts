@@ -101,7 +101,7 @@ function bucketLines(sid: number, { bucket, ahead, isNew }: RestoredBucket): str
   if (!isNew && ahead.credited === 0 && ahead.spent === 0) return []
   const isMoney = bucket.kind !== 'units'
   const shown = (amount: number) => amountIn(amount, isMoney)
-  const how = isNew ? 'made anew from lines' : 'lines are ahead of its projection'
+  const how = isNew ? 'rebuilt from lines' : 'lines are ahead of its projection'
   const change = `credited ${shown(ahead.credited)}, spent ${shown(ahead.spent)} more`
   return [`  ${ownerText(sid)}, bucket ${bucket.id}: ${how}: ${change}`]
 }

@@ -72,7 +72,7 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
     'two prices at a time',
     story({ catalogue: { rates: [rate('A', 'call', perUnit(1)), rate('A', 'call', perUnit(2))] } }),
     'catalogue.rates.1',
-    'is there twice at a time: A',
+    'overlaps another revision: A',
   ],
   ['unknown zone', story({ config: { time_zone: 'Mars' } }), 'config.time_zone', /IANA/],
   ['day 31', story({ config: { cycle_day: 31 } }), 'config.cycle_day', /from 1 to 28/],
@@ -121,7 +121,7 @@ describe('a broken case', () => {
   it('may not use the session of an earlier event again', () => {
     const session = { record_type: 'event_request', session_id: 's' }
     const { error } = quoteCase(story({ events: [call(1, session), call(2, session)] }))
-    expect(error).toEqual({ field: 'events.1.session_id', why: 'is that of an earlier event' })
+    expect(error).toEqual({ field: 'events.1.session_id', why: 'is used by an earlier event' })
   })
 
   it.each([
@@ -148,7 +148,7 @@ describe('a broken case', () => {
       name: 'line 4',
       results: [],
       ok: false,
-      error: { field: '', why: expect.stringMatching(/^is no JSON: /) },
+      error: { field: '', why: expect.stringMatching(/^is not JSON: /) },
     })
     expect(quoteText(null, 4, STANDARD)).toMatchObject({
       name: 'line 4',
