@@ -39,7 +39,7 @@ const LISTED_MAX = 1_000
 export async function audit(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   if (options['records'] === true) return auditRecords(options, file)
   if (options['expect'] !== undefined) throw new UsageError('--expect requires --records')
-  const wanted = auditOptions(options)
+  const flags = auditOptions(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const report = await withStores(config, async ({ ledger, catalog, lost }) => {
     // An empty Redis would look like an account without balances.
@@ -47,19 +47,19 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
     const first = await auditStores(stores, (account) => different.push(account))
-    if (!wanted.explain && !wanted.mend) return first
+    if (!flags.explain && !flags.mend) return first
     const settings = {
       operationKeepMs: config.ledger.operationKeepMs,
       nowMs: systemClock.nowMs(),
     }
-    if (!wanted.mend || wanted.isDryRun) {
-      return { ...first, explained: await explainAll(stores, different, settings, wanted) }
+    if (!flags.mend || flags.isDryRun) {
+      return { ...first, explained: await explainAll(stores, different, settings, flags) }
     }
-    if (!wanted.json) for (const line of reportLines(first)) print(line)
-    const explained = await mendAll(stores, different, settings, wanted)
+    if (!flags.json) for (const line of reportLines(first)) print(line)
+    const explained = await mendAll(stores, different, settings, flags)
     return { ...(await auditStores(stores)), explained }
   })
-  if (wanted.json) print(JSON.stringify(report))
+  if (flags.json) print(JSON.stringify(report))
   else for (const line of reportLines(report)) print(line)
   return report.ok ? 0 : 1
 }

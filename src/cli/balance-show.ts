@@ -12,12 +12,12 @@ export async function showBalance(options: OptionValues, file: string | undefine
   const { sid, aid } = ownerSelector(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const nowMs = systemClock.nowMs()
-  const shown = await withStores(config, async ({ catalog, ledger }) => {
+  const result = await withStores(config, async ({ catalog, ledger }) => {
     const account = aid ?? (await accountOf(catalog, sid ?? 0, nowMs))
     const owners = await loadOwners(ledger, account, sid === undefined ? [0] : [sid, 0])
     return { owners, nameOf: await namesFor(catalog, owners) }
   })
-  const { owners, nameOf } = shown
+  const { owners, nameOf } = result
   if (options['json'] === true) {
     const [owner, shared] = owners.map((state) => ownerJson(state, nameOf, nowMs))
     const ofAccount = shared && { shared: shared.buckets, shared_debt: shared.debt }

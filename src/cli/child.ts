@@ -140,11 +140,11 @@ function awaitMessage(
 
 /** Resolves with how the child exited. The child is killed if this process exits first. */
 function exitOf(child: ChildProcess): Promise<string> {
-  const endTogether = () => child.kill('SIGKILL')
-  process.once('exit', endTogether)
+  const killWithParent = () => child.kill('SIGKILL')
+  process.once('exit', killWithParent)
   return new Promise((resolve) => {
     const settle = (how: string) => {
-      process.removeListener('exit', endTogether)
+      process.removeListener('exit', killWithParent)
       resolve(how)
     }
     child.once('exit', (code, signal) => settle(signal === null ? `code ${code}` : signal))

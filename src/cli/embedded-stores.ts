@@ -52,9 +52,9 @@ export async function startRedisStore(options: StoreOptions): Promise<Running> {
     program: await findRedis(dataDir),
   })
   const { pid } = redis
-  const sayLeft = () => printError(`tollgate: redis-server (process ${pid}) is left running`)
-  process.once('exit', sayLeft)
-  const forget = () => process.removeListener('exit', sayLeft)
+  const reportLeft = () => printError(`tollgate: redis-server (process ${pid}) is left running`)
+  process.once('exit', reportLeft)
+  const forget = () => process.removeListener('exit', reportLeft)
   void redis.exited.then(forget)
   return {
     pid,
@@ -111,12 +111,12 @@ async function startMongod(options: StoreOptions): Promise<Running> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   createInterface({ input: child.stdout }).on('line', onLine)
-  const endTogether = () => child.kill('SIGTERM')
-  process.once('exit', endTogether)
+  const stopWithParent = () => child.kill('SIGTERM')
+  process.once('exit', stopWithParent)
   const exited = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`))
     child.once('error', (error) => resolve(error.message))
-  }).finally(() => process.removeListener('exit', endTogether))
+  }).finally(() => process.removeListener('exit', stopWithParent))
   const stop = async () => {
     child.kill('SIGTERM')
     const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)

@@ -66,8 +66,8 @@ export async function setFields(
     return [...kept, ...created.map((name) => named.get(name))]
   })
   for (const name of named.keys()) {
-    const place = isDefaultField(definition, name) ? ', replacing the default field' : ''
-    print(created.includes(name) ? `created ${name}${place}` : `replaced ${name}`)
+    const suffix = isDefaultField(definition, name) ? ', replacing the default field' : ''
+    print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
   }
   return 0
 }

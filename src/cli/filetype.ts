@@ -34,8 +34,8 @@ export async function setFileTypes(source: string, file: string | undefined): Pr
     return [...kept, ...created.map((name) => given.get(name))]
   })
   for (const name of given.keys()) {
-    const place = builtInFileTypes().has(name) ? ', replacing the built-in one' : ''
-    print(created.includes(name) ? `created ${name}${place}` : `replaced ${name}`)
+    const suffix = builtInFileTypes().has(name) ? ', replacing the built-in one' : ''
+    print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
   }
   return 0
 }

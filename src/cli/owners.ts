@@ -58,7 +58,7 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, now
     version: owner.version,
     debt: Number(decimalText(debtOf(owner))),
     buckets: owner.buckets.map((bucket) => {
-      const shown = (amount: number) => Number(amountText(bucket.kind, amount))
+      const format = (amount: number) => Number(amountText(bucket.kind, amount))
       return {
         id: bucket.id,
         include: bucket.prepaidIncludeId,
@@ -66,12 +66,12 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, now
         kind: bucket.kind === 'units' ? 'units' : 'money',
         usaget: bucket.usaget,
         ...(bucket.counter === '' ? {} : { counter: bucket.counter }),
-        free: shown(freeAt(bucket, nowMs)),
-        ...(hasEnded(bucket, nowMs) ? { lapsed: shown(bucket.free) } : {}),
-        reserved: shown(bucket.reserved),
-        spent: shown(bucket.spent),
-        credited: shown(bucket.credited),
-        limit: shown(bucket.limit),
+        free: format(freeAt(bucket, nowMs)),
+        ...(hasEnded(bucket, nowMs) ? { lapsed: format(bucket.free) } : {}),
+        reserved: format(bucket.reserved),
+        spent: format(bucket.spent),
+        credited: format(bucket.credited),
+        limit: format(bucket.limit),
         from: new Date(bucket.fromMs).toISOString(),
         to: new Date(bucket.toMs).toISOString(),
       }
@@ -88,12 +88,12 @@ export function ownerText(
   const who = owner.sid === 0 ? 'shared by account' : `subscriber ${owner.sid} of account`
   const head = ['include', 'for', 'free', 'reserved', 'spent', 'credited', 'ends']
   const rows = owner.buckets.map((bucket) => {
-    const shown = (amount: number) => amountText(bucket.kind, amount)
+    const format = (amount: number) => amountText(bucket.kind, amount)
     const { prepaidIncludeId: id, kind, usaget, counter } = bucket
     return [
       counter === '' ? `${id} ${nameOf(id)}`.trim() : counter,
       kind === 'units' ? usaget || 'units' : `money${usaget === '' ? '' : ` for ${usaget}`}`,
-      ...[freeAt(bucket, nowMs), bucket.reserved, bucket.spent, bucket.credited].map(shown),
+      ...[freeAt(bucket, nowMs), bucket.reserved, bucket.spent, bucket.credited].map(format),
       endText(bucket, nowMs),
     ]
   })

@@ -20,8 +20,8 @@ export class RedisLeftError extends CommandError {
   override name = 'RedisLeftError'
 }
 
-export function redisOptions(place: RedisContext): RedisOptions {
-  const { config, dataDir, runDir, log, stopTimeoutMs } = place
+export function redisOptions(context: RedisContext): RedisOptions {
+  const { config, dataDir, runDir, log, stopTimeoutMs } = context
   return {
     dataDir: join(dataDir, 'redis-data'),
     runDir,
@@ -34,9 +34,9 @@ export function redisOptions(place: RedisContext): RedisOptions {
 
 /** Message while a stop waits for the disk. */
 export function waitingText({ reason, bytes }: UnwrittenData, limitMs: number): string {
-  const held = bytes === null ? '' : ` (${bytes} bytes are in its memory only)`
+  const commits = bytes === null ? '' : ` (${bytes} bytes are in its memory only)`
   return (
-    `tollgate: ${reason}${held}: make room on the disk. The stop waits for it, at most ` +
+    `tollgate: ${reason}${commits}: make room on the disk. The stop waits for it, at most ` +
     `${Math.round(limitMs / 1000)} s, and then leaves redis-server running; a second signal ` +
     'ends the wait now'
   )
@@ -48,11 +48,11 @@ export async function redisLeftError(
   { pid, url }: EmbeddedRedis,
   unwritten: UnwrittenData,
 ): Promise<RedisLeftError> {
-  const held = await readUnwritten(config, url, join(dataDir, 'redis-data'))
+  const commits = await readUnwritten(config, url, join(dataDir, 'redis-data'))
   return new RedisLeftError(
     [
       `redis-server (process ${pid}) is left running: ${unwritten.reason}.`,
-      unwrittenText(held, unwritten.bytes),
+      unwrittenText(commits, unwritten.bytes),
       "Make room, then 'tollgate start' continues with it, or 'tollgate stop' ends it.",
       "'tollgate stop --force' ends it as it is: then these charges are lost.",
     ].join('\n'),

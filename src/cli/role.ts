@@ -158,7 +158,7 @@ function watchLedger(
   log: Pick<Logger, 'error' | 'info'>,
 ): LedgerWatch {
   let before = 0
-  const tell = (now: number) => {
+  const report = (now: number) => {
     if (now > 0 && now !== before) {
       const advice = 'nothing is charged there until `tollgate ledger rebuild` has run'
       log.error({ partitions: now }, `redis has lost the ledger: ${advice}`)
@@ -166,9 +166,9 @@ function watchLedger(
     if (now === 0 && before > 0) log.info('the ledger is back')
     before = now
   }
-  tell(lost.length)
-  const look = async () => tell((await lostPartitions(redis, partitions)).length)
-  const timer = setInterval(() => look().catch(() => undefined), LEDGER_CHECK_MS)
+  report(lost.length)
+  const checkAgain = async () => report((await lostPartitions(redis, partitions)).length)
+  const timer = setInterval(() => checkAgain().catch(() => undefined), LEDGER_CHECK_MS)
   timer.unref()
   return { isAvailable: () => before < partitions, stop: () => clearInterval(timer) }
 }

@@ -71,14 +71,14 @@ function sessionsText(sessions: readonly Session[]): string[] {
 
 /** Reservations of a session by rating group. */
 export function reservationText({ services }: Session): string {
-  const held = services.map((service) => {
+  const reservations = services.map((service) => {
     const { ratingGroup, serviceIdentifier, usaget, reservation } = service
     const name = serviceIdentifier === '' ? ratingGroup : `${ratingGroup}/${serviceIdentifier}`
     const micros = reservedMicros(service)
     const money = micros === 0 ? '' : ` (${decimalText(micros)} of money)`
     return `${name}: ${reservation.units} ${usaget || 'units'}${money}`
   })
-  return held.length === 0 ? 'nothing' : held.join(', ')
+  return reservations.length === 0 ? 'nothing' : reservations.join(', ')
 }
 
 function reservedMicros({ reservation }: ServiceSession): number {

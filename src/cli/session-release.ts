@@ -29,18 +29,20 @@ export async function release(
   const lines = await withStores(config, async ({ catalog, ledger, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const found = await openSession(ledger, sessionId, origin)
-    const isNow = options['now'] === true
-    const told = isNow ? await releaseNow(ledger, found, config) : [await ask(ledger, found)]
-    await recordByOperator(catalog, entryOf(found, isNow))
-    return told
+    const isImmediate = options['now'] === true
+    const messages = isImmediate
+      ? await releaseNow(ledger, found, config)
+      : [await ask(ledger, found)]
+    await recordByOperator(catalog, entryOf(found, isImmediate))
+    return messages
   })
   for (const line of lines) print(line)
   return 0
 }
 
-function entryOf({ session }: FoundSession, isNow: boolean) {
+function entryOf({ session }: FoundSession, isImmediate: boolean) {
   const { sessionId: key, origin, aid, sid } = session
-  const type = isNow ? 'release' : 'ask_to_end'
+  const type = isImmediate ? 'release' : 'ask_to_end'
   return { collection: 'sessions', type, key, old: { origin, aid, sid } }
 }
 
@@ -73,8 +75,12 @@ async function ask(ledger: Ledger, found: FoundSession): Promise<string> {
     const why = 'did not come over Diameter, so its network element cannot be asked to end it'
     throw new CommandError(`session ${sessionId} of ${origin} ${why}: use --now`)
   }
-  const isTold = await publishSessionEvent(ledger.redis, { cause: 'release', origin, sessionId })
-  if (!isTold) throw new CommandError('redis did not accept the message: repeat the command')
+  const isPublished = await publishSessionEvent(ledger.redis, {
+    cause: 'release',
+    origin,
+    sessionId,
+  })
+  if (!isPublished) throw new CommandError('redis did not accept the message: repeat the command')
   return `notified all nodes: the network element of session ${nameOf(found)} is asked to end it`
 }
 
@@ -91,8 +97,15 @@ async function releaseNow(ledger: Ledger, found: FoundSession, config: Config): 
   const done = `ended session ${nameOf(found)}; released: ${reservationText(session)}`
   if (!session.origin.startsWith(DIAMETER)) return [done]
   const { origin, sessionId } = session
-  const isTold = await publishSessionEvent(ledger.redis, { cause: 'release', origin, sessionId })
-  return [done, isTold ? 'notified all nodes to end it there' : 'the nodes could not be notified']
+  const isPublished = await publishSessionEvent(ledger.redis, {
+    cause: 'release',
+    origin,
+    sessionId,
+  })
+  return [
+    done,
+    isPublished ? 'notified all nodes to end it there' : 'the nodes could not be notified',
+  ]
 }
 
 function withRetryAdvice(error: unknown): unknown {

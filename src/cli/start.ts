@@ -62,9 +62,9 @@ export async function start(file: string | undefined): Promise<undefined> {
     level: config.log.level,
     destination: { write: logs.sink('tollgate') },
   })
-  const supervisor: StartContext = { config, file, dataDir, runDir, log, logs, ports: new Map() }
-  const stores = storeSupervisors(supervisor)
-  const roles = roleSupervisors(supervisor)
+  const context: StartContext = { config, file, dataDir, runDir, log, logs, ports: new Map() }
+  const stores = storeSupervisors(context)
+  const roles = roleSupervisors(context)
   const timeoutMs = config.shutdown.timeoutMs + config.shutdown.writeTimeoutMs
   const shutdown = createShutdown({ timeoutMs, log })
   let isUp = false
@@ -72,8 +72,8 @@ export async function start(file: string | undefined): Promise<undefined> {
     await lock.release()
     if (isUp) print('tollgate has stopped')
   })
-  for (const [name, keeper] of [...stores, ...roles]) {
-    const stop = () => keeper.stop().catch(reportRedisLeft)
+  for (const [name, supervisor] of [...stores, ...roles]) {
+    const stop = () => supervisor.stop().catch(reportRedisLeft)
     shutdown.add(name, stop, STOP_SHARE)
   }
   shutdown.add('notice', () => {
@@ -81,11 +81,11 @@ export async function start(file: string | undefined): Promise<undefined> {
   })
   shutdown.listen()
   try {
-    await Promise.all(stores.map(([, keeper]) => keeper.start()))
-    await prepareStores(supervisor)
-    await Promise.all(roles.map(([, keeper]) => keeper.start()))
+    await Promise.all(stores.map(([, supervisor]) => supervisor.start()))
+    await prepareStores(context)
+    await Promise.all(roles.map(([, supervisor]) => supervisor.start()))
     isUp = true
-    await greet(supervisor)
+    await greet(context)
   } catch (error) {
     await shutdown.run('start failed')
     throw error
@@ -109,12 +109,12 @@ async function lockData(config: Config, runDir: string): Promise<FolderLock> {
   }
 }
 
-type Named = readonly [name: string, keeper: Supervisor]
+type Named = readonly [name: string, supervisor: Supervisor]
 
 /** Only embedded stores are supervised; external ones are managed elsewhere. */
-function storeSupervisors(supervisor: StartContext): Named[] {
-  const { config, dataDir, runDir, log, logs } = supervisor
-  const keeperOf = (
+function storeSupervisors(context: StartContext): Named[] {
+  const { config, dataDir, runDir, log, logs } = context
+  const supervisorOf = (
     name: 'redis' | 'mongo',
     begin: (options: StoreOptions) => ReturnType<typeof startRedisStore>,
   ): Named => {
@@ -124,45 +124,45 @@ function storeSupervisors(supervisor: StartContext): Named[] {
     return [name, createSupervisor({ name, begin: () => begin(options), log })]
   }
   return [
-    ...(config.redis.url === 'embedded' ? [keeperOf('redis', startRedisStore)] : []),
-    ...(config.mongo.url === 'embedded' ? [keeperOf('mongo', startMongoStore)] : []),
+    ...(config.redis.url === 'embedded' ? [supervisorOf('redis', startRedisStore)] : []),
+    ...(config.mongo.url === 'embedded' ? [supervisorOf('mongo', startMongoStore)] : []),
   ]
 }
 
 /** In start order; they stop in reverse order, charging first. */
-function roleSupervisors(supervisor: StartContext): Named[] {
+function roleSupervisors(context: StartContext): Named[] {
   return (['admin', 'realtime'] as const).map((name) => {
-    const { config, log, logs } = supervisor
+    const { config, log, logs } = context
     const onLine = logs.sink(name)
-    const begin = () => startRole(supervisor, name, onLine)
-    const prepare = () => prepareRole(supervisor, name, onLine)
+    const begin = () => startRole(context, name, onLine)
+    const prepare = () => prepareRole(context, name, onLine)
     const hasStandby = name === 'realtime' && config.realtime.standby
     return [name, createSupervisor({ name, begin, prepare: hasStandby ? prepare : undefined, log })]
   })
 }
 
 async function startRole(
-  supervisor: StartContext,
+  context: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
 ): Promise<Child> {
-  const child = await startChild(childOptions(supervisor, name, onLine))
-  keepPorts(supervisor, child)
+  const child = await startChild(childOptions(context, name, onLine))
+  keepPorts(context, child)
   return child
 }
 
 /** A standby process of a role that has loaded everything and can take over immediately. */
 function prepareRole(
-  supervisor: StartContext,
+  context: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
 ): StandbyProcess {
-  const standby = startStandby(childOptions(supervisor, name, onLine))
+  const standby = startStandby(childOptions(context, name, onLine))
   return {
     ...standby,
     async takeOver() {
       const child = await standby.takeOver()
-      keepPorts(supervisor, child)
+      keepPorts(context, child)
       return child
     },
   }

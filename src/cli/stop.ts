@@ -35,8 +35,8 @@ export async function stop(options: OptionValues, file: string | undefined): Pro
   if (pid !== undefined) await endSupervisor(config, runDir, pid)
   const stopTimeoutMs = config.shutdown.timeoutMs
   const log = createLogger({ name: 'stop', level: 'silent' })
-  const place = { config, dataDir, runDir, log, stopTimeoutMs }
-  const isEnded = await endRedis(place, options['force'] === true)
+  const context = { config, dataDir, runDir, log, stopTimeoutMs }
+  const isEnded = await endRedis(context, options['force'] === true)
   if (pid === undefined && !isEnded) return nothingRuns(config)
   print('tollgate has stopped')
   return 0
@@ -62,15 +62,15 @@ async function endSupervisor({ shutdown }: Config, runDir: string, pid: number):
 }
 
 /** Returns whether a Redis had been left running; it has exited now. */
-async function endRedis(place: RedisContext, force: boolean): Promise<boolean> {
-  const { config, dataDir } = place
+async function endRedis(context: RedisContext, force: boolean): Promise<boolean> {
+  const { config, dataDir } = context
   if (config.redis.url !== 'embedded') return false
-  const options = redisOptions(place)
+  const options = redisOptions(context)
   const redis = await adoptRedis(options)
   if (redis === null) return false
-  const held = force ? await readUnwritten(config, redis.url, options.dataDir) : null
+  const commits = force ? await readUnwritten(config, redis.url, options.dataDir) : null
   const unwritten = await redis.close({ force })
   if (unwritten !== null) throw await redisLeftError({ config, dataDir }, redis, unwritten)
-  if (force) print(`redis-server (process ${redis.pid}) was ended. ${unwrittenText(held, null)}`)
+  if (force) print(`redis-server (process ${redis.pid}) was ended. ${unwrittenText(commits, null)}`)
   return true
 }

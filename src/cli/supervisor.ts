@@ -66,8 +66,8 @@ class ProcessSupervisor implements Supervisor {
     this.#isStopping = true
     clearTimeout(this.#timer)
     const spareStopped = this.#standbys?.stop()
-    const late = await this.#starting?.catch(() => undefined)
-    await (this.#running ?? late)?.stop()
+    const starting = await this.#starting?.catch(() => undefined)
+    await (this.#running ?? starting)?.stop()
     await spareStopped
   }
 
@@ -91,9 +91,9 @@ class ProcessSupervisor implements Supervisor {
     const { name, log } = this.#options
     if (monotonicMs() - this.#startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN
     log.error({ part: name, how }, `${name} exited unexpectedly and is restarted`)
-    const spare = this.#standbys?.take()
-    if (spare === undefined) this.#beginLater()
-    else this.#attempt(() => spare.takeOver())
+    const standby = this.#standbys?.take()
+    if (standby === undefined) this.#beginLater()
+    else this.#attempt(() => standby.takeOver())
   }
 
   #beginLater(): void {
@@ -149,11 +149,11 @@ class StandbySupervisor {
 
   #begin(): void {
     const startedMs = monotonicMs()
-    const spare = this.#prepare()
-    this.#standby = spare
-    void spare.exited.then((how) => {
+    const standby = this.#prepare()
+    this.#standby = standby
+    void standby.exited.then((how) => {
       // The standby has been taken.
-      if (this.#isStopping || this.#standby !== spare) return
+      if (this.#isStopping || this.#standby !== standby) return
       this.#standby = undefined
       this.#log.warn({ part: this.#name, how }, 'a standby has exited and is prepared again')
       if (monotonicMs() - startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN

@@ -36,12 +36,12 @@ export async function readUnwritten(
   }
 }
 
-export function unwrittenText(held: UnwrittenCommits | null, bytes: number | null): string {
+export function unwrittenText(unwritten: UnwrittenCommits | null, bytes: number | null): string {
   const size = bytes === null ? '' : `${bytes} bytes: `
-  if (held === null) {
+  if (unwritten === null) {
     return 'The unwritten data cannot be read; it is at most the charges of the last two seconds.'
   }
-  const { writtenMs, newestMs, commits, accounts, sessions } = held
+  const { writtenMs, newestMs, commits, accounts, sessions } = unwritten
   if (newestMs === null || (writtenMs !== null && newestMs <= writtenMs)) {
     return `In its memory only: ${size}no commit of charges.`
   }

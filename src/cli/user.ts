@@ -222,11 +222,11 @@ async function onCatalog<T>(
   try {
     return await withCatalog(config, (catalog) => act(catalog, config))
   } catch (error) {
-    const isTold =
+    const isExpected =
       error instanceof ApiError ||
       error instanceof FieldError ||
       error instanceof DuplicateEntityError ||
       error instanceof EntityConflictError
-    throw isTold ? new CommandError(error.message, { cause: error }) : error
+    throw isExpected ? new CommandError(error.message, { cause: error }) : error
   }
 }

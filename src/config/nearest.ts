@@ -3,15 +3,15 @@
  * same last part in another section, or a small edit distance (a third of the length).
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const wanted = name.toLowerCase()
+  const target = name.toLowerCase()
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
   for (const candidate of known) {
     const lower = candidate.toLowerCase()
-    const isSameLeaf = wanted.split('.').at(-1) === lower.split('.').at(-1)
+    const isSameLeaf = target.split('.').at(-1) === lower.split('.').at(-1)
     const distance = isSameLeaf
-      ? Math.min(1, editDistance(wanted, lower))
-      : editDistance(wanted, lower)
+      ? Math.min(1, editDistance(target, lower))
+      : editDistance(target, lower)
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance

@@ -58,29 +58,29 @@ function compileTest(op: unknown, value: unknown, path: string, valueKey: string
     return matchOf(regex)
   }
   if (operator === '$exists') {
-    const wanted = flagAt(value, at)
-    return (given) => (given !== undefined) === wanted
+    const expected = flagAt(value, at)
+    return (given) => (given !== undefined) === expected
   }
   if (operator === '$in' || operator === '$nin') {
     const isListed = anyOf(listed(valuesAt(value, at)))
     return operator === '$in' ? isListed : (given) => !isListed(given)
   }
-  const wanted = scalarAt(value, at)
-  const equal = isNumber(wanted)
-    ? anyOf((text) => text === wanted || compareTexts(text, wanted) === 0)
-    : anyOf((text) => text === wanted)
+  const expected = scalarAt(value, at)
+  const equal = isNumber(expected)
+    ? anyOf((text) => text === expected || compareTexts(text, expected) === 0)
+    : anyOf((text) => text === expected)
   const isEqual = numbersFirst(value, (order) => order === 0, equal)
   if (operator === '$eq') return isEqual
   if (operator === '$ne') return (given) => !isEqual(given)
   const isMet = ORDERS[operator] as (order: number) => boolean
-  const met = anyOf((text) => text !== '' && isMet(compareTexts(text, wanted)))
+  const met = anyOf((text) => text !== '' && isMet(compareTexts(text, expected)))
   return numbersFirst(value, isMet, met)
 }
 
 /** Compares safe integers directly, without conversion to text. */
-function numbersFirst(wanted: unknown, isMet: (order: number) => boolean, test: Test): Test {
-  if (!Number.isSafeInteger(wanted)) return test
-  const number = wanted as number
+function numbersFirst(expected: unknown, isMet: (order: number) => boolean, test: Test): Test {
+  if (!Number.isSafeInteger(expected)) return test
+  const number = expected as number
   return (given) => (Number.isSafeInteger(given) ? isMet((given as number) - number) : test(given))
 }
 

@@ -21,7 +21,7 @@ export const DATE_KEYS = [
 ]
 
 /** Event time in epoch ms; -1 if the message has none. */
-export type EventTime = (message: Message, context: MapContext, findings: DecodeErrors) => number
+export type EventTime = (message: Message, context: MapContext, errors: DecodeErrors) => number
 
 /** Seconds between the NTP epoch (1900) and the Unix epoch. */
 const NTP_TO_UNIX = 2_208_988_800
@@ -47,17 +47,17 @@ export function compileEventTime(
   }
   const { read, expected } = compileFormat(processor, path, parser)
   const isNowBeyond = beyondAt(processor['date_beyond'], `${path}.date_beyond`)
-  return (message, context, findings) => {
+  return (message, context, errors) => {
     const text = textFrom(date, time, message)
     if (text === '') return -1
-    const zoneOfText = zoneFor(message, findings)
+    const zoneOfText = zoneFor(message, errors)
     const atMs = text === null ? null : read(text, zoneOfText)
-    if (atMs === null || !Number.isFinite(atMs)) findings.fail(date.name, expected)
+    if (atMs === null || !Number.isFinite(atMs)) errors.fail(date.name, expected)
     else if (isNowBeyond && isBeyond(atMs, context)) return -1
     else if (atMs < context.nowMs - context.eventAgeMsMax) {
-      findings.fail(date.name, 'is too far in the past')
+      errors.fail(date.name, 'is too far in the past')
     } else if (atMs > context.nowMs + context.eventFutureMsMax) {
-      findings.fail(date.name, 'is in the future')
+      errors.fail(date.name, 'is in the future')
     } else return atMs
     return -1
   }
@@ -93,7 +93,7 @@ function compileZone(
   processor: Fields,
   path: string,
   zone: string,
-): (message: Message, findings: DecodeErrors) => Zone {
+): (message: Message, errors: DecodeErrors) => Zone {
   const fixed = processor['timezone']
   const field = optionalPathAt(processor['timezone_field'], `${path}.timezone_field`)
   if (!isUnset(fixed)) {
@@ -102,11 +102,11 @@ function compileZone(
     throw new FieldError(`${path}.timezone`, `is not a time zone: ${fixed}`)
   }
   if (field === null) return () => zone
-  return (message, findings) => {
+  return (message, errors) => {
     const name = field.in(message)
     if (name === undefined || name === '') return zone
     const given = typeof name === 'string' ? zoneOf(name) : null
-    if (given === null) findings.fail(field.name, 'is not a time zone')
+    if (given === null) errors.fail(field.name, 'is not a time zone')
     return given ?? zone
   }
 }

@@ -23,7 +23,7 @@ import {
 
 export interface MapPlan {
   readonly name: string
-  readonly recordType: (message: Message, findings: DecodeErrors) => RecordType
+  readonly recordType: (message: Message, errors: DecodeErrors) => RecordType
   readonly session: SessionFields
   /** Whether each message is a separate event, even if several have the same session id. */
   readonly isEventPerMessage: boolean
@@ -46,29 +46,29 @@ export function mapMessage(
   original: Message,
   context: MapContext,
 ): MappedRequest | FieldProblem {
-  const findings = new DecodeErrors()
-  const record = plan.recordType(original, findings)
-  const givenId = plan.session.read(original, findings)
+  const errors = new DecodeErrors()
+  const record = plan.recordType(original, errors)
+  const givenId = plan.session.read(original, errors)
   const message = plan.hide(original)
-  const requestNumber = findings.whole(plan.requestNumber.in(message), plan.requestNumber.name)
-  const pretend = plan.pretend.read(message, findings)
-  const refund = readRefund(plan, record, message, findings)
-  const eventTimeMs = plan.eventTime(message, context, findings)
+  const requestNumber = errors.whole(plan.requestNumber.in(message), plan.requestNumber.name)
+  const pretend = plan.pretend.read(message, errors)
+  const refund = readRefund(plan, record, message, errors)
+  const eventTimeMs = plan.eventTime(message, context, errors)
   const { services, skipped, entries, stamps } = readServices(
     plan.services,
     message,
     { record, refund, servicesMax: context.servicesMax, members: 1 },
-    findings,
+    errors,
   )
   // A single service without a stamp: only the whole content distinguishes requests.
   const isAlone = stamps.length === 1 && plan.services.list === null
   const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
-  const ownId = givenId || sessionIdOfEvent(plan, record, stamp, context, findings)
+  const ownId = givenId || sessionIdOfEvent(plan, record, stamp, context, errors)
   // Without a request number the digest of the whole content distinguishes messages.
   const ownStamp = requestNumber < 0 ? stamp || context.bodyDigest() : ''
   const isEventOfMany = plan.isEventPerMessage && givenId !== ''
   const sessionId = isEventOfMany ? eventSession(givenId, ownStamp || String(requestNumber)) : ownId
-  if (findings.problem !== null) return findings.problem
+  if (errors.problem !== null) return errors.problem
 
   const echo = {
     message,
@@ -79,12 +79,17 @@ export function mapMessage(
     requestNumber,
     pretend,
   }
-  const naming = subscriberFieldIn(plan.subscriberFields, message)
+  const subscriberField = subscriberFieldIn(plan.subscriberFields, message)
   const isSkipped = skipped.length > 0 && services.length === 0
-  if (isSkipped && isFullySkipped(plan, record, naming)) return { request: null, skipped, echo }
+  if (isSkipped && isFullySkipped(plan, record, subscriberField))
+    return { request: null, skipped, echo }
 
-  const fields = retainedFieldsOf(plan.rules.retained, message, findings)
-  if (naming === null && opensSession(record.kind) && !isIdentified(plan.rules, services, fields)) {
+  const fields = retainedFieldsOf(plan.rules.retained, message, errors)
+  if (
+    subscriberField === null &&
+    opensSession(record.kind) &&
+    !isIdentified(plan.rules, services, fields)
+  ) {
     return missingSubscriber(plan.subscriberFields, plan.rules.retained)
   }
   const request: ChargeRequest = {
@@ -94,17 +99,18 @@ export function mapMessage(
     requestNumber,
     stamp: ownStamp,
     rules: plan.rules.key,
-    subscriberKey: naming === null ? 'none' : naming.key,
-    subscriberValue: naming === null ? '' : subscriberValueOf(naming, message, findings),
+    subscriberKey: subscriberField === null ? 'none' : subscriberField.key,
+    subscriberValue:
+      subscriberField === null ? '' : subscriberValueOf(subscriberField, message, errors),
     eventTimeMs: eventTimeMs < 0 ? context.nowMs : eventTimeMs,
     eventTimeGiven: eventTimeMs >= 0,
     services,
-    wantBalances: readBalances(plan, message, findings),
+    wantBalances: readBalances(plan, message, errors),
     pretend,
     refund,
     fields,
   }
-  return findings.problem ?? { request, skipped, echo }
+  return errors.problem ?? { request, skipped, echo }
 }
 
 /**
@@ -115,9 +121,9 @@ export function mapMessage(
 function isFullySkipped(
   { services }: MapPlan,
   { kind }: RecordType,
-  naming: SubscriberField | null,
+  subscriberField: SubscriberField | null,
 ): boolean {
-  if (kind === 'start') return services.list === null || naming === null
+  if (kind === 'start') return services.list === null || subscriberField === null
   return kind === 'event'
 }
 
@@ -125,17 +131,17 @@ function readRefund(
   { refund }: MapPlan,
   record: RecordType,
   message: Message,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): boolean {
-  if (refund === null || !refund.read(message, findings)) return false
-  if (record.kind !== 'event') findings.fail(refund.name, 'is for an event_request only')
+  if (refund === null || !refund.read(message, errors)) return false
+  if (record.kind !== 'event') errors.fail(refund.name, 'is for an event_request only')
   return true
 }
 
-function readBalances(plan: MapPlan, message: Message, findings: DecodeErrors): boolean {
+function readBalances(plan: MapPlan, message: Message, errors: DecodeErrors): boolean {
   const { balances, wantsBalances } = plan
   if (balances === null) return wantsBalances
-  return balances.read(message, findings)
+  return balances.read(message, errors)
 }
 
 /**
@@ -147,16 +153,16 @@ function sessionIdOfEvent(
   record: RecordType,
   stamp: string,
   context: MapContext,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): string {
   if (record.kind !== 'event') {
-    findings.fail(plan.session.name, 'is required')
+    errors.fail(plan.session.name, 'is required')
     return ''
   }
   if (stamp === '') return context.bodyDigest()
   const id = `event;${stamp}`
   if (id.length > TEXT_CHARS_MAX) {
-    findings.fail(plan.session.name, 'is required: stamp_fields are too long to stand for it')
+    errors.fail(plan.session.name, 'is required: stamp_fields are too long to stand for it')
   }
   return id
 }

@@ -48,11 +48,11 @@ export function compileRecordTypes(
   fieldPath: string,
   types: unknown,
   typesPath: string,
-): (message: Message, findings: DecodeErrors) => RecordType {
+): (message: Message, errors: DecodeErrors) => RecordType {
   const paths = isUnset(field) ? DEFAULT_FIELDS : [pathAt(field, fieldPath)]
   const [first] = paths as [Path]
   const own = isUnset(types) ? null : ownTypes(objectAt(types, typesPath), typesPath)
-  return (message, findings) => {
+  return (message, errors) => {
     let path = first
     let sent: unknown
     for (let at = 0; at < paths.length && sent === undefined; at += 1) {
@@ -60,13 +60,13 @@ export function compileRecordTypes(
       sent = path.in(message)
     }
     if (typeof sent !== 'string' && typeof sent !== 'number') {
-      if (sent === undefined) findings.fail(first.name, 'is required')
-      else findings.fail(path.name, UNKNOWN)
+      if (sent === undefined) errors.fail(first.name, 'is required')
+      else errors.fail(path.name, UNKNOWN)
       return ONE_TIME
     }
     const kind = kindOf(String(sent), own)
     if (kind === undefined) {
-      findings.fail(path.name, UNKNOWN)
+      errors.fail(path.name, UNKNOWN)
       return ONE_TIME
     }
     return { kind, name: NAMES[kind], sent }

@@ -87,12 +87,12 @@ function partField(
   read: AnswerReader,
   path: string,
 ): ResponseField {
-  const wanted = textAt(usaget, `${path}.usaget`)
+  const partUsaget = textAt(usaget, `${path}.usaget`)
   const holds = isUnset(conditions)
     ? () => true
     : compileConditions(conditions, `${path}.conditions`, conditionReader)
   const readPart: AnswerReader = (answer, service, entry) => {
-    const part = partOf(answer, service, wanted)
+    const part = partOf(answer, service, partUsaget)
     if (part === null || !holds({ answer, service: part, entry })) return undefined
     return read(answer, part, entry)
   }

@@ -66,28 +66,28 @@ const SERVICE_IDENTIFIERS_MAX = 16
 export function readServices(
   plan: ServicesPlan,
   message: Message,
-  form: RequestShape,
-  findings: DecodeErrors,
+  shape: RequestShape,
+  errors: DecodeErrors,
 ): ReadServices {
   const list = plan.list?.in(message)
   const found: ReadServices = { services: [], skipped: [], entries: [], stamps: [] }
   const isAbsent = plan.handlesMembersSeparately && Array.isArray(list) && list.length === 0
   if (list === undefined || plan.list === null || isAbsent) {
     found.entries.push(message)
-    readEntry(plan, { entry: message, message }, form, found, findings)
+    readEntry(plan, { entry: message, message }, shape, found, errors)
     return found
   }
   const members: readonly unknown[] = Array.isArray(list) ? list : [list]
   const { name } = plan.list
-  if (members.length > form.servicesMax) {
-    findings.failTooMany(name, form.servicesMax)
+  if (members.length > shape.servicesMax) {
+    errors.failTooMany(name, shape.servicesMax)
     return found
   }
-  if (members.length === 0 && opensSession(form.record.kind)) {
-    findings.fail(name, 'must have at least one service')
+  if (members.length === 0 && opensSession(shape.record.kind)) {
+    errors.fail(name, 'must have at least one service')
   }
-  form.members = members.length
-  readMembers(plan, members, { message, name }, form, found, findings)
+  shape.members = members.length
+  readMembers(plan, members, { message, name }, shape, found, errors)
   return found
 }
 
@@ -95,30 +95,30 @@ function readMembers(
   plan: ServicesPlan,
   members: readonly unknown[],
   { message, name }: { message: Message; name: string },
-  form: RequestShape,
+  shape: RequestShape,
   found: ReadServices,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): void {
   let refused: FieldProblem | null = null
-  for (let index = 0; index < members.length && findings.problem === null; index += 1) {
+  for (let index = 0; index < members.length && errors.problem === null; index += 1) {
     const member = members[index]
     if (!isObject(member)) {
-      findings.fail(`${name}.${index}`, 'must be a record')
+      errors.fail(`${name}.${index}`, 'must be a record')
       return
     }
-    findings.prefix = `${name}.${index}.`
+    errors.prefix = `${name}.${index}.`
     found.entries.push(member)
-    const isService = readEntry(plan, { entry: member, message }, form, found, findings)
-    if (plan.handlesMembersSeparately && findings.problem !== null) {
-      refused ??= findings.problem
-      refuse(found, findings.problem)
-      findings.problem = null
+    const isService = readEntry(plan, { entry: member, message }, shape, found, errors)
+    if (plan.handlesMembersSeparately && errors.problem !== null) {
+      refused ??= errors.problem
+      refuse(found, errors.problem)
+      errors.problem = null
     } else if (!isService) found.entries.pop()
-    findings.prefix = ''
+    errors.prefix = ''
   }
   // If all services are refused, the error of the first one is the answer to the message.
   const isAllRefused = found.services.length === 0 && found.skipped.every(({ problem }) => problem)
-  if (refused !== null && isAllRefused) findings.problem ??= refused
+  if (refused !== null && isAllRefused) errors.problem ??= refused
 }
 
 /** Replaces the last entry by its error, which its answer reports. */
@@ -133,27 +133,27 @@ function refuse(found: ReadServices, problem: FieldProblem): void {
 function readEntry(
   plan: ServicesPlan,
   { entry, message }: Scope,
-  form: RequestShape,
+  shape: RequestShape,
   found: ReadServices,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): boolean {
-  const { record } = form
+  const { record } = shape
   const scope: ServiceScope = { entry, message, usaget: '', recordType: record.name }
   const rule = ruleOf(plan.usage, scope)
   const isBare = entry === message && isBareStart(plan, rule, record, scope)
   if (rule === null) {
     const isRequired =
-      (opensSession(record.kind) && !form.refund && !isBare) || reportsUsage(plan, scope)
-    if (isRequired) findings.failEntry('is of no usage type of the file type')
+      (opensSession(record.kind) && !shape.refund && !isBare) || reportsUsage(plan, scope)
+    if (isRequired) errors.failEntry('is of no usage type of the file type')
     return false
   }
-  scope.usaget = usagetOf(rule, scope, findings)
+  scope.usaget = usagetOf(rule, scope, errors)
   const effect = plan.filter(scope)
   const isSkipped = effect === 'skip'
   if (isBare && !isSkipped) return false
-  const requested = readRequested(plan, rule, scope, form, isSkipped, findings)
-  const ratingGroup = readRatingGroup(rule, scope, findings)
-  const serviceIdentifier = readServiceIdentifier(rule, scope, findings)
+  const requested = readRequested(plan, rule, scope, shape, isSkipped, errors)
+  const ratingGroup = readRatingGroup(rule, scope, errors)
+  const serviceIdentifier = readServiceIdentifier(rule, scope, errors)
   const { usaget } = scope
   if (isSkipped) {
     const index = found.entries.length - 1
@@ -162,35 +162,35 @@ function readEntry(
     found.skipped.push({ index, ratingGroup, serviceIdentifier, usaget, granted, problem })
     return true
   }
-  const used = readUsed(rule, scope, form, findings)
+  const used = readUsed(rule, scope, shape, errors)
   const service: ServiceRequest = {
     ratingGroup,
     serviceIdentifier,
     usaget,
     requested,
     used: Math.max(0, used),
-    usedBefore: used > 0 ? usedBeforeOf(rule, scope, findings) : -1,
+    usedBefore: used > 0 ? usedBeforeOf(rule, scope, errors) : -1,
     // Without a report the total is unknown, not 0.
     isTotal: rule.isTotal && used >= 0,
-    calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, findings),
+    calledNumber: rule.calledNumber === null ? '' : rule.calledNumber(scope, errors),
     rateKey: '',
     untaxed: effect === 'untaxed',
     checksCredit: requested === 0 && plan.requestedField !== null && record.kind !== 'event',
-    parts: readParts(rule, scope, form, requested, findings),
-    fields: entry === message ? null : retainedFieldsOf(plan.retained, entry, findings),
+    parts: readParts(rule, scope, shape, requested, errors),
+    fields: entry === message ? null : retainedFieldsOf(plan.retained, entry, errors),
   }
   if (entry === message && isEmptyService(plan, record, service)) return false
   const same = found.services.findIndex((other) => isSameService(other, service))
   if (same >= 0 && plan.handlesMembersSeparately) {
-    if (findings.problem !== null) return true
+    if (errors.problem !== null) return true
     found.services[same] = mergedService(found.services[same] as ServiceRequest, service)
     return false
   }
   if (same >= 0) {
-    findings.failEntry('repeats a service: its rating group and usage type are those of another')
+    errors.failEntry('repeats a service: its rating group and usage type are those of another')
   }
-  const stamp = rule.stamp === null ? '' : rule.stamp(scope, findings)
-  if (plan.handlesMembersSeparately && findings.problem !== null) return true
+  const stamp = rule.stamp === null ? '' : rule.stamp(scope, errors)
+  if (plan.handlesMembersSeparately && errors.problem !== null) return true
   found.services.push(service)
   found.stamps.push(stamp)
   return true
@@ -253,7 +253,7 @@ function readRequested(
   scope: Scope,
   { record: { kind, name }, refund }: RequestShape,
   isSkipped: boolean,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): number {
   // A release requests nothing, even if some network elements send a volume.
   if (kind === 'release') return -1
@@ -263,12 +263,12 @@ function readRequested(
     plan.requestedField !== null
   )
     return -1
-  const requested = requestedUnits(rule, scope, kind, findings)
+  const requested = requestedUnits(rule, scope, kind, errors)
   if (requested >= 0 || refund) return requested
   const absent = rule.defaults[kind]
   if (absent < 0 && opensSession(kind) && !isSkipped) {
     const why = `is required in ${article(kind)} ${name}, and there is no default volume`
-    findings.fail(rule.requested.name, why)
+    errors.fail(rule.requested.name, why)
   }
   return absent
 }
@@ -281,11 +281,11 @@ function requestedUnits(
   rule: UsageRule | PartRule,
   scope: Scope,
   kind: RequestKind,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): number {
-  findings.isClamping = kind !== 'event'
-  const units = rule.requested.read(scope, findings)
-  findings.isClamping = false
+  errors.isClamping = kind !== 'event'
+  const units = rule.requested.read(scope, errors)
+  errors.isClamping = false
   return units
 }
 
@@ -294,47 +294,47 @@ function readUsed(
   { used }: UsageRule,
   scope: Scope,
   { record: { kind, name }, members }: RequestShape,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): number {
-  const units = used.read(scope, findings)
+  const units = used.read(scope, errors)
   if (units > 0 && opensSession(kind)) {
-    findings.fail(used.name, `must be 0 or absent in ${article(kind)} ${name}`)
+    errors.fail(used.name, `must be 0 or absent in ${article(kind)} ${name}`)
   }
   // A report outside of the entries would count for each service.
   const { entry } = scope
-  if (units > 0 && members > 1 && used.read({ entry, message: entry }, findings) !== units) {
-    findings.fail(used.name, 'must be in the service itself: it is one of several')
+  if (units > 0 && members > 1 && used.read({ entry, message: entry }, errors) !== units) {
+    errors.fail(used.name, 'must be in the service itself: it is one of several')
   }
   return units
 }
 
 /** Units used before the tariff change; -1 if the message does not say. */
-function usedBeforeOf({ used, isTotal }: UsageRule, scope: Scope, findings: DecodeErrors): number {
-  return isTotal || used.before === null ? -1 : used.before(scope, findings)
+function usedBeforeOf({ used, isTotal }: UsageRule, scope: Scope, errors: DecodeErrors): number {
+  return isTotal || used.before === null ? -1 : used.before(scope, errors)
 }
 
 /** Null if the message has no parts. `requested`: units requested of the service itself. */
 function readParts(
   { parts: rules, isTotal }: UsageRule,
   scope: Scope,
-  form: RequestShape,
+  shape: RequestShape,
   requested: number,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): ServiceRequest['parts'] {
   let parts: ServicePart[] | null = null
   for (let at = 0; at < rules.length; at += 1) {
     const rule = rules[at] as PartRule
     const { usaget, role, used } = rule
-    const asked = partRequested(rule, scope, form, requested, findings)
+    const unitsRequested = partRequested(rule, scope, shape, requested, errors)
     // A value outside of the entries does not belong to each service.
     const { entry } = scope
-    const own = form.members > 1 ? { entry, message: entry } : scope
-    const units = opensSession(form.record.kind) ? 0 : Math.max(0, used.read(own, findings))
+    const own = shape.members > 1 ? { entry, message: entry } : scope
+    const units = opensSession(shape.record.kind) ? 0 : Math.max(0, used.read(own, errors))
     // A `held` part is kept: the message does not say whether the session holds a grant of it.
-    if (role !== 'held' && asked < 0 && units === 0) continue
+    if (role !== 'held' && unitsRequested < 0 && units === 0) continue
     const isSplit = units > 0 && !isTotal && used.before !== null
-    const usedBefore = isSplit && used.before !== null ? used.before(own, findings) : -1
-    const part: ServicePart = { usaget, role, requested: asked, used: units, usedBefore }
+    const usedBefore = isSplit && used.before !== null ? used.before(own, errors) : -1
+    const part: ServicePart = { usaget, role, requested: unitsRequested, used: units, usedBefore }
     if (parts === null) parts = [part]
     else parts.push(part)
   }
@@ -347,12 +347,12 @@ function partRequested(
   scope: Scope,
   { record: { kind } }: RequestShape,
   requested: number,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): number {
   if (requested < 0) return -1
   // If no units of the service are requested, none of its parts are.
   if (requested === 0) return rule.role === 'beside' ? -1 : 0
-  const own = requestedUnits(rule, scope, kind, findings)
+  const own = requestedUnits(rule, scope, kind, errors)
   if (own >= 0 || rule.role === 'beside') return own
   return rule.role === 'preferred' ? requested : rule.defaults[kind]
 }
@@ -364,29 +364,29 @@ function article(kind: RequestKind): string {
 function readRatingGroup(
   { ratingGroup, serviceIdentifier }: UsageRule,
   scope: Scope,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): number {
   if (ratingGroup === null) return -1
   const value = ratingGroup.read(scope)
   // The service identifier may be used instead, and may have several values.
   const first = serviceIdentifier !== null && Array.isArray(value) ? value[0] : value
-  return findings.whole(first, ratingGroup.name, RATING_GROUP_MAX)
+  return errors.whole(first, ratingGroup.name, RATING_GROUP_MAX)
 }
 
 /** One or more numbers; empty if absent. */
 function readServiceIdentifier(
   { serviceIdentifier }: UsageRule,
   scope: Scope,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): string {
   const value = serviceIdentifier?.read(scope)
   if (value === undefined || serviceIdentifier === null) return ''
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   const { name } = serviceIdentifier
   if (list.length > SERVICE_IDENTIFIERS_MAX) {
-    findings.fail(name, `must be at most ${SERVICE_IDENTIFIERS_MAX} numbers`)
+    errors.fail(name, `must be at most ${SERVICE_IDENTIFIERS_MAX} numbers`)
     return ''
   }
-  const numbers = list.map((each) => findings.whole(each, name, SERVICE_IDENTIFIER_MAX))
+  const numbers = list.map((each) => errors.whole(each, name, SERVICE_IDENTIFIER_MAX))
   return serviceIdentifierOf(numbers.filter((number) => number >= 0))
 }

@@ -5,10 +5,10 @@ import type { Message } from './file-type.ts'
 import { compilePath, type Path, pathsAt, type Scope } from './paths.ts'
 
 /** The session id; empty if the message has none of the fields. */
-export type SessionId = (message: Message, findings: DecodeErrors) => string
+export type SessionId = (message: Message, errors: DecodeErrors) => string
 
 /** The values of `stamp_fields`; empty if the entry has none of them. */
-export type Stamp = (scope: Scope, findings: DecodeErrors) => string
+export type Stamp = (scope: Scope, errors: DecodeErrors) => string
 
 const DEFAULT_FIELDS = [compilePath('session_id') as Path]
 
@@ -24,16 +24,16 @@ export function compileSessionId(value: unknown, path: string): SessionFields {
   const [first, second] = paths as [Path, Path | undefined]
   const { name } = first
   if (second === undefined) {
-    const read: SessionId = (message, findings) =>
-      findings.text(first.in(message), name, TEXT_CHARS_MAX)
+    const read: SessionId = (message, errors) =>
+      errors.text(first.in(message), name, TEXT_CHARS_MAX)
     return { name, read }
   }
   return {
     name,
-    read: (message, findings) => {
-      const id = joinedTexts(paths, (each) => each.in(message), findings)
+    read: (message, errors) => {
+      const id = joinedTexts(paths, (each) => each.in(message), errors)
       if (id.length <= TEXT_CHARS_MAX) return id
-      findings.fail(name, `must make an id of at most ${TEXT_CHARS_MAX} characters`)
+      errors.fail(name, `must make an id of at most ${TEXT_CHARS_MAX} characters`)
       return ''
     },
   }
@@ -45,10 +45,9 @@ export function compileStamp(value: unknown, path: string): Stamp | null {
   const paths = someAt(value, path)
   const [first, second] = paths as [Path, Path | undefined]
   if (second !== undefined) {
-    return (scope, findings) => joinedTexts(paths, (each) => stampPart(each.read(scope)), findings)
+    return (scope, errors) => joinedTexts(paths, (each) => stampPart(each.read(scope)), errors)
   }
-  return (scope, findings) =>
-    findings.text(stampPart(first.read(scope)), first.name, TEXT_CHARS_MAX)
+  return (scope, errors) => errors.text(stampPart(first.read(scope)), first.name, TEXT_CHARS_MAX)
 }
 
 function someAt(value: unknown, path: string): readonly Path[] {
@@ -66,9 +65,9 @@ function stampPart(value: unknown): unknown {
 function joinedTexts(
   paths: readonly Path[],
   read: (path: Path) => unknown,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): string {
-  const parts = paths.map((path) => findings.text(read(path), path.name, TEXT_CHARS_MAX))
+  const parts = paths.map((path) => errors.text(read(path), path.name, TEXT_CHARS_MAX))
   return parts.some((part) => part !== '') ? joinParts(parts) : ''
 }
 

@@ -51,33 +51,33 @@ export function subscriberFieldIn(
 export function subscriberValueOf(
   field: SubscriberField,
   message: Message,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): string {
   const { key, path } = field
   const value = path.in(message)
-  if (key !== 'sid') return findings.text(value, path.name, NUMBER_CHARS_MAX)
-  const sid = findings.whole(value, path.name)
-  if (sid === 0) findings.fail(path.name, 'must be positive')
+  if (key !== 'sid') return errors.text(value, path.name, NUMBER_CHARS_MAX)
+  const sid = errors.whole(value, path.name)
+  if (sid === 0) errors.fail(path.name, 'must be positive')
   return String(sid)
 }
 
 /** Copies the fields that rules read; null if the record has none. Only texts and numbers count. */
 export function retainedFieldsOf(
-  kept: readonly RetainedField[],
+  retained: readonly RetainedField[],
   record: Message,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): Record<string, string> | null {
   let fields: Record<string, string> | null = null
-  for (let at = 0; at < kept.length; at += 1) {
-    const { name, path } = kept[at] as RetainedField
+  for (let at = 0; at < retained.length; at += 1) {
+    const { name, path } = retained[at] as RetainedField
     const value = path.in(record)
     const text = typeof value === 'number' ? String(value) : value
     if (typeof text !== 'string') continue
     if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      findings.fail(path.name, TOO_LARGE)
+      errors.fail(path.name, TOO_LARGE)
     } else if (text.length > TEXT_CHARS_MAX) {
-      findings.fail(path.name, `must have at most ${TEXT_CHARS_MAX} characters`)
-    } else if (!isUsable(text)) findings.fail(path.name, UNUSABLE)
+      errors.fail(path.name, `must have at most ${TEXT_CHARS_MAX} characters`)
+    } else if (!isUsable(text)) errors.fail(path.name, UNUSABLE)
     fields ??= {}
     fields[name] = text
   }
@@ -112,14 +112,14 @@ const ALTERNATIVES_MAX = 4
 
 /** Error for a message without subscriber: lists the fields that could identify it. */
 export function missingSubscriber(
-  naming: readonly SubscriberField[],
-  kept: readonly RetainedField[],
+  subscriberFields: readonly SubscriberField[],
+  retained: readonly RetainedField[],
 ): { field: string; why: string } {
-  const reading = kept.filter(({ identifies }) => identifies).map(({ name }) => name)
-  const names = new Set([...reading, ...naming.map(({ path }) => path.name)])
+  const reading = retained.filter(({ identifies }) => identifies).map(({ name }) => name)
+  const names = new Set([...reading, ...subscriberFields.map(({ path }) => path.name)])
   const isMany = names.size > ALTERNATIVES_MAX
-  const told = isMany ? new Set([...names].map(outermost).sort()) : names
-  const [field = 'sid', ...others] = told
+  const listed = isMany ? new Set([...names].map(outermost).sort()) : names
+  const [field = 'sid', ...others] = listed
   if (others.length === 0) return { field, why: 'is required' }
   return { field, why: `is required, or ${others.join(' or ')} in its place` }
 }

@@ -32,11 +32,11 @@ export function beforeChangeAt(
   const change = pathAt(value[CHANGE], `${path}.${CHANGE}`)
   const list = pathAt(value['each'], `${path}.each`)
   const units = termAt(value['fields'], `${path}.fields`, unit, true)
-  return (scope, findings) => {
+  return (scope, errors) => {
     if (!saysAny(list.read(scope), change)) return -1
     let before = 0
     for (const member of membersOf(list, scope)) {
-      const used = units.read(member, findings)
+      const used = units.read(member, errors)
       if (used <= 0) continue
       const side = sideOf(change, member)
       if (side !== BEFORE && side !== AFTER) return -1

@@ -28,7 +28,7 @@ import {
 } from './volumes.ts'
 
 /** Empty if the message has no called number. */
-type CalledNumber = (scope: Scope, findings: DecodeErrors) => string
+type CalledNumber = (scope: Scope, errors: DecodeErrors) => string
 
 /** How the volumes of a service's additional units are read. */
 export interface PartRule {
@@ -287,11 +287,11 @@ function complete(mapping: Mapping, realtime: RealtimeSection): UsageRule {
 const USAGET = /^[A-Za-z0-9_-]{1,64}$/
 
 /** The usage type of a service that matches the rule. */
-export function usagetOf(rule: UsageRule, scope: Scope, findings: DecodeErrors): string {
+export function usagetOf(rule: UsageRule, scope: Scope, errors: DecodeErrors): string {
   if (rule.usagetField === null) return rule.usaget
   const value = rule.usagetField.read(scope)
   if (typeof value === 'string' && USAGET.test(value)) return value
-  findings.fail(rule.usagetField.name, 'must have 1 to 64 letters, digits, _ or -')
+  errors.fail(rule.usagetField.name, 'must have 1 to 64 letters, digits, _ or -')
   return ''
 }
 
@@ -305,10 +305,10 @@ function compileCalledNumber(field: LocatedValue, format: LocatedValue): CalledN
   if (isUnset(field.value)) return null
   const path = firstPathAt(field.value, field.path)
   const { name, read } = path
-  if (!isUri) return (scope, findings) => findings.text(read(scope), name, NUMBER_CHARS_MAX)
-  return (scope, findings) => {
-    const number = numberOfUri(findings.text(read(scope), name, TEXT_CHARS_MAX))
-    return findings.text(number, name, NUMBER_CHARS_MAX)
+  if (!isUri) return (scope, errors) => errors.text(read(scope), name, NUMBER_CHARS_MAX)
+  return (scope, errors) => {
+    const number = numberOfUri(errors.text(read(scope), name, TEXT_CHARS_MAX))
+    return errors.text(number, name, NUMBER_CHARS_MAX)
   }
 }
 

@@ -12,7 +12,7 @@ export interface VolumeTerm {
   /** First field, for errors. */
   readonly name: string
   /** Base units; -1 if the fields are absent. */
-  readonly read: (scope: Scope, findings: DecodeErrors) => number
+  readonly read: (scope: Scope, errors: DecodeErrors) => number
   /** Raw values of its fields. */
   readonly values: (scope: Scope) => readonly unknown[]
 }
@@ -36,22 +36,22 @@ interface TermContext {
 function groupsAt(
   value: unknown,
   path: string,
-  place: TermContext,
+  context: TermContext,
   isPartial: boolean,
 ): VolumeTerm {
-  if (!Array.isArray(value)) return singleAt(value, path, place)
-  if (!value.some(Array.isArray)) return sumAt(value, path, place, isPartial)
+  if (!Array.isArray(value)) return singleAt(value, path, context)
+  if (!value.some(Array.isArray)) return sumAt(value, path, context, isPartial)
   const groups = value.map((group, index) => {
     const at = `${path}.${index}`
     if (!Array.isArray(group)) throw new FieldError(at, 'must be a list, as the others are')
     if (group.some(Array.isArray)) throw new FieldError(at, 'must be a list of fields')
-    return sumAt(group, at, place, true)
+    return sumAt(group, at, context, true)
   })
   return {
     name: groups[0]?.name ?? '',
-    read: (scope, findings) => {
+    read: (scope, errors) => {
       for (const group of groups) {
-        const units = group.read(scope, findings)
+        const units = group.read(scope, errors)
         if (units >= 0) return units
       }
       return -1
@@ -60,9 +60,9 @@ function groupsAt(
   }
 }
 
-function singleAt(value: unknown, path: string, place: TermContext): VolumeTerm {
-  if (isObject(value)) return eachAt(value, path, place)
-  return fieldTerm(pathAt(value, path), place)
+function singleAt(value: unknown, path: string, context: TermContext): VolumeTerm {
+  if (isObject(value)) return eachAt(value, path, context)
+  return fieldTerm(pathAt(value, path), context)
 }
 
 function fieldTerm(field: Path, { unit, within }: TermContext): VolumeTerm {
@@ -71,13 +71,13 @@ function fieldTerm(field: Path, { unit, within }: TermContext): VolumeTerm {
   const toBaseUnits = baseUnitsOf(unit)
   return {
     name,
-    read: (scope, findings) => {
+    read: (scope, errors) => {
       const value = read(scope)
       if (value === undefined || value === '') return -1
       const units = toBaseUnits(value)
       if (typeof units === 'number') return units
-      if (isTooLarge(units)) return findings.tooLarge(name, units)
-      findings.fail(name, units)
+      if (isTooLarge(units)) return errors.tooLarge(name, units)
+      errors.fail(name, units)
       return 0
     },
     values: (scope) => [read(scope)],
@@ -87,19 +87,19 @@ function fieldTerm(field: Path, { unit, within }: TermContext): VolumeTerm {
 function sumAt(
   list: readonly unknown[],
   path: string,
-  place: TermContext,
+  context: TermContext,
   isPartial: boolean,
 ): VolumeTerm {
-  const terms = list.map((each, index) => singleAt(each, `${path}.${index}`, place))
+  const terms = list.map((each, index) => singleAt(each, `${path}.${index}`, context))
   const [first] = terms
   if (first !== undefined && terms.length === 1) return first
   return {
     name: first?.name ?? '',
-    read: (scope, findings) => {
+    read: (scope, errors) => {
       let sum = isPartial && terms.length > 0 ? -1 : 0
       for (const term of terms) {
-        const units = term.read(scope, findings)
-        if (units >= 0) sum = added(Math.max(sum, 0), units, term.name, findings)
+        const units = term.read(scope, errors)
+        if (units >= 0) sum = added(Math.max(sum, 0), units, term.name, errors)
         else if (!isPartial) return -1
       }
       return sum
@@ -117,16 +117,16 @@ function eachAt(document: object, path: string, { unit, within }: TermContext): 
   const list = pathAt(each, `${path}.each`)
   const at = `${path}.fields`
   if (!isUnset(fields)) arrayAt(fields, at)
-  const place = { unit, within: `${within}${list.name}.` }
-  const term = groupsAt(fields, at, place, true)
+  const context = { unit, within: `${within}${list.name}.` }
+  const term = groupsAt(fields, at, context, true)
   const { name } = term
   return {
     name,
-    read: (scope, findings) => {
+    read: (scope, errors) => {
       let sum = -1
       for (const member of membersOf(list, scope)) {
-        const units = term.read(member, findings)
-        if (units >= 0) sum = added(Math.max(sum, 0), units, name, findings)
+        const units = term.read(member, errors)
+        if (units >= 0) sum = added(Math.max(sum, 0), units, name, errors)
       }
       return sum
     },
@@ -141,7 +141,7 @@ export function membersOf(list: Path, scope: Scope): readonly Scope[] {
   return records.filter(isObject).map((entry) => ({ entry, message: entry }))
 }
 
-function added(sum: number, units: number, name: string, findings: DecodeErrors): number {
+function added(sum: number, units: number, name: string, errors: DecodeErrors): number {
   const total = sum + units
-  return Number.isSafeInteger(total) ? total : findings.tooLarge(name, TOO_LARGE)
+  return Number.isSafeInteger(total) ? total : errors.tooLarge(name, TOO_LARGE)
 }

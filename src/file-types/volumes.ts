@@ -10,7 +10,7 @@ import { toBaseUnits } from './units.ts'
 import { termAt } from './volume-terms.ts'
 
 /** Base units; -1 if any of the fields is absent. */
-export type VolumeReader = (scope: Scope, findings: DecodeErrors) => number
+export type VolumeReader = (scope: Scope, errors: DecodeErrors) => number
 
 export interface Volume {
   readonly read: VolumeReader
@@ -60,10 +60,10 @@ export type DefaultVolumes = Readonly<Record<RequestKind, number>>
 /** Compiles `default_values` of a usage type. Throws `FieldError`. */
 export function compileDefaults(section: RealtimeSection, usaget: string): DefaultVolumes {
   const key = 'default_values'
-  const places = [section.of(usaget, key), section.general(key)].filter(
+  const sections = [section.of(usaget, key), section.general(key)].filter(
     ({ value }) => !isUnset(value),
   )
-  const tables = places.map(({ value, path }) => ({
+  const tables = sections.map(({ value, path }) => ({
     fields: objectAt(value, path, KNOWN_KEYS),
     path,
   }))

@@ -140,8 +140,8 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
       const others = await readLoops()
       const own = await registry.getMetricsAsJSON()
       const all = finite([...own, duration.metric(), batchSize.metric()])
-      const figures = others.map(({ metrics }) => metrics)
-      return { ...origin, metrics: others.length === 0 ? all : await sumMetrics(all, figures) }
+      const list = others.map(({ metrics }) => metrics)
+      return { ...origin, metrics: others.length === 0 ? all : await sumMetrics(all, list) }
     },
   }
 }
@@ -356,10 +356,10 @@ async function sumMetrics(
   own: readonly MetricValues[],
   others: readonly (readonly MetricValues[])[],
 ): Promise<readonly MetricValues[]> {
-  const shared = new Set(others.flatMap((figures) => figures.map(({ name }) => name)))
+  const shared = new Set(others.flatMap((list) => list.map(({ name }) => name)))
   const summed = AggregatorRegistry.aggregate([
     own.filter(({ name }) => shared.has(name)),
-    ...others.map((figures) => [...figures]),
+    ...others.map((list) => [...list]),
   ])
   return [...own.filter(({ name }) => !shared.has(name)), ...(await summed.getMetricsAsJSON())]
 }

@@ -23,7 +23,7 @@ export interface ExpiringKeys {
    * Acquires one of `max` slots; each becomes free `windowMs` after it was acquired. No window of
    * that length thus has more than `max` acquisitions across all processes.
    */
-  acquireSlot(key: string, place: SlotOptions): Promise<SlotAcquired | SlotsExhausted>
+  acquireSlot(key: string, options: SlotOptions): Promise<SlotAcquired | SlotsExhausted>
   /** Releases a slot before its window ends. */
   releaseSlot(key: string, id: string): Promise<void>
 }

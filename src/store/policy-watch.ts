@@ -35,7 +35,7 @@ export function watchRedisPolicy(
   everyMs = EVERY_MS,
 ): PolicyWatch {
   let problem: string | null = null
-  const look = async () => {
+  const checkPolicy = async () => {
     const found = await checkRedisPolicy(redis, silent).then(() => null, messageOf)
     if (found !== null && found !== problem) {
       log.error(
@@ -47,7 +47,7 @@ export function watchRedisPolicy(
     problem = found
   }
   let missing: string | null = null
-  const lookAtReplicas = async () => {
+  const checkReplicas = async () => {
     const found = await replicasMissing(redis)
     if (found !== null && found !== missing) {
       log.error({ problem: found }, 'nothing is charged there: redis.replicaAcks requires more')
@@ -56,7 +56,7 @@ export function watchRedisPolicy(
     missing = found
   }
   let refusals: WriteRefusals = { refusing: 0, masters: 1, reason: null }
-  const lookAtWrites = async () => {
+  const checkWrites = async () => {
     const found = await writeRefusals(redis)
     const { reason } = found
     if (reason !== null && reason !== refusals.reason) {
@@ -66,10 +66,10 @@ export function watchRedisPolicy(
     refusals = found
     onRefusing(found.refusing)
   }
-  const lookAtAll = () => Promise.allSettled([look(), lookAtReplicas(), lookAtWrites()])
-  const timer = setInterval(lookAtAll, everyMs)
+  const checkAll = () => Promise.allSettled([checkPolicy(), checkReplicas(), checkWrites()])
+  const timer = setInterval(checkAll, everyMs)
   timer.unref()
-  void lookAtAll()
+  void checkAll()
   return {
     isSatisfied: () => problem === null,
     canWrite: () => refusals.refusing === 0 || refusals.refusing < refusals.masters,

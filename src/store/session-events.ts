@@ -29,22 +29,22 @@ const CHANNEL = 'tollgate:hints'
 /** Never rejects; returns false if Redis did not accept it. */
 export function publishSessionEvent(
   redis: RedisConnection,
-  hint: PublishedSessionEvent,
+  event: PublishedSessionEvent,
 ): Promise<boolean> {
-  return publish(redis, CHANNEL, JSON.stringify(hint))
+  return publish(redis, CHANNEL, JSON.stringify(event))
 }
 
 /** Calls the listener for every event from now on; foreign messages are ignored. */
 export function subscribeToSessionEvents(
   redis: Pick<RedisConnection, 'nodes'>,
-  listener: (hint: PublishedSessionEvent) => void,
+  listener: (event: PublishedSessionEvent) => void,
   log: Pick<Logger, 'warn' | 'error'>,
 ): Subscription {
-  const hand = (payload: string) => {
-    const hint = parseSessionEvent(payload)
-    if (hint !== null) listener(hint)
+  const deliver = (payload: string) => {
+    const event = parseSessionEvent(payload)
+    if (event !== null) listener(event)
   }
-  return subscribe(redis, CHANNEL, hand, log)
+  return subscribe(redis, CHANNEL, deliver, log)
 }
 
 /** Null if the payload is not an event of this release. */

@@ -171,12 +171,12 @@ class Attempt {
     const pipeline = ledger.redis.client.pipeline()
     for (const sid of sids) pipeline.hkeys(ledger.keys.owner(aid, sid))
     const fields = await ledger.redis.guard(pipeline.exec())
-    const wanted = sids.map((sid, index) => {
+    const requests = sids.map((sid, index) => {
       const [error, names] = fields?.[index] ?? [null, []]
       if (error !== null) throw error
       return { aid, sid, sessionKeys: (names as string[]).filter(isSession) }
     })
-    const loaded = await ledger.load(wanted)
+    const loaded = await ledger.load(requests)
     return loaded.flatMap((owner) => {
       if (owner instanceof Error) {
         const { aid, sid, message } = owner

@@ -116,18 +116,18 @@ async function loadAll(
   sids: readonly number[],
 ): Promise<LoadedSessions[] | null> {
   const { client, guard } = ledger.redis
-  const wanted = await Promise.all(
+  const requests = await Promise.all(
     sids.map(async (sid) => {
       const fields = await guard(client.hkeys(ledger.keys.owner(aid, sid)))
       return { aid, sid, sessionKeys: fields.filter((field) => field.length > 1) }
     }),
   )
-  const loaded = await ledger.load(wanted)
+  const loaded = await ledger.load(requests)
   if (loaded.some((owner) => owner instanceof Error)) return null
   return (loaded as LoadedOwner[]).map(({ state, sessions }, index) => ({
     state,
     sessions: sessions.flatMap((session, at) => {
-      const sessionKey = wanted[index]?.sessionKeys[at]
+      const sessionKey = requests[index]?.sessionKeys[at]
       return session === null || sessionKey === undefined ? [] : [{ sessionKey, session }]
     }),
   }))

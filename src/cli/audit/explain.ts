@@ -122,15 +122,15 @@ function remainders({ different, later, unknown, lost }: AccountEvidence) {
   return ({ owner, buckets }: OwnerPlan): string[] =>
     buckets.flatMap(({ before, spentAhead, creditedAhead }) => {
       const of = `bucket ${before.id} of ${ownerText(owner.sid)}`
-      const shown = (amount: number) => amountText(before.kind, Math.abs(amount))
+      const format = (amount: number) => amountText(before.kind, Math.abs(amount))
       const hasSpent = different.length + later.length + unknown.length > 0
       const isExplained = spentAhead > 0 && hasSpent
       return [
         ...(spentAhead < 0 || (spentAhead > 0 && !isExplained)
-          ? [`${of}: ${shown(spentAhead)} spent ${sideOf(spentAhead)}`]
+          ? [`${of}: ${format(spentAhead)} spent ${sideOf(spentAhead)}`]
           : []),
         ...(creditedAhead !== 0 && (creditedAhead < 0 || lost.length === 0)
-          ? [`${of}: ${shown(creditedAhead)} credited ${sideOf(creditedAhead)}`]
+          ? [`${of}: ${format(creditedAhead)} credited ${sideOf(creditedAhead)}`]
           : []),
       ]
     })
@@ -158,12 +158,14 @@ function mendTexts(plan: OwnerPlan): string[] {
 
 function bucketText(who: string, { before, after, unpaid }: BucketPlan): string {
   const { id, kind } = before
-  const shown = (amount: number) => amountText(kind, amount)
+  const format = (amount: number) => amountText(kind, amount)
   const change = (name: 'credited' | 'spent' | 'free') =>
-    before[name] === after[name] ? [] : [`${name} ${shown(before[name])} -> ${shown(after[name])}`]
+    before[name] === after[name]
+      ? []
+      : [`${name} ${format(before[name])} -> ${format(after[name])}`]
   const changes = [...change('credited'), ...change('spent'), ...change('free')]
   const lacking = kind === 'units' ? 'written off' : 'owed'
-  const rest = unpaid > 0 ? `; ${shown(unpaid)} beyond the credit are ${lacking}` : ''
+  const rest = unpaid > 0 ? `; ${format(unpaid)} beyond the credit are ${lacking}` : ''
   const what = changes.length > 0 ? changes.join(', ') : 'gets a line for what is not recorded'
   return `bucket ${id} of ${who}: ${what}${rest}`
 }

@@ -64,8 +64,13 @@ export function checkHolds({ aid, sid, buckets }: OwnerState, holds: Holds): Dif
         reserved,
       ),
     ),
-    ...strays.flatMap(([id, held]) =>
-      compare({ aid, sid, bucket: id }, 'reserved in a bucket that is not there', held, null),
+    ...strays.flatMap(([id, reservedAmount]) =>
+      compare(
+        { aid, sid, bucket: id },
+        'reserved in a bucket that is not there',
+        reservedAmount,
+        null,
+      ),
     ),
   ]
 }

@@ -48,8 +48,8 @@ function periodOf({ path, from, to }: CaseBucket, timeZone: string) {
     if (value === undefined) return otherwise
     const atMs = typeof value === 'string' ? parseInstant(value, timeZone) : null
     if (atMs !== null) return Math.min(atMs, FOREVER_MS)
-    const shown = typeof value === 'string' ? `, is '${value}'` : ''
-    throw new FieldError(`${path}.${name}`, `must be a date${shown}`)
+    const suffix = typeof value === 'string' ? `, is '${value}'` : ''
+    throw new FieldError(`${path}.${name}`, `must be a date${suffix}`)
   }
   const period = { fromMs: instant(from, 'from', 0), toMs: instant(to, 'to', FOREVER_MS) }
   if (period.toMs > period.fromMs) return period

@@ -19,8 +19,11 @@ export function mismatches(
   expected: readonly Fields[],
   results: readonly EventResult[],
 ): Mismatch[] {
-  return expected.flatMap((wanted, event) =>
-    differencesOf(wanted, results[event], '').map((difference) => ({ event, ...difference })),
+  return expected.flatMap((expectedFields, event) =>
+    differencesOf(expectedFields, results[event], '').map((difference) => ({
+      event,
+      ...difference,
+    })),
   )
 }
 

@@ -53,8 +53,8 @@ function play(caseValue: unknown, defaults: QuoteSettings): Omit<QuoteResult, 'n
 
 /** The result as one line of JSON. */
 export function quoteLine({ name, results, error, ...verdict }: QuoteResult): string {
-  const told = error === undefined ? { results } : { error }
-  return JSON.stringify({ name, ...told, ...verdict })
+  const content = error === undefined ? { results } : { error }
+  return JSON.stringify({ name, ...content, ...verdict })
 }
 
 /** Maximal nesting of objects and lists, as for documents in the store. */

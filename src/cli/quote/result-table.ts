@@ -3,8 +3,8 @@ import type { PaymentStep, RatingStep } from '../../domain/explain.ts'
 import { aligned } from '../owners.ts'
 import type { EventResult } from './event-result.ts'
 
-export function resultTable(result: EventResult, asked: { usaget: string; usagev: number }) {
-  const { usaget, usagev } = asked
+export function resultTable(result: EventResult, usage: { usaget: string; usagev: number }) {
+  const { usaget, usagev } = usage
   if (result.granted === 0) return [`${usaget} ${usagev}: denied (${result.desc})`]
   const rows = [
     ['granted', `${result.granted} of ${usagev} ${usaget}`],

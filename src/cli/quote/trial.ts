@@ -99,23 +99,23 @@ export class Trial {
     if (units < 0) return this.#reverse(event, -units, beginMs, profile)
     if (units === 0 && !event.isRefund) return this.#quoteZeroUnits(event, beginMs, profile)
     this.#checkSession(event)
-    const place = this.#stateOf(event, profile)
-    return this.#use(event, { units, beginMs, endMs }, place, profile)
+    const state = this.#stateOf(event, profile)
+    return this.#use(event, { units, beginMs, endMs }, state, profile)
   }
 
   #instantAt(value: unknown, path: string): number {
     const isPlain = typeof value === 'string' || typeof value === 'number'
     const atMs = isPlain ? instantFrom(String(value), this.#base.calendar.zone) : null
     if (atMs !== null) return atMs
-    const shown = typeof value === 'string' ? `, is '${value}'` : ''
-    throw new FieldError(path, `must be a date or unix seconds${shown}`)
+    const suffix = typeof value === 'string' ? `, is '${value}'` : ''
+    throw new FieldError(path, `must be a date or unix seconds${suffix}`)
   }
 
   /** Null if there is no such subscriber at that time. */
   #profileAt(sid: number | null, atMs: number): SubscriberProfile | null {
-    const wanted = sid ?? this.#profiles[0]?.sid
+    const wantedSid = sid ?? this.#profiles[0]?.sid
     const found = this.#profiles.find(
-      (profile) => profile.sid === wanted && atMs >= profile.fromMs && atMs < profile.toMs,
+      (profile) => profile.sid === wantedSid && atMs >= profile.fromMs && atMs < profile.toMs,
     )
     if (found === undefined) return null
     const members = this.#profiles.filter(
@@ -150,23 +150,23 @@ export class Trial {
   #use(
     event: CaseEvent,
     { units, beginMs, endMs }: { units: number; beginMs: number; endMs: number },
-    place: TrialState,
+    state: TrialState,
     profile: SubscriberProfile | null,
   ): EventResult {
     const lines: Line[] = []
     const kind = event.isOneShot ? 'event' : 'start'
     const context = this.#contextOf(profile)
-    const asked = { ...requestOf(event, kind, units), eventTimeMs: beginMs }
-    const outcome = this.#send(asked, place, context, lines)
+    const startRequest = { ...requestOf(event, kind, units), eventTimeMs: beginMs }
+    const outcome = this.#send(startRequest, state, context, lines)
     const granted = outcome.services[0]?.granted ?? 0
     if (kind === 'start' && granted > 0) {
       this.#nowMs = Math.max(this.#nowMs, endMs)
       const released = { ...requestOf(event, 'release', 0), eventTimeMs: endMs }
       const [service] = released.services as [ServiceRequest]
       service.used = granted
-      this.#send(released, place, this.#contextOf(profile), lines)
+      this.#send(released, state, this.#contextOf(profile), lines)
     }
-    this.#store(event.sessionId, place)
+    this.#store(event.sessionId, state)
     return resultOf(outcome, lines, this.#unitDigits)
   }
 
@@ -177,7 +177,7 @@ export class Trial {
   /** Decides a request and applies its commit to the state. */
   #send(
     request: ChargeRequest,
-    place: TrialState,
+    state: TrialState,
     context: ChargeContext,
     lines: Line[],
   ): ChargeOutcome {
@@ -185,11 +185,11 @@ export class Trial {
     const numbered = { ...request, requestNumber: this.#requests }
     const sessionKey = request.sessionId
     const identified = { request: numbered, sessionKey, digest: digestOf(numbered) }
-    const { outcome, commit } = chargeSession(place, identified, context)
+    const { outcome, commit } = chargeSession(state, identified, context)
     if (commit === null) return outcome
-    place.subscriber = commit.subscriber
-    place.account = commit.account ?? place.account
-    place.session = commit.session
+    state.subscriber = commit.subscriber
+    state.account = commit.account ?? state.account
+    state.session = commit.session
     lines.push(...commit.lines)
     return outcome
   }
@@ -211,14 +211,14 @@ export class Trial {
     profile: SubscriberProfile | null,
   ): EventResult {
     const { aid, sid } = profile ?? { aid: 0, sid: 0 }
-    const place = { subscriber: emptyOwner(aid, sid), account: emptyOwner(aid, 0), session: null }
+    const state = { subscriber: emptyOwner(aid, sid), account: emptyOwner(aid, 0), session: null }
     const lines: Line[] = []
     const request = { ...requestOf(event, 'event', units), eventTimeMs: atMs }
     const context = {
       ...this.#contextOf(profile && bareProfile(profile)),
       catalogue: bareCatalogue(this.#catalogue),
     }
-    const outcome = this.#send(request, place, context, lines)
+    const outcome = this.#send(request, state, context, lines)
     for (const service of outcome.services) service.granted = 0 - service.granted
     return resultOf(outcome, lines.map(negated), this.#unitDigits)
   }

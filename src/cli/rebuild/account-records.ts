@@ -164,8 +164,8 @@ class OwnerRecords {
     const { sid } = this
     const buckets: RestoredBucket[] = []
     const losses: Loss[] = []
-    for (const books of [...this.#buckets.values()].sort((a, b) => a.id - b.id)) {
-      const { restored, losses: lost } = books.restore(countersSinceMs)
+    for (const records of [...this.#buckets.values()].sort((a, b) => a.id - b.id)) {
+      const { restored, losses: lost } = records.restore(countersSinceMs)
       if (restored !== null) buckets.push(restored)
       losses.push(...lost)
     }
@@ -191,10 +191,10 @@ class OwnerRecords {
   #bucket(id: number): BucketRecords {
     const known = this.#buckets.get(id)
     if (known !== undefined) return known
-    const books = new BucketRecords(this.sid, id)
-    this.#buckets.set(id, books)
+    const records = new BucketRecords(this.sid, id)
+    this.#buckets.set(id, records)
     this.#nextBucketId = Math.max(this.#nextBucketId, id + 1)
-    return books
+    return records
   }
 }
 

@@ -142,17 +142,17 @@ async function restoreAccounts(
   restorer: Restorer | null,
   onAccount: (account: RestoredAccount) => void,
 ): Promise<void> {
-  const wanted = new Set(lost)
+  const lostPartitions = new Set(lost)
   const keys = createKeys(partitions)
-  const isWanted = (aid: number) => wanted.has(keys.partitionOf(aid))
+  const isWanted = (aid: number) => lostPartitions.has(keys.partitionOf(aid))
   const keptSinceMs = nowMs - operationKeepMs
   const since = { operationsMs: keptSinceMs, countersMs: nowMs - OPEN_CYCLES_MS }
-  for await (const books of recordedAccounts(catalog, isWanted, since)) {
-    const owners = books.restore()
+  for await (const records of recordedAccounts(catalog, isWanted, since)) {
+    const owners = records.restore()
     const states = owners.flatMap(({ state }) => (state === null ? [] : [state]))
-    const operations = repeatableOperations(books, keptSinceMs)
+    const operations = repeatableOperations(records, keptSinceMs)
     await restorer?.add(states, operations)
-    onAccount({ aid: books.aid, lines: books.lines, operations: operations.length, owners })
+    onAccount({ aid: records.aid, lines: records.lines, operations: operations.length, owners })
   }
 }
 

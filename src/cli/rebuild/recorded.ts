@@ -74,17 +74,17 @@ export async function* recordedAccounts(
     for (;;) {
       const aid = Math.min(await balances.aid(), await carried.aid(), await lines.aid())
       if (aid === Number.POSITIVE_INFINITY) return
-      const books = isWanted(aid) ? new AccountRecords(aid, since) : null
+      const records = isWanted(aid) ? new AccountRecords(aid, since) : null
       for (let one = await balances.takeFor(aid); one !== null; one = await balances.takeFor(aid)) {
-        books?.addProjection(one)
+        records?.addProjection(one)
       }
       for (let one = await carried.takeFor(aid); one !== null; one = await carried.takeFor(aid)) {
-        books?.addCarried(one)
+        records?.addCarried(one)
       }
       for (let one = await lines.takeFor(aid); one !== null; one = await lines.takeFor(aid)) {
-        books?.addLine(one)
+        records?.addLine(one)
       }
-      if (books !== null) yield books
+      if (records !== null) yield records
     }
   } finally {
     await Promise.all([balances.close(), carried.close(), lines.close()])

@@ -100,9 +100,9 @@ export function accountLines(account: RestoredAccount): string[] {
 function bucketLines(sid: number, { bucket, ahead, isNew }: RestoredBucket): string[] {
   if (!isNew && ahead.credited === 0 && ahead.spent === 0) return []
   const isMoney = bucket.kind !== 'units'
-  const shown = (amount: number) => amountIn(amount, isMoney)
+  const format = (amount: number) => amountIn(amount, isMoney)
   const how = isNew ? 'rebuilt from lines' : 'lines are ahead of its projection'
-  const change = `credited ${shown(ahead.credited)}, spent ${shown(ahead.spent)} more`
+  const change = `credited ${format(ahead.credited)}, spent ${format(ahead.spent)} more`
   return [`  ${ownerText(sid)}, bucket ${bucket.id}: ${how}: ${change}`]
 }
 
@@ -134,9 +134,11 @@ export function totalsText(totals: Totals): string {
 function amountsText(name: string, amounts: Amounts, isMoney: boolean): string[] {
   const { credited, spent, free, voided } = amounts
   if (credited === 0 && spent === 0) return []
-  const shown = (amount: number) => amountIn(amount, isMoney)
-  const held = voided > 0 ? ` (${shown(voided)} was reserved)` : ''
-  return [`${name} credited ${shown(credited)}, spent ${shown(spent)}, free ${shown(free)}${held}`]
+  const format = (amount: number) => amountIn(amount, isMoney)
+  const voidedText = voided > 0 ? ` (${format(voided)} was reserved)` : ''
+  return [
+    `${name} credited ${format(credited)}, spent ${format(spent)}, free ${format(free)}${voidedText}`,
+  ]
 }
 
 /** JSON of one account. */
@@ -165,7 +167,7 @@ export function accountJson(account: RestoredAccount) {
 function bucketJson(sid: number, { bucket, voided, ahead, isNew }: RestoredBucket) {
   const { id, prepaidIncludeId: include, kind, usaget, counter } = bucket
   const isMoney = kind !== 'units'
-  const shown = (amount: number) => (isMoney ? decimalOf(amount) : amount)
+  const format = (amount: number) => (isMoney ? decimalOf(amount) : amount)
   return {
     sid,
     bucket: id,
@@ -173,12 +175,12 @@ function bucketJson(sid: number, { bucket, voided, ahead, isNew }: RestoredBucke
     kind: isMoney ? 'money' : 'units',
     usaget,
     ...(counter === '' ? {} : { counter }),
-    credited: shown(bucket.credited),
-    spent: shown(bucket.spent),
-    voided: shown(voided),
-    free: shown(bucket.free),
-    credited_ahead: shown(ahead.credited),
-    spent_ahead: shown(ahead.spent),
+    credited: format(bucket.credited),
+    spent: format(bucket.spent),
+    voided: format(voided),
+    free: format(bucket.free),
+    credited_ahead: format(ahead.credited),
+    spent_ahead: format(ahead.spent),
     anew: isNew,
   }
 }
@@ -194,14 +196,14 @@ export function totalsJson({ accounts, money, units, debt, debtAhead, ...rest }:
   }
 }
 
-function amountsJson(amounts: Amounts, shown: (amount: number) => number) {
+function amountsJson(amounts: Amounts, format: (amount: number) => number) {
   return {
-    credited: shown(amounts.credited),
-    spent: shown(amounts.spent),
-    voided: shown(amounts.voided),
-    free: shown(amounts.free),
-    credited_ahead: shown(amounts.creditedAhead),
-    spent_ahead: shown(amounts.spentAhead),
+    credited: format(amounts.credited),
+    spent: format(amounts.spent),
+    voided: format(amounts.voided),
+    free: format(amounts.free),
+    credited_ahead: format(amounts.creditedAhead),
+    spent_ahead: format(amounts.spentAhead),
   }
 }
 
