@@ -34,9 +34,9 @@ export function redisOptions(context: RedisContext): RedisOptions {
 
 /** Message while a stop waits for the disk. */
 export function waitingText({ reason, bytes }: UnwrittenData, limitMs: number): string {
-  const commits = bytes === null ? '' : ` (${bytes} bytes are in its memory only)`
+  const detail = bytes === null ? '' : ` (${bytes} bytes are in its memory only)`
   return (
-    `tollgate: ${reason}${commits}: make room on the disk. The stop waits for it, at most ` +
+    `tollgate: ${reason}${detail}: make room on the disk. The stop waits for it, at most ` +
     `${Math.round(limitMs / 1000)} s, and then leaves redis-server running; a second signal ` +
     'ends the wait now'
   )

@@ -60,11 +60,11 @@ export function mapMessage(
     { record, refund, servicesMax: context.servicesMax, members: 1 },
     errors,
   )
-  // A single service without a stamp: only the whole content distinguishes requests.
+  // If any service has no stamp, only the whole content distinguishes requests.
   const isAlone = stamps.length === 1 && plan.services.list === null
   const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
   const ownId = givenId || sessionIdOfEvent(plan, record, stamp, context, errors)
-  // Without a request number the digest of the whole content distinguishes messages.
+  // Without a request number, the stamp or the digest of the content distinguishes messages.
   const ownStamp = requestNumber < 0 ? stamp || context.bodyDigest() : ''
   const isEventOfMany = plan.isEventPerMessage && givenId !== ''
   const sessionId = isEventOfMany ? eventSession(givenId, ownStamp || String(requestNumber)) : ownId
@@ -79,14 +79,13 @@ export function mapMessage(
     requestNumber,
     pretend,
   }
-  const subscriberField = subscriberFieldIn(plan.subscriberFields, message)
+  const subscriber = subscriberFieldIn(plan.subscriberFields, message)
   const isSkipped = skipped.length > 0 && services.length === 0
-  if (isSkipped && isFullySkipped(plan, record, subscriberField))
-    return { request: null, skipped, echo }
+  if (isSkipped && isFullySkipped(plan, record, subscriber)) return { request: null, skipped, echo }
 
   const fields = retainedFieldsOf(plan.rules.retained, message, errors)
   if (
-    subscriberField === null &&
+    subscriber === null &&
     opensSession(record.kind) &&
     !isIdentified(plan.rules, services, fields)
   ) {
@@ -99,9 +98,8 @@ export function mapMessage(
     requestNumber,
     stamp: ownStamp,
     rules: plan.rules.key,
-    subscriberKey: subscriberField === null ? 'none' : subscriberField.key,
-    subscriberValue:
-      subscriberField === null ? '' : subscriberValueOf(subscriberField, message, errors),
+    subscriberKey: subscriber === null ? 'none' : subscriber.key,
+    subscriberValue: subscriber === null ? '' : subscriberValueOf(subscriber, message, errors),
     eventTimeMs: eventTimeMs < 0 ? context.nowMs : eventTimeMs,
     eventTimeGiven: eventTimeMs >= 0,
     services,
@@ -121,9 +119,9 @@ export function mapMessage(
 function isFullySkipped(
   { services }: MapPlan,
   { kind }: RecordType,
-  subscriberField: SubscriberField | null,
+  subscriber: SubscriberField | null,
 ): boolean {
-  if (kind === 'start') return services.list === null || subscriberField === null
+  if (kind === 'start') return services.list === null || subscriber === null
   return kind === 'event'
 }
 

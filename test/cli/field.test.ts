@@ -64,7 +64,7 @@ describe('tollgate field set', () => {
   it.each(['lines', 'prepaidincludes', 'nothing'])('there are none of %s', async (collection) => {
     const { code, stderr } = await put(collection, COLOUR)
     expect([code, stderr]).toEqual([2, expect.stringContaining('accounts, subscribers, plans,')])
-    expect(stderr).toContain(`not of '${collection}'`)
+    expect(stderr).toContain(`not for '${collection}'`)
   })
 })
 

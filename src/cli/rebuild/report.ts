@@ -135,9 +135,9 @@ function amountsText(name: string, amounts: Amounts, isMoney: boolean): string[]
   const { credited, spent, free, voided } = amounts
   if (credited === 0 && spent === 0) return []
   const format = (amount: number) => amountIn(amount, isMoney)
-  const voidedText = voided > 0 ? ` (${format(voided)} was reserved)` : ''
+  const note = voided > 0 ? ` (${format(voided)} was reserved)` : ''
   return [
-    `${name} credited ${format(credited)}, spent ${format(spent)}, free ${format(free)}${voidedText}`,
+    `${name} credited ${format(credited)}, spent ${format(spent)}, free ${format(free)}${note}`,
   ]
 }
 
