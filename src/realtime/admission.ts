@@ -10,67 +10,76 @@ import {
 } from './report-queue.ts'
 
 /**
- * What becomes of a request; one that `waits` has to be handed to `wait`. `noMemory`: a report is
- * refused, because there is no memory left to let it wait.
+ * Decision on a request. A request that `waits` has to be passed to `wait`; `noMemory`: a report is
+ * refused because the memory for waiting reports is used up.
  */
 export type AdmissionResult = 'admitted' | 'waits' | 'refused' | 'noMemory'
 
 /**
- * Decides which requests are admitted: beyond what can be answered in time, what opens sessions or
- * only asks for units is refused at once; reports of usage and terminations wait. All times are ms
- * of one clock that never goes back.
+ * Decides which requests are admitted. Above the load that can be answered in time, requests that
+ * open sessions or only request units are refused immediately; usage reports and terminations wait.
+ * All times are ms of one monotonic clock.
  */
 export interface Admission {
-  /** Takes a slot, unless the request has to wait or is refused. */
-  acquire(entrant: AdmissionCandidate, nowMs: number): AdmissionResult
-  /** Keeps a request until it has a slot, `waitMsMax` at most. */
-  wait(waiter: WaitingRequest, nowMs: number): void
+  /** Occupies a slot, unless the request has to wait or is refused. */
+  acquire(candidate: AdmissionCandidate, nowMs: number): AdmissionResult
+  /** Queues a request until a slot is free, for at most `waitMsMax`. */
+  wait(waiting: WaitingRequest, nowMs: number): void
   /**
-   * Gives a slot back; `isAside` of one that was set aside, `isDecided` if granted or denied.
-   * What failed says nothing of how fast requests are answered.
+   * Frees a slot. `isLookup`: the request was moved to the lookup queue. `isDecided`: it was
+   * granted or denied; the duration of a failed request is not a measure of the answer rate.
    */
-  release(entrant: AdmissionCandidate, nowMs: number, isAside: boolean, isDecided: boolean): void
-  /** A request that has a slot waits for MongoDB, beside the others: it no longer queues. */
+  release(candidate: AdmissionCandidate, nowMs: number, isLookup: boolean, isDecided: boolean): void
+  /** A request that has a slot waits for a MongoDB lookup: it no longer counts as queued. */
   beginLookup(nowMs: number): void
-  /** To be called each `BEAT_MS`: ends waits, and notes pauses of this thread. */
+  /**
+   * Must be called every `TICK_MS`: ends waits that have timed out and detects pauses of this
+   * thread.
+   */
   tick(nowMs: number): void
   readonly inFlight: number
   readonly statistics: AdmissionStatistics
-  /** Whether so much waits that who can hold further requests back should. */
+  /** Whether the backlog is so large that senders that can hold requests back should do so. */
   readonly isBehind: boolean
-  /** Calls back once, when the node is no longer behind. */
+  /** Calls `resume` once, when the backlog has shrunk. */
   onCaughtUp(resume: () => void): void
-  /** Admits nobody new. Resolves when the last one has left, those that wait included. */
+  /**
+   * Admits no further requests. Resolves when the last request has been answered, including waiting
+   * ones.
+   */
   close(): Promise<void>
 }
 
 export interface AdmissionOptions {
-  /** Bound of all requests that are no reports, those that were set aside too. */
+  /** Limit of requests that are not reports, including those that wait for a lookup. */
   readonly inFlightMax: number
-  /** Bound of the reports and terminations that wait or are under way, by their bytes. */
+  /** Limit of reports and terminations that wait or are in flight, in bytes. */
   readonly reportsBytesMax: number
-  /** How long one of them may wait. */
+  /** Longest wait of a report or termination. */
   readonly waitMsMax: number
-  /** Without it only `inFlightMax` counts. */
+  /** Without it only `inFlightMax` applies. */
   readonly queue?: QueueOptions
 }
 
 export interface QueueOptions extends Omit<QueueLimitOptions, 'limitMax'> {
-  /** Part of the limit up to which starts and events are taken, percent. */
+  /** Part of the limit available to starts and events, percent. */
   readonly newSessionsPercent: number
 }
 
 export const TICK_MS = 20
 
-/** What a request takes in memory beside its message: decoded, with what its answer repeats. */
+/**
+ * Memory per request besides its message: the decoded request and the values that its answer
+ * repeats.
+ */
 export const REQUEST_BYTES = 2_048
 
 /**
- * Terminations may take this part of the limit, whatever else is under way, and no more: a mass
- * release goes on beside the others, who do not wait for it.
+ * Terminations may use this part of the limit regardless of other load, and no more: a mass release
+ * must not delay other requests.
  */
 const TERMINATIONS_SHARE = 0.5
-/** Who can hold requests back does so while half of the time or half of the memory is used up. */
+/** Senders that can hold requests back do so once this share of the time or memory is used. */
 const BACKPRESSURE_SHARE = 0.5
 
 const WAITED = 'waited too long (realtime.requestTimeoutMs); nothing was charged'
@@ -136,19 +145,19 @@ class AdmissionGate implements Admission {
     this.#whenCaughtUp.push(resume)
   }
 
-  acquire(entrant: AdmissionCandidate, nowMs: number): AdmissionResult {
+  acquire(candidate: AdmissionCandidate, nowMs: number): AdmissionResult {
     if (this.#isClosed) {
       this.#refusedInFlight += 1
       return 'refused'
     }
-    return isReport(entrant.load)
-      ? this.#acquireReport(entrant, nowMs)
-      : this.#acquireOther(entrant, nowMs)
+    return isReport(candidate.load)
+      ? this.#acquireReport(candidate, nowMs)
+      : this.#acquireOther(candidate, nowMs)
   }
 
   #acquireReport({ load, request, bytes }: AdmissionCandidate, nowMs: number): AdmissionResult {
     const size = bytes + REQUEST_BYTES
-    // One that is larger than all of the memory is taken while it is the only one.
+    // A request larger than the whole limit is accepted if it is the only one.
     if (this.#reportsBytes > 0 && this.#reportsBytes + size > this.#options.reportsBytesMax) {
       this.#refusedMemory += 1
       return 'noMemory'
@@ -169,7 +178,7 @@ class AdmissionGate implements Admission {
       this.#refusedInFlight += 1
       return 'refused'
     }
-    // What waits of its session must not be overtaken.
+    // A waiting request of the same session must not be overtaken.
     if (!this.#hasRoom(load) || this.#reports.reports > 0 || this.#reports.has(request)) {
       this.#queue?.refused()
       const isServed = this.#inFlight - this.#lookups < this.#limit
@@ -181,18 +190,18 @@ class AdmissionGate implements Admission {
     return 'admitted'
   }
 
-  wait(waiter: WaitingRequest, nowMs: number): void {
-    this.#reports.add(waiter, nowMs)
+  wait(waiting: WaitingRequest, nowMs: number): void {
+    this.#reports.add(waiting, nowMs)
   }
 
   release(
     { load, bytes }: AdmissionCandidate,
     nowMs: number,
-    isAside: boolean,
+    isLookup: boolean,
     isDecided: boolean,
   ): void {
     assert(this.#inFlight > 0, 'a slot is given back once')
-    if (isAside) this.#lookups -= 1
+    if (isLookup) this.#lookups -= 1
     else if (isDecided) this.#queue?.answered(this.#inFlight - this.#lookups, nowMs)
     this.#inFlight -= 1
     if (load === 'termination') this.#terminations -= 1
@@ -209,10 +218,10 @@ class AdmissionGate implements Admission {
     const lateMs = nowMs - this.#tickMs - TICK_MS
     if (this.#tickMs >= 0 && lateMs > TICK_MS) this.#queue?.paused(lateMs)
     this.#tickMs = nowMs
-    for (const waiter of this.#reports.takeExpired(nowMs)) {
+    for (const waiting of this.#reports.takeExpired(nowMs)) {
       this.#refusedLate += 1
-      this.#reportsBytes -= waiter.bytes + REQUEST_BYTES
-      waiter.refused(WAITED)
+      this.#reportsBytes -= waiting.bytes + REQUEST_BYTES
+      waiting.refused(WAITED)
     }
     this.#admitWaiting(nowMs)
   }
@@ -243,7 +252,9 @@ class AdmissionGate implements Admission {
     if (load === 'termination') this.#terminations += 1
   }
 
-  /** Admits those that wait as far as there is room, and tells who waits for that. */
+  /**
+   * Admits waiting requests while there is room, and notifies callers of `onCaughtUp` and `close`.
+   */
   #admitWaiting(nowMs: number): void {
     if (this.#reports.size > 0) {
       this.#drain('report', nowMs)
@@ -255,9 +266,9 @@ class AdmissionGate implements Admission {
 
   #drain(queue: QueueName, nowMs: number): void {
     while (this.#reports.first(queue) !== undefined && this.#hasRoom(queue)) {
-      const waiter = this.#reports.takeFirst(queue)
-      this.#admit(waiter.load, nowMs)
-      waiter.admitted()
+      const waiting = this.#reports.takeFirst(queue)
+      this.#admit(waiting.load, nowMs)
+      waiting.admitted()
     }
   }
 }

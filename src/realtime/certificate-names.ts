@@ -1,11 +1,11 @@
-/** Who a certificate is for, as far as a peer can be found by it. */
+/** Names in a certificate by which a peer is identified. */
 import type { PeerCertificate } from 'node:tls'
 
 const DNS = 'DNS:'
-/** Names with anything else are quoted there, and could pass for several. */
+/** Node quotes names with other characters; such a name could be mistaken for several. */
 const PLAIN_NAME = /^[A-Za-z0-9.-]+$/
 
-/** The DNS names in a certificate's `subjectaltname`, as Node gives it; in lower case. */
+/** DNS names in a certificate's `subjectaltname` as Node formats it, in lower case. */
 export function dnsNames(subjectAltName: string | undefined): string[] {
   return (subjectAltName ?? '')
     .split(', ')
@@ -14,8 +14,8 @@ export function dnsNames(subjectAltName: string | undefined): string[] {
 }
 
 /**
- * Its DNS names; of a certificate without alternative names the common name of its subject, which
- * counts only then (RFC 6125 section 6.4.4). In lower case.
+ * DNS names of a certificate, in lower case. Without alternative names, the common name of its
+ * subject, which counts only then (RFC 6125 section 6.4.4).
  */
 export function clientNames({
   subjectaltname,

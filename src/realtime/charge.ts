@@ -18,47 +18,50 @@ export interface ChargeOptions {
   readonly log: Pick<Logger, 'error'>
 }
 
-/** A message that has arrived, and what is known of it before it is read. */
+/** A received message and its metadata before decoding. */
 export interface ReceivedMessage<Out> {
-  /** Valid during the call that hands it over. */
+  /** Valid during the call of `Charge` only. */
   readonly body: Buffer
   readonly codec: MessageCodec<unknown, Out>
-  /** Name of the file type that the codec is of. */
+  /** Name of the codec's file type. */
   readonly fileType: string
   /** Identity of the network element; see `ChargeRequest.origin`. */
   readonly origin: string
-  /** Its name if it has authenticated, else ''. */
+  /** Name of the authenticated peer, otherwise ''. */
   readonly peer: string
-  /** Who waits for the answer. */
+  /** The client that waits for the answer. */
   readonly client: RequestSender
-  /** What the network element that sent it says of its state; nothing if absent or null. */
+  /** State of the sending client (Origin-State-Id); undefined or null if it reports none. */
   readonly sender?: Sender | null
   /**
-   * Its peer sends more than agreed: called in place of the answer, within the call that hands the
-   * message over, unless it is a report, which no rate refuses. Null: it does not.
+   * Called instead of `OnAnswer`, synchronously, if the peer exceeds its rate and the message is
+   * not a report (reports are never refused for the rate). Null if the peer is within its rate.
    */
   readonly refuseOverRate: (() => void) | null
 }
 
-/** Takes the answer; null, with `timedOut`: it could not be encoded, which is a defect of ours. */
+/**
+ * Receives the answer. `out` is null, with reason `timedOut`, if it could not be encoded, which is
+ * a defect.
+ */
 export type OnAnswer<Out> = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => void
 
 /**
- * Calls `answer` once, at once or later; without an outcome for what is malformed. Keeps no
- * reference to the body.
+ * Calls `answer` once, synchronously or later; without an outcome if the message is malformed.
+ * Keeps no reference to the body.
  */
-export type ChargeOf<Out> = (arrival: ReceivedMessage<Out>, answer: OnAnswer<Out>) => void
+export type ChargeOf<Out> = (received: ReceivedMessage<Out>, answer: OnAnswer<Out>) => void
 export type Charge = <Out>(...charged: Parameters<ChargeOf<Out>>) => void
 
 /**
- * The way of a request on the main thread (design.md §2): decode, admit, submit, encode. What is
- * malformed or refused is answered at once; everything else when the worker has settled it.
+ * Processes a request on the main thread: decode, admit, submit to a worker, encode. Malformed and
+ * refused requests are answered immediately, all others when the worker has settled them.
  */
 export function createCharge(options: ChargeOptions): Charge {
   const { limits, admission, pool, clock, metrics, log } = options
 
-  return <Out>(arrival: ReceivedMessage<Out>, answer: OnAnswer<Out>) => {
-    const { body, codec, fileType, origin, peer, client, refuseOverRate } = arrival
+  return <Out>(received: ReceivedMessage<Out>, answer: OnAnswer<Out>) => {
+    const { body, codec, fileType, origin, peer, client, refuseOverRate } = received
     const startMs = monotonicMs()
     const reply = (reason: Reason, out: Out | null, outcome?: ChargeOutcome) => {
       const { status, code } = reasons[reason]
@@ -76,8 +79,8 @@ export function createCharge(options: ChargeOptions): Charge {
       return
     }
     const { request, envelope } = decoded
-    if (request !== null && arrival.sender) request.client = arrival.sender
-    /** Null, and logged, for an outcome that cannot be encoded: a defect of ours. */
+    if (request !== null && received.sender) request.client = received.sender
+    /** Null, and logged, if the outcome cannot be encoded: a defect. */
     const encoded = (outcome: ChargeOutcome): Out | null => {
       try {
         return codec.encode(envelope, outcome)
@@ -89,7 +92,7 @@ export function createCharge(options: ChargeOptions): Charge {
     const finish = (outcome: ChargeOutcome) => {
       const out = encoded(outcome)
       if (out !== null) reply(outcome.reason, out, outcome)
-      // The others of the batch get their answers all the same.
+      // An exception here would also lose the answers of the rest of the batch.
       else reply('timedOut', encoded(plainOutcome('timedOut')))
     }
 
@@ -98,18 +101,18 @@ export function createCharge(options: ChargeOptions): Charge {
       return
     }
     const load = loadClassOf(request)
-    const entrant = { request, load, bytes: body.length }
-    const take: OnOutcome = (outcome, isAside) => {
-      admission.release(entrant, monotonicMs(), isAside, !failures.has(outcome.reason))
+    const candidate = { request, load, bytes: body.length }
+    const onOutcome: OnOutcome = (outcome, isLookup) => {
+      admission.release(candidate, monotonicMs(), isLookup, !failures.has(outcome.reason))
       finish(outcome)
     }
-    const admitted = () => pool.submit(request, take, client, isReport(load))
-    const entrance = admission.acquire(entrant, startMs)
-    if (entrance === 'admitted') admitted()
-    else if (entrance === 'waits') {
+    const admitted = () => pool.submit(request, onOutcome, client, isReport(load))
+    const decision = admission.acquire(candidate, startMs)
+    if (decision === 'admitted') admitted()
+    else if (decision === 'waits') {
       const refused = (why: string) => finish(plainOutcome('overloaded', why))
-      admission.wait({ ...entrant, admitted, refused }, startMs)
-    } else finish(plainOutcome('overloaded', entrance === 'noMemory' ? NO_MEMORY : ''))
+      admission.wait({ ...candidate, admitted, refused }, startMs)
+    } else finish(plainOutcome('overloaded', decision === 'noMemory' ? NO_MEMORY : ''))
   }
 }
 
@@ -124,7 +127,7 @@ const failures: ReadonlySet<string> = new Set(
   Object.entries(reasons).flatMap(([reason, { status }]) => (status === 'failed' ? [reason] : [])),
 )
 
-/** Field by field: a spread and what follows it made a new shape each time, and cost 4 µs. */
+/** Written out field by field: a spread created a new object shape each time and cost 4 µs. */
 function contextOf(limits: ChargeOptions['limits'], origin: string, nowMs: number): DecodeContext {
   return {
     origin,
@@ -139,7 +142,9 @@ function contextOf(limits: ChargeOptions['limits'], origin: string, nowMs: numbe
   }
 }
 
-/** No message may end the process, and with it all that is under way: the next may be the same. */
+/**
+ * No message may end the process and lose all requests in flight: the next message may be the same.
+ */
 function decodeSafely(
   codec: Pick<MessageCodec<unknown, unknown>, 'decode'>,
   body: Buffer,
@@ -149,7 +154,7 @@ function decodeSafely(
   try {
     return codec.decode(body, context)
   } catch (error) {
-    // A defect of ours: decoders never throw.
+    // A defect: decoders must not throw.
     log.error({ err: error }, 'message could not be decoded')
     return { ok: false, error: { field: 'body', why: 'cannot be read' } }
   }

@@ -1,4 +1,4 @@
-/** What a file type makes of one message, step by step, for the operator who describes it. */
+/** Explains step by step how a file type processes one message, for the operator who defines it. */
 
 import {
   type BalanceReport,
@@ -15,14 +15,16 @@ import { unescapedValues } from './codecs/unescaped.ts'
 
 export interface CheckParts {
   fileType: FileType
-  /** The steps from the message to its charge request; and who is looked for, and by what rated. */
+  /**
+   * Steps from the message to its charge request, and from there to the subscriber and its rate.
+   */
   explainMessage(message: Message): CheckStep[]
   explainRequest(request: ChargeRequest): CheckStep[]
-  /** How long a grant of the sample answer holds. */
+  /** Validity time of the grant in the sample answer. */
   validityMs: number
 }
 
-/** Never throws, whatever the message. Charges nothing. */
+/** Never throws. Charges nothing. */
 export function checkMessage(
   body: Buffer,
   { fileType, validityMs, ...parts }: CheckParts,
@@ -57,14 +59,17 @@ export function checkMessage(
   return { ok: true, steps }
 }
 
-/** A number that begins with + is another one where that is a blank. */
+/**
+ * In form encoding, + means a blank: a number with a leading + (as in an MSISDN) is read
+ * differently.
+ */
 function unescapedWarning(body: Buffer, parser: FileType['parser']): CheckStep[] {
   const changed = parser.type === 'key_value' ? unescapedValues(body, parser) : new Map()
   if (changed.size === 0) return []
   return [{ step: 'warning: unescaped values', ok: true, result: Object.fromEntries(changed) }]
 }
 
-/** The report of a document that cannot be used, or of one whose dialect is not there. */
+/** Report for a file type that is invalid or does not exist. */
 export function refusedDocument(path: string, reason: string): CheckReport {
   return { ok: false, steps: [{ step: 'document', ok: false, result: { path, reason } }] }
 }
@@ -74,14 +79,14 @@ function answer(step: string, text: string): CheckStep {
 }
 
 function requestView(request: ChargeRequest | null): unknown {
-  if (request === null) return 'is not charged: filters keep all of it from that'
+  if (request === null) return 'is not charged: filters exclude all of its services'
   return { ...request, eventTime: new Date(request.eventTimeMs).toISOString() }
 }
 
-/** Whom the sample answers are about. */
+/** Subscriber of the sample answers. */
 const SAMPLE = { aid: 17, sid: 18, transactionId: 'sample' }
 
-/** All that is asked for is granted, to somebody who has some money. */
+/** Grants all requested units, to a subscriber with a money balance. */
 function grantedOutcome(
   request: ChargeRequest | null,
   validityMs: number,

@@ -1,4 +1,4 @@
-/** A member of a {@link Deadlines} list; the fields belong to the list. */
+/** A member of a {@link Deadlines} list, which manages the fields. */
 export interface Deadline {
   deadlineMs: number
   earlier: Deadline | null
@@ -6,14 +6,14 @@ export interface Deadline {
 }
 
 /**
- * Deadlines in the order in which they end, for waits of one and the same length: a linked list,
- * so that adding and removing cost nothing and one timer serves all.
+ * Deadlines in order of expiry, for waits of equal length. A linked list: adding and removing take
+ * constant time, and one timer serves all.
  */
 export class Deadlines<Member extends Deadline> {
   #first: Deadline | null = null
   #last: Deadline | null = null
 
-  /** Adds at the end. Its deadline may not be before that of the last one. */
+  /** Appends a member. Its deadline must not be before that of the last one. */
   add(member: Member): void {
     member.earlier = this.#last
     if (this.#last === null) this.#first = member
@@ -21,7 +21,6 @@ export class Deadlines<Member extends Deadline> {
     this.#last = member
   }
 
-  /** Removes a member of this list. */
   remove(member: Member): void {
     if (member.earlier === null) this.#first = member.later
     else member.earlier.later = member.later
@@ -31,7 +30,7 @@ export class Deadlines<Member extends Deadline> {
     member.later = null
   }
 
-  /** Removes and returns the first member if its time is over. */
+  /** Removes and returns the first member if its deadline has passed. */
   takeExpired(nowMs: number): Member | null {
     const first = this.#first as Member | null
     if (first === null || first.deadlineMs > nowMs) return null

@@ -1,14 +1,14 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { devNull } from 'node:os'
 
-/** What stays free for stores, files and the connections that come between two looks. */
+/** Descriptors reserved for stores, files and connections accepted between two checks. */
 const RESERVE = 1024
-/** The same where there are few descriptors at all. */
+/** Limit of the reserve where the process may have few descriptors. */
 const RESERVE_SHARE = 0.25
 
 /**
- * The number that the next connection would get: the system gives the lowest that is free. It
- * reaches the limit exactly when there are no more, and it costs the same however many there are.
+ * Number of the next descriptor: the system assigns the lowest free one. It reaches the limit
+ * exactly when no descriptor is left, and reading it takes constant time.
  */
 export function nextDescriptor(): number {
   try {
@@ -21,14 +21,17 @@ export function nextDescriptor(): number {
 }
 
 /**
- * The number that no connection should get: `connectionsMax` above `base`, and below the
- * limit of the process by a reserve.
+ * First descriptor number that no connection may have: `connectionsMax` above `base`, and below the
+ * process limit by the reserve.
  */
 export function descriptorCeiling(base: number, connectionsMax: number, limit = fileLimit()) {
   return Math.max(base + 1, Math.min(base + connectionsMax, limit - reserveOf(limit)))
 }
 
-/** How many of `connectionsMax` may be beside those of HTTP: half of what the limit leaves. */
+/**
+ * How many of `connectionsMax` may be open for protocols other than HTTP: half of the descriptors
+ * that the process limit leaves.
+ */
 export function nonHttpConnectionsMax(connectionsMax: number, limit = fileLimit()): number {
   return Math.max(1, Math.min(connectionsMax, Math.floor((limit - reserveOf(limit)) / 2)))
 }
@@ -37,7 +40,7 @@ function reserveOf(limit: number): number {
   return Math.min(RESERVE, Math.ceil(limit * RESERVE_SHARE))
 }
 
-/** Open files that this process may have; infinite where the system does not say. */
+/** Limit of open files of this process; infinite if the system does not report it. */
 function fileLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8')

@@ -1,4 +1,4 @@
-/** Charging with all of its event loops (`realtime.listeners`). */
+/** Charging with several event loops (`realtime.listeners`). */
 import { nextDescriptor } from './descriptors.ts'
 import { createRateTable } from './http/rate-limits.ts'
 import { type EventLoopError, LoopHandle } from './loop-handle.ts'
@@ -6,21 +6,21 @@ import { createNodeState, type LoopData, type NodeState } from './loop-messages.
 import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
 import { loopConfig } from './thread-context.ts'
 
-export interface ListenersOptions extends Omit<RealtimeOptions, 'place'> {
-  /** Module of the thread of a further event loop, which calls `runLoop`. */
+export interface ListenersOptions extends Omit<RealtimeOptions, 'threadContext'> {
+  /** Module of the thread of an additional event loop, which calls `runLoop`. */
   readonly loopFile: URL
-  /** An event loop has ended or has a defect: told once, and the node has to end. */
+  /** An event loop has ended or has a defect: called once, after which the node has to stop. */
   readonly onFailure: (error: EventLoopError) => void
 }
 
-/** How often further event loops are told whether the node is ready, in milliseconds. */
+/** Interval at which additional event loops are notified whether the node is ready, ms. */
 const READINESS_MS = 100
-/** Within this time they let go of their sockets when the process exits. */
+/** Time within which additional event loops must close their sockets when the process exits. */
 const ABANDON_TIMEOUT_MS = 500
 
 /**
- * Starts the event loops: this thread is the first one, each other one a thread with a pool of its
- * own. All of them share the port for HTTP. Throws as `startRealtime` does, and `EventLoopError`.
+ * Starts the event loops: this thread runs the first one, each other one has its own thread and
+ * worker pool. All share the HTTP port. Throws as `startRealtime` does, and `EventLoopError`.
  */
 export async function startListeners(options: ListenersOptions): Promise<Realtime> {
   const { listeners } = options.config.realtime
@@ -77,7 +77,10 @@ class Listeners {
     }
   }
 
-  /** It listens first, when all are there, so that a port that is taken is found by one of them. */
+  /**
+   * The first loop listens when all others are prepared, so that a port in use is detected by
+   * exactly one loop.
+   */
   #startFirst(): Promise<Realtime> {
     const { config, isLedgerThere = () => true } = this.#options
     return startRealtime({
@@ -101,16 +104,16 @@ class Listeners {
     const sharing = { isFirst: false, firstDescriptor: this.#firstDescriptor }
     await Promise.all(this.#loops.map((loop) => loop.listen({ port, sharing })))
     const { isRedisFit = () => true, isLedgerThere = () => true } = this.#options
-    const tell = () => this.#state.setReady(this.#isComplete && isRedisFit() && isLedgerThere())
+    const notify = () => this.#state.setReady(this.#isComplete && isRedisFit() && isLedgerThere())
     this.#isComplete = true
-    tell()
-    this.#timer = setInterval(tell, READINESS_MS)
+    notify()
+    this.#timer = setInterval(notify, READINESS_MS)
     this.#timer.unref()
   }
 
   async #statistics() {
-    const figures = await Promise.all(this.#loops.map((loop) => loop.statistics()))
-    return figures.filter((one) => one !== null)
+    const statistics = await Promise.all(this.#loops.map((loop) => loop.statistics()))
+    return statistics.filter((one) => one !== null)
   }
 
   #fail(error: EventLoopError): void {
@@ -128,7 +131,7 @@ class Listeners {
     process.removeListener('exit', this.#abandon)
   }
 
-  /** A thread that ends with its sockets open would abort the process (libuv). */
+  /** A thread that ends with open sockets would abort the process (libuv). */
   #abandon = (): void => {
     const alive = this.#loops.filter((loop) => loop.abandon())
     this.#state.awaitAbandoned(alive.length, ABANDON_TIMEOUT_MS)

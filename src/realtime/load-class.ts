@@ -1,10 +1,10 @@
-/** What becomes of a request under load depends on what it does. */
+/** Classification of requests for load shedding. */
 import { type ChargeRequest, opensSession, type ServiceRequest } from '../domain/charge-request.ts'
 
 /**
- * In the order in which load is shed. `opening` and `asking` requests are refused, in this order.
- * A `report` tells of usage or gives back what was granted; it is queued instead, as a
- * `termination` is: refused, what was used would be lost.
+ * In the order in which load is shed: `opening`, then `asking` requests are refused. A `report`
+ * reports usage or returns granted units; like a `termination` it is queued, because refusing it
+ * would lose usage.
  */
 export type LoadClass = 'opening' | 'asking' | 'report' | 'termination'
 
@@ -22,7 +22,7 @@ function hasUsed({ used, parts }: ServiceRequest): boolean {
   return used > 0 || parts?.some((part) => part.used > 0) === true
 }
 
-/** What was granted goes back: nothing is asked for, and nothing about what is left. */
+/** Granted units are returned; no units and no credit check are requested. */
 function onlySettles({ requested, checksCredit, parts }: ServiceRequest): boolean {
   if (requested >= 0 || checksCredit) return false
   return parts === null || parts.every((part) => part.requested < 0)

@@ -1,25 +1,25 @@
-/** A further event loop, as the main thread sees it. */
+/** An additional event loop as seen by the main thread. */
 import { Worker } from 'node:worker_threads'
 import type { MetricsSnapshot } from '../runtime/metrics.ts'
 import type { FromLoop, LoopData, ToLoop } from './loop-messages.ts'
 import type { ListenPort } from './thread-context.ts'
 
-/** An event loop does not start, or has ended; the message says which one and why. */
+/** An event loop failed to start or has ended; the message says which one and why. */
 export class EventLoopError extends Error {
   override name = 'EventLoopError'
 }
 
-/** After so long its last figures stand for those of now: it may be busy, or hang. */
+/** After this time the last statistics are returned: the loop may be busy or hang. */
 const STATISTICS_TIMEOUT_MS = 500
-/** It hangs if it has not answered so often in succession: its connections are lost with it. */
+/** A loop that misses this many replies in a row hangs; its connections are lost with it. */
 const UNANSWERED_MAX = 20
-/** What it has not let go of so long after its orderly end is ended with it. */
+/** Grace period after an orderly close before the thread is terminated. */
 const END_TIMEOUT_MS = 2_000
 
 type MessageType = FromLoop['type']
 
 export class LoopHandle {
-  /** All is there but its sockets. */
+  /** Resolves when everything except the sockets is ready. */
   readonly prepared: Promise<void>
   readonly #worker: Worker
   readonly #loop: number
@@ -34,7 +34,7 @@ export class LoopHandle {
   #isClosing = false
   #failure: EventLoopError | null = null
 
-  /** `onFailure` is told once, unless it has not been `ready` yet: then that rejects. */
+  /** `onFailure` is called once; a failure before `ready` rejects the pending promise instead. */
   constructor(file: URL, data: LoopData, onFailure: (error: EventLoopError) => void) {
     this.#loop = data.loop
     this.#onFailure = onFailure
@@ -49,37 +49,37 @@ export class LoopHandle {
       })
     })
     this.prepared = this.#expect('prepared')
-    // Whoever starts it may fail before he waits for this.
+    // The caller may fail before it awaits this promise.
     this.prepared.catch(() => undefined)
   }
 
-  /** Resolves when it takes requests. */
-  async listen(door: ListenPort): Promise<void> {
+  /** Resolves when the loop accepts requests. */
+  async listen(listenPort: ListenPort): Promise<void> {
     const ready = this.#expect('ready')
-    this.#post({ type: 'listen', ...door })
+    this.#post({ type: 'listen', ...listenPort })
     await ready
   }
 
-  /** Its figures of now; those of before if it is late, null if there are none. */
+  /** Current statistics; the previous ones if there is no reply in time, null if none came yet. */
   async statistics(): Promise<MetricsSnapshot | null> {
     if (this.#isClosing) return this.#latest
     this.#lastRequest += 1
-    const ask = this.#lastRequest
+    const requestId = this.#lastRequest
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
-      this.#statisticsRequests.set(ask, resolve)
+      this.#statisticsRequests.set(requestId, resolve)
       timer = setTimeout(() => {
         this.#countUnanswered()
         resolve()
       }, STATISTICS_TIMEOUT_MS)
-      this.#post({ type: 'figures', ask })
+      this.#post({ type: 'statistics', requestId })
     })
     clearTimeout(timer)
-    this.#statisticsRequests.delete(ask)
+    this.#statisticsRequests.delete(requestId)
     return this.#latest
   }
 
-  /** Lets it answer what is under way, and end. */
+  /** Lets the loop answer requests in flight, then ends it. */
   async close(): Promise<void> {
     this.#isClosing = true
     const closed = this.#expect('closed')
@@ -90,7 +90,9 @@ export class LoopHandle {
     clearTimeout(timer)
   }
 
-  /** Without waiting (see `NodeState.awaitAbandoned`); false if it has ended already. */
+  /**
+   * Does not wait (see `NodeState.awaitAbandoned`). Returns false if the thread has already ended.
+   */
   abandon(): boolean {
     this.#isClosing = true
     this.#post({ type: 'abandon' })
@@ -103,10 +105,10 @@ export class LoopHandle {
 
   #take(message: FromLoop): void {
     if (message.type === 'failed') this.#fail(message.reason)
-    else if (message.type === 'figures') {
+    else if (message.type === 'statistics') {
       this.#latest = message.snapshot
       this.#unanswered = 0
-      this.#statisticsRequests.get(message.ask)?.()
+      this.#statisticsRequests.get(message.requestId)?.()
     } else this.#resolve(message.type)
   }
 
@@ -115,24 +117,26 @@ export class LoopHandle {
     if (this.#unanswered === UNANSWERED_MAX && !this.#isClosing) this.#fail('does not answer')
   }
 
-  #expect(told: MessageType): Promise<void> {
+  #expect(messageType: MessageType): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#failure !== null && told !== 'closed') reject(this.#failure)
-      else this.#expected.set(told, { resolve, reject })
+      if (this.#failure !== null && messageType !== 'closed') reject(this.#failure)
+      else this.#expected.set(messageType, { resolve, reject })
     })
   }
 
-  #resolve(told: MessageType): void {
-    this.#expected.get(told)?.resolve()
-    this.#expected.delete(told)
+  #resolve(messageType: MessageType): void {
+    this.#expected.get(messageType)?.resolve()
+    this.#expected.delete(messageType)
   }
 
   #fail(reason: string): void {
     if (this.#failure !== null) return
     this.#failure = new EventLoopError(`event loop ${this.#loop}: ${reason}`)
-    const starting = [...this.#expected.entries()].filter(([told]) => told !== 'closed')
-    for (const [told, { reject }] of starting) {
-      this.#expected.delete(told)
+    const starting = [...this.#expected.entries()].filter(
+      ([messageType]) => messageType !== 'closed',
+    )
+    for (const [messageType, { reject }] of starting) {
+      this.#expected.delete(messageType)
       reject(this.#failure)
     }
     if (starting.length === 0 && !this.#isClosing) this.#onFailure(this.#failure)

@@ -1,46 +1,50 @@
-/** The contract between the main thread and the threads of further event loops. It is cloned. */
+/**
+ * Messages between the main thread and the threads of additional event loops (structured clone).
+ */
 import type { Config } from '../config/schema.ts'
 import type { MetricsSnapshot } from '../runtime/metrics.ts'
 import type { RateTable } from './http/rate-limits.ts'
 import type { ListenPort } from './thread-context.ts'
 
-/** What such a thread finds as its worker data. */
+/** Worker data of such a thread. */
 export interface LoopData {
-  /** Its own settings (`loopConfig`). */
+  /** Configuration of this event loop (`loopConfig`). */
   readonly config: Config
   /** Index of the event loop, from 1. */
   readonly loop: number
   readonly rates: RateTable
   readonly state: SharedArrayBuffer
-  /** Worker module of its pool, as a URL; null for that of the built product. */
+  /** Worker module of its pool as a URL; null for the default module. */
   readonly workerFile: string | null
 }
 
 export type ToLoop =
   | ({ readonly type: 'listen' } & ListenPort)
-  | { readonly type: 'figures'; readonly ask: number }
-  /** Ends in order. */
+  | { readonly type: 'statistics'; readonly requestId: number }
+  /** Orderly end. */
   | { readonly type: 'close' }
-  /** Lets go of the sockets at once: the process is about to exit. */
+  /** Close all sockets immediately: the process is about to exit. */
   | { readonly type: 'abandon' }
 
 export type FromLoop =
-  /** All is there but the sockets. */
+  /** Everything except the sockets is ready. */
   | { readonly type: 'prepared' }
   | { readonly type: 'ready' }
-  /** It does not start, or has a defect that nobody caught. */
+  /** The loop failed to start, or has an uncaught defect. */
   | { readonly type: 'failed'; readonly reason: string }
-  | { readonly type: 'figures'; readonly ask: number; readonly snapshot: MetricsSnapshot }
+  | { readonly type: 'statistics'; readonly requestId: number; readonly snapshot: MetricsSnapshot }
   | { readonly type: 'closed' }
 
-/** What all event loops of a process see at once, as numbers in shared memory. */
+/** State shared by all event loops of a process, in shared memory. */
 export interface NodeState {
   readonly memory: SharedArrayBuffer
   isReady(): boolean
   setReady(isReady: boolean): void
-  /** One more event loop has let go of its sockets. */
+  /** Counts an event loop that has closed its sockets. */
   abandoned(): void
-  /** Blocks this thread until so many have, or the time is over. */
+  /**
+   * Blocks this thread until `loops` event loops have closed their sockets, or until the timeout.
+   */
   awaitAbandoned(loops: number, timeoutMs: number): void
 }
 

@@ -1,4 +1,4 @@
-/** The thread of a further event loop of charging (`realtime.listeners`). */
+/** Thread of an additional event loop (`realtime.listeners`). */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
@@ -15,10 +15,13 @@ import {
 import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
 import type { ListenPort } from './thread-context.ts'
 
-/** What the installation gives to charging; the same for all event loops. */
+/** Dependencies that the composition root passes to charging, equal for all event loops. */
 export type Wiring = Pick<RealtimeOptions, 'defaults' | 'rules' | 'follow'>
 
-/** Serves until the main thread ends it. A defect is told to it, which then ends the node. */
+/**
+ * Serves until the main thread ends it. Reports a defect to the main thread, which then stops the
+ * node.
+ */
 export function runLoop(wire: (config: Config, log: Logger) => Promise<Wiring>): void {
   const data = workerData as LoopData
   const log = createLogger({ name: `realtime-${data.loop}`, level: data.config.log.level })
@@ -40,7 +43,7 @@ class LoopThread {
   readonly #state: NodeState
   #realtime: Realtime | null = null
   #starting: Promise<void> = Promise.resolve()
-  #open: ((door: ListenPort) => void) | null = null
+  #open: ((listenPort: ListenPort) => void) | null = null
   #refuse: ((error: Error) => void) | null = null
   #isEnding = false
 
@@ -60,7 +63,7 @@ class LoopThread {
 
   take(message: ToLoop): void {
     if (message.type === 'listen') this.#open?.(message)
-    else if (message.type === 'figures') void this.#postStatistics(message.ask)
+    else if (message.type === 'statistics') void this.#postStatistics(message.requestId)
     else if (message.type === 'close') void this.#close()
     else this.#abandon()
   }
@@ -90,8 +93,8 @@ class LoopThread {
     })
   }
 
-  async #postStatistics(ask: number): Promise<void> {
-    post({ type: 'figures', ask, snapshot: await this.#metrics.snapshot() })
+  async #postStatistics(requestId: number): Promise<void> {
+    post({ type: 'statistics', requestId, snapshot: await this.#metrics.snapshot() })
   }
 
   async #close(): Promise<void> {
@@ -111,12 +114,12 @@ class LoopThread {
     this.#isEnding = true
     this.#refuse?.(ENDING)
     this.#realtime?.abandon()
-    // The handles of the sockets are closed when the loop has turned.
+    // Socket handles are closed in the next iteration of the event loop.
     setImmediate(() => this.#state.abandoned())
   }
 }
 
-const ENDING = new Error('the node ends')
+const ENDING = new Error('the node is stopping')
 
 function post(message: FromLoop): void {
   assert(parentPort !== null, 'an event loop has a main thread')

@@ -1,4 +1,4 @@
-/** The dialects that network elements may speak to this node, by file type. */
+/** Message formats that network elements may use, by file type. */
 import { PLAIN_JSON } from '../file-types/built-in.ts'
 import type { FileTypeDefaults } from '../file-types/file-type.ts'
 import { type InstalledFileType, installedFileTypes } from '../file-types/installed.ts'
@@ -11,24 +11,27 @@ import {
 } from './codecs/diameter-wire/wire-codec.ts'
 
 export interface MessageFormat {
-  /** Of its file type. */
+  /** Name of its file type. */
   readonly name: string
   readonly parser: 'json' | 'xml' | 'key_value' | 'diameter'
   readonly codec: Codec<unknown>
-  /** Whether requests may come by GET. */
+  /** Whether requests by GET are accepted. */
   readonly allowsGet: boolean
-  /** Of Diameter's own bytes; null for other parsers. */
+  /** Codec of binary Diameter; null for other parsers. */
   readonly wire: WireCodec | null
 }
 
-/** Why a name has no dialect; `notLoaded`: the stored configuration was never read. */
+/**
+ * Why there is no message format of this name; `notLoaded`: the stored configuration has not been
+ * read yet.
+ */
 export interface MissingMessageFormat {
   readonly missing: 'unknown' | 'disabled' | 'unusable' | 'notLoaded'
   readonly why: string
 }
 
 export interface MessageFormats {
-  /** What requests without a name speak. */
+  /** Format of requests that name none. */
   readonly defaultName: string
   find(name: string): MessageFormat | MissingMessageFormat
 }
@@ -41,28 +44,28 @@ export function isMessageFormat(
 
 export interface MessageFormatsOptions {
   readonly defaultName: string
-  /** The plain JSON dialect. */
+  /** Codec of the plain JSON format. */
   readonly plain: Codec<unknown>
   readonly defaults: FileTypeDefaults
-  /** Who the node is to Diameter peers. */
+  /** Identity of the node towards Diameter peers. */
   readonly identity: WireIdentity
 }
 
-/** A file type that cannot be used, and why. */
+/** A file type that cannot be used, and the reason. */
 export interface UnusableFileType {
   readonly name: string
   readonly why: string
 }
 
 export interface ReloadableMessageFormats extends MessageFormats {
-  /** Takes over the stored file types, all of them. */
+  /** Replaces all stored file types. */
   replace(stored: unknown): readonly UnusableFileType[]
 }
 
 const UNKNOWN: MissingMessageFormat = { missing: 'unknown', why: 'is unknown' }
 const NOT_LOADED: MissingMessageFormat = {
   missing: 'notLoaded',
-  why: 'is not known: the stored file types were not read yet',
+  why: 'is not known: the stored file types have not been read yet',
 }
 
 export function createMessageFormats(options: MessageFormatsOptions): ReloadableMessageFormats {

@@ -10,9 +10,9 @@ import { type OnOutcome, type Pending, type RequestSender, WorkerQueue } from '.
 import { WorkerThread } from './worker-thread.ts'
 
 export interface PoolOptions {
-  /** Module whose default export takes a port to serve batches at (workers/serve.ts). */
+  /** Module whose default export serves batches on a port (workers/serve.ts). */
   readonly workerFile: URL
-  /** What the thread with this index finds as its worker data. */
+  /** Worker data of the thread with this index. */
   readonly workerData: (index: number) => unknown
   readonly workers: number
   readonly batchSizeMax: number
@@ -20,41 +20,44 @@ export interface PoolOptions {
   readonly requestTimeoutMs: number
   readonly log: Pick<Logger, 'warn' | 'error'>
   readonly onBatch: (size: number) => void
-  /** A request waits for MongoDB from now on, beside the others. */
+  /** A request starts to wait for a MongoDB lookup. */
   readonly onLookup?: () => void
-  /** A request was not charged: nobody waited for it any more when its turn came. */
+  /**
+   * A request was not charged: it had timed out (`late`) or its client had gone when it would have
+   * been sent.
+   */
   readonly onDropped?: (cause: 'late' | 'gone') => void
-  /** What a worker tells unasked; so does one that took the place of another. */
-  readonly onEvent?: (news: WorkerEvent) => void
-  /** Counters of the workers, to be added up. */
+  /** An event sent by a worker on its own, including a replacement worker. */
+  readonly onEvent?: (event: WorkerEvent) => void
+  /** Counters of the workers, to be accumulated. */
   readonly onStats: (stats: Readonly<Record<string, number>>) => void
 }
 
-/** Worker threads that answer charge requests in batches. */
+/** Worker threads that process charge requests in batches. */
 export interface Pool {
   /**
-   * Hands a request over, unless `client` goes before its turn comes; with `isReport` also then.
-   * `done` is called exactly once, later: with the worker's outcome, or with `timedOut` if that did
-   * not come in time, the client has gone or the worker ended. Not after `close`.
+   * Submits a request. It is dropped if `client` disconnects before it is sent, unless `isReport`.
+   * `done` is called exactly once, asynchronously: with the worker's outcome, or with `timedOut` if
+   * that is late, the client has gone or the worker has ended. Must not be called after `close`.
    */
   submit(request: ChargeRequest, done: OnOutcome, client: RequestSender, isReport?: boolean): void
-  /** Ends the threads. What is still under way is answered `timedOut`. */
+  /** Ends the threads. Requests in flight are answered `timedOut`. */
   close(): Promise<void>
 }
 
-/** A worker thread could not be started; the cause says why. */
+/** A worker thread could not be started; see `cause`. */
 export class WorkerStartError extends Error {
   override name = 'WorkerStartError'
 }
 
-/** Sessions and subscribers whose account the router remembers; about 150 bytes each. */
+/** Sessions and subscribers whose account the router caches; about 150 bytes each. */
 const ROUTES_LEARNED_MAX = 200_000
 const SWEEP_MS_MAX = 100
-/** A worker that sits on one batch for this many time-outs is taken for dead. */
+/** A worker that has held one batch for this many time-outs is considered dead. */
 const STALLED_TIMEOUTS = 4
 /**
- * Batches of a worker that may wait for MongoDB: they wait beside the others, so that subscribers
- * that are not in memory delay nobody else, whatever MongoDB does.
+ * Limit of batches per worker that may wait for MongoDB, in addition to `batchesInFlightMax`: a
+ * lookup of a subscriber that is not cached delays no other request.
  */
 const LOOKUP_BATCHES_IN_FLIGHT_MAX = 8
 const START_TIMEOUT_MS = 30_000
@@ -76,17 +79,17 @@ function startThread(options: PoolOptions, index: number): WorkerThread {
     workerFile: options.workerFile,
     workerData: options.workerData(index),
     onError: (error) => options.log.error({ err: error, worker: index }, 'worker failed'),
-    onEvent: (news) => options.onEvent?.(news),
+    onEvent: (event) => options.onEvent?.(event),
   })
 }
 
 async function awaitStart(thread: WorkerThread): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+  const timedOut = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('no answer')), START_TIMEOUT_MS)
   })
   try {
-    await Promise.race([thread.started(), late])
+    await Promise.race([thread.started(), timedOut])
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new WorkerStartError(`worker thread did not start: ${why}`, { cause: error })
@@ -170,8 +173,8 @@ class PiscinaPool implements Pool {
 
   #deliver(batch: readonly Pending[], { outcomes, stats }: WorkerResult, worker: number): void {
     if (outcomes.length !== batch.length) {
-      const figures = { requests: batch.length, outcomes: outcomes.length }
-      this.#options.log.error(figures, 'worker returned another number of outcomes')
+      const counts = { requests: batch.length, outcomes: outcomes.length }
+      this.#options.log.error(counts, 'worker returned a wrong number of outcomes')
       this.#fail(batch)
       return
     }
@@ -194,7 +197,7 @@ class PiscinaPool implements Pool {
     this.#lookupQueues[worker]?.push(pending)
   }
 
-  /** What became of these requests is not known, as with a time-out. */
+  /** The outcome of these requests is unknown, as after a time-out. */
   #fail(batch: readonly Pending[]): void {
     for (const pending of batch) this.#settle(pending, plainOutcome('timedOut'))
   }
@@ -205,7 +208,7 @@ class PiscinaPool implements Pool {
     this.#settle(pending, plainOutcome('timedOut'))
   }
 
-  /** Answers, unless the request has been answered before. */
+  /** Calls `done` unless the request has already been answered. */
   #settle(pending: Pending, outcome: ChargeOutcome): void {
     const { done } = pending
     if (done === null) return
@@ -218,8 +221,8 @@ class PiscinaPool implements Pool {
     const nowMs = processMs()
     this.#expire(nowMs)
     const stalledMs = STALLED_TIMEOUTS * this.#options.requestTimeoutMs
-    for (const [index, lane] of this.#queues.entries()) {
-      if (lane.oldestMs(nowMs) > stalledMs) this.#restart(lane, index)
+    for (const [index, queue] of this.#queues.entries()) {
+      if (queue.oldestMs(nowMs) > stalledMs) this.#restart(queue, index)
     }
   }
 
@@ -232,17 +235,20 @@ class PiscinaPool implements Pool {
       done?.(plainOutcome('timedOut'), pending.isLookup)
       pending = this.#deadlines.takeExpired(nowMs)
     }
-    for (const lane of this.#queues) lane.prune()
-    for (const lane of this.#lookupQueues) lane.prune()
+    for (const queue of this.#queues) queue.prune()
+    for (const queue of this.#lookupQueues) queue.prune()
   }
 
-  /** Piscina replaces a thread that ends; one that hangs, or fails at each start, is up to us. */
-  #restart(lane: WorkerQueue, index: number): void {
+  /**
+   * Piscina replaces a thread that has ended; a thread that hangs or repeatedly fails to start is
+   * replaced here.
+   */
+  #restart(queue: WorkerQueue, index: number): void {
     this.#options.log.warn({ worker: index }, 'worker does not answer and is replaced')
     const stalled = this.#threads[index]
     const thread = startThread(this.#options, index)
     this.#threads[index] = thread
-    lane.replace(thread)
+    queue.replace(thread)
     this.#lookupQueues[index]?.replace(thread)
     void stalled?.destroy()
   }

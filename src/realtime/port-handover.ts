@@ -1,4 +1,4 @@
-/** Ports of a process that has just ended. */
+/** Opens ports of a process that has just ended. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { monotonicMs } from '../runtime/clock.ts'
 import { ListenError } from './http/listening.ts'

@@ -1,34 +1,34 @@
-/** How many requests may be under way so that none waits long: measured, not configured. */
+/** Adaptive limit of requests in flight, derived from the measured answer rate. */
 
 export interface QueueLimitOptions {
-  /** How long requests may be under way while others are refused, on average, ms. */
+  /** Target of the average time in flight while requests are refused, ms. */
   readonly targetMs: number
   /**
-   * So many are always allowed: fewer would leave the workers idle, and where the store is slow
-   * they would not be faster, only fewer.
+   * Lower bound of the limit. A lower limit would leave the workers idle; with a slow store the
+   * requests would be fewer, not faster.
    */
   readonly limitMin: number
   readonly limitMax: number
 }
 
-/** Share of the newest window in the rate. */
+/** Weight of the newest window in the moving average of the rate. */
 const RATE_SHARE = 0.3
-/** While nobody is refused the limit grows by its own size in this time. */
+/** While no request is refused, the limit doubles in this time. */
 const RELAX_MS = 1_000
-/** Targets without any answer after which nothing more is taken. */
+/** Number of target times without an answer after which no more requests are admitted. */
 const STALL_TARGETS = 2
 
 /**
- * By Little's law requests are under way for as long as their number divided by the rate of their
- * answers. So the rate is measured over windows of half the target, and while there are too many
- * the limit is what is answered within the target. The rate of a busy node does not depend on how
- * many wait, which is why the limit stands still instead of swinging. All times are ms of one clock
- * that never goes back; nothing is allocated.
+ * By Little's law the time in flight is the number of requests in flight divided by the answer
+ * rate. The rate is measured over windows of half the target; while too many requests are in
+ * flight, the limit is the number answered within the target. The rate of a busy node does not
+ * depend on the queue length, so the limit is stable instead of oscillating. All times are ms of
+ * one monotonic clock; nothing is allocated.
  */
 export class QueueLimit {
-  /** Requests that may be under way, with fractions. */
+  /** Limit of requests in flight, fractional. */
   limit: number
-  /** How long the request that came last would take, ms, by the last window. */
+  /** Expected time in flight of the last request, ms, by the last window. */
   delayMs = 0
   readonly #options: QueueLimitOptions
   readonly #windowMs: number
@@ -36,7 +36,7 @@ export class QueueLimit {
   #sinceMs = 0
   #answers = 0
   #hasRefused = false
-  /** Answers per ms of a busy node; 0: not measured yet. */
+  /** Answers per ms of a busy node; 0 until measured. */
   #rate = 0
   #relaxedMs = 0
 
@@ -47,38 +47,42 @@ export class QueueLimit {
     this.limit = options.limitMax
   }
 
-  /** Answers per ms of a node that is busy, as far as that is known. */
+  /** Answers per ms of a busy node; estimated from the limit until measured. */
   get rate(): number {
     return this.#rate === 0 ? this.limit / this.#options.targetMs : this.#rate
   }
 
-  /** A request is taken; `inFlight` without it. */
+  /** A request is admitted; `inFlight` does not include it. */
   admitted(inFlight: number, nowMs: number): void {
     if (inFlight === 0) {
-      // Nothing is said of a rate by the time before.
+      // The idle time before says nothing about the rate.
       this.#begin(nowMs)
       this.#relax(nowMs)
     } else if (nowMs - this.#sinceMs > this.#stallMs) {
-      // Windows end with an answer, so that there has been none for a while.
+      // A window ends with an answer, so an overdue window means that no answer has come for a
+      // while.
       this.limit = Math.min(this.limit, Math.max(inFlight, this.#options.limitMin))
     }
   }
 
-  /** One is refused because of the limit. */
+  /** A request is refused because of the limit. */
   refused(): void {
     this.#hasRefused = true
   }
 
-  /** This thread stood still for so long: it says nothing of the workers that nothing was heard. */
+  /**
+   * This thread was blocked for `forMs`: missing answers in that time say nothing about the
+   * workers.
+   */
   paused(forMs: number): void {
     this.#sinceMs += forMs
   }
 
-  /** One has been answered; `inFlight` with it. */
+  /** A request has been answered; `inFlight` includes it. */
   answered(inFlight: number, nowMs: number): void {
     this.#answers += 1
     const isOver = nowMs - this.#sinceMs >= this.#windowMs
-    // Short times of work between idle ones are windows where somebody was refused.
+    // If requests were refused, a short busy period between idle ones counts as a window.
     if (isOver || (inFlight <= 1 && this.#hasRefused)) this.#adapt(inFlight, nowMs)
     if (inFlight <= 1) this.delayMs = 0
   }
@@ -93,7 +97,7 @@ export class QueueLimit {
     const rate = this.#answers / Math.max(nowMs - this.#sinceMs, WINDOW_MS_MIN)
     this.delayMs = inFlight / rate
     const isBusy = this.#hasRefused || this.delayMs > this.#windowMs
-    // Who is asked little answers little, and could answer more.
+    // At low load a low rate only reflects the demand, so only an increase is learned.
     if (isBusy || rate > this.#rate) this.#learnRate(rate)
     if (this.#hasRefused || this.delayMs > targetMs) {
       this.limit = Math.min(limitMax, Math.max(limitMin, this.#rate * targetMs))
@@ -114,5 +118,5 @@ export class QueueLimit {
   }
 }
 
-/** All answers of a window may come within one tick of a clock. */
+/** All answers of a window may arrive within one clock tick. */
 const WINDOW_MS_MIN = 0.1

@@ -1,26 +1,26 @@
-/** Reports of usage and terminations that wait because too many requests are under way. */
+/** Queue of usage reports and terminations that wait for a slot. */
 import { assert } from '../domain/assert.ts'
 import { type ChargeRequest, sessionNameOf } from '../domain/charge-request.ts'
 import type { LoadClass } from './load-class.ts'
 
-/** A request as far as it counts for whether it is admitted. */
+/** A request for which admission is decided. */
 export interface AdmissionCandidate {
   readonly request: ChargeRequest
   readonly load: LoadClass
-  /** Size of its message. */
+  /** Size of the message in bytes. */
   readonly bytes: number
 }
 
-/** A request that waits. One of its functions is called, once. */
+/** A waiting request. Exactly one of its callbacks is called, once. */
 export interface WaitingRequest extends AdmissionCandidate {
-  /** It has a slot from now on. */
+  /** The request now has a slot. */
   admitted(): void
-  /** It was not charged; `why` is for the answer. */
+  /** The request was not charged; `why` is sent in the answer. */
   refused(why: string): void
 }
 
 interface Entry {
-  readonly waiter: WaitingRequest
+  readonly waiting: WaitingRequest
   readonly queue: QueueName
   readonly session: string
   readonly deadlineMs: number
@@ -29,26 +29,25 @@ interface Entry {
 
 export type QueueName = 'report' | 'termination'
 
-/** Time over which the rate at which the queue empties is measured, ms. */
+/** Window over which the dequeue rate is measured, ms. */
 const WINDOW_MS = 100
 const RATE_SHARE = 0.5
 
 /**
- * Two queues, each in the order of arrival: reports of sessions that go on before terminations,
- * whose users wait for nothing. Requests of one session never overtake each other: a later one
- * waits in the queue of the earlier one, and is refused with it. All times are ms of one clock that
- * never goes back.
+ * Two FIFO queues: reports of open sessions take precedence over terminations, which do not delay a
+ * user. Requests of one session never overtake each other: a later request waits in the queue of
+ * the earlier one and is refused with it. All times are ms of one monotonic clock.
  */
 export class ReportQueue {
   readonly #waitMsMax: number
   readonly #queues = { report: new Fifo<Entry>(), termination: new Fifo<Entry>() }
-  /** Those that wait of each session, in order. */
+  /** Waiting requests of each session, in order. */
   readonly #sessions = new Map<string, Entry[]>()
   #size = 0
   #reports = 0
   #windowMs = 0
   #emptied = 0
-  /** Requests per ms that leave the queue for a slot; -1: not measured yet. */
+  /** Requests per ms that leave the queue for a slot; -1 until measured. */
   #rate = -1
 
   constructor(waitMsMax: number) {
@@ -59,7 +58,7 @@ export class ReportQueue {
     return this.#size
   }
 
-  /** How many wait whose sessions go on. */
+  /** Number of waiting reports, without terminations. */
   get reports(): number {
     return this.#reports
   }
@@ -69,56 +68,59 @@ export class ReportQueue {
     return this.#size > 0 && this.#sessions.has(sessionNameOf(request))
   }
 
-  add(waiter: WaitingRequest, nowMs: number): void {
+  add(waiting: WaitingRequest, nowMs: number): void {
     if (this.#size === 0) {
       this.#rate = -1
       this.#beginWindow(nowMs)
     }
-    const session = sessionNameOf(waiter.request)
+    const session = sessionNameOf(waiting.request)
     const ofSession = this.#sessions.get(session)
-    const own = waiter.load === 'termination' ? 'termination' : 'report'
+    const own = waiting.load === 'termination' ? 'termination' : 'report'
     const queue = ofSession?.[0]?.queue ?? own
     const deadlineMs = nowMs + this.#waitMsMax
-    const entry: Entry = { waiter, queue, session, deadlineMs, isRemoved: false }
+    const entry: Entry = { waiting, queue, session, deadlineMs, isRemoved: false }
     if (ofSession === undefined) this.#sessions.set(session, [entry])
     else ofSession.push(entry)
     this.#queues[queue].push(entry)
     this.#size += 1
-    if (waiter.load === 'report') this.#reports += 1
+    if (waiting.load === 'report') this.#reports += 1
   }
 
-  /** The one whose turn is next in a queue, which stays there; undefined: none waits in it. */
+  /** First request of a queue, which stays queued; undefined if the queue is empty. */
   first(queue: QueueName): WaitingRequest | undefined {
-    return this.#first(this.#queues[queue])?.waiter
+    return this.#first(this.#queues[queue])?.waiting
   }
 
-  /** Takes the first one out, because there is a slot for it. */
+  /** Dequeues the first request, because there is a slot for it. */
   takeFirst(queue: QueueName): WaitingRequest {
     const entry = this.#first(this.#queues[queue])
     assert(entry !== undefined, 'only what waits is taken')
     this.#remove(entry)
     this.#emptied += 1
-    return entry.waiter
+    return entry.waiting
   }
 
-  /** Takes out those that have waited too long, and what is behind them in their sessions. */
+  /** Removes requests that have waited too long, together with later ones of the same sessions. */
   takeExpired(nowMs: number): WaitingRequest[] {
     this.#measure(nowMs)
-    const late: WaitingRequest[] = []
+    const expired: WaitingRequest[] = []
     for (const queue of [this.#queues.report, this.#queues.termination]) {
       let entry = this.#first(queue)
       while (entry !== undefined && entry.deadlineMs <= nowMs) {
         for (const behind of [...(this.#sessions.get(entry.session) ?? [])]) {
           this.#remove(behind)
-          late.push(behind.waiter)
+          expired.push(behind.waiting)
         }
         entry = this.#first(queue)
       }
     }
-    return late
+    return expired
   }
 
-  /** How long one that comes now would wait, ms, by the last window; at first by `rate` per ms. */
+  /**
+   * Expected wait of a request that arrives now, ms, by the last window; initially by `rate` per
+   * ms.
+   */
   expectedMs(rate: number): number {
     return this.#size === 0 ? 0 : this.#size / (this.#rate < 0 ? rate : this.#rate)
   }
@@ -131,7 +133,7 @@ export class ReportQueue {
   #remove(entry: Entry): void {
     entry.isRemoved = true
     this.#size -= 1
-    if (entry.waiter.load === 'report') this.#reports -= 1
+    if (entry.waiting.load === 'report') this.#reports -= 1
     const ofSession = this.#sessions.get(entry.session) ?? []
     if (ofSession.length <= 1) this.#sessions.delete(entry.session)
     else ofSession.splice(ofSession.indexOf(entry), 1)
@@ -151,7 +153,7 @@ export class ReportQueue {
   }
 }
 
-/** First in, first out, without moving the others at each step. */
+/** FIFO queue without shifting the remaining members on each removal. */
 class Fifo<Member> {
   #members: Member[] = []
   #at = 0

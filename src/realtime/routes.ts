@@ -1,18 +1,18 @@
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
 
-/** Chooses the worker of a request, so that the requests of one account keep their order. */
+/** Selects the worker of a request, so that requests of one account keep their order. */
 export interface Routes {
   /** Index of the worker. */
   workerOf(request: ChargeRequest): number
-  /** Remembers which account a session and a subscriber belong to. */
+  /** Caches the account of a session and a subscriber. */
   learn(request: ChargeRequest, outcome: ChargeOutcome): void
 }
 
 /**
- * Routes by account where it is known from an earlier outcome, else by subscriber or session. A
- * wrong guess is not an error (the commit compares versions), only a conflict or a load more.
- * Of the accounts learned, at most `learnedMax` are kept; the oldest go first.
+ * Routes by account if an earlier outcome has shown it, otherwise by subscriber or session. A wrong
+ * route is not an error (the commit compares versions): it costs a conflict or an additional load.
+ * At most `learnedMax` accounts are cached; the oldest are evicted first.
  */
 export function createRoutes(workers: number, learnedMax: number): Routes {
   if (workers === 1) return { workerOf: () => 0, learn: () => undefined }
@@ -31,7 +31,7 @@ export function createRoutes(workers: number, learnedMax: number): Routes {
     workerOf(request) {
       const subscriber = subscriberOf(request)
       const session = sessionOf(request)
-      // The session first: it stays with the account in which it was opened.
+      // The session takes precedence: it stays with the account in which it was opened.
       const aid = accounts.get(session) ?? accounts.get(subscriber)
       if (aid !== undefined) return aid % workers
       return hash(request.subscriberKey === 'none' ? session : subscriber) % workers

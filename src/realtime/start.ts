@@ -37,28 +37,28 @@ export interface RealtimeOptions {
   readonly log: Logger
   readonly metrics: Metrics
   readonly clock: Clock
-  /** What the installation gives to all dialects. */
+  /** Defaults of the installation for all file types. */
   readonly defaults: FileTypeDefaults
-  /** Whether Redis is configured so that nothing is lost; taken for true if not given. */
+  /** Whether Redis is configured so that no data is lost; true if not given. */
   readonly isRedisFit?: () => boolean
-  /** Whether Redis has the ledger's data, or a part of it; likewise. */
+  /** Whether Redis has the ledger's data, or its partition of it; true if not given. */
   readonly isLedgerThere?: () => boolean
-  /** What the configured rules want of a request; nothing if not given. */
+  /** Request fields that the configured rules read; none if not given. */
   readonly rules?: RequestRules
-  /** Tells of file types and peers as they are stored; without it there are none. */
+  /** Subscribes to stored file types and peers; not given: no file types and peers are stored. */
   readonly follow?: FollowStored
   /**
-   * Resolves when the sockets may be opened, and whether in place of a process that has just ended;
-   * without it, at once.
+   * Resolves when the sockets may be opened: with true if the process replaces one that has just
+   * ended. Not given: the sockets are opened immediately.
    */
   readonly mayListen?: () => Promise<boolean>
-  /** Worker module; without it the one of the built product. */
+  /** Worker module; the module of the built product if not given. */
   readonly workerFile?: URL
-  /** Which event loop of several it is; without it, the only one. */
+  /** Context of one of several event loops; not given for a single event loop. */
   readonly threadContext?: ThreadContext
 }
 
-/** Calls the listeners at once if it can be read, and upon every change. */
+/** Calls the listeners immediately if the configuration can be read, and on every change. */
 export type FollowStored = (
   onStored: (stored: CurrentStoredConfig) => void,
   onClients: (clients: CurrentClients) => void,
@@ -71,37 +71,37 @@ const NOTHING_STORED: FollowStored = async (onStored) => {
   return { close: async () => undefined }
 }
 
-/** What matching and identification read of a request, by the configuration. */
+/** Request fields that matching and identification read, by the configuration. */
 export type RequestRules = Pick<DecodeContext, 'keptFields' | 'identifyingFields' | 'identifies'>
 
 const NO_RULES: RequestRules = { keptFields: [], identifyingFields: [], identifies: () => false }
 
-/** What a worker thread finds as its worker data. */
+/** Worker data of a worker thread. */
 export interface RealtimeWorkerData {
   readonly config: Config
-  /** Index of the thread, from 0; of those of several event loops each has another one. */
+  /** Index of the thread from 0, unique over all event loops. */
   readonly worker: number
 }
 
 export interface Realtime {
-  /** Port that was taken. */
+  /** The port in use. */
   readonly port: number
-  /** Those of Diameter; 0: it does not listen there. */
+  /** Diameter ports in use; 0 if it does not listen there. */
   readonly diameterPort: number
   readonly diameterTlsPort: number
   /**
-   * Takes no new requests, lets those under way be answered (they take `requestTimeoutMs` at most),
-   * and ends sockets and threads.
+   * Accepts no new requests, lets those in flight be answered (within `requestTimeoutMs`), and
+   * closes sockets and threads.
    */
   close(): Promise<void>
-  /** Cuts all connections over HTTP, for a process that ends without order. */
+  /** Cuts all HTTP connections, for a process that exits without an orderly end. */
   abandon(): void
 }
 
-const OPEN = 'charging is open to the network, and nobody has to authenticate'
+const OPEN = 'charging is open to the network without authentication'
 
 /**
- * One event loop: starts its threads, then its sockets. Throws `WorkerStartError`,
+ * Runs one event loop: starts its worker threads, then its sockets. Throws `WorkerStartError`,
  * `ListenError` or `TlsFileError`.
  */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
@@ -116,7 +116,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   metrics.readInFlight(() => admission.inFlight)
   metrics.readAdmission(() => admission.statistics)
   const plain = createJsonCodec(options.defaults.answers)
-  // At the same time as the threads: where MongoDB is away both wait for it.
+  // Concurrently with the start of the threads: both wait if MongoDB is unavailable.
   const following = readStored(options, plain)
   following.catch(() => undefined)
   let isReady = true
@@ -126,15 +126,18 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   let diameter: DiameterService | null = null
   const clientStates = createClientStateStore(options.config, options.log)
   try {
-    pool = await startWorkers(options, admission, (news) => diameter?.take(news))
+    pool = await startWorkers(options, admission, (event) => diameter?.take(event))
     stored = await following
     const takesOver = (await options.mayListen?.()) ?? false
     const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
-    const door = await (threadContext?.mayListen() ?? { port: config.realtime.port, sharing: null })
-    server = await openPorts(takesOver, () => startHttp(options, parts, door))
+    const listenPort = await (threadContext?.mayListen() ?? {
+      port: config.realtime.port,
+      sharing: null,
+    })
+    server = await openPorts(takesOver, () => startHttp(options, parts, listenPort))
     const openStates = () => clientStates.open()
-    const credit = { ...options, ...parts, ...stored, intake: admission, openStates }
+    const credit = { ...options, ...parts, ...stored, backpressure: admission, openStates }
     diameter = await openPorts(takesOver, () => startDiameterService(credit))
   } catch (error) {
     server?.close()
@@ -147,8 +150,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   if (isFirst && !isLoopback(host) && !mustAuthenticate(host, openTo)) {
     options.log.warn({ host, port: server.port }, OPEN)
   }
-  const beating = setInterval(() => admission.tick(monotonicMs()), TICK_MS)
-  beating.unref()
+  const ticking = setInterval(() => admission.tick(monotonicMs()), TICK_MS)
+  ticking.unref()
   return {
     port: server.port,
     diameterPort: diameter?.port ?? 0,
@@ -159,7 +162,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       diameter?.stop()
       await stored.clientAuthenticator.idle()
       await admission.close()
-      clearInterval(beating)
+      clearInterval(ticking)
       await diameter?.close()
       await pool.close()
       await Promise.all([stored.close(), clientStates.close()])
@@ -170,9 +173,9 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
 }
 
 /**
- * Full batches that may always be under way beside one for each worker: less would leave the ledger
- * idle, and a hundred clients that wait for their answers would be refused whenever the machine
- * pauses, or while a node is new.
+ * Full batches that may be in flight in addition to one per worker. Fewer would leave the ledger
+ * idle, and a hundred synchronous clients would be refused whenever the machine pauses or while the
+ * node warms up.
  */
 const SPARE_BATCHES = 1.5
 
@@ -187,11 +190,11 @@ function admissionOptions(config: Config): AdmissionOptions {
 function startWorkers(
   { config, log, metrics, threadContext, workerFile }: RealtimeOptions,
   admission: Admission,
-  onSessionNews: (news: SessionEvent) => void,
+  onSessionEvent: (event: SessionEvent) => void,
 ): Promise<Pool> {
   const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
   const workers = workersOf(config.realtime)
-  // The first one of a node has duties that no other has.
+  // Worker 0 of a node has duties that no other worker has.
   const first = (threadContext?.loop ?? 0) * workers
   return startPool({
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
@@ -205,45 +208,45 @@ function startWorkers(
     onLookup: () => admission.beginLookup(monotonicMs()),
     onDropped: (cause) => metrics.dropped(cause, 1),
     onStats: metrics.workerCounts,
-    onEvent: (news) => {
-      if (news.kind === 'skipped') metrics.catalogueSkipped(news)
-      else onSessionNews(news)
+    onEvent: (event) => {
+      if (event.kind === 'skipped') metrics.catalogueSkipped(event)
+      else onSessionEvent(event)
     },
   })
 }
 
-/** What operators change while the node runs. */
+/** Configuration that operators change at run time. */
 interface StoredConfiguration {
-  readonly dialects: MessageFormats
-  /** Null as long as they were never read. */
+  readonly messageFormats: MessageFormats
+  /** Null until read for the first time. */
   readonly peers: () => Peers | null
   readonly clientAuthenticator: ClientAuthenticator
   close(): Promise<void>
 }
 
-/** The plain dialect is always spoken; everything else once it has been read. */
+/** The plain format is always available, all others once they have been read. */
 async function readStored(
   { config, log, clock, defaults, follow = NOTHING_STORED }: RealtimeOptions,
   plain: JsonCodec,
 ): Promise<StoredConfiguration> {
   const { defaultFileType: defaultName } = config.realtime
   const identity = identityOf(config)
-  const dialects = createMessageFormats({ defaultName, plain, defaults, identity })
+  const messageFormats = createMessageFormats({ defaultName, plain, defaults, identity })
   let peers: Peers | null = null
   let clients: CurrentClients | null = null
   const take = (stored: CurrentStoredConfig) => {
-    for (const { name, why } of dialects.replace(stored.fileTypes)) {
+    for (const { name, why } of messageFormats.replace(stored.fileTypes)) {
       log.error({ fileType: name, why }, 'a file type cannot be used')
     }
     peers = stored.peers
-    const problem = config.diameter.enabled ? diameterProblem(config, dialects) : null
-    if (problem !== null) log.error(problem, 'Diameter cannot be charged by its file type')
+    const problem = config.diameter.enabled ? diameterProblem(config, messageFormats) : null
+    if (problem !== null) log.error(problem, 'the file type of Diameter cannot be used')
   }
   const following = await follow(take, (stored) => {
     clients = stored
   })
   const open = () => openCallerStore(config, log)
-  const callers = createClientAuthenticator({
+  const clientAuthenticator = createClientAuthenticator({
     now: () => clients,
     open,
     clock,
@@ -251,12 +254,12 @@ async function readStored(
     log,
   })
   const close = async () => {
-    await Promise.all([following.close(), callers.close()])
+    await Promise.all([following.close(), clientAuthenticator.close()])
   }
-  return { dialects, peers: () => peers, clientAuthenticator: callers, close }
+  return { messageFormats, peers: () => peers, clientAuthenticator, close }
 }
 
-/** Only where somebody comes with a token or a signature: most nodes have no use for it. */
+/** Opened on first use: most nodes receive no tokens or signatures. */
 async function openCallerStore({ redis }: Config, log: Logger): Promise<ClientAuthenticatorStore> {
   const connection = openRedis(redis, log)
   await connection.untilReady(redis.connectTimeoutMs)
@@ -264,7 +267,7 @@ async function openCallerStore({ redis }: Config, log: Logger): Promise<ClientAu
   return { tokens: createTokens(keys).access, used: keys, close: () => connection.close() }
 }
 
-/** Only where a network element tells of its state, as those of Diameter do. */
+/** Opened on first use: only clients that report their state need it, as Diameter clients do. */
 function createClientStateStore({ redis }: Config, log: Logger) {
   let connection: RedisConnection | null = null
   return {
@@ -277,10 +280,10 @@ function createClientStateStore({ redis }: Config, log: Logger) {
   }
 }
 
-function diameterProblem({ diameter: { fileType } }: Config, dialects: MessageFormats) {
-  const dialect = dialects.find(fileType)
-  if (!isMessageFormat(dialect)) return { fileType, why: dialect.why }
-  return dialect.wire === null ? { fileType, why: 'has another parser than diameter' } : null
+function diameterProblem({ diameter: { fileType } }: Config, messageFormats: MessageFormats) {
+  const format = messageFormats.find(fileType)
+  if (!isMessageFormat(format)) return { fileType, why: format.why }
+  return format.wire === null ? { fileType, why: 'has a parser other than diameter' } : null
 }
 
 interface Core {
@@ -291,7 +294,7 @@ interface Core {
   readonly isReady: () => boolean
 }
 
-/** What the sockets of both protocols hand their requests to. */
+/** Components that the sockets of both protocols share. */
 interface Parts extends Core {
   readonly charge: Charge
   readonly rateLimits: RateLimits
@@ -304,7 +307,7 @@ function partsOf(
   const { admission, pool } = core
   const { servicesMax } = config.realtime
   const { eventAgeMsMax, eventFutureMsMax } = config.rating
-  // An event time without an offset is UTC, wherever the node and its tariffs are.
+  // Event times without an offset are UTC, regardless of the time zones of node and tariffs.
   const times = { eventAgeMsMax, eventFutureMsMax, zone: 'UTC' }
   const limits = { servicesMax, ...times, ...rules }
   const charge = createCharge({ limits, admission, pool, clock, metrics, log })
@@ -334,7 +337,7 @@ function startHttp(
       rateLimits,
       clientAuthenticator: stored.clientAuthenticator,
     }),
-    dialects: stored.dialects,
+    messageFormats: stored.messageFormats,
     charge,
     encodeRefusal: plain.encodeRefusal,
     metrics,

@@ -1,28 +1,31 @@
-/** What an event loop is told that is not alone (`realtime.listeners`), and what it gets of all. */
+/** Context of an event loop that shares the process with others (`realtime.listeners`). */
 import { availableParallelism } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import type { PortSharing } from './http/listening.ts'
 import type { RateTable } from './http/rate-limits.ts'
 
-/** Where an event loop takes requests over HTTP. */
+/** HTTP port of an event loop. */
 export interface ListenPort {
   readonly port: number
-  /** Null: nobody else listens there. */
+  /** Null if no other event loop listens there. */
   readonly sharing: PortSharing | null
 }
 
 export interface ThreadContext {
-  /** Index of the event loop; 0 is the main thread, which has everything that there is once. */
+  /**
+   * Index of the event loop; 0 is the main thread, which runs everything that exists once per
+   * process.
+   */
   readonly loop: number
-  /** What peers have sent, over all event loops. */
+  /** Rate limits, shared by all event loops. */
   readonly rates: RateTable
-  /** Called when all but the sockets is there; resolves when it may listen. */
+  /** Called when everything except the sockets is ready; resolves when the loop may listen. */
   mayListen(): Promise<ListenPort>
 }
 
 /**
- * The settings of one event loop: its part of what the process may have under way. Diameter is only
- * with the first: Node cannot share its port. Connections are counted by the process, not divided.
+ * Configuration of one event loop: its share of the in-flight limits. Diameter runs on the first
+ * loop only, because Node cannot share its port. Connections are counted per process, not divided.
  */
 export function loopConfig(config: Config, loop: number): Config {
   const { realtime, diameter } = config
@@ -36,7 +39,7 @@ export function loopConfig(config: Config, loop: number): Config {
   }
 }
 
-/** Worker threads of each event loop. */
+/** Number of worker threads per event loop. */
 export function workersOf(
   { workers, listeners }: Pick<Config['realtime'], 'workers' | 'listeners'>,
   cores = availableParallelism(),

@@ -3,28 +3,28 @@ import { type ChargeRequest, sessionNameOf } from '../domain/charge-request.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import type { Deadline } from './deadlines.ts'
 
-/** Who sent a request, and waits for its answer. */
+/** Sender of a request. */
 export interface RequestSender {
-  /** It does not wait any more: it has gone. */
+  /** The client has disconnected and no longer waits for the answer. */
   readonly isGone: boolean
 }
 
-/** `isAside`: the request was set aside to wait for MongoDB. */
-export type OnOutcome = (outcome: ChargeOutcome, isAside: boolean) => void
+/** `isLookup`: the request waited for a MongoDB lookup. */
+export type OnOutcome = (outcome: ChargeOutcome, isLookup: boolean) => void
 
-/** A request on its way through the pool. */
+/** A request submitted to the pool. */
 export interface Pending extends Deadline {
   readonly request: ChargeRequest
   readonly client: RequestSender
-  /** Called once; null afterwards. */
+  /** Called once, then set to null. */
   done: OnOutcome | null
-  /** It has been set aside to wait for MongoDB. */
+  /** The request has been moved to the lookup queue. */
   isLookup: boolean
-  /** It reports usage or ends its session: it is charged also if its client has gone. */
+  /** A usage report or termination: charged even if its client has disconnected. */
   readonly isReport: boolean
 }
 
-/** A thread that takes batches. */
+/** A thread that processes batches. */
 export interface BatchWorker {
   /** Rejects if the task throws or the thread ends. */
   run(task: WorkerTask): Promise<WorkerResult>
@@ -35,24 +35,24 @@ export interface WorkerQueueOptions {
   readonly batchesInFlightMax: number
   /** Whether its batches may wait for MongoDB. */
   readonly mayLookUp: boolean
-  /** `processMs`, as are the deadlines. */
+  /** Clock of the deadlines (`processMs`). */
   readonly elapsedMs: () => number
   readonly onBatch: (size: number) => void
-  /** A request is not sent, because nobody waits for it any more; nothing moved. */
+  /** A request is not sent because its client no longer waits; nothing was charged. */
   readonly onDropped: (pending: Pending) => void
   readonly onResult: (batch: readonly Pending[], result: WorkerResult) => void
   readonly onFailure: (batch: readonly Pending[], error: unknown) => void
 }
 
 /**
- * The way to one worker. Requests gather until the turn of the event loop ends, or, when all
- * batches are under way, until one returns: the busier the worker, the larger the batches.
+ * Queue of one worker. Requests are collected until the current event-loop iteration ends or, while
+ * all batches are in flight, until one returns: the busier the worker, the larger the batches.
  */
 export class WorkerQueue {
   readonly #options: WorkerQueueOptions
   #worker: BatchWorker
   #queued: Pending[] = []
-  /** Batches under way, in the order of sending, with the time of sending. */
+  /** Batches in flight in order of sending, with the time of sending. */
   #batches = new Map<readonly Pending[], number>()
   #isScheduled = false
 
@@ -66,29 +66,29 @@ export class WorkerQueue {
     this.#schedule()
   }
 
-  /** Forgets the first of those that wait for a batch as far as they have been answered. */
+  /** Removes requests at the head of the queue that have already been answered. */
   prune(): void {
-    const gathered = this.#queued
-    const lost = new Set<string>()
+    const queued = this.#queued
+    const dropped = new Set<string>()
     let next = 0
-    for (; gathered[next]?.done === null; next += 1) this.#drop(gathered[next] as Pending, lost)
+    for (; queued[next]?.done === null; next += 1) this.#drop(queued[next] as Pending, dropped)
     if (next === 0) return
-    gathered.splice(0, next)
-    this.#dropFollowers(lost)
+    queued.splice(0, next)
+    this.#dropFollowers(dropped)
   }
 
-  /** How long the oldest batch has been under way, in milliseconds; 0 without one. */
+  /** Age of the oldest batch in flight in ms; 0 without one. */
   oldestMs(nowMs: number): number {
     for (const sentMs of this.#batches.values()) return nowMs - sentMs
     return 0
   }
 
-  /** Goes on with another worker. What was under way is lost: late results are dropped. */
+  /** Continues with another worker. Batches in flight fail, and their late results are ignored. */
   replace(worker: BatchWorker): void {
-    const lost = [...this.#batches.keys()]
+    const dropped = [...this.#batches.keys()]
     this.#batches = new Map()
     this.#worker = worker
-    for (const batch of lost) this.#options.onFailure(batch, new Error('worker was replaced'))
+    for (const batch of dropped) this.#options.onFailure(batch, new Error('worker was replaced'))
     this.#schedule()
   }
 
@@ -109,41 +109,41 @@ export class WorkerQueue {
     }
   }
 
-  /** The first of those that are still waited for; what nobody waits for is dropped on the way. */
+  /** Requests at the head of the queue whose clients still wait; the others are dropped. */
   #nextBatch(nowMs: number): Pending[] {
     const { batchSizeMax } = this.#options
-    const gathered = this.#queued
+    const queued = this.#queued
     const batch: Pending[] = []
-    let lost: Set<string> | null = null
+    let dropped: Set<string> | null = null
     let next = 0
-    for (; next < gathered.length && batch.length < batchSizeMax; next += 1) {
-      const pending = gathered[next] as Pending
-      const isWaitedFor = pending.done !== null && pending.deadlineMs > nowMs
-      const isSound = isWaitedFor && (pending.isReport || !pending.client.isGone)
-      if (isSound && (lost === null || !lost.has(sessionOf(pending)))) {
+    for (; next < queued.length && batch.length < batchSizeMax; next += 1) {
+      const pending = queued[next] as Pending
+      const isPending = pending.done !== null && pending.deadlineMs > nowMs
+      const isSendable = isPending && (pending.isReport || !pending.client.isGone)
+      if (isSendable && (dropped === null || !dropped.has(sessionOf(pending)))) {
         batch.push(pending)
         continue
       }
-      lost ??= new Set()
-      this.#drop(pending, lost)
+      dropped ??= new Set()
+      this.#drop(pending, dropped)
     }
-    gathered.splice(0, next)
-    if (lost !== null) this.#dropFollowers(lost)
+    queued.splice(0, next)
+    if (dropped !== null) this.#dropFollowers(dropped)
     return batch
   }
 
-  #drop(pending: Pending, lost: Set<string>): void {
-    lost.add(sessionOf(pending))
+  #drop(pending: Pending, dropped: Set<string>): void {
+    dropped.add(sessionOf(pending))
     this.#options.onDropped(pending)
   }
 
   /**
-   * What follows in a session upon a request that was dropped is dropped, too: it would be settled
-   * with a higher number, and what was reported before it could never be repeated.
+   * Later requests of a session are dropped together with an earlier one: once a higher number is
+   * settled, usage reported with the lower number could not be repeated.
    */
-  #dropFollowers(lost: ReadonlySet<string>): void {
+  #dropFollowers(dropped: ReadonlySet<string>): void {
     this.#queued = this.#queued.filter((pending) => {
-      if (!lost.has(sessionOf(pending))) return true
+      if (!dropped.has(sessionOf(pending))) return true
       this.#options.onDropped(pending)
       return false
     })

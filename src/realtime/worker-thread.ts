@@ -6,31 +6,30 @@ import type { WorkerEvent, WorkerResult, WorkerTask } from '../domain/worker-tas
 import type { BatchWorker } from './worker-queue.ts'
 
 export interface WorkerThreadOptions {
-  /** Module whose default export takes a port to serve batches at (workers/serve.ts). */
+  /** Module whose default export serves batches on a port (workers/serve.ts). */
   readonly workerFile: URL
   readonly workerData: unknown
-  /** What fails while no batch is under way. */
+  /** Receives errors that occur while no batch is in flight. */
   readonly onError: (error: unknown) => void
-  readonly onEvent: (news: WorkerEvent) => void
+  readonly onEvent: (event: WorkerEvent) => void
 }
 
-/** Who waits for a batch. */
+/** Callbacks of a batch in flight. */
 interface PendingBatch {
   readonly resolve: (result: WorkerResult) => void
   readonly reject: (error: unknown) => void
 }
 
-/** The way to the thread as long as that lives. */
+/** Connection to the thread while it is alive. */
 interface WorkerChannel {
   readonly port: MessagePort
   readonly waiting: Map<number, PendingBatch>
 }
 
 /**
- * One thread, which piscina starts, and starts anew when it ends. It is one piscina per thread,
- * because a batch is meant for one worker and no other, with one task per thread that never ends:
- * serving a port. As a task of its own each batch cost 10 µs more on either side, and waited 40 µs
- * longer.
+ * One thread, started by piscina and restarted when it ends. There is one piscina per thread,
+ * because a batch is addressed to one particular worker; its only task serves a port and never
+ * ends. As a task of its own each batch cost 10 µs more on either side and waited 40 µs longer.
  */
 export class WorkerThread implements BatchWorker {
   readonly #piscina: Piscina
@@ -49,15 +48,16 @@ export class WorkerThread implements BatchWorker {
       maxThreads: 1,
       atomics: 'disabled',
       recordTiming: false,
-      // Cached owners and sessions are replaced with each request, and with V8's default they are
-      // copied about on the way (docs/PERFORMANCE.md, "What holds it now").
+      // Cached owners and sessions are replaced with each request. With V8's default size of the
+      // young generation they would be copied repeatedly (docs/PERFORMANCE.md, "What holds it
+      // now").
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     })
     this.#piscina.on('error', onError)
     this.#piscina.on('message', onEvent)
   }
 
-  /** Resolves when the thread answers; rejects with why it could not be started. */
+  /** Resolves when the thread answers; rejects with the reason if it could not be started. */
   async started(): Promise<void> {
     await new Promise((resolve, reject) => {
       this.#piscina.once('error', reject)
@@ -80,21 +80,21 @@ export class WorkerThread implements BatchWorker {
     await this.#piscina.destroy()
   }
 
-  /** What is sent before the thread has started waits in the port. */
+  /** Messages sent before the thread has started are buffered in the port. */
   #open(): WorkerChannel {
     const { port1: port, port2 } = new MessageChannel()
     const line: WorkerChannel = { port, waiting: new Map() }
     port.on('message', (reply: ReplyMessage) => take(line, reply))
     const serving = this.#piscina.run({ port: port2 }, { transferList: [port2] })
     serving.then(
-      () => this.#end(line, new Error('worker does not serve any more')),
+      () => this.#end(line, new Error('worker has stopped serving')),
       (error: unknown) => this.#end(line, error),
     )
     this.#channel = line
     return line
   }
 
-  /** The thread has ended, and with it what was under way. */
+  /** The thread has ended: its batches in flight fail. */
   #end(line: WorkerChannel, error: unknown): void {
     if (this.#channel === line) this.#channel = null
     line.port.close()
@@ -104,9 +104,9 @@ export class WorkerThread implements BatchWorker {
 }
 
 function take({ waiting }: WorkerChannel, reply: ReplyMessage): void {
-  const waiter = waiting.get(reply.id)
+  const pending = waiting.get(reply.id)
   waiting.delete(reply.id)
-  if (waiter === undefined) return
-  if ('error' in reply) waiter.reject(reply.error)
-  else waiter.resolve(unpackResult(reply))
+  if (pending === undefined) return
+  if ('error' in reply) pending.reject(reply.error)
+  else pending.resolve(unpackResult(reply))
 }

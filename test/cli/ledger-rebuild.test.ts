@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { epochRecordOf } from '../../src/catalog/installation.ts'
 import { balanceDocument } from '../../src/catalog/records/balance-document.ts'
-import { balanceLineDocument, type LineDocument } from '../../src/catalog/records/documents.ts'
+import type { LineDocument } from '../../src/catalog/records/documents.ts'
 import { lineDocument } from '../../src/catalog/records/line-document.ts'
 import { auditStores } from '../../src/cli/audit.ts'
 import { VERSIONS_SKIPPED } from '../../src/cli/rebuild/account-records.ts'
 import { type RestoredAccount, rebuild } from '../../src/cli/rebuild/rebuild.ts'
 import { accountJson, accountLines } from '../../src/cli/rebuild/report.ts'
-import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
-import type { OperationLine } from '../../src/domain/line.ts'
-import type { Payment } from '../../src/domain/session.ts'
+import type { OwnerState } from '../../src/domain/bucket.ts'
+import type {} from '../../src/domain/line.ts'
+import type {} from '../../src/domain/session.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { lostPartitions } from '../../src/ledger/install.ts'
@@ -31,6 +31,7 @@ import {
 } from '../recorder/accounts.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
 import { waitUntil } from '../support/wait.ts'
+import { operation, owner, paid, usage } from './recorded-accounts.ts'
 
 const { partitions, operationKeepMs } = LEDGER_SETTINGS
 const SETTINGS = { ...LEDGER_SETTINGS, isDryRun: false, settleMs: 0, nowMs: NOW_MS }
@@ -63,43 +64,10 @@ async function run(settings: Partial<typeof SETTINGS> = {}): Promise<RestoredAcc
   return accounts
 }
 
-const owner = (sid: number, version: number, buckets: Bucket[], more = {}): OwnerState => ({
-  aid: 1,
-  sid,
-  version,
-  nextBucketId: 9,
-  owed: 0,
-  repaid: 0,
-  buckets,
-  ...more,
-})
-
 async function project(state: OwnerState): Promise<void> {
   const documents = state.buckets.map((bucket) => balanceDocument(state, bucket, ''))
   await stores.catalog.balances.insertMany(documents)
 }
-
-/** An operation on bucket 1 of subscriber 1 that made this version. */
-const operation = (version: number, amount: number, more: Partial<OperationLine> = {}) => {
-  const made = { ...operationOf(`v${version}`, amount), version, priority: 7 }
-  const after = (more.before ?? 0) + amount - (more.repaid ?? 0)
-  return balanceLineDocument({ ...made, after, toMs: FOREVER_MS, atMs: NOW_MS, ...more }, '')
-}
-
-const paid = (amount: number, more: Partial<Payment> = {}): Payment => ({
-  owner: 0,
-  bucketId: 1,
-  prepaidIncludeId: 1,
-  kind: 'money',
-  amount,
-  counter: '',
-  left: 0,
-  total: 0,
-  ...more,
-})
-
-const usage = (stamp: string, payments: Payment[], debt = 0, sid = 1) =>
-  lineDocument({ ...lineOf(1, sid, stamp), version: 1, payments, debt })
 
 const write = (...lines: LineDocument[]) => stores.catalog.lines.insertMany(lines)
 

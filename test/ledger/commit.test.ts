@@ -36,19 +36,15 @@ afterAll(async () => {
   await other.close()
   await redis.close()
 })
-beforeEach(async () => {
-  await emptyLedger(ledger)
-})
+beforeEach(() => emptyLedger(ledger))
 
 /** Spends so much of a seeded bucket of 1,000, as the second version. */
 function spending(spent: number, sid = 1, more: Partial<AccountCommit> = {}): AccountCommit {
   return writing(ownerOf(sid, 2, [bucketOf(1000, { spent, free: 1000 - spent })]), more)
 }
 
-const reply = async (commit: AccountCommit, by = ledger, nowMs = NOW_MS) => {
-  const [first] = await by.commit([commit], nowMs)
-  return first
-}
+const reply = async (commit: AccountCommit, by = ledger, nowMs = NOW_MS) =>
+  (await by.commit([commit], nowMs))[0]
 
 describe('a commit', () => {
   it('writes state, sessions, claims and one stream entry together', async () => {

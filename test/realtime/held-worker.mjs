@@ -1,5 +1,5 @@
 // A worker that answers nothing between 'hold' and 'go', which come on a channel of that name.
-import { packResult, unpackTask } from '../../dist/src/domain/hand-over.js'
+import { packResult, unpackTask } from '../../dist/src/domain/worker-protocol.js'
 import { serve } from '../../dist/src/workers/serve.js'
 
 const channel = new BroadcastChannel('held-worker')

@@ -1,13 +1,13 @@
 // The thread of an event loop, with peers instead of stores; the key "boom" makes it fail,
 // the key "hang" stand still for a while.
 import { workerData } from 'node:worker_threads'
-import { fileTypeDefaultsOf } from '../../dist/src/catalog/file-types/defaults.js'
+import { fileTypeDefaultsOf } from '../../dist/src/file-types/defaults.js'
 import { runLoop } from '../../dist/src/realtime/loop-thread.js'
 
 export const slow = { name: 'SLOW', requestsPerSecond: 0.001, burst: 10, fileTypes: null }
 
 function byKey(key) {
-  if (key === 'slow') return { ...slow, allows: () => true, diameter: null }
+  if (key === 'slow') return { ...slow, allowsAddress: () => true, diameter: null }
   if (key === 'boom') {
     setImmediate(() => {
       throw new Error('boom')

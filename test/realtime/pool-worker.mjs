@@ -1,6 +1,6 @@
 // A worker with the contract of the product's: what it does with a request is in its session id.
 import { parentPort, workerData } from 'node:worker_threads'
-import { packResult, unpackTask } from '../../dist/src/domain/hand-over.js'
+import { packResult, unpackTask } from '../../dist/src/domain/worker-protocol.js'
 import { serve } from '../../dist/src/workers/serve.js'
 
 if (workerData.failsAtStart) throw new Error('no catalogue')

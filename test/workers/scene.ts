@@ -206,19 +206,7 @@ const CHARGE_SETTINGS = {
 /** On the slow lane, for as long as it takes. */
 const PATIENT = { mayLookUp: true, deadlineMs: FOREVER_MS }
 
-export async function openScene(url: string, options: SceneOptions = {}): Promise<Scene> {
-  const { commandTimeoutMs = 20_000, replicaAcks = 0, tariffs = DEFAULT_TARIFFS } = options
-  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 20_000, replicaAcks }, log)
-  await waitForRedis(redis, 20_000)
-  const ledger = await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47))
-  let now = NOW_MS
-  const clock = {
-    nowMs: () => now,
-    set(nowMs: number) {
-      now = nowMs
-    },
-  }
-  const defects: unknown[] = []
+function rulesOf(options: SceneOptions, tariffs: NonNullable<SceneOptions['tariffs']>) {
   const catalogue = options.catalogue ?? catalogueOf(tariffs)
   const { rules = {} } = options
   const none = {
@@ -232,6 +220,23 @@ export async function openScene(url: string, options: SceneOptions = {}): Promis
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
   const own = { identification, finder }
   const book = options.book?.(own) ?? new RuleBook({ own, rateKeys: RATE_KEYS, countryPrefix: '' })
+  return { catalogue, finder, book }
+}
+
+export async function openScene(url: string, options: SceneOptions = {}): Promise<Scene> {
+  const { commandTimeoutMs = 20_000, replicaAcks = 0, tariffs = DEFAULT_TARIFFS } = options
+  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 20_000, replicaAcks }, log)
+  await waitForRedis(redis, 20_000)
+  const ledger = await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47))
+  let now = NOW_MS
+  const clock = {
+    nowMs: () => now,
+    set(nowMs: number) {
+      now = nowMs
+    },
+  }
+  const defects: unknown[] = []
+  const { catalogue, finder, book } = rulesOf(options, tariffs)
   const profiles = new ProfileCache(options.read ?? readProfile, {
     entriesMax: options.profilesCachedMax ?? 100_000,
     unknownTtlMs: options.unknownTtlMs ?? 1000,

@@ -16,7 +16,7 @@ import { createMappedCodec, type MappedEnvelope } from './mapped.ts'
 import { createXmlEncoder } from './xml/encoder.ts'
 import { xmlParser } from './xml/parser.ts'
 
-/** The dialect of a file type, with the parser and the encoder that its document names. */
+/** Codec of a file type, with the parser and encoder that its document specifies. */
 export function codecOf(fileType: FileType): Codec<MappedEnvelope> {
   const { encoder, parser, response } = fileType
   return createMappedCodec(fileType, parserOf(parser), encoderOf(encoder, response))

@@ -2,19 +2,19 @@ import type { AnswerSource, Message } from '../../file-types/file-type.ts'
 import type { DecodeError } from './codec.ts'
 
 /**
- * Answers as text, in one syntax. Made once per file type from its `ResponseNode` tree; the text
- * depends on the arguments alone. `form` is what the parser remembered of the request's shape
- * (diameter); null where the shape of answers does not follow from it.
+ * Encodes answers as text in one syntax. Created once per file type from its `ResponseNode` tree; a
+ * pure function of its arguments. `form` is the layout of the request as recorded by the parser
+ * (diameter), null if answers do not depend on it.
  */
 export interface AnswerEncoder {
-  /** Media type, as in `application/json`. */
+  /** Media type, such as `application/json`. */
   readonly contentType: string
   encode(answer: AnswerSource, form: unknown): string
-  /** Says status 0, the return code given, and as `desc` what is wrong. */
+  /** Status 0, the given return code, and the error as `desc`. */
   encodeError(error: DecodeError, code: number, form: unknown): string
 }
 
-/** Bytes as a message, in one syntax. Never throws, and keeps no reference to the bytes. */
+/** Parses bytes in one syntax. Never throws, and keeps no reference to the bytes. */
 export interface MessageParser {
   parse(body: Buffer): ParsedMessage
 }

@@ -1,7 +1,7 @@
 import { reasons } from '../../domain/charge-outcome.ts'
 import type { DecodeError } from './codec.ts'
 
-/** What the answer to a malformed message says to people. */
+/** Description in the answer to a malformed message. */
 export function malformedText({ field, why }: DecodeError): string {
   return `${reasons.malformed.text}: ${field} ${why}`
 }

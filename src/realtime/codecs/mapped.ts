@@ -11,17 +11,17 @@ import type { AnswerSource, Echo, FileType, SkippedService } from '../../file-ty
 import type { Codec, DecodeContext, DecodeError } from './codec.ts'
 import type { AnswerEncoder, MessageParser } from './encoder.ts'
 
-/** What the answer of a file type needs of its request. */
+/** Data of a request that the answer of a file type needs. */
 export interface MappedEnvelope {
   readonly echo: Echo
   readonly skipped: readonly SkippedService[]
-  /** Those that are charged, in the order of the message. */
+  /** The charged services, in the order of the message. */
   readonly services: readonly ServiceRequest[]
-  /** What the parser remembered of the message's shape. */
+  /** Layout of the message as recorded by the parser. */
   readonly form: unknown
 }
 
-/** A problem of a message, with what its answer needs to have the message's shape. */
+/** An error of a message with its layout, which the answer repeats. */
 class MessageProblem implements DecodeError {
   readonly field: string
   readonly why: string
@@ -36,7 +36,7 @@ class MessageProblem implements DecodeError {
 
 const NO_SERVICES: readonly ServiceRequest[] = []
 
-/** The dialect of a file type: its mapping between the syntax of requests and that of answers. */
+/** Codec of a file type: maps between the syntax of requests and that of answers. */
 export function createMappedCodec(
   fileType: FileType,
   parser: MessageParser,
@@ -80,29 +80,30 @@ function mapContext(body: Buffer, context: DecodeContext) {
 }
 
 /**
- * The outcome with a service for each that was asked for: what was skipped in its place, and of a
- * denial that came before any service was looked at each denied for that reason. None of a failure.
+ * The outcome with a service for each requested one: skipped services are inserted at their
+ * positions, and if a denial came before the services were processed, each is denied with that
+ * reason. A failure has no services.
  */
 export function withAllServices(envelope: MappedEnvelope, outcome: ChargeOutcome): ChargeOutcome {
   const { status } = reasons[outcome.reason]
   if (status === 'failed') {
     return outcome.services.length === 0 ? outcome : { ...outcome, services: [] }
   }
-  const { services: asked, skipped } = envelope
-  // What is skipped may be used, whatever its session is.
-  const isSkipped = asked.length === 0 && skipped.length > 0
+  const { services: requested, skipped } = envelope
+  // Skipped services may be used regardless of the session.
+  const isSkipped = requested.length === 0 && skipped.length > 0
   if (isSkipped && status === 'denied') return withAllServices(envelope, plainOutcome('granted'))
   const isBare = outcome.services.length === 0
-  if (skipped.length === 0 && (!isBare || asked.length === 0)) return outcome
+  if (skipped.length === 0 && (!isBare || requested.length === 0)) return outcome
   const charged = isBare
-    ? asked.map((service) => ungranted(service, outcome.reason))
+    ? requested.map((service) => ungranted(service, outcome.reason))
     : outcome.services
   const cost = isBare && outcome.reason !== 'granted' ? COST_UNKNOWN : outcome.cost
   const reason = isSkipped && isItself(envelope.echo) ? 'notCharged' : outcome.reason
   return { ...outcome, reason, cost, services: inPlace(charged, skipped) }
 }
 
-/** Whether the message has no list of services, but is one. */
+/** Whether the message itself is its only service, without a list of services. */
 function isItself({ entries, message }: Echo): boolean {
   return entries[0] === message
 }
@@ -127,7 +128,7 @@ function inPlace(
   skipped: readonly SkippedService[],
 ): ServiceOutcome[] {
   const services = [...charged]
-  // By growing positions: each insertion is at its place in the message.
+  // In ascending order of positions, so that each is inserted at its position in the message.
   for (const { index, problem, ...service } of skipped) {
     const reason = problem === null ? 'notCharged' : 'malformed'
     services.splice(index, 0, { ...NOTHING, ...service, reason })

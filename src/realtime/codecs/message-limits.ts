@@ -1,14 +1,14 @@
-/** How large a message may be that parsers of file types take, whatever its syntax. */
+/** Size limits of messages for parsers of file types, in any syntax. */
 export const messageLimits = {
-  /** Records and lists within each other. */
+  /** Nesting of records and lists. */
   depth: 32,
-  /** Fields of records and elements of lists, in all. */
+  /** Fields of records and elements of lists in total. */
   members: 4096,
-  /** Characters of the name of a field. */
+  /** Characters of a field name. */
   nameChars: 256,
 } as const
 
-/** What is said of the `body` beyond them. */
+/** Problems of a `body` beyond these limits. */
 export const limitProblems = {
   depth: `is nested deeper than ${messageLimits.depth}`,
   members: `has more than ${messageLimits.members} fields`,

@@ -1,14 +1,14 @@
-/** What unescaping changes in a message, for the operator who describes it. */
+/** Values of a message that unescaping changes, for the operator who defines the file type. */
 import type { KeyValueSyntax } from '../../file-types/file-type.ts'
 import { createKeyValueParser } from './key-value/parser.ts'
 
-/** A value that is read as something else than what was sent. */
+/** A value that is read differently than sent. */
 export interface ChangedValue {
   readonly sent: string
   readonly read: string
 }
 
-/** By dotted path; empty where nothing is unescaped, or the text cannot be read. */
+/** By dotted path; empty if nothing is unescaped or the text cannot be parsed. */
 export function unescapedValues(
   body: Buffer,
   syntax: KeyValueSyntax,

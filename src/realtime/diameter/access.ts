@@ -1,25 +1,25 @@
-/** Which peers may connect: the list of the configuration, addresses, realms, certificates. */
+/** Access control of peers: configured list, addresses, realms, certificates. */
 import type { Peer, Peers } from '../../catalog/settings/peers.ts'
 import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
 
-/** Those of now; null as long as they were never read. */
+/** The current peers; null until read for the first time. */
 export type CurrentPeersByHost = () => Pick<Peers, 'byOriginHost'> | null
 
-/** What is known of who has sent a CER. */
+/** Identity of a peer that has sent a CER. */
 export interface ConnectingPeer {
   readonly originHost: string
   readonly originRealm: string
   readonly remoteAddress: string
-  /** DNS names of its certificate, in lower case; null where none is asked for. */
+  /** DNS names of its certificate, in lower case; null if no certificate is required. */
   readonly certificateNames: readonly string[] | null
 }
 
-/** Why it may not connect, as metrics and logs name it. */
+/** Cause of a refusal in metrics and logs. */
 export type AccessCause = 'unknown' | 'address' | 'realm' | 'certificate' | 'unavailable'
 
 export type PeerAccessResult =
-  /** Null for somebody who need not be listed, and is not. */
+  /** Null for a peer that is not listed and need not be. */
   | { readonly isAdmitted: true; readonly peer: Peer | null }
   | {
       readonly isAdmitted: false
@@ -30,11 +30,11 @@ export type PeerAccessResult =
 
 export interface PeerAccess {
   admit(applicant: ConnectingPeer): PeerAccessResult
-  /** Changes whenever the list does: verdicts of before have to be asked for again. */
+  /** Changes with the list; earlier decisions must then be repeated. */
   version(): unknown
 }
 
-/** `mustBeListed`: nobody gets in who is not in the list. */
+/** `mustBeListed`: refuses peers that are not in the list. */
 export function createPeerAccess(peersNow: CurrentPeersByHost, mustBeListed: boolean): PeerAccess {
   return {
     version: peersNow,
@@ -47,10 +47,12 @@ export function createPeerAccess(peersNow: CurrentPeersByHost, mustBeListed: boo
       if (peers === null) return mustBeListed ? UNAVAILABLE : UNLISTED
       const peer = peers.byOriginHost(originHost)
       if (peer === null) {
-        return mustBeListed ? refusal('unknown', 'Origin-Host is not that of a peer') : UNLISTED
+        return mustBeListed
+          ? refusal('unknown', 'Origin-Host is not that of a configured peer')
+          : UNLISTED
       }
       if (!peer.allowsAddress(remoteAddress)) {
-        return refusal('address', 'the address is not one from which this peer may come', peer)
+        return refusal('address', 'this peer may not connect from this address', peer)
       }
       const realm = peer.diameter?.originRealm ?? null
       if (realm !== null && realm !== originRealm.toLowerCase()) {
@@ -67,7 +69,7 @@ const UNAVAILABLE: PeerAccessResult = {
   isAdmitted: false,
   cause: 'unavailable',
   peer: null,
-  problem: { resultCode: resultCode.tooBusy, why: 'peers were not read yet' },
+  problem: { resultCode: resultCode.tooBusy, why: 'peers have not been read yet' },
 }
 
 function refusal(cause: AccessCause, why: string, peer: Peer | null = null): PeerAccessResult {

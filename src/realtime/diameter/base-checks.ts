@@ -1,4 +1,4 @@
-/** What must hold for the AVPs of CER, DWR and DPR (RFC 6733 sections 4.1, 5 and 7). */
+/** Validation of the AVPs of CER, DWR and DPR (RFC 6733 sections 4.1, 5 and 7). */
 import { type AvpRule, kinds, ruleOf } from '../codecs/diameter-wire/avp-rules.ts'
 import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { exampleAt, missingAvp } from '../codecs/diameter-wire/failed-avp.ts'
@@ -10,7 +10,7 @@ import {
 } from '../codecs/diameter-wire/message.ts'
 import { avpCode, avpFlags, HEADER_BYTES, resultCode } from '../codecs/diameter-wire/protocol.ts'
 
-/** At most once; Host-IP-Address and what tells of applications may be repeated. */
+/** AVPs that occur at most once; Host-IP-Address and the application AVPs may be repeated. */
 const SINGLE: ReadonlySet<number> = new Set([
   avpCode.originHost,
   avpCode.originRealm,
@@ -21,7 +21,7 @@ const SINGLE: ReadonlySet<number> = new Set([
   avpCode.disconnectCause,
 ])
 
-/** The AVPs of a request between peers that must have those codes, or what is wrong with them. */
+/** The AVPs of a request between peers with the required codes, or what is wrong with them. */
 export function checkedAvps(
   bytes: Buffer,
   required: readonly number[],
@@ -43,7 +43,7 @@ function unknownIn(avps: readonly WireAvp[]): ProtocolError | null {
       (flags & avpFlags.mandatory) !== 0 && ruleOf(code, vendor) === undefined,
   )
   if (failed === undefined) return null
-  const why = `AVP ${failed.code} of vendor ${failed.vendor} is mandatory, but not known here`
+  const why = `AVP ${failed.code} of vendor ${failed.vendor} is mandatory but not supported`
   return { resultCode: resultCode.avpUnsupported, failed, why }
 }
 
@@ -58,7 +58,7 @@ function sizeIn(avps: readonly WireAvp[]): ProtocolError | null {
 }
 
 function isSized({ kind, size }: AvpRule, { length }: Buffer): boolean {
-  // An address has a family at least.
+  // An address has at least its family.
   return kind === kinds.address ? length >= 2 : size < 0 || length === size
 }
 
@@ -83,7 +83,7 @@ function isOf(one: WireAvp, code: number): boolean {
   return one.vendor === 0 && one.code === code
 }
 
-/** The AVP whose length is wrong, without its data, which cannot be told (section 7.1.5). */
+/** The AVP with the invalid length, without its data, whose end is unknown (section 7.1.5). */
 function invalidLength(body: Buffer, why: string): ProtocolError {
   const end = body.length
   let at = 0

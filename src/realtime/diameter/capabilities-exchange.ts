@@ -1,4 +1,6 @@
-/** CER and CEA on one connection: reads who the peer is, and decides whether it may stay. */
+/**
+ * Capabilities exchange on one connection: reads the CER and decides whether the peer is accepted.
+ */
 import type { Peer } from '../../catalog/settings/peers.ts'
 import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { resultCode } from '../codecs/diameter-wire/protocol.ts'
@@ -6,20 +8,20 @@ import type { AccessCause } from './access.ts'
 import { type Capabilities, capabilitiesAnswer, readCapabilities } from './capabilities.ts'
 import type { ConnectionContext } from './connection-context.ts'
 
-/** What is known of the peer before its CER. */
+/** Properties of the connection before its CER. */
 export interface PeerEndpoint {
   readonly remoteAddress: string
   readonly localAddress: string
-  /** See `Applicant`. */
+  /** See `ConnectingPeer`. */
   readonly certificateNames: readonly string[] | null
-  /** Origin-Host that it has said before on this connection; '' if it has not. */
+  /** Origin-Host of an earlier CER on this connection; '' if absent. */
   readonly originHost: string
 }
 
 export interface CapabilitiesExchange {
-  /** CEA. */
+  /** The CEA. */
   readonly answer: Buffer
-  /** Null: it is refused. */
+  /** Null if the peer is refused. */
   readonly accepted: { readonly capabilities: Capabilities; readonly peer: Peer | null } | null
   readonly cause: AccessCause | 'capabilities' | ''
   readonly why: string
@@ -27,10 +29,10 @@ export interface CapabilitiesExchange {
 
 export function exchangeCapabilities(
   request: Buffer,
-  socketed: PeerEndpoint,
+  endpoint: PeerEndpoint,
   { own, access }: Pick<ConnectionContext, 'own' | 'access'>,
 ): CapabilitiesExchange {
-  const { localAddress } = socketed
+  const { localAddress } = endpoint
   const answer = (problem: ProtocolError | null, isVendorSpecific: boolean) =>
     capabilitiesAnswer(request, own, { problem, localAddress, isVendorSpecific })
   const refused = (
@@ -44,12 +46,12 @@ export function exchangeCapabilities(
   if (read.problem !== null) return refused(read.problem, 'capabilities')
   const { capabilities } = read
   const { isVendorSpecific } = capabilities
-  if (!isSameHost(socketed.originHost, capabilities.originHost)) {
+  if (!isSameHost(endpoint.originHost, capabilities.originHost)) {
     return refused(ANOTHER_HOST, 'capabilities', isVendorSpecific)
   }
-  const verdict = access.admit({ ...capabilities, ...remoteOf(socketed) })
-  if (!verdict.isAdmitted) return refused(verdict.problem, verdict.cause, isVendorSpecific)
-  const { peer } = verdict
+  const decision = access.admit({ ...capabilities, ...remoteOf(endpoint) })
+  if (!decision.isAdmitted) return refused(decision.problem, decision.cause, isVendorSpecific)
+  const { peer } = decision
   return {
     answer: answer(null, isVendorSpecific),
     accepted: { capabilities, peer },
@@ -60,7 +62,7 @@ export function exchangeCapabilities(
 
 const ANOTHER_HOST: ProtocolError = {
   resultCode: resultCode.unableToComply,
-  why: 'Origin-Host is not the one of before',
+  why: 'Origin-Host differs from that of the first CER',
 }
 
 function isSameHost(before: string, now: string): boolean {

@@ -1,4 +1,4 @@
-/** What peers tell each other of themselves (RFC 6733 section 5.3). */
+/** Capabilities exchange: content of CER and CEA (RFC 6733 section 5.3). */
 import { isIPv4 } from 'node:net'
 import { ruleOf } from '../codecs/diameter-wire/avp-rules.ts'
 import { baseAnswer, type ProtocolError, problemAvps } from '../codecs/diameter-wire/base-answer.ts'
@@ -19,25 +19,25 @@ import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import { checkedAvps } from './base-checks.ts'
 
 export const PRODUCT = 'Tollgate'
-/** Vendor-Id of the node: it has none of its own. */
+/** Vendor-Id of the node, which has no IANA number. */
 const OWN_VENDOR = 0
 export const VENDOR_3GPP = 10415
 const NO_INBAND_SECURITY = 0
 
-/** Who a peer says it is. */
+/** Capabilities of a peer. */
 export interface Capabilities {
   readonly originHost: string
   readonly originRealm: string
-  /** Whether it names credit control as an application of 3GPP's. */
+  /** Whether it advertises credit control as a vendor-specific application of 3GPP. */
   readonly isVendorSpecific: boolean
-  /** Origin-State-Id; 0: none. */
+  /** Origin-State-Id; 0 if it has none. */
   readonly stateId: number
 }
 
-/** What of the node itself is in its CEA. */
+/** Capabilities of the node in its CEA. */
 export interface OwnCapabilities {
   readonly identity: WireIdentity
-  /** Origin-State-Id: seconds since 1970 at which the node started. */
+  /** Origin-State-Id: start of the node in seconds since 1970. */
   readonly stateId: number
 }
 
@@ -49,7 +49,7 @@ const REQUIRED = [
   avpCode.productName,
 ]
 
-/** What a CER says, or why it is refused. */
+/** Reads a CER, or returns why it is refused. */
 export function readCapabilities(
   bytes: Buffer,
 ): { capabilities: Capabilities; problem: null } | { problem: ProtocolError } {
@@ -81,10 +81,10 @@ function headerProblem(bytes: Buffer): ProtocolError | null {
     return { resultCode: resultCode.invalidHeaderBits, why: 'the flags of the header are wrong' }
   }
   if (id === application.base) return null
-  return { resultCode: resultCode.applicationUnsupported, why: 'CER is of application 0' }
+  return { resultCode: resultCode.applicationUnsupported, why: 'a CER must have application 0' }
 }
 
-/** Names of hosts and realms, as they are compared and logged. */
+/** Characters of host and realm names, which are compared and logged. */
 const IDENTITY = /^[A-Za-z0-9._-]{1,255}$/
 
 function identityProblem(avps: readonly WireAvp[]): ProtocolError | null {
@@ -100,7 +100,7 @@ function identityOf(avps: readonly WireAvp[], code: number): string {
   return find(avps, code)?.data.toString('latin1') ?? ''
 }
 
-/** TLS is for the port of its own (section 13.1); none is begun on a connection that is there. */
+/** TLS has its own port (section 13.1); it is not started on an open connection. */
 function securityProblem(avps: readonly WireAvp[]): ProtocolError | null {
   const offered = avps.filter((one) => one.vendor === 0 && one.code === avpCode.inbandSecurityId)
   const isNone = offered.some((one) => uint32Of([one], one.code) === NO_INBAND_SECURITY)
@@ -130,7 +130,7 @@ function applicationsIn(avps: readonly WireAvp[]): Applications {
   return { isCommon, isVendorSpecific }
 }
 
-/** Relays carry every application (section 2.4). */
+/** Relays support every application (section 2.4). */
 function isServed(one: WireAvp): boolean {
   const id = uint32Of([one], one.code)
   if (one.code === avpCode.acctApplicationId) return id === application.relay
@@ -153,15 +153,14 @@ function brokenGroup(group: WireAvp): ProtocolError {
   return { resultCode: resultCode.invalidAvpLength, failed, why }
 }
 
-/** What the answer depends on besides the node. */
+/** Parameters of the answer besides the node's capabilities. */
 export interface CapabilitiesOutcome {
   readonly problem: ProtocolError | null
-  /** Address of the node on this connection. */
+  /** Local address of this connection. */
   readonly localAddress: string
   readonly isVendorSpecific: boolean
 }
 
-/** CEA. */
 export function capabilitiesAnswer(
   request: Buffer,
   own: OwnCapabilities,
@@ -174,7 +173,7 @@ export function capabilitiesAnswer(
   ])
 }
 
-/** What CER and CEA have in common; Origin-Host and Origin-Realm come before it. */
+/** AVPs common to CER and CEA, which follow Origin-Host and Origin-Realm. */
 export function ownAvps(
   { stateId }: Omit<OwnCapabilities, 'identity'>,
   localAddress: string,
@@ -204,7 +203,7 @@ function optional(one: WireAvp): WireAvp {
 const FAMILY = { ipv4: 1, ipv6: 2 } as const
 const MAPPED = '::ffff:'
 
-/** Data of type Address (section 4.3.1), of an address as a socket tells it. */
+/** Data of type Address (section 4.3.1), from an address as a socket reports it. */
 export function addressData(address: string): Buffer {
   const [text = ''] = address.split('%')
   const plain = text.startsWith(MAPPED) ? text.slice(MAPPED.length) : text

@@ -1,4 +1,5 @@
-/** Tells by the header of a message what it is, and whether the node takes it. */
+/** Classifies a message by its header. */
+import type { ProtocolError } from '../codecs/diameter-wire/base-answer.ts'
 import { application, command, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
 
 export type MessageKind =
@@ -13,21 +14,17 @@ export type MessageKind =
   | 'dpa'
   | 'answer'
 
-/** Result codes of requests that are not taken. */
-export const REFUSED_KINDS: Readonly<Partial<Record<MessageKind, number>>> = {
-  unsupportedCommand: resultCode.commandUnsupported,
-  unsupportedApplication: resultCode.applicationUnsupported,
-  invalidBits: resultCode.invalidHeaderBits,
-}
-
-/** Commands that are known, but go from a server to its clients, or belong to no credit control. */
+/** Known commands that a server sends to its clients, or that are not part of credit control. */
 const NOT_FOR_SERVERS: readonly number[] = [
   command.reAuth,
   command.abortSession,
   command.sessionTermination,
 ]
 
-/** A whole message. CER is told whatever else is wrong with it: it is answered by CEA. */
+/**
+ * `bytes` is a complete message. A CER is recognised even with other errors in its header: it is
+ * answered by a CEA.
+ */
 export function classifyMessage(bytes: Buffer): MessageKind {
   const bits = bytes[4] as number
   const code = commandOf(bytes)
@@ -50,15 +47,14 @@ function classifyAnswer(code: number): MessageKind {
   return code === command.disconnectPeer ? 'dpa' : 'answer'
 }
 
-/** The command code of a message. */
 export function commandOf(bytes: Buffer): number {
   return ((bytes[5] as number) << 16) | ((bytes[6] as number) << 8) | (bytes[7] as number)
 }
 
-/** AVPs after which Result-Code is not looked for any more; it stands among the first. */
+/** AVPs searched for Result-Code, which is among the first. */
 const SEARCHED_AVPS_MAX = 8
 
-/** The Result-Code of an answer; 0 if it has none near its beginning. */
+/** Result-Code of an answer; 0 if it is not among the first AVPs. */
 export function resultCodeOf(bytes: Buffer): number {
   let at = 20
   for (let count = 0; count < SEARCHED_AVPS_MAX && at + 12 <= bytes.length; count += 1) {
@@ -71,9 +67,18 @@ export function resultCodeOf(bytes: Buffer): number {
   return 0
 }
 
-/** Why a message was refused, for the log. */
-export const refusalTexts = {
-  unsupportedCommand: 'the command is not supported',
-  unsupportedApplication: 'the application is not supported',
-  invalidBits: 'the flags of the header are wrong',
-} as const
+/** Errors of the kinds of requests that are refused. */
+export const kindProblems = {
+  unsupportedCommand: {
+    resultCode: resultCode.commandUnsupported,
+    why: 'the command is not supported',
+  },
+  unsupportedApplication: {
+    resultCode: resultCode.applicationUnsupported,
+    why: 'the application is not supported',
+  },
+  invalidBits: {
+    resultCode: resultCode.invalidHeaderBits,
+    why: 'the flags of the header are wrong',
+  },
+} as const satisfies Partial<Record<MessageKind, ProtocolError>>

@@ -1,4 +1,4 @@
-/** A Diameter client, for `tollgate diameter send`, tests and benchmarks: one connection. */
+/** A Diameter client with one connection, for `tollgate diameter send`, tests and benchmarks. */
 import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { baseAnswer } from '../codecs/diameter-wire/base-answer.ts'
@@ -26,7 +26,7 @@ import { addressData } from './capabilities.ts'
 import { createFrames } from './frames.ts'
 import { createEndToEndIds, createHopByHopIds } from './server-requests.ts'
 
-/** Nobody answers, or not as it must be; the message says why. */
+/** There is no answer, or an invalid one; the message says why. */
 export class DiameterClientError extends Error {
   override name = 'DiameterClientError'
 }
@@ -35,37 +35,37 @@ export interface ClientOptions {
   readonly host: string
   readonly port: number
   readonly identity: WireIdentity
-  /** Time for the connection, and for each answer. */
+  /** Time-out of the connection, and of each answer. */
   readonly timeoutMs: number
   /** Milliseconds since 1970. */
   readonly nowMs: number
   readonly tls?: ConnectionOptions
   /**
-   * Takes requests of the node (RAR, ASR) and gives the Result-Code to answer with; null for none.
-   * Without it 2002, as a client answers that will do so.
+   * Handles requests of the node (RAR, ASR) and returns the Result-Code to answer with; null for no
+   * answer. If not given, they are answered with 2002, as by a client that will comply.
    */
   readonly onRequest?: (message: WireMessage) => number | null
-  /** AVPs of CER besides the usual ones, or in their place if these are there already. */
+  /** Additional AVPs of the CER; they replace default AVPs of the same code. */
   readonly capabilities?: readonly WireAvp[]
 }
 
 export interface DiameterClient {
-  /** CEA. */
+  /** The CEA. */
   readonly capabilities: WireMessage
-  /** Sends a request under ids of its own; rejects without an answer in time. */
+  /** Sends a request with new identifiers; rejects if there is no answer in time. */
   request(message: WireMessage): Promise<WireMessage>
   /**
-   * The same for a written message, of which it changes nothing but the Hop-by-Hop-Id, in place;
-   * gives the answer as it came, valid until the next turn.
+   * Sends an encoded message, in which it replaces only the Hop-by-Hop-Id, in place. Returns the
+   * raw answer, valid until the next event-loop iteration.
    */
   exchange(request: Buffer): Promise<Buffer>
-  /** Sends bytes as they are. */
+  /** Sends bytes unchanged. */
   sendRaw(bytes: Buffer): void
-  /** Resolves when the connection is gone, whoever has ended it. */
+  /** Resolves when the connection is closed by either side. */
   readonly closed: Promise<void>
-  /** DPR, DPA, and the end. */
+  /** Ends the connection with DPR and DPA. */
   close(): Promise<void>
-  /** Ends it without a word. */
+  /** Closes the connection without DPR. */
   destroy(): void
 }
 
@@ -75,7 +75,7 @@ interface PendingAnswer {
   readonly timer: NodeJS.Timeout
 }
 
-/** Connects, and says who it is. Throws `DiameterClientError`. */
+/** Connects and exchanges capabilities. Throws `DiameterClientError`. */
 export async function connectDiameter(options: ClientOptions): Promise<DiameterClient> {
   const { host, port, timeoutMs, nowMs } = options
   const socket = await connected(options)
@@ -111,7 +111,7 @@ export async function connectDiameter(options: ClientOptions): Promise<DiameterC
   }
 }
 
-/** Throws for a port that is none, and for certificates that are none. */
+/** Throws for an invalid port or certificate. */
 function socketTo({ host, port, tls }: ClientOptions): Socket {
   try {
     if (tls !== undefined) return connectTls({ host, port, ...tls })
@@ -126,11 +126,11 @@ async function connected(options: ClientOptions): Promise<Socket> {
   const { host, port, tls, timeoutMs } = options
   const socket = socketTo(options)
   const event = tls === undefined ? 'connect' : 'secureConnect'
-  const place = `${host}:${port}`
+  const endpoint = `${host}:${port}`
   return new Promise((resolve, reject) => {
     const fail = (why: string) => {
       socket.destroy()
-      reject(new DiameterClientError(`cannot connect to ${place}: ${why}`))
+      reject(new DiameterClientError(`cannot connect to ${endpoint}: ${why}`))
     }
     const timer = setTimeout(() => fail(`no answer within ${timeoutMs} ms`), timeoutMs)
     socket.once('error', (error: NodeJS.ErrnoException) => {
@@ -144,10 +144,10 @@ async function connected(options: ClientOptions): Promise<Socket> {
   })
 }
 
-/** Longer than what any node sends. */
+/** Longer than any message of a node. */
 const MESSAGE_BYTES_MAX = 2 ** 24 - 4
 
-/** Sends and receives. */
+/** Sends messages and correlates answers. */
 function createMessageChannel(
   socket: Socket,
   options: ClientOptions,
@@ -167,7 +167,7 @@ function createMessageChannel(
       resolve()
     })
   })
-  const take = (bytes: Buffer): boolean => {
+  const onMessage = (bytes: Buffer): boolean => {
     const header = readHeader(bytes)
     if ((header.flags & flags.request) !== 0) {
       const answer = answerOf(bytes, options)
@@ -185,7 +185,7 @@ function createMessageChannel(
     failure = error.code ?? error.message
   })
   socket.on('data', (chunk: Buffer) => {
-    const problem = frames.take(chunk, take)
+    const problem = frames.take(chunk, onMessage)
     if (problem === null) return
     failure = problem.why
     socket.destroy()
@@ -208,10 +208,10 @@ function createMessageChannel(
   }
 }
 
-/** DWA, DPA, RAA, ASA. */
+/** Answers DWR, DPR, RAR and ASR. */
 function answerOf(bytes: Buffer, { identity, onRequest }: ClientOptions): Buffer | null {
-  const { command: asked } = readHeader(bytes)
-  const isBase = asked === command.watchdog || asked === command.disconnectPeer
+  const { command: requestCommand } = readHeader(bytes)
+  const isBase = requestCommand === command.watchdog || requestCommand === command.disconnectPeer
   if (isBase) return baseAnswer(bytes, resultCode.success, identity)
   const code = onRequest === undefined ? resultCode.limitedSuccess : onRequest(readMessage(bytes))
   return code === null ? null : baseAnswer(bytes, code, identity)
@@ -219,7 +219,7 @@ function answerOf(bytes: Buffer, { identity, onRequest }: ClientOptions): Buffer
 
 function capabilitiesRequest(options: ClientOptions, socket: Socket): WireMessage {
   const { capabilities = [] } = options
-  const usual = [
+  const defaults = [
     ...originOf(options),
     avp(avpCode.hostIpAddress, addressData(socket.localAddress ?? '')),
     uint32Avp(avpCode.vendorId, 0),
@@ -227,7 +227,7 @@ function capabilitiesRequest(options: ClientOptions, socket: Socket): WireMessag
     uint32Avp(avpCode.authApplicationId, application.creditControl),
   ]
   const isReplaced = ({ code }: WireAvp) => capabilities.some((one) => one.code === code)
-  const avps = [...usual.filter((one) => !isReplaced(one)), ...capabilities]
+  const avps = [...defaults.filter((one) => !isReplaced(one)), ...capabilities]
   return baseRequest(command.capabilitiesExchange, avps)
 }
 

@@ -1,4 +1,4 @@
-/** What a connection is told, and what others may know of it. */
+/** Context of a peer connection, and its interface for other components. */
 import type { Peer } from '../../catalog/settings/peers.ts'
 import type { Config } from '../../config/schema.ts'
 import type { DiameterMetrics } from '../../runtime/diameter-metrics.ts'
@@ -12,31 +12,35 @@ import type { PeerState } from './peer-machine.ts'
 import type { Backpressure } from './read-throttle.ts'
 import type { OwnRequest } from './server-requests.ts'
 
-/** What others may know of a connection, and do with it. */
+/** Interface of a connection for other components. */
 export interface DiameterConnection {
   readonly state: PeerState
-  /** Nothing more can be sent to it. */
+  /** Nothing more can be sent. */
   readonly isGone: boolean
-  /** Origin-Host and Origin-Realm as the peer has said them; '' before it has. */
+  /** Origin-Host and Origin-Realm of the peer; '' before its CER. */
   readonly originHost: string
   readonly originRealm: string
-  /** Null if it is not listed, and need not be. */
+  /** Null if the peer is not listed and need not be. */
   readonly peer: Peer | null
   /** Its name in the configuration; '' if it is not listed. */
   readonly peerName: string
   readonly remoteAddress: string
-  /** Origin-State-Id that the peer has said last; 0: none. */
+  /** Last Origin-State-Id of the peer; 0 if it has sent none. */
   readonly stateId: number
-  /** Sends the answer to one of its requests; dropped and counted if it has gone. */
+  /** Sends the answer to a request; dropped and counted if the connection has been closed. */
   send(answer: Buffer): void
-  /** Sends a request of the node's; null if there is no answer in time, or nobody to ask. */
+  /**
+   * Sends a request of the node; resolves with null if there is no answer in time or the connection
+   * is not open.
+   */
   request(message: OwnRequest): Promise<WireMessage | null>
 }
 
 /**
- * Takes a credit-control request (command 272 of application 4), a whole message of which only the
- * header was looked at. Its bytes stay as they are. It is answered by exactly one `send`, at once
- * or later. `overRate` refuses it at once in place of that; not given: its peer keeps to its rate.
+ * Handles a credit-control request (command 272 of application 4), a complete message of which only
+ * the header has been checked. Must not modify its bytes. It is answered by exactly one `send`,
+ * synchronously or later. `overRate` refuses it instead; it is only given if the peer exceeds its
+ * rate.
  */
 export type OnRequest = (
   connection: DiameterConnection,
@@ -49,24 +53,24 @@ export type PeerConnectionSettings = Pick<
   'messageBytesMax' | 'outputBytesMax' | 'capabilitiesTimeoutMs' | 'watchdogMs' | 'answerTimeoutMs'
 >
 
-/** What all connections have in common. */
+/** Common context of all connections. */
 export interface ConnectionContext {
   readonly settings: PeerConnectionSettings
   readonly own: OwnCapabilities
   readonly access: PeerAccess
   readonly rateLimits: RateLimits
   readonly metrics: DiameterMetrics
-  /** Told of each request that is refused for the rate of its peer. */
+  /** Called for each request that is refused because its peer exceeds its rate. */
   readonly onRateExceeded: (peerName: string) => void
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly flusher: Flusher
-  readonly intake: Backpressure
+  readonly backpressure: Backpressure
   readonly nextEndToEndId: () => number
-  /** Milliseconds that never go back. */
+  /** Monotonic clock, ms. */
   readonly elapsedMs: () => number
   readonly onRequest: OnRequest
-  /** A peer has said its Origin-State-Id. */
+  /** Called when a peer has sent its Origin-State-Id. */
   readonly onState: (connection: DiameterConnection) => void
-  /** It is closed, whether or not it ever was open. */
+  /** Called when a connection is closed, even if it was never open. */
   readonly onGone: (connection: DiameterConnection) => void
 }

@@ -1,4 +1,4 @@
-/** One connection of a peer: its messages go through the state machine to whom they are for. */
+/** One connection of a peer: passes its messages through the state machine to their handlers. */
 import type { Socket } from 'node:net'
 import type { Peer } from '../../catalog/settings/peers.ts'
 import {
@@ -7,7 +7,6 @@ import {
   problemAnswer,
 } from '../codecs/diameter-wire/base-answer.ts'
 import {
-  textAvp,
   uint32Avp,
   uint32Of,
   type WireAvp,
@@ -17,13 +16,7 @@ import {
 import { avpCode, command, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
 import { checkedAvps } from './base-checks.ts'
 import { exchangeCapabilities } from './capabilities-exchange.ts'
-import {
-  classifyMessage,
-  commandOf,
-  REFUSED_KINDS,
-  refusalTexts,
-  resultCodeOf,
-} from './classify-message.ts'
+import { classifyMessage, commandOf, kindProblems, resultCodeOf } from './classify-message.ts'
 import type { ConnectionContext, DiameterConnection } from './connection-context.ts'
 import { createFrames, type FrameProblem } from './frames.ts'
 import { createOutput, type Output } from './output.ts'
@@ -35,7 +28,12 @@ import {
   type PeerState,
 } from './peer-machine.ts'
 import { ReadThrottle } from './read-throttle.ts'
-import { createHopByHopIds, createPendingRequests, type OwnRequest } from './server-requests.ts'
+import {
+  createHopByHopIds,
+  createPendingRequests,
+  type OwnRequest,
+  peerRequest,
+} from './server-requests.ts'
 
 /** Disconnect-Cause (RFC 6733 section 5.4.3). */
 export const disconnectCause = { rebooting: 0, busy: 1, doNotWantToTalkToYou: 2 } as const
@@ -52,13 +50,13 @@ const REQUIRED = {
   dpr: [avpCode.originHost, avpCode.originRealm, avpCode.disconnectCause],
 } as const
 
-/** What an event brings along. */
+/** Parameters of an event. */
 interface EventDetails {
   /** Why the connection ends, if the event ends it; the first reason is logged. */
   readonly why: string
   /** The message; for `cerAccepted`, `cerRefused` and `protocolError` the answer to it. */
   readonly bytes?: Buffer
-  /** Why a request is refused whatever the state is. */
+  /** Why a request is refused regardless of the state. */
   readonly problem?: ProtocolError | null
 }
 
@@ -77,12 +75,12 @@ export class PeerConnection implements DiameterConnection {
   readonly #reading: ReadThrottle
   readonly #pending = createPendingRequests()
   readonly #nextHopByHopId = createHopByHopIds()
-  /** When the state began, and when something came last. */
+  /** When the state began, and when the last message was received. */
   #sinceMs: number
   #heardMs: number
-  /** Something has come since the last look at the clock. */
+  /** Whether data has been received since the last timer check. */
   #hasHeard = false
-  /** Requests of the peer that are not answered yet. */
+  /** Requests of the peer that have not been answered. */
   #underWay = 0
   #accessVersion: unknown
   #disconnectCause: number = disconnectCause.rebooting
@@ -90,29 +88,29 @@ export class PeerConnection implements DiameterConnection {
   #isUp = false
   /** Nothing more may be written. */
   #hasEnded = false
-  /** A DPR that is not answered yet. */
+  /** A DPR that has not been answered. */
   #dpr: Buffer | null = null
 
-  /** `certificateNames`: see `Applicant`. */
+  /** `certificateNames`: see `ConnectingPeer`. */
   constructor(
     socket: Socket,
     certificateNames: readonly string[] | null,
-    around: ConnectionContext,
+    context: ConnectionContext,
   ) {
     this.#socket = socket
-    this.#context = around
+    this.#context = context
     this.#certificateNames = certificateNames
     this.remoteAddress = socket.remoteAddress ?? ''
-    this.#output = createOutput(socket, around.flusher, () => this.#reading.afterWrite())
+    this.#output = createOutput(socket, context.flusher, () => this.#reading.afterWrite())
     this.#reading = new ReadThrottle(socket, {
-      intake: around.intake,
-      outputBytesMax: around.settings.outputBytesMax,
-      stalledMs: around.settings.watchdogMs,
+      backpressure: context.backpressure,
+      outputBytesMax: context.settings.outputBytesMax,
+      stalledMs: context.settings.watchdogMs,
       waitingBytes: this.#output.waitingBytes,
     })
-    this.#sinceMs = around.elapsedMs()
+    this.#sinceMs = context.elapsedMs()
     this.#heardMs = this.#sinceMs
-    const frames = createFrames(around.settings.messageBytesMax)
+    const frames = createFrames(context.settings.messageBytesMax)
     const take = (bytes: Buffer) => this.#take(bytes)
     socket.on('data', (chunk: Buffer) => {
       const problem = frames.take(chunk, take)
@@ -153,29 +151,29 @@ export class PeerConnection implements DiameterConnection {
     return answer
   }
 
-  /** Ends it in an orderly way: DPR with `cause`, and what is under way is answered. */
+  /** Ends the connection in order: sends DPR with `cause`, and answers requests in flight. */
   stop(cause: number, why: string): void {
     this.#disconnectCause = cause
     this.#step('stop', { why })
   }
 
-  /** Cuts it. */
+  /** Closes the connection immediately. */
   destroy(why: string): void {
     this.#noteReason(why)
     this.#hasEnded = true
     this.#socket.destroy()
   }
 
-  /** Looks whether a time is over, and whether the peer may still be there. */
+  /** Checks the timers, and whether the peer may still be connected. */
   checkTimers(nowMs: number): void {
     if (this.#hasHeard || this.#reading.isStopped) this.#heardMs = nowMs
     this.#hasHeard = false
     this.#pending.expire(nowMs)
-    // Who does not read has a time of its own.
+    // A peer that does not read has a time-out of its own.
     if (this.#reading.isStopped) return
     const at = { nowMs, sinceMs: this.#sinceMs, heardMs: this.#heardMs, underWay: this.#underWay }
     const event = dueEvent(this.state, this.#context.settings, at)
-    if (event !== null) this.#step(event, { why: `nothing came (${this.state})` })
+    if (event !== null) this.#step(event, { why: `no message in state ${this.state}` })
     if (this.state === 'open' || this.state === 'suspect') this.#checkAccess()
   }
 
@@ -205,13 +203,8 @@ export class PeerConnection implements DiameterConnection {
       case 'creditControl':
         this.#step('request', { why: 'no CER', bytes })
         break
-      default: {
-        const problem = {
-          resultCode: REFUSED_KINDS[kind] ?? FAILED.resultCode,
-          why: refusalTexts[kind],
-        }
-        this.#step('request', { why: 'no CER', bytes, problem })
-      }
+      default:
+        this.#step('request', { why: 'no CER', bytes, problem: kindProblems[kind] })
     }
     return !this.#hasEnded
   }
@@ -222,9 +215,9 @@ export class PeerConnection implements DiameterConnection {
     const { metrics, log, access } = this.#context
     const localAddress = this.#socket.localAddress ?? ''
     const certificateNames = this.#certificateNames
-    const socketed = { remoteAddress, localAddress, certificateNames, originHost }
+    const endpoint = { remoteAddress, localAddress, certificateNames, originHost }
     this.#accessVersion = access.version()
-    const { answer, accepted, cause, why } = exchangeCapabilities(bytes, socketed, this.#context)
+    const { answer, accepted, cause, why } = exchangeCapabilities(bytes, endpoint, this.#context)
     if (accepted !== null) {
       this.originHost = accepted.capabilities.originHost
       this.originRealm = accepted.capabilities.originRealm
@@ -265,16 +258,16 @@ export class PeerConnection implements DiameterConnection {
     }
   }
 
-  #step(event: PeerEvent, occasion: EventDetails): void {
+  #step(event: PeerEvent, details: EventDetails): void {
     const before = this.state
     const { state, actions } = nextState(before, event)
     if (state !== before) {
       this.state = state
       this.#sinceMs = this.#context.elapsedMs()
-      if (state !== 'open' && state !== 'suspect') this.#noteReason(occasion.why)
+      if (state !== 'open' && state !== 'suspect') this.#noteReason(details.why)
     }
-    if (event === 'dpr' && occasion.bytes !== undefined) this.#dpr = Buffer.from(occasion.bytes)
-    for (const action of actions) this.#act(action, occasion)
+    if (event === 'dpr' && details.bytes !== undefined) this.#dpr = Buffer.from(details.bytes)
+    for (const action of actions) this.#act(action, details)
     this.#whenAnswered()
   }
 
@@ -340,7 +333,7 @@ export class PeerConnection implements DiameterConnection {
     try {
       onRequest(this, bytes, isOverRate ? refuseRate : undefined)
     } catch (error) {
-      // A defect of ours, which must not end the process.
+      // A defect, which must not end the process.
       log.error({ err: error }, 'a Diameter request could not be processed')
       if (this.#underWay !== due) return
       this.send(problemAnswer(bytes, FAILED, this.#context.own.identity))
@@ -357,23 +350,11 @@ export class PeerConnection implements DiameterConnection {
     this.#write(baseAnswer(request, resultCode.success, identity, [state]))
   }
 
-  /** A request of the base protocol, whose answer is told by its command alone. */
+  /** A request of the base protocol, whose answer is matched by command alone. */
   #writeRequest(code: number, further: readonly WireAvp[]): void {
     const { own, nextEndToEndId } = this.#context
-    const bytes = writeMessage({
-      flags: flags.request,
-      command: code,
-      application: 0,
-      hopByHopId: this.#nextHopByHopId(),
-      endToEndId: nextEndToEndId(),
-      avps: [
-        textAvp(avpCode.originHost, own.identity.originHost),
-        textAvp(avpCode.originRealm, own.identity.originRealm),
-        ...further,
-        ...(code === command.watchdog ? [uint32Avp(avpCode.originStateId, own.stateId)] : []),
-      ],
-    })
-    this.#write(bytes)
+    const ids = { hopByHopId: this.#nextHopByHopId(), endToEndId: nextEndToEndId() }
+    this.#write(writeMessage({ ...peerRequest(code, own, further), ...ids }))
   }
 
   #write(bytes: Buffer): void {
@@ -407,7 +388,10 @@ export class PeerConnection implements DiameterConnection {
     if (!this.#isUp) return
     const { originHost: host, originRealm: realm, remoteAddress: address, peerName: peer } = this
     const cause = this.#why
-    this.#context.log.info({ host, realm, address, peer, cause }, 'a Diameter peer is gone')
+    this.#context.log.info(
+      { host, realm, address, peer, cause },
+      'a Diameter peer has disconnected',
+    )
   }
 
   #noteReason(why: string): void {

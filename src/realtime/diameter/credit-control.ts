@@ -1,6 +1,6 @@
 /**
- * Credit-control requests of open peers: whether they are for this node and may come from there,
- * which file type reads them, and where their sessions are reached (RFC 8506, RFC 6733 section 6).
+ * Credit-control requests of open peers: checks their destination and origin, selects the file
+ * type, and records the locations of their sessions (RFC 8506, RFC 6733 section 6).
  */
 import type { Peer } from '../../catalog/settings/peers.ts'
 import { type ChargeOutcome, reasons } from '../../domain/charge-outcome.ts'
@@ -16,17 +16,17 @@ import type { SessionRegistry } from './sessions.ts'
 
 export interface CreditControlOptions {
   readonly charge: Charge
-  readonly dialects: MessageFormats
+  readonly messageFormats: MessageFormats
   readonly identity: WireIdentity
-  /** Realms besides the node's own for which it answers; `*`: all. */
+  /** Realms served in addition to the node's own; `*` for all. */
   readonly realms: readonly string[]
-  /** File type of peers that are not given another one. */
+  /** File type of peers without a file type of their own. */
   readonly fileType: string
   readonly registry: SessionRegistry<DiameterConnection>
   readonly originStates: OriginStates
 }
 
-/** Where a request is charged. */
+/** Codec that decodes a request, and its file type. */
 interface FileTypeCodec {
   readonly codec: WireCodec
   readonly fileType: string
@@ -41,7 +41,7 @@ const OTHER_REALM = problem(resultCode.realmNotServed, 'Destination-Realm is not
 const OTHER_HOST = problem(resultCode.unableToDeliver, 'Destination-Host is not this node')
 const FOREIGN = problem(
   resultCode.authorizationRejected,
-  'Origin-Realm is not one whose requests this peer may bring',
+  'this peer may not send requests of this Origin-Realm',
 )
 
 function problem(code: number, why: string): ProtocolError {
@@ -55,17 +55,17 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
     const route = routeOf(bytes)
     const realm = route.originRealm.toLowerCase()
     const refusal = isForUs(route) ?? originProblem(connection, realm)
-    const place = refusal ?? fileTypeCodecOf(options, connection.peer)
-    if ('why' in place) {
-      connection.send(problemAnswer(bytes, place, identity))
+    const target = refusal ?? fileTypeCodecOf(options, connection.peer)
+    if ('why' in target) {
+      connection.send(problemAnswer(bytes, target, identity))
       return
     }
-    const { codec, fileType } = place
+    const { codec, fileType } = target
     const origin = `diameter:${realm}`
     const { peerName: peer } = connection
     const { sequence } = registry
     const sender = senderOf(options.originStates, connection, route)
-    const arrival = {
+    const received = {
       body: bytes,
       codec,
       fileType,
@@ -75,12 +75,12 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
       sender,
       refuseOverRate: overRate ?? null,
     }
-    charge(arrival, (_reason, answer, outcome) => {
+    charge(received, (_reason, answer, outcome) => {
       if (outcome !== undefined) {
         remember(registry, connection, route, {
           origin: `${origin}/${fileType}`,
           outcome,
-          moment: sequence,
+          sequence,
         })
       }
       connection.send(answer ?? problemAnswer(bytes, OUTCOME_UNKNOWN, identity))
@@ -88,7 +88,7 @@ export function createCreditControl(options: CreditControlOptions): OnRequest {
   }
 }
 
-/** A request without Origin-State-Id that is of the peer itself has that of its CER. */
+/** A request of the peer itself without Origin-State-Id has the one of its CER. */
 function senderOf(
   clients: OriginStates,
   { originHost, stateId }: DiameterConnection,
@@ -100,15 +100,15 @@ function senderOf(
 }
 
 /**
- * In its own realm the node answers for itself alone; in others that it serves, for every host:
- * which of them there are is not its business.
+ * In its own realm the node accepts requests for itself only; in other realms that it serves, for
+ * any host, because it does not know their hosts.
  */
 function createDestinationCheck({ identity, realms }: CreditControlOptions) {
   const ownHost = identity.originHost.toLowerCase()
   const ownRealm = identity.originRealm.toLowerCase()
   const served = new Set(realms.map((realm) => realm.toLowerCase()))
   return ({ destinationHost, destinationRealm }: DiameterRoute): ProtocolError | null => {
-    // Whoever names no realm at all is told so by the codec.
+    // A missing realm is reported by the codec.
     if (destinationRealm === '') return null
     const realm = destinationRealm.toLowerCase()
     if (realm !== ownRealm) return served.has('*') || served.has(realm) ? null : OTHER_REALM
@@ -117,7 +117,7 @@ function createDestinationCheck({ identity, realms }: CreditControlOptions) {
   }
 }
 
-/** A listed peer brings requests of its own realm, and of those that it was given. */
+/** A listed peer may send requests of its own realm and of the realms configured for it. */
 function originProblem(
   { peer, originRealm }: DiameterConnection,
   realm: string,
@@ -126,41 +126,41 @@ function originProblem(
   return peer.diameter?.allowsRealm(realm) === true ? null : FOREIGN
 }
 
-/** The first file type that the peer may speak over Diameter. */
+/** The first file type of the peer that is for Diameter. */
 function fileTypeCodecOf(
   options: CreditControlOptions,
   peer: Peer | null,
 ): FileTypeCodec | ProtocolError {
-  const { dialects, fileType: usual } = options
+  const { messageFormats, fileType: defaultType } = options
   const names = peer?.fileTypes ?? null
   let found: ProtocolError = problem(
     resultCode.unableToComply,
-    'none of the file types of this peer is one of Diameter',
+    'none of the file types of this peer is for Diameter',
   )
-  for (const fileType of names === null || names.has(usual) ? [usual] : names) {
-    const dialect = dialects.find(fileType)
-    if (!isMessageFormat(dialect)) {
-      const code = dialect.missing === 'notLoaded' ? resultCode.tooBusy : resultCode.unableToComply
-      found = problem(code, `file type ${fileType} ${dialect.why}`)
-    } else if (dialect.wire !== null) return { codec: dialect.wire, fileType }
+  for (const fileType of names === null || names.has(defaultType) ? [defaultType] : names) {
+    const format = messageFormats.find(fileType)
+    if (!isMessageFormat(format)) {
+      const code = format.missing === 'notLoaded' ? resultCode.tooBusy : resultCode.unableToComply
+      found = problem(code, `file type ${fileType} ${format.why}`)
+    } else if (format.wire !== null) return { codec: format.wire, fileType }
   }
   return found
 }
 
-/** Sessions that go on are remembered with the way to their client. */
+/** Records the location of a session that stays open. */
 function remember(
   registry: SessionRegistry<DiameterConnection>,
   connection: DiameterConnection,
   { sessionId, originHost, originRealm, requestType }: DiameterRoute,
-  { origin, outcome, moment }: { origin: string; outcome: ChargeOutcome; moment: number },
+  { origin, outcome, sequence }: { origin: string; outcome: ChargeOutcome; sequence: number },
 ): void {
   const { reason, aid, sid } = outcome
-  // Who is told to come again has learned nothing.
+  // After a failure the client repeats the request and has not received a decision.
   if (requestType === EVENT || reasons[reason].status === 'failed') return
   const hasEnded = reason === 'unknownSession' || reason === 'sessionClosed'
   const isOpen = reason === 'granted' || requestType === UPDATE
   if (requestType === TERMINATION || hasEnded) registry.forget(origin, sessionId)
   else if (isOpen && aid > 0) {
-    registry.learn({ sessionId, origin, originHost, originRealm, aid, sid, connection }, moment)
+    registry.learn({ sessionId, origin, originHost, originRealm, aid, sid, connection }, sequence)
   }
 }

@@ -1,33 +1,33 @@
-/** Cuts the bytes of a connection into messages (RFC 6733 section 3). */
+/** Splits the byte stream of a connection into messages (RFC 6733 section 3). */
 import { HEADER_BYTES, resultCode, VERSION } from '../codecs/diameter-wire/protocol.ts'
 
-/** Why no more messages can be told apart on a connection. */
+/** Why the rest of a connection cannot be split into messages. */
 export interface FrameProblem {
   readonly resultCode: number
   readonly why: string
-  /** The header at fault; its ids are still good for an answer. */
+  /** The invalid header; its identifiers can be used for an answer. */
   readonly header: Buffer
 }
 
 export interface Frames {
   /**
-   * Calls `onMessage` for each message that is complete, with a view of the chunk if it lies in one
-   * chunk. False from it: nothing more is wanted, now or later. Gives what makes the rest
-   * unreadable, after which everything is ignored; else null.
+   * Calls `onMessage` for each complete message, with a view of the chunk if the message is within
+   * one chunk; false from it stops reading permanently. Returns the problem that makes the rest
+   * unreadable, after which all input is ignored, otherwise null.
    */
   take(chunk: Buffer, onMessage: (bytes: Buffer) => boolean): FrameProblem | null
 }
 
-/** A message whose rest has not come yet takes at most twice of what has come. */
+/** Initial buffer of an incomplete message; it occupies at most twice the received bytes. */
 const FIRST_BYTES = 512
 
 export function createFrames(messageBytesMax: number): Frames {
-  /** The beginning of a message, in the first `filled` bytes. */
+  /** An incomplete message, in the first `filled` bytes. */
   let partial = Buffer.alloc(0)
   let filled = 0
   let hasEnded = false
 
-  const keep = (bytes: Buffer, length: number) => {
+  const buffer = (bytes: Buffer, length: number) => {
     if (partial.length < filled + bytes.length) {
       const size = Math.max(FIRST_BYTES, 2 * (filled + bytes.length))
       const larger = Buffer.allocUnsafeSlow(Math.min(size, Math.max(length, FIRST_BYTES)))
@@ -38,19 +38,19 @@ export function createFrames(messageBytesMax: number): Frames {
     filled += bytes.length
   }
 
-  /** Completes the message that was begun; gives where the chunk goes on, or the problem. */
+  /** Completes `partial`; returns the offset of the rest of the chunk, or the problem. */
   const complete = (chunk: Buffer, onMessage: (bytes: Buffer) => boolean) => {
     let at = 0
     if (filled < HEADER_BYTES) {
       at = Math.min(HEADER_BYTES - filled, chunk.length)
-      keep(chunk.subarray(0, at), HEADER_BYTES)
+      buffer(chunk.subarray(0, at), HEADER_BYTES)
       if (filled < HEADER_BYTES) return at
     }
     const problem = problemOf(partial, 0, messageBytesMax)
     if (problem !== null) return problem
     const length = lengthAt(partial, 0)
     const end = Math.min(chunk.length, at + length - filled)
-    keep(chunk.subarray(at, end), length)
+    buffer(chunk.subarray(at, end), length)
     if (filled === length) {
       const message = partial.subarray(0, length)
       partial = Buffer.alloc(0)
@@ -85,7 +85,7 @@ export function createFrames(messageBytesMax: number): Frames {
       }
       if (!hasEnded && at < chunk.length) {
         const left = chunk.length - at
-        keep(chunk.subarray(at), left < HEADER_BYTES ? HEADER_BYTES : lengthAt(chunk, at))
+        buffer(chunk.subarray(at), left < HEADER_BYTES ? HEADER_BYTES : lengthAt(chunk, at))
       }
       return null
     },

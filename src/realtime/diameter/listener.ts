@@ -1,4 +1,4 @@
-/** Listens for peers over TCP and TLS, and looks after their connections. */
+/** Accepts connections of peers over TCP and TLS, and checks their timers. */
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
@@ -19,48 +19,51 @@ export interface ListenerOptions {
 }
 
 export interface Listener {
-  /** 0 if it does not listen for TCP, or TLS. */
+  /** 0 if it does not listen for TCP or TLS, respectively. */
   readonly port: number
   readonly tlsPort: number
-  /** Of now. */
+  /** All current connections. */
   connections(): Iterable<PeerConnection>
-  /** Takes no new connections, and says goodbye to those that there are. */
+  /** Accepts no new connections, and sends DPR on the open ones. */
   stop(): void
-  /** Resolves when all have gone; those that do not go within `answerTimeoutMs` are cut. */
+  /** Resolves when all connections are closed; those still open after `answerTimeoutMs` are cut. */
   close(): Promise<void>
 }
 
-/** The port belongs to somebody else. */
+/** Another process uses the port. */
 export class PortTakenError extends ListenError {
   override name = 'PortTakenError'
-  constructor(place: { host: string; port: number }) {
-    super(place, 'the port is in use')
+  constructor(endpoint: { host: string; port: number }) {
+    super(endpoint, 'the port is in use')
   }
 }
 
-/** Times are looked at this often within the shortest of them. */
+/** Timer checks within the shortest time-out. */
 const CHECKS_PER_TIMEOUT = 8
 const CHECK_INTERVAL_MS = { min: 10, max: 1000 } as const
 
-/** `connectionsMax` holds for both ports. Throws `ListenError` and `TlsFileError`. */
+/** `connectionsMax` applies to both ports together. Throws `ListenError` and `TlsFileError`. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { settings, context } = options
   const { host, tls } = settings
-  const crowd = createAcceptedConnections(nonHttpConnectionsMax(settings.connectionsMax), context)
+  const accepted = createAcceptedConnections(
+    nonHttpConnectionsMax(settings.connectionsMax),
+    context,
+  )
   const servers: Server[] = []
   const open = async (server: Server, port: number) => {
-    server.prependListener('connection', crowd.count)
+    server.prependListener('connection', accepted.count)
     servers.push(server)
     return listen(server, { host, port }, context)
   }
   try {
-    const tlsServer = tls.enabled ? createTls(options, crowd.take) : null
+    const tlsServer = tls.enabled ? createTls(options, accepted.take) : null
     const plain = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-      crowd.take(socket, null)
+      accepted.take(socket, null)
     })
     const port = tls.only ? 0 : await open(plain, settings.port)
     const tlsPort = tlsServer === null ? 0 : await open(tlsServer, tls.port)
-    return { port, tlsPort, ...superviseConnections(servers, crowd, context) }
+    return { port, tlsPort, ...superviseConnections(servers, accepted, context) }
   } catch (error) {
     for (const server of servers) server.close()
     throw error
@@ -95,19 +98,19 @@ function createTls(options: ListenerOptions, take: OnConnection): Server {
   return server
 }
 
-/** Those who are connected. */
+/** Open connections of both ports. */
 interface AcceptedConnections {
   readonly connections: ReadonlySet<PeerConnection>
-  /** Those in a handshake of TLS, too. */
+  /** Includes sockets in a TLS handshake. */
   readonly sockets: ReadonlySet<Socket>
-  /** For each socket that is accepted. */
+  /** Called for each accepted socket. */
   readonly count: (socket: Socket) => void
   readonly take: OnConnection
 }
 
 function createAcceptedConnections(
   connectionsMax: number,
-  around: ConnectionContext,
+  context: ConnectionContext,
 ): AcceptedConnections {
   const connections = new Set<PeerConnection>()
   const sockets = new Set<Socket>()
@@ -117,7 +120,7 @@ function createAcceptedConnections(
     sockets,
     count(socket) {
       if (sockets.size >= connectionsMax) {
-        if (!isFull) around.log.warn({ connectionsMax }, 'too many Diameter connections')
+        if (!isFull) context.log.warn({ connectionsMax }, 'too many Diameter connections')
         isFull = true
         socket.destroy()
         return
@@ -128,7 +131,7 @@ function createAcceptedConnections(
     },
     take(socket, certificateNames) {
       if (socket.destroyed) return
-      const connection = new PeerConnection(socket, certificateNames, around)
+      const connection = new PeerConnection(socket, certificateNames, context)
       connections.add(connection)
       socket.once('close', () => connections.delete(connection))
     },
@@ -137,19 +140,19 @@ function createAcceptedConnections(
 
 async function listen(
   server: Server,
-  place: { host: string; port: number },
+  endpoint: { host: string; port: number },
   { log }: ConnectionContext,
 ): Promise<number> {
-  server.listen({ ...place, exclusive: true })
+  server.listen({ ...endpoint, exclusive: true })
   try {
     await once(server, 'listening')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw code === 'EADDRINUSE' ? new PortTakenError(place) : new ListenError(place, message)
+    throw code === 'EADDRINUSE' ? new PortTakenError(endpoint) : new ListenError(endpoint, message)
   }
   server.on('error', (error) => log.error({ err: error }, 'Diameter server failed'))
   const address = server.address()
-  return typeof address === 'object' && address !== null ? address.port : place.port
+  return typeof address === 'object' && address !== null ? address.port : endpoint.port
 }
 
 function superviseConnections(
@@ -159,14 +162,14 @@ function superviseConnections(
 ): Omit<Listener, 'port' | 'tlsPort'> {
   const { capabilitiesTimeoutMs, watchdogMs, answerTimeoutMs } = settings
   const shortestMs = Math.min(capabilitiesTimeoutMs, watchdogMs, answerTimeoutMs)
-  const lookMs = Math.min(
+  const checkMs = Math.min(
     CHECK_INTERVAL_MS.max,
     Math.max(CHECK_INTERVAL_MS.min, shortestMs / CHECKS_PER_TIMEOUT),
   )
   const timer = setInterval(() => {
     const nowMs = elapsedMs()
     for (const connection of connections) connection.checkTimers(nowMs)
-  }, lookMs)
+  }, checkMs)
   const stop = () => {
     for (const server of servers) if (server.listening) server.close()
     for (const connection of connections) {
@@ -190,7 +193,7 @@ function superviseConnections(
   }
 }
 
-/** A server is closed when the last of its sockets is. */
+/** A server is closed when its last socket is closed. */
 function closedServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())

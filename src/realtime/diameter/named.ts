@@ -1,6 +1,6 @@
 /**
- * Messages as records by the names of their AVPs, both directions, for people: tools and tests. An
- * AVP that comes once is its value, one that comes more often a list of them.
+ * Converts messages to records by AVP name and back, for tools and tests. A single AVP is its
+ * value, a repeated one a list.
  */
 import { isUtf8 } from 'node:buffer'
 import { isIPv4, isIPv6 } from 'node:net'
@@ -21,11 +21,11 @@ export interface NamedAvps {
 
 const HEX = /^0x([0-9a-f]{2})*$/i
 const CONTROL = /\p{Cc}/u
-/** Families of addresses (RFC 6733 section 4.3.1). */
+/** Address families (RFC 6733 section 4.3.1). */
 const IPV4 = 1
 const IPV6 = 2
 
-/** Never throws: what does not have the form of its type is shown as bytes, `0x…`. */
+/** Never throws: data that does not fit its type is represented as bytes, `0x…`. */
 export function namedAvps(avps: readonly WireAvp[]): NamedAvps {
   const named: Record<string, NamedValue> = Object.create(null)
   for (const each of avps) {
@@ -83,7 +83,7 @@ function long(value: bigint): number | string {
 }
 
 function timeText(seconds: number): string {
-  // The count of NTP began anew in February 2036.
+  // NTP seconds overflow in February 2036.
   const era = seconds < 2 ** 31 ? 2 ** 32 : 0
   return new Date((seconds + era - NTP_UNIX_SECONDS) * 1000).toISOString()
 }
@@ -100,14 +100,14 @@ function addressText(data: Buffer): string | undefined {
 }
 
 /**
- * AVPs by name or code (`263`, `10415:872`); `0x…` are bytes as they are. Throws `WireError`, which
- * names the AVP, for what is unknown or has not the form of its type.
+ * AVPs by name or code (`263`, `10415:872`); `0x…` denotes bytes. Throws `DiameterWireError`, which
+ * names the AVP, if it is unknown or its value does not fit the type.
  */
 export function wireAvps(named: NamedAvps, path = ''): WireAvp[] {
   return Object.entries(named).flatMap(([name, value]) => {
     const known = avpByKey(name)
     const here = `${path}${name}`
-    if (known === undefined) throw new DiameterWireError(`${here} is no AVP that is known`)
+    if (known === undefined) throw new DiameterWireError(`${here} is not a known AVP`)
     const values: readonly NamedValue[] = isList(value) ? value : [value]
     return values.map((one) => wireAvp(known, one, here))
   })
@@ -134,7 +134,7 @@ function wireAvp(known: Avp, value: NamedValue, path: string): WireAvp {
   throw new DiameterWireError(`${path} cannot be ${JSON.stringify(value)}: it is ${known.type}`)
 }
 
-/** Undefined if the value has not the form of the type. */
+/** Undefined if the value does not fit the type. */
 function dataOf({ type, values }: Avp, value: NamedValue): Buffer | undefined {
   const given = typeof value === 'string' ? (values?.get(value) ?? value) : value
   if (typeof given !== 'string' && typeof given !== 'number') return undefined

@@ -1,33 +1,34 @@
 /**
- * Which network elements have restarted: one whose Origin-State-Id grows has lost the sessions that
- * it had (RFC 6733 section 8.16). Counts for whom a message comes from, not for relays on its way.
+ * Detects restarts of network elements: one whose Origin-State-Id increases has lost its sessions
+ * (RFC 6733 section 8.16). Applies to the originator of a message, not to relays on the path.
  */
 import type { CreditControlClient } from '../../domain/charge-request.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { ClientStates } from '../../store/client-states.ts'
 
 export interface OriginStatesOptions {
-  /** Called when the first client tells of its state. */
+  /** Called for the first client that sends its state. */
   readonly open: () => Promise<ClientStates>
-  /** Its sessions need not be asked for any more. */
+  /** The sessions of the client no longer exist there. */
   readonly onRestart: (originHost: string, originRealm: string) => void
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
 export interface OriginStates {
-  /** Null where it tells nothing: 0 is no state. */
+  /** Null if no state is reported; an Origin-State-Id of 0 is no state. */
   observe(originHost: string, originRealm: string, stateId: number): CreditControlClient | null
 }
 
-/** Clients whose states are kept in memory; of further ones Redis is asked again. */
+/** Limit of clients whose state is cached; for further ones Redis is queried again. */
 const CLIENTS_MAX = 10_000
-/** Of a host and a realm, which are domain names. */
+/** Limit of host and realm, which are domain names. */
 const NAME_CHARS_MAX = 511
-const NOT_RECORDED = 'a restart of a Diameter client could not be noted; its next message will tell'
+const NOT_RECORDED =
+  'a restart of a Diameter client could not be recorded; its next message is checked again'
 const RESTARTED = 'a Diameter client has restarted: its sessions are ended'
 
 export function createOriginStates({ open, onRestart, log }: OriginStatesOptions): OriginStates {
-  const known = new Map<string, number>()
+  const stateIds = new Map<string, number>()
   let states: Promise<ClientStates> | null = null
   let isFailing = false
 
@@ -47,8 +48,8 @@ export function createOriginStates({ open, onRestart, log }: OriginStatesOptions
       log.info({ host, realm }, RESTARTED)
     } catch (err) {
       states = null
-      if (known.get(name) === stateId) known.set(name, before)
-      // Its next message tries again, and must not be logged again.
+      if (stateIds.get(name) === stateId) stateIds.set(name, before)
+      // The next message tries again; a repeated failure is not logged.
       if (!isFailing) log.warn({ err, host }, NOT_RECORDED)
       isFailing = true
     }
@@ -59,11 +60,11 @@ export function createOriginStates({ open, onRestart, log }: OriginStatesOptions
       if (stateId === 0 || originHost === '') return null
       const name = `${originHost}@${originRealm}`.toLowerCase()
       if (name.length > NAME_CHARS_MAX) return null
-      const before = known.get(name) ?? 0
+      const before = stateIds.get(name) ?? 0
       if (stateId > before) {
-        const [oldest] = known.size >= CLIENTS_MAX ? known.keys() : []
-        if (oldest !== undefined) known.delete(oldest)
-        known.set(name, stateId)
+        const [oldest] = stateIds.size >= CLIENTS_MAX ? stateIds.keys() : []
+        if (oldest !== undefined) stateIds.delete(oldest)
+        stateIds.set(name, stateId)
         void raise(originHost, originRealm, name, stateId, before)
       }
       return { name, stateId }

@@ -1,6 +1,9 @@
-/** Gathers what is written to connections: a turn of the event loop costs one write for each. */
+/**
+ * Collects writes to connections, so that each connection has one system call per event-loop
+ * iteration.
+ */
 
-/** What is written to: a socket. */
+/** Destination of the writes: a socket. */
 export interface Sink {
   readonly writableLength: number
   write(bytes: Buffer): boolean
@@ -10,13 +13,13 @@ export interface Sink {
 
 export interface Output {
   add(bytes: Buffer): void
-  /** Writes what was gathered, now. */
+  /** Writes the collected bytes immediately. */
   flush(): void
-  /** Bytes that the peer has not taken yet. */
+  /** Bytes that the peer has not read. */
   waitingBytes(): number
 }
 
-/** Flushes in the next turn each output that has something; one for all connections. */
+/** Flushes outputs with collected bytes in the next iteration; shared by all connections. */
 export interface Flusher {
   soon(output: Output): void
 }
@@ -37,8 +40,8 @@ export function createFlusher(): Flusher {
 }
 
 /**
- * `onFlushed` is told after each write, when it is known what waits. The parts are handed to the
- * system as they are: measured, that takes half of the time of joining them.
+ * `onFlushed` is called after each write, when the number of waiting bytes is known. The parts are
+ * passed to the system separately: measured, that takes half the time of joining them.
  */
 export function createOutput(sink: Sink, flusher: Flusher, onFlushed: () => void): Output {
   let isGathering = false

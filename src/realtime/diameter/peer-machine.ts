@@ -1,48 +1,48 @@
 /**
- * The states of one connection to a peer, as a table: the responder's side of RFC 6733 section 5.6,
- * with the watchdog of RFC 3539 section 3.4.1. Nothing here knows a socket or a clock.
+ * State machine of a peer connection as a table: the responder of RFC 6733 section 5.6 with the
+ * watchdog of RFC 3539 section 3.4.1. Independent of sockets and clocks.
  */
 
 export type PeerState =
-  /** Connected; it has not said yet who it is. */
+  /** Connected; no CER received. */
   | 'waitCer'
   | 'open'
-  /** It was silent, and was asked by DWR whether it is there. */
+  /** No traffic for the watchdog interval; a DWR was sent. */
   | 'suspect'
-  /** It has sent DPR: DPA follows when all that is under way is answered. */
+  /** DPR received: DPA follows when all requests in flight have been answered. */
   | 'finishing'
-  /** It was sent DPR, and has not said DPA. */
+  /** DPR sent, DPA not received. */
   | 'leaving'
-  /** Nothing more comes from it; what is under way is still to be answered. */
+  /** Nothing more is received; requests in flight are still to be answered. */
   | 'left'
-  /** All is said; the socket has to close. */
+  /** Everything has been sent; the socket has to close. */
   | 'closing'
   | 'closed'
 
 export type PeerEvent =
   | 'cerAccepted'
   | 'cerRefused'
-  /** Any request but CER, DWR and DPR. */
+  /** Any request except CER, DWR and DPR. */
   | 'request'
-  /** Any answer but DWA and DPA. */
+  /** Any answer except DWA and DPA. */
   | 'answer'
   | 'dwr'
   | 'dwa'
   | 'dpr'
   | 'dpa'
-  /** Nothing has come for the time of the watchdog. */
+  /** No message was received for the watchdog interval. */
   | 'idle'
-  /** The state has lasted as long as it may. */
+  /** The state has lasted for its time-out. */
   | 'timeout'
-  /** No request of the peer is under way any more. */
+  /** No request of the peer is in flight any more. */
   | 'answered'
-  /** The node wants to be rid of the connection. */
+  /** The node ends the connection. */
   | 'stop'
-  /** Bytes that are no messages. */
+  /** Bytes that are not valid messages. */
   | 'protocolError'
-  /** It does not read what it is sent. */
+  /** The peer does not read its messages. */
   | 'stalled'
-  /** It has closed its half of the connection. */
+  /** The peer has closed its half of the connection. */
   | 'ended'
   | 'disconnected'
 
@@ -55,15 +55,15 @@ export type PeerAction =
   | 'sendError'
   /** The connection is up. */
   | 'up'
-  /** The request is answered on its merits. */
+  /** The request is processed. */
   | 'dispatch'
-  /** The request is answered that it should go elsewhere. */
+  /** The request is refused with its error, by default `DIAMETER_TOO_BUSY`. */
   | 'refuse'
-  /** The answer is for one of the node's own requests, or for none. */
+  /** The answer is matched with the pending requests of the node. */
   | 'match'
-  /** The socket is closed after all that was written. */
+  /** The socket is closed after all written data. */
   | 'end'
-  /** The socket is closed at once. */
+  /** The socket is closed immediately. */
   | 'destroy'
 
 export interface Transition {
@@ -79,7 +79,7 @@ const GONE: Row = { disconnected: to('closed'), stalled: to('closed', 'destroy')
 const MALFORMED = to('closing', 'sendError', 'end')
 const CUT = to('closed', 'destroy')
 
-/** Both states in which a peer is served; everything that comes shows that it is there. */
+/** Both states in which a peer is served; any message shows that it is alive. */
 const SERVED: Row = {
   ...GONE,
   cerAccepted: to('open', 'sendCea'),
@@ -95,7 +95,7 @@ const SERVED: Row = {
   ended: to('left'),
 }
 
-/** States in which the connection ends, but what is under way is still answered. */
+/** States in which the connection ends, but requests in flight are still answered. */
 function ending(state: PeerState): Row {
   return {
     ...GONE,
@@ -133,7 +133,7 @@ const TABLE: Readonly<Record<PeerState, Row>> = {
   },
   leaving: {
     ...ending('leaving'),
-    // Both want to go at the same time.
+    // Both sides have sent DPR at the same time.
     dpr: to('leaving', 'sendDpa'),
     dpa: to('left'),
     timeout: to('closing', 'end'),
@@ -160,7 +160,7 @@ const NOTHING: Readonly<Record<PeerState, Transition>> = {
   closed: to('closed'),
 }
 
-/** What becomes of a connection; an event that means nothing in a state changes nothing. */
+/** Next state and actions; an event without meaning in a state changes nothing. */
 export function nextState(state: PeerState, event: PeerEvent): Transition {
   return TABLE[state][event] ?? NOTHING[state]
 }
@@ -171,18 +171,18 @@ export interface PeerTimes {
   readonly answerTimeoutMs: number
 }
 
-/** What counts for the times of a connection. */
+/** Inputs for the timers of a connection. */
 export interface PeerTimestamps {
   readonly nowMs: number
   /** When its state began. */
   readonly sinceMs: number
-  /** When something came last. */
+  /** When the last message was received. */
   readonly heardMs: number
-  /** Requests of the peer that are not answered yet; they have a time of their own. */
+  /** Requests of the peer that have not been answered; they have a time-out of their own. */
   readonly underWay: number
 }
 
-/** The event of a timer that is due, if one is. */
+/** The timer event that is due, or null. */
 export function dueEvent(
   state: PeerState,
   times: PeerTimes,
@@ -198,7 +198,7 @@ export function dueEvent(
     case 'closed':
       return null
     default:
-      // What it has asked may have moved something: it must be told.
+      // A request in flight may have charged something: its answer must be sent first.
       if (at.underWay > 0 && state !== 'closing') return null
       return at.nowMs - at.sinceMs >= times.answerTimeoutMs ? 'timeout' : null
   }

@@ -1,32 +1,32 @@
-/** When a connection is not read from, so that the system of its peer has to wait. */
+/** Pauses reading from a connection, so that TCP flow control slows the peer down. */
 import type { Socket } from 'node:net'
 import type { Admission } from '../admission.ts'
 
-/** What tells whether the node can keep up with its requests. */
+/** Tells whether the node falls behind with its requests. */
 export type Backpressure = Pick<Admission, 'isBehind' | 'onCaughtUp'>
 
 export interface ReadThrottleOptions {
-  readonly intake: Backpressure
+  readonly backpressure: Backpressure
   readonly outputBytesMax: number
-  /** A peer that reads none of its answers for so long is cut. */
+  /** A peer that reads none of its answers for this time is disconnected. */
   readonly stalledMs: number
-  /** Bytes that the peer has not taken yet. */
+  /** Bytes that the peer has not read. */
   readonly waitingBytes: () => number
 }
 
-/** A peer with no more requests under way is read from, however far behind the node is. */
+/** A peer with at most this many requests in flight is read from regardless of the backlog. */
 export const BACKPRESSURE_REQUESTS_MIN = 64
-/** Bytes after which the other connections have their turn: libuv would go on with the same. */
+/** Bytes after which other connections are served first: libuv would continue with the same one. */
 export const YIELD_BYTES = 32 * 1024
 
 export class ReadThrottle {
   readonly #socket: Socket
   readonly #options: ReadThrottleOptions
-  /** The peer has to read what it was sent first. */
+  /** The peer must read its answers first. */
   #isPaused = false
-  /** The node has to catch up first. */
+  /** The node must catch up first. */
   #isBackpressured = false
-  /** The other connections have their turn first. */
+  /** Other connections are served first. */
   #isYielding = false
 
   constructor(socket: Socket, options: ReadThrottleOptions) {
@@ -40,32 +40,33 @@ export class ReadThrottle {
     return this.#isPaused
   }
 
-  /** Whether nothing can be heard of the peer. */
+  /** Whether nothing can be received from the peer. */
   get isStopped(): boolean {
     return this.#isPaused || this.#isBackpressured || this.#isYielding
   }
 
-  /** To be called after each write: a peer that does not read is not read from. */
+  /** Called after each write: a peer that does not read is not read from. */
   afterWrite(): void {
     const { outputBytesMax, stalledMs, waitingBytes } = this.#options
     if (this.#isPaused || waitingBytes() <= outputBytesMax) return
     this.#isPaused = true
     this.#socket.pause()
-    // The time of a socket begins anew with each part of a write that gets through.
+    // The socket time-out restarts with each part of a write that is sent.
     this.#socket.setTimeout(stalledMs)
   }
 
   /**
-   * To be called when requests were taken from so many bytes: while the node is behind, what a peer
-   * sends beyond those under way waits on the way to the node, where no time-out runs.
+   * Called after requests from `bytes` have been processed. While the node is behind, further
+   * requests of a peer wait in the network, where no time-out runs.
    */
   afterRead(bytes: number, underWay: number): void {
-    const { intake } = this.#options
+    const { backpressure } = this.#options
     if (bytes >= YIELD_BYTES) this.#yield()
-    if (this.#isBackpressured || underWay <= BACKPRESSURE_REQUESTS_MIN || !intake.isBehind) return
+    if (this.#isBackpressured || underWay <= BACKPRESSURE_REQUESTS_MIN || !backpressure.isBehind)
+      return
     this.#isBackpressured = true
     this.#socket.pause()
-    intake.onCaughtUp(() => {
+    backpressure.onCaughtUp(() => {
       this.#isBackpressured = false
       this.#resume()
     })

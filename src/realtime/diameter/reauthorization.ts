@@ -1,6 +1,6 @@
 /**
- * Decides which sessions are asked to authorize anew (RAR) or to end (ASR), and when. A request
- * that is lost is no loss: the validity of what was granted ends by itself.
+ * Decides which sessions receive a RAR or an ASR, and when. Losing such a request is harmless: the
+ * validity time of the granted units still ends.
  */
 import type { SessionEvent } from '../../domain/worker-task.ts'
 import type { PeerSession, SessionRegistry, SessionRoute } from './sessions.ts'
@@ -9,10 +9,12 @@ export type ServerRequest = 'reauthorize' | 'abort'
 
 export interface ReauthorizationOptions<Connection extends object> {
   readonly registry: SessionRegistry<Connection>
-  /** Gives the Result-Code of the answer; 0: none came in time, or the connection was lost. */
+  /**
+   * Returns the Result-Code of the answer; 0 if there was none in time or the connection was lost.
+   */
   readonly send: (kind: ServerRequest, route: SessionRoute<Connection>) => Promise<number>
   readonly perSecondMax: number
-  /** Sessions that may wait to be asked anew; what is above that is not asked. */
+  /** Limit of sessions that wait for a RAR; further RARs are dropped. */
   readonly waitingMax?: number
 }
 
@@ -20,45 +22,45 @@ export interface ServerRequestCounts {
   sent: number
   /** Answered with 2001 or 2002. */
   succeeded: number
-  /** Given up: refused, or twice without an answer. */
+  /** Given up: refused, or unanswered twice. */
   failed: number
 }
 
 export interface ReauthorizationCounts {
   readonly reauthorize: Readonly<ServerRequestCounts>
   readonly abort: Readonly<ServerRequestCounts>
-  /** Not asked because too many waited. */
+  /** Not sent because too many sessions waited. */
   readonly dropped: number
-  /** Sessions that wait, or for which an answer is waited. */
+  /** Sessions that wait for a request to be sent or answered. */
   readonly pending: number
 }
 
-/** What is to be asked of one session: it has one at a time. */
+/** A pending request to a session, which has at most one. */
 interface Job {
   readonly session: PeerSession
   kind: ServerRequest
-  /** What the session should have learned of. */
+  /** Sequence number of the change that the session has to learn of. */
   sequence: number
   attempts: number
   isUnderWay: boolean
-  /** What comes after the answer that is waited for. */
+  /** The request to send after the answer to the current one. */
   follow: ServerRequest | null
-  /** When it is tried again. */
+  /** When it is retried. */
   dueMs: number
 }
 
 const WAITING_MAX = 100_000
-/** What was not sent while the thread had other things to do is made up for, so long, ms. */
+/** Sending time lost while the thread was busy is made up for up to this limit, ms. */
 const BURST_MS = 20
-/** Before a request that had no answer is sent once more, ms. */
+/** Delay before an unanswered request is repeated, ms. */
 const RETRY_MS = 5_000
 const ATTEMPTS_MAX = 2
-/** Sessions that one step looks at: requests must not wait for it. */
+/** Sessions examined per step, so that a step does not delay requests. */
 const STEP_SESSIONS_MAX = 1_000
 
 const SUCCESS: ReadonlySet<number> = new Set([2001, 2002])
 const UNKNOWN_SESSION = 5002
-/** No answer, or that of a relay that reaches nobody at the moment, or a peer that is too busy. */
+/** No answer; or from a relay: the client is not reachable; or from the peer: too busy. */
 const LOST: ReadonlySet<number> = new Set([0, 3002, 3004])
 
 export class ReauthorizationQueue<Connection extends object> {
@@ -66,17 +68,19 @@ export class ReauthorizationQueue<Connection extends object> {
   readonly #onAnswer: () => void
   readonly #jobs = new Map<PeerSession, Job>()
   readonly #waiting: Record<ServerRequest, Set<Job>> = { abort: new Set(), reauthorize: new Set() }
-  /** In the order in which they come due. */
+  /** In the order in which they are due. */
   readonly #retries = new Set<Job>()
   readonly #answers: { job: Job; code: number }[] = []
   readonly #counts = { reauthorize: noCounts(), abort: noCounts() }
   #dropped = 0
-  /** The way through all sessions is for those that have not learned of this moment. */
+  /**
+   * The walk through all sessions is for those whose last request precedes this sequence number.
+   */
   #walkSequence = 0
   #isWalking = false
   #freeAtMs = Number.NEGATIVE_INFINITY
 
-  /** `onAnswer`: there is something for the next step. */
+  /** `onAnswer` is called when an answer is ready for the next step. */
   constructor(options: ReauthorizationOptions<Connection>, onAnswer: () => void) {
     this.#options = options
     this.#onAnswer = onAnswer
@@ -88,29 +92,30 @@ export class ReauthorizationQueue<Connection extends object> {
     return { reauthorize: { ...reauthorize }, abort: { ...abort }, dropped: this.#dropped, pending }
   }
 
-  /** Queues what follows of it; the next step sends. */
-  take(news: SessionEvent): void {
+  /** Queues the requests for a session event; the next step sends them. */
+  take(event: SessionEvent): void {
     const { registry } = this.#options
-    const moment = registry.nextSequence()
-    if (news.kind === 'reauthorizeAll') {
-      this.#walkSequence = moment
+    const sequence = registry.nextSequence()
+    if (event.kind === 'reauthorizeAll') {
+      this.#walkSequence = sequence
       this.#isWalking = true
       registry.beginWalk()
       return
     }
-    if (news.kind === 'release') {
-      const session = registry.find(news.origin, news.sessionId)
-      if (session !== undefined) this.#request(session, 'abort', moment)
+    if (event.kind === 'release') {
+      const session = registry.find(event.origin, event.sessionId)
+      if (session !== undefined) this.#request(session, 'abort', sequence)
       return
     }
-    for (const session of registry.ofSubscriber(news.aid, news.sid)) {
-      this.#request(session, news.kind, moment)
+    for (const session of registry.ofSubscriber(event.aid, event.sid)) {
+      this.#request(session, event.kind, sequence)
     }
   }
 
   /**
-   * Takes the answers that came, and sends what may be sent. `nowMs`: any clock that only goes on.
-   * Gives after how many ms the next step is due; null: not before there is news or an answer.
+   * Processes received answers, and sends as many requests as the rate allows. `nowMs`: a monotonic
+   * clock. Returns after how many ms the next step is due; null if not before the next event or
+   * answer.
    */
   step(nowMs: number): number | null {
     for (const { job, code } of this.#answers.splice(0)) this.#settle(job, code, nowMs)
@@ -120,7 +125,7 @@ export class ReauthorizationQueue<Connection extends object> {
       this.#waiting[job.kind].add(job)
     }
     this.#freeAtMs = Math.max(this.#freeAtMs, nowMs - BURST_MS)
-    for (let looks = 0; looks < STEP_SESSIONS_MAX; looks += 1) {
+    for (let examined = 0; examined < STEP_SESSIONS_MAX; examined += 1) {
       if (!this.#hasWork()) return this.#untilLater(nowMs)
       if (this.#freeAtMs > nowMs) return this.#freeAtMs - nowMs
       const job = this.#next()
@@ -141,17 +146,17 @@ export class ReauthorizationQueue<Connection extends object> {
     return null
   }
 
-  #request(session: PeerSession, kind: ServerRequest, moment: number): void {
+  #request(session: PeerSession, kind: ServerRequest, sequence: number): void {
     const job = this.#jobs.get(session)
     if (job === undefined) {
       if (kind === 'reauthorize' && this.#jobs.size >= (this.#options.waitingMax ?? WAITING_MAX)) {
         this.#dropped += 1
         return
       }
-      this.#waiting[kind].add(this.#begin(session, kind, moment))
+      this.#waiting[kind].add(this.#begin(session, kind, sequence))
       return
     }
-    job.sequence = moment
+    job.sequence = sequence
     if (job.isUnderWay) {
       if (job.kind === 'reauthorize' && job.follow !== 'abort') job.follow = kind
       return
@@ -163,9 +168,9 @@ export class ReauthorizationQueue<Connection extends object> {
     }
   }
 
-  #begin(session: PeerSession, kind: ServerRequest, moment: number): Job {
+  #begin(session: PeerSession, kind: ServerRequest, sequence: number): Job {
     const state = { attempts: 0, isUnderWay: false, follow: null, dueMs: 0 }
-    const job: Job = { session, kind, sequence: moment, ...state }
+    const job: Job = { session, kind, sequence, ...state }
     this.#jobs.set(session, job)
     return job
   }
@@ -177,7 +182,10 @@ export class ReauthorizationQueue<Connection extends object> {
     this.#waiting[kind].add(job)
   }
 
-  /** Who ends comes first, then who was asked for by name. Null: this one needs nothing. */
+  /**
+   * Aborts come first, then individual reauthorizations, then the walk. Null if the session needs
+   * no request.
+   */
   #next(): Job | null {
     for (const waiting of [this.#waiting.abort, this.#waiting.reauthorize]) {
       for (const job of waiting) {
@@ -193,7 +201,10 @@ export class ReauthorizationQueue<Connection extends object> {
     return null
   }
 
-  /** False where nothing was sent: it has ended, asked by itself, or cannot be reached. */
+  /**
+   * Returns false if nothing was sent: the session has ended, has sent a request itself, or is not
+   * reachable.
+   */
   #send(job: Job, nowMs: number): boolean {
     const { registry, send } = this.#options
     const { session, kind } = job
@@ -241,13 +252,13 @@ function noCounts(): ServerRequestCounts {
 }
 
 export interface Reauthorization {
-  take(news: SessionEvent): void
+  take(event: SessionEvent): void
   counts(): ReauthorizationCounts
-  /** Nothing is sent any more. */
+  /** Stops sending. */
   close(): void
 }
 
-/** Runs the queue by timers. `elapsedMs`: a clock that only goes on. */
+/** Runs the queue by timers. `elapsedMs`: a monotonic clock. */
 export function startReauthorization<Connection extends object>(
   options: ReauthorizationOptions<Connection>,
   elapsedMs: () => number,
@@ -257,7 +268,7 @@ export function startReauthorization<Connection extends object>(
   let isClosed = false
   const wakeIn = (waitMs: number) => {
     const atMs = elapsedMs() + waitMs
-    // News that keep coming must not put it off.
+    // A continuous stream of events must not postpone the step.
     if (isClosed || atMs >= dueMs) return
     clearTimeout(timer)
     dueMs = atMs
@@ -271,8 +282,8 @@ export function startReauthorization<Connection extends object>(
     if (waitMs !== null) wakeIn(waitMs)
   }
   return {
-    take(news) {
-      queue.take(news)
+    take(event) {
+      queue.take(event)
       wakeIn(0)
     },
     counts: () => queue.counts(),

@@ -1,4 +1,7 @@
-/** `tollgate diameter send`: messages of a file to a node, one after the other, and its answers. */
+/**
+ * Implements `tollgate diameter send`: sends the messages of a file one after the other, and
+ * collects the answers.
+ */
 import { hostname } from 'node:os'
 import type { ConnectionOptions } from 'node:tls'
 import {
@@ -19,7 +22,7 @@ import {
 import { connectDiameter } from './client.ts'
 import { type NamedAvps, namedAvps, wireAvps } from './named.ts'
 
-/** A message by the names of its AVPs, or a whole one as bytes. */
+/** A message by AVP names, or a complete one as bytes. */
 export type Sendable = NamedAvps | Buffer
 
 export interface SendOptions {
@@ -41,9 +44,9 @@ export interface MessageExchange {
 }
 
 /**
- * What a message by names leaves out and all have is filled in: Session-Id (the same for all),
- * Origin-Host, Origin-Realm, Destination-Realm, Auth-Application-Id. Throws `WireError` for a
- * message that cannot be written, before anything is sent, and `DiameterClientError`.
+ * Adds missing AVPs that every message has: Session-Id (the same for all), Origin-Host,
+ * Origin-Realm, Destination-Realm, Auth-Application-Id. Throws `DiameterWireError` for a message
+ * that cannot be encoded, before any is sent, and `DiameterClientError`.
  */
 export async function sendMessages(
   messages: readonly Sendable[],
@@ -55,10 +58,10 @@ export async function sendMessages(
   const exchanged: MessageExchange[] = []
   try {
     for (const request of requests) {
-      const asked = namedAvps(readMessage(request).avps)
+      const sent = namedAvps(readMessage(request).avps)
       const answer = readMessage(Buffer.from(await client.exchange(request)))
       exchanged.push({
-        request: asked,
+        request: sent,
         answer: namedAvps(answer.avps),
         resultCode: uint32Of(answer.avps, avpCode.resultCode) ?? 0,
       })
@@ -69,7 +72,7 @@ export async function sendMessages(
   return exchanged
 }
 
-/** Origin-Host of who does not say another. */
+/** Origin-Host if none is given. */
 export function defaultOriginHost(realm: string): string {
   return `cli.${hostname()
     .toLowerCase()
@@ -98,11 +101,11 @@ function requestOf(message: Sendable, index: number, options: SendOptions): Buff
   })
 }
 
-/** Bytes are sent as they are, but for the Hop-by-Hop-Id. */
+/** Bytes are sent unchanged, except for the Hop-by-Hop-Id. */
 function checked(bytes: Buffer, index: number): Buffer {
   const { avps } = readMessage(bytes)
   if ((readHeader(bytes).flags & flags.request) === 0) {
-    throw new DiameterWireError(`message ${index + 1} is no request`)
+    throw new DiameterWireError(`message ${index + 1} is not a request`)
   }
   if (bytes.length === HEADER_BYTES || find(avps, avpCode.originHost) === undefined) {
     throw new DiameterWireError(`message ${index + 1} has no Origin-Host`)

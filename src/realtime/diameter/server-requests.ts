@@ -1,4 +1,4 @@
-/** Requests that the node itself sends, and their answers (RFC 6733 sections 3, 8.3 and 8.5). */
+/** Requests sent by the node, and their answers (RFC 6733 sections 3, 8.3 and 8.5). */
 import { randomInt } from 'node:crypto'
 import {
   DiameterWireError,
@@ -9,13 +9,14 @@ import {
 } from '../codecs/diameter-wire/message.ts'
 import { application, avpCode, command, flags } from '../codecs/diameter-wire/protocol.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import type { OwnCapabilities } from './capabilities.ts'
 
-/** A request without ids, which the connection gives. */
+/** A request without the identifiers, which the connection assigns. */
 export type OwnRequest = Omit<WireMessage, 'hopByHopId' | 'endToEndId'>
 
 /**
- * End-to-End-Ids, for all connections: the time in seconds in the upper 12 bits and a count that
- * begins anywhere in the lower 20, so that a node that starts anew does not repeat them.
+ * End-to-End-Ids for all connections: time in seconds in the upper 12 bits and a count with a
+ * random start in the lower 20, so that they are not repeated after a restart.
  */
 export function createEndToEndIds(nowMs: number): () => number {
   const base = (Math.floor(nowMs / 1000) & 0xfff) * 2 ** 20
@@ -41,14 +42,14 @@ interface Pending {
   readonly resolve: (answer: WireMessage | null) => void
 }
 
-/** The requests of one connection that are not answered. */
+/** Unanswered requests of one connection. */
 export interface PendingRequests {
   add(hopByHopId: number, command: number, endMs: number): Promise<WireMessage | null>
-  /** Whether a request had this for an answer; what cannot be read is none. */
+  /** Whether the message answers a pending request; false if it cannot be decoded. */
   settle(bytes: Buffer): boolean
-  /** Gives up those whose time has come. */
+  /** Gives up requests that have timed out. */
   expire(nowMs: number): void
-  /** Gives up all. */
+  /** Gives up all requests. */
   close(): void
 }
 
@@ -68,7 +69,7 @@ export function createPendingRequests(): PendingRequests {
       return true
     },
     expire(nowMs) {
-      // In the order of their ends: all wait for the same time.
+      // In order of expiry: all have the same time-out.
       for (const [id, { endMs, resolve }] of byId) {
         if (endMs > nowMs) return
         byId.delete(id)
@@ -83,7 +84,7 @@ export function createPendingRequests(): PendingRequests {
   }
 }
 
-/** A copy, so that it may outlive what came with it. */
+/** Decodes a copy, which may outlive the received bytes. */
 function readAnswer(bytes: Buffer): WireMessage | null {
   try {
     return readMessage(Buffer.from(bytes))
@@ -93,10 +94,10 @@ function readAnswer(bytes: Buffer): WireMessage | null {
   }
 }
 
-/** Where a session is, and who asks. */
+/** Addressee of a request about a session, and its sender. */
 export interface SessionAddress {
   readonly sessionId: string
-  /** Of the client, as it was in its requests. */
+  /** Origin-Host of the client as in its requests. */
   readonly destinationHost: string
   readonly destinationRealm: string
   readonly identity: WireIdentity
@@ -104,9 +105,29 @@ export interface SessionAddress {
   readonly stateId: number
 }
 
+/** DWR or DPR; a DWR also has the Origin-State-Id. */
+export function peerRequest(
+  code: number,
+  { identity, stateId }: OwnCapabilities,
+  further: WireMessage['avps'],
+): OwnRequest {
+  const state = code === command.watchdog ? [uint32Avp(avpCode.originStateId, stateId)] : []
+  return {
+    flags: flags.request,
+    command: code,
+    application: application.base,
+    avps: [
+      textAvp(avpCode.originHost, identity.originHost),
+      textAvp(avpCode.originRealm, identity.originRealm),
+      ...further,
+      ...state,
+    ],
+  }
+}
+
 const AUTHORIZE_ONLY = 0
 
-/** RAR: the client shall ask again for its quotas (RFC 8506 section 5.5). */
+/** RAR: the client shall request its quotas again (RFC 8506 section 5.5). */
 export function reAuthRequest(address: SessionAddress): OwnRequest {
   return sessionRequest(command.reAuth, address, [
     uint32Avp(avpCode.reAuthRequestType, AUTHORIZE_ONLY),

@@ -1,4 +1,4 @@
-/** Credit control over Diameter as a whole: peers, their requests, and those of the node. */
+/** Credit control over Diameter: peers, their requests, and requests of the node. */
 import type { Config } from '../../config/schema.ts'
 import type { SessionEvent } from '../../domain/worker-task.ts'
 import { type Clock, monotonicMs } from '../../runtime/clock.ts'
@@ -28,36 +28,38 @@ export interface DiameterServiceOptions {
   readonly metrics: Pick<Metrics, 'diameter' | 'refused' | 'tls'>
   readonly clock: Clock
   readonly peers: CurrentPeersByHost
-  readonly dialects: MessageFormats
+  readonly messageFormats: MessageFormats
   readonly charge: Charge
   readonly rateLimits: RateLimits
   /**
-   * Where the states of clients are kept for all nodes; without it nothing is inferred from them.
+   * Opens the store of client states, which all nodes share; if not given, restarts of clients are
+   * not detected.
    */
   readonly openStates?: () => Promise<ClientStates>
-  readonly intake: Backpressure
+  readonly backpressure: Backpressure
 }
 
 export interface DiameterService {
-  /** Ports that were taken; 0: it does not listen there. */
+  /** Ports in use; 0 if it does not listen there. */
   readonly port: number
   readonly tlsPort: number
-  /** Why open sessions should ask again, or end. */
-  take(news: SessionEvent): void
-  /** Takes no new connections; peers are told, and what is under way is answered. */
+  /** Handles an event after which open sessions should reauthorize or end. */
+  take(event: SessionEvent): void
+  /** Accepts no new connections, sends DPR to peers, and answers requests in flight. */
   stop(): void
   /**
-   * Resolves when all connections have gone: those that wait for answers when they have them, the
-   * others after `diameter.answerTimeoutMs` at most.
+   * Resolves when all connections are closed: those with requests in flight once these are
+   * answered, the others after at most `diameter.answerTimeoutMs`.
    */
   close(): Promise<void>
 }
 
-/** Null where it is not to listen. Throws `ListenError` and `TlsFileError`. */
+/** Null if Diameter is disabled. Throws `ListenError` and `TlsFileError`. */
 export async function startDiameterService(
   options: DiameterServiceOptions,
 ): Promise<DiameterService | null> {
-  const { config, log, metrics, clock, peers, dialects, charge, rateLimits, intake } = options
+  const { config, log, metrics, clock, peers, messageFormats, charge, rateLimits, backpressure } =
+    options
   const { enabled, realms, fileType, sessionsMax, requestsPerSecondMax } = config.diameter
   if (!enabled) return null
   const identity = identityOf(config)
@@ -66,7 +68,7 @@ export async function startDiameterService(
   const open = options.openStates ?? (async () => NO_STATES)
   const onRestart = (host: string, realm: string) => registry.forgetClient(host, realm)
   const originStates = createOriginStates({ open, onRestart, log })
-  const own = { charge, dialects, identity, realms, fileType, registry, originStates }
+  const own = { charge, messageFormats, identity, realms, fileType, registry, originStates }
   const peersServed = await startDiameter({
     config,
     log,
@@ -75,7 +77,7 @@ export async function startDiameterService(
     identity,
     peers,
     rateLimits,
-    intake,
+    backpressure,
     onRequest: createCreditControl(own),
     onState: ({ originHost, originRealm, stateId }) =>
       originStates.observe(originHost, originRealm, stateId),
@@ -83,14 +85,14 @@ export async function startDiameterService(
   })
   const send = createSender(identity, peersServed.stateId, metrics)
   const perSecondMax = requestsPerSecondMax
-  const asking = startReauthorization({ registry, send, perSecondMax }, monotonicMs)
-  metrics.diameter.readQueue(() => asking.counts())
+  const reauthorization = startReauthorization({ registry, send, perSecondMax }, monotonicMs)
+  metrics.diameter.readQueue(() => reauthorization.counts())
   return {
     port: peersServed.port,
     tlsPort: peersServed.tlsPort,
-    take: (news) => asking.take(news),
+    take: (event) => reauthorization.take(event),
     stop() {
-      asking.close()
+      reauthorization.close()
       peersServed.stop()
     },
     close: () => peersServed.close(),
@@ -99,7 +101,7 @@ export async function startDiameterService(
 
 const NO_STATES: ClientStates = { raise: async () => false }
 
-/** Asks a client, and gives the Result-Code of its answer; 0 without one. */
+/** Sends a request to a client and returns the Result-Code of its answer; 0 without one. */
 function createSender(
   identity: WireIdentity,
   stateId: number,

@@ -1,11 +1,11 @@
-/** The sessions that came to this node over Diameter, and where their network elements are. */
+/** Registry of sessions received over Diameter, and of the connections that reach their clients. */
 
-/** A session, and the connection over which its client is reached. */
+/** A session, and the connection that reaches its client. */
 export interface SessionRoute<Connection> {
   readonly sessionId: string
   /** `ChargeRequest.origin`. */
   readonly origin: string
-  /** Of the client: destination of what the node asks it. */
+  /** Origin-Host of the client: destination of requests of the node. */
   readonly originHost: string
   readonly originRealm: string
   readonly aid: number
@@ -13,17 +13,17 @@ export interface SessionRoute<Connection> {
   readonly connection: Connection
 }
 
-/** What the registry remembers; the same object from its first answer to its end. */
+/** A registered session; the same object from its first answer to its end. */
 export interface PeerSession {
   readonly sessionId: string
   readonly origin: string
   readonly aid: number
   readonly sid: number
-  /** `SessionRegistry.moment` at which its last request arrived. */
+  /** `SessionRegistry.sequence` when its last request arrived. */
   readonly sequence: number
 }
 
-/** Shared by the sessions of a connection, so that all of them lose it at once. */
+/** Shared by the sessions of a connection, so that closing it affects all of them. */
 interface Link<Connection> {
   connection: Connection | null
 }
@@ -34,7 +34,7 @@ interface Client<Connection> {
   readonly host: string
   readonly realm: string
   sessions: number
-  /** Of the session that was learned last. */
+  /** Link of the most recent request. */
   latest: Link<Connection>
 }
 
@@ -55,7 +55,7 @@ class Entry<Connection> implements PeerSession {
 
   constructor(
     { sessionId, origin, aid, sid }: SessionRoute<Connection>,
-    moment: number,
+    sequence: number,
     client: Client<Connection>,
     link: Link<Connection>,
   ) {
@@ -63,17 +63,17 @@ class Entry<Connection> implements PeerSession {
     this.origin = origin
     this.aid = aid
     this.sid = sid
-    this.sequence = moment
+    this.sequence = sequence
     this.client = client
     this.link = link
   }
 }
 
 /**
- * Bounded: of too many sessions the one that was learned longest ago is forgotten, which costs it
- * nothing but being told of changes. A few hundred bytes each. Of a connection that has ended the
- * sessions stay known: they are reached over the connection by which their client asked last, or
- * not at all until it asks again.
+ * Bounded: above the limit the least recently used session is dropped, which then only misses
+ * notifications of changes. An entry takes a few hundred bytes. Sessions survive the end of their
+ * connection: they are reached over the connection of their client's latest request, or not at all
+ * until the client sends another one.
  */
 export class SessionRegistry<Connection extends object> {
   readonly #sessionsMax: number
@@ -102,43 +102,44 @@ export class SessionRegistry<Connection extends object> {
     return this.#sequence
   }
 
-  /** Something changed: what arrives from now on is answered as it is now. */
+  /** Counts a change: requests that arrive from now on are answered with it in effect. */
   nextSequence(): number {
     this.#sequence += 1
     return this.#sequence
   }
 
   /**
-   * After each answer that left its session open. `moment`: that at which the request arrived. What
-   * is given is copied, so it may be used again.
+   * Called after each answer that leaves its session open. `sequence`: its value when the request
+   * arrived. `route` is copied and may be reused.
    */
-  learn(route: SessionRoute<Connection>, moment = this.#sequence): void {
-    const known = this.#origins.get(route.origin)?.get(route.sessionId)
-    if (known === undefined || known.aid !== route.aid || known.sid !== route.sid) {
-      if (known !== undefined) this.#remove(known)
-      this.#begin(route, moment)
+  learn(route: SessionRoute<Connection>, sequence = this.#sequence): void {
+    const existing = this.#origins.get(route.origin)?.get(route.sessionId)
+    if (existing === undefined || existing.aid !== route.aid || existing.sid !== route.sid) {
+      if (existing !== undefined) this.#remove(existing)
+      this.#begin(route, sequence)
       return
     }
-    if (moment > known.sequence) known.sequence = moment
-    if (known.link.connection !== route.connection) known.link = this.#linkOf(route.connection)
-    const { client } = known
+    if (sequence > existing.sequence) existing.sequence = sequence
+    if (existing.link.connection !== route.connection)
+      existing.link = this.#linkOf(route.connection)
+    const { client } = existing
     if (client.host !== route.originHost || client.realm !== route.originRealm) {
-      known.client = this.#clientOf(route, known.link)
+      existing.client = this.#clientOf(route, existing.link)
       this.#releaseClient(client)
     }
-    known.client.latest = known.link
-    if (known === this.#newest) return
-    this.#unlink(known)
-    this.#append(known)
+    existing.client.latest = existing.link
+    if (existing === this.#newest) return
+    this.#unlink(existing)
+    this.#append(existing)
   }
 
-  /** A session has ended. */
+  /** Removes a session that has ended. */
   forget(origin: string, sessionId: string): void {
-    const known = this.#origins.get(origin)?.get(sessionId)
-    if (known !== undefined) this.#remove(known)
+    const existing = this.#origins.get(origin)?.get(sessionId)
+    if (existing !== undefined) this.#remove(existing)
   }
 
-  /** A client has lost its sessions: nobody is there to be asked. */
+  /** Removes the sessions of a client that has lost them. */
   forgetClient(host: string, realm: string): void {
     const client = this.#clients.get(clientKey(host, realm))
     if (client === undefined) return
@@ -154,17 +155,20 @@ export class SessionRegistry<Connection extends object> {
     return this.#origins.get(origin)?.get(sessionId)
   }
 
-  /** Where a session that is known is reached now; undefined: over no connection. */
+  /** How a registered session is reached now; undefined if there is no connection. */
   routeTo({ origin, sessionId }: PeerSession): SessionRoute<Connection> | undefined {
-    const known = this.#origins.get(origin)?.get(sessionId)
-    const connection = known?.link.connection ?? known?.client.latest.connection ?? null
-    if (known === undefined || connection === null) return undefined
-    const { aid, sid, client } = known
+    const existing = this.#origins.get(origin)?.get(sessionId)
+    const connection = existing?.link.connection ?? existing?.client.latest.connection ?? null
+    if (existing === undefined || connection === null) return undefined
+    const { aid, sid, client } = existing
     const { host: originHost, realm: originRealm } = client
     return { sessionId, origin, originHost, originRealm, aid, sid, connection }
   }
 
-  /** Sid 0: of all subscribers of the account. Nothing may be learned or forgotten meanwhile. */
+  /**
+   * Sid 0 selects all subscribers of the account. The registry must not change during the
+   * iteration.
+   */
   *ofSubscriber(aid: number, sid: number): Iterable<PeerSession> {
     if (sid === 0) {
       let entry = this.#accounts.get(aid) ?? null
@@ -175,12 +179,14 @@ export class SessionRegistry<Connection extends object> {
     for (; entry !== null; entry = entry.laterOfSubscriber) if (entry.aid === aid) yield entry
   }
 
-  /** Begins a way through all sessions, from what was learned longest ago; it ends any other. */
+  /** Begins a walk through all sessions, least recently used first; ends any previous walk. */
   beginWalk(): void {
     this.#walking = this.#oldest
   }
 
-  /** The next one of the way, whatever was learned and forgotten since; undefined: that is all. */
+  /**
+   * The next session of the walk, which tolerates changes of the registry; undefined at the end.
+   */
   nextInWalk(): PeerSession | undefined {
     const entry = this.#walking
     if (entry === null) return undefined
@@ -188,7 +194,7 @@ export class SessionRegistry<Connection extends object> {
     return entry
   }
 
-  /** Sessions stay known, but are not reached over it any more. */
+  /** Its sessions remain, but are no longer reached over this connection. */
   dropConnection(connection: Connection): void {
     this.#gone.add(connection)
     const link = this.#links.get(connection)
@@ -197,12 +203,12 @@ export class SessionRegistry<Connection extends object> {
     this.#links.delete(connection)
   }
 
-  #begin(route: SessionRoute<Connection>, moment: number): void {
+  #begin(route: SessionRoute<Connection>, sequence: number): void {
     if (this.#size >= this.#sessionsMax && this.#oldest !== null) this.#remove(this.#oldest)
     const link = this.#linkOf(route.connection)
     const client = this.#clientOf(route, link)
     client.latest = link
-    const entry = new Entry(route, moment, client, link)
+    const entry = new Entry(route, sequence, client, link)
     let sessions = this.#origins.get(route.origin)
     if (sessions === undefined) {
       sessions = new Map()
@@ -274,8 +280,8 @@ export class SessionRegistry<Connection extends object> {
   }
 
   #linkOf(connection: Connection): Link<Connection> {
-    const known = this.#links.get(connection)
-    if (known !== undefined) return known
+    const existing = this.#links.get(connection)
+    if (existing !== undefined) return existing
     if (this.#gone.has(connection)) return { connection: null }
     const link: Link<Connection> = { connection }
     this.#links.set(connection, link)

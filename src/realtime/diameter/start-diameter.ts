@@ -1,4 +1,4 @@
-/** Diameter as the node starts it: who may connect, and where it listens. */
+/** Starts Diameter: access control and listeners. */
 import { isLoopback, mustAuthenticate } from '../../config/hosts.ts'
 import type { Config } from '../../config/schema.ts'
 import { type Clock, monotonicMs } from '../../runtime/clock.ts'
@@ -22,34 +22,34 @@ export interface DiameterOptions {
   readonly identity: WireIdentity
   readonly peers: CurrentPeersByHost
   readonly onRequest: OnRequest
-  /** Told of a peer that says its Origin-State-Id. */
+  /** Called when a peer sends its Origin-State-Id. */
   readonly onState?: (connection: DiameterConnection) => void
-  /** Told of each connection that has ended. */
+  /** Called for each connection that has been closed. */
   readonly onGone?: (connection: DiameterConnection) => void
-  /** Those of HTTP, if a peer's rate is to hold for both; its own if not given. */
+  /** Rate limits shared with HTTP; if not given, Diameter has its own. */
   readonly rateLimits?: RateLimits
-  readonly intake: Backpressure
+  readonly backpressure: Backpressure
 }
 
 export interface Diameter {
-  /** Ports that were taken; 0: it does not listen there. */
+  /** Ports in use; 0 if it does not listen there. */
   readonly port: number
   readonly tlsPort: number
   /** Origin-State-Id of the node, for its own requests. */
   readonly stateId: number
-  /** Those of now, in whatever state. */
+  /** All current connections in any state. */
   connections(): Iterable<DiameterConnection>
-  /** Takes no new connections; peers are told (DPR), and what is under way is answered. */
+  /** Accepts no new connections, sends DPR to peers, and answers requests in flight. */
   stop(): void
   /**
-   * Resolves when all connections have gone: those that wait for answers when they have them, the
-   * others after `answerTimeoutMs` at most.
+   * Resolves when all connections are closed: those with requests in flight once these are
+   * answered, the others after at most `answerTimeoutMs`.
    */
   close(): Promise<void>
 }
 
 const OPEN = 'Diameter is open to the network, and peers need not be listed'
-const NOT_STARTED = 'the port of Diameter is in use by somebody else: the node goes without'
+const NOT_STARTED = 'the Diameter port is in use by another process: the node runs without Diameter'
 
 /** Throws `ListenError` and `TlsFileError`. */
 export async function startDiameter(options: DiameterOptions): Promise<Diameter> {
@@ -59,7 +59,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
   const stateId = Math.floor(clock.nowMs() / 1000)
   const mustBeListed = mustAuthenticate(host, openTo)
   const own: OwnCapabilities = { identity, stateId }
-  const around: ConnectionContext = {
+  const context: ConnectionContext = {
     settings,
     own,
     access: createPeerAccess(options.peers, mustBeListed),
@@ -68,7 +68,7 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
     onRateExceeded: (peerName) => metrics.refused(peerName, 'rate'),
     log,
     flusher: createFlusher(),
-    intake: options.intake,
+    backpressure: options.backpressure,
     nextEndToEndId: createEndToEndIds(clock.nowMs()),
     elapsedMs: monotonicMs,
     onRequest: options.onRequest,
@@ -77,10 +77,10 @@ export async function startDiameter(options: DiameterOptions): Promise<Diameter>
   }
   let listener: Listener
   try {
-    listener = await startListener({ settings, context: around, tlsMetrics: metrics.tls })
+    listener = await startListener({ settings, context, tlsMetrics: metrics.tls })
   } catch (error) {
     if (!(error instanceof PortTakenError)) throw error
-    // Somebody tries the node on a machine that has a Diameter node already: HTTP is of use to him.
+    // Probably a trial on a machine that already runs a Diameter node: HTTP alone is still useful.
     if (openTo !== 'loopback' || !isLoopback(host) || settings.tls.enabled) throw error
     log.warn({ host, port: settings.port }, NOT_STARTED)
     return withoutListener(stateId)

@@ -1,4 +1,4 @@
-/** Who sends a request, and whether it may: keys, certificates, addresses, rates of peers. */
+/** Authentication of requests: keys, certificates, addresses, rates of peers. */
 import type { Peer, Peers } from '../../catalog/settings/peers.ts'
 import type { ClientAuthenticator } from './client-authenticator.ts'
 import {
@@ -11,41 +11,47 @@ import type { Exchange, Head } from './exchange.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { type RequestRefusal, refusal } from './refusal.ts'
 
-/** Those of now; null as long as they were never read: nobody can be refused then, nor let in. */
+/**
+ * The current peers; null until read for the first time: until then credentials can be neither
+ * accepted nor refused.
+ */
 export type CurrentPeersByKey = () => Pick<Peers, 'byKey'> | null
 
-/** Likewise, of certificates. */
+/** The current peers by certificate; null until read for the first time. */
 export type CurrentPeersByCertificate = () => Pick<Peers, 'byCertificate'> | null
 
-/** What is known of the connection. */
+/** Properties of the connection. */
 export type ConnectionIdentity = Pick<Exchange, 'remoteAddress' | 'certificateNames'>
 
 export type Credentials = Pick<Head, 'authorization' | 'apiKey'>
 
 /**
- * One way to authenticate: `none` if the request does not use it, `invalid` if it does and is
- * wrong, `unavailable` if that cannot be told now.
+ * One authentication method: `none` if the request does not use it, `invalid` if its credentials
+ * are wrong, `unavailable` if they cannot be checked now.
  */
 export type CredentialCheck = (
   credentials: Credentials,
 ) => Peer | 'none' | 'invalid' | 'unavailable'
 
-/** Null for a peer that need not authenticate, and did not. */
+/** `peer` is null for a client that need not authenticate and did not. */
 export interface Admitted {
   readonly refused: 0
   readonly peer: Peer | null
-  /** What a request beyond the rate of its peer is refused with; null within it. */
+  /** Refusal of a request that exceeds the rate of its peer; null within the rate. */
   readonly rateRefusal: RequestRefusal | null
 }
 
 export type AuthenticationResult = Admitted | RequestRefusal
 
-/** A request with a token or a signature, or with a body that may have one: `decide` tells. */
+/**
+ * A request with a token or a signature, or with a body that may contain one: `decide` completes
+ * the authentication.
+ */
 export interface PendingAuthentication {
   readonly refused: 'undecided'
-  /** Whether the body has to be known for it. */
+  /** Whether the body is needed. */
   readonly needsBody: boolean
-  /** What becomes of it if there is neither. */
+  /** Result if it contains no credentials. */
   readonly otherwise: RequestRefusal
 }
 
@@ -54,7 +60,7 @@ export interface Authenticator {
     head: Head,
     exchange: ConnectionIdentity,
   ): AuthenticationResult | PendingAuthentication
-  /** `body`: null unless it is needed. Never rejects. */
+  /** `body` is null unless it is needed. Never rejects. */
   decide(
     head: Head,
     body: Buffer | null,
@@ -63,16 +69,19 @@ export interface Authenticator {
 }
 
 export interface AuthenticatorOptions {
-  /** Asked in this order, until one knows the peer. */
+  /** Tried in this order until one identifies the peer. */
   readonly checks: readonly CredentialCheck[]
-  /** Whose certificates those of clients are. */
+  /** Lookup of peers by client certificate. */
   readonly certificates: CurrentPeersByCertificate
-  /** Whether nobody gets in without credentials. */
+  /** Whether requests without credentials are refused. */
   readonly mustAuthenticate: boolean
-  /** Whether who has none must have asked for this machine, by its address or as `localhost`. */
+  /**
+   * Whether a request without credentials must address this machine by IP address or as
+   * `localhost`.
+   */
   readonly isForThisMachine: boolean
   readonly rateLimits: RateLimits
-  /** Who comes with tokens and signatures. */
+  /** Checks tokens and signatures of API clients. */
   readonly clientAuthenticator: ClientAuthenticator
 }
 
@@ -85,16 +94,16 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (!peer.allowsAddress(exchange.remoteAddress())) return { ...BAD_ADDRESS, peer: name }
     const retryAfterS = rateLimits.take(peer)
     if (retryAfterS === 0) return { refused: 0, peer, rateRefusal: null }
-    const why = `is over ${requestsPerSecond} requests a second, which is what this key may send`
+    const why = `is over ${requestsPerSecond} requests a second, the limit of this key`
     const overRate = { cause: 'rate', peer: name, field: 'rate', why, retryAfterS } as const
     return { refused: 0, peer, rateRefusal: { refused: 429, ...overRate } }
   }
 
-  /** Who has neither a key nor a token nor a signature. */
+  /** Authenticates a request without key, token and signature by its certificate, if it has one. */
   const admitHolder = (head: Head, exchange: ConnectionIdentity): AuthenticationResult | null => {
     const holder = holderOf(exchange.certificateNames())
     if (holder === 'none' || holder === 'nobody') return null
-    // A browser shows a certificate for any page that sends something here.
+    // A browser presents a certificate for any page that sends a request here.
     if (head.isBrowser) return BROWSER
     return holder === 'unavailable' ? UNAVAILABLE : admit(holder, exchange)
   }
@@ -102,14 +111,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   return {
     authenticate(head, exchange) {
       if (head.authorization === null && head.apiKey === null) {
-        const stranger = head.query === '' ? null : signedOrNull(head)
-        if (stranger !== null) return stranger
+        const pending = head.query === '' ? null : signedOrNull(head)
+        if (pending !== null) return pending
         const holder = admitHolder(head, exchange)
         if (holder !== null) return holder
         if (mustAuthenticate) return mayHaveParameters(head) ? MAY_BE_SIGNED : NOT_AUTHENTICATED
-        // A page that somebody has open on this machine reaches loopback too.
+        // A page open in a browser on this machine can reach loopback, too.
         if (head.isBrowser) return BROWSER
-        // Its site can have let its own name stand for this machine; then it need not say so.
+        // A site can resolve its own name to this machine (DNS rebinding); its page then need not
+        // send `Origin`.
         return isForThisMachine && isSite(head.host) ? SITE : ANONYMOUS
       }
       let isUnavailable = false
@@ -125,7 +135,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       if (head.apiKey !== null) return BAD_KEY
       const token = tokenOf(head)
       if (token === null) return BAD_AUTHORIZATION
-      // A token that is in the query, too, is not overlooked.
+      // Credentials in the query must be checked even if the token is cached.
       const known = head.query === '' ? clientAuthenticator.cached(token) : null
       return known === null ? HAS_TOKEN : { refused: 0, peer: known, rateRefusal: null }
     },
@@ -146,7 +156,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 }
 
-/** `none`: no certificate; `nobody`: one that is not that of a peer, or of several. */
+/** `none`: no certificate; `nobody`: it matches no peer or several. */
 type CertificateHolder = Peer | 'none' | 'nobody' | 'unavailable'
 
 function createHolderOf(certificates: CurrentPeersByCertificate) {
@@ -157,27 +167,27 @@ function createHolderOf(certificates: CurrentPeersByCertificate) {
   }
 }
 
-/** Whether who has the key of a peer may have this certificate. */
+/** Whether a client with the key of a peer may present this certificate. */
 function mayPresent(peer: Peer, holder: CertificateHolder): boolean {
   if (holder === 'none') return true
   if (typeof holder === 'object') return holder.name === peer.name
   return holder === 'nobody' && peer.certificateNames.length === 0
 }
 
-/** Null: its query says nothing of who sends it. */
+/** Null if the query contains no credentials. */
 function signedOrNull(head: Head): PendingAuthentication | null {
   const has = queryCredentials(head.query)
   if (has === 'none') return null
   return has === 'token' ? HAS_TOKEN : MAY_BE_SIGNED
 }
 
-/** The token of the header; null: it has none. */
+/** The token of the header; null if absent. */
 function tokenOf({ authorization }: Credentials): string | null {
   const bearer = authorization === null ? null : bearerOf(authorization)
   return bearer !== null && isToken(bearer) ? bearer : null
 }
 
-/** The check of keys, which come as `X-Api-Key: KEY` or `Authorization: Bearer KEY`. */
+/** Checks keys sent as `X-Api-Key: KEY` or `Authorization: Bearer KEY`. */
 export function createKeyCheck(peersNow: CurrentPeersByKey): CredentialCheck {
   return (credentials) => {
     const key = keyOf(credentials)
@@ -189,12 +199,12 @@ export function createKeyCheck(peersNow: CurrentPeersByKey): CredentialCheck {
   }
 }
 
-/** Longer than any key; nobody should make us hash half a megabyte. */
+/** Longer than any key; bounds the work of hashing. */
 const KEY_CHARS_MAX = 1024
 
 const BEARER = 'bearer '
 
-/** Null if there is none. Of two that differ one is wrong: empty, which no key is. */
+/** Null if absent. Two different keys yield '', which is never a valid key. */
 function keyOf({ authorization, apiKey }: Credentials): string | null {
   const bearer = authorization === null ? null : bearerOf(authorization)
   if (apiKey === null || bearer === null) return apiKey ?? bearer
@@ -209,7 +219,7 @@ function bearerOf(authorization: string): string | null {
 const PORT = /:\d*$/
 const IPV4 = /^[\d.]+$/
 
-/** Whether a `Host` is a name with points in it: no address, and no name of the local network. */
+/** Whether a `Host` is a dotted name, neither an address nor a name of the local network. */
 function isSite(host: string): boolean {
   if (!host.includes('.') || host.startsWith('[')) return false
   const name = host.replace(PORT, '').toLowerCase()
@@ -228,12 +238,7 @@ const BAD_AUTHORIZATION = refusal(401, 'credentials', 'authorization', 'has no k
 const BAD_KEY = refusal(401, 'credentials', 'x-api-key', 'has no key that is known')
 const UNAVAILABLE = refusal(503, 'unavailable', 'keys', 'were not read yet')
 const BROWSER = refusal(403, 'browser', 'origin', 'is a page in a browser, which must authenticate')
-const SITE = refusal(
-  403,
-  'browser',
-  'host',
-  'is the name of a site, through which one must authenticate',
-)
+const SITE = refusal(403, 'browser', 'host', 'is the name of a site, which requires authentication')
 const BAD_CERTIFICATE = refusal(403, 'certificate', 'certificate', 'is not that of this key')
 const BAD_ADDRESS = refusal(403, 'address', 'address', 'is not one that may use this key')
 
@@ -242,7 +247,7 @@ const HAS_TOKEN: PendingAuthentication = {
   needsBody: false,
   otherwise: BAD_AUTHORIZATION,
 }
-/** Also of somebody unknown, whose body is read only where it may say who that is. */
+/** Also for requests of unknown senders: the body is read only if it may contain credentials. */
 const MAY_BE_SIGNED: PendingAuthentication = {
   refused: 'undecided',
   needsBody: true,

@@ -4,18 +4,18 @@ type OnBody = (body: Buffer) => void
 type OnTooLarge = (isAnnounced: boolean) => void
 
 /**
- * An exchange whose body is read at once, as servers want it, and handed over when it is asked for:
- * then as often as it is, and valid for good. So it can be decided meanwhile who sends it.
+ * An exchange whose body is read immediately, as servers require, and kept until it is requested,
+ * any number of times. So a request can be authenticated asynchronously meanwhile.
  */
 export class BufferedExchange implements Exchange {
   readonly #exchange: Exchange
   #body: Buffer | null = null
-  /** Whether a body that is too large was announced; null: it is not. */
+  /** Whether the length of a body that is too large was announced; null if it is not too large. */
   #isAnnounced: boolean | null = null
   #onBody: OnBody | null = null
   #onTooLarge: OnTooLarge | null = null
 
-  /** `bytesMax` is that of all who ask; null: there is no body. */
+  /** `bytesMax`: limit of all readers; null if there is no body. */
   constructor(exchange: Exchange, bytesMax: number | null) {
     this.#exchange = exchange
     if (bytesMax === null) return

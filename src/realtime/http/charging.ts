@@ -1,4 +1,4 @@
-/** From the head of a request to its message: who sends it, in which dialect, and where it is. */
+/** Charge requests over HTTP: authentication, message format, and location of the message. */
 
 import { monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -33,14 +33,14 @@ import {
 export interface ChargingOptions {
   readonly bodyBytesMax: number
   readonly authenticator: Authenticator
-  readonly dialects: MessageFormats
+  readonly messageFormats: MessageFormats
   readonly charge: ChargeOf<string>
   readonly encodeRefusal: EncodeRefusal
   readonly metrics: Pick<Metrics, 'refused'>
   readonly log: Pick<Logger, 'warn' | 'error'>
 }
 
-/** Origin of what nobody has authenticated for. No peer may have this name. */
+/** Origin of requests without authentication. No peer may have this name. */
 export const ANONYMOUS_ORIGIN = 'http'
 
 const FILE_TYPE_CHARS_MAX = 64
@@ -60,7 +60,7 @@ export class Charging {
     this.#tooLarge = { field: 'body', why: `must have at most ${options.bodyBytesMax} bytes` }
   }
 
-  /** Takes a request for `/realtime`, or `/realtime/NAME` with that name; '' for none. */
+  /** Handles a request for `/realtime`, or `/realtime/NAME` with that name; '' if absent. */
   take(exchange: Exchange, head: Head, pathName: string): void {
     const verdict = this.#options.authenticator.authenticate(head, exchange)
     if (verdict.refused === 0) this.#admit(exchange, head, pathName, verdict)
@@ -77,7 +77,7 @@ export class Charging {
     this.#refusals.refusePeer(exchange, refusal)
   }
 
-  /** Counts and logs who was refused, and why, without what was sent. */
+  /** Counts and logs a refusal, without the request's content. */
   #record(
     exchange: Exchange,
     { peer, cause, field, why }: Pick<RequestRefusal, 'peer' | 'cause' | 'field' | 'why'>,
@@ -87,7 +87,7 @@ export class Charging {
     this.#refusalLog({ peer, cause, address, why: `${field} ${why}` })
   }
 
-  /** Finds out who sends it while the body comes in. */
+  /** Authenticates asynchronously while the body is received. */
   #decide(
     exchange: Exchange,
     head: Head,
@@ -101,7 +101,7 @@ export class Charging {
       if (held.isGone) return
       if (verdict.refused !== 0) this.#refuse(held, verdict)
       else {
-        // A message in the query does not have its credentials.
+        // Credentials are not part of a message in the query.
         const rest = { ...head, query: withoutCredentials(head.query) }
         this.#admit(held, rest, pathName, verdict)
       }
@@ -124,27 +124,27 @@ export class Charging {
     }
   }
 
-  /** A message that is the body. */
+  /** A message in the body. */
   #takeBody(
     exchange: Exchange,
     kind: ReturnType<typeof mediaKind>,
     name: string,
     from: Admitted,
   ): void {
-    const dialect = this.#dialect(exchange, name, from)
-    if (dialect === null) return
-    if (!accepts(dialect.parser, kind)) {
-      const error = { field: 'content-type', why: requiredContentTypes[dialect.parser] }
-      this.#refusals.refuse(exchange, 415, error, dialect)
+    const format = this.#messageFormat(exchange, name, from)
+    if (format === null) return
+    if (!accepts(format.parser, kind)) {
+      const error = { field: 'content-type', why: requiredContentTypes[format.parser] }
+      this.#refusals.refuse(exchange, 415, error, format)
       return
     }
-    this.#readBody(exchange, dialect, (body) => this.#charge(exchange, dialect, from, body))
+    this.#readBody(exchange, format, (body) => this.#charge(exchange, format, from, body))
   }
 
-  /** A message in the parameter `request` of a form, beside which may be its file type. */
+  /** A message in the form parameter `request`; the form may also name its file type. */
   #takeForm(exchange: Exchange, headName: string, from: Admitted): void {
-    // What the head names is looked up before the body is read.
-    const named = headName === '' ? null : this.#dialect(exchange, headName, from)
+    // A file type named in the head is looked up before the body is read.
+    const named = headName === '' ? null : this.#messageFormat(exchange, headName, from)
     if (headName !== '' && named === null) return
     this.#readBody(exchange, named, (body) => {
       const form = readForm(body)
@@ -153,70 +153,73 @@ export class Charging {
         this.#refusals.refuse(exchange, 400, name, named)
         return
       }
-      const dialect = named ?? this.#dialect(exchange, name, from)
-      if (dialect === null) return
+      const format = named ?? this.#messageFormat(exchange, name, from)
+      if (format === null) return
       const request = 'why' in form ? '' : form.request
-      if (request === '') this.#charge(exchange, dialect, from, body)
-      else this.#chargeValue(exchange, dialect, from, request)
+      if (request === '') this.#charge(exchange, format, from, body)
+      else this.#chargeValue(exchange, format, from, request)
     })
   }
 
-  /** A message in the address, where its dialect allows that. */
+  /** A message in the query, if its format allows GET. */
   #takeQuery(exchange: Exchange, head: Head, name: string, from: Admitted): void {
-    const dialect = this.#dialect(exchange, name, from)
-    if (dialect === null) return
-    if (head.method !== 'GET' || !dialect.allowsGet) {
-      this.#refusals.refuseMethod(exchange, dialect)
+    const format = this.#messageFormat(exchange, name, from)
+    if (format === null) return
+    if (head.method !== 'GET' || !format.allowsGet) {
+      this.#refusals.refuseMethod(exchange, format)
       return
     }
     if (head.query.length > this.#options.bodyBytesMax) {
-      this.#refusals.refuse(exchange, 413, this.#tooLarge, dialect)
+      this.#refusals.refuse(exchange, 413, this.#tooLarge, format)
       return
     }
     const query = readParameters(head.query)
     const request = 'why' in query ? '' : query.request
-    if (request !== '') this.#chargeValue(exchange, dialect, from, request)
-    else if (dialect.parser === 'key_value') {
+    if (request !== '') this.#chargeValue(exchange, format, from, request)
+    else if (format.parser === 'key_value') {
       const message = Buffer.from(withoutFileType(head.query))
-      this.#charge(exchange, dialect, from, message)
+      this.#charge(exchange, format, from, message)
     } else {
       const error = { field: 'request', why: 'is required in the query' }
-      this.#refusals.refuse(exchange, 400, error, dialect)
+      this.#refusals.refuse(exchange, 400, error, format)
     }
   }
 
-  /** The dialect of a name ('': the default) if this peer may use it; null: that was answered. */
-  #dialect(exchange: Exchange, given: string, { peer }: Admitted): MessageFormat | null {
-    const { dialects } = this.#options
-    const name = given === '' ? dialects.defaultName : given
+  /**
+   * The message format of this name ('' for the default) if the peer may use it; null after a
+   * refusal.
+   */
+  #messageFormat(exchange: Exchange, given: string, { peer }: Admitted): MessageFormat | null {
+    const { messageFormats } = this.#options
+    const name = given === '' ? messageFormats.defaultName : given
     if (peer !== null && peer.fileTypes !== null && !peer.fileTypes.has(name)) {
-      const error = { field: `file_type ${name}`, why: 'is not one that may be used with this key' }
+      const error = { field: `file_type ${name}`, why: 'may not be used with this key' }
       this.#record(exchange, { peer: peer.name, cause: 'file_type', ...error })
       this.#refusals.refuse(exchange, 403, error)
       return null
     }
-    const found = dialects.find(name)
+    const found = messageFormats.find(name)
     if (isMessageFormat(found)) return found
     this.#refusals.refuseName(exchange, name, found)
     return null
   }
 
-  #readBody(exchange: Exchange, dialect: MessageFormat | null, take: (body: Buffer) => void): void {
+  #readBody(exchange: Exchange, format: MessageFormat | null, take: (body: Buffer) => void): void {
     exchange.readBody(this.#options.bodyBytesMax, take, (isAnnounced) => {
-      // What was announced can be skipped; without an announcement there may be no end.
+      // A body of announced length can be skipped; one without may be endless.
       const closing = { closeConnection: !isAnnounced }
-      this.#refusals.refuse(exchange, 413, this.#tooLarge, dialect, closing)
+      this.#refusals.refuse(exchange, 413, this.#tooLarge, format, closing)
     })
   }
 
-  #chargeValue(exchange: Exchange, dialect: MessageFormat, from: Admitted, value: string): void {
+  #chargeValue(exchange: Exchange, format: MessageFormat, from: Admitted, value: string): void {
     const body = decodeValue(value)
     if (body !== null) {
-      this.#charge(exchange, dialect, from, body)
+      this.#charge(exchange, format, from, body)
       return
     }
     const error = { field: 'request', why: 'has a % without two hexadecimal digits after it' }
-    this.#refusals.refuse(exchange, 400, error, dialect)
+    this.#refusals.refuse(exchange, 400, error, format)
   }
 
   #charge(
@@ -230,27 +233,27 @@ export class Charging {
     const name = peer === null ? '' : origin
     const refuseOverRate =
       from.rateRefusal === null ? null : this.#refuser(exchange, from.rateRefusal)
-    const arrival = { body, codec, fileType, origin, peer: name, client: exchange, refuseOverRate }
-    this.#options.charge(arrival, (reason, text) =>
+    const received = { body, codec, fileType, origin, peer: name, client: exchange, refuseOverRate }
+    this.#options.charge(received, (reason, text) =>
       this.#answer(exchange, httpStatus[reason], codec.contentType, text ?? ''),
     )
   }
 }
 
-/** The one name of path and parameter; '' if neither has one. */
+/** The name in path or parameter, which must agree; '' if absent. */
 function agree(pathName: string, parameters: Parameters | DecodeError): string | DecodeError {
   if ('why' in parameters) return parameters
   if (parameters.fileType === '') return pathName
   const name = decodeValue(parameters.fileType)?.toString('latin1')
-  // What is no name is not repeated: it may be long, or anything.
+  // An invalid name is not repeated in the answer: it may be long or contain anything.
   if (name === undefined || !isFileTypeName(name)) return NOT_A_NAME
   return pathName === '' || pathName === name ? name : DIFFERENT_NAMES
 }
 
 const NOT_A_NAME = { field: 'file_type', why: 'must have 1 to 64 letters, digits or underscores' }
-const DIFFERENT_NAMES = { field: 'file_type', why: 'differs from the one that was named before' }
+const DIFFERENT_NAMES = { field: 'file_type', why: 'differs from the one given before' }
 
-/** Whether a file type can have this name: 1 to 64 of `A-Z`, `a-z`, `0-9`, `_`. */
+/** Whether the name is a valid file type name: 1 to 64 of `A-Z`, `a-z`, `0-9`, `_`. */
 export function isFileTypeName(name: string): boolean {
   if (name.length === 0 || name.length > FILE_TYPE_CHARS_MAX) return false
   for (let index = 0; index < name.length; index += 1) {

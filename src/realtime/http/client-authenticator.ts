@@ -1,4 +1,4 @@
-/** Clients of machines that charge with a token or a signature, as peers. */
+/** Authenticates API clients by token or signature, and represents them as peers. */
 import { hash } from 'node:crypto'
 import type { ApiClient } from '../../catalog/clients/clients.ts'
 import type { CurrentClients } from '../../catalog/clients/clients-watch.ts'
@@ -12,13 +12,13 @@ import { StoreDownError } from '../../store/redis.ts'
 import type { TokenKind } from '../../store/tokens.ts'
 import { type RequestRefusal, refusal } from './refusal.ts'
 
-/** What a client must be allowed to charge; `admin` always is. */
+/** Roles of which a client needs one; `admin` includes charging. */
 export const CHARGE_ROLES: readonly string[] = ['charge', 'admin']
 
-/** In front of the name of a client, where a peer has its own: no peer has a colon in its name. */
+/** Prefix of a client's name where peers have theirs; a peer name contains no colon. */
 export const CLIENT_PREFIX = 'client:'
 
-/** What is kept of tokens and signatures, for all nodes and both ports. */
+/** Store of tokens and used signatures, shared by all nodes and both ports. */
 export interface ClientAuthenticatorStore {
   readonly tokens: Pick<TokenKind, 'find'>
   readonly used: Pick<ExpiringKeys, 'setOnce'>
@@ -26,34 +26,34 @@ export interface ClientAuthenticatorStore {
 }
 
 export interface ClientAuthenticatorOptions {
-  /** Null as long as they were never read. */
+  /** Null until read for the first time. */
   readonly now: () => CurrentClients | null
-  /** Opens it when it is needed first; never rejects. */
+  /** Opens the store on first use; never rejects. */
   readonly open: () => Promise<ClientAuthenticatorStore>
   readonly clock: Clock
-  /** Never goes back. */
+  /** Monotonic clock. */
   readonly elapsedMs: () => number
   readonly log: Pick<Logger, 'error'>
 }
 
 export interface ClientAuthenticator {
-  /** Whose token it is as far as that is known here; null: it has to be asked for. */
+  /** The client of a cached token; null if the store has to be queried. */
   cached(token: string): Peer | null
-  /** Never rejects. `field`: where the token came from, for the refusal. */
+  /** Never rejects. `field`: the source of the token, for refusals. */
   authenticateToken(token: string, field: string): Promise<Peer | RequestRefusal>
-  /** Never rejects. `bytes`: size of what was signed. */
+  /** Never rejects. `bytes`: size of the signed data. */
   authenticateSignature(sent: SentParameters, bytes: number): Promise<Peer | RequestRefusal>
-  /** When nobody is asked any more. */
+  /** Resolves when no check is in flight. */
   idle(): Promise<void>
   close(): Promise<void>
 }
 
-/** A token that was revoked is good for so long at most. */
+/** Cache time of a token: a revoked one is accepted for at most this time. */
 const CACHED_MS = 1_000
 const CACHED_MAX = 10_000
-/** Questions under way; tokens that were good before are asked for all the same. */
+/** Limit of checks in flight; cached tokens are exempt. */
 const CHECKS_MAX = 128
-/** What one signature may cost (about 2 ms), and all of them in a second: keys must not wait. */
+/** Limit of hashing per signature (about 2 ms) and per second: key checks must not be delayed. */
 const WORK_BYTES_MAX = 1024 * 1024
 const WORK_BYTES_PER_S = 32 * 1024 * 1024
 const SECOND_MS = 1_000
@@ -62,9 +62,9 @@ interface CachedToken {
   readonly client: string
   readonly fingerprint: string
   readonly peer: Peer
-  /** Of the token. */
+  /** Expiry of the token. */
   readonly expiresMs: number
-  /** By `elapsedMs`. */
+  /** Time of the query by `elapsedMs`. */
   readonly askedMs: number
 }
 
@@ -76,12 +76,12 @@ export function createClientAuthenticator(
 
 class StoredClientAuthenticator implements ClientAuthenticator {
   readonly #options: ClientAuthenticatorOptions
-  /** By the digest of the token: how long it takes tells nothing of tokens. Oldest first. */
+  /** By digest of the token, so that timing reveals nothing about tokens. Oldest first. */
   readonly #cached = new Map<string, CachedToken>()
   readonly #tokenChecks = new Map<string, Promise<Peer | RequestRefusal>>()
   readonly #underWay = new Set<Promise<unknown>>()
   #store: Promise<ClientAuthenticatorStore> | null = null
-  /** When what was hashed would be paid for, by `elapsedMs`. */
+  /** Time by `elapsedMs` until which the hashing budget is spent. */
   #paidMs = 0
 
   constructor(options: ClientAuthenticatorOptions) {
@@ -89,24 +89,24 @@ class StoredClientAuthenticator implements ClientAuthenticator {
   }
 
   cached(token: string): Peer | null {
-    const known = this.#cached.get(digestOf(token))
-    if (known === undefined) return null
+    const cached = this.#cached.get(digestOf(token))
+    if (cached === undefined) return null
     const { clock, elapsedMs } = this.#options
-    const isFresh = elapsedMs() - known.askedMs < CACHED_MS && clock.nowMs() < known.expiresMs
-    const client = isFresh ? this.#clientOf(known.client, known.fingerprint) : null
-    return client !== null && mayCharge(client) ? known.peer : null
+    const isFresh = elapsedMs() - cached.askedMs < CACHED_MS && clock.nowMs() < cached.expiresMs
+    const client = isFresh ? this.#clientOf(cached.client, cached.fingerprint) : null
+    return client !== null && mayCharge(client) ? cached.peer : null
   }
 
   authenticateToken(token: string, field: string): Promise<Peer | RequestRefusal> {
     const digest = digestOf(token)
-    const asked = this.#tokenChecks.get(digest)
-    if (asked !== undefined) return asked
+    const current = this.#tokenChecks.get(digest)
+    if (current !== undefined) return current
     if (this.#underWay.size >= CHECKS_MAX && !this.#cached.has(digest)) return Promise.resolve(BUSY)
-    const asking = this.#track(() => this.#findToken(token, digest, field)).finally(() =>
+    const check = this.#track(() => this.#findToken(token, digest, field)).finally(() =>
       this.#tokenChecks.delete(digest),
     )
-    this.#tokenChecks.set(digest, asking)
-    return asking
+    this.#tokenChecks.set(digest, check)
+    return check
   }
 
   authenticateSignature(sent: SentParameters, bytes: number): Promise<Peer | RequestRefusal> {
@@ -132,13 +132,13 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     if (holder === null || holder.expiresMs <= clock.nowMs()) return this.#forget(digest, unknown)
     const client = this.#clientOf(holder.client, holder.fingerprint)
     if (client === null) return this.#forget(digest, unknown)
-    // What a person may is for the control plane to know.
+    // Permissions of users are known to the control plane only.
     if (holder.user !== null || !mayCharge(client)) return this.#forget(digest, noRole(client.name))
     const peer = peerOf(client.name)
     this.#cached.delete(digest)
     const { fingerprint } = client
-    const known = { client: client.name, fingerprint, peer, expiresMs: holder.expiresMs, askedMs }
-    this.#cached.set(digest, known)
+    const cached = { client: client.name, fingerprint, peer, expiresMs: holder.expiresMs, askedMs }
+    this.#cached.set(digest, cached)
     if (this.#cached.size > CACHED_MAX) this.#cached.delete(this.#cached.keys().next().value ?? '')
     return peer
   }
@@ -164,7 +164,7 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     return mayCharge(found) ? peerOf(found.name) : noRole(found.name)
   }
 
-  /** Whether there is time for so many bytes: a second of them ahead at most. */
+  /** Whether the hashing budget allows `bytes`: it may be overdrawn by at most one second. */
   #mayWork(bytes: number): boolean {
     const nowMs = this.#options.elapsedMs()
     const fromMs = Math.max(nowMs, this.#paidMs)
@@ -184,17 +184,17 @@ class StoredClientAuthenticator implements ClientAuthenticator {
     return this.#store
   }
 
-  #track(ask: () => Promise<Peer | RequestRefusal>): Promise<Peer | RequestRefusal> {
-    const asking = ask()
+  #track(run: () => Promise<Peer | RequestRefusal>): Promise<Peer | RequestRefusal> {
+    const check = run()
       .catch((error: unknown) => {
         if (!(error instanceof StoreDownError)) {
           this.#options.log.error({ err: error }, 'a client could not be authenticated')
         }
         return STORE_DOWN
       })
-      .finally(() => this.#underWay.delete(asking))
-    this.#underWay.add(asking)
-    return asking
+      .finally(() => this.#underWay.delete(check))
+    this.#underWay.add(check)
+    return check
   }
 }
 

@@ -1,4 +1,4 @@
-/** Tokens and signatures in a request (interface sections 5.2 and 5.3). */
+/** Tokens and signatures in a request (docs/SIGNATURE.md). */
 import { addForm, FormError, FormTree } from '../../catalog/signature/form-tree.ts'
 import { parseOrdered } from '../../catalog/signature/ordered-json.ts'
 import { type SentParameters, signatureParameter } from '../../catalog/signature/signed-text.ts'
@@ -7,47 +7,44 @@ import type { Head } from './exchange.ts'
 import { type RequestRefusal, refusal } from './refusal.ts'
 import { isDocument, withoutParameters } from './urlencoded.ts'
 
-/** What a request proves itself with; a refusal if that cannot be told; null: with nothing. */
+/** Credentials of a request; a refusal if they are ambiguous or invalid; null if absent. */
 export type ClientCredentials =
   | { readonly token: string; readonly field: 'authorization' | 'access_token' }
   | { readonly sent: SentParameters }
   | RequestRefusal
   | null
 
-/** Parameters that only say who sends a request. */
+/** Parameters that carry credentials only. */
 const NAMES = ['access_token', '_sig_', '_t_', 'signature'] as const
 
 const LIMITS = { keysMax: 2_000, depthMax: 32, refusedStep: () => null }
 const NAME_CHARS_MAX = 100
 const TOKEN = /^[0-9a-f]{40}$/
 
-/** Whether it can be a token, so that somebody has to be asked. */
+/** Whether the text has the form of a token and has to be checked. */
 export function isToken(text: string): boolean {
   return TOKEN.test(text)
 }
 
-/**
- * Whether a query has parameters of this kind. What is called `signature` and has not its length is
- * something else: a field of a message.
- */
+/** Kind of credentials in a query. A `signature` of another length is a field of the message. */
 export function queryCredentials(query: string): 'token' | 'signature' | 'none' {
   if (/(?:^|&)access_token=/.test(query)) return 'token'
   return /(?:^|&)(?:_sig_=|signature=[0-9a-f]{128}(?:&|$))/.test(query) ? 'signature' : 'none'
 }
 
-/** The same query as a message: without them. */
+/** The query without credentials, as a message. */
 export function withoutCredentials(query: string): string {
   return NAMES.reduce((rest, name) => withoutParameters(rest, `${name}=`), query)
 }
 
-/** Whether a body may have parameters, by its head. */
+/** Whether a body may contain parameters, by its head. */
 export function mayHaveParameters({ method, contentType }: Head): boolean {
   return method === 'POST' && ['form', 'json', 'none'].includes(mediaKind(contentType))
 }
 
 /**
- * `bearer`: the token of the header; null: there is none. `body`: null where it need not be known.
- * What is in a body that is neither a form nor JSON, a signature would not cover.
+ * `bearer`: the token of the header; null if absent. `body`: null if it is not needed. A body that
+ * is neither a form nor JSON is not covered by a signature.
  */
 export function credentialsIn(
   head: Head,
@@ -57,7 +54,7 @@ export function credentialsIn(
   const inQuery = queryCredentials(head.query)
   const kind = body === null ? 'none' : bodyKind(head, body)
   const signs = kind === 'none' || kind === 'other' ? [] : CREDENTIAL_MARKS[kind]
-  // Nothing is looked into for nothing, nor refused for what else is wrong with it.
+  // A body without marks of credentials is not parsed, and its other errors are not reported here.
   const isInBody = signs.some((sign) => body?.includes(sign) === true)
   if (bearer === null && inQuery === 'none' && !isInBody) return null
   try {
@@ -75,7 +72,7 @@ export function credentialsIn(
     if (signatureParameter(sent) === null) return null
     return inBody === null ? NOT_COVERED : { sent }
   } catch (error) {
-    // No message may end the process, whatever is wrong with it.
+    // No message may end the process.
     return error instanceof FormError ? refused('parameters', error.text(shortened)) : UNREADABLE
   }
 }
@@ -96,7 +93,7 @@ function bodyKind({ contentType }: Head, body: Buffer): BodyKind {
   return kind === 'json' || kind === 'none' ? 'json' : 'other'
 }
 
-/** Null: it has none that a signature would cover. Throws `FormError`, or for what is no JSON. */
+/** Null if the body cannot be covered by a signature. Throws `FormError`, or if it is not JSON. */
 function bodyParameters(kind: BodyKind, body: Buffer | null): SentParameters | null {
   if (body === null || kind === 'none') return NOTHING
   if (kind === 'other') return null
@@ -121,6 +118,6 @@ function refused(field: string, why: string): RequestRefusal {
 }
 
 const SEVERAL = refused('access_token', 'must be in one place: header, query or form')
-const BAD_TOKEN = refused('access_token', 'is no token')
-const UNREADABLE = refused('body', 'cannot be read for who has signed it')
+const BAD_TOKEN = refused('access_token', 'is not a token')
+const UNREADABLE = refused('body', 'cannot be parsed to check its signature')
 const NOT_COVERED = refused('signature', 'covers a form or an object of JSON, but not this body')

@@ -1,9 +1,9 @@
-/** Which media types a request may have, by what its dialect reads. */
+/** Media types that a request may have, by message format. */
 import type { MessageFormat } from '../message-formats.ts'
 
 export type MediaKind = 'none' | 'json' | 'xml' | 'form' | 'text' | 'other'
 
-/** The kind of a `Content-Type`, whatever its parameters; `none` if the header is absent. */
+/** The kind of a `Content-Type`, ignoring its parameters; `none` if the header is absent. */
 export function mediaKind(contentType: string): MediaKind {
   if (contentType === '') return 'none'
   if (contentType === 'application/json') return 'json'
@@ -24,7 +24,10 @@ const kinds: ReadonlyMap<string, MediaKind> = new Map([
   ['text/plain', 'text'],
 ])
 
-/** Whether a dialect takes it. A form is taken by all: its parameter `request` has the message. */
+/**
+ * Whether a message format accepts it. All accept a form, whose parameter `request` holds the
+ * message.
+ */
 export function accepts(parser: MessageFormat['parser'], kind: MediaKind): boolean {
   return kind === 'none' || kind === 'form' || kind === kindOf[parser]
 }
@@ -36,7 +39,7 @@ const kindOf = {
   key_value: 'text',
 } as const satisfies Record<MessageFormat['parser'], MediaKind>
 
-/** What the header should have said. */
+/** Error text about the header, by parser. */
 export const requiredContentTypes = {
   json: 'must be application/json',
   diameter: 'must be application/json',

@@ -7,16 +7,16 @@ export interface EndpointsOptions extends ChargingOptions {
   readonly isReady: () => boolean
 }
 
-/** What is answered at which address; the same for both servers. */
+/** Routes requests to their handlers; the same for both servers. */
 export interface Endpoints {
-  /** Answers a request, or begins to. */
+  /** Answers a request, immediately or later. */
   take(exchange: Exchange, head: Head): void
-  /** From now on each answer ends its connection. */
+  /** From now on each answer closes its connection. */
   stop(): void
 }
 
 export const CHARGE_PATH = '/realtime'
-/** What a path with a file type begins with. */
+/** Prefix of paths with a file type. */
 const NAMED_PATH = `${CHARGE_PATH}/`
 
 const RETRY: AnswerOptions = { header: ['Retry-After', '1'] }
@@ -49,12 +49,12 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
   return {
     take(exchange, head) {
       const error = framingError(head.framing, head.host) ?? lengthError(head)
-      // Where a request ends is not certain: neither is where the next one begins.
+      // The end of the request is uncertain, and so is the beginning of the next one.
       if (error !== null) {
         return refuse(exchange, error.status, `${error.field} ${error.why}`, CLOSE)
       }
       const { path } = head
-      // The form for proxies, which names another host beside the one in the header.
+      // The absolute form for proxies, which names a second host besides the header.
       if (!path.startsWith('/')) return refuse(exchange, 400, 'target must be a path')
       if (path === CHARGE_PATH) return charging.take(exchange, head, '')
       const name = path.startsWith(NAMED_PATH) ? path.slice(NAMED_PATH.length) : ''
@@ -69,8 +69,9 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
 }
 
 /**
- * Without chunks a POST must tell its length: the native server stops reading headers at one
- * without a name, and would take the body of a length behind it for the next request.
+ * If the server does not accept chunks, a POST must have a length: the native server stops reading
+ * headers at one without a name, and would take the body of a length behind it for the next
+ * request.
  */
 function lengthError({ framing, method, readsChunks }: Head) {
   if (readsChunks) return null

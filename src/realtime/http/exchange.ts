@@ -1,12 +1,13 @@
 import type { Framing } from '../../runtime/http-framing.ts'
 
-/** One HTTP request and its answer, whichever server has taken it. */
+/** One HTTP request and its answer, independent of the server. */
 export interface Exchange {
-  /** The client has gone, or has its answer. */
+  /** The client has disconnected, or has been answered. */
   readonly isGone: boolean
   /**
-   * Collects the body, up to `bytesMax`, and hands it over once; valid during the call only. A
-   * longer one is reported once: by its declared length, or when it grows too long.
+   * Collects a body of up to `bytesMax` bytes and passes it to `onBody` once; valid during the call
+   * only. A longer body is reported once: by its declared length (`isAnnounced`), or when it
+   * exceeds the limit.
    */
   readBody(
     bytesMax: number,
@@ -14,23 +15,23 @@ export interface Exchange {
     onTooLarge: (isAnnounced: boolean) => void,
   ): void
   /**
-   * Answers once; later calls, and calls after the client has gone, do nothing. No cache may keep
-   * what is answered to anything but a POST.
+   * Answers once; later calls, and calls after the client has disconnected, do nothing. Answers to
+   * methods other than POST forbid caching.
    */
   answer(status: HttpStatus, contentType: string, text: string, options?: AnswerOptions): void
   /**
-   * Address of the client, as text: IPv4 with dots, also where it came over IPv6, else IPv6 in its
-   * shortest form. Empty if the client has gone.
+   * Address of the client: IPv4 with dots, also for IPv4-mapped addresses, otherwise IPv6 in its
+   * shortest form. Empty if the client has disconnected.
    */
   remoteAddress(): string
-  /** Names in the certificate of the client, in lower case; null if it has shown none. */
+  /** Names in the client's certificate, in lower case; null if it has presented none. */
   certificateNames(): readonly string[] | null
 }
 
 export interface AnswerOptions {
-  /** One more header, such as `Allow` or `Retry-After`. */
+  /** An additional header, such as `Allow` or `Retry-After`. */
   readonly header?: readonly [name: string, value: string]
-  /** Whether the connection ends with the answer, and no later request of it is taken. */
+  /** Whether the answer closes the connection; later requests on it are then ignored. */
   readonly closeConnection?: boolean
 }
 
@@ -52,32 +53,32 @@ export const statusTexts = {
 
 export type HttpStatus = keyof typeof statusTexts
 
-/** What of the head of a request decides what becomes of it. Texts are '' if absent. */
+/** Parts of the request head that determine its handling. Absent texts are ''. */
 export interface Head {
-  /** In capitals. */
+  /** In upper case. */
   readonly method: string
-  /** As it was sent, without the query. */
+  /** As sent, without the query. */
   readonly path: string
-  /** Without its question mark. */
+  /** Without the question mark. */
   readonly query: string
   readonly contentType: string
-  /** The header `Authorization`; null if there is none, which is not the same as an empty one. */
+  /** Header `Authorization`; null if absent, which differs from empty. */
   readonly authorization: string | null
-  /** The header `X-Api-Key`; null likewise. */
+  /** Header `X-Api-Key`; null if absent. */
   readonly apiKey: string | null
-  /** The header `Host`. */
+  /** Header `Host`. */
   readonly host: string
   /** Whether a page in a browser sent it (`Origin`, `Sec-Fetch-Site`). */
   readonly isBrowser: boolean
   readonly framing: Framing
-  /** Whether the server takes bodies in chunks. */
+  /** Whether the server accepts chunked bodies. */
   readonly readsChunks: boolean
 }
 
-/** Header of answers that caches could keep. */
+/** Header of answers that could be cached. */
 export const NO_STORE = ['Cache-Control', 'no-store'] as const
 
-/** Whether caches could keep the answer: they keep what they think is read only. */
+/** Whether the answer could be cached, which is the case for methods assumed to be safe. */
 export function isCacheable({ method }: Pick<Head, 'method'>): boolean {
   return method !== 'POST'
 }

@@ -1,4 +1,4 @@
-/** Certificates of clients over Node's own server: which are refused, and which names they have. */
+/** Client certificates with Node's own server: refusals and names. */
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
@@ -8,16 +8,18 @@ import type { ListenOptions } from './listening.ts'
 import { createRefusalLog } from './refusal-log.ts'
 import { sourceClassOf } from './source-class.ts'
 
-/** Names of the certificates of open connections, read once for each. */
-const known = new WeakMap<Socket, readonly string[] | null>()
+/** Certificate names of open connections, read once per connection. */
+const namesBySocket = new WeakMap<Socket, readonly string[] | null>()
 
-/** Null without a certificate. One that is not trusted does not get so far. */
+/**
+ * Null without a certificate. A connection with an untrusted certificate has been refused before.
+ */
 export function certificateNamesOf(socket: Socket): readonly string[] | null {
   if (!(socket instanceof TLSSocket)) return null
-  let names = known.get(socket)
+  let names = namesBySocket.get(socket)
   if (names === undefined) {
     names = socket.authorized ? clientNames(socket.getPeerCertificate()) : null
-    known.set(socket, names)
+    namesBySocket.set(socket, names)
   }
   return names
 }
@@ -25,8 +27,9 @@ export function certificateNamesOf(socket: Socket): readonly string[] | null {
 const NOT_SHOWN = 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE'
 
 /**
- * Refuses a certificate that is not of the authorities, also where none is required: the client
- * relies on it. Who must show one and does not has failed in the handshake, and is told of.
+ * Refuses certificates that the configured authorities have not issued, even where none is
+ * required, because the client relies on it. A client that must present one and does not has failed
+ * in the handshake; that is reported.
  */
 export function refuseCertificates(
   server: Server,
@@ -39,7 +42,7 @@ export function refuseCertificates(
     refusalLog({ peer: '', cause: 'certificate', address, why: `certificate: ${problem}` })
     socket.destroy()
   }
-  // In front of the listener that reads requests.
+  // Before the listener that reads requests.
   server.prependListener('secureConnection', (socket) => {
     if (socket.authorized || Object.keys(socket.getPeerCertificate()).length === 0) return
     refuse(socket, socket.authorizationError)
@@ -50,10 +53,10 @@ export function refuseCertificates(
   })
 }
 
-/** In front of an IPv4 address that came over IPv6. */
+/** Prefix of IPv4-mapped addresses. */
 const MAPPED = '::ffff:'
 
-/** As `Exchange.remoteAddress` gives it. */
+/** Address in the format of `Exchange.remoteAddress`. */
 export function addressOf(socket: Socket): string {
   const address = socket.remoteAddress ?? ''
   if (address.startsWith(MAPPED) && address.includes('.')) return address.slice(MAPPED.length)

@@ -18,7 +18,7 @@ export class JavaScriptExchange implements Exchange {
   readonly #isCacheable: boolean
   readonly #onLast: () => void
 
-  /** `onLast`: called before an answer that ends the connection. */
+  /** `onLast` is called before an answer that closes the connection. */
   constructor(request: IncomingMessage, response: ServerResponse, head: Head, onLast: () => void) {
     this.#onLast = onLast
     this.#request = request
@@ -28,7 +28,7 @@ export class JavaScriptExchange implements Exchange {
     response.on('close', () => {
       this.#response = null
     })
-    // What a connection does that is cut; the response hears of it as well.
+    // Errors of aborted connections are reported to the response as well.
     request.on('error', () => undefined)
     response.on('error', () => undefined)
   }
@@ -95,7 +95,7 @@ export class JavaScriptExchange implements Exchange {
   }
 }
 
-/** Node itself refuses two lengths, and a length beside an encoding. */
+/** Node itself refuses repeated lengths, and a length together with an encoding. */
 export function readHead(request: IncomingMessage): Head {
   const { headers, rawHeaders, httpVersion, method = '', url = '' } = request
   const end = url.indexOf('?')

@@ -13,29 +13,29 @@ import { refuseCertificates } from './javascript-certificates.ts'
 import { JavaScriptExchange, readHead } from './javascript-exchange.ts'
 import { type HttpServer, ListenError, type ListenOptions, tlsListener } from './listening.ts'
 
-/** Milliseconds; what uWebSockets.js has built in. */
+/** Limits equal to those built into uWebSockets.js, in milliseconds and bytes. */
 const RECEIVE_MS = 10_000
 const CHECK_INTERVAL_MS = 1_000
 const HEAD_BYTES_MAX = 16_384
 
-/** Not in the types of Node, and not in its documents, but there since its first releases. */
+/** Undocumented and missing in Node's types, but present since its first releases. */
 type HalfOpen = Server & { httpAllowHalfOpen?: boolean }
 
 /**
- * The same over Node's own HTTP server: for Nodes without a binary of uWebSockets.js, and for
- * clients that it does not serve (pipelining, half-closed connections, HTTP/1.0).
+ * The server based on Node's HTTP module: for Node versions without a binary of uWebSockets.js, and
+ * for clients that it does not support (pipelining, half-closed connections, HTTP/1.0).
  */
 export async function startJavaScriptServer(
   options: ListenOptions,
   endpoints: Endpoints,
 ): Promise<HttpServer> {
   const server: HalfOpen = createPlainOrTls(options)
-  // Who has said all and closes that half of the connection still gets the answer.
+  // A client that has half-closed the connection after its request still receives the answer.
   server.httpAllowHalfOpen = true
   const base = nextDescriptor()
   server.maxConnections = descriptorCeiling(base, options.connectionsMax) - base
   lingerAfterAnswers(server)
-  // It sees a request before it is answered.
+  // Registered first, because it must see a request before it is answered.
   refuseGarbage(server, options)
   answerRequests(server, endpoints)
   const port = await listen(server, options)
@@ -62,7 +62,7 @@ function createPlainOrTls(options: ListenOptions): Server {
     connectionsCheckingInterval: CHECK_INTERVAL_MS,
     maxHeaderSize: HEAD_BYTES_MAX,
     noDelay: true,
-    // Refused with the other rules of framing, so that the connection ends as well.
+    // Refused together with other framing errors, so that the connection is closed as well.
     requireHostHeader: false,
   }
   const { tls } = options
@@ -82,7 +82,8 @@ function createPlainOrTls(options: ListenOptions): Server {
 }
 
 function answerRequests(server: Server, endpoints: Endpoints): void {
-  // Node hands over what else has arrived on a connection that is about to end (RFC 9112, 9.6).
+  // Node emits further requests that have arrived on a connection about to be closed (RFC 9112
+  // section 9.6).
   const ending = new WeakSet<Duplex>()
   server.on('request', (request, response) => {
     const { socket } = request
@@ -94,9 +95,9 @@ function answerRequests(server: Server, endpoints: Endpoints): void {
 }
 
 /**
- * What is no HTTP gets its name and ends the connection. If an earlier request of the connection
- * is not answered yet, it only ends: the refusal would be taken for the answer to that one. So it
- * does without a handshake of TLS: there is nobody to tell.
+ * Answers input that is not valid HTTP with its error, and closes the connection. If an earlier
+ * request of the connection has not been answered, it is only closed: the refusal would be taken
+ * for that answer. The same applies to a failed TLS handshake.
  */
 function refuseGarbage(server: Server, { encodeRefusal }: ListenOptions): void {
   const isAnswerable = trackPendingAnswers(server)
@@ -144,12 +145,13 @@ async function listen(server: Server, options: ListenOptions): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : options.port
 }
 
-/** Says once, until there is room again, that connections are refused. */
+/** Logs once, until connections are accepted again, that connections are refused. */
 function warnOfDrops(server: Server, { log, port }: ListenOptions): void {
   const connectionsMax = server.maxConnections
   let isFull = false
   server.on('drop', () => {
-    if (!isFull) log.warn({ port, connectionsMax }, 'too many connections, no more are taken')
+    if (!isFull)
+      log.warn({ port, connectionsMax }, 'too many connections: further ones are refused')
     isFull = true
   })
   server.on('connection', () => {

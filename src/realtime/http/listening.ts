@@ -1,19 +1,19 @@
-/** What both servers are told and give. */
+/** Options and interface of both HTTP servers. */
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { TlsSettings } from '../../runtime/tls-files.ts'
 import type { TlsListener } from '../../runtime/tls-reload.ts'
 import type { EncodeRefusal } from './refusals.ts'
 
-/** What event loops know of each other that listen on one port (`realtime.listeners`). */
+/** Context of event loops that listen on the same port (`realtime.listeners`). */
 export interface PortSharing {
-  /** The first one sees to it that the port is nobody else's. */
+  /** The first loop makes sure that no other process uses the port. */
   readonly isFirst: boolean
-  /** File descriptor from which the connections of the process, which are those of all, count. */
+  /** Descriptor number from which the connections of the process are counted, for all loops. */
   readonly firstDescriptor: number
 }
 
-/** `realtime.tls`, where it is enabled. */
+/** `realtime.tls` if it is enabled. */
 export interface HttpTls extends TlsSettings {
   readonly clientCaFile: string
   readonly clientCertificates: 'required' | 'optional'
@@ -21,11 +21,11 @@ export interface HttpTls extends TlsSettings {
 
 export interface ListenOptions {
   readonly host: string
-  /** 0 takes any free port. */
+  /** 0 selects any free port. */
   readonly port: number
-  /** Null: the port is for this thread alone. */
+  /** Null if this thread alone uses the port. */
   readonly sharing: PortSharing | null
-  /** Null: without TLS. */
+  /** Null without TLS. */
   readonly tls: HttpTls | null
   readonly connectionsMax: number
   readonly encodeRefusal: EncodeRefusal
@@ -35,13 +35,13 @@ export interface ListenOptions {
 
 export interface HttpServer {
   readonly port: number
-  /** Takes no new connections, and ends each one that is open with its next answer. */
+  /** Accepts no new connections, and closes each open one with its next answer. */
   stop(): void
-  /** Cuts what is still connected. */
+  /** Cuts the remaining connections. */
   close(): void
 }
 
-/** Of several event loops the first one tells what becomes of the files. */
+/** With several event loops only the first one logs and counts certificate changes. */
 export function tlsListener(
   settings: HttpTls,
   { log, metrics, sharing }: Pick<ListenOptions, 'log' | 'metrics' | 'sharing'>,

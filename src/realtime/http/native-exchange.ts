@@ -11,25 +11,25 @@ import {
 import { refuseAndClose } from './native-refusal.ts'
 
 /**
- * An exchange of uWebSockets.js. With `native-refusal.ts` the only code that touches its objects: a
- * response must not be used after it ended or was aborted, and an unanswered one must have an abort
- * handler, or the process ends.
+ * An exchange of uWebSockets.js. Only this file and `native-refusal.ts` use its objects: a response
+ * must not be used after it has ended or been aborted, and an unanswered one must have an abort
+ * handler, otherwise the process ends.
  */
 export class NativeExchange implements Exchange {
   #response: HttpResponse | null
   readonly #declaredBytes: number
   readonly #hasLength: boolean
-  /** What it would be is told, but a body would be taken for the next answer. */
+  /** HEAD: the answer has a length but no body, which would be taken for the next answer. */
   readonly #isHead: boolean
   readonly #isCacheable: boolean
-  /** Whether the library is still in the bytes that this request came with. */
+  /** Whether the library is still processing the bytes in which this request arrived. */
   #isArriving = true
-  /** Whether the library has just handed over the body; it may have bytes of a next request. */
+  /** Whether the library is delivering the body, whose bytes may include a next request. */
   #isTakingBody = false
 
   constructor(response: HttpResponse, head: Head) {
     this.#response = response
-    // An absent length gives 0.
+    // An absent length becomes 0.
     this.#declaredBytes = Number(head.framing.length)
     this.#hasLength = head.framing.lengths > 0
     this.#isHead = head.method === 'HEAD'
@@ -39,7 +39,7 @@ export class NativeExchange implements Exchange {
     })
   }
 
-  /** To be called when the library has been told what to do with the request. */
+  /** Called when the library's handler of the request has finished. */
   arrived(): void {
     this.#isArriving = false
   }
@@ -72,7 +72,7 @@ export class NativeExchange implements Exchange {
         this.#isTakingBody = true
         onBody(chunks.length === 0 ? bytes : Buffer.concat([...chunks, bytes]))
         this.#isTakingBody = false
-        // The chunk's memory is taken back after this call.
+        // The memory of the chunk is released after this call.
       } else chunks.push(Buffer.from(bytes))
     })
   }
@@ -82,7 +82,7 @@ export class NativeExchange implements Exchange {
     return addressText(new Uint8Array(this.#response.getRemoteAddress()))
   }
 
-  /** The library does not tell: with certificates of clients HTTP is served in JavaScript. */
+  /** The library does not provide them: with client certificates HTTP is served in JavaScript. */
   certificateNames(): null {
     return null
   }
@@ -97,13 +97,13 @@ export class NativeExchange implements Exchange {
     if (isLast && this.#isArriving && !this.#isHead) {
       this.#refuseAndClose(status, contentType, text, options)
     } else if (this.#mayHaveMore(isLast)) {
-      // Once it is answered, the library would take what follows in the same bytes for the next
-      // request. While it is not answered, that ends the connection.
+      // After the answer, the library would process further bytes of the same read as the next
+      // request. While the request is unanswered, such bytes close the connection.
       setImmediate(() => this.#end(status, contentType, text, options))
     } else this.#end(status, contentType, text, options)
   }
 
-  /** Whether bytes behind this request may be no request, or must not be taken for one. */
+  /** Whether bytes behind this request may not be a request, or must not be processed as one. */
   #mayHaveMore(isLast: boolean): boolean {
     // The library overlooks a length behind a header without a name.
     if (this.#isArriving) return isLast || !this.#hasLength
@@ -146,7 +146,7 @@ export class NativeExchange implements Exchange {
         response.end(text, isLast)
         return
       }
-      // Asked with arguments, the library ends the connection with the next request.
+      // If called with arguments, the library closes the connection on the next request.
       response.writeHeader('Content-Length', String(Buffer.byteLength(text)))
       if (isLast) response.endWithoutBody(undefined, true)
       else response.endWithoutBody()
@@ -157,8 +157,8 @@ export class NativeExchange implements Exchange {
 const NO_OPTIONS: AnswerOptions = {}
 
 /**
- * Must be called before the handler of the request returns. `method` is in capitals, `path` without
- * the query.
+ * Must be called before the handler of the request returns. `method` is in upper case, `path`
+ * without the query.
  */
 export function readHead(request: HttpRequest, method: string, path: string): Head {
   let contentType = ''
@@ -171,7 +171,7 @@ export function readHead(request: HttpRequest, method: string, path: string): He
   let length = ''
   let encodings = 0
   let encoding = ''
-  // The library itself takes the first of two lengths and any encoding for chunked.
+  // The library uses the first of two lengths, and takes any encoding for chunked.
   request.forEach((name, value) => {
     if (name === 'content-type') contentType = value
     else if (name === 'content-length') {
@@ -181,7 +181,7 @@ export function readHead(request: HttpRequest, method: string, path: string): He
       encodings += 1
       encoding = value
     } else if (name === 'authorization') authorization ??= value
-    // As Node does it: several keys are none.
+    // As Node does: several keys are joined, which yields an invalid one.
     else if (name === 'x-api-key') apiKey = apiKey === null ? value : `${apiKey}, ${value}`
     else if (name === 'host') {
       hosts += 1
@@ -190,7 +190,7 @@ export function readHead(request: HttpRequest, method: string, path: string): He
   })
   // The library itself refuses HTTP/1.0.
   const framing = { lengths, length, encodings, encoding, hosts, isOld: false }
-  // Without a question mark there is none, whatever the types of the library say.
+  // Undefined without a question mark, contrary to the library's types.
   const query = request.getQuery() ?? ''
   const address = { method, path, query, readsChunks: false }
   return { ...address, contentType, authorization, apiKey, host, isBrowser, framing }
@@ -199,7 +199,7 @@ export function readHead(request: HttpRequest, method: string, path: string): He
 const MAPPED_BYTES = 12
 const HEXTETS = 8
 
-/** The text of an address of 4 or 16 bytes. */
+/** Text of an address of 4 or 16 bytes. */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.')
   if (isMapped(bytes)) return bytes.subarray(MAPPED_BYTES).join('.')
@@ -211,7 +211,7 @@ function addressText(bytes: Uint8Array): string {
   return new URL(`http://[${hextets.join(':')}]/`).hostname.slice(1, -1)
 }
 
-/** Whether an IPv6 address is an IPv4 one, as `::ffff:127.0.0.1` is. */
+/** Whether an IPv6 address is IPv4-mapped, as `::ffff:127.0.0.1`. */
 function isMapped(bytes: Uint8Array): boolean {
   for (let index = 0; index < MAPPED_BYTES - 2; index += 1) if (bytes[index] !== 0) return false
   return bytes[MAPPED_BYTES - 2] === 0xff && bytes[MAPPED_BYTES - 1] === 0xff

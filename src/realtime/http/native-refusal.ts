@@ -1,9 +1,9 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import { LINGER_BYTES_MAX, LINGER_MS_MAX } from '../../runtime/lingering.ts'
 
-/** How long the end of a body is awaited before its refusal is sent anyway. */
+/** Longest wait for the end of a body before the refusal is sent. */
 const ANSWER_MS = 200
-/** What the library collects of an answer while it parses, before it writes to the socket. */
+/** Bytes of an answer that the library buffers before it writes to the socket. */
 const CORK_BYTES = 16 * 1024
 
 export interface LastAnswer {
@@ -13,11 +13,10 @@ export interface LastAnswer {
 }
 
 /**
- * Answers a request that uWebSockets.js may delimit wrongly, and ends its connection. Nothing
- * behind it is run: the library never learns that there was an answer, and closes a connection
+ * Answers a request that uWebSockets.js may delimit wrongly, and closes its connection. Nothing
+ * behind the request is processed: the library does not notice the answer, and closes a connection
  * that sends a further request while one is due. Until the client has sent what the library takes
- * for the body, that is discarded, within bounds: a reset of the connection could destroy the
- * answer.
+ * for the body, that data is discarded, within limits: a connection reset could destroy the answer.
  *
  * Must be called before the handler of the request returns.
  */
@@ -42,23 +41,23 @@ export function refuseAndClose(response: HttpResponse, answer: LastAnswer): void
   response.onData((chunk, isLast) => {
     sizeBytes += chunk.byteLength
     if (!isLast && sizeBytes <= LINGER_BYTES_MAX) return
-    // At once, since a request in the same bytes makes the library close the connection.
+    // Immediately, because a request in the same bytes makes the library close the connection.
     send()
     setImmediate(close)
   })
 }
 
 /**
- * Writes the answer past the library, which would call the request done and take the next one. The
- * last header carries the body, so that no length or encoding is added; blanks fill it beyond what
- * the library collects, so that all of it is written to the socket during this call.
+ * Writes the answer without the library's end function, which would complete the request and start
+ * the next one. The last header carries the body, so that no length or encoding is added; blanks
+ * exceed the library's buffer, so that everything is written to the socket during this call.
  */
 function writeWhole(response: HttpResponse, { status, headers, text }: LastAnswer): void {
   const filler = ' '.repeat(CORK_BYTES)
   response.writeStatus(status)
   for (const [name, value] of headers) response.writeHeader(name, value)
   response.writeHeader('Connection', 'close')
-  // The library ends the header with a line break, which ends the body here.
+  // The library ends the header with a line break, which is the end of the body here.
   const sizeBytes = Buffer.byteLength(text) + filler.length + LINE_BREAK.length
   response.writeHeader('Content-Length', `${sizeBytes}${LINE_BREAK}${LINE_BREAK}${text}${filler}`)
 }

@@ -9,9 +9,9 @@ import { type App, createApps } from './native-tls.ts'
 export type Uws = typeof import('uWebSockets.js')
 
 /**
- * The server of uWebSockets.js. Its own limits (docs/OPERATING.md): a connection that has sent half
- * a request, or nothing, for 10 seconds is closed, and so is one that pipelines or closes its half
- * while an answer is due.
+ * The server based on uWebSockets.js. Its built-in limits (docs/OPERATING.md): a connection is
+ * closed if it has sent an incomplete request or nothing for 10 seconds, if it pipelines, or if it
+ * is half-closed while an answer is due.
  */
 export async function startNativeServer(
   uws: Uws,
@@ -26,10 +26,10 @@ export async function startNativeServer(
     throw new ListenError(options, 'the port is in use, or the system does not allow it')
   }
   const port = uws.us_socket_local_port(first)
-  const door = createConnectionGate(uws, app, { ...options, port }, first)
+  const gate = createConnectionGate(uws, app, { ...options, port }, first)
   const stop = () => {
     endpoints.stop()
-    door.close()
+    gate.close()
   }
   return {
     port,
@@ -47,7 +47,7 @@ function addRoutes(app: App, endpoints: Endpoints): void {
     endpoints.take(exchange, head)
     exchange.arrived()
   }
-  // What most requests are need not be asked for.
+  // A route of its own for most requests, whose method and path need not be read.
   app.post(CHARGE_PATH, (response, request) =>
     take(response, readHead(request, 'POST', CHARGE_PATH)),
   )
@@ -56,15 +56,15 @@ function addRoutes(app: App, endpoints: Endpoints): void {
   })
 }
 
-/** Milliseconds between two looks at how many connections there are. */
+/** Interval between checks of the number of connections, ms. */
 const CHECK_INTERVAL_MS = 20
-/** Share of the connections at which new ones are taken again. */
+/** Share of the limit below which connections are accepted again. */
 const REOPEN_AT = 0.9
 
 /**
- * Takes connections while there is room. The library cannot refuse one, nor count them, and without
- * file descriptors it would spin; so the door itself is shut for as long as there are too many.
- * New connections are then refused by the system, and those that there are go on.
+ * Accepts connections while there is room. The library can neither refuse nor count connections,
+ * and without file descriptors it would spin, so the listening socket is closed while there are too
+ * many. The system then refuses new connections; open ones are not affected.
  */
 function createConnectionGate(uws: Uws, app: App, options: ListenOptions, first: us_listen_socket) {
   const { host, port, sharing, connectionsMax, log } = options
@@ -87,14 +87,17 @@ function createConnectionGate(uws: Uws, app: App, options: ListenOptions, first:
     else {
       socket = opened
       if (isClosed) shut()
-      else log.warn({ port }, 'connections are taken again')
+      else log.warn({ port }, 'connections are accepted again')
     }
   }
   const timer = setInterval(() => {
     const next = nextDescriptor()
     if (socket !== null && next >= ceiling) {
       shut()
-      log.warn({ port, connectionsMax: ceiling - base }, 'too many connections, no more are taken')
+      log.warn(
+        { port, connectionsMax: ceiling - base },
+        'too many connections: further ones are refused',
+      )
     } else if (socket === null && !isOpening && next < reopenBelow) void open()
   }, CHECK_INTERVAL_MS)
   timer.unref()
@@ -109,10 +112,10 @@ function createConnectionGate(uws: Uws, app: App, options: ListenOptions, first:
 }
 
 /**
- * Who shares a port cannot hold it for himself, and other programs that share theirs would get in
- * unnoticed. So the first one takes it for itself, and at once again as one that is shared. Of any
- * free port, too: only of a port that it was told does the library say that it may be taken again
- * while connections of a process that has ended are fading away (SO_REUSEADDR, TIME_WAIT).
+ * A shared port (SO_REUSEPORT) is not protected from other programs that share it. So the first
+ * loop opens it exclusively, and then immediately again as shared. This also applies to port 0: the
+ * library sets SO_REUSEADDR only for an explicit port, which is needed while connections of an
+ * ended process are in TIME_WAIT.
  */
 async function listenFirst(
   uws: Uws,
@@ -135,7 +138,7 @@ type ListenWithOption = (
   done: (socket: us_listen_socket | false) => void,
 ) => void
 
-/** The form with host and option exists but is not in the library's types. */
+/** The overload with host and option exists but is missing in the library's types. */
 function listen(
   app: App,
   host: string,
@@ -149,8 +152,9 @@ function listen(
 }
 
 /**
- * `LIBUS_LISTEN_EXCLUSIVE_PORT` and `LIBUS_LISTEN_DEFAULT`; the types have them as a const of an
- * enum. Shared (SO_REUSEPORT), a second process would silently take half of the connections.
+ * `LIBUS_LISTEN_EXCLUSIVE_PORT` and `LIBUS_LISTEN_DEFAULT`, which the types declare as a const
+ * enum. With a shared port (SO_REUSEPORT) a second process would silently receive half of the
+ * connections.
  */
 const EXCLUSIVELY = 1
 const SHARED = 0

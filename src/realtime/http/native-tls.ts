@@ -1,4 +1,4 @@
-/** The apps of uWebSockets.js behind one port: with TLS a further one for each new certificate. */
+/** The uWebSockets.js apps of one port: with TLS one more for each new certificate. */
 import type { TemplatedApp } from 'uWebSockets.js'
 import { DEFAULT_CIPHERS } from '../../config/tls.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../../runtime/tls-files.ts'
@@ -6,19 +6,19 @@ import { startTls, TlsFollower, type TlsListener } from '../../runtime/tls-reloa
 import { type HttpTls, type ListenOptions, tlsListener } from './listening.ts'
 import type { Uws } from './native-server.ts'
 
-/** These methods are not in the library's types. */
+/** These methods are missing in the library's types. */
 export type App = TemplatedApp & {
   close(): void
   getDescriptor(): unknown
-  /** From now on an accepted connection is handed to the app of that descriptor. */
+  /** From now on accepted connections are passed to the app with this descriptor. */
   addChildAppDescriptor(descriptor: unknown): void
   removeChildAppDescriptor(descriptor: unknown): void
 }
 
 export interface Apps {
-  /** The one that listens. */
+  /** The app that listens. */
   readonly first: App
-  /** Closes all, with their connections. */
+  /** Closes all apps with their connections. */
   close(): void
 }
 
@@ -39,8 +39,8 @@ export function createApps(uws: Uws, options: ListenOptions, addRoutes: (app: Ap
   }
   const first = appOf(files)
   const apps = [first]
-  // The library cannot change the certificate of an app. So the one that listens hands what it
-  // accepts to one with the new certificate; connections that are open stay where they are.
+  // The library cannot change the certificate of an app. So the listening app passes accepted
+  // connections to one with the new certificate; open connections stay where they are.
   const follower = new TlsFollower(listener, files, (changed) => {
     const next = appOf(changed)
     first.addChildAppDescriptor(next.getDescriptor())
@@ -59,14 +59,14 @@ export function createApps(uws: Uws, options: ListenOptions, addRoutes: (app: Ap
   }
 }
 
-/** The library reads the files itself, and does not say what is wrong with them. */
+/** The library reads the files itself, and does not report what is wrong with them. */
 function createSecureApp(
   uws: Uws,
   tls: HttpTls,
   { section, settings }: TlsListener,
   checked: TlsFiles,
 ): App {
-  // Those of TLS 1.3 are fixed there.
+  // Cipher suites of TLS 1.3 cannot be configured there.
   const ciphers = (tls.ciphers.length === 0 ? DEFAULT_CIPHERS : tls.ciphers).filter(
     (name) => !name.startsWith('TLS_'),
   )

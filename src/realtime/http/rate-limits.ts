@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto'
 import type { Peer } from '../../catalog/settings/peers.ts'
 
-/** How many requests a peer may send. */
+/** Rate that a peer may send. */
 export type Rate = Pick<Peer, 'name' | 'requestsPerSecond' | 'burst'>
 
 export interface RateLimits {
-  /** Takes one request: 0 if it may pass, else whole seconds until there is room for it. */
+  /** Counts a request: 0 if it may pass, otherwise the whole seconds until it may. */
   take(rate: Rate): number
 }
 
-/** What event loops that share a port share of rates: a peer has one rate, wherever it connects. */
+/** Rates shared by event loops: a peer has one rate regardless of the loop it is connected to. */
 export type RateTable = SharedArrayBuffer
 
-/** Peers with a rate, of which there are far fewer; memory is only taken for those there are. */
+/** Limit of peers with a rate, far above any actual number; only used memory is allocated. */
 const PEERS_MAX = 16_384
-/** A peer has two cells: who it is, and until when what it has sent takes its rate. */
+/** Two cells per peer: its identity, and the time at which its bucket is full again. */
 const CELLS = 2
 const NS_PER_MS = 1e6
 const NS_PER_S = 1e9
@@ -24,29 +24,29 @@ export function createRateTable(peersMax = PEERS_MAX): RateTable {
 }
 
 /**
- * A bucket of `burst` tokens per peer, by its name: it stays as full as it is while the catalogue
- * is read anew. Kept as the time at which it is full again (the generic cell rate algorithm): one
- * number, so that threads need no lock. `elapsedMs` never goes back, and is the same in
- * all threads that have the table. No bucket is ever dropped; of more peers than the table has
- * places for, some share a rate.
+ * A bucket of `burst` tokens per peer, by its name, so that a reload of the configuration does not
+ * refill it. It is stored as the time at which it is full again (generic cell rate algorithm): a
+ * single number, so that threads need no lock. `elapsedMs` is monotonic and the same in all threads
+ * that share the table. Buckets are never dropped; if there are more peers than slots, some share a
+ * rate.
  */
 export function createRateLimits(elapsedMs: () => number, table = createRateTable()): RateLimits {
   const cells = new BigInt64Array(table)
-  const places = new Map<string, number>()
+  const slots = new Map<string, number>()
 
-  const placeOf = (name: string): number => {
-    let place = places.get(name)
-    if (place === undefined) {
-      place = findSlot(cells, name)
-      places.set(name, place)
+  const slotOf = (name: string): number => {
+    let slot = slots.get(name)
+    if (slot === undefined) {
+      slot = findSlot(cells, name)
+      slots.set(name, slot)
     }
-    return place
+    return slot
   }
 
   return {
     take({ name, requestsPerSecond, burst }) {
       if (requestsPerSecond <= 0) return 0
-      const full = placeOf(name) + 1
+      const full = slotOf(name) + 1
       const nowNs = BigInt(Math.round(elapsedMs() * NS_PER_MS))
       const perRequestNs = BigInt(Math.max(1, Math.round(NS_PER_S / requestsPerSecond)))
       const aheadNs = BigInt(Math.round((Math.max(1, burst) - 1) * Number(perRequestNs)))
@@ -63,16 +63,16 @@ export function createRateLimits(elapsedMs: () => number, table = createRateTabl
   }
 }
 
-/** The place of a peer in the table: its own, or one that is free and is its own from now on. */
+/** Slot of a peer in the table: its own, or a free one that it then occupies. */
 function findSlot(cells: BigInt64Array, name: string): number {
   const digest = createHash('sha256').update(name).digest()
-  // 0 marks a place that is free.
+  // 0 marks a free slot.
   const identity = digest.readBigInt64LE(0) | 1n
-  const home = digest.readUInt32LE(8) % (cells.length / CELLS)
+  const preferred = digest.readUInt32LE(8) % (cells.length / CELLS)
   for (let step = 0; step < cells.length; step += CELLS) {
-    const place = (home * CELLS + step) % cells.length
-    const holder = Atomics.compareExchange(cells, place, 0n, identity)
-    if (holder === 0n || holder === identity) return place
+    const slot = (preferred * CELLS + step) % cells.length
+    const holder = Atomics.compareExchange(cells, slot, 0n, identity)
+    if (holder === 0n || holder === identity) return slot
   }
-  return home * CELLS
+  return preferred * CELLS
 }

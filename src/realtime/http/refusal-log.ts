@@ -1,31 +1,34 @@
-/** Says who was refused, and from where, without letting anybody fill the log. */
+/** Logs refused requests with their source, bounded so that no client can fill the log. */
 import type { Logger } from '../../runtime/log.ts'
 import type { RefusalCause } from '../../runtime/request-metrics.ts'
 
 export interface RefusedRequest {
-  /** '' if it is not known who sent it. */
+  /** '' if the sender is unknown. */
   readonly peer: string
   readonly cause: RefusalCause
-  /** '' if the client has gone. */
+  /** '' if the client has disconnected. */
   readonly address: string
-  /** The field that is wrong, and why; never its value. */
+  /** The invalid field and the reason; never its value. */
   readonly why: string
 }
 
 export type RefusalLog = (refused: RefusedRequest) => void
 
 /**
- * Who came with credentials and may not charge; others are probes, or merely early, and counted.
+ * Causes with credentials that are not permitted to charge. Other refusals are probes, or too
+ * early, and are only counted.
  */
 const LOGGED: ReadonlySet<RefusalCause> = new Set([
   ...(['credentials', 'certificate', 'address', 'role', 'file_type'] as const),
 ])
 
-/** The same address, cause and peer have one line in this time, with the number of the others. */
+/**
+ * Interval in which the same address, cause and peer are logged once, with a count of the others.
+ */
 const QUIET_MS = 60_000
-/** Of all addresses together in this time. */
+/** Limit over all addresses in this interval. */
 const LINES_MAX = 60
-/** Addresses that are remembered; the oldest is forgotten first. */
+/** Limit of addresses; the oldest is dropped first. */
 const ADDRESSES_MAX = 1_000
 
 interface LoggedRefusal {
@@ -33,9 +36,9 @@ interface LoggedRefusal {
   unlogged: number
 }
 
-/** `elapsedMs` never goes back. */
+/** `elapsedMs`: a monotonic clock. */
 export function createRefusalLog(log: Pick<Logger, 'warn'>, elapsedMs: () => number): RefusalLog {
-  const kept = new Map<string, LoggedRefusal>()
+  const logged = new Map<string, LoggedRefusal>()
   let sinceMs = elapsedMs()
   let lines = 0
   let unlogged = 0
@@ -51,9 +54,9 @@ export function createRefusalLog(log: Pick<Logger, 'warn'>, elapsedMs: () => num
     }
     const { peer, cause, address } = refused
     const key = `${cause} ${peer} ${address}`
-    const known = kept.get(key)
-    if (known !== undefined && nowMs - known.sinceMs < QUIET_MS) {
-      known.unlogged += 1
+    const previous = logged.get(key)
+    if (previous !== undefined && nowMs - previous.sinceMs < QUIET_MS) {
+      previous.unlogged += 1
       return
     }
     if (lines >= LINES_MAX) {
@@ -61,10 +64,10 @@ export function createRefusalLog(log: Pick<Logger, 'warn'>, elapsedMs: () => num
       return
     }
     lines += 1
-    kept.delete(key)
-    kept.set(key, { sinceMs: nowMs, unlogged: 0 })
-    if (kept.size > ADDRESSES_MAX) kept.delete(kept.keys().next().value ?? '')
-    const repeated = known?.unlogged ?? 0
+    logged.delete(key)
+    logged.set(key, { sinceMs: nowMs, unlogged: 0 })
+    if (logged.size > ADDRESSES_MAX) logged.delete(logged.keys().next().value ?? '')
+    const repeated = previous?.unlogged ?? 0
     log.warn(repeated > 0 ? { ...refused, repeated } : refused, 'a charge request is refused')
   }
 }

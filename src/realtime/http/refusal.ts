@@ -1,7 +1,7 @@
-/** Why somebody may not send a request. */
+/** Refusals of requests by authentication. */
 import type { RefusalCause } from '../../runtime/request-metrics.ts'
 
-/** In the plain dialect; `peer` is '' if it is not known. */
+/** Answered in the plain format; `peer` is '' if it is unknown. */
 export interface RequestRefusal {
   readonly refused: 401 | 403 | 429 | 503
   readonly cause: RefusalCause
@@ -11,7 +11,7 @@ export interface RequestRefusal {
   readonly retryAfterS: number
 }
 
-/** Of somebody who is not known. */
+/** A refusal of an unknown sender. */
 export function refusal(
   refused: RequestRefusal['refused'],
   cause: RefusalCause,

@@ -1,11 +1,13 @@
-/** How requests are refused: in their dialect if it is known, else in the plain one. */
+/**
+ * Answers of refused requests: in their message format if it is known, otherwise in the plain one.
+ */
 import type { Reason } from '../../domain/charge-outcome.ts'
 import type { DecodeError } from '../codecs/codec.ts'
 import type { MessageFormat, MissingMessageFormat } from '../message-formats.ts'
 import type { AnswerOptions, Exchange, HttpStatus } from './exchange.ts'
 import type { RequestRefusal } from './refusal.ts'
 
-/** Answers an exchange, with what the state of the server adds. */
+/** Answers an exchange, adding headers that depend on the server's state. */
 export type SendAnswer = (
   exchange: Exchange,
   status: HttpStatus,
@@ -14,7 +16,7 @@ export type SendAnswer = (
   options?: AnswerOptions,
 ) => void
 
-/** Why a message is refused before its dialect is known, in the plain dialect (JSON). */
+/** Encodes a refusal before the message format is known, in the plain format (JSON). */
 export type EncodeRefusal = (reason: Reason, detail: string) => string
 
 export type Refusals = ReturnType<typeof createRefusals>
@@ -28,33 +30,33 @@ export function createRefusals(encodeRefusal: EncodeRefusal, answer: SendAnswer)
     exchange: Exchange,
     status: HttpStatus,
     error: DecodeError,
-    dialect: MessageFormat | null = null,
+    format: MessageFormat | null = null,
     more?: AnswerOptions,
   ): void => {
     const text =
-      dialect === null
+      format === null
         ? encodeRefusal('malformed', `${error.field} ${error.why}`)
-        : dialect.codec.encodeError(error)
-    answer(exchange, status, dialect?.codec.contentType ?? JSON_TYPE, text, more)
+        : format.codec.encodeError(error)
+    answer(exchange, status, format?.codec.contentType ?? JSON_TYPE, text, more)
   }
   const storeDown = (exchange: Exchange, { field, why }: DecodeError) =>
     answer(exchange, 503, JSON_TYPE, encodeRefusal('storeDown', `${field} ${why}`))
 
   return {
     refuse,
-    /** A method that is not the dialect's. */
-    refuseMethod(exchange: Exchange, dialect: MessageFormat) {
-      const allowed = dialect.allowsGet ? ['GET', 'POST'] : ['POST']
+    /** The message format does not accept the method. */
+    refuseMethod(exchange: Exchange, format: MessageFormat) {
+      const allowed = format.allowsGet ? ['GET', 'POST'] : ['POST']
       const error = { field: 'method', why: `must be ${allowed.join(' or ')}` }
-      refuse(exchange, 405, error, dialect, { header: ['Allow', allowed.join(', ')] })
+      refuse(exchange, 405, error, format, { header: ['Allow', allowed.join(', ')] })
     },
-    /** A name without a dialect: not there, or not known yet. */
+    /** There is no message format of this name, or it has not been read yet. */
     refuseName(exchange: Exchange, name: string, { missing, why }: MissingMessageFormat) {
       const field = `file_type ${name}`
       if (missing === 'notLoaded') storeDown(exchange, { field, why })
       else refuse(exchange, 404, { field, why })
     },
-    /** Somebody who may not send this, or not now. */
+    /** A refusal by authentication. */
     refusePeer(exchange: Exchange, refusal: RequestRefusal) {
       const { refused, field, why, retryAfterS } = refusal
       if (refused === 503) storeDown(exchange, refusal)

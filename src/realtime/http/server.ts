@@ -5,7 +5,10 @@ import { type HttpServer, ListenError, type ListenOptions } from './listening.ts
 import { startNativeServer, type Uws } from './native-server.ts'
 
 export interface HttpServerOptions extends ListenOptions, EndpointsOptions {
-  /** `auto`: native where there is a binary for this Node that can serve `tls`, else JavaScript. */
+  /**
+   * `auto`: native if there is a binary for this Node version that supports `tls`, otherwise
+   * JavaScript.
+   */
   readonly httpServer: 'auto' | 'native' | 'javascript'
   readonly metrics: ListenOptions['metrics']
   readonly log: ListenOptions['log']
@@ -18,8 +21,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const why = tls === null ? null : nativeTlsProblem(tls)
   const isNative = options.httpServer !== 'javascript' && why === null
   const uws = isNative ? await loadNative() : null
-  const lonely = options.sharing === null ? null : sharingProblem(uws)
-  if (lonely !== null) throw new ListenError(options, `realtime.listeners must be 1: ${lonely}`)
+  const notShared = options.sharing === null ? null : sharingProblem(uws)
+  if (notShared !== null)
+    throw new ListenError(options, `realtime.listeners must be 1: ${notShared}`)
   if (uws !== null) return startNativeServer(uws, options, endpoints)
   if (options.httpServer === 'javascript') return startJavaScriptServer(options, endpoints)
   if (why !== null) {
@@ -35,14 +39,18 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   return startJavaScriptServer(options, endpoints)
 }
 
-/** Null where several event loops can listen on one port. */
+/** Null if several event loops can listen on one port. */
 function sharingProblem(uws: Uws | null): string | null {
-  if (uws === null) return 'HTTP in JavaScript, as it is here, shares no port'
-  // Others let several listen, and give all connections to one of them.
-  return process.platform === 'linux' ? null : 'only Linux divides the connections of a port'
+  if (uws === null) return 'HTTP in JavaScript cannot share its port'
+  // Other systems let several sockets listen, but pass all connections to one of them.
+  return process.platform === 'linux'
+    ? null
+    : 'only Linux distributes the connections of a shared port'
 }
 
-/** The library; null if it has no binary for this Node and system: then its import throws. */
+/**
+ * The library; null if it has no binary for this Node version and system: its import then throws.
+ */
 async function loadNative(): Promise<Uws | null> {
   try {
     return await import('uWebSockets.js')

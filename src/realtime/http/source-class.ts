@@ -1,7 +1,7 @@
-/** Where a client is, as far as its address tells: few classes, so that they can be counted. */
+/** Classifies client addresses into few classes, for metrics. */
 import type { SourceClass } from '../../runtime/request-metrics.ts'
 
-/** `address`: IPv4 with dots, or IPv6 in its shortest form; '' if it is not known. */
+/** `address`: IPv4 with dots, or IPv6 in its shortest form; '' if unknown. */
 export function sourceClassOf(address: string): SourceClass {
   if (address === '') return 'unknown'
   return address.includes(':') ? classOfIpv6(address) : classOfIpv4(address)
@@ -14,7 +14,7 @@ function classOfIpv4(address: string): SourceClass {
     first === 10 ||
     (first === 172 && second >= 16 && second <= 31) ||
     (first === 192 && second === 168) ||
-    // Link-local, and the addresses that providers share (RFC 6598).
+    // Link-local addresses, and shared addresses of providers (RFC 6598).
     (first === 169 && second === 254) ||
     (first === 100 && second >= 64 && second <= 127)
   return isPrivate ? 'private' : 'public'

@@ -1,10 +1,10 @@
 /**
- * The parameters of a query or a form that decide what becomes of a request. Texts are bytes: each
- * character is one (latin1). Linear, whatever comes; other parameters are not looked into.
+ * Reads the parameters of a query or form that control the handling of a request. Texts hold one
+ * byte per character (latin1). Linear time; other parameters are ignored.
  */
 import type { DecodeError } from '../codecs/codec.ts'
 
-/** As they were written, not decoded yet; '' if absent or empty. */
+/** As sent, not decoded; '' if absent or empty. */
 export interface Parameters {
   readonly fileType: string
   readonly request: string
@@ -15,7 +15,7 @@ export const NO_PARAMETERS: Parameters = { fileType: '', request: '' }
 const FILE_TYPE = 'file_type='
 const REQUEST = 'request='
 
-/** Finds both. Given twice, nobody can say which of them is meant: that is an error. */
+/** Finds both parameters. A repeated parameter is ambiguous and an error. */
 export function readParameters(text: string): Parameters | DecodeError {
   const fileType = valueBehind(text, FILE_TYPE)
   if (fileType === null) return { field: 'file_type', why: 'must be given once' }
@@ -24,10 +24,10 @@ export function readParameters(text: string): Parameters | DecodeError {
   return { fileType, request }
 }
 
-/** The value behind a name with its `=`; '' if there is none, null if there are several. */
+/** The value after a name with its `=`; '' if absent, null if given several times. */
 function valueBehind(text: string, name: string): string | null {
   let value = ''
-  // Looking for the name is cheaper than looking at each pair.
+  // Searching for the name is cheaper than examining each pair.
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + name.length)) {
     if (at > 0 && text.charCodeAt(at - 1) !== AMPERSAND) continue
     if (value !== '') return null
@@ -37,14 +37,14 @@ function valueBehind(text: string, name: string): string | null {
 }
 
 /**
- * The same of a body that is declared to be a form. `curl -d` declares everything so: what begins
- * like a document of its own is taken for one, a form would have written that character as %XX.
+ * The same for a body declared as a form. `curl -d` declares any data as a form: a body that begins
+ * like a document is taken for one, because a form would have escaped that character.
  */
 export function readForm(body: Buffer): Parameters | DecodeError {
   return isDocument(body) ? NO_PARAMETERS : readParameters(body.toString('latin1'))
 }
 
-/** Whether a body that is declared to be a form is a document. */
+/** Whether a body declared as a form is a document. */
 export function isDocument(body: Buffer): boolean {
   let start = 0
   while (start < body.length && isBlank(body[start])) start += 1
@@ -52,7 +52,7 @@ export function isDocument(body: Buffer): boolean {
   return first === BRACE || first === BRACKET || first === LESS_THAN
 }
 
-/** The query without the parameter that names the file type. */
+/** The query without the file type parameter. */
 export function withoutFileType(query: string): string {
   return withoutParameters(query, FILE_TYPE)
 }
@@ -70,7 +70,7 @@ export function withoutParameters(query: string, name: string): string {
   return rest
 }
 
-/** The bytes that a value stands for; null if a `%` is not followed by two hexadecimal digits. */
+/** The bytes of a value; null if a `%` is not followed by two hexadecimal digits. */
 export function decodeValue(value: string): Buffer | null {
   const bytes = Buffer.allocUnsafe(value.length)
   let length = 0
@@ -107,7 +107,7 @@ function isBlank(byte: number | undefined): boolean {
   return byte === BLANK || byte === 0x09 || byte === 0x0a || byte === 0x0d
 }
 
-/** -1 if it is none, also beyond the end of a text (NaN). */
+/** -1 if it is not a digit, or beyond the end of the text (NaN). */
 function hexDigit(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30
   const letter = code | BLANK

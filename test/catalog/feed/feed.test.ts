@@ -15,7 +15,6 @@ import { insertEntity, ORDINARY, recordingLog, useStore } from '../store.ts'
 
 const store = useStore()
 const feeds: CatalogFeed[] = []
-
 afterEach(async () => {
   for (const feed of feeds.splice(0)) await feed.stop()
 })
@@ -33,7 +32,6 @@ function createFeed(catalog: Catalog, pollMs = 3_600_000, more: Partial<FeedOpti
 }
 
 const CATALOGUE = ['plans', 'services', 'rates', 'taxes', 'prepaidincludes'] as const
-
 const replace = { mode: 'replace', timeZone: 'UTC' } as const
 
 /** Writes as another program would that knows nothing of numbers. */

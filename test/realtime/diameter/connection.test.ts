@@ -181,7 +181,7 @@ describe('a peer that says goodbye', () => {
     await peer.closed
     await waitUntil('the log', () => lines.length === 2)
     expect(lines[1]).toMatchObject({
-      text: 'a Diameter peer is gone',
+      text: 'a Diameter peer has disconnected',
       fields: { host: HOST, cause: 'DPR of the peer' },
     })
   })
@@ -280,7 +280,7 @@ describe('the watchdog', () => {
     expect(await peer.next()).toMatchObject({ command: 280, flags: 0x80 })
     expect(await peer.next()).toBeNull()
     await waitUntil('the log', () => lines.length === 2)
-    expect(lines[1]?.fields).toMatchObject({ cause: 'nothing came (suspect)' })
+    expect(lines[1]?.fields).toMatchObject({ cause: 'no message in state suspect' })
   })
 
   it('asks nobody who has just said something', async () => {

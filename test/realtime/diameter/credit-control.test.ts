@@ -69,7 +69,7 @@ function nodeOf(
     fileType: 'GY',
     registry,
     originStates: clients,
-    dialects: {
+    messageFormats: {
       defaultName: 'json',
       find: (name) => found[name] ?? { missing: 'unknown', why: 'is unknown' },
     },

@@ -29,7 +29,7 @@ describe('a node whose port is in use', () => {
       {
         level: 'warn',
         fields: { host: '127.0.0.1', port },
-        text: 'the port of Diameter is in use by somebody else: the node goes without',
+        text: 'the Diameter port is in use by another process: the node runs without Diameter',
       },
     ])
     node.stop()

@@ -40,7 +40,7 @@ it('writes AVPs by their names and reads them back', () => {
 })
 
 it.each([
-  [{ 'No-Such': 1 }, 'No-Such is no AVP that is known'],
+  [{ 'No-Such': 1 }, 'No-Such is not a known AVP'],
   [{ 'Requested-Service-Unit': { 'CC-Time': -1 } }, 'Requested-Service-Unit.CC-Time cannot be -1'],
   [{ 'CC-Time': 4294967296 }, 'CC-Time cannot be 4294967296: it is Unsigned32'],
   [{ 'Subscription-Id': 'x' }, 'Subscription-Id must have AVPs'],

@@ -77,7 +77,7 @@ export async function nodeOf(options: NodeOptions = {}) {
     identity: IDENTITY,
     peers: () => stored,
     ...(rateLimits === undefined ? {} : { rateLimits }),
-    intake,
+    backpressure: intake,
     onRequest: (connection, bytes, overRate) => {
       if (overRate !== undefined && onRequest === undefined) {
         overRate()

@@ -75,7 +75,7 @@ it('lets the other connections have their turn after each large piece', async ()
   const socket = new PassThrough().resume()
   const intake = { isBehind: false, onCaughtUp: () => undefined }
   const limits = { outputBytesMax: 1, stalledMs: 1, waitingBytes: () => 0 }
-  const reading = new ReadThrottle(socket as never, { intake, ...limits })
+  const reading = new ReadThrottle(socket as never, { backpressure: intake, ...limits })
   reading.afterRead(YIELD_BYTES - 1, 1_000)
   expect(socket.isPaused()).toBe(false)
   reading.afterRead(YIELD_BYTES, 1_000)

@@ -143,7 +143,7 @@ describe.each(KINDS)('a key: %s', (kind) => {
     for (const path of ['/realtime', '/realtime/json', '/realtime/off']) {
       const { status, text } = await ask(path)
       expect(status).toBe(403)
-      expect(text).toContain('is not one that may be used with this key')
+      expect(text).toContain('may not be used with this key')
     }
     const form = 'Content-Type: application/x-www-form-urlencoded'
     expect((await ask('/realtime', form)).status).toBe(403)

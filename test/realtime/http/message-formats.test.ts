@@ -67,7 +67,7 @@ describe.each(KINDS)('a file type is named: %s', (kind) => {
     ['/realtime?file_type=nobody', 404, 'file_type nobody is unknown'],
     ['/realtime/off', 404, 'file_type off is disabled'],
     ['/realtime/broken', 404, 'file_type broken cannot be used: parser.type must be text'],
-    ['/realtime/gy?file_type=xml', 400, 'file_type differs from the one that was named before'],
+    ['/realtime/gy?file_type=xml', 400, 'file_type differs from the one given before'],
     ['/realtime?file_type=gy&file_type=gy', 400, 'file_type must be given once'],
     ['/realtime?file_type=%3Cscript%3E', 400, 'file_type must have 1 to 64 letters'],
     ['/realtime?file_type=g%y', 400, 'file_type must have 1 to 64 letters'],
@@ -97,7 +97,7 @@ describe.each(KINDS)('a file type is named: %s', (kind) => {
 
   it('by default', async () => {
     const { port, arrivals } = await serverOf(kind, {
-      dialects: { ...dialects, defaultName: 'gy' },
+      messageFormats: { ...dialects, defaultName: 'gy' },
     })
     expect((await send(port, '/realtime', { body: '{}' }))?.status).toBe(200)
     expect((await send(port, '/realtime/json', { body: '{}' }))?.status).toBe(200)

@@ -151,7 +151,7 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
     log: createLogger({ name: 'test', level: 'silent' }),
     bodyBytesMax: BODY_BYTES_MAX,
     authenticator: accessOf(),
-    dialects,
+    messageFormats: dialects,
     charge: ({ body, codec: _codec, refuseOverRate, ...rest }, answer) => {
       if (refuseOverRate !== null) {
         refuseOverRate()

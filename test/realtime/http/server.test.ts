@@ -256,6 +256,6 @@ describe.each(KINDS)('an address that cannot be had: %s', (kind) => {
 it('shares no port where HTTP is in JavaScript', async () => {
   const sharing = { isFirst: true, firstDescriptor: 0 }
   await expect(serverOf('javascript', { sharing })).rejects.toThrow(
-    'realtime.listeners must be 1: HTTP in JavaScript, as it is here, shares no port',
+    'realtime.listeners must be 1: HTTP in JavaScript cannot share its port',
   )
 })

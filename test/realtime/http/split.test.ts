@@ -92,7 +92,7 @@ async function chargingServer(kind: Kind) {
     metrics: { request: () => undefined },
     log: createLogger({ name: 'test', level: 'silent' }),
   })
-  return serverOf(kind, { charge, dialects })
+  return serverOf(kind, { charge, messageFormats: dialects })
 }
 
 function bytesOf({ fileType, type, body }: Message): Buffer {

@@ -87,7 +87,7 @@ describe('tollgate diameter send', () => {
   })
 
   it.each([
-    ['{"CC-Foo":1}', 'CC-Foo is no AVP that is known'],
+    ['{"CC-Foo":1}', 'CC-Foo is not a known AVP'],
     ['{"CC-Request-Type":"SOMETIMES"}', 'CC-Request-Type cannot be "SOMETIMES"'],
     ['- 5', 'message 1 must be an object of AVPs by name'],
     ['01000', 'has an odd number of hexadecimal digits'],

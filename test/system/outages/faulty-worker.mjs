@@ -9,7 +9,7 @@ const machineNow = Date.now
 let offsetMs = 0
 Date.now = () => machineNow() + offsetMs
 
-const { unpackTask } = await import('../../../dist/src/domain/hand-over.js')
+const { unpackTask } = await import('../../../dist/src/domain/worker-protocol.js')
 const { charge } = await import('../../../dist/src/workers/main.js')
 const { serve } = await import('../../../dist/src/workers/serve.js')
 

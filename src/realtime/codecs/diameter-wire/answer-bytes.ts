@@ -1,33 +1,33 @@
-/** Writes AVPs one behind the other into bytes that grow as needed, and are used again. */
+/** Writes AVPs sequentially into a buffer that grows as needed and is reused. */
 import type { AvpRule } from './avp-rules.ts'
 import { putUint24, putUint32 } from './bytes.ts'
 import { HEADER_BYTES } from './protocol.ts'
 
 const FIRST_BYTES = 4096
-/** Above this many characters the native writer is faster than a loop. */
+/** From this length on the native writer is faster than a loop. */
 const FEW_CHARS = 48
 
 export class AnswerBytes {
-  /** Where the next AVP begins. */
+  /** Offset of the next AVP. */
   at = HEADER_BYTES
-  /** Where Result-Code of the message has its number; -1: not written yet. */
+  /** Offset of the value of the message's Result-Code; -1 until written. */
   resultCodeAt = -1
   #bytes: Buffer = Buffer.alloc(FIRST_BYTES)
 
-  /** Begins a message, behind the place of its header. */
+  /** Begins a message, leaving room for its header. */
   begin(): void {
     this.at = HEADER_BYTES
     this.resultCodeAt = -1
   }
 
-  /** A group, to be closed; tells where it begins. */
+  /** Opens a group, which must be closed; returns its offset. */
   open({ code, vendor, flags }: AvpRule): number {
     const start = this.at
     this.#head(code, vendor, flags, 0, 12)
     return start
   }
 
-  /** Closes the group that begins there, with all AVPs since in it. */
+  /** Closes the group at `start`, which contains all AVPs written since. */
   close(start: number): void {
     putUint24(this.#bytes, start + 5, this.at - start)
   }
@@ -38,7 +38,7 @@ export class AnswerBytes {
     this.at += 4
   }
 
-  /** `high` and `low`: halves of its 64 bits. */
+  /** `high` and `low` are the halves of the 64 bits. */
   uint64({ code, vendor, flags }: AvpRule, high: number, low: number): void {
     this.#head(code, vendor, flags, 8, 20)
     putUint32(this.#bytes, this.at, high)
@@ -48,7 +48,7 @@ export class AnswerBytes {
 
   text({ code, vendor, flags }: AvpRule, text: string): void {
     const start = this.at
-    // Three bytes at most for each half of a pair, twelve for the header, three of padding.
+    // At most three bytes per UTF-16 code unit, twelve for the header, three of padding.
     this.#head(code, vendor, flags, 0, text.length * 3 + 15)
     this.at += this.#put(text)
     this.#finish(start)
@@ -62,7 +62,7 @@ export class AnswerBytes {
     this.#finish(start)
   }
 
-  /** Whole AVPs as they are. */
+  /** Writes complete AVPs unchanged. */
   raw(avps: Buffer): void {
     this.#ensure(avps.length)
     avps.copy(this.#bytes, this.at)
@@ -73,7 +73,7 @@ export class AnswerBytes {
     return this.#bytes.readUInt32BE(at)
   }
 
-  /** A copy of all that was written; its header is still to be filled in. */
+  /** A copy of the message; the caller fills in its header. */
   end(): Buffer {
     const message = Buffer.allocUnsafe(this.at)
     this.#bytes.copy(message, 0, 0, this.at)
@@ -92,7 +92,7 @@ export class AnswerBytes {
     this.at = at + head
   }
 
-  /** Bytes that the text has. */
+  /** Returns the length of the text in bytes. */
   #put(text: string): number {
     if (text.length > FEW_CHARS) return this.#bytes.write(text, this.at, 'utf8')
     const bytes = this.#bytes
@@ -105,7 +105,7 @@ export class AnswerBytes {
     return text.length
   }
 
-  /** Of an AVP that ends here: its length, and zeros up to where the next one begins. */
+  /** Sets the length of the AVP at `start`, and pads to a multiple of four bytes. */
   #finish(start: number): void {
     const bytes = this.#bytes
     putUint24(bytes, start + 5, this.at - start)

@@ -1,4 +1,4 @@
-/** The tree of a file type's answers, compiled once to what writes them. */
+/** Compiles the response tree of a file type into functions that write AVPs. */
 
 import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import type {
@@ -12,7 +12,7 @@ import type { AnswerBytes } from './answer-bytes.ts'
 import { type AvpRule, kinds, ruleByKey } from './avp-rules.ts'
 import { writeValue } from './write-values.ts'
 
-/** Writes the AVPs of a node, none where there is nothing to tell. */
+/** Writes the AVPs of a node; none if it has no value. */
 export type AvpSource = (
   bytes: AnswerBytes,
   answer: AnswerSource,
@@ -20,15 +20,15 @@ export type AvpSource = (
   entry: Message,
 ) => void
 
-/** An AVP of the answer. Nodes of the same name are one AVP that is repeated. */
+/** An AVP of the answer. Nodes of the same name are repetitions of one AVP. */
 export interface Member {
   readonly rule: AvpRule
   readonly sources: readonly AvpSource[]
 }
 
 /**
- * In the order of the tree, as the JSON form has them. What the dictionary has no AVP for is left
- * out: it has no code.
+ * In the order of the tree, as in the JSON form. Names that are not in the dictionary are left out:
+ * they have no code.
  */
 export function membersOf(nodes: readonly ResponseNode[]): Member[] {
   const byRule = new Map<AvpRule, AvpSource[]>()
@@ -44,12 +44,12 @@ export function membersOf(nodes: readonly ResponseNode[]): Member[] {
   return [...byRule].map(([rule, sources]) => ({ rule, sources }))
 }
 
-/** All of them, one behind the other. */
+/** The sources of all members in order. */
 export function sourcesOf(members: readonly Member[]): readonly AvpSource[] {
   return members.flatMap(({ sources }) => sources)
 }
 
-/** Null for a group of what is none: nothing can be in it. */
+/** Null for a group node whose AVP is not a group: it cannot contain anything. */
 function sourceOf(node: ResponseNode, rule: AvpRule): AvpSource | null {
   if (node.kind === 'value') return valueSource(node.read, rule)
   if (rule.kind !== kinds.group) return null
@@ -63,7 +63,7 @@ function sourceOf(node: ResponseNode, rule: AvpRule): AvpSource | null {
   }
 }
 
-/** What all that is in a group is absent without, if it is one and the same. */
+/** The condition shared by all nodes of a group, undefined if absent. */
 function needsOf(node: ResponseNode): AnswerTest | undefined {
   if (node.kind === 'value') return node.needs
   if (node.kind === 'services') return undefined
@@ -88,7 +88,7 @@ function groupSource(sources: readonly AvpSource[], rule: AvpRule): AvpSource {
   }
 }
 
-/** Left out of answers to messages that have no list of services, but are one themselves. */
+/** Left out if the message itself is its only service, without a list of services. */
 function servicesSource(sources: readonly AvpSource[], rule: AvpRule): AvpSource {
   return (bytes, answer) => {
     const { echo, outcome } = answer

@@ -1,4 +1,4 @@
-/** Answers to credit-control requests as messages, from the tree of a file type. */
+/** Encodes answers to credit-control requests from the response tree of a file type. */
 
 import { reasons, type ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import type { AnswerSource, ResponseNode } from '../../../file-types/file-type.ts'
@@ -19,23 +19,23 @@ import {
 } from './protocol.ts'
 import type { WireIdentity } from './wire-codec.ts'
 
-/** What an answer has of its request besides `Answer.echo`. */
+/** Values of the request that its answer repeats, besides `Answer.echo`. */
 export interface WireForm {
-  /** Of its header. */
+  /** Flags of the request's header. */
   readonly flags: number
   readonly hopByHopId: number
   readonly endToEndId: number
   readonly sessionId: string
   readonly requestType: number
-  /** -1: it has none. */
+  /** -1 if the request has none. */
   readonly requestNumber: number
-  /** All `Proxy-Info`, as they came; null: none. */
+  /** All `Proxy-Info` AVPs unchanged; null if absent. */
   readonly proxies: Buffer | null
-  /** `Failed-AVP`s of the services that were refused alone. */
+  /** `Failed-AVP`s of the services that were refused individually. */
   readonly failed: readonly Buffer[]
 }
 
-/** Writes into the same bytes again and again: one answer at a time. */
+/** Reuses one buffer: writes one answer at a time. */
 export type WriteAnswer = (answer: AnswerSource, form: WireForm) => Buffer
 
 type Write = (bytes: AnswerBytes, answer: AnswerSource, form: WireForm) => void
@@ -51,13 +51,13 @@ const rules = {
   ratingGroup: rule(avpCode.ratingGroup),
 }
 const SERVICE_IDENTIFIER = ruleOf(439, 0) as AvpRule
-/** Return codes below are of another dialect. */
+/** Lower return codes belong to another message format. */
 const RESULT_CODE_MIN = 1001
 
 /**
- * Session-Id is the first of all, and that of the request, whatever names the session. What each
- * answer must have besides (RFC 8506 section 3.2) and the tree does not is added, the node's names
- * behind Result-Code.
+ * Session-Id comes first and is that of the request, regardless of the tree. AVPs that each answer
+ * must have (RFC 8506 section 3.2) and the tree lacks are added; Origin-Host and Origin-Realm
+ * follow Result-Code.
  */
 export function createAnswerWriter(
   nodes: readonly ResponseNode[],
@@ -86,10 +86,10 @@ function withHeader(message: Buffer, form: WireForm, isError: boolean): Buffer {
 }
 
 function writesOf(members: readonly Member[], identity: WireIdentity): readonly Write[] {
-  const known = new Map(members.map(({ rule, sources }) => [rule, sources]))
+  const sourcesByRule = new Map(members.map(({ rule, sources }) => [rule, sources]))
   const writes: Write[] = [writeSessionId]
-  const names = namesOf(identity, (code) => known.has(rule(code)))
-  const resultWrites = (known.get(rules.resultCode) ?? []).map(writeOf)
+  const names = namesOf(identity, (code) => sourcesByRule.has(rule(code)))
+  const resultWrites = (sourcesByRule.get(rules.resultCode) ?? []).map(writeOf)
   const writeResult: Write = (bytes, answer, form) => {
     const before = bytes.at
     for (const write of resultWrites) if (bytes.at === before) write(bytes, answer, form)
@@ -97,21 +97,24 @@ function writesOf(members: readonly Member[], identity: WireIdentity): readonly 
     bytes.resultCodeAt = before + 8
     bytes.raw(names)
   }
-  if (!known.has(rules.resultCode)) writes.push(writeResult, ...absentOf(known))
+  if (!sourcesByRule.has(rules.resultCode)) writes.push(writeResult, ...absentOf(sourcesByRule))
   for (const { rule, sources } of members) {
     if (rule === rules.sessionId) continue
-    if (rule === rules.resultCode) writes.push(writeResult, ...absentOf(known))
+    if (rule === rules.resultCode) writes.push(writeResult, ...absentOf(sourcesByRule))
     else if (rule !== rules.failedAvp) writes.push(...sources.map(writeOf))
   }
-  writes.push(failedOf((known.get(rules.failedAvp) ?? []).map(writeOf)))
+  writes.push(failedOf((sourcesByRule.get(rules.failedAvp) ?? []).map(writeOf)))
   return writes
 }
 
-/** What the tree says is wrong; else which services cannot be read, and which have no rate. */
-function failedOf(told: readonly Write[]): Write {
+/**
+ * Failed-AVP of the tree; otherwise the services that could not be decoded, and those without a
+ * rate.
+ */
+function failedOf(writes: readonly Write[]): Write {
   return (bytes, answer, form) => {
     const before = bytes.at
-    for (const write of told) write(bytes, answer, form)
+    for (const write of writes) write(bytes, answer, form)
     if (bytes.at > before) return
     for (const failed of form.failed) bytes.raw(failed)
     writeUnrated(bytes, answer, form)
@@ -125,8 +128,8 @@ function writeOf(source: AvpSource): Write {
 const writeSessionId: Write = (bytes, _answer, { sessionId }) =>
   bytes.text(rules.sessionId, sessionId)
 
-/** The AVPs that the tree does not have. */
-function absentOf(known: ReadonlyMap<AvpRule, unknown>): readonly Write[] {
+/** Writers of the required AVPs that the tree lacks. */
+function absentOf(sourcesByRule: ReadonlyMap<AvpRule, unknown>): readonly Write[] {
   const all: readonly (readonly [AvpRule, Write])[] = [
     [
       rules.authApplicationId,
@@ -143,10 +146,10 @@ function absentOf(known: ReadonlyMap<AvpRule, unknown>): readonly Write[] {
       },
     ],
   ]
-  return all.filter(([rule]) => !known.has(rule)).map(([, write]) => write)
+  return all.filter(([rule]) => !sourcesByRule.has(rule)).map(([, write]) => write)
 }
 
-/** Origin-Host and Origin-Realm as bytes. */
+/** Origin-Host and Origin-Realm as bytes, unless the tree has them. */
 function namesOf(
   { originHost, originRealm }: WireIdentity,
   isKnown: (code: number) => boolean,
@@ -157,7 +160,7 @@ function namesOf(
   return writeMessage({ ...header, avps }).subarray(HEADER_BYTES)
 }
 
-/** Of a tree that does not say. */
+/** Result-Code of a tree without one. */
 function resultCodeOf({ outcome, settings }: AnswerSource): number {
   const usaget = outcome.services[0]?.usaget ?? ''
   const code = settings(usaget).returnCodes[outcome.reason]
@@ -167,7 +170,7 @@ function resultCodeOf({ outcome, settings }: AnswerSource): number {
   return status === 'failed' ? resultCode.tooBusy : resultCode.unableToComply
 }
 
-/** Of services without a rate their rating groups, for the gateway to know (RFC 8506 9.2). */
+/** Failed-AVP with the rating groups of services without a rate (RFC 8506 section 9.2). */
 const writeUnrated: Write = (bytes, { echo, outcome, settings }) => {
   const { entries, message } = echo
   const { services } = outcome

@@ -1,9 +1,9 @@
-/** What reading and writing an AVP needs to know of it, found by its code without a hash. */
+/** Properties of AVPs that reading and writing need, looked up by code without hashing. */
 import { type Avp, avpByCode, avpByKey } from '../diameter/dictionary.ts'
 import { isBinary } from './binary-avps.ts'
 import { avpFlags } from './protocol.ts'
 
-/** How the data of an AVP are read. */
+/** Data type by which an AVP is decoded. */
 export const kinds = {
   text: 0,
   binary: 1,
@@ -17,27 +17,30 @@ export const kinds = {
 } as const
 
 export interface AvpRule {
-  /** Of all rules, counted as they are made. */
+  /** Sequence number of the rule. */
   readonly index: number
-  /** As messages have it: `Avp.name`. */
+  /** Name in messages: `Avp.name`. */
   readonly name: string
   readonly code: number
   readonly vendor: number
   /** One of `kinds`. */
   readonly kind: number
-  /** Bytes that its data must have; -1 for any number. */
+  /** Required size of the data in bytes; -1 for any size. */
   readonly size: number
-  /** Those that it is written with: bits of `avpFlags`. */
+  /** Flags with which the AVP is written: bits of `avpFlags`. */
   readonly flags: number
-  /** Named values; null if it has none. */
+  /** Named values; null if absent. */
   readonly values: ReadonlyMap<string, number> | null
-  /** Of a group: its AVPs of vendor 0 that may be in it once, each as a bit by its code, else 0. */
+  /**
+   * For a group: a bit for each AVP of vendor 0 that may occur in it at most once, by code,
+   * otherwise 0.
+   */
   readonly once: Uint32Array | null
 }
 
-/** Codes below are found by position, those of the vendors that messages are full of. */
+/** Lower codes of the IETF and 3GPP are looked up by index. */
 const TABLE_CODES = 4096
-/** Codes of AVPs that may be in a group once are below. */
+/** AVPs that may occur in a group at most once have lower codes. */
 export const ONCE_CODES = 512
 const TGPP = 10415
 
@@ -52,7 +55,7 @@ const KINDS: Readonly<Record<Avp['type'], number>> = {
   Grouped: kinds.group,
 }
 
-/** By kind, as `AvpRule.size`. */
+/** `AvpRule.size` by kind. */
 const SIZES: readonly number[] = [-1, -1, 4, 4, 4, 8, 8, -1, -1]
 
 /**
@@ -61,7 +64,7 @@ const SIZES: readonly number[] = [-1, -1, 4, 4, 4, 8, 8, -1, -1]
  */
 const UNITS: readonly number[] = [452, 451, 420, 413, 421, 412, 414, 417]
 
-/** RFC 8506 section 8: of groups that charging reads, by their code. */
+/** AVPs that may occur once in the groups that charging reads (RFC 8506 section 8), by code. */
 const ONCE_IN: ReadonlyMap<number, readonly number[]> = new Map<number, readonly number[]>([
   // Multiple-Services-Credit-Control: Granted-, Requested-Service-Unit, Tariff-Change-Usage,
   // Rating-Group, Validity-Time, Result-Code, Final-Unit-Indication
@@ -80,7 +83,7 @@ const rules = new Map<Avp, AvpRule>()
 const ietf = tableOf(0)
 const tgpp = tableOf(TGPP)
 
-/** Undefined if the dictionary has none. */
+/** Undefined if the AVP is not in the dictionary. */
 export function ruleOf(code: number, vendor: number): AvpRule | undefined {
   if (code < TABLE_CODES) {
     if (vendor === 0) return ietf[code]
@@ -90,18 +93,18 @@ export function ruleOf(code: number, vendor: number): AvpRule | undefined {
   return avp === undefined ? undefined : ruleFor(avp)
 }
 
-/** By name or code, as `avpByKey`. */
+/** Rule by name or code, as `avpByKey`. */
 export function ruleByKey(key: string): AvpRule | undefined {
   const avp = avpByKey(key)
   return avp === undefined ? undefined : ruleFor(avp)
 }
 
-/** How many there are now; the index of each is less. */
+/** Number of rules so far; every index is lower. */
 export function ruleCount(): number {
   return rules.size
 }
 
-/** A bit for each of some codes below `ONCE_CODES`, at most 32. */
+/** A distinct bit for each of at most 32 codes below `ONCE_CODES`. */
 export function bitsOf(codes: readonly number[]): Uint32Array {
   const bits = new Uint32Array(ONCE_CODES)
   for (const [at, code] of codes.entries()) bits[code] = (1 << at) >>> 0
@@ -116,8 +119,8 @@ function tableOf(vendor: number): readonly (AvpRule | undefined)[] {
 }
 
 function ruleFor(avp: Avp): AvpRule {
-  const known = rules.get(avp)
-  if (known !== undefined) return known
+  const existing = rules.get(avp)
+  if (existing !== undefined) return existing
   const { name, code, vendor, values } = avp
   const kind = isBinary(code, vendor) ? kinds.binary : KINDS[avp.type]
   const vendorBit = vendor === 0 ? 0 : avpFlags.vendor

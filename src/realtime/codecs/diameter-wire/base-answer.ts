@@ -1,23 +1,25 @@
-/** Answers that need the request alone: of the base protocol, and of errors in any command. */
+/**
+ * Answers that depend on the request only: those of the base protocol, and errors of any command.
+ */
 import { wrapInGroup } from './failed-avp.ts'
 import { avp, textAvp, uint32Avp, type WireAvp, writeMessage } from './message.ts'
 import { application, avpCode, command, flags, HEADER_BYTES, isProtocolError } from './protocol.ts'
 import { type RequestTrace, traceOf } from './trace.ts'
 import type { WireIdentity } from './wire-codec.ts'
 
-/** What is wrong with a request. */
+/** Error of a request. */
 export interface ProtocolError {
   readonly resultCode: number
-  /** The AVP at fault: for Failed-AVP. Null or left out: none is. */
+  /** The AVP at fault, for Failed-AVP; null or undefined if absent. */
   readonly failed?: WireAvp | null
-  /** For Error-Message and logs. */
+  /** Reason for Error-Message and logs. */
   readonly why: string
 }
 
 /**
- * An answer without anything but who gives it and `further`: the ids of the request, its P bit, its
- * Session-Id and its Proxy-Info (RFC 6733 sections 6.2 and 7.2), of a credit-control request also
- * what its answers must have (RFC 8506 section 3.2). `request` may be a header alone.
+ * A minimal answer: identity of the node, `further` AVPs, and from the request its identifiers, P
+ * bit, Session-Id and Proxy-Info (RFC 6733 sections 6.2 and 7.2); for a credit-control request also
+ * the AVPs of RFC 8506 section 3.2. `request` may consist of the header only.
  */
 export function baseAnswer(
   request: Buffer,
@@ -28,7 +30,6 @@ export function baseAnswer(
   return tracedAnswer(traceOf(request), code, identity, further)
 }
 
-/** The answer to a request that has a problem. */
 export function problemAnswer(
   request: Buffer,
   problem: ProtocolError,
@@ -37,7 +38,7 @@ export function problemAnswer(
   return baseAnswer(request, problem.resultCode, identity, problemAvps(problem))
 }
 
-/** `baseAnswer` to a request of which only that is left. */
+/** `baseAnswer` from the trace of a request. */
 export function tracedAnswer(
   { header, sessionId, requestType, requestNumber, proxies }: RequestTrace,
   code: number,
@@ -75,7 +76,7 @@ export function problemAvps({ why, failed }: Omit<ProtocolError, 'resultCode'>):
   return failed == null ? [message] : [message, wrapInGroup(FAILED, failed)]
 }
 
-/** A whole Failed-AVP with this in it. */
+/** A complete Failed-AVP that contains the given AVP. */
 export function failedAvpBytes(failed: WireAvp): Buffer {
   const header = { flags: 0, command: 0, application: 0, hopByHopId: 0, endToEndId: 0 }
   return writeMessage({ ...header, avps: [wrapInGroup(FAILED, failed)] }).subarray(HEADER_BYTES)

@@ -1,6 +1,6 @@
 /**
- * OctetStrings that are bytes and no text, whatever they look like: 3GPP TS 29.061 section 16.4.7,
- * TS 32.299 section 7.2, TS 29.272 section 7.3, RFC 8506 section 8.
+ * OctetStrings that hold binary data, even if their bytes are printable: 3GPP TS 29.061 section
+ * 16.4.7, TS 32.299 section 7.2, TS 29.272 section 7.3, RFC 8506 section 8.
  */
 import { avpByCode } from '../diameter/dictionary.ts'
 
@@ -29,13 +29,13 @@ const OF_3GPP: readonly number[] = [
   2400, 1242, 1245, 2515, 2516, 2517,
   // SM-Protocol-ID, SM-Status, SM-User-Data-Header
   2013, 2014, 2015,
-  // SGSN-Number, MSC-Number: digits in halves of bytes
+  // SGSN-Number, MSC-Number (digits as semi-octets)
   1489, 2403,
   // E-UTRAN-Cell-Global-Identity to Geodetic-Information, Visited-PLMN-Id
   1602, 1603, 1604, 1605, 1606, 1607, 1608, 1609, 1407,
   // Secondary-RAT-Type, Refund-Information, Presence-Reporting-Area-Elements-List
   1304, 2022, 2820,
-  // RAN-NAS-Release-Cause, Max-PLR-DL and -UL (floating point numbers)
+  // RAN-NAS-Release-Cause, Max-PLR-DL and -UL (floating point)
   2819, 2852, 2853,
   // Bearer-Capability, Teleservice, ISUP-Location-Number, MSC-Address
   3412, 3413, 3414, 3417,
@@ -52,7 +52,7 @@ const codes: ReadonlyMap<number, ReadonlySet<number>> = new Map([
   [TGPP, new Set(OF_3GPP)],
 ])
 
-/** Whether the AVP is an OctetString of this kind. */
+/** Whether the AVP is an OctetString with binary data. */
 export function isBinary(code: number, vendor: number): boolean {
   const isListed = codes.get(vendor)?.has(code) === true
   return isListed && avpByCode(code, vendor)?.type === 'OctetString'

@@ -1,4 +1,4 @@
-/** Numbers in network order, where a Buffer's own methods would check what is checked already. */
+/** Big-endian integers without the bounds checks of Buffer's methods; callers have checked them. */
 
 export function uint24At(bytes: Uint8Array, at: number): number {
   return (

@@ -1,21 +1,21 @@
 /**
- * What a Failed-AVP holds (RFC 6733 section 7.5): the AVP that offends, as bytes, within the groups
- * that it came in, or an example of one that is missing.
+ * Content of a Failed-AVP (RFC 6733 section 7.5): the offending AVP as bytes, nested in its groups,
+ * or an example of a missing AVP.
  */
 import { type AvpRule, kinds, ruleByKey, ruleOf } from './avp-rules.ts'
 import { uint24At, uint32At } from './bytes.ts'
 import { avp, DiameterWireError, padded, readAvps, type WireAvp } from './message.ts'
 import { avpFlags } from './protocol.ts'
 
-/** Of an AVP that is larger only an example is told. */
+/** For a larger AVP only an example is returned. */
 const COPY_BYTES_MAX = 4096
 const ZEROS = Buffer.alloc(8)
-/** Of texts and octets: names of hosts and the like are never empty. */
+/** Minimum data of texts and octets: host names and the like are never empty. */
 const OCTETS_MIN = 1
-/** Of an address, with its family. */
+/** Minimum data of an address, including its family. */
 const ADDRESS_MIN = 6
 
-/** A copy of the AVP at a place whose length is sound. */
+/** A copy of the AVP at an offset; its length must be valid. */
 export function copyOf(bytes: Buffer, at: number): WireAvp {
   const length = uint24At(bytes, at + 5)
   const flags = bytes[at + 4] as number
@@ -26,8 +26,8 @@ export function copyOf(bytes: Buffer, at: number): WireAvp {
 }
 
 /**
- * Its header, which ends at `end` or before, with the fewest zeros that its type takes: of one
- * whose length is none.
+ * An example of an AVP whose length is invalid: its header, which must end at or before `end`, and
+ * the minimum number of zeros for its type.
  */
 export function exampleAt(bytes: Buffer, at: number, end: number): WireAvp {
   const code = uint32At(bytes, at)
@@ -37,7 +37,7 @@ export function exampleAt(bytes: Buffer, at: number, end: number): WireAvp {
   return { code, vendor, flags, data: zeros(ruleOf(code, vendor)) }
 }
 
-/** An example of an AVP that a request lacks. */
+/** An example of an AVP that is missing in a request. */
 export function missingAvp(code: number, vendor = 0): WireAvp {
   const rule = ruleOf(code, vendor)
   return rule === undefined ? avp(code, Buffer.alloc(0), vendor) : exampleOf(rule)
@@ -68,26 +68,27 @@ function vendorAt(bytes: Buffer, at: number, end: number): number {
   return hasVendor ? uint32At(bytes, at + 8) : 0
 }
 
-/** A member of a path: a name, and which AVP of it. */
+/** A step of a path: an AVP name, and which of its occurrences. */
 interface Step {
   rule: AvpRule
-  /** Of those of its name. */
+  /** Index among the AVPs of this name. */
   index: number
-  /** `[name=value]` or `[name]` behind the name, with an empty value; null without. */
+  /** Selector `[name=value]`, or `[name]` with an empty value; null if absent. */
   selector: { rule: AvpRule; value: string } | null
 }
 
 const STEP = /^([^[\]]+)(?:\[([^=\]]+)(?:=([^\]]*))?\])?$/
 
 /**
- * The AVP that a field's path leads to, with the groups around it: a copy, or an example where it
- * is missing. Null if the path is none of AVPs.
+ * The AVP at the path of a field, nested in its groups: a copy, or an example if it is missing.
+ * Null if the path does not consist of AVPs.
  */
 export function failedAt(avps: readonly WireAvp[], path: string): WireAvp | null {
   const steps = stepsOf(path)
   const [first, ...others] = steps
   if (first === undefined) return null
-  // What a service lacks may be in the message instead, and be wrong there.
+  // A value that the service lacks may have been read from the message itself, and be invalid
+  // there.
   const isElsewhere = others.length > 0 && find(avps, steps) === null && find(avps, others) !== null
   return nested(avps, isElsewhere ? others : steps)
 }
@@ -110,7 +111,7 @@ function stepsOf(path: string): Step[] {
   return steps
 }
 
-/** The AVP that all steps lead to. */
+/** The AVP at the end of the path. */
 function find(avps: readonly WireAvp[], [step, ...others]: readonly Step[]): WireAvp | null {
   const found = step === undefined ? undefined : pick(avps, step)
   if (found === undefined) return null
@@ -158,7 +159,7 @@ function innerOf(avp: WireAvp): readonly WireAvp[] {
   }
 }
 
-/** The group with nothing in it but the one. */
+/** The group with a single member. */
 export function wrapInGroup({ code, vendor, flags }: WireAvp, member: WireAvp): WireAvp {
   const head = headBytes(member.flags)
   const length = head + member.data.length

@@ -1,6 +1,7 @@
 /**
- * Diameter messages as lists of AVPs, for everything that is not hot: the messages between peers,
- * requests of the node, tools and tests. What it does not know it keeps (RFC 6733 sections 3, 4).
+ * Diameter messages as lists of AVPs, for uses that are not performance-critical: messages between
+ * peers, requests of the node, tools and tests. Unknown AVPs are preserved (RFC 6733 sections 3,
+ * 4).
  */
 import { avpFlags, HEADER_BYTES, NTP_UNIX_SECONDS, VERSION } from './protocol.ts'
 
@@ -15,7 +16,7 @@ export interface Header {
 
 export interface WireAvp {
   code: number
-  /** 0: of the IETF. */
+  /** 0 for the IETF. */
   vendor: number
   /** Bits of `avpFlags`. */
   flags: number
@@ -27,12 +28,12 @@ export interface WireMessage extends Header {
   avps: readonly WireAvp[]
 }
 
-/** Why bytes are no message, or no AVPs. */
+/** Thrown if bytes are not a valid message or AVP list. */
 export class DiameterWireError extends Error {
   override name = 'WireError'
 }
 
-/** A whole message. Its data are views of `bytes`. Throws `WireError`. */
+/** Decodes a complete message. Its data are views of `bytes`. Throws `DiameterWireError`. */
 export function readMessage(bytes: Buffer): WireMessage {
   if (bytes.length < HEADER_BYTES) throw new DiameterWireError('a message has 20 bytes at least')
   if (bytes[0] !== VERSION) throw new DiameterWireError(`version ${bytes[0]} is not supported`)
@@ -42,7 +43,7 @@ export function readMessage(bytes: Buffer): WireMessage {
   return { ...readHeader(bytes), avps: readAvps(bytes.subarray(HEADER_BYTES)) }
 }
 
-/** `bytes` must have the 20 of a header. */
+/** `bytes` must contain the 20 bytes of the header. */
 export function readHeader(bytes: Buffer): Header {
   return {
     flags: bytes[4] as number,
@@ -53,12 +54,13 @@ export function readHeader(bytes: Buffer): Header {
   }
 }
 
-/** The AVPs of a message's body, or of a group. Throws `WireError`. */
+/** Decodes the AVPs of a message body or a group. Throws `DiameterWireError`. */
 export function readAvps(bytes: Buffer): WireAvp[] {
   const avps: WireAvp[] = []
   let at = 0
   while (at < bytes.length) {
-    if (bytes.length - at < 8) throw new DiameterWireError(`${bytes.length - at} bytes are no AVP`)
+    if (bytes.length - at < 8)
+      throw new DiameterWireError(`${bytes.length - at} bytes are not an AVP`)
     const code = bytes.readUInt32BE(at)
     const flags = bytes[at + 4] as number
     const length = bytes.readUIntBE(at + 5, 3)
@@ -106,12 +108,12 @@ function lengthOf({ flags, data }: WireAvp): number {
   return data.length + ((flags & avpFlags.vendor) !== 0 ? 12 : 8)
 }
 
-/** AVPs begin at multiples of four bytes. */
+/** AVPs are aligned to four bytes. */
 export function padded(length: number): number {
   return (length + 3) & ~3
 }
 
-/** An AVP as it is usual: mandatory, and with the vendor bit if it has one. */
+/** An AVP with the usual flags: mandatory, and the vendor bit if it has a vendor. */
 export function avp(code: number, data: Buffer, vendor = 0, mandatory = true): WireAvp {
   const vendorBit = vendor === 0 ? 0 : avpFlags.vendor
   return { code, vendor, flags: vendorBit | (mandatory ? avpFlags.mandatory : 0), data }
@@ -134,7 +136,7 @@ export function uint64Avp(code: number, value: number | bigint, vendor = 0): Wir
   return avp(code, data, vendor)
 }
 
-/** Time (RFC 6733 section 4.3.1), of epoch ms. */
+/** Time (RFC 6733 section 4.3.1) from epoch ms. */
 export function timeAvp(code: number, epochMs: number, vendor = 0): WireAvp {
   return uint32Avp(code, (Math.floor(epochMs / 1000) + NTP_UNIX_SECONDS) % 2 ** 32, vendor)
 }
@@ -145,17 +147,17 @@ export function groupAvp(code: number, avps: readonly WireAvp[], vendor = 0): Wi
   return avp(code, data, vendor)
 }
 
-/** The first AVP of a code. */
+/** The first AVP with a code. */
 export function find(avps: readonly WireAvp[], code: number, vendor = 0): WireAvp | undefined {
   return avps.find((one) => one.code === code && one.vendor === vendor)
 }
 
-/** Its text; undefined if there is none. */
+/** Text of the first AVP with a code; undefined if absent. */
 export function textOf(avps: readonly WireAvp[], code: number, vendor = 0): string | undefined {
   return find(avps, code, vendor)?.data.toString('utf8')
 }
 
-/** Its number of 32 bits; undefined if there is none, or it has another length. */
+/** Unsigned32 of the first AVP with a code; undefined if absent or of another length. */
 export function uint32Of(avps: readonly WireAvp[], code: number, vendor = 0): number | undefined {
   const data = find(avps, code, vendor)?.data
   return data?.length === 4 ? data.readUInt32BE(0) : undefined

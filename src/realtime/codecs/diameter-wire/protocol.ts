@@ -1,12 +1,12 @@
-/** Numbers of the Diameter base protocol (RFC 6733) and of credit control (RFC 8506). */
+/** Constants of the Diameter base protocol (RFC 6733) and of credit control (RFC 8506). */
 
 export const HEADER_BYTES = 20
 export const VERSION = 1
 
-/** Bits of a message's flags (RFC 6733 section 3); the others are ignored. */
+/** Command flags (RFC 6733 section 3); other bits are ignored. */
 export const flags = { request: 0x80, proxiable: 0x40, error: 0x20, retransmitted: 0x10 } as const
 
-/** Bits of an AVP's flags (RFC 6733 section 4.1). */
+/** AVP flags (RFC 6733 section 4.1). */
 export const avpFlags = { vendor: 0x80, mandatory: 0x40, protected: 0x20 } as const
 
 export const command = {
@@ -21,7 +21,7 @@ export const command = {
 
 export const application = { base: 0, creditControl: 4, relay: 0xffffffff } as const
 
-/** Codes of AVPs of vendor 0 that the node itself reads or writes. */
+/** AVP codes of vendor 0 that the node itself reads or writes. */
 export const avpCode = {
   userName: 1,
   eventTimestamp: 55,
@@ -87,10 +87,10 @@ export const resultCode = {
   ratingFailed: 5031,
 } as const
 
-/** Whether an answer with this code has the error bit (RFC 6733 section 7.1.3). */
+/** Whether answers with this code have the error bit (RFC 6733 section 7.1.3). */
 export function isProtocolError(code: number): boolean {
   return code >= 3000 && code < 4000
 }
 
-/** Seconds from the beginning of 1900 (of NTP) to that of 1970. */
+/** Seconds from 1900 (NTP epoch) to 1970. */
 export const NTP_UNIX_SECONDS = 2_208_988_800

@@ -1,4 +1,4 @@
-/** Which AVPs of a message somebody could read. */
+/** The AVPs that a file type reads; all others are skipped by the reader. */
 import { type AvpRule, ruleByKey, ruleCount } from './avp-rules.ts'
 
 const CODE = /^(?:(\d{1,10}):)?(\d{1,10})$/
@@ -6,10 +6,12 @@ const CODE = /^(?:(\d{1,10}):)?(\d{1,10})$/
 export class AvpNames {
   /** By the index of the rule. */
   readonly #isRead: Uint8Array
-  /** What AVPs are called that the dictionary lacks, by vendor and code. */
+  /** Names of AVPs that are not in the dictionary, by vendor and code. */
   readonly #unknown = new Map<string, string>()
 
-  /** `words`: of a document that reads messages, among them all names of AVPs. */
+  /**
+   * `words`: all words of a file type's document, including the names of all AVPs that it reads.
+   */
   constructor(words: ReadonlySet<string>) {
     const rules: AvpRule[] = []
     for (const word of words) {
@@ -25,7 +27,7 @@ export class AvpNames {
     return this.#isRead[index] === 1
   }
 
-  /** Null if nobody reads it. */
+  /** Name of an AVP that is not in the dictionary; null if the file type does not read it. */
   unknown(code: number, vendor: number): string | null {
     if (this.#unknown.size === 0) return null
     return this.#unknown.get(`${vendor}:${code}`) ?? null

@@ -1,10 +1,10 @@
-/** Data of AVPs as values of a message. */
+/** Decodes AVP data into message values. */
 import { isUtf8 } from 'node:buffer'
 import { int32At, uint32At } from './bytes.ts'
 
 const LATIN_CONTROLS = /[\u0080-\u009f]/
 
-/** Text without control characters, or null if the bytes are none. */
+/** Text without control characters; null if the bytes are not such a text. */
 export function readText(bytes: Buffer, from: number, to: number): string | null {
   let isAscii = true
   for (let at = from; at < to; at += 1) {
@@ -18,7 +18,7 @@ export function readText(bytes: Buffer, from: number, to: number): string | null
   return LATIN_CONTROLS.test(text) ? null : text
 }
 
-/** Text, or else lower-case hex. */
+/** Text, otherwise lower-case hex. */
 export function readOctets(bytes: Buffer, from: number, to: number): string {
   return readText(bytes, from, to) ?? bytes.toString('hex', from, to)
 }
@@ -26,7 +26,7 @@ export function readOctets(bytes: Buffer, from: number, to: number): string {
 const TWO_32 = 2 ** 32
 const HIGH_SAFE = 2 ** 21
 
-/** A number, or as text where a number would not be exact. */
+/** A number, or its digits if a number would not be exact. */
 export function readUnsigned64(bytes: Buffer, at: number): number | string {
   const high = uint32At(bytes, at)
   if (high < HIGH_SAFE) return high * TWO_32 + uint32At(bytes, at + 4)
@@ -43,8 +43,9 @@ export function readInteger64(bytes: Buffer, at: number): number | string {
 }
 
 /**
- * Seconds since 1900; what began with 0 again in 2036 goes on (RFC 6733 section 4.3.1). So it is
- * never taken for seconds since 1970, which the same field may have in other forms of a message.
+ * Seconds since 1900, continued after the overflow of 2036 (RFC 6733 section 4.3.1). The value is
+ * thus never mistaken for seconds since 1970, which the same field may hold in other message
+ * formats.
  */
 export function readTime(bytes: Buffer, at: number): number {
   const seconds = uint32At(bytes, at)
@@ -54,7 +55,7 @@ export function readTime(bytes: Buffer, at: number): number {
 const IPV4 = 1
 const IPV6 = 2
 
-/** An address of its family (RFC 6733 section 4.3.1), or as RADIUS has it; else hex. */
+/** An address with its family (RFC 6733 section 4.3.1) or without, as in RADIUS; otherwise hex. */
 export function readAddress(bytes: Buffer, from: number, to: number): string {
   const size = to - from
   const family = size < 2 ? 0 : ((bytes[from] as number) << 8) | (bytes[from + 1] as number)
@@ -62,7 +63,7 @@ export function readAddress(bytes: Buffer, from: number, to: number): string {
   if (size === 18 && family === IPV6) return ipv6(bytes, from + 2)
   if (size === 4) return ipv4(bytes, from)
   if (size === 16) return ipv6(bytes, from)
-  // Numbers of telephones and the like are text behind their family.
+  // Telephone numbers and the like are text after the family.
   const text = size > 2 ? readText(bytes, from + 2, to) : null
   return text ?? bytes.toString('hex', from, to)
 }
@@ -71,7 +72,7 @@ function ipv4(bytes: Buffer, at: number): string {
   return `${bytes[at]}.${bytes[at + 1]}.${bytes[at + 2]}.${bytes[at + 3]}`
 }
 
-/** As RFC 5952 has it: lower case, the longest run of zeros left out. */
+/** Formats an address by RFC 5952: lower case, the longest run of zeros compressed. */
 function ipv6(bytes: Buffer, at: number): string {
   const parts = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(at + index * 2))
   let [start, length] = [-1, 1]

@@ -1,24 +1,21 @@
-/** Where a request comes from and goes to, before anything else of it is read. */
+/** Origin and destination of a request, read before the rest is decoded. */
 import { uint24At, uint32At } from './bytes.ts'
 import { avpCode, avpFlags, HEADER_BYTES } from './protocol.ts'
 
-/** Texts are empty where there is no such AVP. The first counts of one that is there twice. */
+/** Texts are empty if the AVP is missing. The first of repeated AVPs counts. */
 export interface DiameterRoute {
   sessionId: string
   originHost: string
   originRealm: string
   destinationHost: string
   destinationRealm: string
-  /** CC-Request-Type; -1: there is none. */
+  /** CC-Request-Type; -1 if it is missing. */
   requestType: number
-  /** Origin-State-Id; 0: there is none, or nothing is to be inferred from it. */
+  /** Origin-State-Id; 0 if it is missing or states that nothing is to be inferred from it. */
   originStateId: number
 }
 
-/**
- * Of the AVPs of a message, not of those in groups. Never throws: what comes behind an AVP whose
- * length cannot be is not seen.
- */
+/** Reads top-level AVPs only. Never throws: it stops at an AVP with an invalid length. */
 export function routeOf(bytes: Buffer): DiameterRoute {
   const route: DiameterRoute = {
     sessionId: '',

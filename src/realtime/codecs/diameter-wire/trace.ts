@@ -1,19 +1,19 @@
-/** What an answer has of its request, also of one that cannot be read. */
+/** Values of a request that its answer repeats, even if the request cannot be decoded. */
 import { uint24At, uint32At } from './bytes.ts'
 import { type Header, padded, readHeader, type WireAvp } from './message.ts'
 import { avpCode, avpFlags, HEADER_BYTES } from './protocol.ts'
 
-/** All of it copies. */
+/** All values are copies. */
 export interface RequestTrace {
   readonly header: Header
   readonly sessionId: WireAvp | null
   readonly requestType: WireAvp | null
   readonly requestNumber: WireAvp | null
-  /** `Proxy-Info`, as it came. */
+  /** `Proxy-Info` AVPs unchanged. */
   readonly proxies: readonly WireAvp[]
 }
 
-/** Of any bytes that have a header, as far as there are AVPs. */
+/** Reads any bytes that have a header, up to the first invalid AVP. */
 export function traceOf(bytes: Buffer): RequestTrace {
   let sessionId: WireAvp | null = null
   let requestType: WireAvp | null = null
@@ -39,7 +39,7 @@ export function traceOf(bytes: Buffer): RequestTrace {
   return { header: readHeader(bytes), sessionId, requestType, requestNumber, proxies }
 }
 
-/** That of a message of which nothing is known but its header. */
+/** The trace of a message of which only the header is known. */
 export function headerTrace(header: Header): RequestTrace {
   return { header, sessionId: null, requestType: null, requestNumber: null, proxies: [] }
 }

@@ -1,4 +1,4 @@
-/** What each credit-control request must have, and in which values (RFC 8506 section 3.1). */
+/** Required AVPs of a credit-control request and their values (RFC 8506 section 3.1). */
 import { ruleOf } from './avp-rules.ts'
 import { uint24At, uint32At } from './bytes.ts'
 import { copyOf, missingAvp } from './failed-avp.ts'
@@ -16,7 +16,6 @@ const REQUIRED = [
   avpCode.serviceContextId,
   avpCode.ccRequestType,
 ].map((code) => ({ code, bit: bitOnce(code) }))
-/** All of them. */
 const REQUIRED_BITS = REQUIRED.reduce((bits, { bit }) => bits | bit, 0)
 
 const SESSION_ID_CHARS_MAX = 256
@@ -26,15 +25,15 @@ const EVENT = 4
 /** DIRECT_DEBITING to PRICE_ENQUIRY. */
 const ACTION_MAX = 3
 
-/** What answers repeat. */
+/** Identifiers that answers repeat. */
 export interface RequestIds {
   sessionId: string
   requestType: number
-  /** -1: an event that has none. */
+  /** -1 for an event without a number. */
   requestNumber: number
 }
 
-/** The ids of a request that was read without a problem, or what is wrong with them. */
+/** The identifiers of a request that was read without a problem, or what is wrong with them. */
 export function checkRequest(bytes: Buffer, reader: WireReader): RequestIds | AvpProblem {
   if ((reader.seen & REQUIRED_BITS) !== REQUIRED_BITS) return missingOf(reader.seen)
   const { sessionIdAt, authApplicationAt, requestTypeAt, requestNumberAt, requestedActionAt } =
@@ -59,7 +58,7 @@ export function checkRequest(bytes: Buffer, reader: WireReader): RequestIds | Av
   }
   if (requestNumberAt < 0 && requestType !== EVENT) return missing(avpCode.ccRequestNumber)
   if (requestType === EVENT) {
-    // Nobody is debited by guess (RFC 8506 section 6).
+    // A debit must not be assumed without Requested-Action (RFC 8506 section 6).
     if (requestedActionAt < 0) return missing(avpCode.requestedAction)
     if (numberAt(bytes, requestedActionAt) > ACTION_MAX) {
       return invalid(bytes, requestedActionAt, `must be from 0 to ${ACTION_MAX}`)
@@ -96,7 +95,7 @@ function nameOf(code: number): string {
   return ruleOf(code, 0)?.name ?? String(code)
 }
 
-/** The last four bytes of an AVP that has no more data. */
+/** The last four bytes of an AVP whose data is four bytes long. */
 function numberAt(bytes: Buffer, at: number): number {
   return uint32At(bytes, endOf(bytes, at) - 4)
 }

@@ -1,4 +1,4 @@
-/** Credit-control messages in Diameter's own bytes, mapped by a file type of parser `diameter`. */
+/** Codec of binary credit-control messages, mapped by a file type of parser `diameter`. */
 import { createHash } from 'node:crypto'
 import type { ServiceRequest } from '../../../domain/charge-request.ts'
 import type {
@@ -22,16 +22,16 @@ import { checkRequest, type RequestIds } from './wire-checks.ts'
 import { type AvpProblem, WireProblem } from './wire-problem.ts'
 import { WireReader } from './wire-reader.ts'
 
-/** Who the node is. */
+/** Diameter identity of the node. */
 export interface WireIdentity {
   readonly originHost: string
   readonly originRealm: string
 }
 
-/** Takes whole messages with command 272 and the request bit; gives whole answers. */
+/** Decodes complete messages with command 272 and the request bit; encodes complete answers. */
 export type WireCodec = MessageCodec<unknown, Buffer>
 
-/** That of any message before the first. */
+/** Placeholder before the first message. */
 const NO_HEADER: Header = {
   flags: 0,
   command: command.creditControl,
@@ -46,7 +46,7 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
   const { malformed } = settings('').returnCodes
   const reader = new WireReader(new AvpNames(words))
   const writeAnswer = createAnswerWriter(response, identity)
-  /** Of the last message, for the answer to one that a defect of ours kept from being read. */
+  /** Header of the last message, for the answer if a defect prevents decoding. */
   let lastHeader = NO_HEADER
   const refused = (body: Buffer, found: AvpProblem) => ({
     ok: false as const,
@@ -91,7 +91,7 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
 
 const NOT_WHOLE: AvpProblem = {
   field: 'body',
-  why: 'has a length that is no multiple of 4',
+  why: 'has a length that is not a multiple of 4',
   resultCode: resultCode.invalidMessageLength,
   failed: null,
 }
@@ -109,7 +109,7 @@ function formOf(
 
 const NOTHING_FAILED: readonly Buffer[] = []
 
-/** `Failed-AVP`s of the services that are refused alone. */
+/** `Failed-AVP`s of the services that are refused individually. */
 function failedOf(body: Buffer, skipped: readonly SkippedService[]): readonly Buffer[] {
   const problems = skipped.map(({ problem }) => problem).filter((problem) => problem !== null)
   if (problems.length === 0) return NOTHING_FAILED
@@ -120,9 +120,9 @@ function failedOf(body: Buffer, skipped: readonly SkippedService[]): readonly Bu
   })
 }
 
-/** AVPs as they are, with their padding. */
-function copiesOf(body: Buffer, places: readonly number[]): Buffer {
-  return Buffer.concat(places.map((at) => body.subarray(at, padded(at + uint24At(body, at + 5)))))
+/** Copies of AVPs with their padding. */
+function copiesOf(body: Buffer, offsets: readonly number[]): Buffer {
+  return Buffer.concat(offsets.map((at) => body.subarray(at, padded(at + uint24At(body, at + 5)))))
 }
 
 function mapContext(
@@ -142,8 +142,8 @@ function mapContext(
 }
 
 /**
- * What an event without a number is told apart by: its End-to-End Identifier and Origin-Host, which
- * are the same when it is sent again (RFC 6733 section 3), by whatever way.
+ * Digest that identifies an event without a number: its End-to-End Identifier and Origin-Host,
+ * which a retransmission repeats on any path (RFC 6733 section 3).
  */
 function eventDigest(body: Buffer, originHostAt: number): string {
   const length = uint24At(body, originHostAt + 5)
@@ -153,14 +153,14 @@ function eventDigest(body: Buffer, originHostAt: number): string {
     .digest('hex')
 }
 
-/** AVPs that tell of the way of a message. */
+/** AVPs that depend on the path of a message. */
 const ON_THE_WAY: readonly number[] = [
   avpCode.routeRecord,
   avpCode.proxyInfo,
   avpCode.destinationHost,
 ]
 
-/** Of the AVPs that are the same when a message is sent again, also by another way. */
+/** Digest of the AVPs that a retransmission repeats, even on another path. */
 function contentDigest(body: Buffer): string {
   const hash = createHash('sha256')
   for (let at = HEADER_BYTES; at < body.length; ) {

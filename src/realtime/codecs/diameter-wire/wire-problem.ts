@@ -2,12 +2,12 @@ import type { DecodeError } from '../codec.ts'
 import type { WireAvp } from './message.ts'
 import type { RequestTrace } from './trace.ts'
 
-/** Why a message is not taken, with what its answer needs. */
+/** Why a message is refused, with the values that its answer needs. */
 export class WireProblem implements DecodeError {
   readonly field: string
   readonly why: string
   readonly resultCode: number
-  /** What Failed-AVP holds; null: nothing. */
+  /** Content of Failed-AVP; null if absent. */
   readonly failed: WireAvp | null
   readonly trace: RequestTrace
 
@@ -20,7 +20,7 @@ export class WireProblem implements DecodeError {
   }
 }
 
-/** The same before anything is known of the message around it. */
+/** A problem without the trace of its message. */
 export interface AvpProblem extends DecodeError {
   resultCode: number
   failed: WireAvp | null

@@ -1,6 +1,6 @@
 /**
- * Reads a credit-control request in one walk over its bytes: checks each AVP, also within groups,
- * and makes values of those that somebody could read.
+ * Reads a credit-control request in one pass: checks each AVP, including nested ones, and decodes
+ * the values that the file type may read.
  */
 import { limitProblems, messageLimits } from '../message-limits.ts'
 import { emptyRecord, type MessageRecord } from '../message-record.ts'
@@ -16,38 +16,39 @@ import type { AvpProblem } from './wire-problem.ts'
 const RESERVED_AVP_FLAGS = 0x1f
 
 /**
- * Those of a request that there may be one of (RFC 8506 section 3.1): Session-Id, Auth-Application-
- * Id, CC-Request-Type, CC-Request-Number, Origin-Host, Origin-Realm, Destination-Realm, -Host,
- * Service-Context-Id, User-Name, CC-Sub-Session-Id, Acct-Multi-Session-Id, Origin-State-Id,
- * Event-Timestamp, Service-Identifier, Termination-Cause, Requested-Service-Unit, Requested-Action,
- * Multiple-Services-Indicator, CC-Correlation-Id, User-Equipment-Info and -Extension.
+ * AVPs that may occur in a request at most once (RFC 8506 section 3.1): Session-Id,
+ * Auth-Application-Id, CC-Request-Type, CC-Request-Number, Origin-Host, Origin-Realm,
+ * Destination-Realm, -Host, Service-Context-Id, User-Name, CC-Sub-Session-Id,
+ * Acct-Multi-Session-Id, Origin-State-Id, Event-Timestamp, Service-Identifier, Termination-Cause,
+ * Requested-Service-Unit, Requested-Action, Multiple-Services-Indicator, CC-Correlation-Id,
+ * User-Equipment-Info and -Extension.
  */
 const ONCE = bitsOf([
   263, 258, 416, 415, 264, 296, 283, 293, 461, 1, 419, 50, 278, 55, 439, 295, 437, 436, 455, 411,
   458,
 ])
 
-/** Of a code in `ONCE`, as `WireReader.seen` has it. */
+/** Bit of a code in `ONCE`, as in `WireReader.seen`. */
 export function bitOnce(code: number): number {
   return ONCE[code] as number
 }
 
 /**
- * One message at a time. After `read` the fields tell what was seen, up to a problem if there was
- * one; nothing of it refers to the bytes but by position.
+ * Reads one message at a time. After `read` the fields describe what was read up to the first
+ * problem; they refer to the bytes by offset only.
  */
 export class WireReader {
   problem: AvpProblem | null = null
-  /** Where some AVPs of the message begin; -1: there is none. */
+  /** Offsets of AVPs of the message; -1 if missing. */
   sessionIdAt = -1
   authApplicationAt = -1
   requestTypeAt = -1
   requestNumberAt = -1
   requestedActionAt = -1
   originHostAt = -1
-  /** Of each `Proxy-Info`. */
+  /** Offsets of all `Proxy-Info` AVPs. */
   readonly proxiesAt: number[] = []
-  /** Bits of the codes in `ONCE` that the message has. */
+  /** Bits of the codes in `ONCE` that occur in the message. */
   seen = 0
   readonly #names: AvpNames
   #bytes: Buffer = Buffer.alloc(0)
@@ -57,7 +58,7 @@ export class WireReader {
     this.#names = names
   }
 
-  /** The AVPs by their names; what nobody reads is left out. */
+  /** The AVPs by name, without those that the file type does not read. */
   read(bytes: Buffer): MessageRecord {
     this.problem = null
     this.sessionIdAt = -1
@@ -76,7 +77,9 @@ export class WireReader {
     return message
   }
 
-  /** False after a problem; `once` as in `AvpRule`, `record` null where nobody reads the group. */
+  /**
+   * Returns false after a problem. `once`: see `AvpRule`; `record`: null if the group is not read.
+   */
   #avps(
     start: number,
     end: number,
@@ -117,7 +120,7 @@ export class WireReader {
     return true
   }
 
-  /** Where the AVPs are that the answer needs, or that are checked once all are seen. */
+  /** Records the offsets of AVPs that the answer needs or that are checked at the end. */
   #recordPosition(code: number, vendor: number, at: number): void {
     if (vendor !== 0) return
     switch (code) {
@@ -145,7 +148,7 @@ export class WireReader {
     }
   }
 
-  /** Checks the data of an AVP, and puts its value into the record if somebody reads it. */
+  /** Checks the data of an AVP, and stores its value in the record if it is read. */
   #value(
     rule: AvpRule,
     at: number,
@@ -174,8 +177,8 @@ export class WireReader {
     if (name !== null) put(record, name, readOctets(this.#bytes, from, to))
   }
 
-  #failTail(left: number): false {
-    return this.#fail('body', `ends with ${left} bytes that are no AVP`, null)
+  #failTail(rest: number): false {
+    return this.#fail('body', `ends with ${rest} bytes that are not an AVP`, null)
   }
 
   #failBody(why: string): false {
@@ -185,12 +188,12 @@ export class WireReader {
   #failLength(at: number, end: number, length: number): false {
     const failed = exampleAt(this.#bytes, at, end)
     const name = nameOf(failed)
-    return this.#fail(name, `has a length of ${length}, which cannot be`, failed)
+    return this.#fail(name, `has an invalid length of ${length}`, failed)
   }
 
   #failFlags(at: number): false {
     const copy = copyOf(this.#bytes, at)
-    // With them the answer would be refused as the request is.
+    // Reserved flags would make the answer invalid, too.
     const failed = { ...copy, flags: copy.flags & ~RESERVED_AVP_FLAGS }
     const why = 'has reserved flags set'
     return this.#fail(nameOf(failed), why, failed, resultCode.invalidAvpBits)
@@ -198,7 +201,7 @@ export class WireReader {
 
   #failUnknown(at: number, code: number, vendor: number): false {
     const name = vendor === 0 ? String(code) : `${vendor}:${code}`
-    const why = 'is not known, and must be'
+    const why = 'is mandatory but unknown'
     return this.#fail(name, why, copyOf(this.#bytes, at), resultCode.avpUnsupported)
   }
 
@@ -217,7 +220,7 @@ export class WireReader {
     return false
   }
 
-  /** A problem in a group: the group is around it in what is told of it. */
+  /** Nests the failed AVP of a problem in the group that contains it. */
   #within({ name }: AvpRule, at: number): false {
     const problem = this.problem as AvpProblem
     const group = exampleAt(this.#bytes, at, this.#bytes.length)

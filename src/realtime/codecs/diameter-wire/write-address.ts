@@ -1,13 +1,13 @@
-/** Addresses of hosts as bytes. */
+/** Encodes host addresses. */
 import type { AvpRule } from './avp-rules.ts'
 
-/** Codes of vendors below are of RADIUS, whose addresses have no family. */
+/** Lower codes of these vendors are RADIUS attributes, whose addresses have no family. */
 const RADIUS_CODES = 256
 const RADIUS_3GPP_CODES = 30
 const IPV4 = [0, 1]
 const IPV6 = [0, 2]
 
-/** An address as its AVP has it (RFC 6733 section 4.3.1); null if the text is none. */
+/** Encodes an address for its AVP (RFC 6733 section 4.3.1); null if the text is not an address. */
 export function addressBytes({ code, vendor }: AvpRule, text: string): Buffer | null {
   const isPlain = code < (vendor === 0 ? RADIUS_CODES : RADIUS_3GPP_CODES)
   const isV6 = text.includes(':')
@@ -18,23 +18,23 @@ export function addressBytes({ code, vendor }: AvpRule, text: string): Buffer | 
 
 function ipv4Bytes(text: string): number[] | null {
   const parts = text.split('.')
-  const isSound = parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part))
+  const isValid = parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part))
   const bytes = parts.map(Number)
-  return isSound && bytes.every((byte) => byte <= 255) ? bytes : null
+  return isValid && bytes.every((byte) => byte <= 255) ? bytes : null
 }
 
-/** What is left out between `::` is zeros. */
+/** Expands `::` to zeros. */
 function ipv6Bytes(text: string): number[] | null {
   const [head = '', tail, more] = text.split('::')
   const front = bytesOf(head)
   const back = bytesOf(tail ?? '')
   if (front === null || back === null || more !== undefined) return null
-  const left = 16 - front.length - back.length
-  if (tail === undefined ? left !== 0 : left < 2) return null
-  return [...front, ...Array<number>(left).fill(0), ...back]
+  const missing = 16 - front.length - back.length
+  if (tail === undefined ? missing !== 0 : missing < 2) return null
+  return [...front, ...Array<number>(missing).fill(0), ...back]
 }
 
-/** Of numbers between colons, the last of which may be an IPv4 address. */
+/** Bytes of hexadecimal groups separated by colons; the last may be an IPv4 address. */
 function bytesOf(text: string): number[] | null {
   if (text === '') return []
   const bytes: number[] = []

@@ -1,4 +1,4 @@
-/** Values of answers as AVPs, by the type of the AVP. */
+/** Encodes answer values as AVPs, by the type of the AVP. */
 import { type AnswerValue, NumberText } from '../../../file-types/file-type.ts'
 import { amountOf } from '../diameter/amount.ts'
 import type { AnswerBytes } from './answer-bytes.ts'
@@ -8,7 +8,7 @@ import { NTP_UNIX_SECONDS } from './protocol.ts'
 import { addressBytes } from './write-address.ts'
 
 const TWO_32 = 2 ** 32
-/** Seconds since 1900 are more than this, those since 1970 less until 2040. */
+/** NTP seconds are above this value, Unix seconds below it until 2040. */
 const NTP_FROM = NTP_UNIX_SECONDS
 const UNIT_VALUE = ruleByKey('Unit-Value') as AvpRule
 const VALUE_DIGITS = ruleByKey('Value-Digits') as AvpRule
@@ -16,7 +16,9 @@ const EXPONENT = ruleByKey('Exponent') as AvpRule
 const WHOLE = /^-?\d{1,20}$/
 const HEX = /^(?:[0-9a-f]{2})*$/
 
-/** A list is an AVP that is repeated. Throws `WireError` for a value that the AVP cannot have. */
+/**
+ * A list yields repeated AVPs. Throws `DiameterWireError` for a value that does not fit the AVP.
+ */
 export function writeValue(bytes: AnswerBytes, rule: AvpRule, value: AnswerValue): void {
   switch (typeof value) {
     case 'number':
@@ -35,7 +37,7 @@ export function writeValue(bytes: AnswerBytes, rule: AvpRule, value: AnswerValue
   }
 }
 
-/** Array.isArray does not tell a list that is readonly from a record. */
+/** Array.isArray does not distinguish a readonly list from a record. */
 function isList(value: object): value is readonly AnswerValue[] {
   return Array.isArray(value)
 }
@@ -67,7 +69,7 @@ function writeNumber(bytes: AnswerBytes, rule: AvpRule, value: number): void {
   }
 }
 
-/** A number by its digits; of what holds no numbers, as its text. */
+/** A number by its digits; written as text to AVPs that are not numeric. */
 function writeDecimal(bytes: AnswerBytes, rule: AvpRule, digits: string): void {
   if (rule === UNIT_VALUE) writeAmount(bytes, digits)
   else if (rule.kind === kinds.text) bytes.text(rule, digits)
@@ -94,7 +96,7 @@ function writeString(bytes: AnswerBytes, rule: AvpRule, text: string): void {
   }
 }
 
-/** A number as text, or its name. */
+/** Text with a number, or the name of a value. */
 function writeDigits(bytes: AnswerBytes, rule: AvpRule, text: string): void {
   const named = rule.values?.get(text)
   if (named !== undefined) writeNumber(bytes, rule, named)
@@ -110,7 +112,7 @@ function writeLong(bytes: AnswerBytes, rule: AvpRule, value: bigint): void {
   bytes.uint64(rule, Number(BigInt.asUintN(32, value >> 32n)), Number(BigInt.asUintN(32, value)))
 }
 
-/** Money as digits and the power of ten that they are multiplied with (RFC 8506 section 8.8). */
+/** Money as digits and an exponent of ten (RFC 8506 section 8.8). */
 function writeAmount(bytes: AnswerBytes, decimal: string): void {
   const amount = amountOf(decimal)
   if (amount === undefined) refuse(UNIT_VALUE, decimal)
@@ -120,7 +122,7 @@ function writeAmount(bytes: AnswerBytes, decimal: string): void {
   bytes.close(start)
 }
 
-/** A group by the names of its AVPs; those that the dictionary lacks are left out. */
+/** A group by AVP names; names that are not in the dictionary are left out. */
 function writeRecord(bytes: AnswerBytes, rule: AvpRule, record: object): void {
   if (rule.kind !== kinds.group) refuse(rule, 'a group')
   const start = bytes.open(rule)

@@ -4,7 +4,7 @@ import type { DiameterForm } from './diameter-form.ts'
 import { type Avp, avpByKey } from './dictionary.ts'
 
 type JsonRecord = Record<string, unknown>
-/** An AVP as a list has it: how it is called, and what it holds. */
+/** An AVP as an element of a list: its key and value. */
 type Member = { key: string; value: unknown }
 
 const KEY_NAMES = ['code', 'name', 'avp']
@@ -13,17 +13,17 @@ const VENDOR_NAMES = ['vendor', 'vendorId', 'vendor_id', 'vendor-id']
 const DIGITS = /^\d{1,10}$/
 
 /**
- * Reads the AVPs of a message in any layout into records by the names of the dictionary; what it
- * does not know keeps the name or code that it came with. An AVP that comes once is its value, one
- * that comes more often the list of them, however either was written.
+ * Converts the AVPs of a message in any layout into records by dictionary names; AVPs that are not
+ * in the dictionary keep the name or code of the message. A single AVP becomes its value and a
+ * repeated one a list, regardless of the layout.
  */
 export class AvpReader {
-  /** Which limit the message is beyond; empty: none. */
+  /** The limit that the message exceeds; empty if within the limits. */
   problem = ''
   readonly #form: DiameterForm
   #members = 0
 
-  /** What it sees of the message's shape goes into `form`. */
+  /** Records the observed layout in `form`. */
   constructor(form: DiameterForm) {
     this.#form = form
   }
@@ -32,7 +32,7 @@ export class AvpReader {
   read(body: object): Message | string {
     const isList = Array.isArray(body)
     if (isList && body.length > 0) this.#form.layout = Array.isArray(body[0]) ? 'pairs' : 'entries'
-    if (isList && !body.every(isMember)) return 'has an element that is no AVP'
+    if (isList && !body.every(isMember)) return 'has an element that is not an AVP'
     const message = isList ? this.#listed(body, 1) : this.#keyed(body as JsonRecord, 1)
     return this.problem === '' ? message : this.problem
   }
@@ -79,7 +79,7 @@ export class AvpReader {
     return { key: hasVendor && DIGITS.test(key) ? `${Number(vendor)}:${key}` : key, value }
   }
 
-  /** Counts what a container holds; false: the message is beyond a limit. */
+  /** Counts the members of a container. Returns false if the message exceeds a limit. */
   #countMembers(size: number, depth: number): boolean {
     this.#members += size
     if (depth > messageLimits.depth) this.problem = limitProblems.depth
@@ -87,12 +87,12 @@ export class AvpReader {
     return this.problem === ''
   }
 
-  /** Puts an AVP where its record has it. `isListed`: an empty list is a group without AVPs. */
+  /** Adds an AVP to its record. `isListed`: an empty list is a group without AVPs. */
   #addAvp(record: JsonRecord, key: string, value: unknown, depth: number, isListed: boolean): void {
     if (key.length > messageLimits.nameChars) this.problem = limitProblems.nameChars
     if (this.problem !== '') return
     const avp = avpByKey(key)
-    // All messages name their session, so it shows how they call their AVPs.
+    // Every message has a Session-Id, so its key shows whether AVPs are named or numbered.
     if (avp?.name === 'Session-Id') this.#form.isByCode = key !== avp.name
     const read = isListed && isEmptyList(value) ? emptyGroup() : this.#value(value, avp, depth + 1)
     if (read !== undefined) put(record, avp?.name ?? key, read)
@@ -114,7 +114,7 @@ export class AvpReader {
     return repeated
   }
 
-  /** A named value becomes its number, whether by name or as digits. */
+  /** Converts a named value, given by name or as digits, to its number. */
   #text(text: string, avp: Avp | undefined): unknown {
     const values = avp?.values
     if (values === undefined || values === null) return text
@@ -133,7 +133,7 @@ export class AvpReader {
   }
 }
 
-/** Whether an element of a list is an AVP by itself, with what it is called. */
+/** Whether an element of a list is an AVP with its key. */
 function isMember(item: unknown): boolean {
   if (typeof item !== 'object' || item === null) return false
   if (Array.isArray(item)) return item.length === 2 && isKey(item[0])
@@ -179,8 +179,8 @@ function put(record: JsonRecord, name: string, value: unknown): void {
 }
 
 /**
- * A number of 64 bits as the package `long` holds it: two halves of 32. As text where a number
- * would not be exact.
+ * A 64-bit number in the representation of the package `long` (two 32-bit halves). Digits if a
+ * number would not be exact.
  */
 function longOf(record: JsonRecord, isUnsigned: boolean): number | string | undefined {
   const { high, low } = record

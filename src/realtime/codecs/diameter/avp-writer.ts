@@ -4,7 +4,7 @@ import { amountOf } from './amount.ts'
 import type { DiameterForm } from './diameter-form.ts'
 import { type Avp, avpByKey } from './dictionary.ts'
 
-/** An AVP whose values are written already, one for each time that it is there. */
+/** An AVP with its encoded values, one per occurrence. */
 export interface WrittenAvp {
   name: string
   avp: Avp | undefined
@@ -12,10 +12,10 @@ export interface WrittenAvp {
   values: readonly string[]
 }
 
-/** AVPs that hold an amount of money as digits and exponent (RFC 8506 section 8.8). */
+/** AVPs that hold money as digits and exponent (RFC 8506 section 8.8). */
 const AMOUNTS: readonly string[] = ['Unit-Value']
 
-/** Writes AVPs as JSON in the layout of a request. */
+/** Writes AVPs as JSON in the layout of the request. */
 export class AvpWriter {
   readonly #form: DiameterForm
 
@@ -23,7 +23,7 @@ export class AvpWriter {
     this.#form = form
   }
 
-  /** A message or a group. */
+  /** Writes a message or a group. */
   group(avps: readonly WrittenAvp[]): string {
     const { layout } = this.#form
     let text = ''
@@ -39,7 +39,7 @@ export class AvpWriter {
     return layout === 'object' ? `{${text}}` : `[${text}]`
   }
 
-  /** Adds the texts of a value; a list is an AVP that is repeated. */
+  /** Appends the encoded values; a list yields repeated AVPs. */
   values(texts: string[], value: AnswerValue, avp: Avp | undefined): void {
     if (typeof value !== 'object') {
       texts.push(this.#scalar(value, avp))
@@ -87,7 +87,7 @@ export class AvpWriter {
         return name === undefined ? String(value) : quote(name)
       }
       default:
-        // Diameter has no booleans: a known AVP that stands for one is 0 or 1.
+        // Diameter has no booleans: they are written to known AVPs as 0 or 1.
         return avp === undefined ? String(value) : this.#scalar(value ? 1 : 0, avp)
     }
   }
@@ -110,7 +110,7 @@ export class AvpWriter {
     return this.group(written)
   }
 
-  /** A decimal number as digits and the power of ten that they are multiplied with. */
+  /** Money as digits and an exponent of ten. */
   #amount(decimal: string): string | undefined {
     const amount = amountOf(decimal)
     if (amount === undefined) return undefined
@@ -125,7 +125,7 @@ function amountMember(name: string, value: string): WrittenAvp {
   return { name, avp: avpByKey(name), isList: false, values: [value] }
 }
 
-/** Of a number by its digits (`NumberText`); groups are plain records, whatever is in them. */
+/** Digits of a `NumberText`; undefined for groups, which are plain records. */
 function digitsOf(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype === null || prototype === Object.prototype) return undefined
@@ -133,7 +133,7 @@ function digitsOf(value: object): string | undefined {
   return typeof digits === 'string' ? digits : undefined
 }
 
-/** Array.isArray does not tell a list that is readonly from a record. */
+/** Array.isArray does not distinguish a readonly list from a record. */
 function isList(value: object): value is readonly AnswerValue[] {
   return Array.isArray(value)
 }

@@ -1,10 +1,10 @@
-/** The shape that a Diameter message has as JSON; its answer has the same. */
+/** Layout of a Diameter message as JSON; its answer has the same layout. */
 
-/** How the AVPs of a message and of its groups are written. */
+/** Layout of AVPs in a message and its groups. */
 export type AvpLayout =
-  /** `{"Session-Id": "…"}`, repeated ones as a list. */
+  /** `{"Session-Id": "…"}`, with lists for repeated AVPs. */
   | 'object'
-  /** `[["Session-Id", "…"]]`, as the package `diameter` has it. */
+  /** `[["Session-Id", "…"]]`, as in the package `diameter`. */
   | 'pairs'
   /** `[{"code": 263, "value": "…"}]` */
   | 'entries'
@@ -14,34 +14,34 @@ export interface EntryKeys {
   /** `code`, `name` or `avp`. */
   key: string
   value: string
-  /** Of a grouped AVP. */
+  /** Name of the value of a grouped AVP. */
   group: string
-  /** Empty: told only where there is one. */
+  /** Empty if the vendor is only given for AVPs that have one. */
   vendor: string
 }
 
-/** What is around the AVPs. */
+/** The object that contains the AVPs. */
 export interface MessageEnvelope {
   record: Readonly<Record<string, unknown>>
-  /** Its member that has the AVPs. */
+  /** Name of the member with the AVPs. */
   bodyKey: string
 }
 
 export interface DiameterForm {
   layout: AvpLayout
-  /** AVPs are called by their codes; else by their names. */
+  /** Whether AVPs are identified by code instead of name. */
   isByCode: boolean
-  /** Codes in pairs are numbers. */
+  /** Whether codes in pairs are numbers. */
   hasNumberCodes: boolean
-  /** Enumerated values are called by their names. */
+  /** Whether enumerated values are given by name. */
   hasNamedValues: boolean
   entryKeys: EntryKeys
   envelope: MessageEnvelope | null
-  /** What answers repeat, also of a refused message: `Session-Id` and the like, if known. */
+  /** Values that answers repeat, even to a refused message: `Session-Id` and others, if known. */
   echo: readonly (readonly [name: string, value: string | number])[]
 }
 
-/** That of a message of which nothing is known. */
+/** Default layout, for a message that could not be read. */
 export function plainForm(): DiameterForm {
   return {
     layout: 'object',

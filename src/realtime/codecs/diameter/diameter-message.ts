@@ -1,6 +1,6 @@
 /**
- * A credit-control request as JSON, by the names or the codes of its AVPs: bodies to messages by
- * names (docs/WIRE.md, "Diameter as JSON").
+ * Parses credit-control requests as JSON, with AVPs by name or by code, into messages by name
+ * (docs/WIRE.md, "Diameter as JSON").
  */
 import { isUtf8 } from 'node:buffer'
 import type { Message } from '../../../file-types/file-type.ts'
@@ -16,11 +16,11 @@ const COMMANDS: readonly unknown[] = [
   String(CREDIT_CONTROL),
   CREDIT_CONTROL,
 ]
-/** What answers repeat of the request. */
+/** Values that answers repeat. */
 const ECHOED = ['Session-Id', 'CC-Request-Type', 'CC-Request-Number']
 const ECHO_CHARS_MAX = 256
 
-/** Reads messages in any of the forms of `DiameterForm`, and remembers which. */
+/** Reads messages in any of the layouts of `DiameterForm`, and records which. */
 export const diameterMessageParser: MessageParser = {
   parse(body) {
     const form = plainForm()
@@ -39,7 +39,7 @@ function refused(form: DiameterForm, field: string, why: string): ParsedMessage 
   return { ok: false, error: { field, why }, form }
 }
 
-/** The record or list in the body, or why there is none. */
+/** The record or list in the body, or why the body is refused. */
 function parseJson(body: Buffer): object | string {
   if (body.length === 0) return 'is empty'
   if (!isUtf8(body)) return 'is not UTF-8'
@@ -56,7 +56,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** The AVPs without the envelope, which goes into the form; it must be that of a request. */
+/** Removes the envelope, which is kept in the form; it must be that of a request. */
 function unwrap(
   body: object,
   form: DiameterForm,
@@ -73,7 +73,7 @@ function unwrap(
     return { field: 'command', why: 'must be Credit-Control' }
   }
   if (own(own(header, 'flags'), 'request') === false) {
-    return { field: 'header.flags.request', why: 'must be true: answers are not taken' }
+    return { field: 'header.flags.request', why: 'must be true: answers are not accepted' }
   }
   return { record: avps }
 }

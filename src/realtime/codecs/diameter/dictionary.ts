@@ -1,12 +1,12 @@
 /**
- * The attribute-value pairs (AVPs) of Diameter: names, codes, vendors, types and named values.
- * They are extracted from the package `diameter` (scripts/diameter-dictionary.mjs), corrected and
- * completed by what credit control needs (supplement.ts), and compiled once.
+ * Diameter attribute-value pairs (AVPs): names, codes, vendors, types and named values. Extracted
+ * from the package `diameter` (scripts/diameter-dictionary.mjs), corrected and completed for credit
+ * control (supplement.ts), and compiled once.
  */
 import { readFileSync } from 'node:fs'
 import { supplement } from './supplement.ts'
 
-/** As the package names them; texts and addresses of hosts are `OctetString`, too. */
+/** Type names of the package; texts and host addresses are `OctetString`, too. */
 export type AvpType =
   | 'OctetString'
   | 'Unsigned32'
@@ -18,25 +18,25 @@ export type AvpType =
   | 'Grouped'
 
 export interface Avp {
-  /** What messages call it: its name or, where another AVP has that name, its code. */
+  /** Key in messages: the name or, if another AVP has that name, the code. */
   readonly name: string
   readonly code: number
-  /** 0: of the IETF. */
+  /** 0 for the IETF. */
   readonly vendor: number
-  /** As keys of messages have it: `263`, or `10415:1016` with a vendor. */
+  /** Code as a key: `263`, or `10415:1016` with a vendor. */
   readonly codeText: string
-  /** Both as JSON. */
+  /** Both keys as JSON strings. */
   readonly nameJson: string
   readonly codeJson: string
   readonly type: AvpType
   /** Whether a receiver that does not know it must refuse the message (M flag). */
   readonly isMandatory: boolean
-  /** Named values; null if it has none. */
+  /** Named values; null if absent. */
   readonly values: ReadonlyMap<string, number> | null
   readonly valueNames: ReadonlyMap<number, string> | null
 }
 
-/** An AVP as the package, and the supplement, describe it. */
+/** An AVP definition of the package or the supplement. */
 export interface AvpEntry {
   code: number
   name: string
@@ -46,16 +46,16 @@ export interface AvpEntry {
   enums?: readonly { code: number; name: string }[]
 }
 
-/** Which vendor's AVP has a name that several have: the IETF's, else that of 3GPP. */
+/** Precedence of vendors for an ambiguous name: IETF, then 3GPP. */
 const VENDORS_FIRST = [0, 10415]
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
 
-/** Same distance from src (development) and dist/src (built). */
+/** The same relative path from src (development) and dist/src (built). */
 const FILE = new URL('../../../../config/diameter-dictionary.json', import.meta.url)
 const packaged: readonly AvpEntry[] = JSON.parse(readFileSync(FILE, 'utf8'))
 const { byCode, byKey } = compile(packaged, supplement)
 
-/** By its name, or by its code as a key has it: `263`, `0:263`, `10415:1016`. */
+/** By name, or by code as a key: `263`, `0:263`, `10415:1016`. */
 export function avpByKey(key: string): Avp | undefined {
   return byKey.get(key)
 }
@@ -64,7 +64,7 @@ export function avpByCode(code: number, vendor: number): Avp | undefined {
   return byCode.get(vendor)?.get(code)
 }
 
-/** Later entries correct earlier ones of the same code; names that they replace still find it. */
+/** Corrections replace entries of the same code; the replaced names remain as aliases. */
 function compile(entries: readonly AvpEntry[], corrections: readonly AvpEntry[]) {
   const corrected = new Map(corrections.map((entry) => [codeText(entry), entry]))
   const owners = namedBy([
@@ -93,7 +93,7 @@ function compile(entries: readonly AvpEntry[], corrections: readonly AvpEntry[])
   return { byCode, byKey }
 }
 
-/** Whose each name is: the first's of the first vendor. */
+/** Owner of each name: the first entry of the vendor with precedence. */
 function namedBy(entries: readonly AvpEntry[]): ReadonlyMap<string, AvpEntry> {
   const rank = ({ vendorId }: AvpEntry) => {
     const at = VENDORS_FIRST.indexOf(vendorId)

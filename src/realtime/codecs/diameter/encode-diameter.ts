@@ -1,6 +1,6 @@
 /**
- * Answers to credit-control requests as JSON, in the shape of the request: names or codes of AVPs,
- * layout, envelope.
+ * Encodes answers to credit-control requests as JSON in the layout of the request: AVP names or
+ * codes, layout, envelope.
  */
 
 import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
@@ -18,16 +18,16 @@ import { type DiameterForm, plainForm } from './diameter-form.ts'
 import { type Avp, avpByKey } from './dictionary.ts'
 import { wrap } from './envelope.ts'
 
-/** An AVP of the answer. Nodes of the same name are one AVP that is repeated. */
+/** An AVP of the answer. Nodes of the same name are repetitions of one AVP. */
 interface Member {
   name: string
   avp: Avp | undefined
-  /** A list in the layout `object`, also if there is only one of it. */
+  /** Whether it is a list in the layout `object` even if it occurs once. */
   isList: boolean
   sources: readonly Source[]
 }
 
-/** Adds the texts of its values, none where there is nothing to tell. */
+/** Appends the encoded values of an AVP; none if it has no value. */
 type Source = (values: string[], from: ValueContext, writer: AvpWriter) => void
 
 interface ValueContext {
@@ -40,7 +40,7 @@ const MISSING_AVP = 5005
 const INVALID_AVP_VALUE = 5004
 const OCCURS_TOO_MANY_TIMES = 5009
 const UNABLE_TO_COMPLY = 5012
-/** Return codes below are of another dialect. */
+/** Lower return codes belong to another message format. */
 const RESULT_CODE_MIN = 1001
 const CREDIT_CONTROL_APPLICATION = 4
 
@@ -105,7 +105,7 @@ function groupSource(members: readonly Member[]): Source {
   }
 }
 
-/** Left out of answers to messages that have no list of services, but are one themselves. */
+/** Left out if the message itself is its only service, without a list of services. */
 function servicesSource(members: readonly Member[]): Source {
   return (values, { answer }, writer) => {
     const { echo, outcome } = answer
@@ -131,17 +131,17 @@ function writtenOf(
   return written
 }
 
-/** What of the request is known is repeated; `Error-Message` says what is wrong with it. */
+/** Repeats the known values of the request; `Error-Message` says what is wrong. */
 function encodeError(error: DecodeError, code: number, form: DiameterForm): string {
   const writer = new AvpWriter(form)
   const resultCode = resultCodeOf(error, code)
-  const known = new Map(form.echo)
+  const echoed = new Map(form.echo)
   const avps: [name: string, value: AnswerValue | undefined][] = [
-    ['Session-Id', known.get('Session-Id')],
+    ['Session-Id', echoed.get('Session-Id')],
     ['Result-Code', resultCode],
     ['Auth-Application-Id', CREDIT_CONTROL_APPLICATION],
-    ['CC-Request-Type', known.get('CC-Request-Type')],
-    ['CC-Request-Number', known.get('CC-Request-Number')],
+    ['CC-Request-Type', echoed.get('CC-Request-Type')],
+    ['CC-Request-Number', echoed.get('CC-Request-Number')],
     ['Error-Message', `${error.field} ${error.why}`],
   ]
   const written: WrittenAvp[] = []
@@ -155,7 +155,10 @@ function encodeError(error: DecodeError, code: number, form: DiameterForm): stri
   return wrap(form, writer.group(written), resultCode)
 }
 
-/** A code that is not simply "malformed" stands; else RFC 8506 section 9, RFC 6733 section 7.1. */
+/**
+ * Result-Code of a decode error: the configured code unless it merely means "malformed"; otherwise
+ * by RFC 8506 section 9 and RFC 6733 section 7.1.
+ */
 export function resultCodeOf({ field, why, isTooMany }: DecodeError, code: number): number {
   if (code >= RESULT_CODE_MIN && code !== INVALID_AVP_VALUE) return code
   if (isTooMany === true) return OCCURS_TOO_MANY_TIMES

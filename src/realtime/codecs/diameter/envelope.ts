@@ -3,7 +3,7 @@ import type { DiameterForm } from './diameter-form.ts'
 
 type JsonRecord = Readonly<Record<string, unknown>>
 
-/** Most members of an envelope or header that are repeated, and most characters of each. */
+/** Limits of repeated envelope members: their number, and the characters of each. */
 const MEMBERS_MAX = 32
 const CHARS_MAX = 256
 
@@ -11,20 +11,21 @@ const ANSWERS: ReadonlyMap<string, string> = new Map([
   ['CCR', 'CCA'],
   ['Credit-Control-Request', 'Credit-Control-Answer'],
 ])
-/** The bits of the command flags (RFC 6733 section 3). */
+/** Command flags (RFC 6733 section 3). */
 const PROXIABLE = 0x40
 const ERROR = 0x20
 const FLAGS = ['flags', 'commandFlags', 'command_flags', 'Command-Flags']
-/** Of these flags answers have others than requests; they are never retransmitted. */
+/** Flags that differ between request and answer; answers are never retransmitted. */
 const REQUEST_FLAGS = ['request', 'isRequest']
 const ERROR_FLAGS = ['error', 'isError']
 const RETRANSMITTED_FLAGS = ['potentiallyRetransmitted', 'retransmitted']
-/** Result codes of errors of the protocol, for which the error flag is set. */
+/** Result codes of protocol errors, for which the error flag is set. */
 const isProtocolError = (code: number) => code >= 3000 && code < 4000
 
 /**
- * The AVPs in the envelope of the request, if it has one: its other members are repeated, so the
- * identifiers by which a sender finds its request; flags are those of an answer.
+ * Wraps the AVPs in the envelope of the request, if it has one. Its other members are repeated,
+ * such as the identifiers by which a sender correlates the answer; flags are set to those of an
+ * answer.
  */
 export function wrap({ envelope }: DiameterForm, avps: string, resultCode: number): string {
   if (envelope === null) return avps
@@ -45,7 +46,9 @@ function repeated(record: JsonRecord, resultCode: number): string[] {
   return names.flatMap((name) => member(name, record[name], resultCode))
 }
 
-/** One that is simple or has the flags; others are left out, and the length, which is another. */
+/**
+ * A simple member or flags. Other members are left out, and so is the length, which is different.
+ */
 function member(name: string, value: unknown, resultCode: number): string[] {
   if (name.length > CHARS_MAX || name === 'length') return []
   const key = quote(name)

@@ -1,7 +1,7 @@
 /**
- * AVPs of later releases than those that the package `diameter` has, by type: of charging (3GPP TS
- * 32.299 section 7.2), and of what its groups take over from TS 29.061, 29.128, 29.212, 29.214,
- * 29.229, 29.329 and 32.251. A mandatory AVP that is not known would refuse the whole message.
+ * AVPs of releases later than the package `diameter`, by type: of charging (3GPP TS 32.299 section
+ * 7.2), and those that its groups include from TS 29.061, 29.128, 29.212, 29.214, 29.229, 29.329
+ * and 32.251. An unknown mandatory AVP would cause the whole message to be refused.
  */
 import type { AvpEntry, AvpType } from './dictionary.ts'
 

@@ -1,6 +1,6 @@
 /**
- * AVPs that the package `diameter` lacks, spells otherwise than their specification, or gives
- * another type: RFC 8506 section 8, 3GPP TS 32.299 section 7.2.
+ * AVPs that the package `diameter` lacks, or defines with a name or type that differs from the
+ * specification: RFC 8506 section 8, 3GPP TS 32.299 section 7.2.
  */
 import type { AvpEntry, AvpType } from './dictionary.ts'
 import { laterAvps } from './later-avps.ts'
@@ -62,7 +62,7 @@ function ietf(
   return { code, name, vendorId: 0, type, flags: { mandatory } }
 }
 
-/** 3GPP has the M flag on all of them. */
+/** All AVPs of 3GPP have the M flag. */
 function tgpp(code: number, name: string, type: AvpType = 'OctetString'): AvpEntry {
   return { code, name, vendorId: TGPP, type, flags: { mandatory: true } }
 }

@@ -1,4 +1,4 @@
-/** Answers of the plain JSON dialect (docs/WIRE.md), `ChargeOutcome` to text. */
+/** Encodes answers of the plain JSON format (docs/WIRE.md) from `ChargeOutcome`. */
 
 import {
   type ChargeOutcome,
@@ -14,10 +14,10 @@ import type { JsonEnvelope } from './decode.ts'
 import { encodeQuote } from './quote.ts'
 import { quote } from './text.ts'
 
-/** Both kinds of answers; what does not change from one to the next is written once, here. */
+/** Encodes answers and refusals; constant parts are precomputed. */
 export class JsonEncoder {
   readonly #codes: Readonly<Record<Reason, number>>
-  /** The beginning of an answer without details, by its reason. */
+  /** Beginning of an answer without details, by reason. */
   readonly #heads: Readonly<Record<Reason, string>>
   readonly #quotaHolding: string
   readonly #thresholdPercent: number
@@ -43,7 +43,7 @@ export class JsonEncoder {
     text += `,"sessionId":${quote(sessionId)}`
     if (sid !== 0) text += `,"sid":${sid}`
     if (transactionId !== '') text += `,"transactionId":${quote(transactionId)}`
-    // A failure says nothing about grants: what was granted, if anything, is not known.
+    // A failure includes no grants: whether units were granted is unknown.
     if (reasons[reason].status !== 'failed') text += this.#grants(envelope, outcome)
     if (balances !== null) text += encodeBalances(balances)
     return `${text}}`
@@ -63,7 +63,7 @@ export class JsonEncoder {
 
   #grants({ isServiceList, wantsCost }: JsonEnvelope, outcome: ChargeOutcome): string {
     const { services } = outcome
-    // Of a denial that never came to the session's services, nobody has added up the cost.
+    // If a denial came before the services were processed, the cost was not calculated.
     const isCostKnown = outcome.reason === 'granted' || services.length > 0
     const cost = wantsCost && isCostKnown ? `,"cost":${decimalText(outcome.cost)}` : ''
     if (!isServiceList) return `${cost},${this.#grant(services[0])}`
@@ -93,11 +93,11 @@ export class JsonEncoder {
     return service.quote === null ? text : `${text},${encodeQuote(service.quote)}`
   }
 
-  /** Units that are left when more is to be asked for: the percentage, rounded down. */
+  /** Remaining units at which more are to be requested: the percentage, rounded down. */
   #threshold(granted: number): string {
     const percent = this.#thresholdPercent
     if (percent === 0) return ''
-    // By hundreds and the rest, because the product may be above 2^53.
+    // In hundreds and remainder, because the product may exceed 2^53.
     const rest = granted % 100
     const units = ((granted - rest) / 100) * percent + Math.floor((rest * percent) / 100)
     return `,"threshold":${units}`

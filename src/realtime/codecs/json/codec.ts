@@ -5,14 +5,14 @@ import type { Codec, DecodeContext, Decoded } from '../codec.ts'
 import { JsonEncoder } from './answer-encoder.ts'
 import { decode, type JsonEnvelope } from './decode.ts'
 
-/** Each of its messages is to be charged. */
+/** Every message of this format is charged. */
 export interface JsonCodec extends Codec<JsonEnvelope> {
   decode(body: Buffer, context: DecodeContext): Decoded<JsonEnvelope, ChargeRequest>
-  /** What is refused before its dialect is known; `detail` says why, for a person. */
+  /** Encodes a refusal before the message format is known; `detail` is a readable reason. */
   encodeRefusal(reason: Reason, detail: string): string
 }
 
-/** The plain JSON dialect of docs/WIRE.md. */
+/** Codec of the plain JSON format of docs/WIRE.md. */
 export function createJsonCodec(settings: AnswerSettings): JsonCodec {
   const encoder = new JsonEncoder(settings)
   return {

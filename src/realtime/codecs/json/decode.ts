@@ -1,4 +1,4 @@
-/** Requests of the plain JSON dialect (docs/WIRE.md), bytes to `ChargeRequest`. */
+/** Decodes requests of the plain JSON format (docs/WIRE.md) into `ChargeRequest`. */
 import { fieldAt } from '../../../domain/catalogue.ts'
 import {
   type ChargeRequest,
@@ -19,24 +19,24 @@ import { parseObject } from './parse.ts'
 import { readServices } from './services.ts'
 import { isUnusable } from './text.ts'
 
-/** What the answer repeats from the request, and what it is to have. */
+/** Values that the answer repeats, and options for its content. */
 export interface JsonEnvelope {
-  /** `record_type` as it was sent: a name, or a code as number or text. */
+  /** `record_type` as received: a name, or a code as number or text. */
   recordType: string | number
   sessionId: string
-  /** -1 if the request carried none. */
+  /** -1 if the request has none. */
   requestNumber: number
-  /** Whether the request used `services`; then the answer does, too. */
+  /** Whether the request has `services`; then the answer has, too. */
   isServiceList: boolean
-  /** Whether the answer says what the session has cost. */
+  /** Whether the answer includes the cost of the session. */
   wantsCost: boolean
 }
 
 const SESSION_ID_CHARS_MAX = 256
-/** A field that rules read: anything that a rule compares is shorter. */
+/** Limit for fields that rules read; any value that a rule compares is shorter. */
 const FIELD_CHARS_MAX = 256
 
-/** Names and codes of `record_type`; those of older network elements, too. */
+/** Names and codes of `record_type`, including those of older network elements. */
 const kinds = new Map<unknown, RequestKind>([
   ['start_request', 'start'],
   ['update_request', 'update'],
@@ -115,8 +115,8 @@ function recordTypeError(value: unknown): DecodeError {
 }
 
 /**
- * The request's fields that the configured rules read; null where there are none of them. What is
- * neither text nor number is no field to them.
+ * The request fields that the configured rules read; null if absent. Values other than texts and
+ * numbers are ignored.
  */
 function readFields(
   reader: JsonFieldReader,
@@ -128,7 +128,7 @@ function readFields(
   for (const name of names) {
     const value = fieldAt(object, name)
     if (typeof value === 'number') {
-      // Its last digits are lost, and with them it may name somebody else.
+      // Its last digits have been rounded, so it could identify another subscriber.
       const isExact = !Number.isInteger(value) || Number.isSafeInteger(value)
       if (!isExact) reader.fail(name, 'is too large for a number: it must be a text')
       fields[name] = String(value)
@@ -142,7 +142,7 @@ function readFields(
   return fields
 }
 
-/** Whether the rules of identification can tell the subscriber of a request that names none. */
+/** Whether identification rules can determine the subscriber of a request that names none. */
 function isIdentified(
   services: readonly ServiceRequest[],
   fields: ChargeRequest['fields'],

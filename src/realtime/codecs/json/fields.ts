@@ -2,20 +2,20 @@ import type { DecodeContext, DecodeError } from '../codec.ts'
 import { isUnusable } from './text.ts'
 import { instantMs } from './time.ts'
 
-/** A parsed JSON object, before anything about it is known. */
+/** A parsed JSON object that has not been validated. */
 export type JsonObject = Record<string, unknown>
 
 export const SUBSCRIBER_CHARS_MAX = 64
 const DIGITS = /^\d{1,16}$/
 
 /**
- * Checks values of fields and keeps the first problem, so that a decoder is one straight line with
- * one check at its end. After a problem the values returned are placeholders. `null` counts as
- * absent. Values are handed over, not looked up here: a look-up that each field shares is slow.
+ * Validates field values and stores the first problem, so that a decoder checks for errors once, at
+ * its end. After a problem the returned values are placeholders. `null` counts as absent. Values
+ * are passed in instead of looked up here: a shared look-up is slow (megamorphic).
  */
 export class JsonFieldReader {
   error: DecodeError | null = null
-  /** Index of the service that is read, for the path in errors; -1 outside the list. */
+  /** Index of the current service for paths in errors; -1 outside the list. */
   service = -1
 
   fail(field: string, why: string): void {
@@ -23,19 +23,19 @@ export class JsonFieldReader {
     this.error ??= { field: path, why }
   }
 
-  /** A whole number from 0 to `max`, as JSON number or as digits; `absent` if there is none. */
+  /** An integer from 0 to `max`, as a JSON number or digits; `absent` if not given. */
   integer(value: unknown, field: string, absent: number, max = Number.MAX_SAFE_INTEGER): number {
     if (value === undefined || value === null) return absent
     const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value
     if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= max) {
-      // Minus zero is none to anybody.
+      // Minus zero becomes zero.
       return number === 0 ? 0 : number
     }
     this.fail(field, max === Number.MAX_SAFE_INTEGER ? NOT_AN_INTEGER : notUpTo(max))
     return absent
   }
 
-  /** Text, or a whole number as its text; empty if absent. */
+  /** A text, or an integer as text; empty if absent. */
   text(value: unknown, field: string, charsMax: number): string {
     if (value === undefined || value === null) return ''
     if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
@@ -57,7 +57,7 @@ export class JsonFieldReader {
     return true
   }
 
-  /** Event time in epoch ms, within the bounds of the context; -1 if absent. */
+  /** Event time in epoch ms, within the limits of the context; -1 if absent. */
   eventTimeMs(value: unknown, field: string, context: DecodeContext): number {
     if (value === undefined || value === null) return -1
     const atMs = instantMs(value, context.zone)
@@ -74,7 +74,7 @@ export class JsonFieldReader {
   }
 }
 
-/** What is wrong with a text that `isUnusable`. */
+/** Problem of a text that `isUnusable`. */
 export const UNUSABLE = 'has control characters or half characters'
 
 const NOT_AN_INTEGER = 'must be a whole number from 0 to 2^53 - 1'

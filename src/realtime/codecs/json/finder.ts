@@ -1,21 +1,21 @@
 /**
- * Finds a text in another one, again and again, from places that do not go back. Nothing is looked
- * at twice, whoever writes the text: in all it takes as long as one look at it.
+ * Finds repeated occurrences of a text from non-decreasing positions. Each position is searched
+ * once, so the total time is linear for any input.
  */
 export class Finder {
   #found = -1
   readonly #text: string
-  readonly #wanted: string
+  readonly #pattern: string
 
-  constructor(text: string, wanted: string) {
+  constructor(text: string, pattern: string) {
     this.#text = text
-    this.#wanted = wanted
+    this.#pattern = pattern
   }
 
-  /** The first place from `at` on, or the end of the text. */
+  /** The first occurrence from `at` on, or the end of the text. */
   from(at: number): number {
     if (this.#found >= at) return this.#found
-    const found = this.#text.indexOf(this.#wanted, at)
+    const found = this.#text.indexOf(this.#pattern, at)
     this.#found = found < 0 ? this.#text.length : found
     return this.#found
   }

@@ -11,16 +11,16 @@ import type { AnswerEncoder } from '../encoder.ts'
 import { quote } from './text.ts'
 import { encodeValue } from './value.ts'
 
-/** The JSON value of a node; empty where the node is left out. */
+/** The JSON value of a node; empty if the node is left out. */
 type Writer = (answer: AnswerSource, service: ServiceOutcome | null, entry: Message) => string
 
-/** Members that follow each other and are absent together. */
+/** Consecutive members with the same condition. */
 interface Run {
   readonly needs: AnswerTest | null
   readonly members: JsonMember[]
 }
 
-/** Answers as JSON objects, their members in the order of the nodes. */
+/** Encodes answers as JSON objects, with members in the order of the nodes. */
 export function createJsonEncoder(nodes: readonly ResponseNode[]): AnswerEncoder {
   const write = objectWriter(nodes)
   return {
@@ -33,14 +33,17 @@ export function createJsonEncoder(nodes: readonly ResponseNode[]): AnswerEncoder
   }
 }
 
-/** A member of an object. Most values are as in the answer before, and their text is kept. */
+/**
+ * A member of an object. Its text is cached, because most values equal those of the previous
+ * answer.
+ */
 class JsonMember {
-  /** Of a value; else it is written as a whole. */
+  /** Reader of a plain value; null if `write` encodes the node. */
   readonly read: AnswerReader | null
   readonly write: Writer
-  /** Its name as JSON with the colon, as the first of its object. */
+  /** Name and colon as the first member of an object. */
   readonly #first: string
-  /** The same after another. */
+  /** Name and colon of a later member, with a leading comma. */
   readonly #next: string
   #lastValue: AnswerValue | undefined = undefined
   #isLastFirst = false
@@ -120,7 +123,7 @@ function writerOf(node: ResponseNode): Writer {
 
 const nothing: Writer = () => ''
 
-/** Left out where there is none, as of a failure. */
+/** Left out if there are no services, as in a failure. */
 function servicesWriter(write: Writer): Writer {
   return (answer) => {
     const { echo, outcome } = answer

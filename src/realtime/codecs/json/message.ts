@@ -1,4 +1,4 @@
-/** JSON bodies of file types: one object each, within the limits of messages. */
+/** Parses JSON bodies of file types: one object each, within the message limits. */
 import type { MessageParser } from '../encoder.ts'
 import { limitProblems, messageLimits } from '../message-limits.ts'
 import type { JsonObject } from './fields.ts'
@@ -12,21 +12,21 @@ export const jsonMessageParser: MessageParser = {
   },
 }
 
-/** Any member takes two characters at least, as in `[1,1]`. */
+/** A member needs at least two characters, as in `[1,1]`. */
 const SMALL_CHARS = messageLimits.members * 2
 
-/** Most messages show by their text that they are within the limits, and need no walk. */
+/** The text of most messages proves that they are within the limits, without a traversal. */
 function problemOf(object: JsonObject, text: string): string {
   if (text.length <= SMALL_CHARS && isShallow(text) && !hasLongText(text)) return ''
   return new Walk().problemOf(object, 1)
 }
 
-/** Whether there are too few braces and brackets for nesting that is too deep. */
+/** Whether there are too few braces and brackets to exceed the nesting limit. */
 function isShallow(text: string): boolean {
   return countOf('{', text) + countOf('[', text) <= messageLimits.depth
 }
 
-/** How often a text has a sign; past the deepest nesting it counts no further. */
+/** Counts occurrences of a sign; stops above the nesting limit. */
 function countOf(sign: string, text: string): number {
   let count = 0
   let at = text.indexOf(sign)
@@ -38,9 +38,9 @@ function countOf(sign: string, text: string): number {
 }
 
 /**
- * Whether there may be a text that is too long for a name: a stretch without a quote, and a quote
- * within a text has a backslash. From each place where the next quote would end such a stretch it
- * goes back to the last one, so it looks at few of the characters.
+ * Whether there may be a text longer than the limit for names: a stretch without a quote (quotes
+ * inside texts are preceded by a backslash). Steps from one candidate position to the next, so few
+ * characters are examined.
  */
 function hasLongText(text: string): boolean {
   const stretch = messageLimits.nameChars + 1
@@ -59,7 +59,9 @@ function hasLongText(text: string): boolean {
 class Walk {
   #members = 0
 
-  /** Of a record or list and what is in it; empty if there is none. `depth` counts from 1. */
+  /**
+   * Checks a record or list and its content; empty if there is no problem. `depth` counts from 1.
+   */
   problemOf(container: object, depth: number): string {
     if (depth > messageLimits.depth) return limitProblems.depth
     const isList = Array.isArray(container)

@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 import { isObject, type JsonObject } from './fields.ts'
 
-/** What stands for bytes that are not UTF-8; a text may have it of its own, too. */
+/** Replaces bytes that are not UTF-8; a valid text may contain it, too. */
 const REPLACEMENT = '\ufffd'
 
-/** Why what was parsed from the text is refused; empty: it is not. */
+/** Why the parsed object is refused; empty if it is accepted. */
 export type Check = (object: JsonObject, text: string) => string
 
 /**
- * The object in the body, or why there is none. A name that is given twice has its last value, and
- * none is special: JSON.parse makes all of them own members.
+ * The object in the body, or why the body is refused. A repeated name has its last value, and no
+ * name is special: JSON.parse creates own members only.
  */
 export function parseObject(body: Buffer, check: Check | null = null): JsonObject | string {
   if (body.length === 0) return 'is empty'

@@ -3,7 +3,10 @@ import { explain } from '../../../domain/explain.ts'
 import { groupUnits } from '../../../domain/lines.ts'
 import { quote } from './text.ts'
 
-/** What an answer that only pretends says beside its grant: what its line would say, used up. */
+/**
+ * Fields of an answer to a pretend request besides its grant: the CDR line that full usage of the
+ * grant would yield.
+ */
 export function encodeQuote({ line, charge }: Quote): string {
   const { exact, tax_data } = charge
   const { inGroup, overGroup, outGroup } = groupUnits(line)

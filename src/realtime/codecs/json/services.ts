@@ -1,4 +1,4 @@
-/** What a request in JSON says of its services: one by fields of its own, or a list of them. */
+/** Reads the services of a JSON request: a single one in fields of the request, or a list. */
 import {
   type ChargeRequest,
   opensSession,
@@ -14,16 +14,16 @@ import {
   SUBSCRIBER_CHARS_MAX,
 } from './fields.ts'
 
-/** What of a request decides which fields its services need. */
+/** Properties of a request that determine the required fields of its services. */
 type RequestForm = Pick<ChargeRequest, 'kind' | 'refund'>
 
 const RATING_GROUP_MAX = 2 ** 32 - 1
 const SERVICE_IDENTIFIER_MAX = 2 ** 32 - 1
-/** Of one service. */
+/** Limit per service. */
 const SERVICE_IDENTIFIERS_MAX = 16
 const USAGET_CHARS_MAX = 64
 
-/** The services of the request; an empty list where it names none, and need not. */
+/** The services of the request; an empty list if it has none and none is required. */
 export function readServices(
   reader: JsonFieldReader,
   object: JsonObject,
@@ -42,7 +42,7 @@ export function readServices(
   return [readService(reader, object, form)]
 }
 
-/** The first field of a service that the request itself has. */
+/** The first service field in the request itself. */
 function singleField(object: JsonObject): string | null {
   if (isGiven(object['usaget'])) return 'usaget'
   if (isGiven(object['usagev'])) return 'usagev'
@@ -101,7 +101,7 @@ function readService(
     ratingGroup: reader.integer(object['rating_group'], 'rating_group', -1, RATING_GROUP_MAX),
     serviceIdentifier: readServiceIdentifier(reader, object['service_identifier']),
     usaget: typeof usaget === 'string' ? usaget : '',
-    // A release asks for nothing more, whatever some network elements put there.
+    // A release requests no units, although some network elements send some.
     requested: kind === 'release' ? -1 : requested,
     used,
     calledNumber: reader.text(object['called_number'], 'called_number', SUBSCRIBER_CHARS_MAX),
@@ -115,7 +115,7 @@ function readService(
   }
 }
 
-/** A number, or a list of numbers. */
+/** Reads a number or a list of numbers. */
 function readServiceIdentifier(reader: JsonFieldReader, value: unknown): string {
   const name = 'service_identifier'
   if (!isGiven(value)) return ''

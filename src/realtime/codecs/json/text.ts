@@ -1,4 +1,4 @@
-/** A text as JSON. */
+/** A text as a JSON string. */
 export function quote(text: string): string {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
@@ -13,14 +13,17 @@ const BACKSLASH = 0x5c
 
 const UNUSABLE = /[\p{Cc}\p{Surrogate}]/u
 
-/** Control characters, and halves of surrogate pairs: neither survives in a key or in UTF-8. */
+/**
+ * Whether a text has control characters or unpaired surrogates, which do not survive in keys or in
+ * UTF-8.
+ */
 export function isUnusable(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code < 0x20) return true
     if (code < 0x7f) continue
     if (code <= 0x9f) return true
-    // Only an expression in Unicode mode tells whether each pair is whole.
+    // Only an expression in Unicode mode detects unpaired surrogates.
     if (code >= 0xd800 && code <= 0xdfff) return UNUSABLE.test(text)
   }
   return false

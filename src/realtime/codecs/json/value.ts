@@ -1,7 +1,7 @@
 import { type AnswerValue, NumberText } from '../../../file-types/file-type.ts'
 import { quote } from './text.ts'
 
-/** A value of an answer as JSON. */
+/** An answer value as JSON. */
 export function encodeValue(value: AnswerValue): string {
   switch (typeof value) {
     case 'string':
@@ -32,7 +32,7 @@ function encodeRecord(record: { readonly [name: string]: AnswerValue }): string 
   return `${text}}`
 }
 
-/** Array.isArray does not tell a list that is readonly from a record. */
+/** Array.isArray does not distinguish a readonly list from a record. */
 function isList(value: object): value is readonly AnswerValue[] {
   return Array.isArray(value)
 }

@@ -14,8 +14,8 @@ import { malformedText } from '../error-text.ts'
 import { encodePercent, percentCodes } from './percent.ts'
 
 /**
- * Encoder of answers as `key=value` text: members of groups and lists have dots in their keys, as
- * in `services.0.grantedVolume`.
+ * Encoder of answers as `key=value` text. Keys of nested members are dotted, such as
+ * `services.0.grantedVolume`.
  */
 export function createKeyValueEncoder(
   nodes: readonly ResponseNode[],
@@ -33,16 +33,16 @@ export function createKeyValueEncoder(
   }
 }
 
-/** Pairs of some nodes, a separator before each. */
+/** Writes the pairs of nodes, each with a leading separator. */
 type Write = (answer: AnswerSource, service: ServiceOutcome | null, entry: Message) => string
 
-/** Nodes that follow each other and are absent together. */
+/** Consecutive nodes with the same condition. */
 interface Run {
   readonly needs: AnswerTest | null
   readonly writers: Write[]
 }
 
-/** `path` is what all their keys begin with. */
+/** `path` is the common prefix of their keys. */
 function writerOf(nodes: readonly ResponseNode[], path: string, pairs: Pairs): Write {
   const runs = runsOf(nodes, path, pairs)
   return (answer, service, entry) => {
@@ -100,7 +100,7 @@ function valueWriter(read: AnswerReader, key: string, pairs: Pairs): Write {
 }
 
 function servicesWriter(nodes: readonly ResponseNode[], key: string, pairs: Pairs): Write {
-  /** By the service's place in the list, for as many as have come in one answer. */
+  /** Writers by index of the service, created on demand. */
   const writers: Write[] = []
   return (answer) => {
     const { echo, outcome } = answer
@@ -114,7 +114,7 @@ function servicesWriter(nodes: readonly ResponseNode[], key: string, pairs: Pair
   }
 }
 
-/** How pairs look in one syntax. */
+/** Formats pairs in one syntax. */
 class Pairs {
   readonly escape: (text: string) => string
   readonly #pairSeparator: string
@@ -126,17 +126,20 @@ class Pairs {
     this.escape = escapeOf(syntax)
   }
 
-  /** The answer, of pairs with a separator before each. */
+  /** Removes the leading separator of the answer. */
   text(pairs: string): string {
     return pairs.slice(this.#pairSeparator.length)
   }
 
-  /** What comes before a value whose key this is, escaped; in one piece, to be added quickly. */
+  /**
+   * Separator, key (escaped) and value separator. Copied into a flat string, which concatenates
+   * faster.
+   */
   start(key: string): string {
     return Buffer.from(this.#pairSeparator + key + this.#valueSeparator).toString('utf8')
   }
 
-  /** The pairs of a list or record, one for each text in it. */
+  /** Pairs of a list or record, one for each text in it. */
   members(path: string, value: object): string {
     let text = ''
     for (const [name, member] of Object.entries(value) as [string, AnswerValue | undefined][]) {
@@ -157,7 +160,7 @@ class Pairs {
   }
 }
 
-/** How a text is written so that it is read as it was; `none` loses what would end it. */
+/** Escapes texts so that they can be read back; with quoting `none`, separators are lost. */
 function escapeOf(syntax: KeyValueSyntax) {
   const { quoting, pairSeparator, valueSeparator } = syntax
   if (quoting === 'none') return withoutSeparator(pairSeparator)
@@ -177,12 +180,13 @@ function quoted(separators: string) {
   }
 }
 
-/** Puts a blank in the place of what ends a pair: there is no way to write that. */
+/** Replaces characters that would end the pair by a filler: the syntax has no escape. */
 function withoutSeparator(separator: string) {
   const filler = [' ', '_', '-', '.'].find((char) => !separator.includes(char)) ?? '?'
   const parts = new Set([...separator, '\r', '\n'])
   return (text: string) => {
-    // The separator that follows must be the first one, also where the text ends like it.
+    // The separator that follows must be the first one found, even if the text ends like a part of
+    // it.
     const isSafe = (text + separator).indexOf(separator) === text.length && !NEWLINE.test(text)
     if (isSafe) return text
     return Array.from(text, (char) => (parts.has(char) ? filler : char)).join('')

@@ -5,29 +5,31 @@ import { type PairValue, recordOf, type Shape, shapeOf } from './shape.ts'
 import { KeyValueTree } from './tree.ts'
 
 const CARRIAGE_RETURN = 0x0d
-/** Characters of all keys that are remembered, each with some for its node. */
+/** Limit of cached characters of all keys, including a fixed amount per node. */
 const CACHED_CHARS_MAX = 1 << 20
 const NODE_CHARS = 32
-/** Keys that may follow the same keys. */
+/** Limit of distinct keys that may follow the same keys. */
 const NEXT_MAX = 8
-/** So many unknown messages are learnt, beyond known ones; then one of so many. */
+/**
+ * Unknown messages that are all learned, in excess of known ones; beyond that, one in
+ * `LEARNED_RATIO`.
+ */
 const LEARNED_MAX = 256
 const LEARNED_RATIO = 16
 
-/** What is known of messages whose first keys are those on the way here. */
+/** Cached knowledge of messages that begin with the keys on the path to this node. */
 interface KeyNode {
-  /** The last of these keys as it is written, with the separator behind it. */
+  /** The last of these keys as written, including the value separator. */
   readonly start: Buffer
   next: readonly KeyNode[]
-  /** Of messages that end here. */
+  /** Shape of messages that end here; null if absent. */
   shape: Shape | null
 }
 
 /**
- * Messages by the sequence of their keys. Whoever sends messages sends the same keys in the same
- * order again and again; where each of them leads to is found out once. It gives a message only
- * where nothing is wrong with it: what is wrong with the others is for `KeyValueTree` to say, which
- * is also what all shapes come from.
+ * Caches the structure of messages by the sequence of their keys. A client sends the same keys in
+ * the same order, so the member that each key denotes is determined once. Returns a message only if
+ * it is valid; problems are reported by `KeyValueTree`, which also determines all shapes.
  */
 export class ExpectedKeys {
   readonly #syntax: KeyValueSyntax
@@ -38,7 +40,7 @@ export class ExpectedKeys {
   #root: KeyNode = emptyNode()
   #charsLeft = CACHED_CHARS_MAX
   #misses = 0
-  /** Pairs of the last message. */
+  /** Number of pairs in the last message. */
   #pairs = 0
 
   constructor(syntax: KeyValueSyntax) {
@@ -47,13 +49,13 @@ export class ExpectedKeys {
     this.#hasEscapes = quoting === 'percent'
     this.#plusIsBlank = isForm(syntax)
     this.#isPerLine = pairSeparator === '\n'
-    // With more characters in them, one could begin in a key and end behind it.
+    // A longer separator could begin within a key and end behind it.
     this.#isUsed = pairSeparator.length === 1 && valueSeparator.length === 1
   }
 
   /**
-   * The message in a text without quotes, all of it ASCII, as `body` has it from its beginning;
-   * null if it has unknown keys or something is wrong.
+   * The message in a text that is ASCII without quotes; `body` holds the same bytes. Null if it has
+   * unknown keys or is invalid.
    */
   read(text: string, body: Buffer): MessageRecord | null {
     const { pairSeparator } = this.#syntax
@@ -63,16 +65,16 @@ export class ExpectedKeys {
     let plusAt = this.#plusIsBlank ? indexOrEnd(text, '+', 0) : length
     let pairs = 0
     let at = 0
-    let known = this.#root
+    let node = this.#root
     while (at < length) {
-      const next = nextNode(known, body, at)
+      const next = nextNode(node, body, at)
       if (next === null) {
         if (!text.startsWith(pairSeparator, at)) return null
         at += 1
         continue
       }
-      known = next
-      const start = at + known.start.length
+      node = next
+      const start = at + node.start.length
       const found = text.indexOf(pairSeparator, start)
       at = found < 0 ? length : found
       const end = this.#isPerLine ? lineEnd(text, start, at) : at
@@ -88,33 +90,33 @@ export class ExpectedKeys {
       pairs += 1
       at += 1
     }
-    if (known.shape === null) return null
+    if (node.shape === null) return null
     this.#pairs = pairs
     if (this.#misses > 0) this.#misses -= 1
-    return recordOf(known.shape, values)
+    return recordOf(node.shape, values)
   }
 
-  /** Remembers the keys of a text without quotes from which a message was read. */
+  /** Caches the keys of a valid text without quotes. */
   learn(text: string): void {
     if (!this.#isUsed) return
     this.#misses += 1
     if (this.#misses > LEARNED_MAX && this.#misses % LEARNED_RATIO !== 0) return
     const starts = this.#startsOf(text)
     if (starts === null) return
-    const room = starts.reduce((sum, { length }) => sum + length + NODE_CHARS, 0)
-    if (room > this.#charsLeft) {
+    const chars = starts.reduce((sum, { length }) => sum + length + NODE_CHARS, 0)
+    if (chars > this.#charsLeft) {
       this.#root = emptyNode()
       this.#charsLeft = CACHED_CHARS_MAX
     }
-    if (room > this.#charsLeft) return
-    this.#charsLeft -= room
+    if (chars > this.#charsLeft) return
+    this.#charsLeft -= chars
     const shape = this.#shapeOf(starts)
-    let known = this.#root
-    for (const start of starts) known = withNext(known, start)
-    known.shape = shape
+    let node = this.#root
+    for (const start of starts) node = withNext(node, start)
+    node.shape = shape
   }
 
-  /** What comes before the values; null if a pair has none. */
+  /** Keys with their value separators; null if a pair has none. */
   #startsOf(text: string): string[] | null {
     const { pairSeparator, valueSeparator } = this.#syntax
     const starts: string[] = []
@@ -131,7 +133,7 @@ export class ExpectedKeys {
     return starts
   }
 
-  /** Where each key leads to, as the tree has it. */
+  /** The member that each key denotes, determined by the tree. */
   #shapeOf(starts: readonly string[]): Shape | null {
     const tree = new KeyValueTree(this.#syntax.repeated)
     for (const [pair, start] of starts.entries()) {
@@ -149,38 +151,38 @@ function emptyNode(): KeyNode {
   return { start: Buffer.alloc(0), next: [], shape: null }
 }
 
-/** What is known with the key that is next in the text; null if it is another one. */
+/** The node of the next key in the text; null if that key is unknown. */
 function nextNode({ next }: KeyNode, body: Buffer, at: number): KeyNode | null {
   for (let index = 0; index < next.length; index += 1) {
-    const known = next[index] as KeyNode
-    if (isAt(body, at, known.start)) return known
+    const node = next[index] as KeyNode
+    if (isAt(body, at, node.start)) return node
   }
   return null
 }
 
-function isAt(body: Buffer, at: number, wanted: Buffer): boolean {
-  const { length } = wanted
+function isAt(body: Buffer, at: number, expected: Buffer): boolean {
+  const { length } = expected
   for (let index = 0; index < length; index += 1) {
-    if (body[at + index] !== wanted[index]) return false
+    if (body[at + index] !== expected[index]) return false
   }
   return true
 }
 
-function withNext(known: KeyNode, text: string): KeyNode {
+function withNext(node: KeyNode, text: string): KeyNode {
   const start = Buffer.from(text)
-  const same = known.next.find((next) => next.start.equals(start))
+  const same = node.next.find((next) => next.start.equals(start))
   if (same !== undefined) return same
   const next: KeyNode = { start, next: [], shape: null }
-  known.next = [...known.next.slice(1 - NEXT_MAX), next]
+  node.next = [...node.next.slice(1 - NEXT_MAX), next]
   return next
 }
 
-function indexOrEnd(text: string, wanted: string, from: number): number {
-  const found = text.indexOf(wanted, from)
+function indexOrEnd(text: string, expected: string, from: number): number {
+  const found = text.indexOf(expected, from)
   return found < 0 ? text.length : found
 }
 
-/** Where the line ends that ends here, before both characters of its end. */
+/** End of a line, excluding the carriage return of CR LF. */
 function lineEnd(text: string, start: number, end: number): number {
   return end > start && text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end
 }

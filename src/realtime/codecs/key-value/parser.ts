@@ -11,19 +11,19 @@ import { readQuotedPairs } from './quotes.ts'
 import { KeyValueTree } from './tree.ts'
 
 /**
- * Parser of `key=value` text (docs/WIRE.md, "Key-value"). A value is a text, and null where it is
- * empty or has no separator. The time is linear in the length.
+ * Parser of `key=value` text (docs/WIRE.md, "Key-value"). A value is a text, or null if it is empty
+ * or has no separator. Runs in linear time.
  */
 export function createKeyValueParser(syntax: KeyValueSyntax): MessageParser {
-  const known = new ExpectedKeys(syntax)
+  const expectedKeys = new ExpectedKeys(syntax)
   function parsedAscii(body: Buffer): ParsedMessage {
     const text = withoutNewline(body.toString('latin1'))
     const reader = readerOf(text, syntax)
     if (reader === readQuotedPairs) return parsedBy(reader, text, syntax)
-    const message = known.read(text, body)
+    const message = expectedKeys.read(text, body)
     if (message !== null) return { ok: true, message, form: null }
     const parsed = parsedBy(reader, text, syntax)
-    if (parsed.ok) known.learn(text)
+    if (parsed.ok) expectedKeys.learn(text)
     return parsed
   }
   return {
@@ -51,14 +51,14 @@ function readerOf(text: string, { quoting }: KeyValueSyntax): Reader {
   return quoting === 'quotes' && text.includes('"') ? readQuotedPairs : readPairs
 }
 
-/** What reads all pairs of a text into the tree, up to the first that is wrong. */
+/** Reads all pairs of a text into the tree, up to the first error. */
 type Reader = (text: string, syntax: KeyValueSyntax, tree: KeyValueTree) => DecodeError | null
 
 function parsedBy(read: Reader, text: string, syntax: KeyValueSyntax): ParsedMessage {
   const tree = new KeyValueTree(syntax.repeated)
   const error = read(text, syntax, tree)
   if (error !== null) {
-    // A key that is too long may be in its error before it was looked at.
+    // A key that is too long may be part of an error before its length was checked.
     if (error.field.length > messageLimits.nameChars) return refused(limitProblems.nameChars)
     return { ok: false, error, form: null }
   }
@@ -67,7 +67,7 @@ function parsedBy(read: Reader, text: string, syntax: KeyValueSyntax): ParsedMes
   return { ok: true, message: tree.message, form: null }
 }
 
-/** Reads all pairs into the tree, up to the first that is wrong. */
+/** Reads all pairs into the tree, up to the first error. */
 function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): DecodeError | null {
   const { pairSeparator, valueSeparator } = syntax
   const isPerLine = pairSeparator === '\n'
@@ -80,7 +80,7 @@ function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): De
     const hasReturn = isPerLine && next > at && text.charCodeAt(next - 1) === CARRIAGE_RETURN
     const end = hasReturn ? next - 1 : next
     if (end > at) {
-      // One that lies in a later pair is not looked for again: time stays linear.
+      // A separator in a later pair is not searched again, which keeps the time linear.
       if (split < at) split = indexOrEnd(text, valueSeparator, at)
       const start = split + valueSeparator.length
       const key = decode(at, start <= end ? split : end)
@@ -94,12 +94,12 @@ function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): De
   return null
 }
 
-function indexOrEnd(text: string, wanted: string, from: number): number {
-  const found = text.indexOf(wanted, from)
+function indexOrEnd(text: string, pattern: string, from: number): number {
+  const found = text.indexOf(pattern, from)
   return found < 0 ? text.length : found
 }
 
-/** A part of the text as it is meant; null if it is empty. */
+/** The decoded part of the text; null if it is empty. */
 type Decode = (from: number, to: number) => string | null | PercentProblem
 
 function decoderOf(text: string, syntax: KeyValueSyntax): Decode {

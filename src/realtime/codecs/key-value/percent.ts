@@ -8,12 +8,12 @@ const NOT_UTF8: PercentProblem = { why: 'has percent-encoded bytes that are not 
 const PERCENT = 0x25
 const PLUS = 0x2b
 const ASCII = Array.from({ length: 0x80 }, (_, unit) => String.fromCharCode(unit))
-/** The digit that a character is, by its code; -1 if it is none. */
+/** Value of a hexadecimal digit by its code; -1 if it is not a digit. */
 const HEX = Int8Array.from(ASCII, (char) => (/[0-9A-Fa-f]/.test(char) ? parseInt(char, 16) : -1))
 
 /**
- * The text from `from` to `to`: `%XX` is a byte of UTF-8, and `+` a blank where `plusIsBlank`, as
- * forms encode it. What is not escaped stays as it is. The time is linear in the length.
+ * Decodes the text from `from` to `to`: `%XX` is a byte of UTF-8, and `+` a blank if `plusIsBlank`,
+ * as in forms. Other characters are kept. Runs in linear time.
  */
 export function decodePercent(
   text: string,
@@ -52,17 +52,17 @@ export function decodePercent(
   return decoded + text.slice(plain, to)
 }
 
-/** The byte of the `%XX` at this place; negative if there is none. */
+/** The byte of the `%XX` at this position; negative if absent. */
 function byteAt(text: string, at: number, to: number): number {
   if (at + 2 >= to || text.charCodeAt(at) !== PERCENT) return -1
   const high = text.charCodeAt(at + 1)
   const low = text.charCodeAt(at + 2)
   if (high > 0x7f || low > 0x7f) return -1
-  // Negative if either of them is.
+  // Negative if either digit is invalid.
   return ((HEX[high] as number) << 4) | (HEX[low] as number)
 }
 
-/** How many bytes the sequence has that this byte above 7F begins; 0 if it cannot begin one. */
+/** Length of the UTF-8 sequence that a byte above 7F begins; 0 if it cannot begin one. */
 function sequenceLength(byte: number): number {
   if (byte >= 0xc2 && byte <= 0xdf) return 2
   if (byte >= 0xe0 && byte <= 0xef) return 3
@@ -72,7 +72,7 @@ function sequenceLength(byte: number): number {
 const LEAD_BITS = [0, 0x7f, 0x1f, 0x0f, 0x07] as const
 const LEAST = [0, 0, 0x80, 0x800, 0x10000] as const
 
-/** The code point of a sequence of `length` escaped bytes; -1 if it is none or overlong. */
+/** The code point of a sequence of `length` escaped bytes; -1 if it is invalid or overlong. */
 function pointAt(text: string, at: number, to: number, length: number): number {
   let point = byteAt(text, at, to) & (LEAD_BITS[length] ?? 0)
   for (let index = 1; index < length; index += 1) {
@@ -85,7 +85,7 @@ function pointAt(text: string, at: number, to: number, length: number): number {
   return isSurrogate || isOutside ? -1 : point
 }
 
-/** How each byte is written: as its character, or escaped. */
+/** Encoding of each byte: as its character, or escaped. */
 export interface PercentCodes {
   readonly isKept: Uint8Array
   readonly byByte: readonly string[]
@@ -94,8 +94,8 @@ export interface PercentCodes {
 const KEPT_IN_FORMS = /[\w*.-]/
 
 /**
- * As forms encode texts, with the characters of `separators` escaped, too. A blank is written as
- * `+` where `plusIsBlank`, else as `%20`.
+ * Form encoding that also escapes the characters of `separators`. A blank is `+` if `plusIsBlank`,
+ * otherwise `%20`.
  */
 export function percentCodes(separators: string, plusIsBlank: boolean): PercentCodes {
   const chars = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte))
@@ -108,7 +108,7 @@ export function percentCodes(separators: string, plusIsBlank: boolean): PercentC
   return { isKept: Uint8Array.from(isKept, Number), byByte }
 }
 
-/** Half characters become U+FFFD, as wherever texts become UTF-8. */
+/** Unpaired surrogates become U+FFFD, as in every conversion to UTF-8. */
 export function encodePercent(text: string, { isKept, byByte }: PercentCodes): string {
   let at = 0
   while (at < text.length && isKept[text.charCodeAt(at)] === 1) at += 1

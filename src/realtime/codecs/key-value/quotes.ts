@@ -6,7 +6,7 @@ import type { KeyValueTree } from './tree.ts'
 const QUOTE = 0x22
 const CARRIAGE_RETURN = 0x0d
 
-/** Reads all pairs of a text that has quotes into the tree, up to the first that is wrong. */
+/** Reads all pairs of a text with quotes into the tree, up to the first error. */
 export function readQuotedPairs(
   text: string,
   syntax: KeyValueSyntax,
@@ -21,7 +21,7 @@ class QuotedPairs {
   readonly #tree: KeyValueTree
   readonly #pairEnds: Finder
   readonly #splits: Finder
-  /** How far it has been read. */
+  /** Position of the reader. */
   #at = 0
   #error: DecodeError | null = null
 
@@ -59,20 +59,20 @@ class QuotedPairs {
     return this.#plain(split + this.#syntax.valueSeparator.length <= end ? split : end)
   }
 
-  /** Reads the separator that is next, and the value behind it; null after an error. */
+  /** Reads the value separator and the value; null after an error. */
   #value(key: string): string | null {
     this.#at += this.#syntax.valueSeparator.length
     return this.#isAtQuote() ? this.#unquote(key) : this.#plain(this.#pairEnd())
   }
 
-  /** Reads what is not in quotes, up to its end. */
+  /** Reads unquoted text up to `end`. */
   #plain(end: number): string {
     const start = this.#at
     this.#at = end
     return this.#text.slice(start, end)
   }
 
-  /** Reads what is in quotes; two of them stand for one in it. Null after an error. */
+  /** Reads quoted text, in which two quotes stand for one. Null after an error. */
   #unquote(field: string): string | null {
     let unquoted = ''
     let start = this.#at + 1
@@ -87,7 +87,7 @@ class QuotedPairs {
     }
   }
 
-  /** Where the pair that is read ends; of a pair a line, before both characters of its end. */
+  /** End of the current pair; with one pair per line, excluding the carriage return of CR LF. */
   #pairEnd(): number {
     const end = this.#pairEnds.from(this.#at)
     const isLine = this.#syntax.pairSeparator === '\n' && end > this.#at
@@ -98,13 +98,13 @@ class QuotedPairs {
     return this.#text.charCodeAt(this.#at) === QUOTE
   }
 
-  /** Whether the pair goes on with this text. */
+  /** Whether the rest of the pair starts with this text. */
   #isAt(text: string): boolean {
     return this.#at < this.#pairEnd() && this.#text.startsWith(text, this.#at)
   }
 
   #fail(field: string, why: string): null {
-    // A value whose key is empty, too, is a problem of the whole.
+    // If the key is also empty, the problem concerns the whole body.
     this.#error = { field: field === '' ? 'body' : field, why }
     return null
   }

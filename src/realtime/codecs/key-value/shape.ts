@@ -1,19 +1,19 @@
 import { emptyRecord, type MessageRecord } from '../message-record.ts'
 
-/** The text of a pair, or null for an empty one: absent, like a null of JSON. */
+/** The text of a pair; null if empty, which counts as absent like null in JSON. */
 export type PairValue = string | null
 
-/** A record or list as some sequence of keys makes it, whatever the values of the pairs. */
+/** Structure of a record or list that a sequence of keys yields, independent of the values. */
 export interface Shape {
   readonly isList: boolean
-  /** Of a record; in the order in which they come. */
+  /** Names of a record's members in order; empty for a list. */
   readonly names: readonly string[]
-  /** For each member the number of the pair with its value; -1 if it is one of `children`. */
+  /** For each member the index of the pair with its value; -1 if it is in `children`. */
   readonly pairs: readonly number[]
   readonly children: readonly (Shape | null)[]
 }
 
-/** The shape of a container whose values are the numbers of their pairs, as texts. */
+/** The shape of a container whose values are the indexes of their pairs, as texts. */
 export function shapeOf(container: object): Shape {
   const isList = Array.isArray(container)
   const members: readonly unknown[] = Object.values(container)
@@ -25,7 +25,7 @@ export function shapeOf(container: object): Shape {
   }
 }
 
-/** The record of this shape with these values of pairs. */
+/** The record of this shape with the given values of pairs. */
 export function recordOf(shape: Shape, values: readonly PairValue[]): MessageRecord {
   const { names, pairs, children } = shape
   const record = emptyRecord()

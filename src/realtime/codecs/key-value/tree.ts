@@ -4,9 +4,9 @@ import { limitProblems, messageLimits } from '../message-limits.ts'
 import { emptyRecord, type MessageRecord } from '../message-record.ts'
 
 const INDEX_MAX = 255
-/** A leading zero makes a name of it. */
+/** With a leading zero it is a name. */
 const INDEX = /^(?:0|[1-9]\d*)$/
-/** Before an index as the name of a member: names that are numbers would need room up to them. */
+/** Prefix of an index as a member name: numeric property names would allocate array storage. */
 const IN_LIST = '.'
 const CLOSING = ']'.charCodeAt(0)
 const TWO_KINDS = 'is used in two ways: as text, as list or as record'
@@ -15,10 +15,10 @@ const NO_NAME = 'has an empty name beside a dot'
 const INDEX_TOO_HIGH = `has an index above ${INDEX_MAX}`
 const HAS_GAP = 'is missing: indexes go from 0 without a gap'
 
-/** A text, or null for an empty one: absent, like a null of JSON. */
+/** A text; null if empty, which counts as absent like null in JSON. */
 type Value = string | null
 
-/** A list whose members come by index; a record until it is complete. */
+/** A list whose members are given by index; a record until it is complete. */
 interface IndexedList {
   parent: MessageRecord
   name: string
@@ -26,23 +26,23 @@ interface IndexedList {
 }
 
 /**
- * The records that pairs make, in the order in which they come: `a.b` is the member `b` of the
- * record `a`, `a.0` the first of the list `a`, and `a[]` appends to it.
+ * Builds records from pairs in order: `a.b` is the member `b` of the record `a`, `a.0` the first
+ * element of the list `a`, and `a[]` appends to it.
  */
 export class KeyValueTree {
   readonly message: MessageRecord = emptyRecord()
-  /** What was wrong with the last pair. */
+  /** Problem of the last pair. */
   error: DecodeError | null = null
   pairs = 0
   readonly #repeated: KeyValueSyntax['repeated']
-  /** By what they are until `close`, containing ones before those in them. */
+  /** Lists by the record that represents them until `close`; outer lists come before inner ones. */
   #lists: Map<MessageRecord, IndexedList> | null = null
 
   constructor(repeated: KeyValueSyntax['repeated']) {
     this.#repeated = repeated
   }
 
-  /** Whether the pair could be taken; else there is an error. */
+  /** Adds a pair. Returns false, with `error` set, if it is invalid. */
   put(key: string, value: Value): boolean {
     this.pairs += 1
     if (this.pairs > messageLimits.members) return this.#fail('body', limitProblems.members)
@@ -51,7 +51,7 @@ export class KeyValueTree {
     return dot < 0 ? this.#set(this.message, key, value, key) : this.#putNested(key, dot, value)
   }
 
-  /** After the last pair. False: a list misses a member. */
+  /** Called after the last pair. Returns false if a list lacks a member. */
   close(): boolean {
     if (this.#lists === null) return true
     for (const [members, { parent, name, path }] of [...this.#lists].reverse()) {
@@ -125,7 +125,7 @@ export class KeyValueTree {
     return true
   }
 
-  /** Whether it is a list of what a plain key was given, rather than a container. */
+  /** Whether it is a list of the values of a repeated key, not a container. */
   #isRepeated(present: object): boolean {
     return Array.isArray(present) && this.#repeated === 'list'
   }

@@ -11,7 +11,7 @@ import { malformedText } from '../error-text.ts'
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 
-/** Answers as XML documents: an element for each field, and one for each member of a list. */
+/** Encodes answers as XML documents: an element per field and per list member. */
 export function createXmlEncoder(nodes: readonly ResponseNode[], root: string): AnswerEncoder {
   const write = writerOf(nodes)
   const name = xmlName(root)
@@ -26,7 +26,7 @@ export function createXmlEncoder(nodes: readonly ResponseNode[], root: string): 
   }
 }
 
-/** Elements of some nodes, one after the other. */
+/** Writes the elements of nodes in order. */
 type Write = (answer: AnswerSource, service: ServiceOutcome | null, entry: Message) => string
 
 function writerOf(nodes: readonly ResponseNode[]): Write {
@@ -64,7 +64,9 @@ function nodeWriter(node: ResponseNode): Write {
   }
 }
 
-/** A list as one element for each member, all of the same name; a list in it has `item`. */
+/**
+ * A list yields one element per member, all of the same name; nested lists have `item` elements.
+ */
 function elements(name: string, value: AnswerValue): string {
   if (!isList(value)) return element(name, content(value))
   let text = ''
@@ -83,7 +85,7 @@ function content(value: Exclude<AnswerValue, readonly AnswerValue[]>): string {
   return text
 }
 
-/** Array.isArray does not tell a list that is readonly from a record. */
+/** Array.isArray does not distinguish a readonly list from a record. */
 function isList(value: AnswerValue): value is readonly AnswerValue[] {
   return Array.isArray(value)
 }
@@ -94,7 +96,10 @@ function element(name: string, content: string): string {
 
 const SPECIAL = /[&<>\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u
 const EACH_SPECIAL = new RegExp(SPECIAL, 'gu')
-/** What of them there is a way to write. A carriage return itself would be read as a line feed. */
+/**
+ * The special characters that can be written. A literal carriage return would be read as a line
+ * feed.
+ */
 const WRITTEN = new Map([
   ['&', '&amp;'],
   ['<', '&lt;'],
@@ -104,13 +109,16 @@ const WRITTEN = new Map([
   ['\t', '\t'],
 ])
 
-/** A text as content of an element, without the characters that no XML has or should have. */
+/** Text as element content, without characters that XML forbids or discourages. */
 export function escapeXml(text: string): string {
   if (!SPECIAL.test(text)) return text
   return text.replace(EACH_SPECIAL, (char) => WRITTEN.get(char) ?? '')
 }
 
-/** A name of elements that is like this one: what is no letter, digit, `_`, `-` or `.` is `_`. */
+/**
+ * An element name similar to the given one: characters other than letters, digits, `_`, `-` and `.`
+ * become `_`.
+ */
 function xmlName(name: string): string {
   const possible = name.replace(/[^\w.-]/g, '_')
   return /^[A-Za-z_]/.test(possible) ? possible : `_${possible}`

@@ -5,9 +5,9 @@ import { limitProblems, messageLimits } from '../message-limits.ts'
 import { emptyRecord, type MessageRecord, refused } from '../message-record.ts'
 
 /**
- * Parser of XML documents (docs/WIRE.md, "XML"). The root element is the message; an element is a
- * text, null where it is empty, or a record of its attributes and elements, and a list where it is
- * repeated. No entities but those of XML itself, and no DOCTYPE.
+ * Parser of XML documents (docs/WIRE.md, "XML"). The root element is the message. An element is a
+ * text, null if it is empty, or a record of its attributes and elements; a repeated element is a
+ * list. Only the predefined entities are allowed, and no DOCTYPE.
  */
 export const xmlParser: MessageParser = {
   parse(body) {
@@ -26,10 +26,13 @@ export const xmlParser: MessageParser = {
 const NOT_XML = 'is not XML'
 const ENCODINGS = new Set(['UTF-8', 'US-ASCII', 'ASCII'])
 
-/** Where a record has text beside attributes and elements. */
+/** Name of the text in a record that also has attributes or elements. */
 const TEXT_NAME = '_text'
 
-/** The only way to stop the parser of the library. Without a stack, which nobody would read. */
+/**
+ * Throwing is the only way to stop the library's parser. Without a stack trace, which nothing
+ * reads.
+ */
 class XmlProblem {
   readonly why: string
 
@@ -42,7 +45,7 @@ function readDocument(text: string, tree: XmlTree): void {
   const options = { xmlns: false, position: false, defaultXMLVersion: '1.0' } as const
   const parser = new SaxesParser({ ...options, forceXMLVersion: true })
   parser.on('error', ({ message }) => {
-    // What follows the colon is of the document, and may be long.
+    // The text after the colon quotes the document and may be long.
     const why = message.split(':', 1)[0]?.replace(/\.$/, '')
     throw new XmlProblem(`${NOT_XML}: ${why}`)
   })
@@ -62,15 +65,15 @@ function readDocument(text: string, tree: XmlTree): void {
 
 interface Element {
   name: string
-  /** Null as long as there is nothing but text. */
+  /** Null while the element has only text. */
   members: MessageRecord | null
   text: string
 }
 
-/** The records that elements make, in the order in which they come. */
+/** Builds records from elements, in document order. */
 class XmlTree {
   message: MessageRecord = emptyRecord()
-  /** Those that are open, the root first. */
+  /** Open elements, the root first. */
   readonly #open: Element[] = []
   #members = 0
 
@@ -80,7 +83,7 @@ class XmlTree {
     const element: Element = { name: localName(tag.name), members: null, text: '' }
     for (const name of Object.keys(tag.attributes)) {
       this.#count(name)
-      // Those with a prefix are not the message's, but about it: xmlns:x, xsi:type, xml:lang.
+      // Prefixed attributes are metadata, not part of the message: xmlns:x, xsi:type, xml:lang.
       if (name === 'xmlns' || name.includes(':')) continue
       add(membersOf(element), name, trimmed(tag.attributes[name] ?? ''))
     }
@@ -118,7 +121,7 @@ function membersOf(element: Element): MessageRecord {
   return element.members
 }
 
-/** A list where the name is there already; an element is never a list by itself. */
+/** A repeated name becomes a list; an element value itself is never a list. */
 function add(members: MessageRecord, name: string, value: MessageRecord | string | null): void {
   const present = members[name]
   if (present === undefined) members[name] = value
@@ -131,7 +134,7 @@ function localName(name: string): string {
   return colon < 0 ? name : name.slice(colon + 1)
 }
 
-/** Without white space at its ends; null if nothing is left. */
+/** Without leading and trailing white space; null if nothing is left. */
 function trimmed(text: string): string | null {
   let start = 0
   let end = text.length
@@ -140,7 +143,7 @@ function trimmed(text: string): string | null {
   return start === end ? null : text.slice(start, end)
 }
 
-/** White space of XML, which has less of it than JavaScript. */
+/** White space as defined by XML, which is narrower than JavaScript's. */
 function isSpace(unit: number): boolean {
   return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09
 }

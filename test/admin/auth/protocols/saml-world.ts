@@ -76,6 +76,17 @@ interface Running {
   close(): Promise<void>
 }
 
+const protocolSettings = (provider: KeyPair) => ({
+  type: 'saml',
+  name: 'corp',
+  entry_point: 'https://idp.example.net/sso',
+  issuer: OUR_ID,
+  callback_url: CALLBACK,
+  idp_certs: [provider.cert],
+  idp_issuer: IDP_ID,
+  roles: { map: [{ value: 'staff', roles: ['read', 'write'] }] },
+})
+
 export function useSamlWorld(): SamlWorld {
   let running: Running
   const lines: string[] = []
@@ -99,17 +110,7 @@ export function useSamlWorld(): SamlWorld {
     url: () => running.url,
     begin: (...call) => running.begin(...call),
     ...requests(() => running.url),
-    settings: (more = {}) => ({
-      type: 'saml',
-      name: 'corp',
-      entry_point: 'https://idp.example.net/sso',
-      issuer: OUR_ID,
-      callback_url: CALLBACK,
-      idp_certs: [running.provider.cert],
-      idp_issuer: IDP_ID,
-      roles: { map: [{ value: 'staff', roles: ['read', 'write'] }] },
-      ...more,
-    }),
+    settings: (more = {}) => ({ ...protocolSettings(running.provider), ...more }),
     async configure(...protocols) {
       const value = checkAuthSettings({ protocols })
       const document = { rev: 1, value, changed: new Date(world.nowMs), changed_by: 'test' }

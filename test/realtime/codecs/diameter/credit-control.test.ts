@@ -6,47 +6,9 @@ import {
   type ServiceOutcome,
 } from '../../../../src/domain/charge-outcome.ts'
 import type { ServiceRequest } from '../../../../src/domain/charge-request.ts'
-import { compileFileType } from '../../../../src/file-types/compile.ts'
-import { builtInReturnCodes } from '../../../../src/file-types/return-codes.ts'
-import { compileIdentification } from '../../../../src/rating/identify.ts'
-import { codecOf } from '../../../../src/realtime/codecs/codec-of.ts'
 import { service } from '../../../file-types/answers.ts'
-import { builtIn, context, type Document } from './file-type.ts'
-
-type Body = Record<string, unknown>
-
-const ccr = (type: number, more: Body = {}): Body => ({
-  'Session-Id': 's',
-  'CC-Request-Type': type,
-  'CC-Request-Number': 0,
-  'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': '0501234567' },
-  ...more,
-})
-const mscc = (type: number, ...members: Body[]) =>
-  ccr(type, { 'Multiple-Services-Credit-Control': members })
-
-function dialectOf(document: Document = builtIn(), currencyCode = 999) {
-  return codecOf(
-    compileFileType(document, {
-      answers: {
-        quotaHoldingMs: 600_000,
-        thresholdPercent: 20,
-        currencyCode,
-        finalUnit: { action: 'terminate' },
-        returnCodes: builtInReturnCodes,
-      },
-      timeZone: 'UTC',
-      countryPrefix: '972',
-      rules: { rateCalculators: {}, customerIdentification: {} },
-    }),
-  )
-}
-
-function decode(body: Body, dialect = dialectOf()) {
-  const decoded = dialect.decode(Buffer.from(JSON.stringify(body)), context)
-  if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
-  return decoded
-}
+import { type Body, ccr, decode, dialectOf, mscc } from './credit-control-messages.ts'
+import { builtIn } from './file-type.ts'
 
 function servicesOf(body: Body): readonly ServiceRequest[] {
   return decode(body).request?.services ?? []
@@ -352,59 +314,5 @@ describe('a message that is itself the service', () => {
       'Final-Unit-Action': 2,
       'Restriction-Filter-Rule': 'deny in ip from any to any',
     })
-  })
-})
-
-describe('a subscriber', () => {
-  const { customer_identification_fields: rules } = builtIn() as Body
-  const identification = compileIdentification(rules, '972')
-
-  /** Who is looked for, in order. */
-  function candidates(ids: Body): string[] {
-    const { 'Subscription-Id': _, ...body } = ccr(1)
-    const fields = decode({ ...body, ...ids }).request?.fields ?? {}
-    return identification
-      .candidates('data', (name) => fields[name])
-      .map(({ key, value }) => `${key} ${value}`)
-  }
-  const plain = (type: number | string, data: string) =>
-    candidates({
-      'Subscription-Id': [{ 'Subscription-Id-Type': type, 'Subscription-Id-Data': data }],
-    })
-  const extended = (...members: Body[]) => candidates({ 'Subscription-Id-Extension': members })
-
-  const imsi = '425010000000001'
-  it.each([
-    ['END_USER_E164', '0501234567', ['msisdn 972501234567']],
-    ['END_USER_IMSI', imsi, [`imsi ${imsi}`]],
-    ['END_USER_SIP_URI', 'sip:+972501234567@ims.example', ['msisdn 972501234567']],
-    ['END_USER_NAI', `${imsi}@realm.example`, [`imsi ${imsi}`]],
-    ['END_USER_NAI', imsi, [`imsi ${imsi}`]],
-    ['END_USER_PRIVATE', '2001', ['sid 2001']],
-    ['END_USER_PRIVATE', 'alice', []],
-    [3, '0425@realm.example', ['imsi 0425']],
-  ])('of type %s may be %s', (type, data, wanted) => {
-    expect(plain(type, data)).toEqual(wanted)
-  })
-
-  it('of a permanent NAI is looked for without the 0 first', () => {
-    const permanent = `0${imsi}@nai.epc.mnc001.mcc425.3gppnetwork.org`
-    expect(plain('END_USER_NAI', permanent)).toEqual([`imsi ${imsi}`, `imsi 0${imsi}`])
-    const member = { 'Subscription-Id-NAI': permanent }
-    expect(extended(member)).toEqual([`imsi ${imsi}`, `imsi 0${imsi}`])
-  })
-
-  it('may be named by the AVPs of RFC 8506, in any order', () => {
-    expect(extended({ 'Subscription-Id-E164': '0501234567' })).toEqual(['msisdn 972501234567'])
-    expect(extended({ 'Subscription-Id-SIP-URI': 'tel:+972501234567' })).toEqual([
-      'msisdn 972501234567',
-    ])
-    expect(
-      extended(
-        { 'Subscription-Id-Private': '2001' },
-        { 'Subscription-Id-IMSI': imsi },
-        { 'Subscription-Id-E164': '0501234567' },
-      ),
-    ).toEqual(['msisdn 972501234567', `imsi ${imsi}`, 'sid 2001'])
   })
 })
