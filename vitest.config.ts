@@ -19,7 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/{domain,rating,config,runtime,realtime,bench}/**/*.test.ts'],
+          include: ['test/{domain,rating,file-types,config,runtime,realtime,bench}/**/*.test.ts'],
         },
       },
       {

@@ -1,8 +1,8 @@
 /** The roles of the product and what each is made of. */
 
-import type { DiameterExchange, DiameterMessage, DiameterTarget } from './cli/diameter-send.ts'
 import type { RoleContext, RunningRole } from './cli/role.ts'
 import { type ExitCode, runCommandLine } from './cli/run.ts'
+import type { DiameterExchange, DiameterMessage, DiameterTarget } from './cli/tools.ts'
 import type { Config } from './config/schema.ts'
 import type { CheckReport } from './file-types/check-report.ts'
 import type { Sendable } from './realtime/diameter/send.ts'

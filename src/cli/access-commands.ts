@@ -1,4 +1,4 @@
-/** Commands on who may use the control plane, and on its settings. */
+/** Commands for users, clients, secrets and settings of the control plane. */
 import {
   type CommandSpec,
   common,
@@ -10,8 +10,10 @@ import {
   toggle,
 } from './command-spec.ts'
 
-const passwordStdin = toggle('read the password from standard input; else one is made')
-const mustChange = toggle('to be changed at the next login, also if security.password does not ask')
+const passwordStdin = toggle('read the password from standard input; otherwise one is generated')
+const mustChange = toggle(
+  'require a new password at the next login, even if security.password does not',
+)
 
 const USER_COMMANDS: readonly CommandSpec[] = [
   {
@@ -21,7 +23,7 @@ const USER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'user add',
-    help: 'Create a user, with a password that is made and shown once.',
+    help: 'Create a user with a generated password, which is shown once.',
     operands: [{ name: 'NAME', help: 'e-mail address' }],
     options: {
       role: text('A,B', 'what the user may do: read, write, admin, reports'),
@@ -32,28 +34,28 @@ const USER_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'user password',
-    help: 'Give a user another password; the sessions of the user end.',
+    help: 'Set the password of a user; the sessions of the user end.',
     operands: [nameOf('user')],
     options: { 'password-stdin': passwordStdin, 'must-change': mustChange, ...common },
   },
   {
     name: 'user unlock',
-    help: 'Let a user log in again after too many wrong tries, by whomever.',
+    help: 'Let a user log in again after too many failed attempts.',
     operands: [nameOf('user')],
     options: {
-      protocol: text('NAME', 'of the login, such as ldap; internal if not given'),
+      protocol: text('NAME', 'protocol of the login, such as ldap; internal if not given'),
       ...common,
     },
   },
   {
     name: 'user reset-totp',
-    help: 'Take the second factor of a user away, who has lost it.',
+    help: 'Remove the second factor of a user who has lost it.',
     operands: [nameOf('user')],
     options: common,
   },
   {
     name: 'user remove',
-    help: 'Shut a user out; the last one with role admin stays.',
+    help: 'Remove a user; the last one with role admin cannot be removed.',
     operands: [nameOf('user')],
     options: common,
   },
@@ -62,12 +64,14 @@ const USER_COMMANDS: readonly CommandSpec[] = [
 const CLIENT_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'client add',
-    help: 'Let a machine use the control plane: its secret is made, and shown once.',
+    help: 'Create a machine client of the control plane; its secret is shown once.',
     operands: [nameOf('client')],
     options: {
       role: text('A,B', 'what it may do: read, write, reports, charge, admin; read if not given'),
       grant: text('A,B', 'client_credentials, password, refresh_token; the first if not given'),
-      'no-signature': toggle('it does not sign requests: only a hash of its secret is stored'),
+      'no-signature': toggle(
+        'the client does not sign requests: only a hash of its secret is stored',
+      ),
       from: text('TIME', 'begin of its validity; now if not given'),
       to: text('TIME', 'end of its validity; none if not given'),
       ...common,
@@ -75,18 +79,18 @@ const CLIENT_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'client list',
-    help: 'Show the clients that there are, without their secrets.',
+    help: 'Show the clients, without their secrets.',
     options: { json, ...common },
   },
   {
     name: 'client rotate',
-    help: 'Make another secret for a client; the old one and its tokens end at once.',
+    help: 'Create a new secret for a client; the old one and its tokens end immediately.',
     operands: [nameOf('client')],
     options: common,
   },
   {
     name: 'client revoke',
-    help: 'Shut a client out, with all its tokens.',
+    help: 'Revoke a client with all its tokens.',
     operands: [nameOf('client')],
     options: common,
   },
@@ -95,21 +99,21 @@ const CLIENT_COMMANDS: readonly CommandSpec[] = [
 const SECRETS_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'secrets status',
-    help: 'Show by which key each stored secret is sealed; none of them is shown.',
+    help: 'Show the key that each stored secret is sealed with, but not the secret.',
     options: { json, ...common },
   },
   {
     name: 'secrets reseal',
-    help: 'Seal what is clear, or sealed by an older key, with the present key.',
+    help: 'Seal all secrets in clear text or under an older key with the current key.',
     options: common,
   },
 ]
 
 const setting: OperandSpec = {
   name: 'CATEGORY',
-  help: 'category, with a dotted path behind it: taxation, rates.fields.colour, ...',
+  help: 'category, optionally with a dotted path: taxation, rates.fields.colour, ...',
 }
-const rev = text('N', 'only if this revision still holds')
+const rev = text('N', 'only if this is still the current revision')
 
 const SETTINGS_COMMANDS: readonly CommandSpec[] = [
   {
@@ -119,19 +123,19 @@ const SETTINGS_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'settings get',
-    help: 'Show what is stored of a category, without secrets, in YAML.',
+    help: 'Show the stored value of a category in YAML, without secrets.',
     operands: [setting],
     options: { rev: text('N', 'an older version'), json, ...common },
   },
   {
     name: 'settings set',
-    help: 'Store a value; all processes follow within catalog.pollMs.',
+    help: 'Store a value; all processes apply it within catalog.pollMs.',
     operands: [setting, documentFile('the value')],
     options: { rev, ...common },
   },
   {
     name: 'settings unset',
-    help: 'Take a stored value away; what holds without it holds again.',
+    help: 'Remove a stored value; the default applies again.',
     operands: [setting],
     options: { rev, ...common },
   },
@@ -143,7 +147,7 @@ const SETTINGS_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'settings restore',
-    help: 'Store an older version of a category again; secrets stay what they are.',
+    help: 'Restore an older version of a category; secrets are unchanged.',
     operands: [setting, { name: 'REV', help: 'version, as the history shows it' }],
     options: { rev, ...common },
   },

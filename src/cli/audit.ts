@@ -1,4 +1,4 @@
-/** `tollgate audit`: whether every unit is accounted for, while everything runs. */
+/** `tollgate audit`: checks that every unit is accounted for while the product is running. */
 import { loadConfig } from '../config/load.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -18,19 +18,19 @@ export interface AuditReport {
   accounts: number
   owners: number
   buckets: number
-  /** Open ones. */
+  /** Open sessions. */
   sessions: number
   lines: number
   differences: Difference[]
   /** Differences beyond those listed. */
   differencesLeftOut: number
-  /** Each of the lists below has a bounded length. Accounts that kept changing. */
+  /** The lists below have a bounded length. Accounts that kept changing during the check. */
   moving: number[]
-  /** Accounts whose records could not be checked, because the recorder did not come to the end. */
+  /** Accounts whose lines could not be checked because the recorder had not caught up. */
   notRecorded: number[]
-  /** Owners that cannot be read. */
+  /** Owners whose state cannot be read. */
   damaged: string[]
-  /** What is behind the differences, where that was asked for. */
+  /** Explanation of the differences; only with `--explain` or `--mend`. */
   explained?: Explained[]
 }
 
@@ -38,28 +38,28 @@ const LISTED_MAX = 1_000
 
 export async function audit(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   if (options['records'] === true) return auditRecords(options, file)
-  if (options['expect'] !== undefined) throw new UsageError('--expect belongs to --records')
-  const wanted = auditOptions(options)
+  if (options['expect'] !== undefined) throw new UsageError('--expect requires --records')
+  const flags = auditOptions(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const report = await withStores(config, async ({ ledger, catalog, lost }) => {
-    // An empty Redis has nothing that could be wrong.
+    // An empty Redis would look like an account without balances.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
     const first = await auditStores(stores, (account) => different.push(account))
-    if (!wanted.explain && !wanted.mend) return first
+    if (!flags.explain && !flags.mend) return first
     const settings = {
       operationKeepMs: config.ledger.operationKeepMs,
       nowMs: systemClock.nowMs(),
     }
-    if (!wanted.mend || wanted.isDryRun) {
-      return { ...first, explained: await explainAll(stores, different, settings, wanted) }
+    if (!flags.mend || flags.isDryRun) {
+      return { ...first, explained: await explainAll(stores, different, settings, flags) }
     }
-    if (!wanted.json) for (const line of reportLines(first)) print(line)
-    const explained = await mendAll(stores, different, settings, wanted)
+    if (!flags.json) for (const line of reportLines(first)) print(line)
+    const explained = await mendAll(stores, different, settings, flags)
     return { ...(await auditStores(stores)), explained }
   })
-  if (wanted.json) print(JSON.stringify(report))
+  if (flags.json) print(JSON.stringify(report))
   else for (const line of reportLines(report)) print(line)
   return report.ok ? 0 : 1
 }
@@ -74,11 +74,11 @@ interface AuditOptions {
 function auditOptions(options: OptionValues): AuditOptions {
   const [explain, mend] = [options['explain'] === true, options['mend'] === true]
   const isDryRun = options['dry-run'] === true
-  if (isDryRun && !mend) throw new UsageError('--dry-run belongs to --mend')
+  if (isDryRun && !mend) throw new UsageError('--dry-run requires --mend')
   return { explain, mend, isDryRun, json: options['json'] === true }
 }
 
-/** An account that was explained, and what became of it if it was to be mended. */
+/** The explanation of an account, and the result of mending it, if that was requested. */
 type Explained = Explanation & { result?: MendResult }
 
 async function explainAll(
@@ -119,13 +119,12 @@ async function mendAll(
 const RESULT_TEXTS: Readonly<Record<MendResult, string>> = {
   mended: 'mended',
   nothing: 'nothing to mend',
-  contended: 'not mended, for it kept changing: do it again',
-  unreadable: 'not mended, for it cannot be read or is not recorded yet',
+  contended: 'not mended: it kept changing; repeat the command',
+  unreadable: 'not mended: it cannot be read, or is not recorded yet',
 }
 
 /**
- * Checks all accounts, one after the other. Throws `StoreDownError` or
- * `CatalogUnavailableError`.
+ * Checks all accounts one after the other. Throws `StoreDownError` or `CatalogUnavailableError`.
  */
 export async function auditStores(
   stores: AuditStores,

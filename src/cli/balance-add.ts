@@ -30,14 +30,14 @@ interface CreditCommand {
 
 export async function addBalance(options: OptionValues, file: string | undefined): Promise<0> {
   const config = loadConfig(file === undefined ? {} : { file })
-  const wanted = readCreditCommand(options, config)
+  const command = readCreditCommand(options, config)
   const line = await withStores(config, async (stores) => {
     const nowMs = systemClock.nowMs()
-    const operation = await operationFor(stores, wanted, nowMs)
+    const operation = await operationFor(stores, command, nowMs)
     const settings = { attemptsMax: config.ledger.commitAttemptsMax }
     const done = await creditBucket(stores.ledger, operation, settings, nowMs).catch(
       (error: unknown) => {
-        throw withRetryAdvice(error, wanted.operationId)
+        throw withRetryAdvice(error, command.operationId)
       },
     )
     await recordOperations(stores.catalog, { actor: operator(), type: 'update' }, [done])
@@ -47,7 +47,7 @@ export async function addBalance(options: OptionValues, file: string | undefined
   return 0
 }
 
-/** After an outage it may have been done all the same, and must not be done twice. */
+/** The operation may have been executed before the outage: it must be repeated with the same id. */
 function withRetryAdvice(error: unknown, operationId: string): unknown {
   if (!(error instanceof StoreDownError) || error instanceof LedgerLostError) return error
   const advice = `it may have been done: repeat it with --operation-id ${operationId}`
@@ -56,7 +56,7 @@ function withRetryAdvice(error: unknown, operationId: string): unknown {
 
 function readCreditCommand(options: OptionValues, config: Config): CreditCommand {
   requiredText(options, 'include')
-  const wanted = {
+  const command = {
     owner: ownerSelector(options),
     includeId: optionalNumber(options, 'include') ?? 0,
     amountText: requiredText(options, 'amount'),
@@ -64,8 +64,8 @@ function readCreditCommand(options: OptionValues, config: Config): CreditCommand
     fromMs: instant(options, 'from', config),
     toMs: instant(options, 'to', config),
   }
-  if (wanted.operationId === '') throw new UsageError('--operation-id must not be empty')
-  return wanted
+  if (command.operationId === '') throw new UsageError('--operation-id must not be empty')
+  return command
 }
 
 function instant(options: OptionValues, name: string, config: Config): number | undefined {
@@ -80,11 +80,11 @@ function instant(options: OptionValues, name: string, config: Config): number | 
 
 async function operationFor(
   { catalog, ledger }: Stores,
-  wanted: CreditCommand,
+  command: CreditCommand,
   nowMs: number,
 ): Promise<CreditOperation> {
-  const include = await findInclude(catalog, wanted.includeId, nowMs)
-  const { sid, aid } = wanted.owner
+  const include = await findInclude(catalog, command.includeId, nowMs)
+  const { sid, aid } = command.owner
   const account = aid ?? (await accountOf(catalog, sid ?? 0, nowMs))
   checkOwner(include, sid, account)
   const owner = sid ?? 0
@@ -95,17 +95,17 @@ async function operationFor(
       nowMs >= bucket.fromMs &&
       nowMs < bucket.toMs,
   )
-  const fromMs = wanted.fromMs ?? nowMs
-  // An end that nobody asked for must not prolong what is there.
-  const toMs = wanted.toMs ?? known?.toMs ?? FOREVER_MS
+  const fromMs = command.fromMs ?? nowMs
+  // A default end must not extend an existing bucket.
+  const toMs = command.toMs ?? known?.toMs ?? FOREVER_MS
   if (toMs <= fromMs) throw new UsageError('--to must be after --from')
   return {
     include,
-    amount: amountOf(wanted.amountText, include),
+    amount: amountOf(command.amountText, include),
     fromMs,
     toMs,
     mode: 'inc',
-    operationId: wanted.operationId,
+    operationId: command.operationId,
     aid: account,
     sid: owner,
   }
@@ -126,20 +126,21 @@ function amountOf(text: string, { kind }: PrepaidInclude): number {
   const whole = decimal === null ? null : toScale(decimal, 0)
   const amount = kind === 'units' ? whole : microsFrom(text)
   if (amount === null || amount === 0) {
-    const wanted = kind === 'units' ? 'an integer' : 'a decimal with up to 6 digits after the point'
-    throw new UsageError(`--amount must be ${wanted}, and not 0; it is '${text}'`)
+    const expected =
+      kind === 'units' ? 'an integer' : 'a decimal with up to 6 digits after the point'
+    throw new UsageError(`--amount must be ${expected} other than 0, not '${text}'`)
   }
   return amount
 }
 
 function lineText(line: OperationLine): string {
   const { aid, sid, operationId, prepaidIncludeId, kind, amount, before, after, repaid } = line
-  const shown = (value: number) => amountText(kind === 'units' ? 'units' : 'totalCost', value)
+  const format = (value: number) => amountText(kind === 'units' ? 'units' : 'totalCost', value)
   const whose = sid === 0 ? `account ${aid}` : `subscriber ${sid}`
-  const debt = repaid > 0 ? `, ${shown(repaid)} of it repaid debt` : ''
-  const change = `${shown(before)} -> ${shown(after)}`
+  const debt = repaid > 0 ? `, ${format(repaid)} of it repaid debt` : ''
+  const change = `${format(before)} -> ${format(after)}`
   return (
-    `${whose}, include ${prepaidIncludeId}: ${change} (${shown(amount)}${debt}), ` +
+    `${whose}, include ${prepaidIncludeId}: ${change} (${format(amount)}${debt}), ` +
     `operation ${operationId}`
   )
 }

@@ -12,12 +12,12 @@ export async function showBalance(options: OptionValues, file: string | undefine
   const { sid, aid } = ownerSelector(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const nowMs = systemClock.nowMs()
-  const shown = await withStores(config, async ({ catalog, ledger }) => {
+  const result = await withStores(config, async ({ catalog, ledger }) => {
     const account = aid ?? (await accountOf(catalog, sid ?? 0, nowMs))
     const owners = await loadOwners(ledger, account, sid === undefined ? [0] : [sid, 0])
     return { owners, nameOf: await namesFor(catalog, owners) }
   })
-  const { owners, nameOf } = shown
+  const { owners, nameOf } = result
   if (options['json'] === true) {
     const [owner, shared] = owners.map((state) => ownerJson(state, nameOf, nowMs))
     const ofAccount = shared && { shared: shared.buckets, shared_debt: shared.debt }
@@ -25,7 +25,7 @@ export async function showBalance(options: OptionValues, file: string | undefine
     return 0
   }
   for (const [index, owner] of owners.entries()) {
-    // What the account shares is only worth a line if there is something.
+    // Shared balances are shown only if there are any.
     if (index > 0 && owner.buckets.length === 0 && debtOf(owner) === 0) continue
     for (const line of ownerText(owner, nameOf, nowMs)) print(line)
   }

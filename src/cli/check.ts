@@ -1,4 +1,6 @@
-/** `tollgate check`: settings and stored entities that charging cannot use, or would misuse. */
+/**
+ * `tollgate check`: finds settings and stored entities that charging cannot use or would misuse.
+ */
 
 import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
 import { fieldsOf } from '../admin/entities/fields/configured.ts'
@@ -20,7 +22,7 @@ import { Problems } from './check/problem.ts'
 import type { OptionValues } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** 1 if anything is wrong. Reads only. */
+/** Returns 1 if there is a problem. Read-only. */
 export async function check(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const config = loadConfig(file === undefined ? {} : { file })
   const problems = new Problems()
@@ -41,7 +43,7 @@ async function examine(catalog: Catalog, config: Config, problems: Problems): Pr
   const nowMs = systemClock.nowMs()
   await checkSettings(catalog, config, problems)
   const taxes = await readTaxContext(catalog, config.rating).catch((error: unknown) => {
-    // Told with the settings.
+    // Reported by `checkSettings`.
     if (error instanceof FieldError) return null
     throw error
   })
@@ -64,7 +66,7 @@ async function checkSettings(catalog: Catalog, config: Config, problems: Problem
   }
 }
 
-/** Fields that identify subscribers, but for those that an operator has said are not unique. */
+/** Fields that identify subscribers, except those configured as not unique. */
 async function uniqueIdentifiers(catalog: Catalog, config: Config): Promise<string[]> {
   const fileTypes = await readCategory(catalog, 'file_types')
   const identifying = identifyingFields(fileTypes.value, config)

@@ -1,4 +1,4 @@
-/** A process that `tollgate start` has started and answers for. */
+/** Child processes of `tollgate start`. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -8,14 +8,14 @@ import type { Running } from './supervisor.ts'
 
 export interface ChildOptions {
   readonly name: string
-  /** A built module. */
+  /** A compiled module. */
   readonly file: URL
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What it writes, line by line. */
+  /** Receives its output line by line. */
   readonly onLine: (line: string) => void
   readonly startTimeoutMs: number
-  /** After so long without an orderly end it is killed. */
+  /** The child is killed if it has not exited by then. */
   readonly stopTimeoutMs: number
 }
 
@@ -23,24 +23,25 @@ export interface Child extends Running {
   readonly ports: BoundPorts
 }
 
-/** A process that has, or soon will have, everything but its sockets. */
+/** A process that has loaded everything, or is about to, but has not opened its sockets. */
 export interface Standby {
   readonly exited: Promise<string>
-  /** At once: it has nothing to lose. */
+  /** Kills it immediately; it has no state. */
   stop(): Promise<void>
-  /** Opens its sockets. Rejects with `CommandError` if it cannot; it has ended then. */
+  /** Tells it to open its sockets. Rejects with `CommandError` if it cannot; it has exited then. */
   takeOver(): Promise<Child>
 }
 
 /**
- * Resolves when the process says that it is ready. Throws `CommandError` with what it says else.
+ * Resolves when the process reports that it is ready. Otherwise throws `CommandError` with the
+ * reported reason.
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const started = forkChild(options, options.args)
   return childOf(started, await started.waitFor('ready'))
 }
 
-/** If it cannot be prepared it ends. */
+/** A standby that cannot be prepared exits. */
 export function startStandby(options: ChildOptions): Standby {
   const started = forkChild(options, [...options.args, STANDBY])
   const { process, exited } = started
@@ -69,13 +70,16 @@ interface Forked {
   readonly process: ChildProcess
   readonly exited: Promise<string>
   stop(): Promise<void>
-  /** Resolves when it says this. If it does not, it is ended before this rejects. */
+  /**
+   * Resolves when the child sends this message. If it does not, the child is stopped before this
+   * rejects.
+   */
   waitFor(what: 'ready' | 'prepared'): Promise<BoundPorts>
 }
 
 function forkChild(options: ChildOptions, args: readonly string[]): Forked {
   const { name, file, env, onLine, startTimeoutMs, stopTimeoutMs } = options
-  // A process group of its own: Ctrl-C reaches this process only, which ends the others in order.
+  // Own process group: Ctrl-C reaches only this process, which stops the others in order.
   const child = fork(fileURLToPath(file), [...args], {
     env,
     detached: true,
@@ -134,13 +138,13 @@ function awaitMessage(
   })
 }
 
-/** How the process ended. If this one ends first, in any way that it notices, it takes it along. */
+/** Resolves with how the child exited. The child is killed if this process exits first. */
 function exitOf(child: ChildProcess): Promise<string> {
-  const endTogether = () => child.kill('SIGKILL')
-  process.once('exit', endTogether)
+  const killWithParent = () => child.kill('SIGKILL')
+  process.once('exit', killWithParent)
   return new Promise((resolve) => {
     const settle = (how: string) => {
-      process.removeListener('exit', endTogether)
+      process.removeListener('exit', killWithParent)
       resolve(how)
     }
     child.once('exit', (code, signal) => settle(signal === null ? `code ${code}` : signal))

@@ -1,4 +1,4 @@
-/** `tollgate client add`, `list`, `rotate`, `revoke`: machines that use the control plane. */
+/** `tollgate client add`, `list`, `rotate`, `revoke`: machine clients of the control plane. */
 import {
   type ClientChange,
   type ClientView,
@@ -22,7 +22,7 @@ import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalText } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** Of a client that is added without `--role`. */
+/** Roles of a client that is added without `--role`. */
 const DEFAULT_ROLES: readonly string[] = ['read']
 
 export function addClient(
@@ -39,7 +39,7 @@ export function addClient(
   }
   return changeClients(name, 'create', file, (list, change) => {
     if (Array.isArray(list) && list.some((each) => nameOfClient(each) === name)) {
-      throw new CommandError(`there is a client ${name} already: see 'tollgate client rotate'`)
+      throw new CommandError(`client ${name} exists already: see 'tollgate client rotate'`)
     }
     return withClient(list, { name, ...given }, change)
   })
@@ -55,7 +55,7 @@ export function revokeClient(name: string, file: string | undefined): Promise<0>
   })
 }
 
-/** Also those that cannot be used, with the reason. */
+/** Also lists clients that cannot be used, with the reason. */
 export async function listClients(options: OptionValues, file: string | undefined): Promise<0> {
   const config = settings(file)
   const value = await withCatalog(config, readStoredClients)

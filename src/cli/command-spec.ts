@@ -1,15 +1,15 @@
-/** What a command is, and the parts that commands are described with. */
+/** Describes a command; shared options and operands. */
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean'
-  /** One letter that may stand for its name. */
+  /** One-letter alias. */
   readonly short?: string
-  /** Stands for the value in the help; empty for a switch. */
+  /** Placeholder of the value in the help; empty for a switch. */
   readonly value: string
   readonly help: string
 }
 
-/** What stands behind the command without a dash, such as a file; it must be given. */
+/** A required positional argument, such as a file. */
 export interface OperandSpec {
   readonly name: string
   readonly help: string
@@ -20,7 +20,7 @@ export interface CommandSpec {
   readonly help: string
   readonly operands?: readonly OperandSpec[]
   readonly options: Readonly<Record<string, OptionSpec>>
-  /** Of a name that is only the first word of others, such as `field`: those commands. */
+  /** For a name that is only the first word of commands, such as `field`: those commands. */
   readonly members?: readonly CommandSpec[]
 }
 

@@ -1,4 +1,4 @@
-/** What can be written after `tollgate`: every command with its options. */
+/** All commands of `tollgate` with their options. */
 
 import { ACCESS_COMMANDS } from './access-commands.ts'
 import {
@@ -19,17 +19,17 @@ const SESSION_COMMANDS: readonly CommandSpec[] = [
     help: 'Show the open sessions of a subscriber or of an account.',
     options: {
       sid,
-      aid: text('N', 'account number; beside --sid for a subscriber who is closed'),
+      aid: text('N', 'account number; with --sid for a subscriber that is closed'),
       json,
       ...common,
     },
   },
   {
     name: 'session release',
-    help: 'Have a session ended by its network element (Diameter), or end it at once.',
+    help: 'Have a session ended by its network element (Diameter), or end it immediately.',
     operands: [{ name: 'SESSION-ID', help: 'session id of the network element' }],
     options: {
-      origin: text('O', "origin, as in 'session list'; else all sessions are searched"),
+      origin: text('O', "origin, as in 'session list'; otherwise all sessions are searched"),
       now: toggle('end it in the ledger too, without waiting for the network element'),
       ...common,
     },
@@ -39,13 +39,13 @@ const SESSION_COMMANDS: readonly CommandSpec[] = [
 const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'filetype set',
-    help: 'Create or replace file types; all processes follow within catalog.pollMs.',
-    operands: [documentFile('a document, a list of them, or file_types with one')],
+    help: 'Create or replace file types; all processes apply them within catalog.pollMs.',
+    operands: [documentFile('a document, a list of documents, or either under file_types')],
     options: common,
   },
   {
     name: 'filetype list',
-    help: 'Show the file types that there are, and whether each can be used.',
+    help: 'Show all file types and whether each can be used.',
     options: { json, ...common },
   },
   {
@@ -56,13 +56,13 @@ const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'filetype remove',
-    help: 'Remove a stored file type; what is built in under its name holds again.',
+    help: 'Remove a stored file type; a built-in one of its name applies again.',
     operands: [nameOf('file type')],
     options: common,
   },
   {
     name: 'filetype check',
-    help: 'Show what a document makes of a message, step by step. No store is needed.',
+    help: 'Decode a message by a document and show each step; no store is needed.',
     operands: [documentFile('a document')],
     options: { sample: text('BODY', 'file with the bytes of a message'), json, ...common },
   },
@@ -71,36 +71,33 @@ const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
 const PEER_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'peer add',
-    help: 'Let a network element in: by a key, made and shown once, a certificate or Origin-Host.',
+    help: 'Add a network element, identified by a key (shown once), certificate or Origin-Host.',
     operands: [nameOf('network element')],
     options: {
-      address: text(
-        'CIDR,...',
-        'addresses and ranges it may come from; from anywhere if not given',
-      ),
-      rate: text('N', 'requests per second it may send; without limit if not given'),
-      'file-type': text('A,B', 'file types it may speak; all if not given'),
-      certificate: text('NAME,...', 'names of its certificate over HTTP; no key is made'),
-      'origin-host': text('HOST', 'it speaks Diameter, and is who says this; no key is made'),
-      'origin-realm': text('REALM', 'its realm in Diameter; any if not given'),
-      realm: text('A,B', 'further realms whose requests it brings, as a relay does; * for all'),
+      address: text('CIDR,...', 'addresses and ranges that it may connect from; any if not given'),
+      rate: text('N', 'requests per second that it may send; unlimited if not given'),
+      'file-type': text('A,B', 'file types that it may use; all if not given'),
+      certificate: text('NAME,...', 'names in its certificate over HTTP; no key is generated'),
+      'origin-host': text('HOST', 'its Origin-Host in Diameter; no key is generated'),
+      'origin-realm': text('REALM', 'its Origin-Realm in Diameter; any if not given'),
+      realm: text('A,B', 'further realms whose requests it relays; * for all'),
       ...common,
     },
   },
   {
     name: 'peer list',
-    help: 'Show the network elements that may charge, with the beginnings of the hashes of keys.',
+    help: 'Show the network elements that may charge, with prefixes of their key hashes.',
     options: { json, ...common },
   },
   {
     name: 'peer rotate',
-    help: 'Make one more key for a network element, which is shown once.',
+    help: 'Create an additional key for a network element; it is shown once.',
     operands: [nameOf('network element')],
-    options: { 'drop-old': toggle('its other keys hold no longer'), ...common },
+    options: { 'drop-old': toggle('revoke its other keys'), ...common },
   },
   {
     name: 'peer remove',
-    help: 'Shut a network element out, with all its keys.',
+    help: 'Remove a network element with all its keys.',
     operands: [nameOf('network element')],
     options: common,
   },
@@ -114,19 +111,19 @@ const collection: OperandSpec = {
 const FIELD_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'field list',
-    help: 'Show the configured fields of a collection, with those that are there from the start.',
+    help: 'Show the fields of a collection: configured and default ones.',
     operands: [collection],
     options: { json, ...common },
   },
   {
     name: 'field set',
-    help: 'Create or replace configured fields; the entity API takes them at once.',
-    operands: [collection, documentFile('a field, a list of them, or fields with one')],
+    help: 'Create or replace configured fields; the entity API applies them immediately.',
+    operands: [collection, documentFile('a field, a list of fields, or either under fields')],
     options: common,
   },
   {
     name: 'field remove',
-    help: 'Remove a stored field; what is there from the start under its name holds again.',
+    help: 'Remove a configured field; a default field of its name applies again.',
     operands: [collection, nameOf('field')],
     options: common,
   },
@@ -139,14 +136,14 @@ const PRIVACY_COMMANDS: readonly CommandSpec[] = [
     options: {
       sid,
       aid: text('N', 'account number, to erase the account with its subscribers'),
-      force: toggle('also who is in force, has open sessions, which then end, or owes something'),
+      force: toggle('even with a current revision, open sessions (which then end) or debt'),
       json,
       ...common,
     },
   },
   {
     name: 'job list',
-    help: 'Show erasures and retention: how far they are, and what they have done.',
+    help: 'Show erasures and retention runs with their progress and results.',
     options: { json, ...common },
   },
 ]
@@ -154,31 +151,31 @@ const PRIVACY_COMMANDS: readonly CommandSpec[] = [
 const ENTITY_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'import',
-    help: 'Create or change entities by the rows of a file (CSV, or lines of JSON).',
+    help: 'Create or change entities from the rows of a file (CSV, or lines of JSON).',
     operands: [
       { name: 'COLLECTION', help: 'accounts, subscribers, plans, services, rates, discounts' },
       { name: 'FILE', help: 'CSV, or .jsonl with an update on each line' },
     ],
     options: {
-      operation: text('O', 'create, or permanentchange of rates; create if not given'),
-      settings: text('FILE', 'map and so on (JSON or YAML); if not given columns as of an export'),
+      operation: text('O', 'create, or permanentchange for rates; create if not given'),
+      settings: text('FILE', 'map etc. (JSON or YAML); columns as in an export if not given'),
       'dry-run': toggle('check every row, and write nothing'),
-      resume: text('ID', 'go on with an import that was cut off'),
-      failed: text('FILE', 'where all failed rows are written to, as lines of JSON'),
+      resume: text('ID', 'continue an interrupted import'),
+      failed: text('FILE', 'file for all failed rows, as lines of JSON'),
       json,
       ...common,
     },
   },
   {
     name: 'export',
-    help: 'Write entities as CSV or lines of JSON: of each the revision that holds.',
+    help: 'Write entities as CSV or lines of JSON, one revision each.',
     operands: [collection],
     options: {
-      query: text('JSON', 'which ones, as in the entity API; all if not given'),
+      query: text('JSON', 'filter as in the entity API; all if not given'),
       states: text('JSON', 'list of 0 active, 1 future, 2 expired; [0,1] if not given'),
       format: text('F', 'csv or jsonl; csv if not given'),
       delimiter: text('C', 'between the cells of CSV; a comma if not given'),
-      output: text('FILE', 'where to; standard output if not given'),
+      output: text('FILE', 'output file; standard output if not given'),
       ...common,
     },
   },
@@ -192,9 +189,9 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'stop',
-    help: "End what 'tollgate start' runs on the data folder, with all it holds on the disk.",
+    help: "Stop what 'tollgate start' runs on the data folder, with all data on disk.",
     options: {
-      force: toggle('end Redis too if it cannot write what it holds; says what is lost'),
+      force: toggle('stop Redis even if it cannot write its data to disk; reports what is lost'),
       ...common,
     },
   },
@@ -203,39 +200,39 @@ export const COMMANDS: readonly CommandSpec[] = [
   { name: 'recorder', help: 'Run the recorder alone.', options: common },
   {
     name: 'seed demo',
-    help: 'Create the demo catalogue with its first credits, if there are no entities yet.',
+    help: 'Create the demo catalogue with initial credits, if there are no entities yet.',
     options: common,
   },
   {
     name: 'balance show',
-    help: 'Show the live balances of a subscriber, or those that an account shares.',
+    help: 'Show the live balances of a subscriber, or the shared balances of an account.',
     options: { sid, aid: text('N', 'account number'), json, ...common },
   },
   {
     name: 'balance add',
-    help: 'Add to a balance, or with a negative amount take away from it.',
+    help: 'Credit a balance, or debit it by a negative amount.',
     options: {
       sid,
-      aid: text('N', 'account number, for a balance that the account shares'),
+      aid: text('N', 'account number, for a shared balance'),
       include: text('ID', 'external_id of the prepaid include'),
-      amount: text('X', 'money as a decimal, units as an integer; --amount=-5 takes away'),
-      'operation-id': text('ID', 'the same id again moves nothing and shows what was done'),
+      amount: text('X', 'money as a decimal, units as an integer; --amount=-5 debits'),
+      'operation-id': text('ID', 'a repeated id has no effect and shows the first result'),
       from: text('TIME', 'begin of validity of a new bucket; now if not given'),
-      to: text('TIME', 'end of validity; if not given as the bucket has it, or none'),
+      to: text('TIME', 'end of validity; that of the bucket, or none, if not given'),
       json,
       ...common,
     },
   },
   {
     name: 'quote',
-    help: 'Show what usage costs: of the cases of a file, or of a subscriber now. Moves nothing.',
+    help: 'Show the price of usage: for cases in a file, or for a subscriber now. Read-only.',
     options: {
       cases: text('FILE', 'cases as lines of JSON, - for standard input; no store is needed'),
       sid,
       usaget: text('T', 'usage type, such as call'),
-      usagev: text('V', 'units asked for'),
+      usagev: text('V', 'requested units'),
       'called-number': text('X', 'called number, for matching and free numbers'),
-      rate: text('KEY', 'rate that is taken without matching'),
+      rate: text('KEY', 'rate to use without matching'),
       urt: text('TIME', 'time of the event; now if not given'),
       json,
       ...common,
@@ -243,13 +240,13 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'audit',
-    help: 'Check that every unit is accounted for, in the ledger and in what is recorded.',
+    help: 'Check that every unit is accounted for, in the ledger and in the records.',
     options: {
       explain: toggle('name the sessions, lines and operations behind each difference'),
       mend: toggle('settle differences after Redis has lost its last writes; records each'),
       'dry-run': toggle('with --mend: show what it would do, and write nothing'),
       records: toggle('check the chain of audit records instead of the ledger'),
-      expect: text('SEQ:HASH', 'with --records: an end of the chain that was seen before'),
+      expect: text('SEQ:HASH', 'with --records: an end of the chain from an earlier run'),
       json,
       ...common,
     },
@@ -261,9 +258,9 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'ledger rebuild',
-    help: 'Give back a ledger that Redis has lost, from what is recorded in MongoDB.',
+    help: 'Restore a ledger that Redis has lost from the records in MongoDB.',
     options: {
-      'dry-run': toggle('show what would be given back, and write nothing'),
+      'dry-run': toggle('show what would be restored, and write nothing'),
       json: toggle('answer in JSON, a line per account'),
       ...common,
     },
@@ -281,15 +278,15 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: {
       ccr: text(
         'FILE',
-        'AVPs by name (JSON or YAML), a list of such, or bytes as hex; - for stdin',
+        'AVPs by name (JSON or YAML), a list of those, or bytes as hex; - for stdin',
       ),
-      host: text('HOST', 'node to ask; this machine if not given'),
+      host: text('HOST', 'node to connect to; this machine if not given'),
       port: text('N', 'its port; that of the settings if not given'),
-      'origin-host': text('HOST', 'who asks'),
-      'origin-realm': text('REALM', 'realm of who asks; that of the settings if not given'),
-      'destination-realm': text('REALM', 'realm that is asked; that of the settings if not given'),
+      'origin-host': text('HOST', 'Origin-Host of the requests'),
+      'origin-realm': text('REALM', 'Origin-Realm; that of the settings if not given'),
+      'destination-realm': text('REALM', 'Destination-Realm; that of the settings if not given'),
       tls: toggle('over TLS'),
-      ca: text('FILE', 'authorities of the node (PEM); those of the system if not given'),
+      ca: text('FILE', 'CAs of the node (PEM); those of the system if not given'),
       cert: text('FILE', 'own certificate (PEM)'),
       key: text('FILE', 'its private key (PEM)'),
       json,
@@ -310,8 +307,8 @@ export function helpText(): string {
     '',
     ...lines,
     '',
-    "'tollgate COMMAND --help' tells of its options, and so does 'tollgate help COMMAND'.",
-    "Without a command it is 'start'.",
+    "'tollgate COMMAND --help' or 'tollgate help COMMAND' shows its options.",
+    "The default command is 'start'.",
   ].join('\n')
 }
 
@@ -321,7 +318,7 @@ export function commandHelpText(command: CommandSpec): string {
   const line = (given: string, what: string) => `  ${given.padEnd(COLUMN - 2)}${what}`
   if (members.length > 0) {
     const lines = members.map((member) => line(member.name, member.help))
-    const more = `'tollgate ${name} COMMAND --help' tells of the options of one.`
+    const more = `'tollgate ${name} COMMAND --help' shows the options of one.`
     return [`Usage: tollgate ${name} COMMAND [OPTIONS]`, '', help, '', ...lines, '', more].join(
       '\n',
     )

@@ -1,4 +1,7 @@
-/** `tollgate diameter send`: credit-control requests of a file to a node, and its answers. */
+/**
+ * `tollgate diameter send`: sends credit-control requests from a file to a node and prints the
+ * answers.
+ */
 import { readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { isLoopback } from '../config/hosts.ts'
@@ -9,35 +12,13 @@ import { print, stopWithoutReader } from '../runtime/terminal.ts'
 import { parseDocument, readBytes } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
-import type { Tools } from './run.ts'
-
-/** What is sent: messages by the names of their AVPs, or whole ones as bytes. */
-export type DiameterMessage = Readonly<Record<string, unknown>> | Buffer
-
-export interface DiameterTarget {
-  readonly host: string
-  readonly port: number
-  /** Undefined: by the name of this machine. */
-  readonly originHost: string | undefined
-  readonly originRealm: string
-  readonly destinationRealm: string
-  readonly timeoutMs: number
-  readonly nowMs: number
-  /** Null: without TLS. Without `ca` the authorities of the system. */
-  readonly tls: { ca?: Buffer; cert?: Buffer; key?: Buffer } | null
-}
-
-export interface DiameterExchange {
-  readonly request: object
-  readonly answer: object
-  readonly resultCode: number
-}
+import type { DiameterMessage, DiameterTarget, Tools } from './tools.ts'
 
 const TIMEOUT_MS = 10_000
-/** Lines of digits, and blanks between them. */
+/** Hexadecimal digits and white space. */
 const HEX = /^[0-9a-f\s]+$/i
 
-/** 1: one of them was not answered with success. Throws `UsageError` and `CommandError`. */
+/** Returns 1 if an answer has no success Result-Code. Throws `UsageError` and `CommandError`. */
 export async function sendDiameter(
   options: OptionValues,
   file: string | undefined,
@@ -95,7 +76,10 @@ function bytesOf(path: string): Buffer {
   }
 }
 
-/** Hexadecimal digits, a message a line or a paragraph; else a document, or a list of them. */
+/**
+ * Accepts hexadecimal digits, one message per line or paragraph; otherwise a document or a list of
+ * documents.
+ */
 function messagesIn(bytes: Buffer, source: string): DiameterMessage[] {
   const text = bytes.toString('latin1')
   if (HEX.test(text) && text.trim() !== '') return messagesInHex(text, source)
@@ -105,11 +89,11 @@ function messagesIn(bytes: Buffer, source: string): DiameterMessage[] {
     if (typeof message === 'object' && message !== null && !Array.isArray(message)) {
       return message as DiameterMessage
     }
-    throw new CommandError(`${source}: message ${index + 1} must have AVPs by their names`)
+    throw new CommandError(`${source}: message ${index + 1} must be an object of AVPs by name`)
   })
 }
 
-/** Where each ends is told by its own length. */
+/** Splits the bytes by the length field of each message. */
 function messagesInHex(text: string, source: string): Buffer[] {
   const digits = text.replace(/\s/g, '')
   const bytes = Buffer.from(digits, 'hex')
@@ -120,7 +104,7 @@ function messagesInHex(text: string, source: string): Buffer[] {
   for (let at = 0; at < bytes.length; ) {
     const length = bytes.length - at < 4 ? 0 : bytes.readUIntBE(at + 1, 3)
     if (length < 20 || length > bytes.length - at) {
-      throw new CommandError(`${source}: message ${messages.length + 1} has not the length it says`)
+      throw new CommandError(`${source}: message ${messages.length + 1} has a wrong length field`)
     }
     messages.push(bytes.subarray(at, at + length))
     at += length

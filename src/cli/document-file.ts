@@ -1,4 +1,4 @@
-/** Reads a document that an operator has written: JSON or YAML, of a file or of standard input. */
+/** Reads a JSON or YAML document from a file or from standard input. */
 import { createReadStream } from 'node:fs'
 import { LineCounter, parseDocument as parse } from 'yaml'
 import { standardInput } from '../runtime/terminal.ts'
@@ -24,12 +24,12 @@ export async function readBytes(file: string): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** What stands in a file of JSON or YAML. Throws `CommandError` that names the line. */
+/** Parses a file of JSON or YAML. Throws `CommandError` with the line number. */
 export async function readDocument(file: string): Promise<unknown> {
   return parseDocument(await readBytes(file), file)
 }
 
-/** The same of bytes that were read from `file`. */
+/** Like `readDocument`, for bytes that were read from `file`. */
 export function parseDocument(bytes: Buffer, file: string): unknown {
   let text: string
   try {
@@ -41,7 +41,7 @@ export function parseDocument(bytes: Buffer, file: string): unknown {
   return parseJson(text) ?? parseYaml(text, file)
 }
 
-/** Undefined if it is no JSON: YAML has most of it, but no tabs. */
+/** Undefined if the text is not JSON. JSON with tabs is not valid YAML. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

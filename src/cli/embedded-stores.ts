@@ -1,4 +1,4 @@
-/** Starts the stores that the settings call 'embedded', on the data folder (design.md §3). */
+/** Starts the stores configured as 'embedded', in the data folder. */
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const run = promisify(execFile)
 
 export interface StoreOptions {
   readonly config: Config
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string
   readonly runDir: string
   readonly log: Logger
@@ -35,23 +35,26 @@ const START_TIMEOUT_MS = 20_000
 const POLL_MS = 50
 
 /**
- * The real redis-server. Throws what `startRedis` throws. Its stop rejects with `RedisLeftError` if
- * Redis holds commands that cannot be written.
+ * Starts redis-server. Throws what `startRedis` throws. `stop` rejects with `RedisLeftError` if
+ * Redis cannot persist commands that it has executed.
  */
 export async function startRedisStore(options: StoreOptions): Promise<Running> {
   const { config, dataDir, log } = options
   const redis = await startRedis({
     ...redisOptions(options),
     onWait: (unwritten) => {
-      log.warn({ ...unwritten }, 'redis-server is not ended before its append-only file is written')
+      log.warn(
+        { ...unwritten },
+        'redis-server is not stopped before its append-only file is written',
+      )
       printError(waitingText(unwritten, config.shutdown.writeTimeoutMs))
     },
     program: await findRedis(dataDir),
   })
   const { pid } = redis
-  const sayLeft = () => printError(`tollgate: redis-server (process ${pid}) is left running`)
-  process.once('exit', sayLeft)
-  const forget = () => process.removeListener('exit', sayLeft)
+  const reportLeft = () => printError(`tollgate: redis-server (process ${pid}) is left running`)
+  process.once('exit', reportLeft)
+  const forget = () => process.removeListener('exit', reportLeft)
   void redis.exited.then(forget)
   return {
     pid,
@@ -65,7 +68,10 @@ export async function startRedisStore(options: StoreOptions): Promise<Running> {
   }
 }
 
-/** A real mongod if there is one, unless the data is that of our own; else our own. */
+/**
+ * Starts mongod if it is installed and the data does not belong to the embedded server; otherwise
+ * starts the embedded server.
+ */
 export async function startMongoStore(options: StoreOptions): Promise<Running> {
   const own = join(options.dataDir, 'mongo')
   if (!existsSync(own) && (await hasMongod())) return startMongod(options)
@@ -92,7 +98,7 @@ async function hasMongod(): Promise<boolean> {
   )
 }
 
-/** Listens on a unix socket only. It says nothing when it is ready, so it is asked. */
+/** Listens on a unix socket only. mongod does not signal readiness, so it is polled. */
 async function startMongod(options: StoreOptions): Promise<Running> {
   const { dataDir, runDir, onLine, stopTimeoutMs } = options
   const folder = join(dataDir, 'mongod')
@@ -105,12 +111,12 @@ async function startMongod(options: StoreOptions): Promise<Running> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   createInterface({ input: child.stdout }).on('line', onLine)
-  const endTogether = () => child.kill('SIGTERM')
-  process.once('exit', endTogether)
+  const stopWithParent = () => child.kill('SIGTERM')
+  process.once('exit', stopWithParent)
   const exited = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`))
     child.once('error', (error) => resolve(error.message))
-  }).finally(() => process.removeListener('exit', endTogether))
+  }).finally(() => process.removeListener('exit', stopWithParent))
   const stop = async () => {
     child.kill('SIGTERM')
     const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)

@@ -1,4 +1,4 @@
-/** `tollgate erase`: removes personal data, on the stores directly. */
+/** `tollgate erase`: removes personal data directly in the stores. */
 import { ApiError } from '../admin/entities/errors.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { readJob } from '../admin/jobs/jobs.ts'
@@ -17,7 +17,10 @@ import { operator } from './operator.ts'
 import { type OptionValues, optionalNumber } from './parse.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
-/** 0: done, or as far as it can be now. Throws `CommandError` with the reason for a refusal. */
+/**
+ * Returns 0 if the erasure is done, or done as far as possible now. Throws `CommandError` with the
+ * reason for a refusal.
+ */
 export async function erase(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const subject = subjectOf(options)
   const config = loadConfig(file === undefined ? {} : { file })

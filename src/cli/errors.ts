@@ -1,19 +1,19 @@
 import { InvariantError } from '../domain/assert.ts'
 
-/** The command line is not understood: exit code 2. */
+/** The command line is invalid: exit code 2. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-/** A command cannot do what it was asked for: exit code 1. The message is all that is shown. */
+/** A command failed: exit code 1. Only the message is shown. */
 export class CommandError extends Error {
   override name = 'CommandError'
 }
 
-/** The driver's words for a command of Redis, which name no store. */
+/** Message of the Redis driver for a command time-out; it does not name Redis. */
 const REDIS_TIMEOUT = 'Command timed out'
 
-/** A defect of ours shows where it happened; what went wrong outside is said in words. */
+/** Defects show their stack; operational errors only their message. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const isDefect =

@@ -18,7 +18,7 @@ import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** Throws `CommandError` or `UsageError`; a file is there whole, or not at all. */
+/** Throws `CommandError` or `UsageError`. The output file is written completely or not at all. */
 export async function exportFile(
   collection: string,
   options: OptionValues,
@@ -54,13 +54,13 @@ export async function exportFile(
   }
 }
 
-/** Of collections that clients cannot export the query is that of reading them. */
+/** Collections without an export action use the query rules of their read action. */
 function actionOf({ actions }: CollectionDefinition): ActionName {
   const names = ['export', 'uniqueget', 'get'] as const
   return names.find((name) => actions[name] !== undefined) ?? 'get'
 }
 
-/** Records have no revisions, and no columns of their own. */
+/** Collections of records have neither revisions nor import columns. */
 const RECORDS: ReadonlySet<string> = new Set(['lines', 'balances', 'bills'])
 
 function definitionOf(collection: string): CollectionDefinition {

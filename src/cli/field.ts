@@ -1,4 +1,4 @@
-/** `tollgate field list`, `set`, `remove`: configured fields of accounts, subscribers and so on. */
+/** `tollgate field list`, `set`, `remove`: configured fields of entity collections. */
 
 import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
 import type { CollectionDefinition } from '../admin/entities/definitions/definition.ts'
@@ -21,7 +21,7 @@ import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** Those from the start, too. */
+/** Lists the default fields too. */
 export async function listFields(
   collection: string,
   options: OptionValues,
@@ -47,7 +47,7 @@ export async function listFields(
   return 0
 }
 
-/** All or none of the definitions in `source`. Throws `CommandError`. */
+/** Stores all definitions in `source` or none. Throws `CommandError`. */
 export async function setFields(
   collection: string,
   source: string,
@@ -66,8 +66,8 @@ export async function setFields(
     return [...kept, ...created.map((name) => named.get(name))]
   })
   for (const name of named.keys()) {
-    const place = isDefaultField(definition, name) ? ' in place of what it is from the start' : ''
-    print(created.includes(name) ? `created ${name}${place}` : `replaced ${name}`)
+    const suffix = isDefaultField(definition, name) ? ', replacing the default field' : ''
+    print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
   }
   return 0
 }
@@ -82,11 +82,11 @@ export async function removeField(
   await changeFields(definition, file, (stored) => {
     const kept = stored.filter((field) => nameOf(field) !== name)
     if (kept.length < stored.length) return kept
-    if (isFirst) throw new CommandError(`${name} is there from the start: it stays`)
+    if (isFirst) throw new CommandError(`${name} is a default field and cannot be removed`)
     const hint = `see 'tollgate field list ${collection}'`
     throw new CommandError(`${collection} have no field ${name}: ${hint}`)
   })
-  print(isFirst ? `removed ${name}: it is what it was from the start` : `removed ${name}`)
+  print(isFirst ? `removed ${name}: the default field applies again` : `removed ${name}`)
   return 0
 }
 
@@ -97,7 +97,7 @@ function definitionOf(collection: string): CollectionDefinition {
     ({ configuredFieldsPath }) => configuredFieldsPath !== null,
   )
   const names = having.map(({ name }) => name).join(', ')
-  throw new UsageError(`fields are configured of ${names}, not of '${collection}'`)
+  throw new UsageError(`fields can be configured for ${names}, not for '${collection}'`)
 }
 
 function configOf(file: string | undefined) {
@@ -116,7 +116,7 @@ async function changeFields(
   )
 }
 
-/** One definition, a list of them, or `fields` with one. */
+/** Accepts one definition, a list, or either under `fields`. */
 function definitionsIn(value: unknown): readonly unknown[] {
   const list = isObject(value) && Object.hasOwn(value, 'fields') ? value['fields'] : value
   return Array.isArray(list) ? list : [list]

@@ -1,4 +1,4 @@
-/** `tollgate filetype check`: what a document makes of a message, without any store. */
+/** `tollgate filetype check`: decodes a message by a document; no store is needed. */
 
 import { loadConfig } from '../config/load.ts'
 import type { CheckReport, CheckStep } from '../file-types/check-report.ts'
@@ -6,9 +6,11 @@ import { print, stopWithoutReader } from '../runtime/terminal.ts'
 import { readBytes, readDocument } from './document-file.ts'
 import { UsageError } from './errors.ts'
 import { type OptionValues, requiredText } from './parse.ts'
-import type { Tools } from './run.ts'
+import type { Tools } from './tools.ts'
 
-/** 1: the document or the message cannot be used. Throws `UsageError`, or `CommandError`. */
+/**
+ * Returns 1 if the document or the message cannot be used. Throws `UsageError` or `CommandError`.
+ */
 export async function checkFileType(
   source: string,
   options: OptionValues,
@@ -37,13 +39,13 @@ function reportText({ steps }: CheckReport): string[] {
 
 const PLAIN_NAME = /^[\w.:@-]+$/
 
-/** Data as an indented tree: a line per value, under the names that lead to it. */
+/** Formats data as an indented tree with one line per value. */
 function treeText(value: unknown, depth: number): string[] {
   const indent = '  '.repeat(depth)
   if (typeof value === 'string') return value.split('\n').map((line) => `${indent}${line}`)
   if (typeof value !== 'object' || value === null) return [`${indent}${String(value)}`]
   return Object.entries(value).flatMap(([key, member]) => {
-    // Names come from the message: what is in them must not reach the terminal as it is.
+    // Names come from the message and may contain control characters.
     const name = PLAIN_NAME.test(key) ? key : JSON.stringify(key)
     const isNested = typeof member === 'object' && member !== null
     if (isNested && Object.keys(member).length > 0) {

@@ -1,4 +1,4 @@
-/** `tollgate filetype set`, `list`, `show`, `remove`: the formats of network elements. */
+/** `tollgate filetype set`, `list`, `show`, `remove`: message formats of network elements. */
 
 import { stringify } from 'yaml'
 import { readStoredConfig } from '../catalog/settings/stored-config.ts'
@@ -22,7 +22,7 @@ import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** All or none of the documents in `source`. Throws `CommandError`. */
+/** Stores all documents in `source` or none. Throws `CommandError`. */
 export async function setFileTypes(source: string, file: string | undefined): Promise<0> {
   const config = configOf(file)
   const given = checkedDocuments(await readDocument(source), source, config)
@@ -34,8 +34,8 @@ export async function setFileTypes(source: string, file: string | undefined): Pr
     return [...kept, ...created.map((name) => given.get(name))]
   })
   for (const name of given.keys()) {
-    const place = builtInFileTypes().has(name) ? ' in place of the built-in one' : ''
-    print(created.includes(name) ? `created ${name}${place}` : `replaced ${name}`)
+    const suffix = builtInFileTypes().has(name) ? ', replacing the built-in one' : ''
+    print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
   }
   return 0
 }
@@ -46,20 +46,22 @@ export async function removeFileType(name: string, file: string | undefined): Pr
     const kept = stored.filter((document) => nameOfFileType(document) !== name)
     if (kept.length < stored.length) return kept
     const isFixed = isBuiltIn || name === PLAIN_JSON
-    throw new CommandError(isFixed ? `${name} is built in: it stays` : unknownName(name))
+    throw new CommandError(
+      isFixed ? `${name} is built in and cannot be removed` : unknownName(name),
+    )
   })
-  print(isBuiltIn ? `removed ${name}: the built-in one holds again` : `removed ${name}`)
+  print(isBuiltIn ? `removed ${name}: the built-in one applies again` : `removed ${name}`)
   return 0
 }
 
-/** The document, in YAML. Throws `CommandError` if there is none. */
+/** Prints the document in YAML. Throws `CommandError` if there is none. */
 export async function showFileType(
   name: string,
   options: OptionValues,
   file: string | undefined,
 ): Promise<0> {
   if (name === PLAIN_JSON) {
-    throw new CommandError(`${name} is the plain dialect of docs/WIRE.md: it has no document`)
+    throw new CommandError(`${name} is the plain format of docs/WIRE.md and has no document`)
   }
   const found = (await installed(configOf(file))).find((each) => each.name === name)
   if (found === undefined) throw new CommandError(unknownName(name))
@@ -68,7 +70,7 @@ export async function showFileType(
   return 0
 }
 
-/** Also those that cannot be used, with the reason. */
+/** Also lists file types that cannot be used, with the reason. */
 export async function listFileTypes(options: OptionValues, file: string | undefined): Promise<0> {
   const plain = { name: PLAIN_JSON, origin: 'built-in', parser: 'json', state: 'enabled' }
   const rows: Listed[] = [plain, ...(await installed(configOf(file))).map(listed)]
@@ -91,7 +93,7 @@ interface Listed {
   origin: string
   parser: string
   state: string
-  /** Of what is unusable: which field, and why. */
+  /** For an unusable file type: the field, and why. */
   path?: string
   reason?: string
 }
@@ -129,12 +131,12 @@ function changeFileTypes(
 ): Promise<unknown> {
   const changed = (value: unknown) => {
     if (Array.isArray(value)) return change(value)
-    throw new CommandError('what is stored as file_types is no list: it must be mended first')
+    throw new CommandError('the stored file_types are not a list: repair them first')
   }
   return withCatalog(config, (catalog) => writeConfigByOperator(catalog, 'file_types', changed))
 }
 
-/** The documents of a file by their names. Throws `CommandError` with the path of what is wrong. */
+/** The documents of a file by name. Throws `CommandError` with the path of the error. */
 function checkedDocuments(value: unknown, source: string, config: Config): Map<string, unknown> {
   const defaults = fileTypeDefaultsOf(config)
   const checked = new Map<string, unknown>()

@@ -1,4 +1,4 @@
-/** What `tollgate start` tells a newcomer: where it is, and three lines to paste. */
+/** The start-up banner of `tollgate start`: addresses, and three requests to paste. */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { passwordFileIn } from '../admin/auth/password-file.ts'
@@ -12,7 +12,7 @@ const MIB = 1024 * 1024
 export interface Addresses {
   readonly realtime: string
   readonly admin: string
-  /** Where it listens for Diameter; empty: nowhere. */
+  /** Addresses of the Diameter listeners; empty if there are none. */
   readonly diameter: readonly string[]
   readonly dataDir: string
 }
@@ -30,7 +30,7 @@ export function greetingLines({ realtime, admin, diameter, dataDir }: Addresses)
   ]
 }
 
-/** While the first user has the password that was generated. */
+/** Shown while the first user has the generated password. */
 export function loginLines(dataDir: string): string[] {
   const path = passwordFileIn(dataDir)
   if (!existsSync(path)) return []
@@ -40,7 +40,7 @@ export function loginLines(dataDir: string): string[] {
   ]
 }
 
-/** For one whose Redis has no data any more. */
+/** Shown when Redis has lost the ledger. */
 export function lostLines(): string[] {
   return [
     '',
@@ -50,7 +50,7 @@ export function lostLines(): string[] {
   ]
 }
 
-/** Three requests of a new session; none if there is no demo subscriber. */
+/** Three requests of a new session; empty if there is no demo subscriber. */
 export async function demoLines(catalog: Catalog, url: string, nowMs: number): Promise<string[]> {
   const query = { key: 'sid', value: String(DEMO_SID), atMs: nowMs } as const
   if ((await findSubscriber(catalog, query)) === null) return []
@@ -64,7 +64,7 @@ export async function demoLines(catalog: Catalog, url: string, nowMs: number): P
   ]
 }
 
-/** Open, update and release, as `curl` commands of one line each. */
+/** Start, update and release as `curl` commands, one per line. */
 function sessionLines(url: string, sessionId: string): string[] {
   const session = { session_id: sessionId, sid: DEMO_SID, usaget: 'data', rating_group: 10 }
   const requests = [

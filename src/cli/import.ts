@@ -1,4 +1,6 @@
-/** `tollgate import`: rows of a file become entities, on the stores directly. */
+/**
+ * `tollgate import`: creates or changes entities from the rows of a file, directly in the stores.
+ */
 
 import { createWriteStream, existsSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -20,10 +22,10 @@ import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { withStores } from './stores.ts'
 
-/** Failed rows that are listed; `--failed` has all. */
+/** Number of failed rows listed; `--failed` writes all of them. */
 const LISTED_MAX = 20
 
-/** 0: all rows; 1: some failed. Throws `CommandError` or `UsageError`. */
+/** Returns 0 if all rows succeeded, otherwise 1. Throws `CommandError` or `UsageError`. */
 export async function importFile(
   collection: string,
   file: string,
@@ -35,7 +37,8 @@ export async function importFile(
     const known = [...IMPORT_OPERATIONS.keys()].join(', ')
     throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
   }
-  if (!existsSync(file)) throw new CommandError(`there is no file ${file}: it is read twice`)
+  if (!existsSync(file))
+    throw new CommandError(`there is no file ${file}; it is read twice, so it cannot be a pipe`)
   const update = await settingsIn(optionalText(options, 'settings'))
   const config = loadConfig(configFile === undefined ? {} : { file: configFile })
   const log = createLogger({ name: 'cli', level: 'silent' })
@@ -66,7 +69,7 @@ export async function importFile(
   }
 }
 
-/** Without settings the columns are those of an export. */
+/** Without settings, the columns are those of an export. */
 async function settingsIn(file: string | undefined): Promise<Readonly<Record<string, unknown>>> {
   if (file === undefined) return { importType: 'predefined_mapping' }
   const settings = await readDocument(file)
@@ -82,7 +85,7 @@ function failedFile(path: string | undefined): {
 } {
   if (path === undefined) return { add: () => undefined, close: async () => undefined }
   const stream = createWriteStream(path)
-  // What is wrong with it is told at the end: it must not stop the import.
+  // `close` reports the error: it must not stop the import.
   stream.on('error', () => undefined)
   return {
     add: (failure) => {
@@ -121,7 +124,7 @@ class ImportStatus implements ImportWatch {
     this.#doneBefore = done
     if (importId === null) return
     const from = done === 0 ? '' : `, ${done} of them done before`
-    printError(`import ${importId}: ${total} rows${from}; --resume ${importId} goes on with it`)
+    printError(`import ${importId}: ${total} rows${from}; --resume ${importId} continues it`)
   }
 
   onProgress({ total, done, failed }: { total: number; done: number; failed: number }): void {

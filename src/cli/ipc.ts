@@ -1,11 +1,11 @@
-/** What a process and the one that started it, if one did, tell each other. */
+/** Messages between a process and its parent, if it has one. */
 
-/** By setting, as in `realtime.port`. */
+/** Ports by setting name, as in `realtime.port`. */
 export type BoundPorts = Readonly<Record<string, number>>
 
 export interface ReadyMessage {
   readonly type: 'ready'
-  /** Ports that were taken, by their settings; absent if it has none. */
+  /** Ports that the process listens on; absent if it has none. */
   readonly ports?: BoundPorts
 }
 
@@ -14,14 +14,14 @@ export interface FailedMessage {
   readonly reason: string
 }
 
-/** A standby has everything but its sockets, and waits for the order to open them. */
+/** The standby has loaded everything and waits for the order to open its sockets. */
 export interface PreparedMessage {
   readonly type: 'prepared'
 }
 
 export type ChildMessage = ReadyMessage | FailedMessage | PreparedMessage
 
-/** To a standby: its predecessor has ended, and its ports are free. */
+/** Sent to a standby when its predecessor has exited and its ports are free. */
 export const TAKE_OVER = { type: 'takeOver' } as const
 
 export function isChildMessage(message: unknown): message is ChildMessage {
@@ -29,14 +29,14 @@ export function isChildMessage(message: unknown): message is ChildMessage {
   return ['ready', 'failed', 'prepared'].includes(message.type as string)
 }
 
-/** Nothing happens in a process that nobody has started for this. */
+/** Does nothing in a process without a parent channel. */
 export function notifyParent(message: ChildMessage): void {
   if (process.connected) process.send?.(message)
 }
 
 let endsWithParent = false
 
-/** Ends this process in order as soon as the one that started it is gone. */
+/** Shuts this process down in order as soon as its parent has exited. */
 export function endWithParent(): void {
   if (process.send === undefined || endsWithParent) return
   endsWithParent = true
@@ -45,12 +45,12 @@ export function endWithParent(): void {
   else end()
 }
 
-/** Argument of a process that is to be a standby. */
+/** Argument that makes a process a standby. */
 export const STANDBY = '--standby'
 
 let order: Promise<void> | null = null
 
-/** Makes this process a standby: `mayListen` waits from now on for the order to take over. */
+/** Makes this process a standby: from now on `mayListen` waits for the order to take over. */
 export function standBy(): void {
   order = new Promise((resolve) => {
     process.on('message', (message: Partial<typeof TAKE_OVER>) => {
@@ -59,7 +59,9 @@ export function standBy(): void {
   })
 }
 
-/** Resolves when this process may take its ports; false, and at once, unless it is a standby. */
+/**
+ * Resolves when this process may open its ports: immediately with false, unless it is a standby.
+ */
 export async function mayListen(): Promise<boolean> {
   if (order === null) return false
   notifyParent({ type: 'prepared' })

@@ -1,4 +1,4 @@
-/** `tollgate ledger rebuild`: a ledger that Redis has lost, from what is on record in MongoDB. */
+/** `tollgate ledger rebuild`: restores a ledger that Redis has lost from the records in MongoDB. */
 import { epochRecordOf } from '../catalog/installation.ts'
 import { loadConfig } from '../config/load.ts'
 import { monotonicMs, systemClock } from '../runtime/clock.ts'
@@ -16,7 +16,7 @@ import {
 } from './rebuild/report.ts'
 import { connectStores, outageAsCommandError } from './stores.ts'
 
-/** Longer than a recorder pauses between two attempts to write what it has in hand. */
+/** Longer than the recorder's back-off between attempts to write a batch. */
 const SETTLE_MS = 6_000
 const PROGRESS_MS = 10_000
 
@@ -56,9 +56,9 @@ function reporter(totals: Totals, isJson: boolean): (account: RestoredAccount) =
 
 function endLines(totals: Totals, { epoch }: { epoch: string | null }): string[] {
   const { accounts } = totals
-  const what = epoch === null ? 'would be given back' : 'given back'
+  const what = epoch === null ? 'would be restored' : 'restored'
   return [
     `${accounts} accounts ${what}: ${totalsText(totals)}`,
-    epoch === null ? 'nothing was written' : `the ledger is there again, epoch ${epoch}`,
+    epoch === null ? 'nothing was written' : `the ledger is restored, epoch ${epoch}`,
   ]
 }

@@ -1,4 +1,7 @@
-/** Where the parts of `tollgate start` log: files for all of it, the terminal for what matters. */
+/**
+ * Log sinks of `tollgate start`: everything goes to files, warnings and errors also to the
+ * terminal.
+ */
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -10,12 +13,12 @@ import {
 import { printError } from '../runtime/terminal.ts'
 
 export interface Logs {
-  /** Takes the lines of one part. */
+  /** Returns the sink for the lines of one part. */
   sink(part: string): (line: string) => void
   close(): void
 }
 
-/** One older file is kept. */
+/** One rotated file is kept. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024
 const TERMINAL_LEVELS: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal'])
 
@@ -39,7 +42,7 @@ export function openLogs(folder: string): Logs {
   }
 }
 
-/** What a person at the terminal should see of a log line; undefined for nothing. */
+/** The text of a log line for the terminal; undefined if it is not shown. */
 export function terminalLine(part: string, line: string): string | undefined {
   let record: {
     level?: unknown
@@ -50,7 +53,7 @@ export function terminalLine(part: string, line: string): string | undefined {
   try {
     record = JSON.parse(line)
   } catch {
-    // No log line: what Node or a library says when something is really wrong.
+    // Not a log line: output of Node or a library when something is seriously wrong.
     return line.trim() === '' ? undefined : `[${part}] ${line}`
   }
   if (record === null || !TERMINAL_LEVELS.has(record.level)) return undefined
@@ -60,7 +63,7 @@ export function terminalLine(part: string, line: string): string | undefined {
   return `[${part}] ${record.level}: ${record.msg}${detail}`
 }
 
-/** A disk that is full must not end what it logs: lines are lost, and counted. */
+/** A full disk must not stop the process: lines are dropped and counted. */
 class LogFile {
   readonly #path: string
   #file: number | undefined
@@ -95,7 +98,7 @@ class LogFile {
     this.#sizeBytes += writeSync(this.#file, text)
   }
 
-  /** A line that comes later opens it again. */
+  /** A later write opens the file again. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file)
     this.#file = undefined

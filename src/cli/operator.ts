@@ -1,4 +1,4 @@
-/** Who uses the command line, and what is recorded of it. */
+/** The operator of the command line, and the audit records of commands. */
 import { userInfo } from 'node:os'
 import type { Actor } from '../catalog/actor.ts'
 import { type AuditEntry, createAudit } from '../catalog/audit/audit.ts'
@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/connection.ts'
 import { writeStoredConfig } from '../catalog/settings/stored-config.ts'
 import { systemClock } from '../runtime/clock.ts'
 
-/** The user of the machine; without a name where the machine knows none. */
+/** The operating-system user; without a name if it has none. */
 export function operator(): Actor {
   return { by: 'cli', id: '', name: nameOfUser(), address: '' }
 }
@@ -15,17 +15,19 @@ function nameOfUser(): string {
   try {
     return userInfo().username
   } catch {
-    // In a container a process may run as a user that nobody has named.
+    // In a container the user id may have no name.
     return ''
   }
 }
 
-/** Rejects with `CatalogUnavailableError`: then what was done is done all the same. */
+/** Rejects with `CatalogUnavailableError`; the change itself is not rolled back then. */
 export async function recordByOperator(catalog: Catalog, entry: AuditEntry): Promise<void> {
   await createAudit(catalog).record(operator(), systemClock.nowMs(), entry)
 }
 
-/** Changes a category of the stored configuration, as `writeStoredConfig` does, and records it. */
+/**
+ * Changes a category of the stored configuration like `writeStoredConfig`, and records the change.
+ */
 export async function writeConfigByOperator(
   catalog: Catalog,
   category: Parameters<typeof writeStoredConfig>[1],

@@ -1,4 +1,4 @@
-/** Whom a balance command is about, and how balances are shown to a person. */
+/** Owner selection of the balance commands, and the text form of balances. */
 import type { Catalog } from '../catalog/connection.ts'
 import { findSubscriber } from '../catalog/feed/subscribers.ts'
 import { type Bucket, debtOf, freeAt, hasEnded, type OwnerState } from '../domain/bucket.ts'
@@ -9,12 +9,12 @@ import { CommandError, UsageError } from './errors.ts'
 import { type OptionValues, optionalNumber } from './parse.ts'
 
 export interface OwnerSelector {
-  /** Undefined: the account is meant. */
+  /** Undefined if the owner is the account. */
   sid: number | undefined
   aid: number | undefined
 }
 
-/** `--sid` or `--aid`, one of them. Throws `UsageError`. */
+/** Accepts either `--sid` or `--aid`. Throws `UsageError`. */
 export function ownerSelector(options: OptionValues): OwnerSelector {
   const sid = optionalNumber(options, 'sid')
   const aid = optionalNumber(options, 'aid')
@@ -24,7 +24,7 @@ export function ownerSelector(options: OptionValues): OwnerSelector {
   return { sid, aid }
 }
 
-/** The account of a subscriber now. Throws `CommandError` if there is no such subscriber. */
+/** The current account of a subscriber. Throws `CommandError` if there is no such subscriber. */
 export async function accountOf(catalog: Catalog, sid: number, atMs: number): Promise<number> {
   const query = { key: 'sid', value: String(sid), atMs } as const
   const subscriber = await findSubscriber(catalog, query)
@@ -45,12 +45,12 @@ export async function loadOwners(
   })
 }
 
-/** Units as they are, micros as a decimal. */
+/** Units as an integer, money as a decimal. */
 export function amountText(kind: Bucket['kind'], amount: number): string {
   return kind === 'units' ? String(amount) : decimalText(amount)
 }
 
-/** An owner as JSON: units, and money as decimals; credit positive. */
+/** JSON of an owner: units, and money as decimals; credit is positive. */
 export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, nowMs: number) {
   return {
     aid: owner.aid,
@@ -58,7 +58,7 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, now
     version: owner.version,
     debt: Number(decimalText(debtOf(owner))),
     buckets: owner.buckets.map((bucket) => {
-      const shown = (amount: number) => Number(amountText(bucket.kind, amount))
+      const format = (amount: number) => Number(amountText(bucket.kind, amount))
       return {
         id: bucket.id,
         include: bucket.prepaidIncludeId,
@@ -66,12 +66,12 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, now
         kind: bucket.kind === 'units' ? 'units' : 'money',
         usaget: bucket.usaget,
         ...(bucket.counter === '' ? {} : { counter: bucket.counter }),
-        free: shown(freeAt(bucket, nowMs)),
-        ...(hasEnded(bucket, nowMs) ? { lapsed: shown(bucket.free) } : {}),
-        reserved: shown(bucket.reserved),
-        spent: shown(bucket.spent),
-        credited: shown(bucket.credited),
-        limit: shown(bucket.limit),
+        free: format(freeAt(bucket, nowMs)),
+        ...(hasEnded(bucket, nowMs) ? { lapsed: format(bucket.free) } : {}),
+        reserved: format(bucket.reserved),
+        spent: format(bucket.spent),
+        credited: format(bucket.credited),
+        limit: format(bucket.limit),
         from: new Date(bucket.fromMs).toISOString(),
         to: new Date(bucket.toMs).toISOString(),
       }
@@ -79,7 +79,7 @@ export function ownerJson(owner: OwnerState, nameOf: (id: number) => string, now
   }
 }
 
-/** An owner as lines of a table. */
+/** The table of an owner's balances. */
 export function ownerText(
   owner: OwnerState,
   nameOf: (id: number) => string,
@@ -88,12 +88,12 @@ export function ownerText(
   const who = owner.sid === 0 ? 'shared by account' : `subscriber ${owner.sid} of account`
   const head = ['include', 'for', 'free', 'reserved', 'spent', 'credited', 'ends']
   const rows = owner.buckets.map((bucket) => {
-    const shown = (amount: number) => amountText(bucket.kind, amount)
+    const format = (amount: number) => amountText(bucket.kind, amount)
     const { prepaidIncludeId: id, kind, usaget, counter } = bucket
     return [
       counter === '' ? `${id} ${nameOf(id)}`.trim() : counter,
       kind === 'units' ? usaget || 'units' : `money${usaget === '' ? '' : ` for ${usaget}`}`,
-      ...[freeAt(bucket, nowMs), bucket.reserved, bucket.spent, bucket.credited].map(shown),
+      ...[freeAt(bucket, nowMs), bucket.reserved, bucket.spent, bucket.credited].map(format),
       endText(bucket, nowMs),
     ]
   })
@@ -112,7 +112,7 @@ function endText(bucket: Bucket, nowMs: number): string {
   return hasEnded(bucket, nowMs) ? `${end}, ${amountText(kind, free)} lapsed` : end
 }
 
-/** Rows with their columns under each other. */
+/** Rows with aligned columns. */
 export function aligned(rows: readonly string[][]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),

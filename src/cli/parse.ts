@@ -1,4 +1,4 @@
-/** Reads a command line. Strict: what is not known is an error that names it. */
+/** Parses the command line strictly: an unknown command or option is an error that names it. */
 import { parseArgs } from 'node:util'
 import { nearest } from '../config/nearest.ts'
 import { type CommandSpec, common } from './command-spec.ts'
@@ -9,7 +9,7 @@ export type OptionValues = Readonly<Record<string, string | boolean | undefined>
 
 export interface Invocation {
   readonly command: CommandSpec
-  /** By the names that the command gives them: all of them, except where help is asked for. */
+  /** Operands by name; all are present unless help is requested. */
   readonly operands: Readonly<Record<string, string>>
   readonly options: OptionValues
 }
@@ -61,7 +61,7 @@ function findCommand(argv: readonly string[]): CommandSpec {
   throw new UsageError(`unknown command '${first}': ${hint}`)
 }
 
-/** Several commands by the word that they begin with; it can only show their help. */
+/** A group of commands with the same first word; it can only show help. */
 function groupOf(name: string, members: readonly CommandSpec[]): CommandSpec {
   const help = `Commands of '${name}':`
   return { name, help, members, options: { help: common.help } }
@@ -83,7 +83,7 @@ function parseArguments(
     return { operands, options }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    // The advice after the first sentence is on arguments that begin with a dash.
+    // Drops the driver's advice about arguments that begin with a dash.
     const reason = error.message.replace(/\. To specify a positional.*$/s, '')
     throw new UsageError(`${command.name}: ${reason.replaceAll('\n', ' ')}`)
   }
@@ -101,20 +101,20 @@ function operandsOf(
   return Object.fromEntries(given.map((value, index) => [operands[index]?.name ?? '', value]))
 }
 
-/** A text option that must be given. Throws `UsageError`. */
+/** A required text option. Throws `UsageError`. */
 export function requiredText(options: OptionValues, name: string): string {
   const value = options[name]
   if (typeof value !== 'string' || value === '') throw new UsageError(`--${name} is missing`)
   return value
 }
 
-/** A text option that may be left out. */
+/** An optional text option. */
 export function optionalText(options: OptionValues, name: string): string | undefined {
   const value = options[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** The members of a list with commas; undefined if it is not given. Throws `UsageError`. */
+/** The members of a comma-separated list; undefined if not given. Throws `UsageError`. */
 export function optionalList(options: OptionValues, name: string): string[] | undefined {
   const text = optionalText(options, name)
   if (text === undefined) return undefined
@@ -123,7 +123,7 @@ export function optionalList(options: OptionValues, name: string): string[] | un
   throw new UsageError(`--${name} must be a list with commas, without empty members`)
 }
 
-/** A number of a subscriber, account or include. Throws `UsageError`; undefined if not given. */
+/** A positive integer, such as a subscriber number; undefined if not given. Throws `UsageError`. */
 export function optionalNumber(options: OptionValues, name: string): number | undefined {
   const text = optionalText(options, name)
   if (text === undefined) return undefined

@@ -21,7 +21,7 @@ import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalNumber, optionalText } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** Of a hash of a key: enough to tell one from another. */
+/** Displayed prefix of a key's hash; enough to distinguish keys. */
 const HASH_SHOWN = 12
 
 export async function addPeer(
@@ -41,7 +41,7 @@ export async function addPeer(
   const settings = peerSettings({ ...given, certificate_names: names, keys }, 'peer')
   await changePeers(file, (peers) => {
     if (peers.some((peer) => nameOfPeer(peer) === name)) {
-      throw new CommandError(`there is a peer ${name} already: see 'tollgate peer rotate'`)
+      throw new CommandError(`peer ${name} exists already: see 'tollgate peer rotate'`)
     }
     checkUnique(settings, usablePeers(peers).used, 'peer')
     return [...peers, settings]
@@ -90,7 +90,9 @@ export async function removePeer(name: string, file: string | undefined): Promis
   return 0
 }
 
-/** Also those that cannot be used, with the reason. Of a key only the beginning of its hash. */
+/**
+ * Also lists peers that cannot be used, with the reason. Keys are shown by a prefix of their hash.
+ */
 export async function listPeers(options: OptionValues, file: string | undefined): Promise<0> {
   const value = await onCatalog(file, async (catalog) => (await readStoredConfig(catalog)).peers)
   const { used: peers, skipped } = usablePeers(value)
@@ -130,7 +132,7 @@ function changePeers(
 ): Promise<unknown> {
   const changed = (value: unknown) => {
     if (Array.isArray(value)) return change(value)
-    throw new CommandError('what is stored as peers is no list: it must be mended first')
+    throw new CommandError('the stored peers are not a list: repair them first')
   }
   return onCatalog(file, (catalog) => writeConfigByOperator(catalog, 'peers', changed))
 }
@@ -149,7 +151,7 @@ function peerJson(peer: PeerSettings) {
   return { ...peer, keys: peer.keys.map(hashShown), state }
 }
 
-/** Certificates have a column where a peer has names for them. */
+/** The certificate column is shown only if a peer has certificate names. */
 function peerTable(peers: readonly PeerSettings[]): string[][] {
   const hasCertificates = peers.some((peer) => peer.certificate_names !== undefined)
   const shown = (text: string) => (hasCertificates ? [text] : [])

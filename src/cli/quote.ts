@@ -1,4 +1,4 @@
-/** `tollgate quote`: what a usage costs, out of a file of cases or of the live catalogue. */
+/** `tollgate quote`: the price of usage, from a file of cases or from the live catalogue. */
 import { loadConfig } from '../config/load.ts'
 import { UsageError } from './errors.ts'
 import { type OptionValues, optionalText } from './parse.ts'
@@ -8,7 +8,9 @@ import { settingsOf } from './quote/settings.ts'
 
 const LIVE_OPTIONS = ['sid', 'usaget', 'usagev', 'called-number', 'rate', 'urt', 'json']
 
-/** 1: a case is broken or not as expected, or nothing is granted. Throws `UsageError`. */
+/**
+ * Returns 1 if a case is invalid or not as expected, or if nothing is granted. Throws `UsageError`.
+ */
 export async function quote(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const cases = optionalText(options, 'cases')
   if (cases !== undefined) refuseOthers(options)
@@ -20,5 +22,5 @@ export async function quote(options: OptionValues, file: string | undefined): Pr
 function refuseOthers(options: OptionValues): void {
   const other = LIVE_OPTIONS.find((name) => options[name] !== undefined)
   if (other === undefined) return
-  throw new UsageError(`--${other} cannot stand beside --cases: a case says it itself`)
+  throw new UsageError(`--${other} cannot be combined with --cases`)
 }

@@ -1,10 +1,10 @@
-/** `tollgate realtime`, `admin`, `recorder`: one role as a process. */
+/** `tollgate realtime`, `admin`, `recorder`: runs one role as a process. */
 import { hostname } from 'node:os'
 import { openCatalog } from '../catalog/connection.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import { ensureLedger } from '../ledger/install.ts'
+import { ensureLedger, lostPartitions } from '../ledger/install.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
@@ -14,49 +14,50 @@ import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
 import { type BoundPorts, endWithParent, mayListen, notifyParent } from './ipc.ts'
-import { watchLedger } from './ledger-watch.ts'
 import { withStoreUrls } from './stores.ts'
 
 export type RoleName = 'realtime' | 'admin' | 'recorder'
 
 export interface RoleContext {
-  /** With the real addresses of both stores. */
+  /** With resolved addresses of both stores. */
   readonly config: Config
   readonly log: Logger
   readonly metrics: Metrics
   readonly clock: Clock
-  /** Whether Redis is still configured as it was found at start, and can write. */
+  /** Whether the Redis configuration is still as required, and whether Redis can write. */
   readonly isRedisFit: () => boolean
   readonly canRedisWrite: () => boolean
-  /** False while all of the ledger is lost. */
+  /** False while the whole ledger is lost. */
   readonly isLedgerThere: () => boolean
-  /** How long the role may record what is left when it ends. */
+  /** Time limit for recording the remaining entries at shutdown. */
   readonly drainMs: number
   /**
-   * Resolves when the role may open its sockets, which a standby does later: true, in place of a
-   * process that has just ended.
+   * Resolves when the role may open its sockets. A standby waits for the take-over and resolves
+   * with true.
    */
   mayListen(): Promise<boolean>
-  /** A part of the role has failed for good: ends the process in order, with code 1. */
+  /** Reports a permanent failure of a part of the role: shuts the process down with exit code 1. */
   fail(error: Error, what: string): void
 }
 
 export interface RunningRole {
-  /** Ports that were taken; absent if the role has none. */
+  /** Ports that the role listens on; absent if it has none. */
   readonly ports?: BoundPorts
   close(): Promise<void>
 }
 
 export type StartRole = (context: RoleContext) => Promise<RunningRole>
 
-/** The role has what takes time at the end, such as requests under way; the rest only lets go. */
+/**
+ * The role needs most of the time to finish requests in flight; other steps only release resources.
+ */
 const ROLE_SHARE = 0.9
-/** Less, because the control plane also ends what is under way. */
+/** Smaller, because the control plane also finishes requests in flight. */
 const DRAIN_SHARE = 0.25
 
 /**
- * Starts a role and leaves it running; signals end it. If it cannot start it tells the process that
- * has started it, which says so and tries again; without one it rejects.
+ * Starts a role and leaves it running until a signal. A failed start is reported to the parent
+ * process, which logs it and retries; without a parent it rejects.
  */
 export async function runRole(
   name: RoleName,
@@ -73,7 +74,7 @@ export async function runRole(
   } catch (error) {
     if (!process.connected) throw error
     notifyParent({ type: 'failed', reason: error instanceof Error ? error.message : String(error) })
-    // The open channel would keep this process.
+    // The open channel would keep this process alive.
     process.disconnect()
     return 1
   }
@@ -129,8 +130,8 @@ async function startInOrder(
 }
 
 /**
- * The ledger, installed if there never was one; gives the partitions that are lost. MongoDB is
- * needed only where Redis is empty.
+ * Installs the ledger if there never was one; returns the lost partitions. MongoDB is needed only
+ * if Redis is empty.
  */
 async function findLedger(redis: RedisConnection, config: Config): Promise<number[]> {
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-start' })
@@ -141,7 +142,38 @@ async function findLedger(redis: RedisConnection, config: Config): Promise<numbe
   }
 }
 
-/** The port keeps apart what runs on one machine, and stays the same when it is started again. */
+const LEDGER_CHECK_MS = 2_000
+
+interface LedgerWatch {
+  /** False while all partitions are lost; in a cluster, part of them may be. */
+  isAvailable(): boolean
+  stop(): void
+}
+
+/** `lost`: partitions found missing at start. An outage is not a loss: the last result stays. */
+function watchLedger(
+  redis: RedisConnection,
+  partitions: number,
+  lost: readonly number[],
+  log: Pick<Logger, 'error' | 'info'>,
+): LedgerWatch {
+  let before = 0
+  const report = (now: number) => {
+    if (now > 0 && now !== before) {
+      const advice = 'nothing is charged there until `tollgate ledger rebuild` has run'
+      log.error({ partitions: now }, `redis has lost the ledger: ${advice}`)
+    }
+    if (now === 0 && before > 0) log.info('the ledger is back')
+    before = now
+  }
+  report(lost.length)
+  const checkAgain = async () => report((await lostPartitions(redis, partitions)).length)
+  const timer = setInterval(() => checkAgain().catch(() => undefined), LEDGER_CHECK_MS)
+  timer.unref()
+  return { isAvailable: () => before < partitions, stop: () => clearInterval(timer) }
+}
+
+/** The port distinguishes nodes on one machine and survives a restart. */
 function nodeOf(name: RoleName, config: Config): string {
   const port = name === 'recorder' ? 0 : config[name].port
   return `${hostname()}:${port === 0 ? process.pid : port}`

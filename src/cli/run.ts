@@ -1,29 +1,16 @@
-/** Runs one command line, and says with words and an exit code how it ended. */
+/** Runs one command line; reports the result as text and exit code. */
 
-import type { Config } from '../config/schema.ts'
-import type { CheckReport } from '../file-types/check-report.ts'
 import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
-import type { DiameterExchange, DiameterMessage, DiameterTarget } from './diameter-send.ts'
 import { errorText, UsageError } from './errors.ts'
 import { type Invocation, optionalText, parseCommandLine } from './parse.ts'
 import type { RoleName, StartRole } from './role.ts'
+import type { Tools } from './tools.ts'
 import { versionOf } from './version.ts'
 
 export type Roles = Readonly<Record<RoleName, StartRole>>
 
-/** What commands need of rooms that this one may not enter. */
-export interface Tools {
-  /** What a document makes of a message. Rejects with nothing that is wrong with either. */
-  checkFileType(document: unknown, sample: Buffer, config: Config): Promise<CheckReport>
-  /** Sends messages and gives the answers, in order. Rejects with what is wrong with either. */
-  sendDiameter(
-    messages: readonly DiameterMessage[],
-    target: DiameterTarget,
-  ): Promise<DiameterExchange[]>
-}
-
-/** The exit code, or undefined: the command runs on until it is stopped by a signal. */
+/** The exit code; undefined if the command keeps running until a signal. */
 export type ExitCode = 0 | 1 | 2 | undefined
 
 /** Never rejects. */
@@ -46,10 +33,10 @@ export async function runCommandLine(
   }
 }
 
-/** Commands on who may use the control plane, on its settings, and on personal data. */
+/** Commands for access control, settings and personal data. */
 const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check)$/
 
-/** Each command is loaded when it is asked for: a role does not load what another one needs. */
+/** Each command is imported on demand, so that a role does not load the modules of others. */
 async function dispatch(
   { command, operands, options }: Invocation,
   roles: Roles,

@@ -1,4 +1,4 @@
-/** `tollgate secrets status` and `reseal`: by which keys stored secrets are sealed. */
+/** `tollgate secrets status` and `reseal`: the encryption keys of stored secrets. */
 import type { Catalog } from '../catalog/connection.ts'
 import { readStoredSecrets, resealAll, type StoredSecret } from '../catalog/settings/reseal.ts'
 import { createSealer, keyIdOf, type Sealer } from '../catalog/settings/sealing.ts'
@@ -20,7 +20,7 @@ const STATE_TEXTS: Readonly<Record<StoredSecret['state'], string>> = {
   lost: 'cannot be opened',
 }
 
-/** 1 where a secret cannot be opened. */
+/** Returns 1 if a secret cannot be decrypted. */
 export async function showSecrets(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const { secrets, keys } = await withSecrets(file, async (catalog, sealer, config) => ({
     secrets: await readStoredSecrets(catalog, sealer),

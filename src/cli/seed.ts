@@ -1,4 +1,4 @@
-/** `tollgate seed demo`: the catalogue and the credits that a newcomer starts with. */
+/** `tollgate seed demo`: the demo catalogue and initial credits. */
 import { profileFenceOf } from '../admin/profile-fence.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
 import { compilePrepaidInclude } from '../catalog/compile/prepaid-include.ts'
@@ -16,7 +16,7 @@ import { CommandError } from './errors.ts'
 import { recordByOperator } from './operator.ts'
 import { type Stores, withStores } from './stores.ts'
 
-/** Events of a demonstration may lie in the past. */
+/** Demo events may lie in the past. */
 const CREDIT_FROM_MS = Date.UTC(2020, 0, 1)
 
 export async function seedDemo(file: string | undefined): Promise<0> {
@@ -26,7 +26,7 @@ export async function seedDemo(file: string | undefined): Promise<0> {
   return 0
 }
 
-/** Seeds the stores if they are empty, and says how many entities were created. Safe to repeat. */
+/** Seeds the stores if they are empty; returns the number of entities created. Idempotent. */
 export async function seedStores(
   { catalog, ledger }: Pick<Stores, 'catalog' | 'ledger'>,
   config: Config,
@@ -59,7 +59,7 @@ async function grantInitialCredit(
   await creditBucket(ledger, operation, settings, nowMs)
 }
 
-/** The prepaid include that holds now. Throws `CommandError` if there is none. */
+/** The current revision of a prepaid include. Throws `CommandError` if there is none. */
 export async function findInclude(
   catalog: Catalog,
   externalId: number,

@@ -1,4 +1,4 @@
-/** `tollgate session list`: what is open. */
+/** `tollgate session list`: open sessions. */
 import { loadConfig } from '../config/load.ts'
 import { decimalText } from '../domain/money.ts'
 import type { ServiceSession, Session } from '../domain/session.ts'
@@ -32,7 +32,7 @@ export async function listSessions(options: OptionValues, file: string | undefin
   return 0
 }
 
-/** A session as JSON: times in ISO 8601, units as they are, money as decimals. */
+/** JSON of a session: times in ISO 8601, units as integers, money as decimals. */
 function sessionJson(session: Session) {
   return {
     origin: session.origin,
@@ -41,7 +41,7 @@ function sessionJson(session: Session) {
     sid: session.sid,
     opened: new Date(session.openedMs).toISOString(),
     expires: new Date(session.expiresMs).toISOString(),
-    // A dialect may have none.
+    // Some message formats have no request number.
     request_num: session.lastNumber < 0 ? null : session.lastNumber,
     services: session.services.map((service) => ({
       rating_group: service.ratingGroup,
@@ -69,16 +69,16 @@ function sessionsText(sessions: readonly Session[]): string[] {
   return aligned([head, ...rows])
 }
 
-/** What a session holds, by rating group. */
+/** Reservations of a session by rating group. */
 export function reservationText({ services }: Session): string {
-  const held = services.map((service) => {
+  const reservations = services.map((service) => {
     const { ratingGroup, serviceIdentifier, usaget, reservation } = service
     const name = serviceIdentifier === '' ? ratingGroup : `${ratingGroup}/${serviceIdentifier}`
     const micros = reservedMicros(service)
     const money = micros === 0 ? '' : ` (${decimalText(micros)} of money)`
     return `${name}: ${reservation.units} ${usaget || 'units'}${money}`
   })
-  return held.length === 0 ? 'nothing' : held.join(', ')
+  return reservations.length === 0 ? 'nothing' : reservations.join(', ')
 }
 
 function reservedMicros({ reservation }: ServiceSession): number {

@@ -15,10 +15,10 @@ import { type OptionValues, optionalText } from './parse.ts'
 import { reservationText } from './session-list.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
-/** Only these network elements can be asked by the node. */
+/** Only Diameter network elements accept requests from the node. */
 const DIAMETER = 'diameter:'
 
-/** Says what was done. Throws `CommandError` where there is no such session that is open. */
+/** Prints what was done. Throws `CommandError` if there is no such open session. */
 export async function release(
   sessionId = '',
   options: OptionValues,
@@ -29,18 +29,20 @@ export async function release(
   const lines = await withStores(config, async ({ catalog, ledger, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const found = await openSession(ledger, sessionId, origin)
-    const isNow = options['now'] === true
-    const told = isNow ? await releaseNow(ledger, found, config) : [await ask(ledger, found)]
-    await recordByOperator(catalog, entryOf(found, isNow))
-    return told
+    const isImmediate = options['now'] === true
+    const messages = isImmediate
+      ? await releaseNow(ledger, found, config)
+      : [await ask(ledger, found)]
+    await recordByOperator(catalog, entryOf(found, isImmediate))
+    return messages
   })
   for (const line of lines) print(line)
   return 0
 }
 
-function entryOf({ session }: FoundSession, isNow: boolean) {
+function entryOf({ session }: FoundSession, isImmediate: boolean) {
   const { sessionId: key, origin, aid, sid } = session
-  const type = isNow ? 'release' : 'ask_to_end'
+  const type = isImmediate ? 'release' : 'ask_to_end'
   return { collection: 'sessions', type, key, old: { origin, aid, sid } }
 }
 
@@ -70,12 +72,16 @@ async function openSession(
 async function ask(ledger: Ledger, found: FoundSession): Promise<string> {
   const { origin, sessionId } = found.session
   if (!origin.startsWith(DIAMETER)) {
-    const why = 'did not come over Diameter, so that nobody can be asked to end it'
+    const why = 'did not come over Diameter, so its network element cannot be asked to end it'
     throw new CommandError(`session ${sessionId} of ${origin} ${why}: use --now`)
   }
-  const isTold = await publishSessionEvent(ledger.redis, { cause: 'release', origin, sessionId })
-  if (!isTold) throw new CommandError('redis did not pass it on: repeat the command')
-  return `told every node to have session ${nameOf(found)} ended; its network element ends it`
+  const isPublished = await publishSessionEvent(ledger.redis, {
+    cause: 'release',
+    origin,
+    sessionId,
+  })
+  if (!isPublished) throw new CommandError('redis did not accept the message: repeat the command')
+  return `notified all nodes: the network element of session ${nameOf(found)} is asked to end it`
 }
 
 async function releaseNow(ledger: Ledger, found: FoundSession, config: Config): Promise<string[]> {
@@ -88,11 +94,18 @@ async function releaseNow(ledger: Ledger, found: FoundSession, config: Config): 
   if (session === null) {
     throw new CommandError(`session ${found.session.sessionId} is closed already`)
   }
-  const done = `ended session ${nameOf(found)}; given back: ${reservationText(session)}`
+  const done = `ended session ${nameOf(found)}; released: ${reservationText(session)}`
   if (!session.origin.startsWith(DIAMETER)) return [done]
   const { origin, sessionId } = session
-  const isTold = await publishSessionEvent(ledger.redis, { cause: 'release', origin, sessionId })
-  return [done, isTold ? 'told every node to have it ended' : 'the nodes could not be told of it']
+  const isPublished = await publishSessionEvent(ledger.redis, {
+    cause: 'release',
+    origin,
+    sessionId,
+  })
+  return [
+    done,
+    isPublished ? 'notified all nodes to end it there' : 'the nodes could not be notified',
+  ]
 }
 
 function withRetryAdvice(error: unknown): unknown {

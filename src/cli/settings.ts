@@ -1,4 +1,6 @@
-/** `tollgate settings list`, `get`, `set`, `unset`, `history`, `restore`: what is stored. */
+/**
+ * `tollgate settings list`, `get`, `set`, `unset`, `history`, `restore`: the stored configuration.
+ */
 import { userInfo } from 'node:os'
 import { stringify } from 'yaml'
 import { createCategories } from '../admin/settings/categories.ts'
@@ -52,7 +54,7 @@ async function listSettings(options: OptionValues, file: string | undefined): Pr
   return 0
 }
 
-/** In YAML, or with what the API tells of it in JSON. */
+/** Prints YAML, or with `--json` the representation of the API. */
 async function getSetting(
   category: string,
   options: OptionValues,
@@ -66,7 +68,7 @@ async function getSetting(
   }
   print(stringify(read.details).trimEnd())
   if (read.effective !== undefined) {
-    print(`# with what holds where nothing is stored:\n${commented(stringify(read.effective))}`)
+    print(`# effective, with defaults:\n${commented(stringify(read.effective))}`)
   }
   return 0
 }
@@ -75,7 +77,7 @@ function commented(text: string): string {
   return text.trimEnd().replaceAll(/^/gm, '#   ')
 }
 
-/** `source`: a file, `-` for standard input. */
+/** `source`: a file, or `-` for standard input. */
 async function setSetting(
   category: string,
   source: string,
@@ -117,7 +119,7 @@ async function showHistory(
     print(JSON.stringify(versions))
     return 0
   }
-  if (versions.length === 0) print(`nothing was ever stored of ${category}`)
+  if (versions.length === 0) print(`nothing was ever stored for ${category}`)
   const rows = versions.map(({ rev, changed, changed_by: by, actor }, index) => [
     String(rev),
     index === 0 ? 'holds' : '',
@@ -160,7 +162,7 @@ function revOf(text: string, name: string): number {
   throw new UsageError(`${name} must be an integer, as 'settings history' shows it`)
 }
 
-/** The user of this machine, where it has a name. */
+/** The operating-system user; without a name if it has none. */
 function localUser(): Actor {
   return { by: 'cli', id: '', name: userName(), address: '' }
 }
@@ -169,7 +171,7 @@ function userName(): string {
   try {
     return userInfo().username
   } catch {
-    // A container may run as a number that has no name.
+    // In a container the user id may have no name.
     return ''
   }
 }

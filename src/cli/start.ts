@@ -1,4 +1,4 @@
-/** `tollgate start`: everything on one machine, kept running, and ended in order. */
+/** `tollgate start`: runs everything on one machine, supervises it, and stops it in order. */
 import { join, resolve } from 'node:path'
 import { childEnvironment } from '../config/child-environment.ts'
 import { loadConfig } from '../config/load.ts'
@@ -23,14 +23,14 @@ import { createSupervisor, type StandbyProcess, type Supervisor } from './superv
 type RoleStarted = 'realtime' | 'admin'
 
 /**
- * Shares of `shutdown.timeoutMs`, so that all parts together keep within it, and each within the
- * half of what remains that a shutdown gives to a step. `checkTogether` (config/load.ts) sees to it
- * that the one of realtime is enough to answer what is under way.
+ * Shares of `shutdown.timeoutMs`: all parts together fit into it, and each into the half of the
+ * remaining time that a shutdown step has. `checkConsistency` (config/load.ts) ensures that the
+ * share of realtime suffices to answer the requests in flight.
  */
 const SHARES = { realtime: 0.48, admin: 0.2, mongo: 0.1, redis: 0.1 } as const
-/** Each stop bounds itself; that of Redis may need nearly all of the time that is left. */
+/** Each stop is bounded by itself; stopping Redis may need nearly all of the remaining time. */
 const STOP_SHARE = 0.95
-/** Part of its share in which a process may end by itself before it is ended. */
+/** Part of its share in which a process may exit by itself before it is killed. */
 const ORDERLY = 0.9
 const ROLE_START_TIMEOUT_MS = 60_000
 const SHUTDOWN_MS_MIN = 100
@@ -42,13 +42,13 @@ interface StartContext {
   readonly runDir: string
   readonly log: Logger
   readonly logs: Logs
-  /** Ports that were taken, by setting, so that a role that is started again takes the same. */
+  /** Ports by setting, so that a restarted role listens on the same ports. */
   readonly ports: Map<string, number>
 }
 
 /**
- * Starts everything and leaves it running; signals end it. Rejects, with nothing left, if it
- * cannot.
+ * Starts everything and leaves it running until a signal. If the start fails, stops everything and
+ * rejects.
  */
 export async function start(file: string | undefined): Promise<undefined> {
   const config = loadConfig(file === undefined ? {} : { file })
@@ -62,9 +62,9 @@ export async function start(file: string | undefined): Promise<undefined> {
     level: config.log.level,
     destination: { write: logs.sink('tollgate') },
   })
-  const supervisor: StartContext = { config, file, dataDir, runDir, log, logs, ports: new Map() }
-  const stores = storeSupervisors(supervisor)
-  const roles = roleSupervisors(supervisor)
+  const context: StartContext = { config, file, dataDir, runDir, log, logs, ports: new Map() }
+  const stores = storeSupervisors(context)
+  const roles = roleSupervisors(context)
   const timeoutMs = config.shutdown.timeoutMs + config.shutdown.writeTimeoutMs
   const shutdown = createShutdown({ timeoutMs, log })
   let isUp = false
@@ -72,8 +72,8 @@ export async function start(file: string | undefined): Promise<undefined> {
     await lock.release()
     if (isUp) print('tollgate has stopped')
   })
-  for (const [name, keeper] of [...stores, ...roles]) {
-    const stop = () => keeper.stop().catch(reportRedisLeft)
+  for (const [name, supervisor] of [...stores, ...roles]) {
+    const stop = () => supervisor.stop().catch(reportRedisLeft)
     shutdown.add(name, stop, STOP_SHARE)
   }
   shutdown.add('notice', () => {
@@ -81,11 +81,11 @@ export async function start(file: string | undefined): Promise<undefined> {
   })
   shutdown.listen()
   try {
-    await Promise.all(stores.map(([, keeper]) => keeper.start()))
-    await prepareStores(supervisor)
-    await Promise.all(roles.map(([, keeper]) => keeper.start()))
+    await Promise.all(stores.map(([, supervisor]) => supervisor.start()))
+    await prepareStores(context)
+    await Promise.all(roles.map(([, supervisor]) => supervisor.start()))
     isUp = true
-    await greet(supervisor)
+    await greet(context)
   } catch (error) {
     await shutdown.run('start failed')
     throw error
@@ -93,7 +93,7 @@ export async function start(file: string | undefined): Promise<undefined> {
   return undefined
 }
 
-/** On the terminal at once: the process ends with code 1, and the log may be on a full disk. */
+/** Printed to the terminal immediately: the exit code is 1, and the log may be on a full disk. */
 function reportRedisLeft(error: unknown): never {
   if (error instanceof RedisLeftError) printError(`tollgate: ${error.message}`)
   throw error
@@ -109,12 +109,12 @@ async function lockData(config: Config, runDir: string): Promise<FolderLock> {
   }
 }
 
-type Named = readonly [name: string, keeper: Supervisor]
+type Named = readonly [name: string, supervisor: Supervisor]
 
-/** Only those that the settings ask for; the others are somebody else's. */
-function storeSupervisors(supervisor: StartContext): Named[] {
-  const { config, dataDir, runDir, log, logs } = supervisor
-  const keeperOf = (
+/** Only embedded stores are supervised; external ones are managed elsewhere. */
+function storeSupervisors(context: StartContext): Named[] {
+  const { config, dataDir, runDir, log, logs } = context
+  const supervisorOf = (
     name: 'redis' | 'mongo',
     begin: (options: StoreOptions) => ReturnType<typeof startRedisStore>,
   ): Named => {
@@ -124,45 +124,45 @@ function storeSupervisors(supervisor: StartContext): Named[] {
     return [name, createSupervisor({ name, begin: () => begin(options), log })]
   }
   return [
-    ...(config.redis.url === 'embedded' ? [keeperOf('redis', startRedisStore)] : []),
-    ...(config.mongo.url === 'embedded' ? [keeperOf('mongo', startMongoStore)] : []),
+    ...(config.redis.url === 'embedded' ? [supervisorOf('redis', startRedisStore)] : []),
+    ...(config.mongo.url === 'embedded' ? [supervisorOf('mongo', startMongoStore)] : []),
   ]
 }
 
-/** In the order in which they start; they end the other way round, charging first. */
-function roleSupervisors(supervisor: StartContext): Named[] {
+/** In start order; they stop in reverse order, charging first. */
+function roleSupervisors(context: StartContext): Named[] {
   return (['admin', 'realtime'] as const).map((name) => {
-    const { config, log, logs } = supervisor
+    const { config, log, logs } = context
     const onLine = logs.sink(name)
-    const begin = () => startRole(supervisor, name, onLine)
-    const prepare = () => prepareRole(supervisor, name, onLine)
+    const begin = () => startRole(context, name, onLine)
+    const prepare = () => prepareRole(context, name, onLine)
     const hasStandby = name === 'realtime' && config.realtime.standby
     return [name, createSupervisor({ name, begin, prepare: hasStandby ? prepare : undefined, log })]
   })
 }
 
 async function startRole(
-  supervisor: StartContext,
+  context: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
 ): Promise<Child> {
-  const child = await startChild(childOptions(supervisor, name, onLine))
-  keepPorts(supervisor, child)
+  const child = await startChild(childOptions(context, name, onLine))
+  keepPorts(context, child)
   return child
 }
 
-/** Another process of a role, which has loaded everything and can take over at once. */
+/** A standby process of a role that has loaded everything and can take over immediately. */
 function prepareRole(
-  supervisor: StartContext,
+  context: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
 ): StandbyProcess {
-  const standby = startStandby(childOptions(supervisor, name, onLine))
+  const standby = startStandby(childOptions(context, name, onLine))
   return {
     ...standby,
     async takeOver() {
       const child = await standby.takeOver()
-      keepPorts(supervisor, child)
+      keepPorts(context, child)
       return child
     },
   }
@@ -196,10 +196,10 @@ function childOptions(
   }
 }
 
-/** The demo catalogue goes into a store of our own only: nobody else's is for trying out. */
+/** Seeds the demo catalogue only into an embedded store. */
 async function prepareStores({ config, log }: StartContext): Promise<void> {
   await withStores(config, async (stores) => {
-    // Nothing can be credited there, and what is on record is no place for a demonstration.
+    // A lost ledger cannot be credited, and recorded data must not mix with a demo.
     if (config.mongo.url !== 'embedded' || stores.lost.length > 0) return
     const entities = await seedStores(stores, config, systemClock)
     if (entities > 0) log.info({ entities }, 'demo catalogue created')

@@ -1,4 +1,7 @@
-/** `tollgate stop`: ends what runs on a data folder, and a Redis that a stop has left running. */
+/**
+ * `tollgate stop`: stops the processes of a data folder, and a Redis that an earlier stop left
+ * running.
+ */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,12 +19,12 @@ import { type RedisContext, redisLeftError, redisOptions } from './redis-left.ts
 import { readUnwritten, unwrittenText } from './unwritten.ts'
 
 const POLL_MS = 50
-/** More than the sum of the settings, for what comes before and after the steps of a shutdown. */
+/** Added to the configured time-outs for the work before and after the shutdown steps. */
 const MARGIN_MS = 5_000
 
 /**
- * Resolves with 0 when nothing runs on the data folder any more. Throws `CommandError`: of a
- * `RedisLeftError` only Redis runs on.
+ * Resolves with 0 when no process uses the data folder. Throws `CommandError`; with
+ * `RedisLeftError` only Redis is still running.
  */
 export async function stop(options: OptionValues, file: string | undefined): Promise<0> {
   const config = loadConfig(file === undefined ? {} : { file })
@@ -32,8 +35,8 @@ export async function stop(options: OptionValues, file: string | undefined): Pro
   if (pid !== undefined) await endSupervisor(config, runDir, pid)
   const stopTimeoutMs = config.shutdown.timeoutMs
   const log = createLogger({ name: 'stop', level: 'silent' })
-  const place = { config, dataDir, runDir, log, stopTimeoutMs }
-  const isEnded = await endRedis(place, options['force'] === true)
+  const context = { config, dataDir, runDir, log, stopTimeoutMs }
+  const isEnded = await endRedis(context, options['force'] === true)
   if (pid === undefined && !isEnded) return nothingRuns(config)
   print('tollgate has stopped')
   return 0
@@ -49,7 +52,7 @@ async function endSupervisor({ shutdown }: Config, runDir: string, pid: number):
     process.kill(pid, 'SIGTERM')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ESRCH') throw new CommandError(`process ${pid} cannot be told to stop (${code})`)
+    if (code !== 'ESRCH') throw new CommandError(`process ${pid} cannot be signalled (${code})`)
   }
   const untilMs = monotonicMs() + shutdown.timeoutMs + shutdown.writeTimeoutMs + MARGIN_MS
   while ((await ownerOf(runDir, 'supervisor')) === pid) {
@@ -58,16 +61,16 @@ async function endSupervisor({ shutdown }: Config, runDir: string, pid: number):
   }
 }
 
-/** Whether one had been left running; it has ended now. */
-async function endRedis(place: RedisContext, force: boolean): Promise<boolean> {
-  const { config, dataDir } = place
+/** Returns whether a Redis had been left running; it has exited now. */
+async function endRedis(context: RedisContext, force: boolean): Promise<boolean> {
+  const { config, dataDir } = context
   if (config.redis.url !== 'embedded') return false
-  const options = redisOptions(place)
+  const options = redisOptions(context)
   const redis = await adoptRedis(options)
   if (redis === null) return false
-  const held = force ? await readUnwritten(config, redis.url, options.dataDir) : null
+  const commits = force ? await readUnwritten(config, redis.url, options.dataDir) : null
   const unwritten = await redis.close({ force })
   if (unwritten !== null) throw await redisLeftError({ config, dataDir }, redis, unwritten)
-  if (force) print(`redis-server (process ${redis.pid}) was ended. ${unwrittenText(held, null)}`)
+  if (force) print(`redis-server (process ${redis.pid}) was ended. ${unwrittenText(commits, null)}`)
   return true
 }

@@ -1,6 +1,5 @@
 /**
- * How a command reaches the stores: those that are configured, or those that run in the data
- * folder.
+ * Connects commands to the stores: the configured ones, or the embedded ones in the data folder.
  */
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -20,17 +19,20 @@ import { CommandError } from './errors.ts'
 const EMBEDDED = 'embedded'
 const TOKEN_MAX = 2 ** 47
 
-/** Socket of the embedded MongoDB in a run folder. */
+/** Socket path of the embedded MongoDB in a run folder. */
 export function mongoSocketIn(runDir: string): string {
   return join(runDir, 'mongo.sock')
 }
 
-/** Address of a MongoDB that listens on a unix socket. */
+/** URL of a MongoDB that listens on a unix socket. */
 export function mongoUrlOf(socketPath: string): string {
   return `mongodb://${encodeURIComponent(socketPath)}/?directConnection=true`
 }
 
-/** The settings with real addresses. Throws `CommandError` if the embedded stores do not run. */
+/**
+ * The settings with resolved addresses. Throws `CommandError` if the embedded stores are not
+ * running.
+ */
 export function withStoreUrls(config: Config): Config {
   const { redis, mongo, data } = config
   if (redis.url !== EMBEDDED && mongo.url !== EMBEDDED) return config
@@ -62,12 +64,13 @@ export interface Connections {
 
 export interface Stores extends Connections {
   ledger: Ledger
-  /** Partitions whose data is not in Redis. */
+  /** Partitions that Redis has lost. */
   lost: readonly number[]
 }
 
 /**
- * Connects, and makes sure that both stores answer. Throws `CommandError` that says which does not.
+ * Connects and checks that both stores answer. Throws `CommandError` that names the one that does
+ * not.
  */
 export async function connectStores(config: Config): Promise<Connections> {
   const resolved = withStoreUrls(config)
@@ -92,7 +95,9 @@ export async function connectStores(config: Config): Promise<Connections> {
   }
 }
 
-/** As `connectStores`, with the ledger: installed if there never was one, perhaps lost. */
+/**
+ * Like `connectStores`, with the ledger, which is installed if there never was one and may be lost.
+ */
 async function openStores(config: Config): Promise<Stores> {
   const connections = await connectStores(config)
   const { redis, catalog } = connections
@@ -109,7 +114,7 @@ async function openStores(config: Config): Promise<Stores> {
 
 export const LEDGER_LOST = "redis has lost the ledger: run 'tollgate ledger rebuild'"
 
-/** An outage as a `CommandError`, with what helps; anything else as it is. */
+/** Converts an outage to a `CommandError` with advice; returns other errors unchanged. */
 export function outageAsCommandError(error: unknown): unknown {
   if (error instanceof LedgerLostError) return new CommandError(LEDGER_LOST, { cause: error })
   const outages = [StoreDownError, CatalogUnavailableError, SlowReadError]
@@ -117,7 +122,7 @@ export function outageAsCommandError(error: unknown): unknown {
   return isOutage ? new CommandError(error.message, { cause: error }) : error
 }
 
-/** Does something with MongoDB alone, and closes it in any case. Throws `CommandError`. */
+/** Runs `act` with MongoDB alone and closes it afterwards. Throws `CommandError`. */
 export async function withCatalog<T>(
   config: Config,
   act: (catalog: Catalog) => Promise<T>,
@@ -134,7 +139,7 @@ export async function withCatalog<T>(
   }
 }
 
-/** Does something with the stores, and closes them in any case. */
+/** Runs `act` with the stores and closes them afterwards. */
 export async function withStores<T>(
   config: Config,
   act: (stores: Stores) => Promise<T>,

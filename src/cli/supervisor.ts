@@ -1,41 +1,41 @@
-/** Keeps something running: starts it, starts it again when it ends unasked, and stops it. */
+/** Supervises a process: starts it, restarts it when it exits unexpectedly, and stops it. */
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 
 export interface Running {
   readonly pid: number | undefined
-  /** Resolves, with how, when it has ended for whatever reason. */
+  /** Resolves with the exit reason when it has exited for any reason. */
   readonly exited: Promise<string>
-  /** Bounded by itself; afterwards it has ended. */
+  /** Bounded in time; the process has exited when this resolves. */
   stop(): Promise<void>
 }
 
-/** What is prepared to run in place of what may end, or is being prepared. */
+/** A standby that can replace the running process; it may still be starting. */
 export interface StandbyProcess extends Pick<Running, 'exited' | 'stop'> {
-  /** Rejects if it cannot; it has ended then. */
+  /** Rejects if the standby cannot take over; it has exited then. */
   takeOver(): Promise<Running>
 }
 
 export interface Supervisor {
-  /** Rejects if the first start fails, or `stop` was called. */
+  /** Rejects if the first start fails or `stop` was called. */
   start(): Promise<void>
-  /** May be called at any time. Nothing runs when it resolves. */
+  /** May be called at any time. No process is running when it resolves. */
   stop(): Promise<void>
 }
 
 export interface SupervisorOptions {
   readonly name: string
   readonly begin: () => Promise<Running>
-  /** Prepares a spare, of which there is always one then; without it there is none. */
+  /** Prepares a standby, one at a time; undefined for none. */
   readonly prepare?: (() => StandbyProcess) | undefined
   readonly log: Pick<Logger, 'warn' | 'error'>
 }
 
 const PAUSE_MS_MIN = 100
 const PAUSE_MS_MAX = 10_000
-/** What ran for so long is started again without a pause that has grown. */
+/** A process that ran this long is restarted without increased back-off. */
 const STEADY_MS = 5_000
-/** A spare is prepared when what it stands by for has got going. */
+/** Delays the standby until the main process has started up. */
 const STANDBY_AFTER_MS = 500
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
@@ -66,14 +66,14 @@ class ProcessSupervisor implements Supervisor {
     this.#isStopping = true
     clearTimeout(this.#timer)
     const spareStopped = this.#standbys?.stop()
-    const late = await this.#starting?.catch(() => undefined)
-    await (this.#running ?? late)?.stop()
+    const starting = await this.#starting?.catch(() => undefined)
+    await (this.#running ?? starting)?.stop()
     await spareStopped
   }
 
   async #begin(begin: () => Promise<Running>): Promise<void> {
     const { name } = this.#options
-    if (this.#isStopping) throw new Error(`${name} is not started: everything stops`)
+    if (this.#isStopping) throw new Error(`${name} is not started: tollgate is stopping`)
     this.#startedMs = monotonicMs()
     this.#starting = begin()
     try {
@@ -90,10 +90,10 @@ class ProcessSupervisor implements Supervisor {
     if (this.#isStopping) return
     const { name, log } = this.#options
     if (monotonicMs() - this.#startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN
-    log.error({ part: name, how }, `${name} ended unasked and is started again`)
-    const spare = this.#standbys?.take()
-    if (spare === undefined) this.#beginLater()
-    else this.#attempt(() => spare.takeOver())
+    log.error({ part: name, how }, `${name} exited unexpectedly and is restarted`)
+    const standby = this.#standbys?.take()
+    if (standby === undefined) this.#beginLater()
+    else this.#attempt(() => standby.takeOver())
   }
 
   #beginLater(): void {
@@ -105,13 +105,13 @@ class ProcessSupervisor implements Supervisor {
     const { name, log } = this.#options
     this.#begin(begin).catch((error: unknown) => {
       if (this.#isStopping) return
-      log.error({ part: name, err: error }, `${name} does not start and is tried again`)
+      log.error({ part: name, err: error }, `${name} failed to start and is retried`)
       this.#beginLater()
     })
   }
 }
 
-/** Keeps one spare, from the first time that there is a wish for one. */
+/** Keeps one standby prepared from the first call of `schedule` on. */
 class StandbySupervisor {
   readonly #name: string
   readonly #prepare: () => StandbyProcess
@@ -127,14 +127,14 @@ class StandbySupervisor {
     this.#log = log
   }
 
-  /** There shall be one, soon. */
+  /** Prepares a standby after the delay unless there is one. */
   schedule(afterMs = STANDBY_AFTER_MS): void {
     clearTimeout(this.#timer)
     if (this.#isStopping || this.#standby !== undefined) return
     this.#timer = setTimeout(() => this.#begin(), afterMs)
   }
 
-  /** Undefined: there is none. */
+  /** Undefined if there is no standby. */
   take(): StandbyProcess | undefined {
     clearTimeout(this.#timer)
     const taken = this.#standby
@@ -149,13 +149,13 @@ class StandbySupervisor {
 
   #begin(): void {
     const startedMs = monotonicMs()
-    const spare = this.#prepare()
-    this.#standby = spare
-    void spare.exited.then((how) => {
-      // Taken, it is no spare any more.
-      if (this.#isStopping || this.#standby !== spare) return
+    const standby = this.#prepare()
+    this.#standby = standby
+    void standby.exited.then((how) => {
+      // The standby has been taken.
+      if (this.#isStopping || this.#standby !== standby) return
       this.#standby = undefined
-      this.#log.warn({ part: this.#name, how }, 'a standby has ended and is prepared again')
+      this.#log.warn({ part: this.#name, how }, 'a standby has exited and is prepared again')
       if (monotonicMs() - startedMs > STEADY_MS) this.#pauseMs = PAUSE_MS_MIN
       this.schedule(this.#pauseMs)
       this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MS_MAX)

@@ -1,7 +1,7 @@
 /**
- * What a Redis has executed that its append-only file lacks: the bound of what is lost if it ends.
- * Stream ids are times of Redis' clock, and each commit has one: those in memory are compared with
- * the last one in the file.
+ * Finds commits that Redis has executed but not written to its append-only file: an upper bound of
+ * the loss if it exits. Stream ids are times of Redis' clock, and each commit has one: those in
+ * memory are compared with the last one in the file.
  */
 import { open } from 'node:fs/promises'
 import type { Config } from '../config/schema.ts'
@@ -12,7 +12,7 @@ import { createLogger } from '../runtime/log.ts'
 import { openRedis, waitForRedis } from '../store/redis.ts'
 
 export interface UnwrittenCommits extends CommitsSince {
-  /** Time of the last commit in the file, ms; null: the end of the file has none. */
+  /** Time of the last commit in the file, ms; null if the tail of the file has none. */
   readonly writtenMs: number | null
 }
 
@@ -36,12 +36,12 @@ export async function readUnwritten(
   }
 }
 
-export function unwrittenText(held: UnwrittenCommits | null, bytes: number | null): string {
+export function unwrittenText(unwritten: UnwrittenCommits | null, bytes: number | null): string {
   const size = bytes === null ? '' : `${bytes} bytes: `
-  if (held === null) {
-    return 'What it holds cannot be read; at most the charges of the last two seconds of its work.'
+  if (unwritten === null) {
+    return 'The unwritten data cannot be read; it is at most the charges of the last two seconds.'
   }
-  const { writtenMs, newestMs, commits, accounts, sessions } = held
+  const { writtenMs, newestMs, commits, accounts, sessions } = unwritten
   if (newestMs === null || (writtenMs !== null && newestMs <= writtenMs)) {
     return `In its memory only: ${size}no commit of charges.`
   }
@@ -56,9 +56,9 @@ function timeText(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** Of the end of a file that is read; a batch of commits is a tenth of it at most. */
+/** Length of the tail that is read; a batch of commits is at most a tenth of it. */
 const TAIL_BYTES = 4 * 1024 * 1024
-/** XADD of the stream of a partition, with the id that Redis gave it, as the file has it. */
+/** XADD to a partition's stream with the id assigned by Redis, as in the file. */
 const ADDED = /XADD\r\n\$\d+\r\n\{p\d+\}:l\r\n\$\d+\r\n(\d{13})-\d+\r\n/g
 
 async function lastWrittenMs(redisDir: string): Promise<number | null> {

@@ -1,4 +1,4 @@
-/** `tollgate user unlock`: a user may log in again after too many wrong tries. */
+/** `tollgate user unlock`: lets a user log in again after too many failed attempts. */
 import { unlockAccount } from '../admin/auth/attempts.ts'
 import { accountOf } from '../admin/auth/login.ts'
 import { validAt } from '../admin/entities/rules/lookups.ts'
@@ -13,7 +13,7 @@ import { connectStores, outageAsCommandError } from './stores.ts'
 
 const INTERNAL = 'internal'
 
-/** Users of a directory are known to that alone, so that of these any name is taken. */
+/** Users of an external directory are unknown here, so any name is accepted for them. */
 export async function unlockUser(
   username: string,
   options: OptionValues,
@@ -29,7 +29,7 @@ export async function unlockUser(
       const found = await catalog.run('find a user', () => catalog.users.findOne(filter))
       if (found === null) throw new CommandError(`there is no user ${username}`)
     }
-    // Recorded first: nobody is unlocked without it.
+    // Recorded first: no unlock without an audit record.
     const entry = { collection: 'users', type: 'unlock', key: username, new: { protocol } }
     await recordByOperator(catalog, entry)
     const keys = openExpiringKeys(redis, AUTH_KEYS)

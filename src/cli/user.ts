@@ -1,4 +1,4 @@
-/** `tollgate user list`, `add`, `password`, `remove`: who may log in to the control plane. */
+/** `tollgate user list`, `add`, `password`, `remove`: users of the control plane. */
 
 import { generatedPassword } from '../admin/auth/first-admin.ts'
 import { removePasswordFile } from '../admin/auth/password-file.ts'
@@ -33,7 +33,7 @@ import { aligned } from './owners.ts'
 import { type OptionValues, optionalList } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
-/** Those that hold now. */
+/** Lists the current users. */
 export async function listUsers(options: OptionValues, file: string | undefined): Promise<0> {
   const shown = await onCatalog(file, async (catalog) => {
     const users = await catalog.run('list users', () =>
@@ -107,7 +107,7 @@ export async function setPassword(
   return 0
 }
 
-/** Of that name, here and in directories. */
+/** Removes the second factors of all users of that name, internal and from directories. */
 export async function resetTotp(username: string, file: string | undefined): Promise<0> {
   await onCatalog(file, async (catalog) => {
     const { deletedCount } = await catalog.run('remove a second factor', () =>
@@ -123,7 +123,8 @@ export async function resetTotp(username: string, file: string | undefined): Pro
 export async function removeUser(username: string, file: string | undefined): Promise<0> {
   await onCatalog(file, async (catalog) => {
     const { _id: id } = await userNamed(catalog, username, systemClock.nowMs())
-    // As the entity API: of two who remove each other, the second one has to see it.
+    // Same lock as the entity API: of two admins who remove each other concurrently, the second
+    // must see the first change.
     await withEntityLocks(storesOf(catalog), [`users/${username}`, 'users'], async () => {
       const nowMs = systemClock.nowMs()
       const user = (await userNamed(catalog, username, nowMs)) as unknown as RawDocument
@@ -141,7 +142,7 @@ export async function removeUser(username: string, file: string | undefined): Pr
   return 0
 }
 
-/** One line of standard input, or one that is made. */
+/** Reads one line of standard input, or generates a password. */
 async function passwordOf(options: OptionValues): Promise<{ password: string; isGiven: boolean }> {
   if (options['password-stdin'] !== true) return { password: generatedPassword(), isGiven: false }
   const text = (await readBytes('-')).toString('utf8').replace(/\r?\n$/, '')
@@ -152,7 +153,7 @@ async function passwordOf(options: OptionValues): Promise<{ password: string; is
 
 function printPassword(username: string, password: string, isGiven: boolean): void {
   if (isGiven) {
-    print(`${username} has the password that was given`)
+    print(`${username} has the given password`)
     return
   }
   print(`The password of ${username}, which is not shown again:`)
@@ -200,7 +201,7 @@ function record(
   return recordByOperator(catalog, { collection: 'users', type, key, old, new: after })
 }
 
-/** Users have no profile that charging knows, and nothing follows from a change of one. */
+/** Users have no charging profile, and changing one has no follow-up operations. */
 function storesOf(catalog: Catalog): ChangeStores {
   const nothing = async () => undefined
   return {
@@ -212,7 +213,7 @@ function storesOf(catalog: Catalog): ChangeStores {
   }
 }
 
-/** What is wrong with the names or the password becomes a `CommandError`. */
+/** Errors in names or passwords become a `CommandError`. */
 async function onCatalog<T>(
   file: string | undefined,
   act: (catalog: Catalog, config: Config) => Promise<T>,
@@ -221,11 +222,11 @@ async function onCatalog<T>(
   try {
     return await withCatalog(config, (catalog) => act(catalog, config))
   } catch (error) {
-    const isTold =
+    const isExpected =
       error instanceof ApiError ||
       error instanceof FieldError ||
       error instanceof DuplicateEntityError ||
       error instanceof EntityConflictError
-    throw isTold ? new CommandError(error.message, { cause: error }) : error
+    throw isExpected ? new CommandError(error.message, { cause: error }) : error
   }
 }

@@ -1,12 +1,12 @@
-/** The environment of processes with settings that this one starts. */
+/** The environment of child processes that read the settings. */
 import { resolve } from 'node:path'
 import { type Environment, settingsEnvironment } from './environment.ts'
 import { FILE_VARIABLE, valueVariableOf } from './layers.ts'
 import { variableOf } from './schema.ts'
 
 /**
- * Of a process with settings: those of this one, with the file and some settings (by path, as in
- * `redis.url`) given. Here and not on a command line, which everybody can read.
+ * The settings of this process with the given file and overrides (by path, as in `redis.url`).
+ * Passed by environment, because command lines are visible to all users.
  */
 export function childEnvironment(
   settings: Readonly<Record<string, string | number>>,
@@ -18,7 +18,7 @@ export function childEnvironment(
   )
   const named = file === undefined ? {} : { [FILE_VARIABLE]: resolve(file) }
   const own = Object.entries(settingsEnvironment(env))
-  // A given value also replaces a `_FILE` variable for the same setting.
+  // An override also replaces the `_FILE` variable of the setting.
   const others = own.filter(([name]) => !Object.hasOwn(given, valueVariableOf(name)))
   return { ...Object.fromEntries(others), ...named, ...given }
 }

@@ -1,11 +1,11 @@
-/** One thing that is wrong: which key (path or variable), written where, and why. */
+/** One problem: its key (path or variable), its source, and the reason. */
 export type ConfigProblem = {
   readonly key: string
   readonly source: string
   readonly reason: string
 }
 
-/** The configuration cannot be used. Lists all problems at once; never shows a secret. */
+/** The configuration is invalid. Lists all problems; never shows a secret. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[]
 
@@ -18,8 +18,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * The same text without what may be secret: all between `//` (or the beginning) and the last `@`,
- * and a query. Works on what is not a correct URL too, because that is when errors show it.
+ * Removes possible secrets from a URL: everything between `//` (or the beginning) and the last `@`,
+ * and the query. Also works on malformed URLs, because errors show those.
  */
 export function redactUrl(text: string): string {
   const at = text.lastIndexOf('@')

@@ -2,7 +2,7 @@ import { FormatRegistry } from '@sinclair/typebox'
 import { isAddressRange, isHost } from './hosts.ts'
 import { isCipher } from './tls.ts'
 
-/** What a text setting must look like beyond being text: a test, and the words for the error. */
+/** The format of a text setting: a test, and the text of the error. */
 type Format = { readonly test: (text: string) => boolean; readonly expects: string }
 
 const PLACEHOLDERS: ReadonlySet<string> = new Set(['usaget', 'USAGET', 'rating_group'])
@@ -24,7 +24,7 @@ export const FORMATS = {
       'redis-cluster://host:port,host:port…',
   },
   'mongo-url': {
-    // A replica set lists several hosts, which is no URL for the URL parser.
+    // A replica set lists several hosts, which the URL parser rejects.
     test: (text) => text === 'embedded' || /^mongodb(\+srv)?:\/\/[^/\s]+/.test(text),
     expects: "must be 'embedded', mongodb://host… or mongodb+srv://host…",
   },
@@ -95,7 +95,7 @@ export type FormatName = keyof typeof FORMATS
 
 for (const [name, format] of Object.entries(FORMATS)) FormatRegistry.Set(name, format.test)
 
-/** Labels of letters, digits and inner hyphens, with points between them. */
+/** Labels of letters, digits and inner hyphens, separated by dots. */
 export function isDomainName(text: string): boolean {
   const label = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
   return text.length <= 253 && text.split('.').every((part) => label.test(part))
@@ -107,7 +107,7 @@ function hasUrlForm(text: string, protocols: readonly string[]): boolean {
   return protocols.includes(url.protocol) && url.hostname !== ''
 }
 
-/** Some nodes of a cluster, behind credentials that all of them share. */
+/** Seed nodes of a cluster, after credentials that all of them share. */
 function isClusterUrl(text: string): boolean {
   const [, user = '', hosts] = /^rediss?-cluster:\/\/([^@/?#]*@)?([^/@?#\s]+)\/?$/.exec(text) ?? []
   if (hosts === undefined) return false
@@ -115,7 +115,8 @@ function isClusterUrl(text: string): boolean {
 }
 
 function isTimeZone(name: string): boolean {
-  // Offsets such as +02:00 are known to Intl, but have no summer time and are no IANA names.
+  // Intl accepts offsets such as +02:00, but they have no daylight saving time and are not IANA
+  // names.
   if (!/^[A-Za-z]/.test(name)) return false
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })

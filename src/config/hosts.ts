@@ -1,24 +1,24 @@
-/** Addresses to listen on, and who gets in there without authentication. */
+/** Listen addresses, and the rule for access without authentication. */
 
-/** Who may use a port without authentication: nobody, this machine, or everybody who reaches it. */
+/** Which clients may use a port without authentication: none, local ones, or all. */
 export type OpenTo = 'nobody' | 'loopback' | 'network'
 
 /** Whether it is an IP address (IPv6 without a zone) or a host name (RFC 1123). */
 export function isHost(host: string): boolean {
   if (host.includes(':')) return ipv6Of(host) !== undefined
   const labels = host.split('.')
-  // What ends in a number is meant as an address, and a name would hide that it is none.
+  // A last label of digits means an IP address; accepting it as a name would hide a typing error.
   if (/^\d+$/.test(labels.at(-1) ?? '')) return isIpv4(host)
   const isLabel = (label: string) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(label)
   return host.length <= 253 && labels.every(isLabel)
 }
 
-/** Whether it is an IP address, and no name. */
+/** Whether it is an IP address and not a name. */
 export function isAddress(host: string): boolean {
   return host.includes(':') ? ipv6Of(host) !== undefined : isIpv4(host)
 }
 
-/** Whether it is an IP address, or a range as in `10.0.0.0/8`; not the range of all addresses. */
+/** Whether it is an IP address or a range as in `10.0.0.0/8`, except the range of all addresses. */
 export function isAddressRange(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
   if (!isAddress(address) || rest.length > 0) return false
@@ -27,21 +27,21 @@ export function isAddressRange(text: string): boolean {
   return /^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= bitsMax
 }
 
-/** Whether only this machine reaches it, without asking anybody what a name stands for. */
+/** Whether the address is reachable from this machine only, without name resolution. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true
   return host.includes(':') ? ipv6Of(host) === '[::1]' : isIpv4(host) && host.startsWith('127.')
 }
 
 /**
- * Whether everybody must authenticate who uses a port. Who listens beyond loopback is reached from
- * there too, but cannot be told from others by the address alone: proxies are on loopback.
+ * Whether all clients of a port must authenticate. On a listener beyond loopback, local clients
+ * cannot be exempted: the address of a proxy on loopback hides remote clients.
  */
 export function mustAuthenticate(host: string, openTo: OpenTo): boolean {
   return openTo === 'nobody' || (openTo === 'loopback' && !isLoopback(host))
 }
 
-/** Why an address is not of the kind that subscribers are to be sent to; undefined if it is. */
+/** Why an address is not of the redirect address type; undefined if it is. */
 export function redirectProblem(
   address: string,
   type: 'ipv4' | 'ipv6' | 'url' | 'sip',
@@ -71,7 +71,7 @@ function isIpv4(host: string): boolean {
   return parts.length === 4 && areOctets
 }
 
-/** The one way to write it, in brackets. */
+/** The canonical text, in brackets. */
 function ipv6Of(host: string): string | undefined {
   const url = `http://[${host}]/`
   return URL.canParse(url) && !/[[\]/]/.test(host) ? new URL(url).hostname : undefined

@@ -6,16 +6,16 @@ import { FORMATS, type FormatName } from './formats.ts'
 import { nearest } from './nearest.ts'
 import { ConfigSchema, isSection, type Leaf, leavesOf } from './schema.ts'
 
-/** One value and where it was written: a file, or a variable. */
+/** A value and its source: a file or a variable. */
 export type ConfigSetting = { readonly value: unknown; readonly source: string }
 
-/** One source read: the settings that it gives by path, and all that is wrong with it. */
+/** The settings of one source by path, and its problems. */
 export type Layer = {
   readonly settings: ReadonlyMap<string, ConfigSetting>
   readonly problems: readonly ConfigProblem[]
 }
 
-/** The variable that names the file with the settings, and no file with a value. */
+/** The variable with the path of the settings file; not a `_FILE` variable of a setting. */
 export const FILE_VARIABLE = 'TOLLGATE_CONFIG'
 
 const LEAVES = leavesOf(ConfigSchema)
@@ -54,12 +54,12 @@ export function documentLayer(document: unknown, source: string): Layer {
   return { settings, problems }
 }
 
-/** Ends the name of a variable that names a file with the value, as orchestrators mount secrets. */
+/** Suffix of variables that name a file with the value, as orchestrators mount secrets. */
 const FILE_SUFFIX = '_FILE'
 
 /**
- * Settings of the environment: all variables that begin with `TOLLGATE_`. One with `_FILE` behind
- * its name has the path of a file with the value.
+ * Settings of all variables that begin with `TOLLGATE_`. A variable with the suffix `_FILE` has the
+ * path of a file with the value.
  */
 export function environmentLayer(env: Readonly<Record<string, string | undefined>>): Layer {
   const settings = new Map<string, ConfigSetting>()
@@ -73,7 +73,7 @@ export function environmentLayer(env: Readonly<Record<string, string | undefined
       problems.push({ key: name, source: 'environment', reason })
       continue
     }
-    // An empty variable is how a compose file says that nothing is given.
+    // Compose files set a variable to the empty text if no value is given.
     if (own !== undefined && raw === '' && env[name + FILE_SUFFIX] !== undefined) continue
     const read = own === undefined ? readValue(leaf, raw) : readText(leaf.schema, raw)
     const isTwice = own === undefined && (env[leaf.variable] ?? '') !== ''
@@ -84,14 +84,14 @@ export function environmentLayer(env: Readonly<Record<string, string | undefined
   return { settings, problems }
 }
 
-/** The variable of the setting for which this one names a file; else the name itself. */
+/** The variable of the setting whose file this variable names; otherwise the name itself. */
 export function valueVariableOf(name: string): string {
   return name.endsWith(FILE_SUFFIX) ? name.slice(0, -FILE_SUFFIX.length) : name
 }
 
 interface ParsedValue {
   readonly value?: unknown
-  /** Undefined: the value fits. */
+  /** Undefined if the value is valid. */
   readonly reason?: string | undefined
 }
 
@@ -102,7 +102,7 @@ function readText(schema: TSchema, raw: string): ParsedValue {
 
 const FILE_BYTES_MAX = 1024 * 1024
 
-/** The value in a file: without blanks around it; of a list, one per line. */
+/** The value in a file, trimmed; for a list, one item per line. */
 function readValue({ schema }: Leaf, path: string): ParsedValue {
   let text: string
   try {
@@ -131,13 +131,13 @@ function unknownReason(name: string, known: readonly string[]): string {
     : `is not a known setting; did you mean ${near}?`
 }
 
-/** Why a value does not fit, or undefined if it does. */
+/** Why a value is invalid; undefined if it is valid. */
 function problemOf(schema: TSchema, value: unknown): string | undefined {
   if (Value.Check(schema, value)) return undefined
   if (isSecretText(schema)) return `${expectation(schema)} (what is written there is not shown)`
   const isSecret = schema['format'] === 'redis-url' || schema['format'] === 'mongo-url'
   if (isSecret && typeof value === 'string' && !URL.canParse(value)) {
-    // Nobody can say which part of a broken URL is the password.
+    // The password in a malformed URL cannot be located.
     return `${expectation(schema)} (what is written there is not shown)`
   }
   return `${expectation(schema)}, not ${displayText(value)}`
@@ -170,7 +170,7 @@ function displayText(value: unknown): string {
   return typeof value === 'string' ? `'${redactUrl(value)}'` : String(value)
 }
 
-/** The value that a text stands for, by the type of its setting; left as text if it is not one. */
+/** Converts a text by the type of its setting; returns the text if that is not possible. */
 function fromText(schema: TSchema, raw: string): unknown {
   const trimmed = raw.trim()
   if (schema['type'] === 'array') return listFrom(trimmed)

@@ -9,23 +9,23 @@ import { type Config, ConfigSchema } from './schema.ts'
 import { nativeTlsProblem } from './tls.ts'
 
 export type LoadOptions = {
-  /** YAML file of the operator; without it the one that TOLLGATE_CONFIG names, if any. */
+  /** YAML file of the operator; by default the file that TOLLGATE_CONFIG names, if any. */
   readonly file?: string
-  /** Variables of the process; without it those of this process. */
+  /** Environment variables; by default those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /**
-   * The process was started by `tollgate start`, which has checked `shutdown.timeoutMs` and hands
-   * on a part of it.
+   * True if `tollgate start` has started the process: it has checked `shutdown.timeoutMs` and
+   * passes on a share of it.
    */
   readonly isPart?: boolean
 }
 
-/** Same distance from src/config (development) and dist/src/config (built). */
+/** The relative path is the same from src/config and from dist/src/config. */
 export const DEFAULT_FILE = fileURLToPath(new URL('../../config/default.yaml', import.meta.url))
 
 /**
- * The configuration of this process: default document, then file, then `TOLLGATE_*` variables.
- * Throws a {@link ConfigError} that lists every problem with its key and source.
+ * The configuration of this process: the default document, then the file, then `TOLLGATE_*`
+ * variables. Throws a {@link ConfigError} that lists every problem with its key and source.
  */
 export function loadConfig(options: LoadOptions = {}): Config {
   const env = options.env ?? process.env
@@ -58,7 +58,7 @@ function readLayer(file: string): Layer {
     throw new ConfigError([{ key: 'file', source: file, reason: `cannot be read: ${code}` }])
   }
   const lineCounter = new LineCounter()
-  // Without prettyErrors the message does not quote the text, which may hold a password.
+  // Without prettyErrors the message does not quote the text, which may contain a password.
   const document = parseDocument(text, { prettyErrors: false, lineCounter })
   if (document.errors.length > 0) {
     const problems = document.errors.map((error) => ({
@@ -97,12 +97,12 @@ function merge(layers: readonly Layer[]): Section {
 }
 
 /**
- * A request that is under way must be answered within the part of the time that `tollgate start`
- * leaves to charging, about 0.39 of it (SHARES in cli/start.ts), with some to end the threads.
+ * A request in flight must be answered within the share of the time-out that `tollgate start` gives
+ * to charging, about 0.39 of it (SHARES in cli/start.ts), with time left to end the threads.
  */
 const SHUTDOWN_REQUESTS_MIN = 3
 
-/** Settings that are right by themselves but not together. */
+/** Checks settings that are valid separately but inconsistent together. */
 function checkConsistency(config: Config, layers: readonly Layer[], isPart: boolean): void {
   const sourceOf = (path: string) =>
     layers.findLast((layer) => layer.settings.has(path))?.settings.get(path)?.source ?? DEFAULT_FILE
@@ -126,7 +126,7 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
     demand(
       reason === undefined,
       'session.redirectAddress',
-      `${reason}, for ${named('session.finalUnitAction')} is redirect, and ${type}`,
+      `${reason}, because ${named('session.finalUnitAction')} is redirect, and ${type}`,
     )
   }
   checkTls(config, demand, named)
@@ -139,7 +139,7 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
   demand(
     realtime.listeners === 1 || realtime.httpServer !== 'javascript',
     'realtime.listeners',
-    `must be 1, for ${named('realtime.httpServer')} is javascript, and that shares no port`,
+    `must be 1, because ${named('realtime.httpServer')} is javascript, which cannot share a port`,
   )
   const { requestTimeoutMs } = realtime
   const timeout = named('realtime.requestTimeoutMs')
@@ -157,7 +157,7 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
   if (problems.length > 0) throw new ConfigError(problems)
 }
 
-/** `named`: a setting and where it was set. */
+/** `named` returns a setting's path and source. */
 function checkTls(
   config: Config,
   demand: (isMet: boolean, key: string, reason: string) => void,
@@ -166,7 +166,7 @@ function checkTls(
   for (const name of ['realtime', 'diameter', 'admin'] as const) {
     const { tls } = config[name]
     for (const key of ['certFile', 'keyFile'] as const) {
-      const reason = `must name a file, for ${named(`${name}.tls.enabled`)} is true`
+      const reason = `must name a file, because ${named(`${name}.tls.enabled`)} is true`
       demand(!tls.enabled || tls[key] !== '', `${name}.tls.${key}`, reason)
     }
   }
@@ -181,12 +181,12 @@ function checkTls(
   demand(
     problem === null || realtime.httpServer !== 'native',
     'realtime.httpServer',
-    `must be auto or javascript, for ${because}`,
+    `must be auto or javascript, because ${because}`,
   )
   demand(
     problem === null || realtime.listeners === 1,
     'realtime.listeners',
-    `must be 1, for ${because}, and HTTP in JavaScript shares no port`,
+    `must be 1, because ${because}, and the JavaScript server cannot share a port`,
   )
 }
 

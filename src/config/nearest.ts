@@ -1,17 +1,17 @@
 /**
- * The known name that somebody probably meant, or undefined if none is near: same letters in other
- * case, same last part in another section, or a few letters off (a third of its length).
+ * The known name that was probably meant; undefined if none is similar: same letters in other case,
+ * same last part in another section, or a small edit distance (a third of the length).
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const wanted = name.toLowerCase()
+  const target = name.toLowerCase()
   let best: string | undefined
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
   for (const candidate of known) {
     const lower = candidate.toLowerCase()
-    const isSameLeaf = wanted.split('.').at(-1) === lower.split('.').at(-1)
+    const isSameLeaf = target.split('.').at(-1) === lower.split('.').at(-1)
     const distance = isSameLeaf
-      ? Math.min(1, editDistance(wanted, lower))
-      : editDistance(wanted, lower)
+      ? Math.min(1, editDistance(target, lower))
+      : editDistance(target, lower)
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance

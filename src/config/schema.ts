@@ -2,8 +2,8 @@ import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox
 import type { FormatName } from './formats.ts'
 
 /**
- * What a person may write: every setting, its type and its range. Defaults and reasons are in
- * config/default.yaml; a test keeps both equal.
+ * All settings with type and range. Defaults and explanations are in config/default.yaml; a test
+ * keeps both in step.
  */
 
 const section = <T extends Record<string, TSchema>>(properties: T) =>
@@ -13,17 +13,17 @@ const integer = (minimum: number, maximum: number) => Type.Integer({ minimum, ma
 
 const text = (format: FormatName) => Type.String({ format })
 
-/** Shown nowhere, also where it is wrong. */
+/** Never shown, not even in errors. */
 const secret = (minLength = 0) => Type.String({ minLength, format: 'secret' satisfies FormatName })
 
 const oneOf = <T extends string | number>(...values: readonly T[]) =>
   Type.Union(values.map((value) => Type.Literal(value)))
 
-/** Rules as a document: a setting in one piece, which a file or a variable replaces whole. */
+/** Rules as a document: a single setting that a file or a variable replaces as a whole. */
 const rules = (member: TSchema, description: string) =>
   Type.Unsafe<Record<string, unknown>>(Type.Record(Type.String(), member, { description }))
 
-/** What the TLS of every listener has, and what one has beside it. */
+/** TLS settings of every listener, plus those of a specific one. */
 const tlsSection = <T extends Record<string, TSchema>>(more: T) =>
   section({
     enabled: Type.Boolean(),
@@ -215,10 +215,10 @@ type DeepReadonly<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T
 
-/** What the code receives: complete, typed, frozen to the bottom. */
+/** The configuration that the code receives: complete, typed and deeply frozen. */
 export type Config = DeepReadonly<Static<typeof ConfigSchema>>
 
-/** One setting: where it is, and what it may be. */
+/** One setting: its path, variable and type. */
 export type Leaf = {
   readonly path: string
   readonly variable: string
@@ -240,7 +240,7 @@ export function leavesOf(schema: TObject, prefix = ''): readonly Leaf[] {
   })
 }
 
-/** Whether a schema has keys of its own, and is not a setting. */
+/** Whether a schema is a section and not a setting. */
 export function isSection(schema: TSchema): schema is TObject {
   return schema['properties'] !== undefined
 }

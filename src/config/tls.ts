@@ -1,4 +1,4 @@
-/** What the TLS of every listener may speak, and what the native HTTP server can do of it. */
+/** TLS cipher suites of all listeners, and the TLS limitations of the native HTTP server. */
 import { getCiphers } from 'node:tls'
 
 export type TlsVersion = 'TLSv1.2' | 'TLSv1.3'
@@ -8,7 +8,7 @@ const TLS_1_3_CIPHERS = [
   'TLS_CHACHA20_POLY1305_SHA256',
   'TLS_AES_128_GCM_SHA256',
 ] as const
-/** Those of TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325). */
+/** TLS 1.2 suites with forward secrecy and authenticated encryption (RFC 9325). */
 const TLS_1_2_CIPHERS = [
   'ECDHE-ECDSA-AES128-GCM-SHA256',
   'ECDHE-RSA-AES128-GCM-SHA256',
@@ -18,14 +18,14 @@ const TLS_1_2_CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ] as const
 
-/** The cipher suites of a listener whose `tls.ciphers` is empty, in the order of preference. */
+/** Default cipher suites, used if `tls.ciphers` is empty, in order of preference. */
 export const DEFAULT_CIPHERS: readonly string[] = [...TLS_1_3_CIPHERS, ...TLS_1_2_CIPHERS]
 
 const TLS_1_3_PREFIX = 'TLS_'
-/** Suites that need no certificate; the listeners have no shared keys or passwords. */
+/** Suites without a certificate; the listeners have no pre-shared keys or passwords. */
 const WITHOUT_CERTIFICATE = /(?:^|-)(?:PSK|SRP)-/
 
-/** Every suite that a listener with a certificate can offer, by its OpenSSL name. */
+/** All suites that a listener with a certificate can offer, by OpenSSL name. */
 const KNOWN_CIPHERS: ReadonlySet<string> = new Set(
   getCiphers()
     .map((name) => name.toUpperCase())
@@ -36,7 +36,7 @@ export function isCipher(name: string): boolean {
   return KNOWN_CIPHERS.has(name)
 }
 
-/** Those of a list that lack forward secrecy or authenticated encryption. */
+/** The suites of a list that lack forward secrecy or authenticated encryption. */
 export function weakCiphers(ciphers: readonly string[]): string[] {
   const isStrong = (name: string) =>
     name.startsWith(TLS_1_3_PREFIX) || /^(?:EC)?DHE-.*(?:-GCM-|-POLY1305$)/.test(name)
@@ -51,12 +51,13 @@ interface HttpTlsLimits {
 
 /** Why uWebSockets.js cannot serve a listener with this TLS; null if it can. */
 export function nativeTlsProblem(tls: HttpTlsLimits): string | null {
-  if (tls.clientCaFile !== '') return 'it does not tell whose certificate a client has'
+  if (tls.clientCaFile !== '') return 'it does not expose client certificates'
   if (tls.minVersion !== 'TLSv1.2') return 'its lowest version is TLS 1.2'
   if (tls.ciphers.length === 0) return null
   const ofTls13 = tls.ciphers.filter((name) => name.startsWith(TLS_1_3_PREFIX))
   const others = tls.ciphers.filter((name) => !name.startsWith(TLS_1_3_PREFIX))
-  // Where none of TLS 1.3 is named all of them stay; its own are fixed.
+  // Without any TLS 1.3 suite in the list, all of them are enabled; uWebSockets.js cannot select
+  // some.
   const hasTls13 =
     ofTls13.length === 0 ||
     (ofTls13.length === TLS_1_3_CIPHERS.length &&

@@ -1,8 +1,8 @@
 /**
- * What an answer can say: the fields of a row (`row_field_name`, spec/realtime.md 1.6). Volumes are
- * in base units, money is a decimal number of the currency. A failure says nothing about grants:
- * what was granted, if anything, is not known. Outside of a list of services a field that belongs
- * to a service is that of the first one.
+ * Fields that an answer can contain (`row_field_name`). Volumes are in base units, money is a
+ * decimal of the currency. A failure has no fields about grants: it is unknown whether anything was
+ * granted. Outside of a list of services, a field that belongs to a service is that of the first
+ * one.
  */
 import {
   type ChargeOutcome,
@@ -25,10 +25,10 @@ import {
 } from './file-type.ts'
 import { answerValueOf } from './message-values.ts'
 
-/** In place of a cost that nobody has added up; such an outcome is made to be answered only. */
+/** Placeholder of a cost that was not calculated; used only in outcomes made for an answer. */
 export const COST_UNKNOWN = Number.NaN
 
-/** Of a denied request whose services were never looked at. */
+/** Stands in for the service of a request that was denied before its services were read. */
 const NO_SERVICE: ServiceOutcome = {
   ratingGroup: -1,
   serviceIdentifier: '',
@@ -43,7 +43,7 @@ const NO_SERVICE: ServiceOutcome = {
   quote: null,
 }
 
-/** Legacy numbers of denials: 1400 and the reason's own. */
+/** Error codes of the legacy interface: 1400 plus the number of the reason. */
 const errorCodes: Partial<Record<Reason, number>> = {
   noRate: 1401,
   blocked: 1401,
@@ -52,33 +52,33 @@ const errorCodes: Partial<Record<Reason, number>> = {
 }
 
 const readers = {
-  /** Type of the request as it was sent, such as 1 or `I`. */
+  /** Type of the request as sent, such as 1 or `I`. */
   request_type: ({ echo }) => answerValueOf(echo.requestType),
-  /** Number of the request, if it had one. */
+  /** Number of the request, if present. */
   request_num: ({ echo }) => (echo.requestNumber < 0 ? undefined : echo.requestNumber),
   session_id: ({ echo }) => echo.sessionId,
-  /** Kind of the request by its name, such as `start_request`. */
+  /** Name of the request kind, such as `start_request`. */
   record_type: ({ echo }) => echo.recordType,
-  /** Whole number; of a service in the list its own. */
+  /** Integer; in a list of services that of the service. */
   return_code: returnCode,
   granted_return_code: returnCode,
-  /** For people. */
+  /** Text for people. */
   desc,
-  /** 1 granted, else 0. */
+  /** 1 if granted, otherwise 0. */
   status,
-  /** Units that may be used now; 0 if denied. */
+  /** Units granted; 0 if denied. */
   granted_volume: grantedVolume,
   usagev: grantedVolume,
-  /** Whether units are granted; of who may ask for none also where none are, but there are some. */
+  /** Whether units are granted. With no units requested: whether units are available. */
   has_grant: hasGrant,
-  /** Of a volume in micros: the same as money. */
+  /** A volume in micros as an amount of money. */
   granted_money: (answer, service) => {
     const grant = grantOf(answer, service)
     return grant === undefined ? undefined : new NumberText(decimalText(grant.granted))
   },
   /** ISO 4217 numeric; 999 for none. */
   currency_code: (answer, service) => settingsOf(answer, service).currencyCode,
-  /** Identifies the first processing of the request. */
+  /** Identifies the first processing of the request; a repetition returns the same id. */
   transaction_id: transactionId,
   stamp: transactionId,
   /** The subscriber and its account, if known. */
@@ -86,37 +86,37 @@ const readers = {
   aid: ({ outcome }) => (outcome.aid === 0 ? undefined : outcome.aid),
   /** Name of the file type. */
   type: ({ fileType }) => fileType,
-  /** As recorded lines have it. */
+  /** Same value as in recorded lines. */
   source: () => 'realtime',
   usaget: ({ outcome }, service) => (service ?? outcome.services[0])?.usaget,
-  /** If the request named one. */
+  /** Present if the request has a rating group. */
   rating_group: ({ outcome }, service) => {
     const { ratingGroup } = service ?? outcome.services[0] ?? NO_SERVICE
     return ratingGroup < 0 ? undefined : ratingGroup
   },
-  /** What tells services of one rating group apart: a number or several, if the request has any. */
+  /** One or more Service-Identifiers of the service, if the request has any. */
   service_identifier: ({ outcome }, service) => {
     const { serviceIdentifier } = service ?? outcome.services[0] ?? NO_SERVICE
     return identifierValue(serviceIdentifier) ?? undefined
   },
-  /** Seconds for which the grant holds, rounded up; 0 without a grant. */
+  /** Validity of the grant in seconds, rounded up; 0 without a grant. */
   validity_time: (answer, service) => {
     const grant = grantOf(answer, service)
     return grant === undefined ? undefined : Math.ceil(grant.validityMs / 1000)
   },
-  /** Epoch seconds at which another tariff begins to hold for the grant; if one does meanwhile. */
+  /** Tariff change during the validity of the grant, epoch seconds; absent if there is none. */
   tariff_change: (answer, service) => {
     const grant = changingOf(answer, service)
     return grant === undefined ? undefined : Math.floor(grant.tariffChangeMs / 1000)
   },
-  /** Seconds without usage after which a grant is to be given back, rounded up. */
+  /** Seconds without usage after which a grant has to be returned, rounded up. */
   quota_holding_time: (answer, service) => {
     const grant = reservedGrantOf(answer, service)
     if (grant === undefined) return undefined
     const { quotaHoldingMs } = answer.settings(grant.usaget)
     return quotaHoldingMs === 0 ? undefined : Math.ceil(quotaHoldingMs / 1000)
   },
-  /** Units of the grant that may be left when more is asked for, rounded down. */
+  /** Remaining units of the grant at which more should be requested, rounded down. */
   threshold: (answer, service) => {
     const grant = reservedGrantOf(answer, service)
     if (grant === undefined) return undefined
@@ -124,9 +124,9 @@ const readers = {
     if (thresholdPercent === 0 || grant.granted === 0) return undefined
     return percentOf(grant.granted, thresholdPercent)
   },
-  /** Whether no further units are available after these. */
+  /** Whether this is the final grant. */
   final_unit: (answer, service) => grantOf(answer, service)?.finalUnit,
-  /** `terminate`, `redirect` or `restrict`, at the final unit only; as the fields that follow. */
+  /** `terminate`, `redirect` or `restrict`; like the fields below, only in a final grant. */
   final_unit_action: (answer, service) => {
     const action = actionOf(answer, service)?.action
     return action === 'none' ? undefined : action
@@ -140,50 +140,55 @@ const readers = {
     const end = actionOf(answer, service)
     return end?.action === 'redirect' ? end.addressType : undefined
   },
-  /** List of texts, not empty. */
+  /** List of filters, not empty. */
   restriction_filters: (answer, service) => {
     const end = actionOf(answer, service)
     return end?.action === 'restrict' && end.filters.length > 0 ? end.filters : undefined
   },
-  /** Money before tax of the session so far, of a service in the list its own; if known. */
+  /**
+   * Cost of the session so far before tax, in a list of services that of the service; absent if
+   * unknown.
+   */
   cost: ({ outcome }, service) => {
     const cost = service === null ? costOf(outcome) : service.cost
     return Number.isNaN(cost) ? undefined : new NumberText(decimalText(cost))
   },
-  /** Of a request that only pretends, as all that follows: money, with embedded taxes. */
+  /**
+   * Price including embedded taxes. Like the following fields, only for requests with `pretend`.
+   */
   aprice: (answer, service) => {
     const quote = quoteOf(answer, service)
     return quote === null ? undefined : new NumberText(quote.charge.exact.aprice)
   },
-  /** Money after tax. */
+  /** Price after tax. */
   final_charge: (answer, service) => {
     const quote = quoteOf(answer, service)
     return quote === null ? undefined : new NumberText(quote.charge.exact.final_charge)
   },
-  /** The taxes, as recorded lines have them. */
+  /** Taxes in the format of recorded lines. */
   tax_data: (answer, service) => answerValueOf(quoteOf(answer, service)?.charge.tax_data),
-  /** How the price comes about, step by step. */
+  /** Steps of the price calculation. */
   rating: (answer, service) => {
     const quote = quoteOf(answer, service)
     return quote === null ? undefined : answerValueOf(explain(quote.line))
   },
-  /** Key of the rate. */
+  /** Key of the matched rate. */
   arate_key: (answer, service) => quoteOf(answer, service)?.line.rateKey,
-  /** Units that groups include, those beyond them, and those that no group is meant for. */
+  /** Units included in groups, units beyond them, and units that no group applies to. */
   in_group: (answer, service) => groupsOf(answer, service)?.inGroup,
   over_group: (answer, service) => groupsOf(answer, service)?.overGroup,
   out_group: (answer, service) => groupsOf(answer, service)?.outGroup,
-  /** Whether the request only pretends. */
+  /** Whether the request has `pretend`. */
   pretend: ({ echo }) => echo.pretend,
   billrun_pretend: ({ echo }) => echo.pretend,
-  /** Those of the subscriber, where they are asked for. */
+  /** Balances of the subscriber, if requested. */
   balances: ({ outcome }) => outcome.balances?.map(balanceValues),
-  /** Money that is free for the services of the request; if there is any such balance. */
+  /** Money available for the services of the request; absent without such a balance. */
   remaining_balance: (answer) => {
     const remaining = remainingMicros(answer.outcome.balances)
     return remaining === null ? undefined : new NumberText(decimalText(remaining))
   },
-  /** 1 if that is below `realtime.low_balance_threshold`, else 0. */
+  /** 1 if that is below `realtime.low_balance_threshold`, otherwise 0. */
   low_balance: (answer, service) => {
     const remaining = remainingMicros(answer.outcome.balances)
     const { lowBalanceMicros } = settingsOf(answer, service)
@@ -194,17 +199,17 @@ const readers = {
 
 export type AnswerFieldName = keyof typeof readers
 
-/** Every row field by its name. */
+/** Readers of all row fields by name. */
 export const answerFields: Readonly<Record<AnswerFieldName, AnswerReader>> = readers
 
-/** Those for which the request has to ask for the balances. */
+/** Fields that require balances to be read with the request. */
 export const balanceFields: ReadonlySet<string> = new Set<AnswerFieldName>([
   'balances',
   'remaining_balance',
   'low_balance',
 ])
 
-/** What fields are absent without, of those that most answers have none of. */
+/** Preconditions of fields that are absent from most answers. */
 export const fieldNeeds: Readonly<Partial<Record<AnswerFieldName, AnswerTest>>> = {
   quota_holding_time: hasReservedGrant,
   threshold: hasReservedGrant,
@@ -223,7 +228,7 @@ export const fieldNeeds: Readonly<Partial<Record<AnswerFieldName, AnswerTest>>> 
   out_group: hasQuote,
 }
 
-/** Those that are volumes, and can be told in other units. */
+/** Fields that are volumes and can be converted to other units. */
 export const volumeFields: readonly AnswerFieldName[] = [
   'granted_volume',
   'usagev',
@@ -233,11 +238,11 @@ export const volumeFields: readonly AnswerFieldName[] = [
   'out_group',
 ]
 
-/** What `row_field_name: {classMethod}` can call (spec/realtime.md 5.3). */
+/** Methods that `row_field_name: {classMethod}` can name. */
 export const answerMethods: Readonly<Record<string, AnswerReader>> = {
   getStatus: status,
   getDesc: desc,
-  /** 1401 no rate, 1402 no balance, 1403 no subscriber; absent for all else. */
+  /** 1401 no rate, 1402 no balance, 1403 no subscriber; absent for all other reasons. */
   getErrorCode: (answer, service) => errorCodes[reasonOf(answer, service)],
 }
 
@@ -266,7 +271,9 @@ function grantedVolume(
   return grantOf(answer, service)?.granted
 }
 
-/** Only a grant has a validity: where no units were asked for it is a grant of 0 units. */
+/**
+ * If no units were requested, a grant of 0 units with a validity means that units are available.
+ */
 function hasGrant(answer: AnswerSource, service: ServiceOutcome | null): boolean {
   const grant = grantOf(answer, service)
   if (grant === undefined || grant.reason !== 'granted') return false
@@ -282,8 +289,8 @@ function settingsOf(answer: AnswerSource, service: ServiceOutcome | null): Answe
 }
 
 /**
- * Of a denial that never came to the session's services nobody has added up the cost, and of a
- * failure it is not known.
+ * The cost is not calculated for requests denied before their services, and unknown after a
+ * failure.
  */
 function costOf({ reason, services, cost }: ChargeOutcome): number {
   const isKnown = reasons[reason].status === 'granted' || (services.length > 0 && !isFailed(reason))
@@ -294,7 +301,7 @@ function isFailed(reason: Reason): boolean {
   return reason !== 'granted' && reasons[reason].status === 'failed'
 }
 
-/** Undefined of a failure. */
+/** Undefined for a failure. */
 function grantOf(
   { outcome }: AnswerSource,
   service: ServiceOutcome | null,
@@ -303,7 +310,7 @@ function grantOf(
   return service ?? outcome.services[0] ?? NO_SERVICE
 }
 
-/** A grant that is held: an event is over as soon as it is granted. */
+/** A grant with reserved units; an event reserves none. */
 function reservedGrantOf(
   answer: AnswerSource,
   service: ServiceOutcome | null,
@@ -313,7 +320,7 @@ function reservedGrantOf(
   return grant.granted > 0 || grant.parts !== null ? grant : undefined
 }
 
-/** A grant that another tariff begins to hold for. */
+/** A grant with a tariff change during its validity. */
 function changingOf(
   answer: AnswerSource,
   service: ServiceOutcome | null,
@@ -334,7 +341,7 @@ function hasQuote(answer: AnswerSource, service: ServiceOutcome | null): boolean
   return quoteOf(answer, service) !== null
 }
 
-/** What happens at the end of the last grant; undefined while there may be another. */
+/** Action at the end of the final grant; undefined for other grants. */
 function actionOf(answer: AnswerSource, service: ServiceOutcome | null) {
   const grant = grantOf(answer, service)
   return grant?.finalUnit === true ? answer.settings(grant.usaget).finalUnit : undefined
@@ -349,7 +356,7 @@ function groupsOf(answer: AnswerSource, service: ServiceOutcome | null) {
   return quote === null ? undefined : groupUnits(quote.line)
 }
 
-/** The service as if it had nothing but the part of this usage type; null without one. */
+/** The service reduced to its part of a usage type; null if it has no such part. */
 export function partOf(
   { outcome }: AnswerSource,
   service: ServiceOutcome | null,

@@ -1,6 +1,6 @@
 /**
- * What answers have beside the outcome, by the section `realtime` of a file type: of a usage type,
- * then of all, then of the installation (the read rule of spec/realtime.md 1.5).
+ * Settings of answers, from the section `realtime` of a file type: a setting of the usage type
+ * takes precedence over a general one, and that over the installation's.
  */
 import {
   arrayAt,
@@ -21,17 +21,17 @@ const THRESHOLD = 'quota_threshold'
 const FINAL_UNIT = 'final_unit'
 const LOW_BALANCE = 'low_balance_threshold'
 
-/** The keys of `realtime`, and of each usage type in it, that are read here. */
+/** Keys read here, in `realtime` and in its sections of usage types. */
 export const answerSettingKeys = [HOLDING, THRESHOLD, FINAL_UNIT, LOW_BALANCE] as const
 
-/** Seconds, as the network takes them (32 bits). */
+/** Largest number of seconds in the protocol (32 bits). */
 const HOLDING_SECONDS_MAX = 2 ** 32 - 1
 const ACTIONS = ['none', 'terminate', 'redirect', 'restrict'] as const
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
 const IPV4 = new RegExp(`^${OCTET}(?:\\.${OCTET}){3}$`)
 const ADDRESS_TYPES = ['ipv4', 'ipv6', 'url', 'sip'] as const
 
-/** Settings by usage type. Throws `FieldError` with the path of what cannot be used. */
+/** Compiles settings by usage type. Throws `FieldError` with the path of an invalid value. */
 export function compileAnswerSettings(
   realtime: Fields,
   path: string,
@@ -64,7 +64,7 @@ function settingsOf(section: Fields, path: string, base: AnswerSettings): Answer
   }
 }
 
-/** A whole number from 0 to `max`; null if there is none. */
+/** An integer from 0 to `max`; null if absent. */
 function numberAt(section: Fields, key: string, path: string, max: number): number | null {
   const value = Object.hasOwn(section, key) ? section[key] : undefined
   if (isUnset(value)) return null
@@ -74,7 +74,7 @@ function numberAt(section: Fields, key: string, path: string, max: number): numb
   throw new FieldError(`${path}.${key}`, `must be a whole number from 0 to ${max}`)
 }
 
-/** Micros of an amount of the currency; null if there is none. */
+/** Micros of an amount in the currency; null if absent. */
 function moneyAt(section: Fields, key: string, path: string): number | null {
   const value = Object.hasOwn(section, key) ? section[key] : undefined
   if (isUnset(value)) return null
@@ -100,7 +100,7 @@ function compileFinalUnit(document: unknown, path: string): FinalUnitAction {
   const action = oneOfAt(section['action'], `${path}.action`, ACTIONS)
   for (const key of FINAL_UNIT_KEYS.slice(1)) {
     if (isUnset(section[key]) || keysOfAction[action].includes(key)) continue
-    throw new FieldError(`${path}.${key}`, `is of no use to the action ${action}`)
+    throw new FieldError(`${path}.${key}`, `does not apply to the action ${action}`)
   }
   if (action === 'redirect') return { action, ...redirectAddress(section, path) }
   if (action !== 'restrict') return { action }

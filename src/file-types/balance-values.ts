@@ -4,9 +4,9 @@ import { decimalText } from '../domain/money.ts'
 import { type AnswerValue, NumberText } from './file-type.ts'
 
 /**
- * What is left for the services of a request, micros: the least that a credit limit leaves, or the
- * sum of the prepaid money. What groups include is for their own usage, and not counted. Null where
- * there is no such balance, and where nothing limits the credit.
+ * Money available for the services of a request, micros: the smallest amount left by a credit
+ * limit, otherwise the sum of prepaid money. Amounts of groups are excluded, as they apply only to
+ * their own usage. Null if there is no such balance or the credit is unlimited.
  */
 export function remainingMicros(balances: readonly BalanceReport[] | null): number | null {
   let credit: number | null = null
@@ -20,8 +20,8 @@ export function remainingMicros(balances: readonly BalanceReport[] | null): numb
 }
 
 /**
- * A balance as answers show it: prepaid credit by its include, else what a group includes or the
- * credit of postpaid. Units as they are, money as a decimal of the currency, times as ISO 8601.
+ * A balance in answers: prepaid credit by its include, otherwise a group or the postpaid credit.
+ * Units are integers, money is a decimal of the currency, times are ISO 8601.
  */
 export function balanceValues(balance: BalanceReport): Readonly<Record<string, AnswerValue>> {
   const { counter, free, reserved, usaget, debt } = balance

@@ -1,18 +1,18 @@
-/** The file types that come with the product, as documents in config/file-types. */
+/** Built-in file types, documents in config/file-types. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 
-/** The plain JSON dialect: it is code, has no document, and no stored one takes its place. */
+/** The plain JSON format: it is implemented in code, has no document and cannot be replaced. */
 export const PLAIN_JSON = 'json'
 
-/** Same distance from src/catalog/file-types (development) and dist/src/catalog/file-types. */
+/** The relative path is the same from src and from dist/src. */
 const FOLDER = fileURLToPath(new URL('../../config/file-types/', import.meta.url))
 
 let read: ReadonlyMap<string, unknown> | undefined
 
-/** Each document by the name of its file type, in the order of the names. Read once. */
+/** Documents by file type name, in the order of the names. Read once. */
 export function builtInFileTypes(): ReadonlyMap<string, unknown> {
   read ??= readFolder(FOLDER)
   return read

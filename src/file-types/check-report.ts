@@ -1,15 +1,15 @@
-/** What a document makes of a message, step by step: made in realtime, shown by the cli. */
+/** The step-by-step result of decoding a message; created in realtime, shown by the CLI. */
 
 export interface CheckStep {
   /** Such as `document`, `request type`, `services.0`. */
   readonly step: string
   readonly ok: boolean
-  /** What came of it, as plain data; where `ok` is false `{ field, why }`. */
+  /** Result as plain data; `{ field, why }` if `ok` is false. */
   readonly result: unknown
 }
 
 export interface CheckReport {
-  /** Whether the message is a request that is charged, or filtered. */
+  /** Whether the message is a valid request, charged or filtered. */
   readonly ok: boolean
   readonly steps: readonly CheckStep[]
 }

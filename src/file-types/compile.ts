@@ -1,6 +1,6 @@
 /**
- * A file type's document as its `FileType`: validated as a whole, and compiled once
- * (spec/realtime.md 1; docs/FILE-TYPES.md has every key).
+ * Validates the document of a file type as a whole and compiles it to a `FileType`
+ * (docs/FILE-TYPES.md describes every key).
  */
 import {
   arrayAt,
@@ -13,13 +13,12 @@ import {
   textAt,
 } from '../domain/fields.ts'
 import { compileEventTime, DATE_KEYS } from './dates.ts'
-import { checkExtent } from './document-extent.ts'
 import type { FileType, FileTypeDefaults, ParserSettings } from './file-type.ts'
 import { compileFilters } from './filters.ts'
 import { fieldFlag, flagAt } from './flags.ts'
 import { compileHidden } from './hidden.ts'
+import { compileKeyValueSyntax, KEY_VALUE_KEYS } from './key-value-syntax.ts'
 import { builtInPath, type MapPlan, mapMessage } from './map.ts'
-import { compileParser } from './parser-section.ts'
 import { optionalPathAt, type Path, pathAt } from './paths.ts'
 import {
   booleanAt,
@@ -59,7 +58,7 @@ export const FILE_TYPE_KEYS = [
 const NAME = /^[A-Za-z0-9_]{1,64}$/
 const RESERVED = ['service', 'flat', 'credit', 'conditional_discount', 'discount', 'all']
 
-/** Throws `FieldError` with the path of what cannot be used; `path`: of the document itself. */
+/** Throws `FieldError` with the path of an invalid value; `path` is that of the document. */
 export function compileFileType(
   document: unknown,
   defaults: FileTypeDefaults,
@@ -119,7 +118,55 @@ function nameAt(value: unknown, path: string): string {
   return name
 }
 
-/** What a form leaves there where nothing is priced: for each usage type nothing. */
+/** Maximal nesting of records and lists. */
+const DEPTH_MAX = 32
+/**
+ * Total number of record fields and list elements. The largest real documents have some hundreds.
+ */
+const MEMBERS_MAX = 20_000
+
+/** Throws `FieldError` if the document exceeds a limit. */
+function checkExtent(document: unknown, path: string): void {
+  let members = 0
+  const visit = (value: unknown, depth: number): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (depth > DEPTH_MAX) throw new FieldError(path, `is nested deeper than ${DEPTH_MAX}`)
+    const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+    members += inner.length
+    if (members > MEMBERS_MAX) throw new FieldError(path, `has more than ${MEMBERS_MAX} values`)
+    for (const each of inner) visit(each, depth + 1)
+  }
+  visit(document, 1)
+}
+
+export const PARSER_KEYS = [
+  'type',
+  'structure',
+  'custom_keys',
+  'line_types',
+  'csv_has_header',
+  'csv_has_footer',
+]
+const ALIASES: ReadonlyMap<unknown, string> = new Map([
+  ['keyvalue', 'key_value'],
+  ['key-value', 'key_value'],
+])
+const TYPES = ['json', 'xml', 'key_value', 'diameter'] as const
+
+/** Keys for reading files are accepted and ignored. Throws `FieldError`. */
+function compileParser(document: unknown, path: string): ParserSettings {
+  const section = objectAt(document, path)
+  const given = section['type']
+  const type = oneOfAt(ALIASES.get(given) ?? given, `${path}.type`, TYPES)
+  objectAt(section, path, [
+    ...PARSER_KEYS,
+    ...(type === 'key_value' ? KEY_VALUE_KEYS : ['separator']),
+  ])
+  if (!isUnset(section['custom_keys'])) arrayAt(section['custom_keys'], `${path}.custom_keys`)
+  return type === 'key_value' ? { type, ...compileKeyValueSyntax(section, path) } : { type }
+}
+
+/** Accepts the empty sections that an input form creates. */
 function checkPricing(value: unknown, path: string): void {
   if (isUnset(value) || (Array.isArray(value) && value.length === 0)) return
   for (const [usaget, pricing] of Object.entries(objectAt(value, path))) {
@@ -166,7 +213,8 @@ function compilePlan(parts: Parts, { timeZone }: FileTypeDefaults): MapPlan {
     name,
     recordType: compileRecordType(realtime),
     session: compileSessionId(sessions.value, sessions.path),
-    // A refund names the event that it takes back by its session id.
+    // A refund refers to its event by the session id, so refunds cannot be combined with one
+    // session per message.
     isEventPerMessage: booleanAt(realtime.general('postpay_charge')) && refund === null,
     hide: compileHidden(structure, `${path}.parser.structure`),
     requestNumber: pathOr(realtime.general('request_num_field'), 'request_num'),
@@ -215,7 +263,7 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** All `used_usagev_field`. Without them no session would ever be charged. */
+/** All `used_usagev_field` terms. Required: without them no session would ever be charged. */
 function reportsOf(
   realtime: RealtimeSection,
   { usagets, isOpen }: Mappings,

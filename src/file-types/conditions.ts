@@ -1,13 +1,12 @@
 /**
- * Conditions on fields, as usage types, filters and response fields have them (spec/realtime.md
- * 1.2, 1.8). All must hold. Values are compared as numbers if both are, else as texts; of a list,
- * one member must hold.
+ * Conditions on fields in usage types, filters and response fields. All must hold. Two numbers
+ * compare numerically, other values as texts; a list matches if one member does.
  */
 import { arrayAt, FieldError, isUnset, objectAt, textAt } from '../domain/fields.ts'
 import { compareTexts, isNumber, textOf } from '../rating/match/compare.ts'
 import { compileRegex, type RuleRegex } from '../rating/rule-regex.ts'
 
-/** The reader of a field by its name in a document; throws `FieldError` with the path there. */
+/** Returns the reader of a field by its name in a document; throws `FieldError` with the path. */
 export type ReaderOf<S> = (name: string, path: string) => (scope: S) => unknown
 
 type Test = (value: unknown) => boolean
@@ -32,7 +31,7 @@ export function compileConditions<S>(
 
 const CONDITION_KEYS = ['src_field', 'field_name', 'op', 'pattern', 'value']
 
-/** Compiles one of them. */
+/** Compiles a single condition. */
 export function compileCondition<S>(
   document: unknown,
   path: string,
@@ -46,7 +45,7 @@ export function compileCondition<S>(
   return (scope) => test(read(scope))
 }
 
-/** Between `/`, with flags behind: then it is an expression, whatever the operator. */
+/** A value in slashes, with optional flags, is a regular expression for every operator. */
 const DELIMITED = /^\/.*\/[imsu]*$/s
 
 export const OPERATORS = '$eq $ne $gt $gte $lt $lte $in $nin $exists $regex'.split(' ')
@@ -59,29 +58,29 @@ function compileTest(op: unknown, value: unknown, path: string, valueKey: string
     return matchOf(regex)
   }
   if (operator === '$exists') {
-    const wanted = flagAt(value, at)
-    return (given) => (given !== undefined) === wanted
+    const expected = flagAt(value, at)
+    return (given) => (given !== undefined) === expected
   }
   if (operator === '$in' || operator === '$nin') {
     const isListed = anyOf(listed(valuesAt(value, at)))
     return operator === '$in' ? isListed : (given) => !isListed(given)
   }
-  const wanted = scalarAt(value, at)
-  const equal = isNumber(wanted)
-    ? anyOf((text) => text === wanted || compareTexts(text, wanted) === 0)
-    : anyOf((text) => text === wanted)
+  const expected = scalarAt(value, at)
+  const equal = isNumber(expected)
+    ? anyOf((text) => text === expected || compareTexts(text, expected) === 0)
+    : anyOf((text) => text === expected)
   const isEqual = numbersFirst(value, (order) => order === 0, equal)
   if (operator === '$eq') return isEqual
   if (operator === '$ne') return (given) => !isEqual(given)
   const isMet = ORDERS[operator] as (order: number) => boolean
-  const met = anyOf((text) => text !== '' && isMet(compareTexts(text, wanted)))
+  const met = anyOf((text) => text !== '' && isMet(compareTexts(text, expected)))
   return numbersFirst(value, isMet, met)
 }
 
-/** The same without the way over texts where both are numbers. */
-function numbersFirst(wanted: unknown, isMet: (order: number) => boolean, test: Test): Test {
-  if (!Number.isSafeInteger(wanted)) return test
-  const number = wanted as number
+/** Compares safe integers directly, without conversion to text. */
+function numbersFirst(expected: unknown, isMet: (order: number) => boolean, test: Test): Test {
+  if (!Number.isSafeInteger(expected)) return test
+  const number = expected as number
   return (given) => (Number.isSafeInteger(given) ? isMet((given as number) - number) : test(given))
 }
 
@@ -115,10 +114,10 @@ function anyOf(holds: (text: string) => boolean): Test {
   }
 }
 
-/** Characters of the members of a list on which an expression is tried, all together. */
+/** Total length of list members that a regular expression is tested on. */
 const LIST_CHARS_MAX = 1024
 
-/** Of a list the first members only: a message may have the longest of values a hundred times. */
+/** Tests only the first members of a list: a message may repeat a long value a hundred times. */
 function matchOf(regex: RuleRegex): Test {
   const test = anyOf((text) => regex.test(text))
   return (given) => {
@@ -135,7 +134,7 @@ function matchOf(regex: RuleRegex): Test {
   }
 }
 
-/** Equal numbers are found by their value, however many there are, and then told apart exactly. */
+/** Looks up candidates by their approximate number, then compares exactly. */
 function listed(values: readonly string[]): (text: string) => boolean {
   const texts = new Set(values)
   const byNumber = new Map<number, string[]>()
@@ -151,7 +150,7 @@ function listed(values: readonly string[]): (text: string) => boolean {
     (byNumber.get(Number(text))?.some((value) => compareTexts(text, value) === 0) ?? false)
 }
 
-/** A list of scalars, or a text that lists them with commas. */
+/** A list of scalars, or a comma-separated text. */
 function valuesAt(value: unknown, path: string): readonly string[] {
   if (typeof value === 'string') return value.split(',').map((part) => part.trim())
   return arrayAt(value, path).map((member, index) => scalarAt(member, `${path}.${index}`))

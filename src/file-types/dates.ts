@@ -1,4 +1,7 @@
-/** The event time of a message (spec/realtime.md 1.2). What cannot be read is never "now". */
+/**
+ * Reads the event time of a message. An unreadable time is an error and never replaced by the
+ * current time.
+ */
 import { FieldError, type Fields, isUnset, textAt } from '../domain/fields.ts'
 import { parseCommonInstant, parseInstant } from '../domain/time.ts'
 import type { DecodeErrors } from './decode-errors.ts'
@@ -18,16 +21,16 @@ export const DATE_KEYS = [
 ]
 
 /** Event time in epoch ms; -1 if the message has none. */
-export type EventTime = (message: Message, context: MapContext, findings: DecodeErrors) => number
+export type EventTime = (message: Message, context: MapContext, errors: DecodeErrors) => number
 
-/** Seconds between the beginnings of NTP time (1900) and of unix time. */
+/** Seconds between the NTP epoch (1900) and the Unix epoch. */
 const NTP_TO_UNIX = 2_208_988_800
 const NTP_FORMAT = 'ntp'
-/** NTP seconds since 1968; unix seconds do not get there before 2038. */
+/** NTP seconds from 1968 on; Unix seconds reach this value in 2038. */
 const NTP_FROM = 2 ** 31
 const CHARS_MAX = 80
 
-/** `zone`: IANA zone of dates without one. Throws `FieldError`. */
+/** `zone`: IANA zone of dates without an offset. Throws `FieldError`. */
 export function compileEventTime(
   processor: Fields,
   path: string,
@@ -44,23 +47,23 @@ export function compileEventTime(
   }
   const { read, expected } = compileFormat(processor, path, parser)
   const isNowBeyond = beyondAt(processor['date_beyond'], `${path}.date_beyond`)
-  return (message, context, findings) => {
+  return (message, context, errors) => {
     const text = textFrom(date, time, message)
     if (text === '') return -1
-    const zoneOfText = zoneFor(message, findings)
+    const zoneOfText = zoneFor(message, errors)
     const atMs = text === null ? null : read(text, zoneOfText)
-    if (atMs === null || !Number.isFinite(atMs)) findings.fail(date.name, expected)
+    if (atMs === null || !Number.isFinite(atMs)) errors.fail(date.name, expected)
     else if (isNowBeyond && isBeyond(atMs, context)) return -1
     else if (atMs < context.nowMs - context.eventAgeMsMax) {
-      findings.fail(date.name, 'is too far in the past')
+      errors.fail(date.name, 'is too far in the past')
     } else if (atMs > context.nowMs + context.eventFutureMsMax) {
-      findings.fail(date.name, 'is in the future')
+      errors.fail(date.name, 'is in the future')
     } else return atMs
     return -1
   }
 }
 
-/** Whether a date that is further away than dates may be stands for now; else it is refused. */
+/** Whether a date beyond the limits is replaced by the current time; otherwise it is an error. */
 function beyondAt(value: unknown, path: string): boolean {
   if (isUnset(value) || value === 'refuse') return false
   if (value === 'now') return true
@@ -71,7 +74,7 @@ function isBeyond(atMs: number, { nowMs, eventAgeMsMax, eventFutureMsMax }: MapC
   return atMs < nowMs - eventAgeMsMax || atMs > nowMs + eventFutureMsMax
 }
 
-/** Date and time with a blank between them; empty if there is no date, null if it is no text. */
+/** Date and time separated by a blank; empty if there is no date, null if it is not a text. */
 function textFrom(date: Path, time: Path | null, message: Message): string | null {
   const first = scalarText(date.in(message))
   if (first === '' || first === null || time === null) return first
@@ -90,7 +93,7 @@ function compileZone(
   processor: Fields,
   path: string,
   zone: string,
-): (message: Message, findings: DecodeErrors) => Zone {
+): (message: Message, errors: DecodeErrors) => Zone {
   const fixed = processor['timezone']
   const field = optionalPathAt(processor['timezone_field'], `${path}.timezone_field`)
   if (!isUnset(fixed)) {
@@ -99,18 +102,18 @@ function compileZone(
     throw new FieldError(`${path}.timezone`, `is not a time zone: ${fixed}`)
   }
   if (field === null) return () => zone
-  return (message, findings) => {
+  return (message, errors) => {
     const name = field.in(message)
     if (name === undefined || name === '') return zone
     const given = typeof name === 'string' ? zoneOf(name) : null
-    if (given === null) findings.fail(field.name, 'is not a time zone')
+    if (given === null) errors.fail(field.name, 'is not a time zone')
     return given ?? zone
   }
 }
 
 interface Format {
   read: DateReader
-  /** What a date must be, for the error. */
+  /** Expected format, for the error. */
   expected: string
 }
 
@@ -125,7 +128,8 @@ function compileFormat(processor: Fields, path: string, parser: ParserSettings['
   const dateFormat = textAt(format, `${path}.date_format`)
   const isTimed = !isUnset(processor['time_field'])
   if (dateFormat === NTP_FORMAT) {
-    if (isTimed) throw new FieldError(`${path}.time_field`, 'cannot be with date_format ntp')
+    if (isTimed)
+      throw new FieldError(`${path}.time_field`, 'cannot be combined with date_format ntp')
     return { read: readNtp, expected: 'must be seconds since 1900' }
   }
   if (isTimed !== !isUnset(timeFormat)) {
@@ -142,7 +146,7 @@ function compileFormat(processor: Fields, path: string, parser: ParserSettings['
   return { read: compileTimed(dateFormat, timed, path), expected: `must be a date as ${whole}` }
 }
 
-/** Told apart in errors: the date by itself must be whole. */
+/** Compiles the date separately first, so that errors name the right key. */
 function compileTimed(dateFormat: string, timeFormat: string, path: string): DateReader {
   compileDateFormat(dateFormat, `${path}.date_format`)
   return compileDateFormat(`${dateFormat} ${timeFormat}`, `${path}.time_format`)
@@ -152,7 +156,7 @@ const FREE = 'must be ISO 8601, YYYY-MM-DD HH:MM:SS, YYYYMMDDHHMMSS or unix seco
 const SECONDS = /^\d{1,11}(?:\.\d{1,9})?$/
 const COMPACT = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/
 
-/** Unix seconds of these decades are taken beside any format (spec/realtime.md 1.2). */
+/** Unix seconds of these decades are accepted besides any format. */
 const UNIX = /^\d{10}(?:\.\d{1,9})?$/
 
 function orUnix(read: DateReader): DateReader {
@@ -174,7 +178,7 @@ function readFree(text: string, zone: Zone, isNtp: boolean): number | null {
     return isNtp && seconds >= NTP_FROM ? readNtp(text) : Math.round(seconds * 1000)
   }
   const compact = COMPACT.test(text) ? text.replace(COMPACT, '$1-$2-$3 $4:$5:$6') : text
-  // What is without an offset is read as Greenwich time, and then moved to where it belongs.
+  // Times without an offset are parsed as UTC and then moved to their zone.
   const asUtc = parseInstant(compact, 'UTC')
   if (asUtc === null || zone === 'UTC' || ENDS_WITH_OFFSET.test(compact)) return asUtc
   const wall = new Date(asUtc)

@@ -1,25 +1,25 @@
-/** Reading the values of a message while the first problem is kept. */
+/** Reads values of a message and collects decode errors. */
 import type { FieldProblem } from './file-type.ts'
 
-/** Longest text that is a called number, a subscriber's number or a name. */
+/** Longest called number, subscriber number or name. */
 export const NUMBER_CHARS_MAX = 64
-/** Longest text that rules may compare, and longest session id. */
+/** Longest text that rules compare, and longest session id. */
 export const TEXT_CHARS_MAX = 256
 export const UNUSABLE = 'has control characters or half characters'
 const DIGITS_MAX = 16
 
 /**
- * Each answers the value; after a problem, a placeholder. So the way of a message is one straight
- * line with one check at its end.
+ * Collects the first decode error of a message. Each reader returns a placeholder after an error,
+ * so that decoding is straight-line code with one check at its end.
  */
 export class DecodeErrors {
   problem: FieldProblem | null = null
-  /** Path of the entry that is read, with a point at its end; empty outside a list of services. */
+  /** Path of the current entry, ending with a dot; empty outside a list of services. */
   prefix = ''
-  /** Whether volumes that are too large count as the largest one: they only ask for a grant. */
+  /** Whether too large volumes are clamped to the largest one; used for requested volumes only. */
   isClamping = false
 
-  /** Base units of a volume beyond 2^53 - 1. */
+  /** Handles a volume beyond 2^53 - 1 base units. */
   tooLarge(field: string, why: string): number {
     if (this.isClamping) return Number.MAX_SAFE_INTEGER
     this.fail(field, why)
@@ -30,18 +30,18 @@ export class DecodeErrors {
     this.problem ??= { field: `${this.prefix}${field}`, why }
   }
 
-  /** Of the entry that is read as a whole, or of the message. */
+  /** Reports an error of the current entry as a whole, or of the message. */
   failEntry(why: string): void {
     this.problem ??= { field: this.prefix === '' ? 'body' : this.prefix.slice(0, -1), why }
   }
 
-  /** Of a list that has more members than may be; the first that is too many is named. */
+  /** Reports a list with too many members by the first one beyond the limit. */
   failTooMany(list: string, max: number): void {
     const why = `is beyond the ${max} services that one request may have`
     this.problem ??= { field: `${list}.${max}`, why, isTooMany: true }
   }
 
-  /** Text, or a whole number as its text; empty if absent. */
+  /** Reads a text, or an integer as text; empty if absent. */
   text(value: unknown, field: string, charsMax: number): string {
     if (value === undefined || value === '') return ''
     if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
@@ -52,7 +52,7 @@ export class DecodeErrors {
     return ''
   }
 
-  /** A whole number from 0 to `max`, as number or digits; -1 if absent. */
+  /** Reads an integer from 0 to `max`, given as number or digits; -1 if absent. */
   whole(value: unknown, field: string, max = Number.MAX_SAFE_INTEGER): number {
     if (value === undefined || value === '') return -1
     const number = typeof value === 'string' && isDigits(value) ? Number(value) : value
@@ -64,7 +64,7 @@ export class DecodeErrors {
     return -1
   }
 
-  /** A boolean, 0 or 1, or a word for one; false if absent. */
+  /** Reads a boolean, 0 or 1, or a word such as `yes`; false if absent. */
   flag(value: unknown, field: string): boolean {
     if (value === undefined || value === false || value === true) return value === true
     if (value === 0 || value === 1) return value === 1
@@ -80,7 +80,7 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
   ...['1', 'true', 'yes', 'on'].map((word) => [word, true] as const),
 ])
 
-/** Only 0 to 9, and so few that the number may still be exact. */
+/** Whether the text consists of so few digits that the number may be exact. */
 function isDigits(text: string): boolean {
   if (text.length > DIGITS_MAX) return false
   for (let at = 0; at < text.length; at += 1) {
@@ -91,10 +91,10 @@ function isDigits(text: string): boolean {
 }
 
 const PLAIN = /^[ -~]*$/
-/** Above this many characters the expression is faster than a loop. */
+/** Above this length the regular expression is faster than a loop. */
 const FEW_CHARS = 16
 
-/** Without control characters and halves of surrogate pairs: neither survives in a key. */
+/** Without control characters and unpaired surrogates, which do not survive in a key. */
 export function isUsable(text: string): boolean {
   if (text.length > FEW_CHARS && PLAIN.test(text)) return true
   for (let at = 0; at < text.length; at += 1) {

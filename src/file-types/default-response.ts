@@ -1,13 +1,13 @@
-/** The fields of answers of a file type that describes none: those of the plain JSON dialect. */
+/** Answer fields of a file type without response fields: those of the plain JSON format. */
 
-/** What was spent, for a request that asks for it as the plain dialect does. */
+/** The cost, only if the request asks for it. */
 const costIfWanted = {
   response_field_name: 'cost',
   row_field_name: 'cost',
   conditions: [{ field_name: 'uf.cost', op: '$in', value: ['true', '1', 'yes', 'on'] }],
 }
 
-/** What a service is granted, as far as it is configured; of a quote with its price. */
+/** Fields of a grant; with price fields for a quote. */
 const grant = fieldsOf({
   grantedVolume: 'granted_volume',
   validityTime: 'validity_time',
@@ -28,7 +28,7 @@ const grant = fieldsOf({
   rating: 'rating',
 })
 
-/** Between `head` and `tail` comes the list of services, or the grant of the only one. */
+/** The list of services, or the grant of the only one, is placed between `head` and `tail`. */
 export const defaultFields = {
   head: [
     ...fieldsOf({

@@ -1,4 +1,4 @@
-/** What an installation gives to all file types. */
+/** Defaults of the installation for all file types. */
 import type { Config } from '../config/schema.ts'
 import type { AnswerSettings, FileTypeDefaults, FinalUnitAction } from './file-type.ts'
 import { builtInReturnCodes, compileReturnCodes } from './return-codes.ts'
@@ -16,7 +16,7 @@ export function fileTypeDefaultsOf(config: Config): FileTypeDefaults {
   }
 }
 
-/** What answers have by the configuration. Throws `FieldError` for codes that cannot be used. */
+/** Answer settings of the configuration. Throws `FieldError` for invalid return codes. */
 export function answerSettingsOf({ session, realtime, rating }: Config): AnswerSettings {
   return {
     quotaHoldingMs: session.quotaHoldingMs,

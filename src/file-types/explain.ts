@@ -1,6 +1,6 @@
 /**
- * What each part of a document reads in a message, for a person (`tollgate filetype check`): the
- * way of map.ts, by the same compiled parts, with the fields and the values on it.
+ * Explains what each part of a document reads from a message (`tollgate filetype check`): the steps
+ * of map.ts with the same compiled parts, showing fields and values.
  */
 
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
@@ -18,7 +18,7 @@ import { compileOneTime, compileRecordTypes, type RecordType } from './record-ty
 import { compileSessionId } from './session.ts'
 import { compileMappings, type UsageRule, usagetOf } from './usage.ts'
 
-/** A document that compiles, taken apart. */
+/** The parts of a valid document. */
 interface Parts {
   document: Fields
   processor: Fields
@@ -26,21 +26,21 @@ interface Parts {
   rules: readonly UsageRule[]
 }
 
-/** The steps up to the charge request. `document`: of a file type that has been compiled. */
+/** The steps up to the charge request. `document` must have been compiled successfully. */
 export function explainMessage(document: unknown, message: Message): CheckStep[] {
   const parts = partsOf(document)
   const { parser } = parts.document
   const structure = isObject(parser) ? parser['structure'] : undefined
   const visible = compileHidden(structure, 'parser.structure')(message)
-  const findings = new DecodeErrors()
-  const record = recordTypeOf(parts.realtime)(message, findings)
+  const errors = new DecodeErrors()
+  const record = recordTypeOf(parts.realtime)(message, errors)
   const { document: whole, processor, realtime } = parts
   const dateFields = ['date_field', 'time_field', 'timezone_field'].map((key) => processor[key])
   const numberField = realtime.general('request_num_field').value ?? 'request_num'
   return [
-    stepOf('request type', findings, {
+    stepOf('request type', errors, {
       fields: valuesOf(typeFields(realtime), message),
-      ...(findings.problem === null ? { kind: record.kind, record_type: record.name } : {}),
+      ...(errors.problem === null ? { kind: record.kind, record_type: record.name } : {}),
     }),
     sessionStep(realtime, message),
     stepOf('request number', null, { fields: valuesOf(numberField, visible) }),
@@ -51,7 +51,7 @@ export function explainMessage(document: unknown, message: Message): CheckStep[]
   ]
 }
 
-/** Who would be looked for, and by what a rate would be found. */
+/** The subscriber lookup and the fields of rate matching. */
 export function explainRequest(
   document: unknown,
   request: ChargeRequest,
@@ -119,10 +119,10 @@ function typeFields(realtime: RealtimeSection): unknown {
 
 function sessionStep(realtime: RealtimeSection, message: Message): CheckStep {
   const { value, path } = realtime.general('session_id_fields')
-  const findings = new DecodeErrors()
-  const id = compileSessionId(value, path).read(message, findings)
+  const errors = new DecodeErrors()
+  const id = compileSessionId(value, path).read(message, errors)
   const fields = valuesOf(isUnset(value) ? 'session_id' : value, message)
-  return stepOf('session', findings, { fields, session_id: id })
+  return stepOf('session', errors, { fields, session_id: id })
 }
 
 function entriesOf(realtime: RealtimeSection, message: Message): Message[] {
@@ -143,20 +143,20 @@ function serviceStep(
   const at = rules.findIndex((each) => each.matches(scope))
   const rule = rules[at]
   if (rule === undefined) return stepOf(step, null, { mapping: null })
-  const findings = new DecodeErrors()
-  const usaget = usagetOf(rule, scope, findings)
+  const errors = new DecodeErrors()
+  const usaget = usagetOf(rule, scope, errors)
   const { name, unit, type, source } = mappingOf(processor, rule, at)
   const used = realtime.of(rule.usaget, 'used_usagev_field').value
   const asking = realtime.general('requested_field').value
   const isAsking = isUnset(asking) || valueAt(String(asking), scope.entry, scope.message)
   const asks = record.kind !== 'release' && (record.kind !== 'update' || Boolean(isAsking))
-  const requested = asks ? rule.requested.read(scope, findings) : -1
+  const requested = asks ? rule.requested.read(scope, errors) : -1
   const absent = asks ? rule.defaults[record.kind] : -1
-  const reported = rule.used.read(scope, findings)
-  const before = rule.used.before?.(scope, findings) ?? -1
+  const reported = rule.used.read(scope, errors)
+  const before = rule.used.before?.(scope, errors) ?? -1
   const filtered = compileFilters(filters, 'filters')({ ...scope, usaget, recordType: record.name })
   const read = (names: unknown) => valuesOf(names, scope.entry, scope.message)
-  return stepOf(step, findings, {
+  return stepOf(step, errors, {
     mapping: name,
     usaget,
     unit,
@@ -175,7 +175,7 @@ function serviceStep(
   })
 }
 
-/** Where in the document the rule is, and what it says there of volumes. */
+/** Location of the rule in the document, and its volume keys. */
 function mappingOf(processor: Fields, rule: UsageRule, at: number) {
   const list = processor['usaget_mapping']
   const own: unknown = Array.isArray(list) ? list[at] : undefined
@@ -190,8 +190,8 @@ function mappingOf(processor: Fields, rule: UsageRule, at: number) {
   }
 }
 
-function stepOf(step: string, findings: DecodeErrors | null, result: object): CheckStep {
-  const problem = findings?.problem ?? null
+function stepOf(step: string, errors: DecodeErrors | null, result: object): CheckStep {
+  const problem = errors?.problem ?? null
   return { step, ok: problem === null, result: problem === null ? result : { ...result, problem } }
 }
 
@@ -199,7 +199,7 @@ function isGiven(value: unknown): boolean {
   return !isUnset(value)
 }
 
-/** By its name what each field has, null where it is absent: in the first record that has it. */
+/** Values of fields by name, null if absent, from the first record that has the field. */
 function valuesOf(names: unknown, ...records: readonly Message[]): Record<string, unknown> {
   const list: readonly unknown[] = Array.isArray(names) ? names : [names]
   return Object.fromEntries(

@@ -1,36 +1,39 @@
 /**
- * A file type: the format of a network element's messages as an operator has described it
- * (`file_types`, spec/realtime.md 1), compiled once into closures and tables. Pure: no sockets, no
- * clock, no store. Bytes become a `Message`, and answers bytes, in realtime/codecs.
+ * A file type: the message format of a network element as configured by an operator (`file_types`),
+ * compiled once into closures and tables. Pure: no sockets, no clock, no store. Bytes are decoded
+ * to a `Message`, and answers encoded, in realtime/codecs.
  */
 import type { ChargeOutcome, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
 
 /**
- * What a parser makes of the bytes: nested records, whose values are texts, numbers, booleans,
- * null, records and lists. Names come from the network and may be anything, `__proto__` too.
+ * A parsed message: nested records of texts, numbers, booleans, null, records and lists. Names come
+ * from the network and may be anything, including `__proto__`.
  */
 export type Message = Readonly<Record<string, unknown>>
 
-/** Which field of a message cannot be used (its path there) and why. */
+/** The path of an invalid field, and why. */
 export interface FieldProblem {
   field: string
   why: string
-  /** The field is there more often than it may be. */
+  /** True if the field occurs too often. */
   isTooMany?: true
 }
 
-/** Syntax of key-value text, both directions. */
+/** Syntax of key-value text, for decoding and encoding. */
 export interface KeyValueSyntax {
   pairSeparator: string
   valueSeparator: string
-  /** `percent`: bytes as %XX; in a form `+` is a blank, too. `quotes`: as "…", doubled inside. */
+  /**
+   * `percent`: bytes as %XX, and in a form `+` for a blank. `quotes`: "…" with inner quotes
+   * doubled.
+   */
   quoting: 'percent' | 'quotes' | 'none'
-  /** What of a key that is given several times: one of them, all as a list, or a named error. */
+  /** Treatment of a repeated key: use one value, collect a list, or fail. */
   repeated: 'last' | 'first' | 'list' | 'error'
 }
 
-/** Whether it is the text of a form, `application/x-www-form-urlencoded`. */
+/** Whether the syntax is `application/x-www-form-urlencoded`. */
 export function isForm({ pairSeparator, valueSeparator, quoting }: KeyValueSyntax): boolean {
   return pairSeparator === '&' && valueSeparator === '=' && quoting === 'percent'
 }
@@ -39,96 +42,96 @@ export type ParserSettings =
   | { type: 'json' }
   | { type: 'xml' }
   | ({ type: 'key_value' } & KeyValueSyntax)
-  /** Credit-control messages as JSON, by AVP names or codes. */
+  /** Credit-control messages as JSON with AVP names or codes. */
   | { type: 'diameter' }
 
-/** How answers are written; `diameter`: in the shape that the request had. */
+/** Encoding of answers; `diameter` uses the shape of the request. */
 export type EncoderSettings =
   | { type: 'json' }
   | { type: 'xml'; root: string }
   | ({ type: 'key_value' } & KeyValueSyntax)
   | { type: 'diameter' }
 
-/** What mapping a message needs to know besides it. */
+/** Context for mapping a message. */
 export interface MapContext {
-  /** Identity of the network element; the request's origin has the file type in it, too. */
+  /** Identity of the network element; the request's origin also includes the file type. */
   origin: string
   nowMs: number
   servicesMax: number
   eventAgeMsMax: number
   eventFutureMsMax: number
-  /** Hex digest of the bytes, for messages that name no session. */
+  /** Hex digest of the bytes, for messages without a session id. */
   bodyDigest: () => string
 }
 
 /**
- * A service that is not charged: a filter keeps it from that, and it gets what it asks for; or it
- * cannot be read, and is refused while the others of its message go on.
+ * A service that is not charged: either a filter excludes it, and what it requests is granted; or
+ * it cannot be decoded and is refused while the others of its message are processed.
  */
 export interface SkippedService {
-  /** Its position in the message. */
+  /** Index in the message. */
   index: number
   ratingGroup: number
   serviceIdentifier: string
   usaget: string
   granted: number
-  /** Null: a filter skips it. */
+  /** Null if a filter excludes it. */
   problem: FieldProblem | null
 }
 
-/** What an answer repeats of the message. */
+/** Parts of the message that answers repeat. */
 export interface Echo {
   message: Message
-  /** The entries of the list of services, by position; one, the message itself, without a list. */
+  /** Entries of the list of services by index; without a list, the message itself. */
   entries: readonly Message[]
-  /** As it was sent, such as 1 or 'I'. */
+  /** As sent, such as 1 or 'I'. */
   requestType: unknown
   recordType: string
   sessionId: string
-  /** -1 if there was none. */
+  /** -1 if absent. */
   requestNumber: number
   pretend: boolean
 }
 
 export interface MappedRequest {
-  /** Null: filters keep all of it from being charged. */
+  /** Null if filters exclude all services. */
   request: ChargeRequest | null
   skipped: readonly SkippedService[]
   echo: Echo
 }
 
-/** What the network element is told of the end of its grants. */
+/** The Final-Unit-Action sent to the network element. */
 export type FinalUnitAction =
   | { action: 'none' }
   | { action: 'terminate' }
   | { action: 'redirect'; addressType: 'ipv4' | 'ipv6' | 'url' | 'sip'; address: string }
   | { action: 'restrict'; filters: readonly string[] }
 
-/** What answers have beside the outcome; depends on nothing but the configuration. */
+/** Configured values in answers, independent of the outcome. */
 export interface AnswerSettings {
-  /** 0: no quota holding time is told. */
+  /** 0 if answers have no quota holding time. */
   quotaHoldingMs: number
-  /** Percent of a grant that may be left when more is asked for; 0: no threshold is told. */
+  /** Remaining percentage of a grant at which more should be requested; 0 for no threshold. */
   thresholdPercent: number
   finalUnit: FinalUnitAction
   /** ISO 4217 numeric; 999 for none. */
   currencyCode: number
-  /** Below it a balance is low; without it nothing is said of that. */
+  /** Balances below are low; absent if answers do not say. */
   lowBalanceMicros?: number | undefined
   returnCodes: Readonly<Record<Reason, number>>
 }
 
-/** What a response field is read from. */
+/** Input of response fields. */
 export interface AnswerSource {
   fileType: string
   echo: Echo
-  /** With what was skipped put back in its place: one service for each of `echo.entries`. */
+  /** Includes skipped services at their index: one service for each of `echo.entries`. */
   outcome: ChargeOutcome
-  /** Of a usage type: the file type may set some of them apart. */
+  /** By usage type; a file type may override some. */
   settings: (usaget: string) => AnswerSettings
 }
 
-/** A number by its decimal digits, exact where a binary one is not. */
+/** A number as decimal digits, for values that are not exact in binary. */
 export class NumberText {
   readonly digits: string
 
@@ -145,29 +148,31 @@ export type AnswerValue =
   | readonly AnswerValue[]
   | { readonly [name: string]: AnswerValue }
 
-/** A value of the answer; undefined: the field is left out. `service` null outside of a list. */
+/**
+ * Returns a value of the answer; undefined to omit the field. `service` is null outside of a list.
+ */
 export type AnswerReader = (
   answer: AnswerSource,
   service: ServiceOutcome | null,
-  /** The message's entry of that service. */
+  /** Entry of the service in the message. */
   entry: Message,
 ) => AnswerValue | undefined
 
-/** Whether an answer, or a service of it, has something that several fields tell of. */
+/** Tests a precondition that several fields share. */
 export type AnswerTest = (answer: AnswerSource, service: ServiceOutcome | null) => boolean
 
 /**
- * The answer's structure, the same for each answer; encoders walk it. Where `needs` does not hold
- * the value is undefined: nodes with the same test can be left out together.
+ * The structure of answers, the same for each; encoders traverse it. If `needs` is false the value
+ * is undefined, so nodes with the same test can be skipped together.
  */
 export type ResponseNode =
   | { kind: 'value'; name: string; read: AnswerReader; needs?: AnswerTest }
-  /** Left out where nothing is in it. */
+  /** Omitted if it is empty. */
   | { kind: 'group'; name: string; children: readonly ResponseNode[] }
   /** A list with one member per service. */
   | { kind: 'services'; name: string; children: readonly ResponseNode[] }
 
-/** The documents that charging by this file type needs in the worker threads. */
+/** Rule documents that the worker threads need for this file type. */
 export interface RuleDocuments {
   rateCalculators: unknown
   customerIdentification: unknown
@@ -178,26 +183,26 @@ export interface FileType {
   readonly isEnabled: boolean
   readonly parser: ParserSettings
   readonly encoder: EncoderSettings
-  /** Whether requests may come by GET. */
+  /** Whether requests may use GET. */
   readonly allowsGet: boolean
-  /** As `ChargeRequest.rules`; empty, with `rules` null: those of the installation. */
+  /** Value of `ChargeRequest.rules`; empty, with `rules` null, for the installation's rules. */
   readonly rulesKey: string
   readonly rules: RuleDocuments | null
-  /** Words of the document and of its rules: no field of another name can be read (words.ts). */
+  /** Words in the document and its rules: fields with other names cannot be read (words.ts). */
   readonly words: ReadonlySet<string>
-  /** Never throws, whatever the message. */
+  /** Never throws, for any message. */
   readonly map: (message: Message, context: MapContext) => MappedRequest | FieldProblem
   readonly response: readonly ResponseNode[]
   readonly settings: (usaget: string) => AnswerSettings
 }
 
-/** What the installation gives to all file types. */
+/** Defaults of the installation for all file types. */
 export interface FileTypeDefaults {
-  /** Of the installation (session.*, realtime.returnCodes). */
+  /** From the configuration (session.*, realtime.returnCodes). */
   readonly answers: AnswerSettings
-  /** IANA zone of dates without one. */
+  /** IANA zone of dates without an offset. */
   readonly timeZone: string
   readonly countryPrefix: string
-  /** The installation's own rules, for file types that have none. */
+  /** Rules of the installation, for file types without their own. */
   readonly rules: RuleDocuments
 }

@@ -1,25 +1,25 @@
-/** What is not charged, or not taxed (`filters`, spec/realtime.md 1.8). */
+/** Filters exclude services from charging or taxation (`filters`). */
 import { arrayAt, FieldError, isUnset, objectAt, oneOfAt } from '../domain/fields.ts'
 import { compileConditions } from './conditions.ts'
 import { pathAt, type Scope } from './paths.ts'
 
-/** What is known of a service before its volumes are read. */
+/** Values that filter conditions can use, known before volumes are read. */
 export interface ServiceScope extends Scope {
   usaget: string
   /** Such as `start_request`. */
   recordType: string
 }
 
-/** `skip`: it gets what it asks for, and nothing is charged. */
+/** `skip`: grants the requested units without charging. */
 export type FilterEffect = 'none' | 'skip' | 'untaxed'
 
 const CALCULATORS = ['all', 'customer', 'rate', 'pricing', 'tax', 'unify'] as const
-/** Without one of these there is nothing to charge. */
+/** Skipping one of these means that nothing is charged. */
 const CHARGING: readonly string[] = ['all', 'customer', 'rate', 'pricing']
 
 type Filter = (scope: ServiceScope) => FilterEffect | null
 
-/** The effect of the first filter whose conditions hold. Throws `FieldError`. */
+/** Returns the effect of the first matching filter. Throws `FieldError`. */
 export function compileFilters(
   document: unknown,
   path: string,

@@ -1,12 +1,15 @@
 /**
- * Fields that `parser.structure` leaves unchecked (spec/realtime.md 1.1): taken out of the message
- * before anything but request type and session id is read, so that no rule and no answer has them.
+ * Removes fields that `parser.structure` leaves unchecked. They are removed before anything but
+ * request type and session id is read, so that neither rules nor answers use them.
  */
 import { arrayAt, FieldError, isObject, isUnset, objectAt } from '../domain/fields.ts'
 import type { Message } from './file-type.ts'
 import { pathAt } from './paths.ts'
 
-/** The message without what is hidden; the message itself if nothing is. Throws `FieldError`. */
+/**
+ * Returns the message without hidden fields; the same object if there are none. Throws
+ * `FieldError`.
+ */
 export function compileHidden(structure: unknown, path: string): (message: Message) => Message {
   const hidden = isUnset(structure) ? [] : arrayAt(structure, path).flatMap(hiddenAt(path))
   if (hidden.length === 0) return (message) => message
@@ -31,7 +34,10 @@ function hiddenAt(path: string): (member: unknown, index: number) => readonly st
   }
 }
 
-/** A copy without the field, in each member of a list on the way; or the value that has none. */
+/**
+ * Returns a copy without the field, also in each member of lists on the path; the value itself if
+ * it lacks the field.
+ */
 function without(value: unknown, steps: readonly string[], at: number): unknown {
   const step = steps[at] as string
   const isLast = at === steps.length - 1

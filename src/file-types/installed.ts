@@ -1,26 +1,26 @@
-/** The file types that an installation has: those that come with it, and those that are stored. */
+/** The file types of an installation: built-in and stored ones. */
 import { FieldError, isObject } from '../domain/fields.ts'
 import { builtInFileTypes, PLAIN_JSON } from './built-in.ts'
 import { compileFileType } from './compile.ts'
 import type { FileType, FileTypeDefaults } from './file-type.ts'
 
-/** Either the file type, or why there is none. */
+/** The compiled file type, or the problem of its document. */
 export type CompiledFileType =
   | { readonly fileType: FileType; readonly problem: null }
   | { readonly fileType: null; readonly problem: { path: string; reason: string } }
 
 export type InstalledFileType = CompiledFileType & {
-  /** Empty if the document has none. */
+  /** Empty if the document has no name. */
   readonly name: string
   readonly origin: 'builtIn' | 'stored'
-  /** Whether it stands in the place of a built-in one. */
+  /** Whether it replaces a built-in one. */
   readonly replaces: boolean
   readonly document: unknown
 }
 
 /**
- * All but the plain JSON dialect, in the order of their names. Never throws. A stored file type
- * that cannot be used does not bring back the built-in one of its name: that is another format.
+ * All file types except plain JSON, by name. Never throws. An unusable stored file type does not
+ * reactivate the built-in one of its name, which is another format.
  */
 export function installedFileTypes(
   stored: unknown,
@@ -40,7 +40,7 @@ export function installedFileTypes(
     const name = nameOfFileType(document)
     const isTaken = documents.slice(index + 1).some((later) => nameOfFileType(later) === name)
     const compiled: CompiledFileType = isTaken
-      ? { fileType: null, problem: { path, reason: 'is there again: the later one holds' } }
+      ? { fileType: null, problem: { path, reason: 'is repeated: the later one is used' } }
       : tryCompile(() => checkedFileType(document, defaults, path))
     const replaces = builtIn.has(name)
     installed.push({ name, origin: 'stored', replaces, document, ...compiled })
@@ -56,18 +56,18 @@ export function installedFileTypes(
 
 const USABLE_NAME = /^\w{1,64}$/
 
-/** Where errors say a document is: by its name, or where that is of no use by its position. */
+/** Path of a document in errors: by its name, or by its index if the name is unusable. */
 export function pathOfFileType(document: unknown, index: number): string {
   const name = nameOfFileType(document)
   return `file_types.${USABLE_NAME.test(name) ? name : index}`
 }
 
-/** A file type, or why its document cannot be used. */
+/** Compiles a file type; returns the problem if the document cannot be used. */
 export function fileTypeOrProblem(document: unknown, defaults: FileTypeDefaults): CompiledFileType {
   return tryCompile(() => checkedFileType(document, defaults, pathOfFileType(document, 0)))
 }
 
-/** A file type that may be stored. Throws `FieldError`, whose path begins with `path`. */
+/** Compiles a file type that is to be stored. Throws `FieldError` with a path below `path`. */
 export function checkedFileType(
   document: unknown,
   defaults: FileTypeDefaults,
@@ -78,7 +78,7 @@ export function checkedFileType(
   throw new FieldError(`${path}.file_type`, `'${PLAIN_JSON}' is built in, and cannot be replaced`)
 }
 
-/** Name of a document, of which nothing else need be right; empty if it has none. */
+/** Name in a document that may otherwise be invalid; empty if it has none. */
 export function nameOfFileType(document: unknown): string {
   const name = isObject(document) ? document['file_type'] : undefined
   return typeof name === 'string' ? name : ''

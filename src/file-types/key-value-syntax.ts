@@ -1,4 +1,4 @@
-/** The syntax of key-value text in a document, of `parser` as of `response`. */
+/** Compiles the key-value syntax of the sections `parser` and `response`. */
 import { FieldError, type Fields, oneOfAt } from '../domain/fields.ts'
 import type { KeyValueSyntax } from './file-type.ts'
 
@@ -8,14 +8,14 @@ const QUOTINGS = ['percent', 'quotes', 'none'] as const
 const REPEATS = ['last', 'first', 'list', 'error'] as const
 const SEPARATOR_CHARS_MAX = 8
 
-/** Throws `FieldError` with the path of what cannot be used. */
+/** Throws `FieldError` with the path of an invalid value. */
 export function compileKeyValueSyntax(section: Fields, path: string): KeyValueSyntax {
   const pairSeparator = separatorAt(section['pair_separator'], `${path}.pair_separator`, '&')
   const valueSeparator = separatorAt(section['value_separator'], `${path}.value_separator`, '=')
   if (pairSeparator.includes(valueSeparator) || valueSeparator.includes(pairSeparator)) {
-    throw new FieldError(`${path}.value_separator`, 'must be told from pair_separator')
+    throw new FieldError(`${path}.value_separator`, 'must differ from pair_separator')
   }
-  // Only of forms everybody escapes: elsewhere a + is a + and a % a %, as in numbers.
+  // Percent encoding is the default only for forms: elsewhere + and % are literal, as in numbers.
   const isLikeForm = pairSeparator === '&' && valueSeparator === '='
   const quoting = section['quoting'] ?? (isLikeForm ? 'percent' : 'none')
   const repeated = section['repeated'] ?? 'last'
@@ -27,7 +27,7 @@ export function compileKeyValueSyntax(section: Fields, path: string): KeyValueSy
   }
 }
 
-/** An empty text is refused: nothing would be separated. */
+/** An empty separator is an error: it would separate nothing. */
 function separatorAt(value: unknown, path: string, absent: string): string {
   if (value === undefined || value === null) return absent
   const isText = typeof value === 'string' && value !== '' && value.length <= SEPARATOR_CHARS_MAX

@@ -1,6 +1,6 @@
 /**
- * From a message to a charge request: the whole way, top to bottom. What is read and by which rule
- * was compiled from the document (compile.ts); nothing of it is interpreted here.
+ * Maps a message to a charge request. Fields and rules were compiled from the document
+ * (compile.ts); nothing of it is interpreted here.
  */
 import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
 import type { EventTime } from './dates.ts'
@@ -23,16 +23,16 @@ import {
 
 export interface MapPlan {
   readonly name: string
-  readonly recordType: (message: Message, findings: DecodeErrors) => RecordType
+  readonly recordType: (message: Message, errors: DecodeErrors) => RecordType
   readonly session: SessionFields
-  /** Each message is an event of its own, also where several name one session. */
+  /** Whether each message is a separate event, even if several have the same session id. */
   readonly isEventPerMessage: boolean
   readonly hide: (message: Message) => Message
   readonly requestNumber: Path
   readonly eventTime: EventTime
   readonly pretend: Flag
   readonly refund: Flag | null
-  /** Null: every answer has balances if the document maps them. */
+  /** Null if every answer has balances when the document maps them. */
   readonly balances: Flag | null
   readonly wantsBalances: boolean
   readonly subscriberFields: readonly SubscriberField[]
@@ -46,29 +46,29 @@ export function mapMessage(
   original: Message,
   context: MapContext,
 ): MappedRequest | FieldProblem {
-  const findings = new DecodeErrors()
-  const record = plan.recordType(original, findings)
-  const givenId = plan.session.read(original, findings)
+  const errors = new DecodeErrors()
+  const record = plan.recordType(original, errors)
+  const givenId = plan.session.read(original, errors)
   const message = plan.hide(original)
-  const requestNumber = findings.whole(plan.requestNumber.in(message), plan.requestNumber.name)
-  const pretend = plan.pretend.read(message, findings)
-  const refund = readRefund(plan, record, message, findings)
-  const eventTimeMs = plan.eventTime(message, context, findings)
+  const requestNumber = errors.whole(plan.requestNumber.in(message), plan.requestNumber.name)
+  const pretend = plan.pretend.read(message, errors)
+  const refund = readRefund(plan, record, message, errors)
+  const eventTimeMs = plan.eventTime(message, context, errors)
   const { services, skipped, entries, stamps } = readServices(
     plan.services,
     message,
     { record, refund, servicesMax: context.servicesMax, members: 1 },
-    findings,
+    errors,
   )
-  // One service that nothing stamps, and only the whole content tells requests apart.
+  // If any service has no stamp, only the whole content distinguishes requests.
   const isAlone = stamps.length === 1 && plan.services.list === null
   const stamp = isAlone ? (stamps[0] as string) : stamps.includes('') ? '' : joinParts(stamps)
-  const ownId = givenId || sessionIdOfEvent(plan, record, stamp, context, findings)
-  // Without a number, fields that nothing reads tell two messages apart as well as others.
+  const ownId = givenId || sessionIdOfEvent(plan, record, stamp, context, errors)
+  // Without a request number, the stamp or the digest of the content distinguishes messages.
   const ownStamp = requestNumber < 0 ? stamp || context.bodyDigest() : ''
   const isEventOfMany = plan.isEventPerMessage && givenId !== ''
   const sessionId = isEventOfMany ? eventSession(givenId, ownStamp || String(requestNumber)) : ownId
-  if (findings.problem !== null) return findings.problem
+  if (errors.problem !== null) return errors.problem
 
   const echo = {
     message,
@@ -79,12 +79,16 @@ export function mapMessage(
     requestNumber,
     pretend,
   }
-  const naming = subscriberFieldIn(plan.subscriberFields, message)
+  const subscriber = subscriberFieldIn(plan.subscriberFields, message)
   const isSkipped = skipped.length > 0 && services.length === 0
-  if (isSkipped && isFullySkipped(plan, record, naming)) return { request: null, skipped, echo }
+  if (isSkipped && isFullySkipped(plan, record, subscriber)) return { request: null, skipped, echo }
 
-  const fields = retainedFieldsOf(plan.rules.retained, message, findings)
-  if (naming === null && opensSession(record.kind) && !isIdentified(plan.rules, services, fields)) {
+  const fields = retainedFieldsOf(plan.rules.retained, message, errors)
+  if (
+    subscriber === null &&
+    opensSession(record.kind) &&
+    !isIdentified(plan.rules, services, fields)
+  ) {
     return missingSubscriber(plan.subscriberFields, plan.rules.retained)
   }
   const request: ChargeRequest = {
@@ -94,30 +98,30 @@ export function mapMessage(
     requestNumber,
     stamp: ownStamp,
     rules: plan.rules.key,
-    subscriberKey: naming === null ? 'none' : naming.key,
-    subscriberValue: naming === null ? '' : subscriberValueOf(naming, message, findings),
+    subscriberKey: subscriber === null ? 'none' : subscriber.key,
+    subscriberValue: subscriber === null ? '' : subscriberValueOf(subscriber, message, errors),
     eventTimeMs: eventTimeMs < 0 ? context.nowMs : eventTimeMs,
     eventTimeGiven: eventTimeMs >= 0,
     services,
-    wantBalances: readBalances(plan, message, findings),
+    wantBalances: readBalances(plan, message, errors),
     pretend,
     refund,
     fields,
   }
-  return findings.problem ?? { request, skipped, echo }
+  return errors.problem ?? { request, skipped, echo }
 }
 
 /**
- * Whether a message is done with once all its services are skipped. A session lives on and ends
- * with its messages all the same, and it begins with them where later ones may have services that
- * are charged.
+ * Whether a message needs no charge request because all its services are skipped. Updates and
+ * releases still maintain their session, and a start opens it if later messages may have charged
+ * services.
  */
 function isFullySkipped(
   { services }: MapPlan,
   { kind }: RecordType,
-  naming: SubscriberField | null,
+  subscriber: SubscriberField | null,
 ): boolean {
-  if (kind === 'start') return services.list === null || naming === null
+  if (kind === 'start') return services.list === null || subscriber === null
   return kind === 'event'
 }
 
@@ -125,52 +129,52 @@ function readRefund(
   { refund }: MapPlan,
   record: RecordType,
   message: Message,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): boolean {
-  if (refund === null || !refund.read(message, findings)) return false
-  if (record.kind !== 'event') findings.fail(refund.name, 'is for an event_request only')
+  if (refund === null || !refund.read(message, errors)) return false
+  if (record.kind !== 'event') errors.fail(refund.name, 'is for an event_request only')
   return true
 }
 
-function readBalances(plan: MapPlan, message: Message, findings: DecodeErrors): boolean {
+function readBalances(plan: MapPlan, message: Message, errors: DecodeErrors): boolean {
   const { balances, wantsBalances } = plan
   if (balances === null) return wantsBalances
-  return balances.read(message, findings)
+  return balances.read(message, errors)
 }
 
 /**
- * The session id of an event that names none: what stamps it, or else all of it, so that the same
- * message again is the same event.
+ * Session id of an event without one: its stamp, otherwise the digest of its content, so that the
+ * same message is the same event.
  */
 function sessionIdOfEvent(
   plan: MapPlan,
   record: RecordType,
   stamp: string,
   context: MapContext,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): string {
   if (record.kind !== 'event') {
-    findings.fail(plan.session.name, 'is required')
+    errors.fail(plan.session.name, 'is required')
     return ''
   }
   if (stamp === '') return context.bodyDigest()
   const id = `event;${stamp}`
   if (id.length > TEXT_CHARS_MAX) {
-    findings.fail(plan.session.name, 'is required: stamp_fields are too long to stand for it')
+    errors.fail(plan.session.name, 'is required: stamp_fields are too long to stand for it')
   }
   return id
 }
 
 /**
- * The session of an event where all are events: with what tells it from others of the id that they
- * share, since an event closes its session.
+ * Session id where every message is a separate event: combines the shared id with the stamp, since
+ * an event closes its session.
  */
 function eventSession(id: string, mark: string): string {
   const joined = joinParts([id, mark])
   return joined.length <= TEXT_CHARS_MAX ? joined : contentDigest(joined)
 }
 
-/** The name that a field has unless the document says otherwise. */
+/** Default path of a field. */
 export function builtInPath(name: string): Path {
   return compilePath(name) as Path
 }

@@ -1,11 +1,11 @@
-/** Two entries of a message that are one and the same service. */
+/** Merges two entries of a message for the same service. */
 import type { ServicePart, ServiceRequest } from '../domain/charge-request.ts'
 
 type Volumes = Pick<ServiceRequest, 'requested' | 'used' | 'usedBefore'>
 
 /**
- * All that both report was used; what they ask for is the larger of the two, since one grant is
- * the answer to both.
+ * Adds up the used units; the requested units are the larger of both, since one grant answers both
+ * entries.
  */
 export function mergedService(one: ServiceRequest, other: ServiceRequest): ServiceRequest {
   const volumes = one.isTotal ? mergedTotals(one, other) : mergedVolumes(one, other)

@@ -1,9 +1,6 @@
 import type { AnswerValue } from './file-type.ts'
 
-/**
- * What a message says as what an answer can repeat of it; undefined where that is nothing: null,
- * or a number that is none.
- */
+/** Converts a value of a message for an answer; undefined for null and non-finite numbers. */
 export function answerValueOf(value: unknown): AnswerValue | undefined {
   switch (typeof value) {
     case 'string':
@@ -24,7 +21,7 @@ function listOf(list: readonly unknown[]): readonly AnswerValue[] {
 }
 
 function recordOf(record: object): { readonly [name: string]: AnswerValue } {
-  // Without a prototype, since a name may be __proto__.
+  // Without a prototype, because a name may be __proto__.
   const values: Record<string, AnswerValue> = Object.create(null)
   for (const [name, item] of Object.entries(record)) {
     const value = answerValueOf(item)

@@ -1,41 +1,43 @@
 /**
- * Paths of a message's fields: `a.b`, `a.0.b` (a member of a list), `a[key=value].b` (the first
- * member whose field `key` is that text), `a[key].b` (the first that has it). Compiled once, never
- * interpreted while messages pass.
+ * Paths of message fields: `a.b`, `a.0.b` (a list member), `a[key=value].b` (the first member whose
+ * field `key` has that text), `a[key].b` (the first member with that field). Compiled once, not
+ * interpreted per message.
  */
 import { FieldError, isObject, isUnset, textAt } from '../domain/fields.ts'
 import { textOf } from '../rating/match/compare.ts'
 import { requestField } from '../rating/rule-names.ts'
 import type { Message } from './file-type.ts'
 
-/** Where a path is looked up: the service's entry, then the message; one and the same if alone. */
+/**
+ * Scope of a lookup: the service's entry, then the message; both are the same for a single service.
+ */
 export interface Scope {
   readonly entry: Message
   readonly message: Message
 }
 
 export interface Path {
-  /** As written, without `uf.` or `cf.` in front. */
+  /** As written, without the prefix `uf.` or `cf.`. */
   readonly name: string
-  /** The value in one record; undefined if it is absent or null. */
+  /** Reads the value from one record; undefined if it is absent or null. */
   readonly in: (record: Message) => unknown
   readonly read: (scope: Scope) => unknown
 }
 
 interface Step {
   name: string
-  /** Position in a list; -1 if the name is no number. */
+  /** List index; -1 if the name is not a number. */
   index: number
-  /** Whether every record inherits a field of this name, which says nothing about a message. */
+  /** Whether every record inherits a property of this name, which is not part of the message. */
   isInherited: boolean
   selectors: readonly Selector[]
 }
 
 interface Selector {
   key: string
-  /** Empty: any. */
+  /** Empty for any value. */
   value: string
-  /** The only number whose text it is; NaN if there is none. */
+  /** The number whose text it is; NaN if there is none. */
   number: number
 }
 
@@ -44,19 +46,19 @@ const SELECTOR = /\[([A-Za-z0-9_:@-]+)(?:=([^\]]+))?\]/y
 const INDEX = /^\d{1,4}$/
 const NOT_A_PATH = "must be the path of a field, such as a.b, a.0.b or a[key=value].b, is '"
 
-/** The path in a document's field. Throws `FieldError`. */
+/** Compiles the path in a field of a document. Throws `FieldError`. */
 export function pathAt(value: unknown, path: string): Path {
   const compiled = compilePath(textAt(value, path))
   if (compiled === null) throw new FieldError(path, `${NOT_A_PATH}${value}'`)
   return compiled
 }
 
-/** The same where the field may be absent or empty. */
+/** Like `pathAt`, null if the field is absent or empty. */
 export function optionalPathAt(value: unknown, path: string): Path | null {
   return isUnset(value) ? null : pathAt(value, path)
 }
 
-/** One path, or several of which the first counts that is present. */
+/** Compiles one or more paths; the first present field is used. */
 export function firstPathAt(value: unknown, path: string): Path {
   const paths = pathsAt(value, path)
   const [first] = paths
@@ -77,13 +79,13 @@ function firstOf(paths: readonly Path[], read: (path: Path) => unknown): unknown
   return undefined
 }
 
-/** One path or a list of them. */
+/** Compiles one path or a list of paths. */
 export function pathsAt(value: unknown, path: string): readonly Path[] {
   if (!Array.isArray(value)) return [pathAt(value, path)]
   return value.map((member, index) => pathAt(member, `${path}.${index}`))
 }
 
-/** Null if the text is no path. */
+/** Null if the text is not a path. */
 export function compilePath(text: string): Path | null {
   const name = requestField(text)
   const steps = stepsOf(name)
@@ -130,7 +132,7 @@ function singleReader(step: Step): Path['in'] {
   return (record) => record[name] ?? undefined
 }
 
-/** Step by step; else as one key that has the points in it, as flat messages write it. */
+/** Follows the steps; otherwise looks up the whole path as one key, as in flat messages. */
 function nestedReader(name: string, steps: readonly Step[]): Path['in'] {
   return (record) => {
     let value: unknown = record

@@ -1,12 +1,12 @@
 /**
- * Dates in a format of PHP's `DateTime::createFromFormat`, as documents name it. Parts that a
- * format does not have are zero, never those of now.
+ * Dates in a format of PHP's `DateTime::createFromFormat`. Parts missing in the format are zero,
+ * never those of the current time.
  */
 import { FieldError } from '../domain/fields.ts'
 import { daysIn, type LocalTime } from '../domain/time.ts'
 import { instantIn, type Zone, zoneOf } from './zones.ts'
 
-/** The instant, epoch ms, of a text; `zone` holds if the text names none. Null: it does not fit. */
+/** Returns the epoch ms of a text, in `zone` if the text has none; null if it does not match. */
 export type DateReader = (text: string, zone: Zone) => number | null
 
 interface Parts extends LocalTime {
@@ -16,7 +16,7 @@ interface Parts extends LocalTime {
   zone: Zone | null
 }
 
-/** Reads from a position; the position behind, or -1. */
+/** Reads at an index; returns the index after the part, or -1. */
 type PartReader = (text: string, at: number, parts: Parts) => number
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
@@ -72,7 +72,7 @@ const weekday: PartReader = (text, at) => {
   return code >= 49 && code <= 55 ? at + 1 : -1
 }
 
-/** Letters, digits and the signs that names of zones and offsets have. */
+/** Characters of zone names and offsets. */
 const ZONE = /[A-Za-z][A-Za-z0-9_/+-]{0,39}|[+-]\d{2}:?\d{2}/y
 
 const zone: PartReader = (text, at, parts) => {
@@ -126,7 +126,7 @@ const DATE_LETTERS = [
   ['Y', 'y'],
 ] as const
 
-/** Compiles a format. Throws `FieldError` if it has letters that are none, or no whole date. */
+/** Compiles a format. Throws `FieldError` if it has unsupported letters or no complete date. */
 export function compileDateFormat(format: string, path: string): DateReader {
   const letters = new Set<string>()
   const readers: PartReader[] = []
@@ -143,7 +143,7 @@ export function compileDateFormat(format: string, path: string): DateReader {
       readers.push(reader)
     } else if (sign === '?') readers.push((text, from) => (from < text.length ? from + 1 : -1))
     else if (/[*+#]/.test(sign)) throw new FieldError(path, `has '${sign}', which is not supported`)
-    // These two set what a format does not have to zero, as is done here in any case.
+    // These two reset missing parts to zero, which is always the case here.
     else if (sign !== '!' && sign !== '|') readers.push(literal(sign))
   }
   checkLetters(letters, path)
@@ -201,7 +201,7 @@ function instantFrom(parts: Parts, isTwelve: boolean, absentZone: Zone): number 
 }
 
 function isReal({ year, month, day, hour, minute, second }: LocalTime): boolean {
-  // Date.UTC takes a year below 100 as one of the twentieth century.
+  // Date.UTC interprets a year below 100 as 19xx.
   if (year < 100 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return false
   return hour < 24 && minute < 60 && second < 60
 }

@@ -1,7 +1,7 @@
-/** The section `realtime` of a document: its keys, and those that usage types have of their own. */
+/** The section `realtime` of a document: its general keys and the overrides of usage types. */
 import { FieldError, type Fields, isObject, isUnset, objectAt } from '../domain/fields.ts'
 
-/** What a usage type may have of its own. */
+/** Keys that a usage type may override. */
 const SCOPED_KEYS = [
   'default_values',
   'used_usagev_field',
@@ -27,10 +27,10 @@ const GENERAL_KEYS = [
   'subscriber_fields',
 ]
 export const REALTIME_KEYS = [...SCOPED_KEYS, ...GENERAL_KEYS]
-/** Name of the scope in which keys may stand that no usage type has for itself. */
+/** Name of the optional subsection for general keys. */
 const GENERAL = 'general'
 
-/** A value of the document and where it is. */
+/** A value of the document and its path. */
 export interface LocatedValue {
   readonly value: unknown
   readonly path: string
@@ -38,13 +38,13 @@ export interface LocatedValue {
 
 export interface RealtimeSection {
   readonly fields: Fields
-  /** A key that holds for all. */
+  /** A general key. */
   general(key: string): LocatedValue
-  /** A key of a usage type: its own, or that for all. */
+  /** A key of a usage type: its override, or the general value. */
   of(usaget: string, key: string): LocatedValue
 }
 
-/** Throws `FieldError` for keys that are not known. */
+/** Throws `FieldError` for unknown keys. */
 export function readRealtimeSection(
   document: unknown,
   path: string,
@@ -76,7 +76,7 @@ export function readRealtimeSection(
   return section
 }
 
-/** A boolean; false if it is absent. */
+/** A boolean; false if absent. */
 export function booleanAt({ value, path }: LocatedValue): boolean {
   if (isUnset(value)) return false
   if (typeof value === 'boolean') return value

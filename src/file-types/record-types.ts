@@ -1,4 +1,4 @@
-/** What kind of request a message is, by its code or name (spec/realtime.md 3). */
+/** The request kind of a message, by code or name. */
 
 import type { RequestKind } from '../domain/charge-request.ts'
 import { FieldError, type Fields, isUnset, objectAt, textAt } from '../domain/fields.ts'
@@ -8,9 +8,9 @@ import { compilePath, type Path, pathAt } from './paths.ts'
 
 export interface RecordType {
   kind: RequestKind
-  /** The interface's name of it, such as `start_request`. */
+  /** Name in the interface, such as `start_request`. */
   name: string
-  /** As the message has it. */
+  /** As sent. */
   sent: string | number
 }
 
@@ -48,11 +48,11 @@ export function compileRecordTypes(
   fieldPath: string,
   types: unknown,
   typesPath: string,
-): (message: Message, findings: DecodeErrors) => RecordType {
+): (message: Message, errors: DecodeErrors) => RecordType {
   const paths = isUnset(field) ? DEFAULT_FIELDS : [pathAt(field, fieldPath)]
   const [first] = paths as [Path]
   const own = isUnset(types) ? null : ownTypes(objectAt(types, typesPath), typesPath)
-  return (message, findings) => {
+  return (message, errors) => {
     let path = first
     let sent: unknown
     for (let at = 0; at < paths.length && sent === undefined; at += 1) {
@@ -60,20 +60,20 @@ export function compileRecordTypes(
       sent = path.in(message)
     }
     if (typeof sent !== 'string' && typeof sent !== 'number') {
-      if (sent === undefined) findings.fail(first.name, 'is required')
-      else findings.fail(path.name, UNKNOWN)
+      if (sent === undefined) errors.fail(first.name, 'is required')
+      else errors.fail(path.name, UNKNOWN)
       return ONE_TIME
     }
     const kind = kindOf(String(sent), own)
     if (kind === undefined) {
-      findings.fail(path.name, UNKNOWN)
+      errors.fail(path.name, UNKNOWN)
       return ONE_TIME
     }
     return { kind, name: NAMES[kind], sent }
   }
 }
 
-/** Every message is an event by itself (`postpay_charge`), whatever it says. */
+/** Treats every message as an event (`postpay_charge`), regardless of its request type. */
 export function compileOneTime(field: unknown, path: string): (message: Message) => RecordType {
   const paths = isUnset(field) ? DEFAULT_FIELDS : [pathAt(field, path)]
   return (message) => {

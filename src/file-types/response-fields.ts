@@ -1,4 +1,4 @@
-/** One entry of `response.fields`: under which name an answer has which value. */
+/** Compiles one entry of `response.fields`: name and value of an answer field. */
 
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
 import { FieldError, type Fields, isObject, isUnset, objectAt, textAt } from '../domain/fields.ts'
@@ -26,14 +26,14 @@ import { pathAt } from './paths.ts'
 import { fromBaseUnits, isDecimalUnit, unitAt } from './units.ts'
 
 export interface ResponseField {
-  /** Of the nested groups, then its own. */
+  /** Names of the enclosing groups, then its own. */
   names: readonly string[]
   read: AnswerReader
-  /** Whether another entry may give the same name its value where this one's do not hold. */
+  /** Whether another entry may provide the value of the same name if its conditions do not hold. */
   isConditional: boolean
-  /** Whether it, or a condition of it, reads the balances. */
+  /** Whether the field or its conditions read the balances. */
   isBalances: boolean
-  /** As `ResponseNode.needs`. */
+  /** See `ResponseNode.needs`. */
   needs: AnswerTest | undefined
 }
 
@@ -47,7 +47,7 @@ export const RESPONSE_FIELD_KEYS = [
   'usaget',
 ]
 
-/** Throws `FieldError` with the path of what cannot be used. */
+/** Throws `FieldError` with the path of an invalid value. */
 export function compileResponseField(document: unknown, path: string): ResponseField {
   const field = objectAt(document, path, RESPONSE_FIELD_KEYS)
   const names = namesAt(field['response_field_name'], `${path}.response_field_name`)
@@ -80,19 +80,19 @@ function readsBalances({ row_field_name, conditions }: Fields): boolean {
   return [row_field_name, ...names].some((name) => balanceFields.has(String(name)))
 }
 
-/** Of a part of the service, by its usage type; left out where the service has no such part. */
+/** A field of a part of the service, by usage type; omitted if the service has no such part. */
 function partField(
   { usaget, conditions }: Readonly<Record<string, unknown>>,
   names: readonly string[],
   read: AnswerReader,
   path: string,
 ): ResponseField {
-  const wanted = textAt(usaget, `${path}.usaget`)
+  const partUsaget = textAt(usaget, `${path}.usaget`)
   const holds = isUnset(conditions)
     ? () => true
     : compileConditions(conditions, `${path}.conditions`, conditionReader)
   const readPart: AnswerReader = (answer, service, entry) => {
-    const part = partOf(answer, service, wanted)
+    const part = partOf(answer, service, partUsaget)
     if (part === null || !holds({ answer, service: part, entry })) return undefined
     return read(answer, part, entry)
   }
@@ -100,16 +100,16 @@ function partField(
   return { names, read: readIf, isConditional: true, isBalances: false, needs: hasParts }
 }
 
-/** Without the way through the conditions where the value is absent anyway. */
+/** Skips the conditions if the value is absent anyway. */
 function readWith(needs: AnswerTest, read: AnswerReader): AnswerReader {
   return (answer, service, entry) =>
     needs(answer, service) ? read(answer, service, entry) : undefined
 }
 
-/** What is absent meets no condition but these. */
+/** Only these operators can match an absent value. */
 const MET_BY_NOTHING = /^\$?(?:ne|nin|exists)$/
 
-/** A condition that does not hold without something holds the whole field back. */
+/** Precondition of a condition, and thus of the whole field. */
 function conditionNeeds(conditions: unknown): AnswerTest | undefined {
   for (const condition of Array.isArray(conditions) ? conditions : []) {
     if (!isObject(condition) || MET_BY_NOTHING.test(String(condition['op']))) continue
@@ -120,7 +120,7 @@ function conditionNeeds(conditions: unknown): AnswerTest | undefined {
   return undefined
 }
 
-/** A default value stands in for what is absent. */
+/** A field with a default value has no precondition. */
 function needsOf(field: Readonly<Record<string, unknown>>): AnswerTest | undefined {
   const { row_field_name: row, default_value: value } = field
   if (typeof row !== 'string' || !Object.hasOwn(fieldNeeds, row)) return undefined
@@ -129,7 +129,7 @@ function needsOf(field: Readonly<Record<string, unknown>>): AnswerTest | undefin
 
 const NAME = /^[A-Za-z0-9_:@-]+$/
 
-/** The steps of a dotted name. A number would be a position in a list: there are none to fill. */
+/** Splits a dotted name. Numbers are rejected: they would be list indexes. */
 export function namesAt(value: unknown, path: string): readonly string[] {
   const names = textAt(value, path).split('.')
   for (const name of names) {
@@ -157,10 +157,10 @@ function sourceOf(field: Readonly<Record<string, unknown>>, path: string): Answe
   return () => value
 }
 
-/** A field of the message, not of the answer. */
+/** Prefix of fields of the message. */
 const IN_MESSAGE = /^[uc]f\./
 
-/** A row field by its name, a method, or with `uf.` in front a field of the message. */
+/** Compiles a row field, a method, or with the prefix `uf.` a field of the message. */
 function rowReader(row: unknown, path: string): AnswerReader {
   if (isObject(row)) return methodReader(row, path)
   const name = textAt(row, path)
@@ -196,7 +196,7 @@ function inUnit(read: AnswerReader, row: unknown, unit: unknown, path: string): 
   }
 }
 
-/** Null is as good as none: then the field is left out. */
+/** A null default is ignored: the field is omitted then. */
 function withDefault(
   read: AnswerReader,
   field: Readonly<Record<string, unknown>>,
@@ -220,7 +220,7 @@ interface AnswerScope {
   entry: Message
 }
 
-/** Conditions compare texts and numbers, and what is of the message as it is there. */
+/** Reader of conditions: numbers as digits, fields of the message unchanged. */
 function conditionReader(name: string, path: string): (scope: AnswerScope) => unknown {
   if (IN_MESSAGE.test(name)) {
     const { read } = pathAt(name, path)

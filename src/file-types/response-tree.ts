@@ -1,4 +1,4 @@
-/** The structure of answers from the names of their fields: dotted names are nested groups. */
+/** Builds the structure of answers from dotted field names, which are nested groups. */
 import { FieldError } from '../domain/fields.ts'
 import type { AnswerReader, ResponseNode } from './file-type.ts'
 import type { ResponseField } from './response-fields.ts'
@@ -9,11 +9,11 @@ type Draft = { name: string; path: string } & (
   | { kind: 'services'; children: readonly ResponseNode[] }
 )
 
-/** Collects fields; each stands where its name, or that of its group, came first. */
+/** Collects fields in the order in which their names, or their groups, first occur. */
 export class ResponseTree {
   readonly #drafts: Draft[] = []
 
-  /** `path`: of the name in the document, for what is thrown: `FieldError`. */
+  /** `path`: location of the name in the document, for errors. Throws `FieldError`. */
   addField(field: ResponseField, path: string): void {
     const { group, name } = this.#place(field.names, path)
     const other = group.find((draft) => draft.name === name)
@@ -86,7 +86,7 @@ function valueNode(name: string, fields: readonly ResponseField[]): ResponseNode
   return { kind: 'value', name, read, needs }
 }
 
-/** The first value that there is. */
+/** Returns the first present value. */
 function firstOf(readers: readonly AnswerReader[]): AnswerReader {
   const [first, ...others] = readers
   if (first === undefined) return () => undefined

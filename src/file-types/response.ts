@@ -1,4 +1,4 @@
-/** The section `response` of a file type: how its answers are written (spec/realtime.md 1.6). */
+/** Compiles the section `response` of a file type: the encoding of its answers. */
 import { arrayAt, FieldError, type Fields, isUnset, objectAt, oneOfAt } from '../domain/fields.ts'
 import { compileAnswerSettings } from './answer-settings.ts'
 import { defaultFields, defaultServiceFields, defaultServicesName } from './default-response.ts'
@@ -9,31 +9,31 @@ import { ResponseTree } from './response-tree.ts'
 import { compileReturnCodes } from './return-codes.ts'
 
 export interface ResponseOptions {
-  /** Of the section in the document, such as `response`; that of `realtime` lies beside it. */
+  /** Path of the section, such as `response`; the section `realtime` is its sibling. */
   path: string
   parser: ParserSettings
   /** Whether messages have a list of services. */
   hasServices: boolean
-  /** What the installation says. */
+  /** Settings of the installation. */
   defaults: AnswerSettings
-  /** The section `realtime`, of which `answerSettingKeys` are read here. */
+  /** The section `realtime`; only `answerSettingKeys` are read. */
   realtime: Fields
 }
 
 export interface CompiledResponse {
   encoder: EncoderSettings
   nodes: readonly ResponseNode[]
-  /** By usage type. */
+  /** Settings by usage type. */
   settings: (usaget: string) => AnswerSettings
-  /** Whether the document names the balances, so that each request has to ask for them. */
+  /** Whether the document maps balances, so that each request has to read them. */
   wantsBalances: boolean
 }
 
 export const RESPONSE_KEYS = ['encode', 'fields', 'services', 'return_codes']
 
 /**
- * Without a section, or without `fields` in it, answers have the fields of the plain JSON dialect.
- * Throws `FieldError` with the path of what cannot be used.
+ * Without the section or its `fields`, answers have the fields of the plain JSON format. Throws
+ * `FieldError` with the path of an invalid value.
  */
 export function compileResponse(section: unknown, options: ResponseOptions): CompiledResponse {
   const { path, parser, defaults, realtime } = options
@@ -98,7 +98,7 @@ function encoderOf(
   }
 }
 
-/** What the section does not say is as in the messages, if they are key-value text. */
+/** Missing keys default to the syntax of the messages, if they are key-value text. */
 function withSyntaxOf(parser: ParserSettings, section: Fields): Fields {
   if (parser.type !== 'key_value') return section
   const { pairSeparator, valueSeparator, quoting, repeated } = parser
@@ -112,7 +112,7 @@ function withSyntaxOf(parser: ParserSettings, section: Fields): Fields {
 
 const ELEMENT = /^[A-Za-z_][A-Za-z0-9_-]*$/
 
-/** Name of an XML element. */
+/** Validates the name of an XML element. */
 function elementAt(value: unknown, path: string): string {
   if (typeof value === 'string' && ELEMENT.test(value)) return value
   throw new FieldError(

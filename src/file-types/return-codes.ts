@@ -1,11 +1,11 @@
-/** What numbers answers have for the reasons of an outcome (`return_codes`). */
+/** Configured return codes of outcomes (`return_codes`). */
 
 import { type Reason, reasons } from '../domain/charge-outcome.ts'
 import { FieldError, type Fields, objectAt } from '../domain/fields.ts'
 
 export type ReturnCodes = Readonly<Record<Reason, number>>
 
-/** Of each key the reasons that it stands for; see `asOf`, too. */
+/** Reasons by document key; see also `FALLBACK_KEYS`. */
 const reasonsOf = {
   ok: ['granted'],
   not_charged: ['notCharged'],
@@ -29,14 +29,14 @@ const reasonsOf = {
   timed_out: ['timedOut'],
 } as const satisfies Record<string, readonly Reason[]>
 
-/** Keys that, where they are not given, have the code that is given of another. */
+/** Pairs of a key and the key whose code applies if it is not given. */
 const FALLBACK_KEYS: readonly (readonly [Key, Key])[] = [
   ['not_charged', 'ok'],
   ['blocked', 'rate'],
 ]
 
 const NESTED = 'failed_calculator'
-/** The keys that may be in `failed_calculator` instead. */
+/** Keys that may also be nested in `failed_calculator`. */
 const NESTED_KEYS = ['customer', 'rate', 'pricing', 'tax'] as const
 
 export const RETURN_CODE_KEYS = Object.keys(reasonsOf)
@@ -48,8 +48,8 @@ export const builtInReturnCodes: ReturnCodes = Object.fromEntries(
 ) as Record<Reason, number>
 
 /**
- * `base` with what the document says otherwise; undefined or null: as it is. Keys are those above,
- * four of them also within `failed_calculator`; codes are whole numbers. Throws `FieldError`.
+ * Overrides codes of `base`; an undefined or null document changes nothing. Keys are those above,
+ * four of them also within `failed_calculator`; codes are integers. Throws `FieldError`.
  */
 export function compileReturnCodes(
   document: unknown,
@@ -90,6 +90,6 @@ function codeAt(code: unknown, path: string): number {
   if (typeof code !== 'number' || !Number.isSafeInteger(code)) {
     throw new FieldError(path, 'must be a whole number')
   }
-  // Without -0, which is no other code than 0.
+  // Normalises -0.
   return code === 0 ? 0 : code
 }

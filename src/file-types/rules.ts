@@ -1,4 +1,4 @@
-/** The rules of identification and rate matching that a document has for itself. */
+/** A document's own rules for identification and rate matching. */
 
 import { createHash } from 'node:crypto'
 import { FieldError, type Fields, isObject, isUnset } from '../domain/fields.ts'
@@ -11,7 +11,7 @@ import type { Mappings } from './usage.ts'
 const IDENTIFICATION = 'customer_identification_fields'
 const CALCULATORS = 'rate_calculators'
 
-/** A field of messages that the rules read, kept for them under the name that they know. */
+/** A message field that rules read, copied to the request under the name used in the rules. */
 export interface RetainedField {
   readonly name: string
   readonly path: Path
@@ -20,15 +20,15 @@ export interface RetainedField {
 }
 
 export interface FileTypeRules {
-  /** As `FileType.rulesKey` and `FileType.rules`. */
+  /** See `FileType.rulesKey` and `FileType.rules`. */
   readonly key: string
   readonly documents: RuleDocuments | null
   readonly retained: readonly RetainedField[]
-  /** Whether there are rules of identification for a usage type. */
+  /** Whether the usage type has identification rules. */
   readonly identifies: (usaget: string | null) => boolean
 }
 
-/** A section that is absent leaves the installation's own in force. Throws `FieldError`. */
+/** The installation's rules apply to absent sections. Throws `FieldError`. */
 export function compileFileTypeRules(
   document: Fields,
   path: string,
@@ -71,7 +71,7 @@ function checkIdentification({ covers }: Identification, mappings: Mappings, pat
   if (uncovered !== undefined) throw new FieldError(`${path}.${uncovered}`, 'is missing')
 }
 
-/** In one category at least: another may be for some usage types only. */
+/** Requires rules in at least one category: others may apply to some usage types only. */
 function checkCalculators({ categories }: Calculators, mappings: Mappings, path: string): void {
   const isCovered = (usaget: string) =>
     [...categories.values()].some((usagets) => usagets.has(usaget) || usagets.has(ANY_USAGET))
@@ -80,7 +80,7 @@ function checkCalculators({ categories }: Calculators, mappings: Mappings, path:
   throw new FieldError(path, `has no rules for usage type '${uncovered}'`)
 }
 
-/** Where messages name usage types themselves, the rules must have some for all. */
+/** If messages name usage types, the rules must have an entry for any usage type. */
 function namesOf({ mainUsagets, isOpen }: Mappings): readonly string[] {
   return isOpen ? [...mainUsagets, ANY_USAGET] : mainUsagets
 }
@@ -96,7 +96,7 @@ function retainedFields(
   return [...names].sort().map((name) => {
     const identifies = identifying.has(name)
     const path = compilePath(name)
-    // A record that crosses to a worker inherits such names, so that absence would not be seen.
+    // Records sent to a worker inherit such names, so absence could not be detected.
     if (path === null || name in Object.prototype) {
       const at = identifies ? identificationPath : calculatorsPath
       throw new FieldError(at, `reads '${name}', which cannot be the path of a field`)
@@ -105,12 +105,12 @@ function retainedFields(
   })
 }
 
-/** Hex digest of content, whatever the order of its keys. */
+/** Hex digest of content, independent of the key order. */
 export function contentDigest(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex')
 }
 
-/** The same text for the same content, whatever the order of keys. */
+/** Canonical JSON: the same text for the same content in any key order. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isObject(value)) return JSON.stringify(value) ?? 'null'

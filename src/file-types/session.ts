@@ -1,18 +1,18 @@
-/** What a message names its session by, and what tells it from others of the session. */
+/** Session id of a message, and the stamp that distinguishes messages of a session. */
 import { FieldError, isUnset } from '../domain/fields.ts'
 import { type DecodeErrors, TEXT_CHARS_MAX } from './decode-errors.ts'
 import type { Message } from './file-type.ts'
 import { compilePath, type Path, pathsAt, type Scope } from './paths.ts'
 
-/** The session id; empty if the message has none of its fields. */
-export type SessionId = (message: Message, findings: DecodeErrors) => string
+/** The session id; empty if the message has none of the fields. */
+export type SessionId = (message: Message, errors: DecodeErrors) => string
 
 /** The values of `stamp_fields`; empty if the entry has none of them. */
-export type Stamp = (scope: Scope, findings: DecodeErrors) => string
+export type Stamp = (scope: Scope, errors: DecodeErrors) => string
 
 const DEFAULT_FIELDS = [compilePath('session_id') as Path]
 
-/** The first of the fields, for errors. */
+/** Reader of the session id; `name` is its first field, for errors. */
 export interface SessionFields {
   readonly read: SessionId
   readonly name: string
@@ -24,31 +24,30 @@ export function compileSessionId(value: unknown, path: string): SessionFields {
   const [first, second] = paths as [Path, Path | undefined]
   const { name } = first
   if (second === undefined) {
-    const read: SessionId = (message, findings) =>
-      findings.text(first.in(message), name, TEXT_CHARS_MAX)
+    const read: SessionId = (message, errors) =>
+      errors.text(first.in(message), name, TEXT_CHARS_MAX)
     return { name, read }
   }
   return {
     name,
-    read: (message, findings) => {
-      const id = joinedTexts(paths, (each) => each.in(message), findings)
+    read: (message, errors) => {
+      const id = joinedTexts(paths, (each) => each.in(message), errors)
       if (id.length <= TEXT_CHARS_MAX) return id
-      findings.fail(name, `must make an id of at most ${TEXT_CHARS_MAX} characters`)
+      errors.fail(name, `must make an id of at most ${TEXT_CHARS_MAX} characters`)
       return ''
     },
   }
 }
 
-/** Compiles `stamp_fields`; null if there are none. Throws `FieldError`. */
+/** Compiles `stamp_fields`; null if absent. Throws `FieldError`. */
 export function compileStamp(value: unknown, path: string): Stamp | null {
   if (isUnset(value) || (Array.isArray(value) && value.length === 0)) return null
   const paths = someAt(value, path)
   const [first, second] = paths as [Path, Path | undefined]
   if (second !== undefined) {
-    return (scope, findings) => joinedTexts(paths, (each) => stampPart(each.read(scope)), findings)
+    return (scope, errors) => joinedTexts(paths, (each) => stampPart(each.read(scope)), errors)
   }
-  return (scope, findings) =>
-    findings.text(stampPart(first.read(scope)), first.name, TEXT_CHARS_MAX)
+  return (scope, errors) => errors.text(stampPart(first.read(scope)), first.name, TEXT_CHARS_MAX)
 }
 
 function someAt(value: unknown, path: string): readonly Path[] {
@@ -57,22 +56,22 @@ function someAt(value: unknown, path: string): readonly Path[] {
   return paths
 }
 
-/** Stamps only tell messages apart: seconds with a fraction and flags do that as well as texts. */
+/** Stamps only distinguish messages: fractions of seconds and booleans serve as well as texts. */
 function stampPart(value: unknown): unknown {
   return typeof value === 'boolean' || typeof value === 'number' ? String(value) : value
 }
 
-/** Empty if none of them has a text. */
+/** Empty if all texts are empty. */
 function joinedTexts(
   paths: readonly Path[],
   read: (path: Path) => unknown,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): string {
-  const parts = paths.map((path) => findings.text(read(path), path.name, TEXT_CHARS_MAX))
+  const parts = paths.map((path) => errors.text(read(path), path.name, TEXT_CHARS_MAX))
   return parts.some((part) => part !== '') ? joinParts(parts) : ''
 }
 
-/** Parts with `;` between them; other parts never give the same text. */
+/** Joins parts with `;`, escaped so that different parts give different texts. */
 export function joinParts(parts: readonly string[]): string {
   let joined = ''
   for (let at = 0; at < parts.length; at += 1) {

@@ -1,4 +1,7 @@
-/** Who is charged, as a message says it: fields that rules read, and fields that name somebody. */
+/**
+ * Subscriber identification of a message: fields that rules read, and fields that name the
+ * subscriber.
+ */
 
 import type { ChargeRequest, ServiceRequest, SubscriberKey } from '../domain/charge-request.ts'
 import { isUnset, objectAt } from '../domain/fields.ts'
@@ -32,7 +35,7 @@ export function compileSubscriberFields({ value, path }: LocatedValue): readonly
   }))
 }
 
-/** The first of the fields that the message has; null if it has none. */
+/** The first of the fields that is present; null if there is none. */
 export function subscriberFieldIn(
   fields: readonly SubscriberField[],
   message: Message,
@@ -48,46 +51,43 @@ export function subscriberFieldIn(
 export function subscriberValueOf(
   field: SubscriberField,
   message: Message,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): string {
   const { key, path } = field
   const value = path.in(message)
-  if (key !== 'sid') return findings.text(value, path.name, NUMBER_CHARS_MAX)
-  const sid = findings.whole(value, path.name)
-  if (sid === 0) findings.fail(path.name, 'must be positive')
+  if (key !== 'sid') return errors.text(value, path.name, NUMBER_CHARS_MAX)
+  const sid = errors.whole(value, path.name)
+  if (sid === 0) errors.fail(path.name, 'must be positive')
   return String(sid)
 }
 
-/**
- * The fields that rules read of a record; null if it has none of them. What is neither text nor
- * number is no field to them.
- */
+/** Copies the fields that rules read; null if the record has none. Only texts and numbers count. */
 export function retainedFieldsOf(
-  kept: readonly RetainedField[],
+  retained: readonly RetainedField[],
   record: Message,
-  findings: DecodeErrors,
+  errors: DecodeErrors,
 ): Record<string, string> | null {
   let fields: Record<string, string> | null = null
-  for (let at = 0; at < kept.length; at += 1) {
-    const { name, path } = kept[at] as RetainedField
+  for (let at = 0; at < retained.length; at += 1) {
+    const { name, path } = retained[at] as RetainedField
     const value = path.in(record)
     const text = typeof value === 'number' ? String(value) : value
     if (typeof text !== 'string') continue
     if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      findings.fail(path.name, TOO_LARGE)
+      errors.fail(path.name, TOO_LARGE)
     } else if (text.length > TEXT_CHARS_MAX) {
-      findings.fail(path.name, `must have at most ${TEXT_CHARS_MAX} characters`)
-    } else if (!isUsable(text)) findings.fail(path.name, UNUSABLE)
+      errors.fail(path.name, `must have at most ${TEXT_CHARS_MAX} characters`)
+    } else if (!isUsable(text)) errors.fail(path.name, UNUSABLE)
     fields ??= {}
     fields[name] = text
   }
   return fields
 }
 
-/** Its last digits are lost, and with them it may name somebody else. */
+/** The last digits are lost, so the number could identify another subscriber. */
 const TOO_LARGE = 'is too large for a number: it must be a text'
 
-/** Whether the rules of identification have something to go by. */
+/** Whether the message has a field that identification rules read. */
 export function isIdentified(
   { retained, identifies }: FileTypeRules,
   services: readonly ServiceRequest[],
@@ -107,19 +107,19 @@ export function isIdentified(
   )
 }
 
-/** More alternatives are told by the fields that they are in. */
+/** With more alternatives the error lists only the outermost fields. */
 const ALTERNATIVES_MAX = 4
 
-/** Which fields would tell the subscriber, for the error where there is none of them. */
+/** Error for a message without subscriber: lists the fields that could identify it. */
 export function missingSubscriber(
-  naming: readonly SubscriberField[],
-  kept: readonly RetainedField[],
+  subscriberFields: readonly SubscriberField[],
+  retained: readonly RetainedField[],
 ): { field: string; why: string } {
-  const reading = kept.filter(({ identifies }) => identifies).map(({ name }) => name)
-  const names = new Set([...reading, ...naming.map(({ path }) => path.name)])
+  const reading = retained.filter(({ identifies }) => identifies).map(({ name }) => name)
+  const names = new Set([...reading, ...subscriberFields.map(({ path }) => path.name)])
   const isMany = names.size > ALTERNATIVES_MAX
-  const told = isMany ? new Set([...names].map(outermost).sort()) : names
-  const [field = 'sid', ...others] = told
+  const listed = isMany ? new Set([...names].map(outermost).sort()) : names
+  const [field = 'sid', ...others] = listed
   if (others.length === 0) return { field, why: 'is required' }
   return { field, why: `is required, or ${others.join(' or ')} in its place` }
 }

@@ -1,6 +1,6 @@
 /**
- * Money as Diameter writes it (RFC 8506 sections 8.8 to 8.22): `Unit-Value` is `Value-Digits` times
- * ten to the power of `Exponent`, in units of the currency.
+ * Money in Diameter (RFC 8506 sections 8.8 to 8.22): `Unit-Value` is `Value-Digits` times ten to
+ * the power of `Exponent`, in units of the currency.
  */
 import { isObject } from '../domain/fields.ts'
 import { MICROS_DIGITS } from '../domain/money.ts'
@@ -14,12 +14,12 @@ const NOT_AN_AMOUNT = `must have ${DIGITS}, a whole number, and perhaps ${EXPONE
 const NEGATIVE = 'must not be negative'
 const TOO_FINE = 'must be whole micros: at most 6 decimals'
 export const TOO_MANY_MICROS = 'is more than 2^53 - 1 micros'
-/** More decimals than Value-Digits has digits leave less than a micro, or nothing at all. */
+/** Beyond this exponent the amount is below one micro or too large. */
 const SHIFT_MAX = 20
 
 /**
- * Micros of a record `Unit-Value`, or of one that has such a record (CC-Money). Exact: else the
- * text is why not.
+ * Exact micros of a `Unit-Value` record, or of a record that contains one (CC-Money); otherwise the
+ * text of the error.
  */
 export function microsOfUnitValue(value: unknown): number | string {
   const nested = isObject(value) ? value['Unit-Value'] : undefined
@@ -36,7 +36,7 @@ export function microsOfUnitValue(value: unknown): number | string {
   return shift < 0 ? divided(digits, 10n ** BigInt(-shift)) : counted(digits * 10n ** BigInt(shift))
 }
 
-/** A number, or the text of one that a number would not hold exactly. */
+/** A safe integer, or the text of an integer of up to 19 digits. */
 function wholeOf(value: unknown): bigint | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null
   return typeof value === 'string' && WHOLE.test(value) ? BigInt(value) : null

@@ -1,14 +1,14 @@
 /**
- * Volumes of a message in their unit, and whole base units (seconds, bytes, events, micros of the
- * currency, millimetres, milligrams). Exact both ways: no binary fraction in between.
+ * Converts volumes between their unit and integer base units (seconds, bytes, events, micros of the
+ * currency, millimetres, milligrams). Exact in both directions, without binary fractions.
  */
 import { FieldError, isUnset } from '../domain/fields.ts'
 import { parseDecimal } from '../domain/money.ts'
 import { microsOfUnitValue, TOO_MANY_MICROS, UNIT_VALUE } from './unit-value.ts'
 
 /**
- * Base units in one of it. `hhmmss` writes seconds as a clock does: `013000`, or `01:30:00`;
- * `unit_value` writes money as digits and exponent.
+ * Base units per unit. `hhmmss` is seconds as clock time: `013000` or `01:30:00`; `unit_value` is
+ * money as digits and exponent.
  */
 const FACTORS: Readonly<Record<string, number>> = {
   counter: 1,
@@ -39,7 +39,7 @@ const FACTORS: Readonly<Record<string, number>> = {
 export const UNITS: readonly string[] = Object.keys(FACTORS)
 const FACTOR = new Map(Object.entries(FACTORS))
 
-/** The unit in a document's field; `counter` if it is absent. Throws `FieldError`. */
+/** The unit in a field of a document; `counter` if absent. Throws `FieldError`. */
 export function unitAt(value: unknown, path: string): string {
   if (isUnset(value)) return 'counter'
   if (typeof value === 'string' && FACTOR.has(value)) return value
@@ -47,7 +47,7 @@ export function unitAt(value: unknown, path: string): string {
   throw new FieldError(path, `must be one of ${UNITS.join(', ')}, is ${given}`)
 }
 
-/** Whether amounts in it are decimal numbers; `hhmmss` is digits that are none. */
+/** Whether amounts of the unit are decimal numbers; those of `hhmmss` are digits. */
 export function isDecimalUnit(unit: string): boolean {
   return unit !== 'hhmmss'
 }
@@ -56,20 +56,20 @@ const NOT_A_NUMBER = 'must be a number from 0 up'
 const TOO_LARGE = 'is more than 2^53 - 1 base units'
 const CHARS_MAX = 64
 
-/** Whether `toBaseUnits` has refused a number only because it is too large. */
+/** Whether `toBaseUnits` rejected a number only because it is too large. */
 export function isTooLarge(why: string): boolean {
   return why === TOO_LARGE || why === TOO_MANY_MICROS
 }
 
 /**
- * A number or its text as base units, up to 2^53 - 1; a fraction of one is rounded up. Else the
- * text is why not. `unit` as `unitAt` gives it.
+ * Converts a number or its text to base units, up to 2^53 - 1; fractions are rounded up. Returns
+ * the text of the error otherwise. `unit` is a result of `unitAt`.
  */
 export function toBaseUnits(value: unknown, unit: string): number | string {
   return baseUnitsOf(unit)(value)
 }
 
-/** The same for one unit. */
+/** Returns the conversion function of a unit. */
 export function baseUnitsOf(unit: string): (value: unknown) => number | string {
   if (unit === 'hhmmss') return fromClock
   if (unit === UNIT_VALUE) return microsOfUnitValue
@@ -86,7 +86,7 @@ function multiplied(value: unknown, factor: number): number | string {
   return fromDecimal(value, BigInt(factor))
 }
 
-/** A text of few digits as its number; -1 for any other. */
+/** The number of a text of at most 15 digits; -1 for other texts. */
 function digitsOf(text: string): number {
   if (text.length === 0 || text.length > 15) return -1
   let number = 0
@@ -112,7 +112,7 @@ function fromDecimal(value: unknown, factor: bigint): number | string {
 const CLOCK = /^\d{1,11}:[0-5]\d:[0-5]\d$/
 const NOT_A_CLOCK = 'must be hours, minutes and seconds as HHMMSS or HH:MM:SS'
 
-/** Digits alone are read from their end, so that `130` is a minute and a half. */
+/** Digits without colons are right-aligned: `130` is a minute and a half. */
 function fromClock(value: unknown): number | string {
   const text = typeof value === 'number' ? String(value) : value
   if (typeof text !== 'string' || text === '' || text.length > CHARS_MAX) return NOT_A_CLOCK
@@ -124,13 +124,13 @@ function fromClock(value: unknown): number | string {
   return Number(padded.slice(0, -4)) * 3600 + minutes * 60 + seconds
 }
 
-/** Decimals of an amount in a unit; the rest is less than any base unit. */
+/** Decimals of an amount; the remainder is less than a base unit. */
 const DECIMALS_MAX = 15
 const SCALE = 10n ** BigInt(DECIMALS_MAX)
 
 /**
- * Base units as decimal text in the unit, with at most 15 decimals. Rounded down, so that nobody
- * uses more than was granted; `toBaseUnits` of it is the same number again.
+ * Converts base units to decimal text in the unit, with at most 15 decimals, rounded down so that
+ * no more is used than was granted; `toBaseUnits` returns the original number.
  */
 export function fromBaseUnits(units: number, unit: string): string {
   if (unit === 'hhmmss') return toClock(units)

@@ -1,4 +1,4 @@
-/** Usage types: which a service is of, and what is read of it then (spec/realtime.md 1.2). */
+/** Usage types: selects the mapping of a service and reads the service by it. */
 
 import type { ServicePart } from '../domain/charge-request.ts'
 import {
@@ -11,11 +11,10 @@ import {
   textAt,
 } from '../domain/fields.ts'
 import { checkName } from '../rating/rule-names.ts'
-import { type CalledNumber, compileCalledNumber } from './called-number.ts'
 import { compileCondition, compileConditions } from './conditions.ts'
-import { type DecodeErrors, NUMBER_CHARS_MAX } from './decode-errors.ts'
+import { type DecodeErrors, NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from './decode-errors.ts'
 import { firstPathAt, optionalPathAt, type Path, pathAt, type Scope } from './paths.ts'
-import { booleanAt, type RealtimeSection } from './realtime-section.ts'
+import { booleanAt, type LocatedValue, type RealtimeSection } from './realtime-section.ts'
 import { compileStamp, type Stamp } from './session.ts'
 import { unitAt } from './units.ts'
 import {
@@ -28,7 +27,10 @@ import {
   type Volume,
 } from './volumes.ts'
 
-/** Further units of a service, by what their volumes are read. */
+/** Empty if the message has no called number. */
+type CalledNumber = (scope: Scope, errors: DecodeErrors) => string
+
+/** How the volumes of a service's additional units are read. */
 export interface PartRule {
   readonly usaget: string
   readonly role: ServicePart['role']
@@ -37,15 +39,15 @@ export interface PartRule {
   readonly defaults: DefaultVolumes
 }
 
-/** What a mapping says of a service that it matches. */
+/** A complete mapping, applied to the services that match. */
 export interface UsageRule {
   readonly matches: (scope: Scope) => boolean
-  /** Empty: the text of `usagetField`. */
+  /** Empty if the usage type is the text of `usagetField`. */
   readonly usaget: string
   readonly usagetField: Path | null
   readonly requested: Volume
   readonly used: UsedVolume
-  /** Whether `used` is what the session has used so far. */
+  /** Whether `used` is the session's total so far. */
   readonly isTotal: boolean
   readonly defaults: DefaultVolumes
   readonly calledNumber: CalledNumber | null
@@ -55,7 +57,10 @@ export interface UsageRule {
   readonly parts: readonly PartRule[]
 }
 
-/** What a mapping's document has of it; usage and defaults come from the section `realtime`. */
+/**
+ * The part of a mapping that is in its document; used and default volumes are in the section
+ * `realtime`.
+ */
 interface Mapping {
   readonly usaget: string
   readonly usagetField: Path | null
@@ -66,7 +71,7 @@ interface Mapping {
   readonly parts: readonly Part[]
 }
 
-/** What the document has of a part. */
+/** The part of a `PartRule` that is in the document. */
 interface Part extends Pick<PartRule, 'usaget' | 'role' | 'requested'> {
   readonly unit: string
 }
@@ -99,13 +104,13 @@ export const USAGE_KEYS = [
 ]
 
 export interface Mappings {
-  /** All that a service may be of by name, and all that its parts may be of. */
+  /** All usage types named for services and for their parts. */
   readonly usagets: readonly string[]
-  /** Those without the parts, which need no rate. */
+  /** Usage types of services; those of parts need no rate. */
   readonly mainUsagets: readonly string[]
-  /** Whether messages name usage types themselves. */
+  /** Whether messages name usage types. */
   readonly isOpen: boolean
-  /** Completes them, once the section `realtime` has been read. Throws `FieldError`. */
+  /** Completes the mappings with the section `realtime`. Throws `FieldError`. */
   rules(realtime: RealtimeSection): readonly UsageRule[]
 }
 
@@ -153,7 +158,7 @@ function compileMapping(document: unknown, path: string, general: Mapping['field
 const PART_KEYS = ['usaget', 'role', 'unit', 'volume_src']
 const ROLES = ['beside', 'preferred', 'held'] as const
 
-/** Units beside or instead of those of the mapping; none where the document has none. */
+/** Units in addition to or instead of those of the mapping; empty if absent. */
 function partsAt(value: unknown, path: string): readonly Part[] {
   if (isUnset(value)) return []
   return arrayAt(value, path).map((document, index) => {
@@ -170,7 +175,9 @@ function partsAt(value: unknown, path: string): readonly Part[] {
   })
 }
 
-/** `conditions`, or the one of the older form; without either everything matches. */
+/**
+ * `conditions`, or `src_field` and `pattern` of the older form; matches everything without either.
+ */
 function compileMatch(mapping: Fields, path: string): (scope: Scope) => boolean {
   const { src_field, pattern, conditions } = mapping
   const readerOf = (name: string, at: string) => pathAt(name, at).read
@@ -185,7 +192,9 @@ function compileMatch(mapping: Fields, path: string): (scope: Scope) => boolean 
   return compileCondition({ src_field, pattern }, path, readerOf)
 }
 
-/** What is no usage type of the mappings: named by the message itself, or the default one. */
+/**
+ * Mappings for services that no mapping matches: usage type from the message, or the default one.
+ */
 function defaultMappings(
   processor: Fields,
   path: string,
@@ -229,7 +238,7 @@ function usagetAt(value: unknown, path: string): string {
   return usaget
 }
 
-/** Those of a mapping, or else those that the processor has for all. */
+/** Fields of a mapping, which default to those of the processor. */
 function fieldsOf(
   section: Fields,
   path: string,
@@ -277,11 +286,47 @@ function complete(mapping: Mapping, realtime: RealtimeSection): UsageRule {
 
 const USAGET = /^[A-Za-z0-9_-]{1,64}$/
 
-/** The usage type of a service that the rule matches. */
-export function usagetOf(rule: UsageRule, scope: Scope, findings: DecodeErrors): string {
+/** The usage type of a service that matches the rule. */
+export function usagetOf(rule: UsageRule, scope: Scope, errors: DecodeErrors): string {
   if (rule.usagetField === null) return rule.usaget
   const value = rule.usagetField.read(scope)
   if (typeof value === 'string' && USAGET.test(value)) return value
-  findings.fail(rule.usagetField.name, 'must have 1 to 64 letters, digits, _ or -')
+  errors.fail(rule.usagetField.name, 'must have 1 to 64 letters, digits, _ or -')
   return ''
+}
+
+/**
+ * Compiles one or more paths, of which the first present one is used, and `format`: text (default)
+ * or uri.
+ */
+function compileCalledNumber(field: LocatedValue, format: LocatedValue): CalledNumber | null {
+  const isUri =
+    !isUnset(format.value) && oneOfAt(format.value, format.path, ['text', 'uri']) === 'uri'
+  if (isUnset(field.value)) return null
+  const path = firstPathAt(field.value, field.path)
+  const { name, read } = path
+  if (!isUri) return (scope, errors) => errors.text(read(scope), name, NUMBER_CHARS_MAX)
+  return (scope, errors) => {
+    const number = numberOfUri(errors.text(read(scope), name, TEXT_CHARS_MAX))
+    return errors.text(number, name, NUMBER_CHARS_MAX)
+  }
+}
+
+const SCHEMES = ['tel:', 'sip:', 'sips:']
+/** Visual separators (RFC 3966 section 5.1.1). */
+const SEPARATORS = '-.()'
+
+/**
+ * Accepts `tel:+44-20-1234` and `sip:+44201234@example.org;user=phone`; other texts are returned
+ * unchanged.
+ */
+function numberOfUri(text: string): string {
+  const scheme = SCHEMES.find((each) => text.slice(0, each.length).toLowerCase() === each)
+  if (scheme === undefined) return text
+  let number = ''
+  for (const sign of text.slice(scheme.length)) {
+    if (sign === '@' || sign === ';') break
+    if (scheme !== 'tel:' || !SEPARATORS.includes(sign)) number += sign
+  }
+  return number
 }

@@ -1,6 +1,6 @@
 /**
- * What a volume is read from: fields whose values are added up; several such groups, of which the
- * first that the message has counts; or the same of each member of a list.
+ * Terms of a volume: a sum of fields; several such groups, of which the first present one is used;
+ * or the sum over the members of a list.
  */
 
 import { arrayAt, FieldError, isObject, isUnset, objectAt } from '../domain/fields.ts'
@@ -9,19 +9,19 @@ import { type Path, pathAt, type Scope } from './paths.ts'
 import { baseUnitsOf, isTooLarge } from './units.ts'
 
 export interface VolumeTerm {
-  /** The first of its fields, for errors. */
+  /** First field, for errors. */
   readonly name: string
   /** Base units; -1 if the fields are absent. */
-  readonly read: (scope: Scope, findings: DecodeErrors) => number
-  /** The values of its fields as they are, in no unit. */
+  readonly read: (scope: Scope, errors: DecodeErrors) => number
+  /** Raw values of its fields. */
   readonly values: (scope: Scope) => readonly unknown[]
 }
 
 const TOO_LARGE = 'is more than 2^53 - 1 base units together with the fields before'
 
 /**
- * Compiles a path, a list of paths and of `{each, fields}`, or a list of such lists. `isPartial`:
- * of a plain list some may be absent, as of a group always. Throws `FieldError`.
+ * Compiles a path, a list of paths and `{each, fields}`, or a list of such lists. `isPartial`: some
+ * members of a plain list may be absent, as always in groups. Throws `FieldError`.
  */
 export function termAt(value: unknown, path: string, unit: string, isPartial: boolean): VolumeTerm {
   return groupsAt(value, path, { unit, within: '' }, isPartial)
@@ -29,29 +29,29 @@ export function termAt(value: unknown, path: string, unit: string, isPartial: bo
 
 interface TermContext {
   readonly unit: string
-  /** Path of the list whose members have the fields, with a point at its end, for errors. */
+  /** Path of the enclosing list, ending with a dot, for errors. */
   readonly within: string
 }
 
 function groupsAt(
   value: unknown,
   path: string,
-  place: TermContext,
+  context: TermContext,
   isPartial: boolean,
 ): VolumeTerm {
-  if (!Array.isArray(value)) return singleAt(value, path, place)
-  if (!value.some(Array.isArray)) return sumAt(value, path, place, isPartial)
+  if (!Array.isArray(value)) return singleAt(value, path, context)
+  if (!value.some(Array.isArray)) return sumAt(value, path, context, isPartial)
   const groups = value.map((group, index) => {
     const at = `${path}.${index}`
     if (!Array.isArray(group)) throw new FieldError(at, 'must be a list, as the others are')
     if (group.some(Array.isArray)) throw new FieldError(at, 'must be a list of fields')
-    return sumAt(group, at, place, true)
+    return sumAt(group, at, context, true)
   })
   return {
     name: groups[0]?.name ?? '',
-    read: (scope, findings) => {
+    read: (scope, errors) => {
       for (const group of groups) {
-        const units = group.read(scope, findings)
+        const units = group.read(scope, errors)
         if (units >= 0) return units
       }
       return -1
@@ -60,9 +60,9 @@ function groupsAt(
   }
 }
 
-function singleAt(value: unknown, path: string, place: TermContext): VolumeTerm {
-  if (isObject(value)) return eachAt(value, path, place)
-  return fieldTerm(pathAt(value, path), place)
+function singleAt(value: unknown, path: string, context: TermContext): VolumeTerm {
+  if (isObject(value)) return eachAt(value, path, context)
+  return fieldTerm(pathAt(value, path), context)
 }
 
 function fieldTerm(field: Path, { unit, within }: TermContext): VolumeTerm {
@@ -71,13 +71,13 @@ function fieldTerm(field: Path, { unit, within }: TermContext): VolumeTerm {
   const toBaseUnits = baseUnitsOf(unit)
   return {
     name,
-    read: (scope, findings) => {
+    read: (scope, errors) => {
       const value = read(scope)
       if (value === undefined || value === '') return -1
       const units = toBaseUnits(value)
       if (typeof units === 'number') return units
-      if (isTooLarge(units)) return findings.tooLarge(name, units)
-      findings.fail(name, units)
+      if (isTooLarge(units)) return errors.tooLarge(name, units)
+      errors.fail(name, units)
       return 0
     },
     values: (scope) => [read(scope)],
@@ -87,19 +87,19 @@ function fieldTerm(field: Path, { unit, within }: TermContext): VolumeTerm {
 function sumAt(
   list: readonly unknown[],
   path: string,
-  place: TermContext,
+  context: TermContext,
   isPartial: boolean,
 ): VolumeTerm {
-  const terms = list.map((each, index) => singleAt(each, `${path}.${index}`, place))
+  const terms = list.map((each, index) => singleAt(each, `${path}.${index}`, context))
   const [first] = terms
   if (first !== undefined && terms.length === 1) return first
   return {
     name: first?.name ?? '',
-    read: (scope, findings) => {
+    read: (scope, errors) => {
       let sum = isPartial && terms.length > 0 ? -1 : 0
       for (const term of terms) {
-        const units = term.read(scope, findings)
-        if (units >= 0) sum = added(Math.max(sum, 0), units, term.name, findings)
+        const units = term.read(scope, errors)
+        if (units >= 0) sum = added(Math.max(sum, 0), units, term.name, errors)
         else if (!isPartial) return -1
       }
       return sum
@@ -108,22 +108,25 @@ function sumAt(
   }
 }
 
-/** `{each: a list, or the record in its place, fields: of each of its members}`. */
+/**
+ * Compiles `{each, fields}`: the sum of `fields` over the members of the list `each`, which may
+ * also be a single record.
+ */
 function eachAt(document: object, path: string, { unit, within }: TermContext): VolumeTerm {
   const { each, fields } = objectAt(document, path, ['each', 'fields'])
   const list = pathAt(each, `${path}.each`)
   const at = `${path}.fields`
   if (!isUnset(fields)) arrayAt(fields, at)
-  const place = { unit, within: `${within}${list.name}.` }
-  const term = groupsAt(fields, at, place, true)
+  const context = { unit, within: `${within}${list.name}.` }
+  const term = groupsAt(fields, at, context, true)
   const { name } = term
   return {
     name,
-    read: (scope, findings) => {
+    read: (scope, errors) => {
       let sum = -1
       for (const member of membersOf(list, scope)) {
-        const units = term.read(member, findings)
-        if (units >= 0) sum = added(Math.max(sum, 0), units, name, findings)
+        const units = term.read(member, errors)
+        if (units >= 0) sum = added(Math.max(sum, 0), units, name, errors)
       }
       return sum
     },
@@ -131,14 +134,14 @@ function eachAt(document: object, path: string, { unit, within }: TermContext): 
   }
 }
 
-/** Of a list, or of the record in its place, each record by itself. */
+/** The members of a list, or the single record, as separate scopes. */
 export function membersOf(list: Path, scope: Scope): readonly Scope[] {
   const value = list.read(scope)
   const records: readonly unknown[] = Array.isArray(value) ? value : [value]
   return records.filter(isObject).map((entry) => ({ entry, message: entry }))
 }
 
-function added(sum: number, units: number, name: string, findings: DecodeErrors): number {
+function added(sum: number, units: number, name: string, errors: DecodeErrors): number {
   const total = sum + units
-  return Number.isSafeInteger(total) ? total : findings.tooLarge(name, TOO_LARGE)
+  return Number.isSafeInteger(total) ? total : errors.tooLarge(name, TOO_LARGE)
 }

@@ -1,4 +1,4 @@
-/** Requested, default and used volumes of a service, base units (spec/realtime.md 1.5, 4.2). */
+/** Requested, default and used volumes of a service in base units. */
 
 import type { RequestKind } from '../domain/charge-request.ts'
 import { FieldError, type Fields, isUnset, objectAt, oneOfAt } from '../domain/fields.ts'
@@ -10,15 +10,15 @@ import { toBaseUnits } from './units.ts'
 import { termAt } from './volume-terms.ts'
 
 /** Base units; -1 if any of the fields is absent. */
-export type VolumeReader = (scope: Scope, findings: DecodeErrors) => number
+export type VolumeReader = (scope: Scope, errors: DecodeErrors) => number
 
 export interface Volume {
   readonly read: VolumeReader
-  /** The first of its fields, for errors. */
+  /** First field, for errors. */
   readonly name: string
 }
 
-/** `type` and `source`: of a mapping, `volume_type` and `volume_src`. Throws `FieldError`. */
+/** `type` and `source`: `volume_type` and `volume_src` of a mapping. Throws `FieldError`. */
 export function compileRequested(type: LocatedValue, source: LocatedValue, unit: string): Volume {
   const kind = isUnset(type.value) ? 'field' : oneOfAt(type.value, type.path, ['field', 'value'])
   if (isUnset(source.value)) throw new FieldError(source.path, 'is missing')
@@ -29,22 +29,22 @@ export function compileRequested(type: LocatedValue, source: LocatedValue, unit:
   return { read: () => constant, name: '' }
 }
 
-/** Without a field, what is requested is never in the message. */
+/** The volume of a mapping without a field for requested units. */
 export const NEVER_REQUESTED: Volume = { read: () => -1, name: 'usagev' }
 
 export interface UsedVolume extends Volume {
-  /** What of it was used before a tariff change; null if messages never say. */
+  /** Units used before a tariff change; null if messages never say. */
   readonly before: VolumeReader | null
 }
 
-/** Compiles `used_usagev_field`: the sum of those that a message has, -1 if it has none. */
+/** Compiles `used_usagev_field`: the sum of the present fields, -1 if there are none. */
 export function compileUsed({ value, path }: LocatedValue, unit: string): UsedVolume {
   if (isUnset(value)) return { read: () => -1, name: 'used_usagev', before: null }
   const { read, name } = usedTermAt(value, path, unit)
   return { read, name, before: beforeChangeAt(value, path, unit) }
 }
 
-/** Keys of `default_values` for a kind of request, the interface's and the older one. */
+/** Keys of `default_values` by request kind: the current and the older name. */
 const DEFAULT_KEYS: Readonly<Record<RequestKind, readonly string[]>> = {
   start: ['start_request', 'initial_request'],
   update: ['update_request'],
@@ -54,16 +54,16 @@ const DEFAULT_KEYS: Readonly<Record<RequestKind, readonly string[]>> = {
 const ANY = 'default'
 const KNOWN_KEYS = [...Object.values(DEFAULT_KEYS).flat(), ANY]
 
-/** What is requested where a message does not say, base units; -1 for nothing. */
+/** Default of requested units, base units; -1 for none. */
 export type DefaultVolumes = Readonly<Record<RequestKind, number>>
 
 /** Compiles `default_values` of a usage type. Throws `FieldError`. */
 export function compileDefaults(section: RealtimeSection, usaget: string): DefaultVolumes {
   const key = 'default_values'
-  const places = [section.of(usaget, key), section.general(key)].filter(
+  const sections = [section.of(usaget, key), section.general(key)].filter(
     ({ value }) => !isUnset(value),
   )
-  const tables = places.map(({ value, path }) => ({
+  const tables = sections.map(({ value, path }) => ({
     fields: objectAt(value, path, KNOWN_KEYS),
     path,
   }))

@@ -1,14 +1,14 @@
 /**
- * Every word that a document could call a field by. A parser that finds many fields in a message
- * keeps those that are among them.
+ * Collects all words that a document could use as field names. Parsers of messages with many fields
+ * keep only fields with these names.
  */
 
-/** What amounts of money consist of (unit-value.ts), which no document names. */
+/** AVPs of money (unit-value.ts), which documents do not name. */
 const AMOUNT = ['Unit-Value', 'Value-Digits', 'Exponent']
 
 const NAME = /[A-Za-z0-9_:@-]+/g
 
-/** Of the keys and texts of all of them; more words than fields, but none less. */
+/** Words in all keys and texts of the documents: a superset of the field names. */
 export function wordsOf(documents: readonly unknown[]): ReadonlySet<string> {
   const words = new Set<string>(AMOUNT)
   const visited = new Set<object>()

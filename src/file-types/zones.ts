@@ -1,17 +1,17 @@
-/** Time zones that documents and messages name: offsets such as `+02:00`, and IANA zones. */
+/** Time zones in documents and messages: offsets such as `+02:00`, and IANA zones. */
 import { instantOf, type LocalTime } from '../domain/time.ts'
 
-/** Of wall-clock time: an IANA zone, or minutes east of Greenwich. */
+/** An IANA zone, or minutes east of UTC. */
 export type Zone = string | number
 
 const OFFSET = /^([+-])(0\d|1[0-4]):?([0-5]\d)$/
 const CHARS_MAX = 40
 
-/** Names that were asked for; emptied when full, since messages may name anything. */
+/** Cache of zone names; cleared when full, since messages may contain arbitrary names. */
 const cache = new Map<string, Zone | null>()
 const CACHE_MAX = 1000
 
-/** Null if there is no such zone. */
+/** Null if the zone does not exist. */
 export function zoneOf(text: string): Zone | null {
   if (text.length === 0 || text.length > CHARS_MAX) return null
   let zone = cache.get(text)
@@ -31,14 +31,14 @@ function lookUp(text: string): Zone | null {
     return sign === '-' ? -size : size
   }
   try {
-    // The one name of it: zones are kept by their names, whose spellings have no end.
+    // The canonical name: zones are cached by name, and spellings are unlimited.
     return new Intl.DateTimeFormat('en-US', { timeZone: text }).resolvedOptions().timeZone
   } catch {
     return null
   }
 }
 
-/** The instant, epoch ms, at which clocks of the zone show this. */
+/** The epoch ms of a local time in the zone. */
 export function instantIn(zone: Zone, local: LocalTime): number {
   if (typeof zone === 'string') return instantOf(zone, local)
   const { year, month, day, hour, minute, second } = local

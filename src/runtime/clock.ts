@@ -1,19 +1,19 @@
-/** Where a component takes the time from; tests hand in one that they set. */
+/** Source of the current time; tests provide their own. */
 export type Clock = {
-  /** Milliseconds since 1970, whole, and never less than the last answer. */
+  /** Milliseconds since 1970; an integer that never decreases. */
   nowMs(): number
 }
 
 export type ClockSource = {
-  /** The machine's wall clock, which may be set back. */
+  /** The system clock, which may be set back. */
   readonly wallMs: () => number
-  /** Milliseconds since any fixed moment, which cannot be set. */
+  /** Monotonic milliseconds since an arbitrary instant. */
   readonly elapsedMs: () => number
 }
 
 /**
- * A clock that follows the wall clock forwards, and when that is set back runs on at half speed
- * until the wall clock has caught up: expiry goes on, and nothing happens before its cause.
+ * A clock that follows the wall clock forwards. After the wall clock was set back, it runs at half
+ * speed until the wall clock has caught up: expiry continues, and time never goes backwards.
  */
 export function createClock(source: ClockSource): Clock {
   let lastMs = source.wallMs()
@@ -28,17 +28,17 @@ export function createClock(source: ClockSource): Clock {
   }
 }
 
-/** Milliseconds, with fractions, since some moment of this thread: for durations only. */
+/** Milliseconds with fractions since an instant in this thread; for durations only. */
 export function monotonicMs(): number {
   return performance.now()
 }
 
-/** As `monotonicMs`, but all threads of the process count from the same moment. */
+/** Like `monotonicMs`, with the same zero in all threads of the process. */
 export function processMs(): number {
   return performance.now() + THREAD_STARTED_MS
 }
 
-/** The time of `hrtime` is that of the machine; `performance.now` begins anew in each thread. */
+/** `hrtime` is the same in all threads; `performance.now` starts from zero in each thread. */
 const THREAD_STARTED_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
 /** The clock of this thread. */

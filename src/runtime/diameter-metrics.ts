@@ -2,48 +2,48 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 
 export type MessageDirection = 'in' | 'out'
 
-/** What became of a request that the node sent to a peer. */
+/** Outcome of a request that the node sent to a peer. */
 export type ServerRequestOutcome =
   | 'success'
   /** Answered with another Result-Code. */
   | 'refused'
-  /** No answer in time, or no connection to ask on. */
+  /** No answer in time, or no connection to send on. */
   | 'unanswered'
 
 export interface ConnectionState {
-  /** Name of the peer; '' if it is not listed. */
+  /** Name of the peer; empty if it is not configured. */
   readonly peerName: string
   readonly state: string
 }
 
-/** Requests of the node that are due. */
+/** Requests of the node that have to be sent. */
 export interface ServerRequestQueue {
-  /** Sessions that wait to be asked, or whose answer is waited for. */
+  /** Sessions whose request waits to be sent or answered. */
   readonly pending: number
-  /** Sessions that were not asked because too many waited. */
+  /** Sessions whose request was dropped because the queue was full. */
   readonly dropped: number
 }
 
-/** What Diameter counts. Labels are few, whatever peers send. */
+/** Metrics of Diameter. Label values are bounded, whatever peers send. */
 export type DiameterMetrics = {
-  /** Where to read the connections when somebody asks. */
+  /** Sets the callback that returns the connections at a scrape. */
   readConnections(read: () => readonly ConnectionState[]): void
-  /** Where to read how many sessions are remembered for RAR and ASR. */
+  /** Sets the callback that returns the number of sessions known for RAR and ASR. */
   readSessions(read: () => number): void
-  /** Where to read what is due of RAR and ASR. */
+  /** Sets the callback that returns the queue of RAR and ASR. */
   readQueue(read: () => ServerRequestQueue): void
-  /** One message, by its command code; `resultCode` is 0 for requests. */
+  /** Counts one message by command code; `resultCode` is 0 for requests. */
   message(
     direction: MessageDirection,
     command: number,
     isRequest: boolean,
     resultCode: number,
   ): void
-  /** A peer that may not connect, or no longer. */
+  /** Counts a peer that is not, or no longer, allowed to connect. */
   refused(cause: string): void
-  /** An answer of a peer to nothing that it was asked. */
+  /** Counts an answer without a matching request. */
   answerUnmatched(): void
-  /** An answer of the node's to a peer that has gone. */
+  /** Counts an answer that was dropped because its peer had disconnected. */
   answerDropped(): void
   serverRequest(kind: 'RAR' | 'ASR', outcome: ServerRequestOutcome): void
 }
@@ -94,13 +94,13 @@ export function createDiameterMetrics(registry: Registry): DiameterMetrics {
   })
   const refused = new Counter({
     name: 'tollgate_diameter_peers_refused_total',
-    help: 'Diameter peers that may not connect, or no longer, by reason',
+    help: 'Diameter peers that are not, or no longer, allowed to connect, by reason',
     labelNames: ['cause'] as const,
     registers,
   })
   const unmatched = counter(
     'tollgate_diameter_unmatched_answers_total',
-    'Diameter answers to nothing that the node had asked',
+    'Diameter answers without a matching request',
   )
   const dropped = counter(
     'tollgate_diameter_dropped_answers_total',
@@ -156,12 +156,12 @@ function createQueueMetrics(registry: Registry): DiameterMetrics['readQueue'] {
 interface Counted {
   readonly direction: MessageDirection
   readonly command: string
-  /** '' for requests. */
+  /** Empty for requests. */
   readonly result: string
   count: number
 }
 
-/** prom-client would hash labels for each message; it is only told when somebody asks. */
+/** prom-client would hash labels for each message, so it receives the counts only at a scrape. */
 function createMessageCounter(registry: Registry): DiameterMetrics['message'] {
   const byKey = new Map<number, Counted>()
   new Counter({

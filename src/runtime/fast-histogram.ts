@@ -3,19 +3,19 @@ import type { MetricObjectWithValues, MetricValueWithName } from 'prom-client'
 /** A metric with its values, as plain JSON. */
 export type MetricValues = Omit<MetricObjectWithValues<MetricValueWithName<string>>, 'collect'>
 
-// Declared as an enum of numbers in the types of prom-client; its code says 'histogram'.
+// prom-client declares a numeric enum; its code uses 'histogram'.
 const HISTOGRAM = 'histogram' as unknown as MetricValues['type']
 
-/** Counts measured values by size. An observation costs some nanoseconds and allocates nothing. */
+/** A histogram whose observation costs some nanoseconds and allocates nothing. */
 export type FastHistogram = {
   observe(value: number): void
-  /** The state as a Prometheus histogram. */
+  /** The state as a Prometheus metric. */
   metric(): MetricValues
 }
 
 /**
- * A histogram for the hot path, where that of prom-client (it hashes labels at each observation)
- * would take a twentieth of the thread. `bounds` are the upper ends of the buckets, ascending.
+ * A histogram for the hot path: prom-client hashes labels at each observation, which would take a
+ * twentieth of the thread. `bounds` are the upper bounds of the buckets, ascending.
  */
 export function createFastHistogram(
   name: string,

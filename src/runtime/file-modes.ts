@@ -1,17 +1,17 @@
-/** Modes of what the product writes: its user, and those of its group who may read. */
+/** Modes of files that the product writes: for its user, and read access for its group. */
 import { chmodSync, fchmodSync, fstatSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 
 export const FILE_MODE = 0o640
 export const FOLDER_MODE = 0o750
 const OTHERS_MODE = 0o007
-/** Of a folder that several users write into, as that of temporary files. */
+/** Set on folders that several users write to, such as /tmp. */
 const STICKY_MODE = 0o1000
 const MODE_BITS = 0o7777
 
 /**
- * Takes the rights of others from an open file, and from a folder, that was made with them; not
- * those of its group. What belongs to another user stays as it is.
+ * Removes the permissions of others from an open file or a folder, but not those of the group.
+ * Files of another user are left unchanged.
  */
 export function closeFileToOthers(file: number): void {
   const { uid, mode } = fstatSync(file)

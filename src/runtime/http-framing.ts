@@ -1,13 +1,13 @@
-/** What HTTP demands of the head of a request, the same for all servers (RFC 9112). */
+/** Validates the head of an HTTP request in the same way for all servers (RFC 9112). */
 
-/** How many of these headers there were, and the last value of each; '' if absent. */
+/** Number of these headers, and the last value of each; empty if absent. */
 export interface Framing {
   readonly lengths: number
   readonly length: string
   readonly encodings: number
   readonly encoding: string
   readonly hosts: number
-  /** Of HTTP/1.0, which has neither chunks nor a mandatory host. */
+  /** True for HTTP/1.0, which has neither chunks nor a mandatory host. */
   readonly isOld: boolean
 }
 
@@ -18,9 +18,9 @@ export interface FramingError {
 }
 
 /**
- * Why a request is refused together with its connection; null if it is not. Two readings of one
- * request are how a second one is smuggled past a proxy (RFC 9112, 6.1, 6.3 and 11.2), so that what
- * is merely doubtful is refused too.
+ * Why a request is refused and its connection closed; null if it is valid. An ambiguous request may
+ * be used to smuggle a second one past a proxy (RFC 9112, 6.1, 6.3 and 11.2), so doubtful requests
+ * are refused too.
  */
 export function framingError(framing: Framing, host: string): FramingError | null {
   const { lengths, length, encodings, encoding, isOld } = framing
@@ -36,31 +36,31 @@ export function framingError(framing: Framing, host: string): FramingError | nul
   return hostError(framing, host)
 }
 
-/** The rule of RFC 9112, 3.2: one host, which only HTTP/1.0 may leave out. */
+/** RFC 9112, 3.2: exactly one host, which only HTTP/1.0 may omit. */
 function hostError({ hosts, isOld }: Framing, host: string): FramingError | null {
   if (hosts > 1) return bad('host', 'must be given once')
   if (hosts === 0) return isOld ? null : bad('host', 'is required')
   return isHostHeader(host) ? null : bad('host', 'must be a name or address, and a port')
 }
 
-/** Whether it is one name or address, with a port or without; it may be empty. */
+/** Whether it is one name or address with an optional port; it may be empty. */
 export function isHostHeader(host: string): boolean {
   return HOST.test(host)
 }
 
-/** For a server that does not read chunks: the body must have a length. */
+/** For a server without support of chunks: the body must have a length. */
 export const NEEDS_LENGTH: FramingError = {
   status: 411,
   field: 'content-length',
   why: 'is required: transfer-encoding is not supported',
 }
 
-/** The framing of headers as Node lists them: names and values in turn. */
+/** The framing headers, from Node's list of alternating names and values. */
 export function framingOf(rawHeaders: readonly string[], httpVersion: string): Framing {
   const found = { lengths: 0, length: '', encodings: 0, encoding: '', hosts: 0 }
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string
-    // The lengths of the three names; most others are not compared.
+    // Lengths of the three names; skips most other headers cheaply.
     if (name.length !== 4 && name.length !== 14 && name.length !== 17) continue
     const value = rawHeaders[index + 1] as string
     const lower = name.toLowerCase()
@@ -77,7 +77,7 @@ export function framingOf(rawHeaders: readonly string[], httpVersion: string): F
 }
 
 const LENGTH = /^\d{1,15}$/
-/** `uri-host [":" port]` (RFC 3986, 3.2.2), without the comma, which joins two of them. */
+/** `uri-host [":" port]` (RFC 3986, 3.2.2), without the comma that joins repeated headers. */
 const HOST = /^(?:\[[\dA-Fa-f:.]+\]|[\w.~!$&'()*+;=%-]*)(?::\d{0,5})?$/
 
 function bad(field: string, why: string): FramingError {

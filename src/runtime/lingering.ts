@@ -1,11 +1,11 @@
-/** The end of connections of Node's HTTP servers whose client may still be sending. */
+/** Closes connections of Node HTTP servers whose client may still be sending. */
 import type { Duplex } from 'node:stream'
 
-/** What is read and thrown away, at most, so that a client can read the answer. */
+/** Limits of what is read and discarded so that a client can read the answer. */
 export const LINGER_BYTES_MAX = 64 * 1024 * 1024
 export const LINGER_MS_MAX = 10_000
 
-/** A socket of TCP or TLS. */
+/** A TCP or TLS socket. */
 type Socket = Duplex & { destroySoon(): void }
 
 interface Request {
@@ -18,9 +18,9 @@ interface TrackedServer {
 }
 
 /**
- * Sees to it that an answer that ends its connection before its request was read can be read by
- * the client: a socket that is closed with bytes in it is reset, and the answer may be lost with
- * it (RFC 9112, 9.6). Must be called before other listeners of requests are added.
+ * Ensures that a client can read an answer that closes the connection before the request was read:
+ * closing a socket with unread bytes resets it, and the answer may be lost (RFC 9112, 9.6). Must be
+ * called before other request listeners are added.
  */
 export function lingerAfterAnswers(server: TrackedServer): void {
   const latest = new WeakMap<object, Request>()
@@ -30,7 +30,7 @@ export function lingerAfterAnswers(server: TrackedServer): void {
     latest.set(socket, request)
     if (!isNew) return
     const closeNow = socket.destroySoon
-    // Node calls it after an answer with `Connection: close`.
+    // Called by Node after an answer with `Connection: close`.
     socket.destroySoon = () => {
       if (latest.get(socket)?.complete === false) lingerAndClose(socket)
       else closeNow.call(socket)
@@ -39,8 +39,8 @@ export function lingerAfterAnswers(server: TrackedServer): void {
 }
 
 /**
- * Ends what is sent, and closes the connection when the client has ended its side too, within
- * bounds of time and size. What arrives meanwhile reaches no parser.
+ * Half-closes the connection, and closes it when the client has ended its side or a limit of time
+ * or size is reached. Bytes that arrive meanwhile reach no parser.
  */
 export function lingerAndClose(socket: Duplex): void {
   if (socket.destroyed) return
@@ -49,7 +49,8 @@ export function lingerAndClose(socket: Duplex): void {
     sizeBytes += bytes.length
     if (sizeBytes > LINGER_BYTES_MAX) socket.destroy()
   }
-  // Node takes the bytes away from its parser when somebody else listens; then it listens itself.
+  // Adding a listener detaches Node's parser from the handle; the parser then listens itself and is
+  // removed here.
   socket.on('data', discard)
   for (const listener of socket.listeners('data')) {
     if (listener !== discard) socket.off('data', listener as () => void)
@@ -60,6 +61,6 @@ export function lingerAndClose(socket: Duplex): void {
   socket.once('end', () => socket.destroy())
   socket.end()
   socket.resume()
-  // A handle that Node's HTTP has stopped, because a body was not read, does not start by itself.
+  // A handle that Node has paused because a body was not read does not resume by itself.
   socket._read(0)
 }

@@ -2,26 +2,26 @@ import { type DestinationStream, type Logger as PinoLogger, pino, stdTimeFunctio
 import type { Config } from '../config/schema.ts'
 import { createMasker, MASK } from './mask.ts'
 
-/** The logger that every room receives. */
+/** The logger that every module receives. */
 export type Logger = PinoLogger
 
 export type LoggerOptions = {
-  /** Which process or thread writes: `realtime`, `admin`, `worker-1`. */
+  /** The process or thread that logs: `realtime`, `admin`, `worker-1`. */
   readonly name: string
   readonly level: Config['log']['level']
-  /** Where the lines go; without it standard output. */
+  /** Destination; standard output by default. */
   readonly destination?: DestinationStream
 }
 
 /**
  * One JSON line per event. Secrets are masked at every level; subscriber numbers unless the level
- * is debug or trace. Everything handed over is masked, but a number inside a message is not
- * recognised: a message is a constant, what varies belongs into the object before it.
+ * is debug or trace. All values are masked, but a number inside a message text is not recognised:
+ * the message must be a constant, and variable parts belong into the object before it.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const showSubscribers = options.level === 'debug' || options.level === 'trace'
   const masker = createMasker({ showSubscribers })
-  // The bindings of child loggers do not pass the hook below, only serializers, by name.
+  // Bindings of child loggers bypass the hook below; only serializers, by name, apply to them.
   const hide = Object.fromEntries(masker.names.map((name) => [name, () => MASK]))
   return pino(
     {
@@ -30,7 +30,7 @@ export function createLogger(options: LoggerOptions): Logger {
       base: { pid: process.pid },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // Errors have been cut already when pino comes to them; its own serializer would add to them.
+      // The hook has already reduced errors; pino's own serializer would add fields again.
       serializers: { ...hide, err: (cut: unknown) => cut, req: requestFields, res: responseFields },
       hooks: {
         logMethod(args, method) {
@@ -44,7 +44,7 @@ export function createLogger(options: LoggerOptions): Logger {
   )
 }
 
-/** What is written of an HTTP request; the query may hold tokens and numbers. */
+/** Logged fields of an HTTP request; without the query, which may contain tokens and numbers. */
 function requestFields(request: { readonly method?: unknown; readonly url?: unknown }) {
   return { method: request.method, path: String(request.url ?? '').replace(/\?.*$/s, '') }
 }

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client'
 
-/** What each event loop has to do. `answered`: where to read how many requests it has answered. */
+/** Load of an event loop. `answered` returns the number of requests that it has answered. */
 export function createLoopMetrics(registry: Registry, loop: number, answered: () => number): void {
   const labels = { loop: String(loop) }
   const counter = (name: string, help: string, read: () => number) =>
@@ -18,7 +18,7 @@ export function createLoopMetrics(registry: Registry, loop: number, answered: ()
   counter('tollgate_loop_requests_total', 'Requests answered by an event loop', answered)
   counter(
     'tollgate_loop_busy_seconds_total',
-    'Time that an event loop did not wait for anything',
+    'Time that an event loop was not idle',
     () => performance.eventLoopUtilization().active / 1000,
   )
 }

@@ -4,7 +4,7 @@ export const MASK = '***'
 const DEPTH_MAX = 6
 const ITEMS_MAX = 100
 
-/** Names, word by word, whose values are never written. */
+/** Names whose values are never logged. */
 const SECRETS = [
   'password',
   'passphrase',
@@ -19,36 +19,36 @@ const SECRETS = [
   'api_key',
 ]
 
-/** Names whose values tell who somebody is. */
+/** Names whose values identify a subscriber. */
 const SUBSCRIBER = ['msisdn', 'imsi', 'imei', 'sid', 'aid', 'called_number', 'calling_number']
 
-/** Of an error: what is ours, or known to be harmless. */
+/** Fields of errors that are logged: the product's own, or known to be harmless. */
 const ERROR_FIELDS = ['code', 'aid', 'sid'] as const
 
-/** Such a name in a text, and the value behind it: `{ sid: 51 }`, `msisdn="33600000001"`. */
+/** Such a name in a text with its value: `{ sid: 51 }`, `msisdn="33600000001"`. */
 const NAMED_VALUE = new RegExp(
   `\\b(${SUBSCRIBER.flatMap(spellings).join('|')})(["']?\\s*[:=]\\s*["']?)[^\\s"',;{}]+`,
   'gi',
 )
 
 export type Masker = {
-  /** A copy of a value, fit to be written; `req` and `res` in it are left to their serializers. */
+  /** A masked copy of a value; `req` and `res` in it are left to their serializers. */
   readonly value: (value: unknown) => unknown
-  /** Names of which no value is written, in all their spellings. */
+  /** Masked names in all their spellings. */
   readonly names: readonly string[]
 }
 
 /**
- * Masks secrets in what is about to be logged, and, unless `showSubscribers`, what tells who a
- * subscriber is. Errors are cut to type, message, stack, code and cause: drivers attach whole
- * commands and documents to theirs.
+ * Masks secrets in log records and, unless `showSubscribers`, subscriber identities. Errors are
+ * reduced to type, message, stack, code and cause: drivers attach whole commands and documents to
+ * theirs.
  */
 export function createMasker(options: { readonly showSubscribers: boolean }): Masker {
   const names = options.showSubscribers ? SECRETS : [...SECRETS, ...SUBSCRIBER]
   const hidden = new Set(names.map(plain))
 
   const text = (value: string): string => value.replace(/\S+:\/\/\S+@\S+/g, redactUrl)
-  // The message of an error may quote a subscriber's data, as that of a duplicate key does.
+  // Error messages may quote subscriber data, such as the message of a duplicate key.
   const errorText = (value: string): string =>
     options.showSubscribers
       ? text(value)
@@ -82,7 +82,7 @@ export function createMasker(options: { readonly showSubscribers: boolean }): Ma
     const prototype: unknown = Object.getPrototypeOf(value)
     if (prototype !== Object.prototype && prototype !== null) {
       const toJson = 'toJSON' in value ? value.toJSON : undefined
-      // Sockets, connections and the like hold half the process.
+      // Sockets, connections and the like refer to large object graphs.
       if (typeof toJson !== 'function') return `[${value.constructor.name}]`
       return mask(toJson.call(value), name, depth + 1)
     }

@@ -4,36 +4,35 @@ import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
 import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
-import { sumMetrics } from './sum-metrics.ts'
 import { createTlsMetrics, type TlsMetrics } from './tls-metrics.ts'
 
-/** Who measures: which installation of the product on which machine, and which of its processes. */
+/** Source of metrics: the node (installation on a machine) and the role of the process. */
 export type MetricsSource = { readonly node: string; readonly role: string }
 
-/** The figures of one process as plain JSON, to be sent to the process that answers Prometheus. */
+/** Metrics of one process as JSON, for the process that serves Prometheus. */
 export type MetricsSnapshot = MetricsSource & {
   readonly metrics: readonly MetricValues[]
 }
 
-/** Counters of worker threads, all of them to be added up; what is not given is 0. */
+/** Increments of the worker threads' counters; missing ones are 0. */
 export type WorkerCounts = {
-  /** Accounts that were sent to Redis to be committed, also those that it refused. */
+  /** Account batches sent to Redis, including those that it refused. */
   readonly commits?: number
-  /** Commits that found that somebody else had committed in between. */
+  /** Commits refused because the account had changed in between. */
   readonly conflicts?: number
-  /** Owners whose state was read because it was not in memory. */
+  /** Owners that were read because they were not cached. */
   readonly loads?: number
-  /** Pauses because another worker had the turn at an account. */
+  /** Pauses because an account was busy with another worker. */
   readonly busy?: number
-  /** Grants that were reserved, one per service. */
+  /** Reserved grants, one per service. */
   readonly reservations?: number
-  /** Requests that were not decided because they had been answered meanwhile. */
+  /** Requests that were not decided because they had already been answered as timed out. */
   readonly late?: number
   /** Requests that failed because a stored subscriber or account cannot be used. */
   readonly damaged?: number
 }
 
-/** How many by collection, and the first ones by name. */
+/** Skipped entities: the number by collection, and the first ones by name. */
 export type SkippedEntities = {
   readonly catalogueSkipped: Readonly<Record<string, number>>
   readonly entities: readonly Readonly<Record<SkippedLabel, string>>[]
@@ -42,7 +41,7 @@ export type SkippedEntities = {
 const SKIPPED_LABELS = ['collection', 'name', 'path', 'reason'] as const
 export type SkippedLabel = (typeof SKIPPED_LABELS)[number]
 
-/** A label of a figure has no room for more. */
+/** Longest label value. */
 const LABEL_LENGTH_MAX = 200
 
 export const SKIPPED = 'tollgate_catalogue_skipped'
@@ -50,38 +49,41 @@ export const SKIPPED_ENTITY = 'tollgate_catalogue_skipped_entity'
 
 export type Metrics = RequestMetrics &
   OverloadMetrics & {
-    /** One batch went to a worker with so many requests. */
+    /** Records the size of a batch sent to a worker. */
     batch(size: number): void
-    /** What the workers counted since they last told. */
+    /** Adds the workers' counts since their last report. */
     workerCounts(counts: WorkerCounts): void
-    /** Documents of the catalogue that cannot be used and are left out. */
+    /** Sets the catalogue documents that are skipped because they cannot be used. */
     catalogueSkipped(skipped: SkippedEntities): void
-    /** Where to read the number of admitted, unanswered requests when somebody asks. */
+    /** Sets the callback that returns the number of admitted, unanswered requests. */
     readInFlight(read: () => number): void
-    /** Entries in the ledger's streams that are not recorded yet. */
+    /** Sets the number of stream entries that are not recorded yet. */
     streamBacklog(entries: number): void
-    /** Memory that the ledger's streams take, and the part of Redis' limit that it is (1: all). */
+    /** Sets the memory of the ledger's streams, and its ratio to Redis' memory limit (1: all). */
     streamMemory(bytes: number, ratio: number): void
     openSessions(count: number): void
-    /** What subscribers, or accounts, owe for over-use, in the currency; and how many of them. */
+    /** Sets the total debt for over-use, in the currency, and the number of owners with debt. */
     debt(owner: 'subscriber' | 'account', money: number, owners: number): void
-    /** So many ledger entries were written into MongoDB. */
+    /** Counts ledger entries written to MongoDB. */
     entriesRecorded(count: number): void
-    /** So many ledger entries could not be read, or were refused; they stay in their stream. */
+    /** Counts ledger entries that could not be read or were rejected; they stay in their stream. */
     entriesUnreadable(count: number): void
-    /** So many masters of Redis cannot write, and refuse to charge. */
+    /** Sets the number of Redis masters that cannot write and refuse to charge. */
     redisCannotWrite(masters: number): void
-    /** So many abandoned sessions gave back what they held. */
+    /** Counts expired sessions whose reservations were released. */
     sessionsExpired(count: number): void
-    /** So many documents of a collection were removed by retention, in a run that goes on. */
+    /** Counts documents of a collection removed by retention while a run is in progress. */
     retentionRemoved(collection: string, count: number): void
-    /** A run of retention over a collection has come to its end. */
+    /** Records the end of a retention run over a collection. */
     retentionEnded(collection: string, atMs: number): void
-    /** So many audit records were sent to the syslog receiver. */
+    /** Counts audit records sent to the syslog receiver. */
     auditSent(count: number): void
     readonly diameter: DiameterMetrics
     readonly tls: TlsMetrics
-    /** Where to read the figures of further event loops, which are added to these. */
+    /**
+     * Sets the callback that returns the metrics of additional event loops, which are added to
+     * these.
+     */
     readLoops(read: () => Promise<readonly MetricsSnapshot[]>): void
     snapshot(): Promise<MetricsSnapshot>
   }
@@ -91,8 +93,8 @@ const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
 
 /**
- * The metrics of this process: those of the product and those of Node. One per event loop; those of
- * a further one (`loop` above 0) are without Node's, which are of the whole process.
+ * The metrics of an event loop: the product's and Node's. Additional loops (`loop` above 0) omit
+ * Node's metrics, which are per process.
  */
 export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
   const registry = new Registry()
@@ -138,8 +140,8 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
       const others = await readLoops()
       const own = await registry.getMetricsAsJSON()
       const all = finite([...own, duration.metric(), batchSize.metric()])
-      const figures = others.map(({ metrics }) => metrics)
-      return { ...origin, metrics: others.length === 0 ? all : await sumMetrics(all, figures) }
+      const list = others.map(({ metrics }) => metrics)
+      return { ...origin, metrics: others.length === 0 ? all : await sumMetrics(all, list) }
     },
   }
 }
@@ -147,13 +149,13 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
 function createRedisMetrics(registers: Registry[]): Pick<Metrics, 'redisCannotWrite'> {
   const refusing = new Gauge({
     name: 'tollgate_redis_cannot_write',
-    help: 'Masters of Redis that cannot write what they execute, and refuse to charge',
+    help: 'Redis masters that cannot write to disk, and refuse to charge',
     registers,
   })
   return { redisCannotWrite: (masters) => refusing.set(masters) }
 }
 
-/** What worker threads count. */
+/** Metrics of the worker threads. */
 function createWorkerMetrics(
   registry: Registry,
   { dropped }: Pick<OverloadMetrics, 'dropped'>,
@@ -171,7 +173,7 @@ function createWorkerMetrics(
   )
   const waited = counter(
     'tollgate_turns_waited_total',
-    "Pauses of a worker because an account was another worker's turn",
+    'Pauses of a worker because an account was busy with another worker',
   )
   const reserved = counter('tollgate_reservations_total', 'Grants of units reserved')
   const broken = counter(
@@ -229,7 +231,7 @@ type RecorderMetrics = Pick<
   | 'sessionsExpired'
 >
 
-/** What the recorder counts, and what it reads for all. */
+/** Metrics of the recorder, and of state that it reads for all processes. */
 function createRecorderMetrics(registry: Registry): RecorderMetrics {
   const registers = [registry]
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
@@ -253,7 +255,10 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
     'tollgate_entries_unreadable_total',
     'Ledger entries left in their stream because they cannot be read or recorded',
   )
-  const expired = counter('tollgate_sessions_expired_total', 'Abandoned sessions taken back')
+  const expired = counter(
+    'tollgate_sessions_expired_total',
+    'Expired sessions whose reservations were released',
+  )
   return {
     streamBacklog: (entries) => backlog.set(entries),
     streamMemory(bytes, share) {
@@ -298,9 +303,9 @@ function createRetentionMetrics(registers: Registry[]) {
 }
 
 /**
- * One Prometheus text of several processes: each figure gets the labels `node` and `role` of the
- * process it comes from; nothing is added up. Of two snapshots with the same node and role the
- * first counts.
+ * Merges the snapshots of several processes to one Prometheus text: each value gets the labels
+ * `node` and `role` of its process; nothing is summed. Of two snapshots with the same node and
+ * role, the first is used.
  */
 export async function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): Promise<string> {
   const labelled = snapshots.map(({ node, role, metrics }) =>
@@ -313,7 +318,7 @@ export async function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): Pro
   return AggregatorRegistry.aggregate(labelled).metrics()
 }
 
-/** The snapshot in a JSON text, or undefined if it is none: another release may have sent it. */
+/** Parses a snapshot; undefined if the text is not one: another release may have sent it. */
 export function parseSnapshot(text: string): MetricsSnapshot | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -331,10 +336,30 @@ function isSnapshot(value: unknown): value is MetricsSnapshot {
     : false
 }
 
-/** JSON has no NaN, which Node's own figures have before the first measurement. */
+/**
+ * Removes NaN, which JSON cannot represent; Node's own metrics have it before the first
+ * measurement.
+ */
 function finite(metrics: readonly MetricValues[]): readonly MetricValues[] {
   return metrics.map((metric) => ({
     ...metric,
     values: metric.values.filter((value) => Number.isFinite(value.value)),
   }))
+}
+
+/**
+ * Combines the metrics of the threads of a process: metrics that others also have are summed (or
+ * combined as their `aggregator` says); metrics that only `own` has, such as memory, are already
+ * per process.
+ */
+async function sumMetrics(
+  own: readonly MetricValues[],
+  others: readonly (readonly MetricValues[])[],
+): Promise<readonly MetricValues[]> {
+  const shared = new Set(others.flatMap((list) => list.map(({ name }) => name)))
+  const summed = AggregatorRegistry.aggregate([
+    own.filter(({ name }) => shared.has(name)),
+    ...others.map((list) => [...list]),
+  ])
+  return [...own.filter(({ name }) => !shared.has(name)), ...(await summed.getMetricsAsJSON())]
 }

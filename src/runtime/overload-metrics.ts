@@ -1,22 +1,22 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** How it is decided which requests are admitted. Refusals are counted since the start. */
+/** State of the admission gate. Refusals are counted since the start. */
 export type AdmissionStatistics = {
-  /** Requests that may be under way, without those that wait for MongoDB. */
+  /** Limit of requests in flight, excluding those that wait for MongoDB. */
   readonly limit: number
-  /** How long a request takes that comes now, by the last measurement, ms. */
+  /** Expected duration of a new request by the last measurement, ms. */
   readonly delayMs: number
-  /** Reports of usage and terminations that wait to be admitted. */
+  /** Usage reports and terminations that wait for admission. */
   readonly waiting: number
-  /** What those take that wait or are under way, bytes. */
+  /** Memory of the waiting and in-flight ones, bytes. */
   readonly reportsBytes: number
-  /** Starts and events, while open sessions were served. */
+  /** Starts and events refused in favour of open sessions. */
   readonly refusedNew: number
-  /** Because too many were under way to be answered in time. */
+  /** Refused because too many were in flight to be answered in time. */
   readonly refusedQueue: number
-  /** Because the memory for requests was used up, or the node was ending. */
+  /** Refused because the memory for requests was exhausted or the node was shutting down. */
   readonly refusedInFlight: number
-  /** Reports and terminations, because there was no memory to let them wait. */
+  /** Reports and terminations refused because there was no memory for waiting. */
   readonly refusedMemory: number
   /** Reports and terminations that waited too long. */
   readonly refusedLate: number
@@ -34,17 +34,17 @@ const NO_ADMISSION: AdmissionStatistics = {
   refusedLate: 0,
 }
 
-/** Why a request that was admitted was not charged. */
+/** Why an admitted request was not charged. */
 export type DropCause =
-  /** It had been answered that it took too long. */
+  /** It had already been answered as timed out. */
   | 'late'
-  /** The connection on which it came had ended. */
+  /** Its client had disconnected. */
   | 'gone'
 
 export type OverloadMetrics = {
-  /** Where to read how it is decided which requests are admitted. */
+  /** Sets the callback that returns the state of the admission gate. */
   readAdmission(read: () => AdmissionStatistics): void
-  /** So many requests were admitted, but nobody waited for them when their turn came. */
+  /** Counts admitted requests that were dropped before they were processed. */
   dropped(cause: DropCause, count: number): void
 }
 
@@ -61,9 +61,9 @@ export function createOverloadMetrics(registry: Registry): OverloadMetrics {
   })
   new Gauge({
     name: 'tollgate_admission_delay_seconds',
-    help: 'Time that a request takes which comes now, by the last measurement',
+    help: 'Expected duration of a new request, by the last measurement',
     registers,
-    // Of several event loops the slowest, not the sum.
+    // Across event loops the maximum, not the sum.
     aggregator: 'max',
     collect() {
       this.set(read().delayMs / 1000)
@@ -102,7 +102,7 @@ export function createOverloadMetrics(registry: Registry): OverloadMetrics {
   })
   const dropped = new Counter({
     name: 'tollgate_requests_dropped_total',
-    help: 'Requests not charged because nobody waited for them when their turn came, by cause',
+    help: 'Admitted requests that were dropped before they were processed, by cause',
     labelNames: ['cause'] as const,
     registers,
   })

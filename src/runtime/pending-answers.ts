@@ -1,4 +1,4 @@
-/** Which answers are due on the connections of one of Node's HTTP servers. */
+/** Tracks pending answers on the connections of a Node HTTP server. */
 import type { Duplex } from 'node:stream'
 
 interface Request {
@@ -16,8 +16,9 @@ interface TrackedServer {
 }
 
 /**
- * Tells whether an error of the parser may be answered on its connection. Where an answer is due to
- * a request before, or has begun, the error would be taken for that answer, or a part of it.
+ * Returns a test whether a parser error may be answered on its connection. If an earlier request
+ * still waits for its answer, or an answer has begun, the client would take the error for that
+ * answer or a part of it.
  */
 export function trackPendingAnswers(server: TrackedServer): (socket: Duplex) => boolean {
   const due = new WeakMap<object, Map<Response, Request>>()
@@ -29,7 +30,7 @@ export function trackPendingAnswers(server: TrackedServer): (socket: Duplex) => 
   return (socket) => {
     const open = [...(due.get(socket) ?? [])]
     if (!socket.writable || open.length > 1) return false
-    // A request that is there whole is an earlier one; else it is the one that failed.
+    // A completely received request is an earlier one; otherwise it is the request that failed.
     return open.every(([response, request]) => !request.complete && !response.headersSent)
   }
 }

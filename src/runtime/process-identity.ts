@@ -1,17 +1,17 @@
-/** Who a process is to others, so that what it left undone can be finished by them. */
+/** Identity of a process, so that other processes can finish its intents after it has ended. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 export interface ProcessIdentity {
-  /** Name of the machine; on Linux also since when it runs, and whose process numbers these are. */
+  /** Host name; on Linux with boot id and pid namespace. */
   host: string
   pid: number
-  /** Tells this process from a later one with the same number. */
+  /** Distinguishes this process from a later one with the same pid. */
   instance: string
 }
 
-/** Containers may have the same name and the same process numbers: these tell them apart. */
+/** Distinguishes containers with the same host name and pids. */
 function numberSpace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
@@ -31,7 +31,7 @@ export function processIdentity(): ProcessIdentity {
   return self
 }
 
-/** Whether a process has surely ended: on this machine, and there is none with its number. */
+/** Whether a process has certainly ended: it ran on this machine, and its pid does not exist. */
 export function hasEnded({ host, pid, instance }: ProcessIdentity): boolean {
   if (host !== self.host || instance === self.instance) return false
   if (pid === self.pid) return true

@@ -3,32 +3,32 @@ import { createFastHistogram, type FastHistogram } from './fast-histogram.ts'
 
 export type RequestOutcome = 'granted' | 'denied' | 'failed'
 
-/** Why somebody may not send a request, before anybody has looked into it. */
+/** Why a request was refused before it was decoded. */
 export type RefusalCause =
-  /** No credentials, where there must be some. */
+  /** Credentials are required and missing. */
   | 'unauthenticated'
-  /** Credentials that nobody has. */
+  /** Unknown credentials. */
   | 'credentials'
-  /** A certificate that is not trusted, of nobody, or of another peer than the key. */
+  /** A certificate that is untrusted, unknown, or of another peer than the key. */
   | 'certificate'
   | 'address'
   | 'file_type'
   | 'rate'
-  /** A client that may not charge. */
+  /** A client without the role to charge. */
   | 'role'
-  /** A page in a browser, without credentials. */
+  /** A browser page without credentials. */
   | 'browser'
-  /** Credentials that cannot be told from others, because none were read yet. */
+  /** Credentials that cannot be checked because the peers have not been read yet. */
   | 'unavailable'
 
-/** Where somebody is: on this machine, in a network that is not the internet's, or elsewhere. */
+/** Network of the client: this machine, a private network, or elsewhere. */
 export type SourceClass = 'loopback' | 'private' | 'public' | 'unknown'
 
 export type RequestMetrics = {
   /**
-   * Counts one answered request; the duration is from the last byte in to the answer handed on.
-   * `peer`: who has authenticated, '' if nobody has. `fileType`: of its dialect. The operator has
-   * given both names, so that there are few.
+   * Counts one answered request; the duration is from the last byte received to the answer written.
+   * `peer`: authenticated name, empty if none; `fileType`: its file type. Both names are
+   * configured, so the number of label values is bounded.
    */
   request(
     outcome: RequestOutcome,
@@ -37,7 +37,7 @@ export type RequestMetrics = {
     peer?: string,
     fileType?: string,
   ): void
-  /** Counts one request that was refused before it was looked into; likewise. */
+  /** Counts one request that was refused before it was decoded. */
   refused(peer: string, cause: RefusalCause, source?: SourceClass): void
 }
 
@@ -45,14 +45,14 @@ const DURATION_BUCKETS_S = [
   0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5,
 ]
 
-/** For the one who makes the snapshot. */
+/** For the snapshot. */
 interface RequestTotals {
   readonly duration: FastHistogram
-  /** How many requests were answered. */
+  /** Number of answered requests. */
   answered(): number
 }
 
-/** What the thread of the sockets counts. */
+/** Metrics of an event-loop thread. */
 export function createRequestMetrics(registry: Registry): RequestMetrics & RequestTotals {
   const registers = [registry]
   const answered: Answered[] = []
@@ -81,13 +81,13 @@ export function createRequestMetrics(registry: Registry): RequestMetrics & Reque
   })
   const refusals = new Counter({
     name: 'tollgate_requests_refused_total',
-    help: 'Requests that were not looked into, by network element and reason',
+    help: 'Requests refused before decoding, by network element and reason',
     labelNames: ['peer', 'cause'] as const,
     registers,
   })
   const sources = new Counter({
     name: 'tollgate_requests_refused_by_source_total',
-    help: 'Requests that were not looked into, by where they came from and reason',
+    help: 'Requests refused before decoding, by network of the client and reason',
     labelNames: ['source', 'cause'] as const,
     registers,
   })
@@ -118,12 +118,12 @@ interface Answered {
   count: number
 }
 
-/** The count of an outcome and code. */
+/** Returns the counter of an outcome and code. */
 type Counts = (outcome: RequestOutcome, code: number) => Answered
 
 /**
- * Finds the counts of a peer and file type, and adds what is new to `all`. prom-client would build
- * and hash an object of labels for each request; it is only told when somebody asks.
+ * Finds the counters of a peer and file type, and adds new ones to `all`. prom-client would build
+ * and hash a label object for each request, so it receives the counts only at a scrape.
  */
 function createCounts(all: Answered[]) {
   const byPeer = new Map<string, Map<string, Counts>>()

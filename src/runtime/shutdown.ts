@@ -1,14 +1,14 @@
 import { monotonicMs } from './clock.ts'
 import type { Logger } from './log.ts'
 
-/** What is needed of the process; tests hand in their own. */
+/** The part of `process` that is used; tests provide their own. */
 export type ShutdownHost = {
   on(event: string, listener: (argument: unknown) => void): unknown
   exit(code: number): void
 }
 
 export type ShutdownOptions = {
-  /** Bound of the whole shutdown, in milliseconds. */
+  /** Time limit of the whole shutdown, ms. */
   readonly timeoutMs: number
   readonly log: Pick<Logger, 'info' | 'warn' | 'error' | 'fatal'>
   readonly host?: ShutdownHost
@@ -16,22 +16,22 @@ export type ShutdownOptions = {
 
 export type Shutdown = {
   /**
-   * Adds a step. Steps run in the reverse order of adding: what was opened last closes first.
-   * `share` (0 to 1) bounds the part of the remaining time that it may take, so that a step that
-   * hangs leaves some for those after it; the last step may take all.
+   * Adds a step. Steps run in reverse order of adding: what was opened last closes first. `share`
+   * (0 to 1) limits a step to that part of the remaining time, so that a hanging step leaves time
+   * for the following ones; the last step may use all of it.
    */
   add(name: string, step: () => void | Promise<void>, share?: number): void
   /**
-   * Runs the steps, once: later calls wait for the same run. Resolves to the names of the steps
-   * that failed or hung; never rejects.
+   * Runs the steps once: later calls wait for the same run. Resolves to the names of the steps that
+   * failed or timed out; never rejects.
    */
   run(reason: string): Promise<readonly string[]>
   /**
-   * From now on SIGTERM and SIGINT run the steps and exit (0, or 1 if a step failed or hung), a
-   * defect that nobody caught does so with 1, and a second signal exits at once with 1.
+   * From now on SIGTERM and SIGINT run the steps and exit (with 1 if a step failed or timed out,
+   * otherwise 0), an uncaught defect does so with 1, and a second signal exits immediately with 1.
    */
   listen(): void
-  /** Something has failed beyond repair: ends the process as a defect that nobody caught does. */
+  /** Reports an unrecoverable failure: ends the process like an uncaught defect. */
   fail(error: unknown, what: string): void
 }
 
@@ -46,7 +46,7 @@ const SHARE = 0.5
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 const DEFECTS = ['uncaughtException', 'unhandledRejection'] as const
 
-/** Ordered and bounded end of a process. */
+/** Ordered shutdown of a process within a time limit. */
 export function createShutdown(options: ShutdownOptions): Shutdown {
   const { log, host = process } = options
   const steps: Step[] = []
@@ -115,7 +115,7 @@ async function runSteps(
   return left
 }
 
-/** Whether a step ended within its bound; what it throws is thrown. */
+/** Whether a step completed within its limit; rejects with its error. */
 async function within(boundMs: number, step: Step): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const bound = new Promise<false>((resolve) => {

@@ -1,17 +1,17 @@
-/** The one place that writes for a person at a terminal, and reads what is typed or piped in. */
+/** The only module that writes to the terminal and reads standard input. */
 import { once } from 'node:events'
 
-/** Writes a line to standard output: what a command was asked for. */
+/** Writes a line to standard output: the result of a command. */
 export function print(line = ''): void {
   process.stdout.write(`${line}\n`)
 }
 
-/** Writes a line to standard error: why a command could not do it. */
+/** Writes a line to standard error: why a command failed. */
 export function printError(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** Ends the process with 1 when its output has no reader any more, as behind `head`. */
+/** Exits with 1 when the output has no reader any more, as with `head`. */
 export function stopWithoutReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(1)
@@ -19,17 +19,17 @@ export function stopWithoutReader(): void {
   })
 }
 
-/** What is typed or piped in. */
+/** Standard input. */
 export function standardInput(): AsyncIterable<Uint8Array> {
   return process.stdin
 }
 
-/** What a long work says of itself on standard error; a line that is written over on a terminal. */
+/** Progress of a long operation on standard error; on a terminal the line is overwritten. */
 export interface StatusLine {
-  /** Whether somebody watches it change. */
+  /** Whether the output is a terminal. */
   readonly isTerminal: boolean
   show(text: string): void
-  /** Takes away what is written over. */
+  /** Clears the line. */
   clear(): void
 }
 
@@ -48,7 +48,7 @@ export function statusLine(): StatusLine {
   }
 }
 
-/** Writes a stream of texts to standard output, as fast as it is read there. */
+/** Writes texts to standard output with back-pressure. */
 export async function printAll(texts: AsyncIterable<string>): Promise<void> {
   for await (const text of texts) {
     if (!process.stdout.write(text)) await once(process.stdout, 'drain')

@@ -1,4 +1,4 @@
-/** Reads what a `tls` section names, says which file is at fault, and makes options of it. */
+/** Reads and checks the files of a `tls` section, and builds options of them. */
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
@@ -9,33 +9,33 @@ export class TlsFileError extends Error {
   override name = 'TlsFileError'
 }
 
-/** A `tls` section as far as all listeners have it. */
+/** The `tls` settings that all listeners have. */
 export interface TlsSettings {
-  /** PEM, with the chain. */
+  /** PEM with the certificate chain. */
   readonly certFile: string
   readonly keyFile: string
-  /** Authorities of the clients' certificates, PEM; absent or empty: clients need none. */
+  /** CAs of client certificates, PEM; absent or empty if clients need no certificate. */
   readonly clientCaFile?: string
   readonly minVersion: TlsVersion
-  /** Empty: `DEFAULT_CIPHERS`. */
+  /** `DEFAULT_CIPHERS` if empty. */
   readonly ciphers: readonly string[]
 }
 
-/** The content of the files, checked. */
+/** Checked contents of the files. */
 export interface TlsFiles {
   readonly cert: Buffer
   readonly key: Buffer
-  /** Authorities of the clients' certificates; undefined: clients need none. */
+  /** CAs of client certificates; undefined if clients need no certificate. */
   readonly ca: string[] | undefined
-  /** Whether everybody on this machine may read the key. */
+  /** Whether all users of this machine may read the key. */
   readonly isKeyExposed: boolean
-  /** End of the certificate's validity, in milliseconds. */
+  /** End of the certificate's validity, ms. */
   readonly notAfterMs: number
   /** Digest of all contents. */
   readonly fingerprint: string
 }
 
-/** `section`: where the files are named, as in `admin.tls`. Throws `TlsFileError`. */
+/** `section`: name of the settings section, as in `admin.tls`. Throws `TlsFileError`. */
 export function readTlsFiles(section: string, settings: TlsSettings): TlsFiles {
   const { certFile, keyFile, clientCaFile = '' } = settings
   const cert = readTlsFile(`${section}.certFile`, certFile)
@@ -60,7 +60,7 @@ export function readTlsFiles(section: string, settings: TlsSettings): TlsFiles {
   }
 }
 
-/** The files that the settings name, in the order of `fingerprintOf`. */
+/** The configured files, in the order of `fingerprintOf`. */
 export function namedFiles({ certFile, keyFile, clientCaFile = '' }: TlsSettings): string[] {
   return [certFile, keyFile, clientCaFile].filter((file) => file !== '')
 }
@@ -71,7 +71,7 @@ export function fingerprintOf(contents: readonly Buffer[]): string {
   return hash.digest('hex')
 }
 
-/** What a server of Node takes: also to replace what it has. */
+/** Options for a Node TLS server, also for `setSecureContext`. */
 export function secureContext(
   { cert, key, ca }: TlsFiles,
   { minVersion, ciphers }: TlsSettings,
@@ -84,7 +84,7 @@ export function secureContext(
 function authoritiesIn(content: Buffer, name: string): string[] {
   const authorities = content.toString('latin1').match(PEM) ?? []
   checkTlsFile(`${name} has no certificate`, () => {
-    // Node leaves out what it cannot read, and would then trust nobody, or too few.
+    // Node skips unreadable certificates and would then trust no CA, or too few.
     if (authorities.length === 0) throw new Error('none')
     for (const one of authorities) new X509Certificate(one)
   })
@@ -102,7 +102,7 @@ export function readTlsFile(setting: string, file: string): Buffer {
   }
 }
 
-/** What goes wrong is told as `problem`: the errors of OpenSSL quote what they have read. */
+/** Any error becomes `problem`: messages of OpenSSL quote file contents. */
 export function checkTlsFile(problem: string, use: () => unknown): void {
   try {
     use()
@@ -113,7 +113,7 @@ export function checkTlsFile(problem: string, use: () => unknown): void {
 
 const READ_BY_OTHERS = 0o004
 
-/** Windows has other rights, and says that everybody may read. */
+/** Windows has other permissions; its mode always says that all users may read. */
 function isReadByAll(file: string): boolean {
   return process.platform !== 'win32' && (statSync(file).mode & READ_BY_OTHERS) !== 0
 }

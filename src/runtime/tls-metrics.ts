@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** What is counted of the certificates of listeners; `listener` is the section of its settings. */
+/** Certificate metrics of the listeners; `listener` is the settings section. */
 export interface TlsMetrics {
-  /** A certificate is in use from now on; `notAfterMs` is the end of its validity. */
+  /** A certificate has been put into use; `notAfterMs` is the end of its validity. */
   used(listener: string, notAfterMs: number): void
-  /** Changed files were put to use, or could not be. */
+  /** Changed files were loaded, or could not be used. */
   reloaded(listener: string, result: 'ok' | 'failed'): void
 }
 

@@ -1,4 +1,4 @@
-/** Keeps the certificate of a listener that of its files, without a restart. */
+/** Reloads the certificate of a listener when its files change. */
 import { type FSWatcher, watch } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -17,23 +17,23 @@ import {
 import type { TlsMetrics } from './tls-metrics.ts'
 
 export interface TlsListener {
-  /** Where its settings are, as in `admin.tls`. */
+  /** Settings section, as in `admin.tls`. */
   readonly section: string
   readonly settings: TlsSettings
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly metrics?: TlsMetrics | undefined
-  /** Whether another thread of this process tells and counts what becomes of the same files. */
+  /** Whether another thread of this process logs and counts reloads of the same files. */
   readonly isSilent?: boolean
 }
 
-/** Puts files to use for new connections. Throws `TlsFileError` if that cannot be done. */
+/** Uses files for new connections. Throws `TlsFileError` if that is not possible. */
 export type UseTlsFiles = (files: TlsFiles) => void
 
-/** What is warned of where everybody may read a private key. */
+/** Warning about a private key that all users may read. */
 export const KEY_EXPOSED =
-  'everybody on this machine may read the private key: take that right away'
+  'all users of this machine may read the private key: restrict its permissions'
 const WEAK = 'cipher suites without forward secrecy or authenticated encryption are allowed'
-const RELOAD_FAILED = 'changed TLS files cannot be used: the certificate of before stays in use'
+const RELOAD_FAILED = 'changed TLS files cannot be used: the previous certificate stays in use'
 
 /** Reads the files for the start of a listener. Throws `TlsFileError`. */
 export function startTls(listener: TlsListener): TlsFiles {
@@ -51,7 +51,7 @@ function reportUsed({ section, settings, log, metrics, isSilent }: TlsListener, 
   metrics?.used(section, files.notAfterMs)
 }
 
-/** Has a server of Node follow its files for as long as it listens. */
+/** Reloads the files of a Node server while it listens. */
 export function followTls(server: Server, listener: TlsListener, files: TlsFiles): void {
   server.once('listening', () => {
     const follower = new TlsFollower(listener, files, (changed) => {
@@ -61,12 +61,12 @@ export function followTls(server: Server, listener: TlsListener, files: TlsFiles
   })
 }
 
-/** Files that are replaced one after the other are looked at together. */
+/** Files that are replaced within this time are loaded together. */
 const SETTLE_MS = 200
-/** Where the system does not tell of changes: network file systems, targets of links. */
+/** For systems without change events: network file systems, targets of symbolic links. */
 const POLL_MS = 10_000
 
-/** Follows the files from those in use until it is closed. */
+/** Watches the files, beginning with those in use, until it is closed. */
 export class TlsFollower {
   readonly #listener: TlsListener
   readonly #use: UseTlsFiles
@@ -75,9 +75,9 @@ export class TlsFollower {
   #settling: NodeJS.Timeout | undefined
   #looking: Promise<void> = Promise.resolve()
   #isClosed = false
-  /** Fingerprint of what is in use. */
+  /** Fingerprint of the files in use. */
   #used: string
-  /** Of what cannot be used, and whether that was said: files may be half written. */
+  /** Fingerprint of unusable files, and whether it was reported: files may be half written. */
   #refused = ''
   #isReported = false
 
@@ -86,11 +86,11 @@ export class TlsFollower {
     this.#use = use
     this.#used = used.fingerprint
     const folders = new Set(namedFiles(listener.settings).map((file) => dirname(file)))
-    // Folders, not files: a file that is replaced is another one.
+    // Watches folders, because a replaced file is another inode.
     this.#watchers = [...folders].flatMap((folder) => this.#watch(folder))
     this.#polling = setInterval(() => this.#look(), POLL_MS)
     this.#polling.unref()
-    // What has changed while nobody watched.
+    // Detects changes from before the watch began.
     this.#lookSoon()
   }
 
@@ -101,7 +101,7 @@ export class TlsFollower {
     for (const watcher of this.#watchers) watcher.close()
   }
 
-  /** None if the system has no more watches: then there is the polling. */
+  /** Empty if the system has no more watches; polling remains. */
   #watch(folder: string): FSWatcher[] {
     try {
       const watcher = watch(folder, { persistent: false }, () => this.#lookSoon())
@@ -149,7 +149,7 @@ export class TlsFollower {
     }
   }
 
-  /** Digest of what the files have now, or why they cannot be read. */
+  /** Digest of the current file contents, or why they cannot be read. */
   async #seen(): Promise<string> {
     try {
       const files = namedFiles(this.#listener.settings)
@@ -159,7 +159,7 @@ export class TlsFollower {
     }
   }
 
-  /** Said once, of what has not changed between two looks. */
+  /** Reports unusable files once, when two consecutive checks find the same contents. */
   #refuse(seen: string, error: unknown): void {
     if (seen !== this.#refused) {
       this.#refused = seen

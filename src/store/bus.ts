@@ -1,12 +1,12 @@
 /**
- * Messages from process to process by Redis' publish and subscribe. Whoever does not listen at that
- * moment misses them for good, so they may only speed up what comes about without them.
+ * Messages between processes by Redis Pub/Sub. A process that is not subscribed at that moment
+ * misses a message permanently, so messages may only speed up what happens without them.
  */
 import { Redis } from 'ioredis'
 import type { Logger } from '../runtime/log.ts'
 import type { RedisConnection } from './redis.ts'
 
-/** Sends a message to all who listen. Never rejects; false: Redis did not take it. */
+/** Publishes a message. Never rejects; returns false if Redis did not accept it. */
 export function publish(
   redis: RedisConnection,
   channel: string,
@@ -19,19 +19,19 @@ export function publish(
 }
 
 export interface Subscription {
-  /** False while messages are missed. */
+  /** False while messages may be missed. */
   isListening(): boolean
   close(): void
 }
 
 const RETRY_MS_MIN = 50
 const RETRY_MS_MAX = 2_000
-/** A connection on which nothing comes may be dead: its other end is asked so often. */
+/** Interval of PINGs: an idle connection may be dead. */
 const PING_MS = 5_000
 
 /**
- * Listens on a connection of its own, to any node of a cluster: a message reaches all of them. It
- * comes back by itself, in a cluster at the next node. What a listener throws is logged.
+ * Subscribes on a separate connection, to any node of a cluster: messages reach all of them.
+ * Reconnects by itself, in a cluster to the next node. Exceptions of the listener are logged.
  */
 export function subscribe(
   redis: Pick<RedisConnection, 'nodes'>,
@@ -75,7 +75,8 @@ class ChannelSubscription implements Subscription {
   #connect(): void {
     const nodes = this.#redis.nodes()
     const options = nodes[this.#failures % nodes.length] ?? {}
-    // It is made anew and does not connect again: the next one may be to another node.
+    // Each attempt uses a new client without reconnection, because the next attempt may use another
+    // node.
     const client = new Redis({ ...options, retryStrategy: () => null, autoResubscribe: false })
     this.#client = client
     client.on('error', () => undefined)
@@ -88,7 +89,8 @@ class ChannelSubscription implements Subscription {
     try {
       await client.subscribe(this.#channel)
     } catch (error) {
-      if (this.#failures === 0) this.#log.warn({ err: error }, 'cannot subscribe to hints in redis')
+      if (this.#failures === 0)
+        this.#log.warn({ err: error }, 'cannot subscribe to session events in redis')
       client.disconnect()
       return
     }
@@ -119,7 +121,7 @@ class ChannelSubscription implements Subscription {
   }
 
   #deliver(payload: string): void {
-    // What had arrived before it was closed.
+    // Messages that had arrived before `close`.
     if (this.#isClosed) return
     try {
       this.#listener(payload)

@@ -1,28 +1,29 @@
 /**
- * What Diameter clients say of their state (Origin-State-Id): the highest of each, for all nodes,
- * and the clients that have restarted, for whoever ends the sessions that they have lost.
+ * The highest Origin-State-Id of each Diameter client, for all nodes, and the clients that have
+ * restarted, so that the sessions they have lost can be ended.
  */
 import { openExpiringKeys } from './expiring.ts'
 import type { RedisConnection } from './redis.ts'
 
 export interface ClientStates {
   /**
-   * Remembers a state, and that its client has restarted if a lower one is known. `knownId`: the
-   * one that the caller knows; 0: none. Gives whether it has. Rejects with `StoreDownError`.
+   * Stores a state, and that its client has restarted if a lower one is stored. `knownId`: the
+   * state that the caller knows, 0 if none. Returns whether the client has restarted. Rejects with
+   * `StoreDownError`.
    */
   raise(name: string, stateId: number, knownId: number): Promise<boolean>
 }
 
-/** Clients by their names, with the states before which their sessions are lost. */
+/** Clients by name with the state before which their sessions are lost. */
 export type Restarts = ReadonlyMap<string, number>
 
 const PREFIX = 'diameter-client'
-/** Hash: a client and its state, each time that it has restarted. */
+/** Hash with one field per restart: client and new state. */
 const RESTARTS = 'tollgate:restarts'
-/** Longer than any session lives without a request. */
+/** Longer than the longest life of a session without a request. */
 const TTL_MS = 60 * 86_400_000
 
-/** Two nodes that hear of a state at the same time may both tell of it: that does no harm. */
+/** Two nodes that receive a state at the same time may both record a restart, which is harmless. */
 export function openClientStates(redis: RedisConnection): ClientStates {
   const keys = openExpiringKeys(redis, PREFIX)
   return {
@@ -31,7 +32,7 @@ export function openClientStates(redis: RedisConnection): ClientStates {
       const before = Math.max(stored, knownId)
       if (stateId < before) return false
       const hasRestarted = before > 0 && stateId > before
-      // Noted first: if what follows fails, it is noted once more.
+      // Recorded first: if the next write fails, the restart is recorded again.
       if (hasRestarted) await recordRestart(redis, name, stateId)
       await keys.set(name, String(stateId), TTL_MS)
       return hasRestarted
@@ -54,7 +55,7 @@ export async function pendingRestarts({ client, guard }: RedisConnection): Promi
   return restarts
 }
 
-/** Those up to these states; what was noted since stays. Rejects with `StoreDownError`. */
+/** Removes restarts up to these states; later ones remain. Rejects with `StoreDownError`. */
 export async function forgetRestarts(
   { client, guard }: RedisConnection,
   restarts: Restarts,

@@ -1,8 +1,8 @@
-/** What `redis.ts` needs of a driver's client, be it of one Redis or of a cluster. */
+/** The part of a driver's client that `redis.ts` uses, for a single Redis or a cluster. */
 import type { ChainableCommander, RedisCommander } from 'ioredis'
 import type { ConnectionOptions } from './redis-options.ts'
 
-/** For commands and pipelines whose keys are all in one slot. */
+/** Commands and pipelines; all keys of a pipeline are in one slot. */
 export interface RedisClient extends RedisCommander {
   pipeline(): ChainableCommander
 }
@@ -14,14 +14,14 @@ export interface DriverClient extends RedisClient {
   on(event: string, listener: (...args: never[]) => void): unknown
 }
 
-/** A driver's client with what differs between one Redis and many. */
+/** A driver's client and the operations that differ between a single Redis and a cluster. */
 export interface Driver {
   client: DriverClient
   masters(): RedisCommander[]
-  /** With what one more connection is made, to each of the nodes as far as they are known. */
+  /** Options of an additional connection to each of the known nodes. */
   nodes(): ConnectionOptions[]
   onLost(listener: () => void): void
   isReady(): boolean
-  /** Called upon each outage: it may have to look where its nodes are now. */
+  /** Called at each outage: a cluster refreshes its topology. */
   onOutage(): void
 }

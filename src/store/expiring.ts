@@ -1,51 +1,51 @@
-/** Keys that end by themselves: sessions, tokens, what was seen once, what is counted. */
+/** Keys with a time to live: login sessions, tokens, one-time values, counters. */
 import type { RedisConnection } from './redis.ts'
 
-/** Prefix of all that authentication keeps, on whichever port. */
+/** Prefix of all authentication keys, on all ports. */
 export const AUTH_KEYS = 'auth'
 
-/** Each call rejects with `StoreDownError` where Redis is away. */
+/** Each call rejects with `StoreDownError` if Redis is unavailable. */
 export interface ExpiringKeys {
   get(key: string): Promise<string | null>
   set(key: string, value: string, ttlMs: number): Promise<void>
-  /** False: it is there already, and stays as it is. */
+  /** Returns false if the key exists; its value is unchanged then. */
   setOnce(key: string, value: string, ttlMs: number): Promise<boolean>
-  /** False: there is none. */
+  /** Returns false if the key does not exist. */
   extend(key: string, ttlMs: number): Promise<boolean>
-  /** Gives it, and removes it: only one of several gets it. */
+  /** Returns the value and removes the key: only one of several callers gets it. */
   take(key: string): Promise<string | null>
   remove(key: string): Promise<void>
-  /** One more, from 1 on; it ends `ttlMs` after the first. */
+  /** Increments a counter from 1; it expires `ttlMs` after the first increment. */
   count(key: string, ttlMs: number): Promise<number>
-  /** What is left of it, ms; 0: there is none. */
+  /** Remaining time to live, ms; 0 if the key does not exist. */
   remainingMs(key: string): Promise<number>
   /**
-   * Takes one of `max` places; each is free again `windowMs` after it was taken. So no period of
-   * that length has more than `max`, however many processes ask at once.
+   * Acquires one of `max` slots; each becomes free `windowMs` after it was acquired. No window of
+   * that length thus has more than `max` acquisitions across all processes.
    */
-  acquireSlot(key: string, place: SlotOptions): Promise<SlotAcquired | SlotsExhausted>
-  /** Before its time is over. */
+  acquireSlot(key: string, options: SlotOptions): Promise<SlotAcquired | SlotsExhausted>
+  /** Releases a slot before its window ends. */
   releaseSlot(key: string, id: string): Promise<void>
 }
 
 export interface SlotOptions {
-  /** Another one for each. */
+  /** Unique per slot. */
   readonly id: string
   readonly max: number
   readonly windowMs: number
 }
 
 export interface SlotAcquired {
-  /** This one with those that were taken before. */
+  /** Number of acquired slots including this one. */
   readonly taken: number
 }
 
 export interface SlotsExhausted {
-  /** Until there is one. */
+  /** Time until a slot becomes free. */
   readonly leftMs: number
 }
 
-/** A sorted set of ids by the time of Redis, which is the same for all processes. */
+/** A sorted set of slot ids by the time of Redis, which is the same for all processes. */
 const ACQUIRE_SLOT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -61,7 +61,7 @@ redis.call('PEXPIRE', KEYS[1], window)
 return {1, taken + 1}
 `
 
-/** `prefix` stands before each key, with a colon. */
+/** `prefix` and a colon precede each key. */
 export function openExpiringKeys(
   { client, guard }: Pick<RedisConnection, 'client' | 'guard'>,
   prefix: string,
@@ -86,7 +86,7 @@ export function openExpiringKeys(
       const pipeline = client.pipeline().set(named(key), 0, 'PX', ttlMs, 'NX').incr(named(key))
       const counted = async () => {
         const replies = (await pipeline.exec()) ?? []
-        // A pipeline does not reject: it has the outages among its replies.
+        // A pipeline does not reject: errors are among its replies.
         const failure = replies.find(([error]) => error !== null)?.[0]
         if (failure) throw failure
         return Number(replies[1]?.[1])

@@ -1,4 +1,4 @@
-/** Carries the figures of every process, through Redis, to the one that answers Prometheus. */
+/** Transports the metrics of all processes through Redis to the one that serves Prometheus. */
 import type { Logger } from '../runtime/log.ts'
 import { type Metrics, type MetricsSnapshot, parseSnapshot } from '../runtime/metrics.ts'
 import type { RedisConnection } from './redis.ts'
@@ -7,11 +7,11 @@ const PUBLISH_MS = 1_000
 /** A process that has ended disappears after some missed publications. */
 const TTL_MS = 5_000
 
-/** One hash tag, so that a cluster has all of them in one slot. */
+/** One hash tag, so that all keys are in one slot of a cluster. */
 const IDS = '{tollgate:metrics}'
 const keyOf = (nodeId: string) => `${IDS}:${nodeId}`
 
-/** Makes a snapshot readable for some seconds. `nodeId` tells this process from all others. */
+/** Publishes a snapshot for some seconds. `nodeId` is unique per process. */
 export async function publishSnapshot(
   redis: RedisConnection,
   nodeId: string,
@@ -21,7 +21,7 @@ export async function publishSnapshot(
   await redis.guard(redis.client.sadd(IDS, nodeId))
 }
 
-/** The snapshots of all processes that published lately. Throws `StoreDownError`. */
+/** The current snapshots of all processes. Throws `StoreDownError`. */
 export async function readSnapshots(redis: RedisConnection): Promise<MetricsSnapshot[]> {
   const ids = await redis.guard(redis.client.smembers(IDS))
   if (ids.length === 0) return []
@@ -35,7 +35,7 @@ export interface SnapshotPublisher {
   stop(): void
 }
 
-/** Publishes the figures of this process each second, while Redis is there. */
+/** Publishes the metrics of this process every second while Redis is available. */
 export function startSnapshotPublisher(
   redis: RedisConnection,
   nodeId: string,

@@ -1,4 +1,4 @@
-/** Looks again and again whether Redis is still configured as it was found at start. */
+/** Checks periodically whether the Redis configuration is still as required. */
 import { createLogger, type Logger } from '../runtime/log.ts'
 import type { RedisConnection } from './redis.ts'
 import {
@@ -10,22 +10,23 @@ import {
 } from './redis-policy.ts'
 
 export interface PolicyWatch {
-  /** False while Redis is configured in a way that could lose units. */
+  /** False while the Redis configuration could lose units. */
   isSatisfied(): boolean
-  /** False while no master can write what it executes, so that nothing is charged. */
+  /** False while no master can write, so that nothing is charged. */
   canWrite(): boolean
   stop(): void
 }
 
 const EVERY_MS = 1_000
-/** What only costs memory has been said at start. */
+/** Warnings about memory were logged at start. */
 const silent = createLogger({ name: 'redis-policy', level: 'silent' })
 
 /**
- * Somebody may change the configuration under the running product, and a Redis that comes back may
- * be another. It is logged when it begins and ends; an outage leaves the last verdict as it is.
- * Likewise where a master has fewer replicas than a commit needs, which does not make it unfit, and
- * where one cannot write to its disk. `onRefusing` gets how many such masters there are.
+ * The configuration may be changed at run time, and a Redis that returns after an outage may be
+ * another one. Begin and end of a problem are logged; an outage does not change the last result.
+ * The same applies to a master with fewer replicas than a commit needs, which does not affect
+ * readiness, and to a master that cannot write to its disk. `onRefusing` receives the number of
+ * such masters.
  */
 export function watchRedisPolicy(
   redis: RedisConnection,
@@ -34,25 +35,28 @@ export function watchRedisPolicy(
   everyMs = EVERY_MS,
 ): PolicyWatch {
   let problem: string | null = null
-  const look = async () => {
+  const checkPolicy = async () => {
     const found = await checkRedisPolicy(redis, silent).then(() => null, messageOf)
     if (found !== null && found !== problem) {
-      log.error({ problem: found }, 'redis could lose units: not ready until that is set right')
+      log.error(
+        { problem: found },
+        'redis could lose units: not ready until its configuration is corrected',
+      )
     }
-    if (found === null && problem !== null) log.info('redis is configured as it must be again')
+    if (found === null && problem !== null) log.info('redis is configured as required again')
     problem = found
   }
   let missing: string | null = null
-  const lookAtReplicas = async () => {
+  const checkReplicas = async () => {
     const found = await replicasMissing(redis)
     if (found !== null && found !== missing) {
-      log.error({ problem: found }, 'nothing is charged there: redis.replicaAcks asks for more')
+      log.error({ problem: found }, 'nothing is charged there: redis.replicaAcks requires more')
     }
     if (found === null && missing !== null) log.info('every master has its replicas again')
     missing = found
   }
   let refusals: WriteRefusals = { refusing: 0, masters: 1, reason: null }
-  const lookAtWrites = async () => {
+  const checkWrites = async () => {
     const found = await writeRefusals(redis)
     const { reason } = found
     if (reason !== null && reason !== refusals.reason) {
@@ -62,10 +66,10 @@ export function watchRedisPolicy(
     refusals = found
     onRefusing(found.refusing)
   }
-  const lookAtAll = () => Promise.allSettled([look(), lookAtReplicas(), lookAtWrites()])
-  const timer = setInterval(lookAtAll, everyMs)
+  const checkAll = () => Promise.allSettled([checkPolicy(), checkReplicas(), checkWrites()])
+  const timer = setInterval(checkAll, everyMs)
   timer.unref()
-  void lookAtAll()
+  void checkAll()
   return {
     isSatisfied: () => problem === null,
     canWrite: () => refusals.refusing === 0 || refusals.refusing < refusals.masters,

@@ -1,18 +1,18 @@
-/** A client of a Redis Cluster that fails as fast as that of a single Redis. */
+/** A Redis Cluster client that fails as fast as that of a single Redis. */
 import { Cluster, type Redis } from 'ioredis'
 import type { Driver, DriverClient } from './driver.ts'
 import { clusterAddressOf, type RedisSettings, singleOptions } from './redis-options.ts'
 
-/** Slots that move without a fault are followed by their redirections; this is for the rest. */
+/** Regular refresh of the slot map; moved slots are otherwise found by redirections. */
 const REFRESH_MS = 10_000
-/** While a node is away its successor is looked for so often. */
+/** Refresh interval while a node is unavailable, to find its successor. */
 const OUTAGE_REFRESH_MS = 200
-/** A script that is sent to the wrong node has done nothing, so it may follow. */
+/** A redirected script has had no effect, so it may be sent again. */
 const REDIRECTIONS_MAX = 4
 
 /**
- * What a node that has gone was asked is not repeated here: whether it was done is for the repeated
- * request to find out. Every master is connected before it is needed.
+ * Commands in flight to a failed node are not repeated here: the repeated request finds out whether
+ * they took effect. Every master is connected in advance.
  */
 export function openCluster(settings: RedisSettings): Driver {
   const { nodes, credentials } = clusterAddressOf(settings.url)
@@ -32,7 +32,7 @@ export function openCluster(settings: RedisSettings): Driver {
     node.on('close', () => {
       for (const listener of listeners) listener()
     })
-    // Refused, if the driver itself has begun to connect: then it is on its way.
+    // Rejects if the driver is already connecting.
     if (node.status === 'wait') node.connect().catch(() => undefined)
   })
   return {

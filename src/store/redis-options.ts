@@ -1,9 +1,9 @@
-/** From the settings of a person to those of the driver. */
+/** Converts settings to driver options. */
 import type { RedisOptions } from 'ioredis'
 
 export interface RedisSettings {
   /**
-   * `redis://`, `rediss://` or `unix:///path`; or, with some nodes of a cluster,
+   * `redis://`, `rediss://` or `unix:///path`; for a cluster with some of its nodes,
    * `redis-cluster://user:password@host:port,host:port` (`rediss-cluster://`).
    */
   url: string
@@ -13,7 +13,7 @@ export interface RedisSettings {
   replicaAcks?: number
 }
 
-/** Without the one option whose optional type the driver's own constructor refuses. */
+/** Omits the option whose optional type the driver's constructor rejects. */
 export type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>
 
 const RETRY_MS_MAX = 500
@@ -24,7 +24,7 @@ export function isClusterUrl(url: string): boolean {
   return CLUSTER_URL.test(url)
 }
 
-/** Options of one connection, wherever it leads. */
+/** Options of one connection. */
 export function singleOptions(
   { connectTimeoutMs, commandTimeoutMs }: RedisSettings,
   address: ConnectionOptions,
@@ -56,11 +56,11 @@ export function addressOf(text: string): ConnectionOptions {
 
 export interface ClusterAddress {
   nodes: { host: string; port: number }[]
-  /** Of every node. */
+  /** Credentials of every node. */
   credentials: ConnectionOptions
 }
 
-/** Nodes and credentials of a cluster's URL. Throws `TypeError` if it is none. */
+/** Nodes and credentials of a cluster URL. Throws `TypeError` if it is not one. */
 export function clusterAddressOf(text: string): ClusterAddress {
   const [, secure, user, hosts] = CLUSTER_URL.exec(text) ?? []
   if (hosts === undefined) throw new TypeError('not the URL of a Redis Cluster')

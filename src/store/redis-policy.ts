@@ -1,19 +1,19 @@
-/** What the ledger relies on in the configuration of Redis (design.md §3, durability). */
+/** Checks the Redis configuration that the ledger relies on. */
 import type { RedisCommander } from 'ioredis'
 import type { Logger } from '../runtime/log.ts'
 import type { RedisConnection } from './redis.ts'
 
-/** Redis is configured in a way that would lose units, such as with evictions. */
+/** The Redis configuration could lose units, for example by eviction. */
 export class StorePolicyError extends Error {
   override name = 'StorePolicyError'
 }
 
-/** Longest packed value that must stay in a compact hash, bytes. */
+/** Shortest allowed limit of values in a compact hash, bytes. */
 const LISTPACK_VALUE_BYTES_MIN = 512
 
 /**
- * Checks every master. Throws `StorePolicyError` where units could be lost, or `StoreDownError`;
- * warns where only memory is.
+ * Checks every master. Throws `StorePolicyError` if units could be lost, or `StoreDownError`; logs
+ * a warning if only memory is wasted.
  */
 export async function checkRedisPolicy(redis: RedisConnection, log: Logger): Promise<void> {
   for (const settings of await redis.onEachMaster(settingsOf)) check(settings, log)
@@ -33,7 +33,7 @@ async function settingsOf(master: RedisCommander): Promise<MasterSettings> {
   return {
     policy: (await setting('maxmemory-policy')) ?? '',
     appendonly: (await setting('appendonly')) ?? '',
-    // Redis 6.2 has it under its old name.
+    // Redis 6.2 uses the old name.
     listpackValueBytes: Number(
       (await setting('hash-max-listpack-value')) ?? (await setting('hash-max-ziplist-value')),
     ),
@@ -53,7 +53,7 @@ function check({ policy, appendonly, listpackValueBytes }: MasterSettings, log: 
   }
 }
 
-/** Why some commits cannot be acknowledged, if a master has too few replicas; null if none has. */
+/** Why commits cannot be acknowledged, if a master has too few replicas; otherwise null. */
 export async function replicasMissing(redis: RedisConnection): Promise<string | null> {
   const { replicaAcks } = redis
   if (replicaAcks === 0) return null
@@ -65,16 +65,16 @@ export async function replicasMissing(redis: RedisConnection): Promise<string | 
   return least >= replicaAcks ? null : `redis: a master has ${least} of ${replicaAcks} replicas`
 }
 
-/** A master that refuses every write, because its disk is full or fails. */
+/** Masters that refuse all writes because their disk is full or fails. */
 export interface WriteRefusals {
   refusing: number
   masters: number
-  /** Of one that refuses; null: none does. */
+  /** Reason of one of them; null if none refuses. */
   reason: string | null
 }
 
 /**
- * Masters that say by INFO that they cannot write, which then refuse writes (MISCONF). Throws
+ * Finds masters that report by INFO that they cannot write; they refuse writes (MISCONF). Throws
  * `StoreDownError`.
  */
 export async function writeRefusals(redis: RedisConnection): Promise<WriteRefusals> {

@@ -1,5 +1,6 @@
 /**
- * Connections to Redis: one per thread, failing fast while Redis is away and healing by themselves.
+ * Redis connections: one per thread; commands fail fast during an outage, and the connection
+ * recovers by itself.
  */
 import { Redis, type RedisCommander } from 'ioredis'
 import type { Logger } from '../runtime/log.ts'
@@ -16,7 +17,7 @@ import { ScriptCommand, type ScriptValue, scriptSha } from './script-command.ts'
 
 export type { RedisSettings } from './redis-options.ts'
 
-/** Redis cannot be reached, did not answer in time, or refused a command for want of a resource. */
+/** Redis is unreachable, did not answer in time, or refused a command for lack of a resource. */
 export class StoreDownError extends Error {
   override name = 'StoreDownError'
 }
@@ -26,38 +27,40 @@ export interface ScriptCall {
   text: string
   keys: string[]
   args: ScriptValue[]
-  /** Waits for `replicaAcks` replicas: what it wrote must not be lost with its master. */
+  /** Whether to wait for `replicaAcks` replicas: the write must survive a failover. */
   isDurable: boolean
 }
 
 export interface RedisConnection {
-  /** Errors of its commands pass through `guard`. */
+  /** Commands must be wrapped in `guard`. */
   client: RedisClient
   isCluster: boolean
-  /** Replicas that must have a commit. */
+  /** Replicas that must acknowledge a commit. */
   replicaAcks: number
   /**
-   * Runs a script by its digest. Bulk replies are Buffers. Throws `StoreDownError` if Redis is
-   * away; whether a script that timed out took effect is then unknown.
+   * Runs a script by its digest. Bulk replies are Buffers. Throws `StoreDownError` in an outage;
+   * whether a script that timed out took effect is unknown then.
    */
   runScript(call: ScriptCall): Promise<unknown>
-  /** Waits for a command and turns what is an outage into `StoreDownError`. */
+  /** Awaits a command and converts outages to `StoreDownError`. */
   guard<T>(command: Promise<T>): Promise<T>
-  /** Asks every master; a single Redis is the only one. */
+  /** Runs `ask` on every master; a single Redis is the only one. */
   onEachMaster<T>(ask: (master: RedisCommander) => Promise<T>): Promise<T[]>
-  /** With what one more connection is made (bus.ts); in a cluster to each node that is known. */
+  /** Options of an additional connection (bus.ts); in a cluster to each known node. */
   nodes(): ConnectionOptions[]
-  /** Calls back when a connection ends: what was read before may not be what stands after. */
+  /** Calls the listener when a connection ends: values read before may be outdated. */
   onLost(listener: () => void): void
   isReady(): boolean
-  /** Resolves when it is ready, or after the time. */
+  /** Resolves when the connection is ready, or after the time-out. */
   untilReady(timeoutMs: number): Promise<void>
   close(): Promise<void>
 }
 
 type ScriptRunner = (keyCount: number, ...args: ScriptValue[]) => Promise<unknown>
 
-/** Opens a connection without waiting for it: commands fail at once until Redis is there. */
+/**
+ * Opens a connection without waiting for it: commands fail immediately until Redis is available.
+ */
 export function openRedis(settings: RedisSettings, log: Logger): RedisConnection {
   const isCluster = isClusterUrl(settings.url)
   const driver = isCluster ? openCluster(settings) : openSingle(settings)
@@ -89,11 +92,11 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
 function logOutages(client: DriverClient, log: Logger): void {
   let away = false
   client.on('error', (error: Error) => {
-    if (!away) log.warn({ err: error.message }, 'redis is away')
+    if (!away) log.warn({ err: error.message }, 'redis is unavailable')
     away = true
   })
   client.on('ready', () => {
-    if (away) log.info('redis is back')
+    if (away) log.info('redis is available again')
     away = false
   })
 }
@@ -121,7 +124,7 @@ async function runScript(
     if (client instanceof Redis) return sendScript(client, call)
     return runnerOf(client, call).call(client, keys.length, ...keys, ...args)
   }
-  // On one connection: WAIT counts the replicas that have what this connection wrote.
+  // WAIT must use the same connection: it counts the replicas that have this connection's writes.
   runnerOf(client, call)
   const pipeline = client.pipeline()
   const queue = pipeline as unknown as Record<string, ScriptRunner>
@@ -136,7 +139,7 @@ async function runScript(
   )
 }
 
-/** The driver's own way, which tells Redis the text where it has to. */
+/** The driver's own call, which sends the script text if Redis does not have it. */
 function runnerOf(client: DriverClient, call: ScriptCall): ScriptRunner {
   const method = methodOf(call)
   const commands = client as unknown as Record<string, ScriptRunner | undefined>
@@ -161,13 +164,13 @@ async function sendScript(client: Redis, call: ScriptCall): Promise<unknown> {
     return await client.sendCommand(new ScriptCommand(name, sha, keys, args))
   } catch (error) {
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-    // Nothing has run yet; this time the text goes along.
+    // The script has not run; repeat the call with its text.
     const runner = runnerOf(client as unknown as DriverClient, call)
     return runner.call(client, keys.length, ...keys, ...args)
   }
 }
 
-/** Replies that a healthy Redis gives only to our own mistakes stay what they are. */
+/** Error replies that only a defect of the product causes are returned unchanged. */
 function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof StoreDownError) return error
   const isRefused = REFUSED.test(error.message) || REFUSED_IN_SCRIPT.test(error.message)
@@ -177,17 +180,17 @@ function asStoreError(error: unknown): unknown {
 
 const REFUSED =
   /^(LOADING|READONLY|OOM|MISCONF|BUSY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/
-/** Redis 6 puts what a command within a script met behind its place. */
+/** Redis 6 prefixes errors of commands within a script with their position. */
 const REFUSED_IN_SCRIPT = /user_script: ?\d+: -(OOM|MISCONF|READONLY|NOREPLICAS)\b/
 
-/** Resolves when Redis answers; rejects with `StoreDownError` after `timeoutMs`. */
+/** Resolves when Redis is ready; rejects with `StoreDownError` after `timeoutMs`. */
 export async function waitForRedis(redis: RedisConnection, timeoutMs: number): Promise<void> {
   await redis.untilReady(timeoutMs)
   if (redis.isReady()) return
   throw new StoreDownError(`redis did not answer within ${timeoutMs} ms`)
 }
 
-/** How often a cluster is looked at until all of its masters are connected. */
+/** Polling interval until all masters of a cluster are connected. */
 const LOOK_MS = 20
 
 function untilReady(driver: Driver, timeoutMs: number): Promise<void> {

@@ -1,16 +1,16 @@
 /**
- * A script call as the bytes that Redis takes, written in one go: the driver encodes each argument
- * by itself, which for the two hundred keys of a batch costs more than all else that it does. The
- * connection, its time-outs and its replies stay the driver's.
+ * A script call encoded to bytes in one piece: the driver encodes each argument separately, which
+ * for the two hundred keys of a batch costs more than all its other work. Connection, time-outs and
+ * replies remain the driver's.
  */
 import { createHash } from 'node:crypto'
 import { Command } from 'ioredis'
 
 export type ScriptValue = string | number | Buffer
 
-/** EVALSHA with all its arguments; the reply has Buffers in the place of texts. */
+/** EVALSHA with its arguments; replies contain Buffers instead of texts. */
 export class ScriptCommand extends Command {
-  /** Name of the script, for who looks at commands on their way. */
+  /** Name of the script, for code that inspects commands. */
   readonly script: string
   readonly #bytes: Buffer
 
@@ -25,12 +25,12 @@ export class ScriptCommand extends Command {
   }
 }
 
-/** The digest by which Redis knows a script. */
+/** The digest by which Redis identifies a script. */
 export function scriptSha(text: string): string {
   return createHash('sha1').update(text).digest('hex')
 }
 
-/** In RESP: an array of bulk strings, each with its length in bytes before it. */
+/** RESP: an array of bulk strings, each preceded by its length in bytes. */
 export function encodeScript(
   sha: string,
   keys: readonly string[],
@@ -59,7 +59,7 @@ function bulk(text: string): string {
   return `$${Buffer.byteLength(text)}\r\n${text}\r\n`
 }
 
-/** Texts and blocks in turns. */
+/** Concatenates alternating texts and blocks. */
 function joined(texts: readonly string[], blocks: readonly Buffer[]): Buffer {
   let size = 0
   for (const text of texts) size += Buffer.byteLength(text)

@@ -1,6 +1,6 @@
 /**
- * What processes tell the nodes that charge, so that open sessions learn of it before they ask by
- * themselves. Without a hint they learn of it when their validity ends.
+ * Session events that processes publish to the charging nodes, so that open sessions are
+ * re-authorised or ended before their validity ends. A missed event is harmless for that reason.
  */
 import type { Logger } from '../runtime/log.ts'
 import { publish, type Subscription, subscribe } from './bus.ts'
@@ -10,11 +10,11 @@ import type { RedisConnection } from './redis.ts'
 export interface CreditEvent {
   readonly cause: 'credit'
   readonly aid: number
-  /** 0: what the account shares. */
+  /** 0 for the account's shared balances. */
   readonly sid: number
 }
 
-/** An operator wants a session to end. */
+/** An operator has requested the end of a session. */
 export interface ReleaseEvent {
   readonly cause: 'release'
   readonly origin: string
@@ -23,31 +23,31 @@ export interface ReleaseEvent {
 
 export type PublishedSessionEvent = CreditEvent | ReleaseEvent
 
-/** One Redis is one installation, whatever its databases: they share their channels. */
+/** Databases of one Redis share their channels, so one Redis serves one installation. */
 const CHANNEL = 'tollgate:hints'
 
-/** Never rejects; false: Redis did not take it. */
+/** Never rejects; returns false if Redis did not accept it. */
 export function publishSessionEvent(
   redis: RedisConnection,
-  hint: PublishedSessionEvent,
+  event: PublishedSessionEvent,
 ): Promise<boolean> {
-  return publish(redis, CHANNEL, JSON.stringify(hint))
+  return publish(redis, CHANNEL, JSON.stringify(event))
 }
 
-/** Tells of every hint from now on; what is none of ours is passed over. */
+/** Calls the listener for every event from now on; foreign messages are ignored. */
 export function subscribeToSessionEvents(
   redis: Pick<RedisConnection, 'nodes'>,
-  listener: (hint: PublishedSessionEvent) => void,
+  listener: (event: PublishedSessionEvent) => void,
   log: Pick<Logger, 'warn' | 'error'>,
 ): Subscription {
-  const hand = (payload: string) => {
-    const hint = parseSessionEvent(payload)
-    if (hint !== null) listener(hint)
+  const deliver = (payload: string) => {
+    const event = parseSessionEvent(payload)
+    if (event !== null) listener(event)
   }
-  return subscribe(redis, CHANNEL, hand, log)
+  return subscribe(redis, CHANNEL, deliver, log)
 }
 
-/** Null for what is no hint: of another release, or somebody else's. */
+/** Null if the payload is not an event of this release. */
 export function parseSessionEvent(payload: string): PublishedSessionEvent | null {
   const { cause, aid, sid, origin, sessionId } = recordOf(payload)
   if (cause === 'credit' && isNumber(aid) && isNumber(sid)) return { cause, aid, sid }

@@ -1,54 +1,56 @@
-/** Tokens of OAuth 2.0: of each Redis has a digest, and whom it was given to. */
+/** OAuth 2.0 tokens: Redis stores a digest of each token and its holder. */
 import { createHash, randomBytes } from 'node:crypto'
 import type { ExpiringKeys } from './expiring.ts'
 
 export interface TokenUser {
   readonly id: string
   readonly name: string
-  /** Of the password as it was then: another one ends the token. */
+  /** Fingerprint of the password at issue time: a changed password ends the token. */
   readonly passwordMark: string
 }
 
-/** Whom a token was given to. */
+/** The holder of a token. */
 export interface TokenHolder {
   /** Name of the client. */
   readonly client: string
-  /** Of the client as it was then: another one ends the token. */
+  /** Fingerprint of the client at issue time: a changed client ends the token. */
   readonly fingerprint: string
-  /** Whose password gave it; null: nobody's, it is the client's own. */
+  /** The user whose password was used; null for the client's own token. */
   readonly user: TokenUser | null
-  /** How it was first got, such as `client_credentials`. */
+  /** Original grant type, such as `client_credentials`. */
   readonly grant: string
   readonly scope: string | null
-  /** Of all tokens that came from one login; null: it has no others. */
+  /** Shared by all tokens of one login; null if there are no others. */
   readonly family: string | null
   readonly expiresMs: number
 }
 
 export interface TokenKind {
-  /** A new token, 40 hex. */
+  /** Issues a new token of 40 hex digits. */
   issue(holder: TokenHolder, ttlMs: number): Promise<string>
-  /** Null: unknown, revoked, or gone. Whether it still holds at a time is for the caller. */
+  /**
+   * Null if the token is unknown, revoked or expired. The caller checks its validity at an instant.
+   */
   find(token: string): Promise<TokenHolder | null>
   revoke(token: string): Promise<void>
 }
 
-/** Each call rejects with `StoreDownError` where Redis is away. */
+/** Each call rejects with `StoreDownError` if Redis is unavailable. */
 export interface Tokens {
   readonly access: TokenKind
-  /** Of refresh tokens; each may be used once. */
+  /** Refresh tokens; each may be used once. */
   readonly refresh: TokenKind
-  /** False: it was used before, so that it is in two hands. */
+  /** Marks a refresh token as used. Returns false if it was used before: then it has leaked. */
   claim(refreshToken: string, ttlMs: number): Promise<boolean>
-  /** As if it had not been claimed: nothing came of it. */
+  /** Reverts a claim whose request failed. */
   release(refreshToken: string): Promise<void>
-  /** Ends all tokens of a login. */
+  /** Revokes all tokens of a login. */
   endFamily(family: string): Promise<void>
 }
 
 const TOKEN_BYTES = 20
 const TOKEN = /^[0-9a-f]{40}$/
-/** Longer than any token lives. */
+/** Longer than the longest life of a token. */
 const LONGEST_MS = 366 * 24 * 3600 * 1000
 
 export function createTokens(keys: ExpiringKeys): Tokens {
@@ -61,7 +63,7 @@ export function createTokens(keys: ExpiringKeys): Tokens {
   }
 }
 
-/** For the tokens of one login. */
+/** A new family id for the tokens of one login. */
 export function newFamily(): string {
   return randomBytes(12).toString('hex')
 }
@@ -94,7 +96,7 @@ function familyKey(family: string): string {
   return `family-ended:${family}`
 }
 
-/** A token has 160 random bits, so a plain digest tells nothing of it. */
+/** A token has 160 random bits, so a plain digest reveals nothing. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }

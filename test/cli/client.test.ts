@@ -89,7 +89,10 @@ describe('tollgate client', () => {
   it('with another key is listed as one that cannot sign', async () => {
     secretIn(await run('add', 'new', '--role', 'admin'))
     const taken = await run('add', 'new')
-    expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining('client new already')])
+    expect([taken.code, taken.stderr]).toEqual([
+      1,
+      expect.stringContaining('client new exists already'),
+    ])
     const { stdout } = await tollgate.run('client', 'list')
     expect(stdout).toMatch(/^ +new +enabled +admin/m)
     expect(stdout).toContain('new cannot sign: shared_secret.0.key cannot be opened')

@@ -41,7 +41,7 @@ describe('tollgate field set', () => {
 
   it('says what stands in place of a field that is there from the start', async () => {
     const { stdout } = await put('accounts', { field_name: 'address', mandatory: false })
-    expect(stdout).toBe('created address in place of what it is from the start\n')
+    expect(stdout).toBe('created address, replacing the default field\n')
   })
 
   it.each([
@@ -64,7 +64,7 @@ describe('tollgate field set', () => {
   it.each(['lines', 'prepaidincludes', 'nothing'])('there are none of %s', async (collection) => {
     const { code, stderr } = await put(collection, COLOUR)
     expect([code, stderr]).toEqual([2, expect.stringContaining('accounts, subscribers, plans,')])
-    expect(stderr).toContain(`not of '${collection}'`)
+    expect(stderr).toContain(`not for '${collection}'`)
   })
 })
 
@@ -95,13 +95,13 @@ describe('tollgate field remove', () => {
       await tollgate.run('field', 'remove', 'rates', 'invoice_label'),
     ]
     expect([first.code, first.stdout]).toEqual([0, 'removed colour\n'])
-    const back = 'removed invoice_label: it is what it was from the start\n'
+    const back = 'removed invoice_label: the default field applies again\n'
     expect([second.code, second.stdout]).toEqual([0, back])
     expect((await settings()).rates).toEqual({ fields: [] })
   })
 
   it.each([
-    ['invoice_label', 'invoice_label is there from the start: it stays'],
+    ['invoice_label', 'invoice_label is a default field and cannot be removed'],
     ['none', "rates have no field none: see 'tollgate field list rates'"],
   ])('of %s says why not', async (name, message) => {
     const { code, stderr } = await tollgate.run('field', 'remove', 'rates', name)

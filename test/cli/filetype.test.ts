@@ -72,7 +72,7 @@ describe('tollgate filetype set', () => {
 
   it('says that it stands in place of a built-in one', async () => {
     const { stdout } = await tollgate.pipe(JSON.stringify(document('xml')), 'filetype', 'set', '-')
-    expect(stdout).toBe('created xml in place of the built-in one\n')
+    expect(stdout).toBe('created xml, replacing the built-in one\n')
   })
 
   it.each([
@@ -143,7 +143,7 @@ describe('tollgate filetype show', () => {
 
   it.each([
     ['NONE', 'there is no file type NONE'],
-    ['json', 'json is the plain dialect of docs/WIRE.md: it has no document'],
+    ['json', 'json is the plain format of docs/WIRE.md and has no document'],
   ])('has no document of %s', async (name, message) => {
     const { code, stderr } = await tollgate.run('filetype', 'show', name)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
@@ -156,14 +156,14 @@ describe('tollgate filetype remove', () => {
     expect((await tollgate.run('filetype', 'remove', 'BAD')).stdout).toBe('removed BAD\n')
     expect(await stored()).toEqual([document('GY'), document('xml')])
     const { stdout } = await tollgate.run('filetype', 'remove', 'xml')
-    expect(stdout).toBe('removed xml: the built-in one holds again\n')
+    expect(stdout).toBe('removed xml: the built-in one applies again\n')
     expect(await stored()).toEqual([document('GY')])
   })
 
   it.each([
     ['NONE', 'there is no file type NONE'],
-    ['json', 'json is built in: it stays'],
-    ['xml', 'xml is built in: it stays'],
+    ['json', 'json is built in and cannot be removed'],
+    ['xml', 'xml is built in and cannot be removed'],
   ])('leaves %s', async (name, message) => {
     const { code, stderr } = await tollgate.run('filetype', 'remove', name)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])

@@ -67,7 +67,7 @@ describe('tollgate import', () => {
     const file = fileOf('good.csv', accountsCsv(3))
     const { code, stdout, stderr } = await run('import', 'accounts', file, '--settings', settings())
     expect([code, stdout]).toEqual([0, '3 of 3 rows imported, 0 failed\n'])
-    expect(stderr).toMatch(/^import [\w-]+: 3 rows; --resume [\w-]+ goes on with it\n$/)
+    expect(stderr).toMatch(/^import [\w-]+: 3 rows; --resume [\w-]+ continues it\n$/)
     expect(await stores.catalog.subscribers.countDocuments()).toBe(3)
   })
 

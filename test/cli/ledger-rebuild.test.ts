@@ -216,7 +216,7 @@ describe('never gives more than is known to have been credited, and says so', ()
 
   it('where nobody knows what was credited', async () => {
     await write(usage('a', [paid(30, { bucketId: 4 })]))
-    const what = 'no top-up is on record; so much was spent of it'
+    const what = 'no top-up is on record; spent'
     expect(await lost()).toEqual([[4, what, 30]])
     expect(await restored()).toMatchObject({ version: 0, buckets: [] })
   })
@@ -289,7 +289,7 @@ describe('is refused', () => {
     const { meta } = stores.ledger.keys
     // The last that it writes before it waits for recorders.
     await waitUntil('it waits', async () => (await client.hexists(meta, 'format')) === 1)
-    const failed = expect(slow).rejects.toThrow('redis went away meanwhile')
+    const failed = expect(slow).rejects.toThrow('redis was unavailable meanwhile')
     await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'no').catch(() => undefined)
     await failed
     await waitUntil('redis is back', () => stores.ledger.redis.isReady())

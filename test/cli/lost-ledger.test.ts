@@ -42,7 +42,7 @@ it('is healed while it runs, after a look at what would come of it', async () =>
   expect(await ready()).toBe(503)
   const rebuilt = await product.run('ledger', 'rebuild')
   expect(rebuilt).toMatchObject({ code: 0, stderr: '' })
-  expect(rebuilt.stdout).toMatch(/^1 accounts given back: .*\n.*is there again, epoch 2-/m)
+  expect(rebuilt.stdout).toMatch(/^1 accounts restored: .*\n.*is restored, epoch 2-/m)
   await waitUntil('it is ready again', async () => (await ready()) === 200)
   // The first request of a worker after the loss may be the one that finds out.
   const isGranted = async () => JSON.parse(await shell(tollgate.curls[0]!)).returnCode === 1

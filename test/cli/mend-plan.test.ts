@@ -89,7 +89,7 @@ describe('a mend', () => {
     expect(after.buckets).toEqual([UNITS])
     expect(buckets).toMatchObject([{ mended: { ...NOTHING, credited: 100, spent: 30 } }])
     expect(explain(evidence, planMend(evidence)).mends).toEqual([
-      'bucket 1 of subscriber 10: gets a line for what the record lacks',
+      'bucket 1 of subscriber 10: gets a line for what is not recorded',
     ])
   })
 
@@ -100,7 +100,7 @@ describe('a mend', () => {
     expect(buckets).toMatchObject([{ unpaid: 150, mended: { ...NOTHING, credited: 150 } }])
     expect(explain(evidence, planMend(evidence)).mends).toEqual([
       'bucket 1 of subscriber 10: credited 1000 -> 1150, spent 100 -> 1100, free 850 -> 0; ' +
-        '150 that are not there are written off',
+        '150 beyond the credit are written off',
     ])
   })
 

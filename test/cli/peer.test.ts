@@ -89,7 +89,7 @@ describe('tollgate peer add', () => {
     const before = await stored()
     const { code, stdout, stderr } = await tollgate.run('peer', 'add', 'pgw-1')
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain('there is a peer pgw-1 already')
+    expect(stderr).toContain('peer pgw-1 exists already')
     expect(await stored()).toEqual(before)
   })
 })

@@ -104,7 +104,7 @@ describe('counters', () => {
     const { owners } = restored([], [paid({ amount: 40 })])
     expect(owners[0]).toMatchObject({ state: null, losses: [{ bucket: 1, amount: 40 }] })
     expect(owners[0]?.losses[0]?.what).toBe(
-      'a counter whose period is not on record begins anew; so much was spent of it',
+      'a counter whose period is not recorded starts from zero; spent',
     )
     const before = restored([], [paid({ amount: 40 })], NOW_MS - 64 * DAY_MS)
     expect(before.owners[0]?.losses).toEqual([])

@@ -152,7 +152,7 @@ describe('tollgate session release', () => {
     const name = `session one of ${GY} (subscriber 70, account 7)`
     expect([code, stdout]).toEqual([
       0,
-      `told every node to have ${name} ended; its network element ends it\n`,
+      `notified all nodes: the network element of ${name} is asked to end it\n`,
     ])
     await waitUntil('the hint', () => hints.length > 0)
     expect(hints).toEqual([{ cause: 'release', origin: GY, sessionId: 'one' }])
@@ -165,8 +165,8 @@ describe('tollgate session release', () => {
     const { code, stdout } = await run('session', 'release', 'one', '--origin', GY, '--now')
     expect([code, stdout]).toEqual([
       0,
-      `ended session one of ${GY} (subscriber 70, account 7); given back: 10: 100 data\n` +
-        'told every node to have it ended\n',
+      `ended session one of ${GY} (subscriber 70, account 7); released: 10: 100 data\n` +
+        'notified all nodes to end it there\n',
     ])
     expect(await stateOf(70, 'one', GY)).toEqual(['expired', 0])
     await waitUntil('the hint', () => hints.length > 0)
@@ -191,7 +191,8 @@ describe('tollgate session release', () => {
     expect(await run('session', 'release', 'none')).toEqual(refused(1, 'there is no session none'))
     const elsewhere = `there is no session web of ${GY}`
     expect(await run('session', 'release', 'web', '--origin', GY)).toEqual(refused(1, elsewhere))
-    const why = 'did not come over Diameter, so that nobody can be asked to end it: use --now'
+    const why =
+      'did not come over Diameter, so its network element cannot be asked to end it: use --now'
     expect(await run('session', 'release', 'web')).toEqual(refused(1, `session web of http ${why}`))
     expect(hints).toEqual([])
   })

@@ -16,7 +16,7 @@ describe('tollgate settings', () => {
     expect([first.code, first.stderr]).toEqual([0, ''])
     expect(first.stdout).toMatch(/^set rates\.fields: rev \d+\n- field_name: colour\n/)
     const shown = await settings('get', 'rates.fields.colour.type')
-    expect(shown.stdout).toMatch(/^text\n# with what holds where nothing is stored:\n# {3}text\n$/)
+    expect(shown.stdout).toMatch(/^text\n# effective, with defaults:\n# {3}text\n$/)
     const json = JSON.parse((await settings('get', 'rates', '--json')).stdout)
     expect(json).toMatchObject({ details: { fields: [COLOUR] }, rev: Number(revOf(first.stdout)) })
     const unset = await settings('unset', 'rates.fields.colour')

@@ -71,7 +71,7 @@ it('stopped while it starts, ends what has started, and starts nothing more', as
   go()
   await Promise.all([starting, stopping])
   expect(started.map(({ isRunning }) => isRunning)).toEqual([false])
-  await expect(keeper.start()).rejects.toThrow('everything stops')
+  await expect(keeper.start()).rejects.toThrow('tollgate is stopping')
 })
 
 describe('a spare', () => {

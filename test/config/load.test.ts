@@ -206,8 +206,8 @@ describe('what is wrong', () => {
         key: 'realtime.listeners',
         source: file,
         reason:
-          'must be 1, for realtime.httpServer (TOLLGATE_REALTIME_HTTP_SERVER) is javascript, and ' +
-          'that shares no port',
+          'must be 1, because realtime.httpServer (TOLLGATE_REALTIME_HTTP_SERVER) is javascript, ' +
+          'which cannot share a port',
       },
     ])
     expect(loadConfig({ file, env: {} }).realtime.listeners).toBe(2)
@@ -229,7 +229,7 @@ describe('what is wrong', () => {
       env: { TOLLGATE_SESSION_REDIRECT_ADDRESS: address },
     })
     expect(problems.map(({ key }) => key)).toEqual(['session.redirectAddress'])
-    expect(problems[0]?.reason).toContain(`${reason}, for session.finalUnitAction (`)
+    expect(problems[0]?.reason).toContain(`${reason}, because session.finalUnitAction (`)
   })
 
   it.each([

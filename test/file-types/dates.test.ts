@@ -162,7 +162,10 @@ describe('a date with a format', () => {
       { date_format: 'Y-m-d', time_field: 't', time_format: 'x' },
       "p.time_format has 'x', which is not supported",
     ],
-    [{ date_format: 'ntp', time_field: 't' }, 'p.time_field cannot be with date_format ntp'],
+    [
+      { date_format: 'ntp', time_field: 't' },
+      'p.time_field cannot be combined with date_format ntp',
+    ],
     [{ timezone: 'Mars/Olympus' }, 'p.timezone is not a time zone: Mars/Olympus'],
     [{ timezone_field: 'a b' }, expect.stringContaining('p.timezone_field must be the path')],
     [{ date_field: '', timezone: 'UTC' }, 'p.timezone needs date_field'],

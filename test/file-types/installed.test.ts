@@ -45,7 +45,7 @@ describe('installed file types', () => {
 
   it('have the later one of two with a name', () => {
     const [first, second] = named([document('A'), document('A', { enabled: false })], 'A')
-    const reason = 'is there again: the later one holds'
+    const reason = 'is repeated: the later one is used'
     expect(first).toMatchObject({ fileType: null, problem: { path: 'file_types.A', reason } })
     expect(second).toMatchObject({ fileType: { isEnabled: false }, problem: null })
   })

@@ -78,7 +78,7 @@ describe('a path', () => {
       "x.y must be the path of a field, such as a.b, a.0.b or a[key=value].b, is 'a b'",
     )
     expect(refusal(() => pathAt(undefined, 'x.y'))).toBe('x.y is missing')
-    expect(refusal(() => pathAt(3, 'x.y'))).toBe('x.y must be a text, not empty')
+    expect(refusal(() => pathAt(3, 'x.y'))).toBe('x.y must be a text that is not empty')
   })
 
   it('never throws, whatever the message', () => {

@@ -57,7 +57,7 @@ describe('a document', () => {
       'file_types.file_type must have 1 to 64 letters, digits or _',
     ],
     [documentWith({ file_type: 'Flat' }), 'file_types.Flat.file_type is reserved: Flat'],
-    [documentWith({ file_type: 5 }), 'file_types.file_type must be a text, not empty'],
+    [documentWith({ file_type: 5 }), 'file_types.file_type must be a text that is not empty'],
     [documentWith({ receiver: {} }), 'file_types.T.receiver is not known'],
     [documentWith({ type: 'batch' }), "file_types.T.type must be one of realtime, is 'batch'"],
     [documentWith({ enabled: 'yes' }), 'file_types.T.enabled must be true or false'],
@@ -110,7 +110,7 @@ describe('the section', () => {
     ],
     [
       parsed({ type: 'key-value', pair_separator: '=' }),
-      'parser.value_separator must be told from pair_separator',
+      'parser.value_separator must differ from pair_separator',
     ],
     [
       parsed({ type: 'key_value', quoting: 'some' }),
@@ -149,14 +149,17 @@ describe('the section', () => {
     ],
     [
       processed({ ...PROCESSOR, stamp_fields: [1] }),
-      'processor.stamp_fields.0 must be a text, not empty',
+      'processor.stamp_fields.0 must be a text that is not empty',
     ],
     [
       processed({ ...PROCESSOR, date_field: 'd', date_format: 'q' }),
       "processor.date_format has 'q', which is not supported",
     ],
     [withMapping({ x: 1 }), 'processor.usaget_mapping.0.x is not known'],
-    [withMapping({ usaget: '' }), 'processor.usaget_mapping.0.usaget must be a text, not empty'],
+    [
+      withMapping({ usaget: '' }),
+      'processor.usaget_mapping.0.usaget must be a text that is not empty',
+    ],
     [withMapping({ volume_src: '' }), 'processor.usaget_mapping.0.volume_src is missing'],
     [
       withMapping({ volume_src: ['a', {}] }),
@@ -183,11 +186,11 @@ describe('the section', () => {
     ],
     [
       withMapping({ called_number_field: 7 }),
-      'processor.usaget_mapping.0.called_number_field must be a text, not empty',
+      'processor.usaget_mapping.0.called_number_field must be a text that is not empty',
     ],
     [
       withMapping({ stamp_fields: 5 }),
-      'processor.usaget_mapping.0.stamp_fields must be a text, not empty',
+      'processor.usaget_mapping.0.stamp_fields must be a text that is not empty',
     ],
     [identifiedBy([]), 'customer_identification_fields must be an object'],
     [identifiedBy({}), 'customer_identification_fields.data is missing'],
@@ -225,7 +228,7 @@ describe('the section', () => {
     [withRealtime({ postpay_charge: 1 }), 'realtime.postpay_charge must be true or false'],
     [
       withRealtime({ request_type_field: [] }),
-      'realtime.request_type_field must be a text, not empty',
+      'realtime.request_type_field must be a text that is not empty',
     ],
     [withRealtime({ request_types: [] }), 'realtime.request_types must be an object'],
     [
@@ -239,7 +242,7 @@ describe('the section', () => {
     ],
     [
       withRealtime({ session_id_fields: [''] }),
-      'realtime.session_id_fields.0 must be a text, not empty',
+      'realtime.session_id_fields.0 must be a text that is not empty',
     ],
     [
       documentWith({ realtime: {} }),
@@ -282,7 +285,7 @@ describe('the section', () => {
     ]),
     ...['request_num_field', 'services_field', 'requested_field'].map((key): [Fields, string] => [
       withRealtime({ [key]: 3 }),
-      `realtime.${key} must be a text, not empty`,
+      `realtime.${key} must be a text that is not empty`,
     ]),
     [documentWith({ filters: {} }), 'filters must be a list'],
     [documentWith({ filters: [{}] }), 'filters.0.conditions is missing'],

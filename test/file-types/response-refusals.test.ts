@@ -35,8 +35,8 @@ describe('a broken response', () => {
   const names = 'must be names of letters, digits, _, -, : and @ with dots between'
   it.each([
     [undefined, 'response.fields.0.response_field_name is missing'],
-    ['', 'response.fields.0.response_field_name must be a text, not empty'],
-    [1, 'response.fields.0.response_field_name must be a text, not empty'],
+    ['', 'response.fields.0.response_field_name must be a text that is not empty'],
+    [1, 'response.fields.0.response_field_name must be a text that is not empty'],
     ['a b', `response.fields.0.response_field_name ${names}`],
     ['a..b', `response.fields.0.response_field_name ${names}`],
     ['a.0', 'response.fields.0.response_field_name must not have a number as a name: 0'],
@@ -161,7 +161,7 @@ describe('a broken response', () => {
     [{ call: { final_unit: { action: 'none', x: 1 } } }, `${end}.x is not known`],
     [
       { call: { final_unit: { action: 'terminate', address: 'x' } } },
-      `${end}.address is of no use to the action terminate`,
+      `${end}.address does not apply to the action terminate`,
     ],
     [
       { call: { final_unit: { action: 'redirect', address_type: 'ipv4', address: '::1' } } },
@@ -178,7 +178,7 @@ describe('a broken response', () => {
     ],
     [
       { call: { final_unit: { action: 'restrict', filters: [''] } } },
-      `${end}.filters.0 must be a text, not empty`,
+      `${end}.filters.0 must be a text that is not empty`,
     ],
   ])('by %j', (realtime, message) => {
     expect(refusal(undefined, { realtime })).toContain(message)

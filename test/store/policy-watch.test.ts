@@ -29,7 +29,7 @@ it('says once that a master lacks the replicas that a commit waits for', async (
     expect(said).toEqual([
       [
         { problem: 'redis: a master has 0 of 1 replicas' },
-        'nothing is charged there: redis.replicaAcks asks for more',
+        'nothing is charged there: redis.replicaAcks requires more',
       ],
     ])
     expect(watch.isSatisfied()).toBe(true)

@@ -1,4 +1,4 @@
-/** Checks one account, again and again while it moves between two reads. */
+/** Checks one account, repeatedly while it changes between two reads. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../../catalog/connection.ts'
 import {
@@ -29,11 +29,11 @@ export interface AccountFindings {
   sessions: number
   lines: number
   differences: Difference[]
-  /** Owners that cannot be read, with the reason. */
+  /** Owners whose state cannot be read, with the reason. */
   damaged: string[]
-  /** True: it kept changing, so what differs may only have been on its way. */
+  /** True if the account kept changing: its differences may be changes in flight. */
   isMoving: boolean
-  /** False: the recorder did not come to the end, so only the ledger was checked. */
+  /** False if the recorder had not caught up: only the ledger was checked. */
   isRecorded: boolean
 }
 
@@ -43,8 +43,8 @@ const PAUSE_MS_MIN = 20
 const PAUSE_MS_MAX = 250
 
 /**
- * A difference counts when it is found twice with the same versions: then nobody was in between.
- * Throws `StoreDownError` or `CatalogUnavailableError`.
+ * Reports a difference only when two attempts find it with the same versions: then no commit came
+ * between the reads. Throws `StoreDownError` or `CatalogUnavailableError`.
  */
 export async function checkAccount(
   stores: AuditStores,
@@ -64,7 +64,8 @@ export async function checkAccount(
 }
 
 /**
- * One look at an account. Pages of subscribers keep it small; the shared buckets span all pages.
+ * One read of an account. Subscribers are read in pages to bound memory; buckets shared by the
+ * account span all pages.
  */
 class Attempt {
   readonly differences: Difference[] = []
@@ -93,7 +94,7 @@ class Attempt {
     }
     this.differences.push(...checkHolds(shared.state, this.#sharedHolds))
     await this.#checkRecorded(shared.state, this.#sharedSums)
-    // A session that moved while the pages were read shows here.
+    // Detects a commit on the account while the pages were read.
     const [after] = await this.#load([0])
     const where = { aid: this.#aid, sid: 0 }
     const version = shared.state.version
@@ -102,7 +103,7 @@ class Attempt {
     }
   }
 
-  /** Equal for two looks at the same state that found the same. */
+  /** Equal for two attempts that read the same versions and found the same differences. */
   fingerprint(): string {
     return JSON.stringify([this.#versions, this.differences])
   }
@@ -150,7 +151,8 @@ class Attempt {
       if (!removed.has(line.stamp)) addLine(line, sums, shared)
     }
     this.#lines += sums.lines
-    // Lines that retention has removed meanwhile are in no sum: the next look finds them carried.
+    // Lines that retention removed during the read are in no sum: the next attempt finds them in
+    // the carried sums.
     this.#versions.push(carried?.rev ?? 0, (await this.#carriedOf(filter))?.rev ?? 0)
     this.differences.push(...checkProjection(owner, projected), ...checkLines(owner, sums))
   }
@@ -162,19 +164,19 @@ class Attempt {
     )
   }
 
-  /** States and sessions, each owner with its sessions at one moment. */
+  /** States and sessions; each owner is read together with its sessions in one step. */
   async #load(sids: readonly number[]): Promise<AuditedOwner[]> {
     const { ledger } = this.#stores
     const aid = this.#aid
     const pipeline = ledger.redis.client.pipeline()
     for (const sid of sids) pipeline.hkeys(ledger.keys.owner(aid, sid))
     const fields = await ledger.redis.guard(pipeline.exec())
-    const wanted = sids.map((sid, index) => {
+    const requests = sids.map((sid, index) => {
       const [error, names] = fields?.[index] ?? [null, []]
       if (error !== null) throw error
       return { aid, sid, sessionKeys: (names as string[]).filter(isSession) }
     })
-    const loaded = await ledger.load(wanted)
+    const loaded = await ledger.load(requests)
     return loaded.flatMap((owner) => {
       if (owner instanceof Error) {
         const { aid, sid, message } = owner
@@ -189,7 +191,7 @@ class Attempt {
 
 type AuditedOwner = { state: OwnerState; sessions: (Session | null)[] }
 
-/** The other fields of an owner have names of one letter. */
+/** All fields of an owner's hash other than sessions have one-letter names. */
 function isSession(field: string): boolean {
   return field.length > 1
 }

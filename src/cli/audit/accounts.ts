@@ -1,15 +1,15 @@
-/** Finds all owners in the ledger and on record, account by account. */
+/** Finds all owners in the ledger and in MongoDB, account by account. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 
 export interface FoundAccount {
   aid: number
-  /** Its subscribers that have balances; without 0, which is the account itself. */
+  /** Its subscribers that have balances, without 0 (the account itself). */
   sids: number[]
 }
 
 const SCAN_COUNT = 1_000
-/** Redis lists keys in no order, so a pass keeps the numbers of its owners in memory. */
+/** SCAN returns keys unordered, so a pass keeps the numbers of its owners in memory. */
 const KEYS_PER_PASS = 1_000_000
 
 export interface AccountStores {
@@ -18,9 +18,9 @@ export interface AccountStores {
 }
 
 /**
- * All accounts, in as many passes over the keys as memory asks for; each pass takes a part of the
- * partitions. An owner may be on record only: the ledger has lost it. What comes or goes meanwhile
- * may be missed. Throws `StoreDownError` or `CatalogUnavailableError`.
+ * All accounts, in as many passes over the keys as memory requires; each pass covers a part of the
+ * partitions. An owner may exist in MongoDB only, if the ledger has lost it. Owners created or
+ * removed during the scan may be missed. Throws `StoreDownError` or `CatalogUnavailableError`.
  */
 export async function* findAccounts(
   { ledger, catalog }: AccountStores,

@@ -1,17 +1,17 @@
-/** What does not come out even. */
+/** Two amounts that should be equal and are not. */
 export interface Difference {
   aid: number
-  /** 0 for what the account shares. */
+  /** 0 for the account's shared buckets. */
   sid: number
-  /** Undefined if it concerns the owner and not one bucket. */
+  /** Undefined if the difference concerns the owner and not a single bucket. */
   bucket?: number
-  /** What was compared, in words. */
+  /** Text that names the compared amount. */
   what: string
   expected: number | null
   found: number | null
 }
 
-/** Compares two amounts; an absent one is null. */
+/** Compares two amounts; null stands for a missing amount. */
 export function compare(
   where: Pick<Difference, 'aid' | 'sid' | 'bucket'>,
   what: string,

@@ -1,4 +1,4 @@
-/** All that is known of an account whose audit has failed: in the ledger, and on record. */
+/** Collects the state of an account whose audit failed, from the ledger and from MongoDB. */
 import type { BalanceDocument } from '../../catalog/records/balance-document.ts'
 import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
@@ -27,20 +27,20 @@ export interface OwnerEvidence {
   state: OwnerState
   sessions: LedgerSession[]
   projected: BalanceDocument[]
-  /** What the lines on record say. */
+  /** Sums over the recorded lines. */
   sums: OwnerSums
 }
 
-/** A segment that stands in a session of the ledger, and its line on record. */
+/** The line of a segment in a ledger session, and the recorded line with the same stamp. */
 export interface SegmentLine {
   ledgerLine: Line
-  /** Null: it is not on record. */
+  /** Null if the line is not recorded. */
   recorded: RealtimeLineDocument | null
 }
 
-/** A line on record of a segment that has not begun in the ledger, or of which nothing is used. */
+/** A recorded line of a segment that the ledger has not begun, or that has no usage there. */
 export interface LaterLine extends LedgerSession {
-  /** Position of its service in the session; the service may not be there. */
+  /** Index of its service in the session; the session may not have that service. */
   service: number
   /** Number of its segment within the service. */
   segment: number
@@ -49,23 +49,23 @@ export interface LaterLine extends LedgerSession {
 
 export interface AccountEvidence {
   aid: number
-  /** That of the account first. */
+  /** The account's owner (sid 0) first. */
   owners: OwnerEvidence[]
-  /** Segments whose line on record is another than the ledger has. */
+  /** Segments whose recorded line differs from the ledger. */
   different: SegmentLine[]
-  /** Lines of open sessions, of segments that the ledger has nothing of yet. */
+  /** Recorded lines of open sessions for segments that the ledger does not have yet. */
   later: LaterLine[]
-  /** The newest lines of sessions that the ledger does not know, newest first. */
+  /** The newest recorded lines of sessions that are not in the ledger, newest first. */
   unknown: RealtimeLineDocument[]
-  /** Operations that have credited more than the ledger has, and that it does not know any more. */
+  /** Recorded operations that the ledger no longer has, on buckets with less credit there. */
   lost: BalanceLineDocument[]
 }
 
 const UNKNOWN_MAX = 1_000
 
 /**
- * Null if an owner cannot be read, or if the recorder does not come to the end. Throws
- * `StoreDownError` or `CatalogUnavailableError`.
+ * Null if an owner cannot be read, or if the recorder has not caught up. Throws `StoreDownError` or
+ * `CatalogUnavailableError`.
  */
 export async function gatherEvidence(
   stores: AuditStores,
@@ -98,7 +98,7 @@ export async function gatherEvidence(
   return { aid, owners, different: book.different(), later, unknown: book.unknown(), lost }
 }
 
-/** Whether more was credited to its bucket on record than in the ledger. */
+/** Whether the recorded lines credit more to the bucket than the ledger has. */
 function lacksCredit(owners: readonly OwnerEvidence[], line: BalanceLineDocument): boolean {
   const owner = owners.find(({ state }) => state.sid === line.sid)
   const bucket = owner?.state.buckets.find(({ id }) => id === line.bucket_id)
@@ -116,33 +116,33 @@ async function loadAll(
   sids: readonly number[],
 ): Promise<LoadedSessions[] | null> {
   const { client, guard } = ledger.redis
-  const wanted = await Promise.all(
+  const requests = await Promise.all(
     sids.map(async (sid) => {
       const fields = await guard(client.hkeys(ledger.keys.owner(aid, sid)))
       return { aid, sid, sessionKeys: fields.filter((field) => field.length > 1) }
     }),
   )
-  const loaded = await ledger.load(wanted)
+  const loaded = await ledger.load(requests)
   if (loaded.some((owner) => owner instanceof Error)) return null
   return (loaded as LoadedOwner[]).map(({ state, sessions }, index) => ({
     state,
     sessions: sessions.flatMap((session, at) => {
-      const sessionKey = wanted[index]?.sessionKeys[at]
+      const sessionKey = requests[index]?.sessionKeys[at]
       return session === null || sessionKey === undefined ? [] : [{ sessionKey, session }]
     }),
   }))
 }
 
-/** Holds the lines on record against the sessions of the ledger. */
+/** Matches recorded lines with the sessions of the ledger. */
 class LineIndex {
   readonly operations: BalanceLineDocument[] = []
   readonly later: LaterLine[] = []
   readonly #owners: ReadonlyMap<number, OwnerEvidence>
   readonly #segmentLines = new Map<string, SegmentLine>()
-  /** Sessions that the ledger knows, by their openings: the beginnings of stamps. */
+  /** Sessions of the ledger by session tag (the prefix of their stamps). */
   readonly #ledgerSessions = new Map<string, LedgerSession>()
   #unknown: RealtimeLineDocument[] = []
-  /** Lines that are carried already. */
+  /** Stamps of lines that are already in the carried sums. */
   readonly #removed = new Set<string>()
 
   constructor(owners: readonly OwnerEvidence[], carried: readonly CarriedDocument[]) {
@@ -168,7 +168,8 @@ class LineIndex {
     if (owner === undefined || shared === undefined || this.#removed.has(line.stamp)) return
     addLine(line, owner.sums, shared.sums)
     if (line.type === 'balance') {
-      // Corrections are done under the id that their stamps begin with.
+      // Ids of correction lines are derived from the id of their ledger operation, so they cannot
+      // be looked up.
       if (line.mended === undefined) this.operations.push(line)
       return
     }
@@ -177,7 +178,7 @@ class LineIndex {
     else this.#addStray(line)
   }
 
-  /** A line of no segment that stands: mostly of one that has ended. */
+  /** A line without a matching segment; usually of a segment that has ended. */
   #addStray(recorded: RealtimeLineDocument): void {
     const { opening, service, segment } = partsOf(recorded.stamp)
     const known = this.#ledgerSessions.get(opening)
@@ -216,7 +217,7 @@ function isLater({ session, service, segment }: LaterLine): boolean {
   return found.segment.used === 0 && segment >= found.segment.number
 }
 
-/** Session key (22 characters, dashes among them) and time of opening (domain/lines.ts). */
+/** Session key (22 characters, may contain dashes) and time of opening (domain/lines.ts). */
 const STAMP = /^(.{22}-([0-9a-z]+))-(\d+)-(\d+)$/
 
 function partsOf(stamp: string): { opening: string; service: number; segment: number } {

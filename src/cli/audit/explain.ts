@@ -1,4 +1,6 @@
-/** Says of an account which sessions and lines are behind its differences, and what mends them. */
+/**
+ * Explains which sessions and lines cause an account's differences, and what a mend would change.
+ */
 import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
 import { amountsOfPayment, type RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import { decimalText } from '../../domain/money.ts'
@@ -8,11 +10,11 @@ import type { AccountPlan, BucketPlan, OwnerPlan } from './mend-plan.ts'
 
 export interface Explanation {
   aid: number
-  /** Lines of text, each with what it is about before a colon. */
+  /** Lines of text; each names its subject before a colon. */
   causes: string[]
-  /** What a mend does; empty: nothing can be settled. */
+  /** Changes that a mend would make; empty if nothing can be settled automatically. */
   mends: string[]
-  /** What a person has to settle. */
+  /** Differences that need a manual correction. */
   unsettled: string[]
 }
 
@@ -79,7 +81,7 @@ function lostText({ operation_id, operation, sid, bucket_id, urt }: BalanceLineD
   )
 }
 
-/** Of lines that the ledger does not know, the newest that make up what it lacks. */
+/** The newest lines of unknown sessions that together make up what the ledger lacks. */
 function unknownLines(
   { unknown, later }: AccountEvidence,
   { owners }: AccountPlan,
@@ -87,7 +89,7 @@ function unknownLines(
   const missing = new Map<string, number>()
   for (const { owner, buckets } of owners) {
     for (const { before, after, mended } of buckets) {
-      // What is charged without a line of its own has one already.
+      // The correction covers amounts that no line has; they need no explanation here.
       const lacking = after.spent - before.spent - Math.max(0, mended.spent) + mended.owed
       if (lacking > 0) missing.set(`${owner.sid}/${before.id}`, lacking)
     }
@@ -107,7 +109,7 @@ function unknownLines(
   return unknown.filter(explains)
 }
 
-/** The record of a balance may be of a state that the ledger has lost. */
+/** The recorded balance may have a version that the ledger has lost. */
 function versionTexts({ owner, after }: OwnerPlan): string[] {
   if (after.version === owner.version + 1) return []
   const recorded = after.version - 1
@@ -115,20 +117,20 @@ function versionTexts({ owner, after }: OwnerPlan): string[] {
   return [`${ownerText(sid)}: version ${recorded} on record; the ledger has version ${version}`]
 }
 
-/** Amounts that no line or operation above explains. */
+/** Differences that none of the listed lines and operations explains. */
 function remainders({ different, later, unknown, lost }: AccountEvidence) {
   return ({ owner, buckets }: OwnerPlan): string[] =>
     buckets.flatMap(({ before, spentAhead, creditedAhead }) => {
       const of = `bucket ${before.id} of ${ownerText(owner.sid)}`
-      const shown = (amount: number) => amountText(before.kind, Math.abs(amount))
+      const format = (amount: number) => amountText(before.kind, Math.abs(amount))
       const hasSpent = different.length + later.length + unknown.length > 0
       const isExplained = spentAhead > 0 && hasSpent
       return [
         ...(spentAhead < 0 || (spentAhead > 0 && !isExplained)
-          ? [`${of}: ${shown(spentAhead)} spent ${sideOf(spentAhead)}`]
+          ? [`${of}: ${format(spentAhead)} spent ${sideOf(spentAhead)}`]
           : []),
         ...(creditedAhead !== 0 && (creditedAhead < 0 || lost.length === 0)
-          ? [`${of}: ${shown(creditedAhead)} credited ${sideOf(creditedAhead)}`]
+          ? [`${of}: ${format(creditedAhead)} credited ${sideOf(creditedAhead)}`]
           : []),
       ]
     })
@@ -156,13 +158,15 @@ function mendTexts(plan: OwnerPlan): string[] {
 
 function bucketText(who: string, { before, after, unpaid }: BucketPlan): string {
   const { id, kind } = before
-  const shown = (amount: number) => amountText(kind, amount)
+  const format = (amount: number) => amountText(kind, amount)
   const change = (name: 'credited' | 'spent' | 'free') =>
-    before[name] === after[name] ? [] : [`${name} ${shown(before[name])} -> ${shown(after[name])}`]
+    before[name] === after[name]
+      ? []
+      : [`${name} ${format(before[name])} -> ${format(after[name])}`]
   const changes = [...change('credited'), ...change('spent'), ...change('free')]
   const lacking = kind === 'units' ? 'written off' : 'owed'
-  const rest = unpaid > 0 ? `; ${shown(unpaid)} that are not there are ${lacking}` : ''
-  const what = changes.length > 0 ? changes.join(', ') : 'gets a line for what the record lacks'
+  const rest = unpaid > 0 ? `; ${format(unpaid)} beyond the credit are ${lacking}` : ''
+  const what = changes.length > 0 ? changes.join(', ') : 'gets a line for what is not recorded'
   return `bucket ${id} of ${who}: ${what}${rest}`
 }
 

@@ -1,12 +1,15 @@
-/** What must hold within the ledger: every bucket conserved, every hold that of a session. Pure. */
+/**
+ * Invariants within the ledger: each bucket balances, and each reservation belongs to a session.
+ * Pure.
+ */
 import type { OwnerSlot, OwnerState } from '../../domain/bucket.ts'
 import type { Session } from '../../domain/session.ts'
 import { compare, type Difference } from './difference.ts'
 
-/** Units or micros that sessions hold, by bucket id. */
+/** Units or micros reserved by sessions, by bucket id. */
 export type Holds = Map<number, number>
 
-/** Adds what open sessions hold in the buckets of one of their two owners. */
+/** Adds the reservations of open sessions in the buckets of one of their two owners. */
 export function addHolds(
   holds: Holds,
   sessions: readonly (Session | null)[],
@@ -27,7 +30,7 @@ export function addHolds(
   }
 }
 
-/** Conservation of each bucket, and debt that is not repaid beyond what was owed. */
+/** Checks that each bucket balances, and that no more debt is repaid than was incurred. */
 export function checkConserved(owner: OwnerState): Difference[] {
   const { aid, sid, owed, repaid } = owner
   const found = owner.buckets.flatMap((bucket) => {
@@ -48,7 +51,7 @@ export function checkConserved(owner: OwnerState): Difference[] {
   ]
 }
 
-/** What buckets say is reserved, against what sessions hold. */
+/** Compares the reserved amount of each bucket with the reservations of sessions. */
 export function checkHolds({ aid, sid, buckets }: OwnerState, holds: Holds): Difference[] {
   const known = new Set(buckets.map(({ id }) => id))
   const strays = [...holds].filter(([id]) => !known.has(id))
@@ -61,8 +64,13 @@ export function checkHolds({ aid, sid, buckets }: OwnerState, holds: Holds): Dif
         reserved,
       ),
     ),
-    ...strays.flatMap(([id, held]) =>
-      compare({ aid, sid, bucket: id }, 'reserved in a bucket that is not there', held, null),
+    ...strays.flatMap(([id, reservedAmount]) =>
+      compare(
+        { aid, sid, bucket: id },
+        'reserved in a bucket that is not there',
+        reservedAmount,
+        null,
+      ),
     ),
   ]
 }

@@ -1,7 +1,7 @@
 /**
- * How an account becomes even again after Redis has lost its last writes. Pure. What is on record
- * was acknowledged, so it is charged and credited; what the ledger has beyond it stands, and gets a
- * line. Lines of segments that stand in a session follow the session from then on.
+ * Plans how an account is reconciled after Redis has lost its last writes. Pure. Recorded lines
+ * were acknowledged, so they are charged and credited; what the ledger has beyond them is kept and
+ * gets a line. Lines of current segments follow their session from then on.
  */
 
 import { projectedBuckets } from '../../catalog/records/balance-document.ts'
@@ -18,33 +18,33 @@ import type { MendedSums } from '../../domain/line.ts'
 import type { AccountEvidence, LedgerSession, OwnerEvidence, SegmentLine } from './evidence.ts'
 import { followingSessions } from './mend-sessions.ts'
 
-/** What becomes of one bucket; amounts are units or micros. */
+/** Change of one bucket; amounts are units or micros. */
 export interface BucketPlan {
   before: Bucket
   after: Bucket
-  /** Spent and credited by the record beyond the ledger; negative: by the ledger beyond it. */
+  /** By how much recorded lines have spent and credited more than the ledger; negative if less. */
   spentAhead: number
   creditedAhead: number
-  /** Of what is charged now, the part that is not there: units are written off, money is debt. */
+  /** The part of the charge that exceeds the credit: units are written off, money becomes debt. */
   unpaid: number
   mended: MendedSums
 }
 
 export interface OwnerPlan {
-  /** As read. */
+  /** State as read. */
   owner: OwnerState
-  /** With a version that is newer than all that is recorded. */
+  /** New state, with a version above all recorded versions. */
   after: OwnerState
   buckets: BucketPlan[]
-  /** Corrections of debt, which belong to no bucket. */
+  /** Correction of the debt, which belongs to no bucket. */
   debt: MendedSums
-  /** Sessions whose lines are recorded again. */
+  /** Sessions whose lines have to be recorded again. */
   sessions: LedgerSession[]
 }
 
 export interface AccountPlan {
   owners: OwnerPlan[]
-  /** What a person has to settle, in words. */
+  /** Texts of the differences that need a manual correction. */
   unsettled: string[]
 }
 
@@ -91,7 +91,7 @@ function planOwner(
   return { owner: state, after, buckets, debt, sessions }
 }
 
-/** Those of the ledger, and those that only the record knows, empty. */
+/** Buckets of the ledger, and empty buckets for those that only MongoDB has. */
 function bucketsOf({ state, sums, projected }: OwnerEvidence, unsettled: string[]): Bucket[] {
   const known = new Set(state.buckets.map(({ id }) => id))
   const recorded = new Map(projected.map((document) => [document.bucket_id, document]))
@@ -101,7 +101,7 @@ function bucketsOf({ state, sums, projected }: OwnerEvidence, unsettled: string[
     .flatMap((id) => {
       const document = recorded.get(id)
       const isCounter = sums.buckets.get(id)?.isCounter === true || (document?.counter ?? '') !== ''
-      // The ledger drops a counter when its cycle is over.
+      // The ledger drops a counter after its cycle has ended.
       if (isCounter && id < state.nextBucketId) return []
       const bucket = document === undefined ? null : bucketOf(document)
       if (bucket === null) {
@@ -144,7 +144,7 @@ function planBucket(before: Bucket, sums: BucketSums, deltas: Deltas): BucketPla
   return { before, after, spentAhead, creditedAhead, unpaid, mended }
 }
 
-/** Sets the debt of the owner, and gives by how much the lines are corrected beside the buckets. */
+/** Sets the debt of the owner and returns the correction of debt besides those of the buckets. */
 function planDebt(
   after: OwnerState,
   buckets: readonly BucketPlan[],
@@ -165,17 +165,17 @@ function planDebt(
   }
 }
 
-/** `lost`: without those where the segment has more. */
+/** `lost` counts only positive differences, that is lines that exceed their segment. */
 interface Excess {
   lost: number
   all: number
 }
 
-/** By how much lines on record exceed the segments that they are of. */
+/** By how much recorded lines exceed the segments that they belong to. */
 class Deltas {
   readonly debt: Excess = { lost: 0, all: 0 }
   readonly #spent = new Map<number, Excess>()
-  /** By refunds. */
+  /** Credited by refunds. */
   readonly #credited = new Map<number, Excess>()
 
   constructor(different: readonly SegmentLine[], sid: number) {

@@ -1,13 +1,13 @@
 /**
- * Open sessions that go on from an earlier state than what is on record of them: their lines must
- * not be taken for older than those, nor write over what is charged for already. Pure.
+ * Adjusts open sessions that continue from an earlier state than the recorded one: their next lines
+ * must neither be dropped as outdated nor overwrite usage that is already charged. Pure.
  */
 import { sessionTagOf } from '../../domain/lines.ts'
 import { emptyService } from '../../domain/segment.ts'
 import type { ServiceSession } from '../../domain/session.ts'
 import type { LaterLine, LedgerSession, OwnerEvidence, SegmentLine } from './evidence.ts'
 
-/** Those that change. */
+/** The sessions that change. */
 export function followingSessions(
   { sessions }: OwnerEvidence,
   different: readonly SegmentLine[],
@@ -31,8 +31,8 @@ export function followingSessions(
 }
 
 /**
- * The line of its segment is written over that on record. What that has more counts as reported, or
- * a network element that reports totals would be charged for it twice.
+ * The segment's next line replaces the recorded one. The recorded excess counts as reported;
+ * otherwise a network element that reports totals would be charged twice for it.
  */
 function withNewerLine(service: ServiceSession, other: SegmentLine | undefined): ServiceSession {
   const { segment, usedTotal } = service
@@ -43,7 +43,7 @@ function withNewerLine(service: ServiceSession, other: SegmentLine | undefined):
   return { ...service, usedTotal: usedTotal + lost, segment: { ...segment, version } }
 }
 
-/** A segment on record has ended; the next of the service gets a line of its own. */
+/** The recorded segment has ended; the next segment of the service gets its own line. */
 function withSegmentBehind(
   services: ServiceSession[],
   { service: index, segment: number, recorded }: LaterLine,
@@ -69,5 +69,5 @@ function serviceOf(recorded: LaterLine['recorded']): ServiceSession {
   return emptyService(rating_group ?? NO_RATING_GROUP, usaget, called_number, identifier)
 }
 
-/** As requests that name none have it (domain/charge-request.ts). */
+/** Same value as in requests without a rating group (domain/charge-request.ts). */
 const NO_RATING_GROUP = -1

@@ -1,4 +1,4 @@
-/** Explains and mends the accounts whose audit has failed. */
+/** Explains and mends accounts whose audit failed. */
 import { createHash } from 'node:crypto'
 import { recordOperations } from '../../admin/balances/operation-audit.ts'
 import { operationLineOf } from '../../catalog/records/recorded-values.ts'
@@ -13,7 +13,7 @@ import { type Explanation, explain } from './explain.ts'
 import { type AccountPlan, type BucketPlan, type OwnerPlan, planMend } from './mend-plan.ts'
 
 export interface MendSettings {
-  /** How long the ledger knows an operation id, ms. */
+  /** How long the ledger keeps an operation id, ms. */
   operationKeepMs: number
   nowMs: number
 }
@@ -33,9 +33,9 @@ export async function explainAccount(
 }
 
 /**
- * Settles what can be settled of an account, by one operation that the ledger does whole or not at
- * all. `onPlan` is told before it is done. Throws what the stores throw: the outcome is then found
- * out by doing it again.
+ * Settles the differences of an account as far as possible, in one atomic ledger operation. Calls
+ * `onPlan` before it executes. Throws what the stores throw: the caller repeats the operation to
+ * learn its outcome.
  */
 export async function mend(
   stores: AuditStores,
@@ -66,7 +66,9 @@ function evidenceOf(
   return gatherEvidence(stores, account, nowMs - operationKeepMs)
 }
 
-/** The same evidence gives the same id, so that what is repeated after an outage is done once. */
+/**
+ * The id is derived from the evidence, so that a repetition after an outage has no second effect.
+ */
 function mendOf(
   evidence: AccountEvidence,
   plan: AccountPlan,
@@ -93,7 +95,7 @@ function mendOf(
   }
 }
 
-/** One per bucket, and one for what belongs to no bucket, or if there is no other. */
+/** One line per bucket, and one for the debt or if there is no other line. */
 function linesOf(
   { after, buckets, debt }: OwnerPlan,
   operationId: string,

@@ -1,10 +1,10 @@
-/** What is recorded, against the ledger: the projection, and the sums over all lines. Pure. */
+/** Compares MongoDB with the ledger: the balance projection and the sums over all lines. Pure. */
 import { type BalanceDocument, projectedBuckets } from '../../catalog/records/balance-document.ts'
 import type { BucketSums, OwnerSums } from '../../catalog/records/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import { compare, type Difference } from './difference.ts'
 
-/** Per bucket: credited and spent as the lines say. Per owner: debt as the lines say. */
+/** Compares credited and spent of each bucket, and the owner's debt, with the sums of the lines. */
 export function checkLines(owner: OwnerState, sums: OwnerSums): Difference[] {
   const { aid, sid } = owner
   const known = new Set(owner.buckets.map(({ id }) => id))
@@ -32,7 +32,7 @@ export function checkLines(owner: OwnerState, sums: OwnerSums): Difference[] {
   ]
 }
 
-/** The projection of every bucket is its state, as of the same version. */
+/** Compares the projection of each bucket with its state, which must have the same version. */
 export function checkProjection(
   owner: OwnerState,
   projected: readonly BalanceDocument[],
@@ -41,7 +41,7 @@ export function checkProjection(
   const buckets = projectedBuckets(owner)
   const documents = new Map(projected.map((document) => [document.bucket_id, document]))
   const known = new Set(buckets.map(({ id }) => id))
-  // The last projection of a counter that was dropped stays for good.
+  // The last projection of a dropped counter remains permanently.
   const isDropped = ({ bucket_id: id, v, counter = '' }: BalanceDocument) =>
     counter !== '' && id < owner.nextBucketId && v < owner.version
   const strays = projected.filter((one) => !known.has(one.bucket_id) && !isDropped(one))

@@ -1,4 +1,4 @@
-/** `tollgate audit --records`: whether the audit records are those that were written. */
+/** `tollgate audit --records`: verifies the hash chain of audit records. */
 import type { ChainEnd } from '../../catalog/audit/chain.ts'
 import { type ChainReport, verifyChain } from '../../catalog/audit/verify.ts'
 import { loadConfig } from '../../config/load.ts'
@@ -7,13 +7,13 @@ import { UsageError } from '../errors.ts'
 import { type OptionValues, optionalText } from '../parse.ts'
 import { withCatalog } from '../stores.ts'
 
-/** 0: the chain holds; 1: it does not. Throws `CommandError` or `UsageError`. */
+/** Returns 0 if the chain is intact, otherwise 1. Throws `CommandError` or `UsageError`. */
 export async function auditRecords(
   options: OptionValues,
   file: string | undefined,
 ): Promise<0 | 1> {
   const other = ['explain', 'mend', 'dry-run'].find((name) => options[name] === true)
-  if (other !== undefined) throw new UsageError(`--records goes without --${other}`)
+  if (other !== undefined) throw new UsageError(`--records cannot be combined with --${other}`)
   const expected = endOf(optionalText(options, 'expect'))
   const config = loadConfig(file === undefined ? {} : { file })
   const { key } = config.secrets
@@ -29,7 +29,7 @@ function endOf(text: string | undefined): ChainEnd | undefined {
   if (text === undefined) return undefined
   const [, seq = '', hash = ''] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? []
   if (hash === '') {
-    throw new UsageError('--expect must be SEQ:HASH, as this command has shown it before')
+    throw new UsageError('--expect must be SEQ:HASH, as printed by this command')
   }
   return { seq: Number(seq), hash }
 }

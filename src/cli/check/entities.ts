@@ -1,4 +1,4 @@
-/** Stored entities that charging cannot use, and what they name in vain. */
+/** Finds stored entities that charging cannot use, and references to missing entities. */
 
 import {
   CHARGING_COLLECTIONS,
@@ -47,17 +47,17 @@ export async function checkEntities(
         const text = `rate ${key} has no tax, and no default is named: it is not taxed`
         problems.add({ kind: 'rate_without_tax', collection, key, text })
       }
-      // Without any tax in the catalogue, charging taxes nothing.
+      // With no tax in the catalogue, charging applies no taxes.
       const effect = taxes.taxes.size === 0 ? 'it is not taxed' : 'it is not charged (-5)'
       for (const tax of missing) {
-        const text = `rate ${key} names tax ${tax}, which does not hold: ${effect}`
+        const text = `rate ${key} names tax ${tax}, which is not in force: ${effect}`
         problems.add({ kind: 'missing_tax', collection, key, text })
       }
     }
   }
 }
 
-/** The default that the settings name has to be there. */
+/** Checks that the default tax of the settings exists. */
 export function checkDefaultTax(
   { defaultTax, taxes }: TaxContext,
   nowMs: number,
@@ -65,12 +65,12 @@ export function checkDefaultTax(
 ): void {
   if (defaultTax === null || revisionAt(taxes.get(defaultTax), nowMs) !== null) return
   const text =
-    `tax ${defaultTax} is named as the default, and does not hold now: rates that name no tax ` +
+    `tax ${defaultTax} is the default, and is not in force: rates without a tax ` +
     'are not charged (-5)'
   problems.add({ kind: 'missing_default_tax', collection: 'taxes', key: defaultTax, text })
 }
 
-/** False: it cannot be used at all. */
+/** Returns false if the entity cannot be used at all. */
 function reportBroken(
   collection: EntityCollection,
   document: RawDocument,

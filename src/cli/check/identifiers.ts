@@ -1,7 +1,7 @@
 /**
- * Values by which requests find subscribers, and that two of them have at the same time. Two walks
- * over all revisions in the order of subscribers: the first marks, in a table of fixed size, which
- * values several subscribers may have, the second looks at these exactly.
+ * Finds identifiers that two subscribers have at the same time. Two passes over all revisions in
+ * the order of subscribers: the first marks values that several subscribers may have in a hash
+ * table of fixed size, the second compares the marked values exactly.
  */
 
 import { overlap, type Span, spanOf } from '../../admin/entities/timeline/spans.ts'
@@ -14,10 +14,10 @@ interface IdentifierSpan extends Span {
   sid: number
 }
 
-/** A value and what a subscriber has of it, while its revisions pass by. */
+/** Identifiers of one subscriber with their periods. */
 type Values = ReadonlyMap<string, readonly IdentifierSpan[]>
 
-/** Marks of the first walk: two bits would do, a byte is simpler. */
+/** Marks of the first pass. Two bits would do; a byte is simpler. */
 const MARKS = 1 << 24
 const BATCH = 1000
 
@@ -61,7 +61,7 @@ function report(name: string, holders: readonly IdentifierSpan[], problems: Prob
   problems.add({ kind: 'duplicate_identifier', collection: 'subscribers', key: value, text })
 }
 
-/** The values of each subscriber, with the times in which it has them. */
+/** The identifiers of each subscriber with the periods in which it has them. */
 async function* subscribers(catalog: Catalog, fields: readonly string[]): AsyncGenerator<Values> {
   const projection = Object.fromEntries(fields.map((field) => [field, 1]))
   let sid = 0
@@ -82,7 +82,7 @@ async function* subscribers(catalog: Catalog, fields: readonly string[]): AsyncG
   yield values
 }
 
-/** In the order of their index; each page goes on where the one before ended. */
+/** Revisions in index order; each page continues where the previous one ended. */
 async function* revisions(catalog: Catalog, projection: Record<string, 1>): AsyncGenerator<Fields> {
   let sid = 0
   for (let size = BATCH; ; ) {
@@ -96,7 +96,7 @@ async function* revisions(catalog: Catalog, projection: Record<string, 1>): Asyn
     )) as Fields[]
     const isEnd = page.length < size
     const last = page.at(-1)?.['sid']
-    // The last one may have further revisions on the next page.
+    // The last subscriber may have further revisions on the next page.
     const whole = isEnd ? page : page.filter((one) => one['sid'] !== last)
     yield* whole
     if (isEnd) return

@@ -1,7 +1,7 @@
-/** What `tollgate check` finds. */
+/** Problems found by `tollgate check`. */
 
 export interface CheckProblem {
-  /** One word for programs. */
+  /** Machine-readable kind. */
   kind:
     | 'settings'
     | 'damaged'
@@ -11,12 +11,12 @@ export interface CheckProblem {
     | 'missing_tax'
     | 'missing_default_tax'
   collection: string
-  /** Whose it is: a key, a number or a value. */
+  /** Key, number or value that identifies the entity. */
   key: string
   text: string
 }
 
-/** Problems of each kind that are listed; of all others only the number is told. */
+/** Problems listed per kind; further ones are only counted. */
 const LISTED_MAX = 1000
 
 export class Problems {

@@ -1,4 +1,4 @@
-/** The credit that a case begins with. */
+/** Opens the initial buckets of a case. */
 
 import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
 import {
@@ -14,8 +14,8 @@ import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 import type { CaseBucket, QuoteCase } from './case.ts'
 
 /**
- * Owners by `aid:sid`; what an account shares is with sid 0. `profiles` in the order of the case.
- * Throws `FieldError` with the path in the case.
+ * Owners by `aid:sid`; shared buckets have sid 0. `profiles` are in the order of the case. Throws
+ * `FieldError` with the path in the case.
  */
 export function openBuckets(
   { subscribers, settings }: QuoteCase,
@@ -48,8 +48,8 @@ function periodOf({ path, from, to }: CaseBucket, timeZone: string) {
     if (value === undefined) return otherwise
     const atMs = typeof value === 'string' ? parseInstant(value, timeZone) : null
     if (atMs !== null) return Math.min(atMs, FOREVER_MS)
-    const shown = typeof value === 'string' ? `, is '${value}'` : ''
-    throw new FieldError(`${path}.${name}`, `must be a date${shown}`)
+    const suffix = typeof value === 'string' ? `, is '${value}'` : ''
+    throw new FieldError(`${path}.${name}`, `must be a date${suffix}`)
   }
   const period = { fromMs: instant(from, 'from', 0), toMs: instant(to, 'to', FOREVER_MS) }
   if (period.toMs > period.fromMs) return period

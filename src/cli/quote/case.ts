@@ -1,6 +1,6 @@
 /**
- * One case of the tariff bench: what stands in its JSON, read strictly. A key that nothing reads is
- * refused: it would be a price that somebody meant and nobody applies.
+ * Parses one case strictly. An unknown key is an error: it could be a price that would silently not
+ * apply.
  */
 import {
   arrayAt,
@@ -24,16 +24,16 @@ export interface QuoteCase {
   subscribers: readonly CaseSubscriber[]
   settings: QuoteSettings
   events: readonly CaseEvent[]
-  /** What is expected of each event; null if nothing is. */
+  /** Expected result of each event; null if the case has none. */
   expect: readonly Fields[] | null
 }
 
-/** Documents as they are written, without dates read. */
+/** Documents as written, before dates are parsed. */
 export type CaseCatalogue = Readonly<Record<CatalogueKey, readonly Fields[]>>
 export type CatalogueKey = (typeof CATALOGUE_KEYS)[number]
 
 export interface CaseSubscriber {
-  /** Where it stands in the case. */
+  /** Path in the case. */
   path: string
   document: Fields
   buckets: readonly CaseBucket[]
@@ -44,26 +44,26 @@ export interface CaseBucket {
   includeId: number
   /** Units or money, not negative. */
   value: ExactDecimal
-  /** Dates as they are written. */
+  /** Dates as written. */
   from: unknown
   to: unknown
 }
 
 export interface CaseEvent {
   path: string
-  /** Null: the first subscriber. */
+  /** Null for the first subscriber. */
   sid: number | null
   usaget: string
-  /** Negative: the price of the size, taken back. */
+  /** A negative volume is priced by its size and credited. */
   usagev: ExactDecimal
-  /** Empty: the rate is matched. */
+  /** Empty if the rate is to be matched. */
   rateKey: string
   calledNumber: string
   ratingGroup: number
-  /** Begin and end as they are written; an absent end is the begin. */
+  /** Begin and end as written; the end defaults to the begin. */
   urt: unknown
   eurt: unknown
-  /** All of it or nothing. */
+  /** Whether the volume is charged completely or not at all. */
   isOneShot: boolean
   isRefund: boolean
   /** Empty if none. */
@@ -99,7 +99,7 @@ const EVENT_KEYS = [
   'uf',
 ]
 
-/** The name of a case, or the other one if it has none that could be shown. */
+/** The name of a case, or `otherwise` if it has none that can be shown. */
 export function nameOf(value: unknown, otherwise: string): string {
   const isObject = typeof value === 'object' && value !== null
   const name = isObject ? (value as Fields)['name'] : undefined
@@ -126,14 +126,14 @@ export function readCase(value: unknown, defaults: QuoteSettings): QuoteCase {
   }
 }
 
-/** Refuses keys that nothing reads. */
+/** Throws `FieldError` for an unknown key. */
 export function onlyKeys(fields: Fields, path: string, known: readonly string[]): void {
   for (const key of Object.keys(fields)) {
     if (!known.includes(key)) throw new FieldError(within(path, key), 'is not known')
   }
 }
 
-/** A path below another one. */
+/** The path of a member. */
 export function within(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`
 }
@@ -155,7 +155,7 @@ function catalogueAt(value: unknown): CaseCatalogue {
 function subscribersAt(fields: Fields): CaseSubscriber[] {
   const { subscriber, subscribers } = fields
   if (subscriber !== undefined && subscribers !== undefined) {
-    throw new FieldError('subscribers', "cannot stand beside 'subscriber'")
+    throw new FieldError('subscribers', "cannot be combined with 'subscriber'")
   }
   if (subscribers === undefined) return [subscriberAt(subscriber, 'subscriber')]
   const listed = arrayAt(subscribers, 'subscribers')
@@ -215,7 +215,7 @@ function eventAt(event: Fields, path: string, known: readonly string[]): CaseEve
   return read
 }
 
-/** What matching is configured to read: `uf` of the event, and the fields beside the known ones. */
+/** Fields that rate matching reads: `uf` of the event, and its fields besides the known ones. */
 function requestFieldsAt(event: Fields, path: string): Record<string, string> {
   const own = Object.keys(event).filter((name) => !EVENT_KEYS.includes(name))
   const fields: Record<string, string> = {}
@@ -227,7 +227,7 @@ function requestFieldsAt(event: Fields, path: string): Record<string, string> {
   return fields
 }
 
-/** A text, or a number as text; absent: empty. */
+/** A text, or an integer as text; empty if absent. */
 function plainAt(value: unknown, path: string): string {
   if (value === undefined) return ''
   if (typeof value === 'string' || Number.isSafeInteger(value)) return String(value)

@@ -1,4 +1,4 @@
-/** A file of cases, one of each line: read and answered line by line, so that it may be long. */
+/** A file with one case per line, read and answered line by line to bound memory. */
 import { createReadStream } from 'node:fs'
 import { print, printError, standardInput, stopWithoutReader } from '../../runtime/terminal.ts'
 import { CommandError } from '../errors.ts'
@@ -10,8 +10,8 @@ const LINE_BYTES_MAX = 2 ** 27
 const LINE_FEED = 10
 
 /**
- * Prints a line for each case, in order; `file` `-` is standard input. 1 if a case is broken or not
- * as expected. Throws `CommandError` if the file cannot be read.
+ * Prints one line per case, in order; `file` `-` is standard input. Returns 1 if a case is invalid
+ * or not as expected. Throws `CommandError` if the file cannot be read.
  */
 export async function quoteCases(file: string, settings: QuoteSettings): Promise<0 | 1> {
   const bytes = file === '-' ? standardInput() : createReadStream(file)
@@ -30,7 +30,7 @@ export async function quoteCases(file: string, settings: QuoteSettings): Promise
   return 1
 }
 
-/** A case as it stands in a line of a file; one without a name is called by the line. */
+/** Quotes the case in a line of a file; a case without a name is named by its line. */
 export function quoteText(
   text: string | null,
   number: number,
@@ -42,13 +42,13 @@ export function quoteText(
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return brokenCase(name, { field: '', why: `is no JSON: ${(error as Error).message}` })
+    return brokenCase(name, { field: '', why: `is not JSON: ${(error as Error).message}` })
   }
   return quoteCase(value, settings, name)
 }
 
 interface Line {
-  /** Null: it is not UTF-8. */
+  /** Null if the line is not UTF-8. */
   text: string | null
   /** From 1. */
   number: number

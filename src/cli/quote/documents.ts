@@ -1,4 +1,4 @@
-/** The documents of a case as charging uses them; what they leave out has a default. */
+/** Compiles the documents of a case for charging; missing fields have defaults. */
 
 import type { CompileOptions, RawDocument } from '../../catalog/compile/document.ts'
 import { compilePlan, compileService } from '../../catalog/compile/offer.ts'
@@ -25,7 +25,7 @@ import type {
 import { FieldError, type Fields, isUnset } from '../../domain/fields.ts'
 import { type CatalogueKey, onlyKeys, type QuoteCase } from './case.ts'
 
-/** Everything that begins without a date has begun by then. */
+/** Begin of documents without a `from`. */
 const UNIX_EPOCH = new Date(0)
 
 const SERVICE_KEYS = ['name', 'from', 'to', 'service_id', 'quantity', 'creation_time']
@@ -65,7 +65,7 @@ export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Cat
   return catalogue
 }
 
-/** Throws `FieldError` for a rate or service that is not in the case: it applies to nothing. */
+/** Throws `FieldError` for a rate or service that is not in the case: it would apply to nothing. */
 function checkNames(
   collection: 'plans' | 'services' | 'subscribers',
   document: Fields,
@@ -75,7 +75,7 @@ function checkNames(
   inCase(path, () => checkReferencedNames(collection, document, { rates, services }))
 }
 
-/** Who has credit of their own pays in advance. */
+/** Subscribers with buckets are prepaid. */
 function planDefaults({ subscribers }: QuoteCase, { name }: Fields): Fields {
   const isPrepaid = subscribers.some(
     ({ document, buckets }) => document['plan'] === name && buckets.length > 0,
@@ -89,7 +89,7 @@ function includeDefaults({ external_id: id, charging_by: kind }: Fields): Fields
   return { name: `include ${id}`, priority: 0, ...usaget }
 }
 
-/** Throws `FieldError` if two hold at once: which one prices would be a matter of luck. */
+/** Throws `FieldError` if two revisions overlap: the effective one would be arbitrary. */
 function revisionsOf<K, T extends Revision>(
   key: CatalogueKey,
   documents: readonly T[],
@@ -102,7 +102,7 @@ function revisionsOf<K, T extends Revision>(
       ({ fromMs, toMs }) => fromMs < document.toMs && document.fromMs < toMs,
     )
     if (isTwice) {
-      const why = `is there twice at a time: ${String(keyOf(document))}`
+      const why = `overlaps another revision: ${String(keyOf(document))}`
       throw new FieldError(`catalogue.${key}.${index}`, why)
     }
     known.push(document)
@@ -113,8 +113,8 @@ function revisionsOf<K, T extends Revision>(
 }
 
 /**
- * In the order of the case. What a subscriber or account holds has to be in the catalogue: a price
- * that is left out by mistake would be another one. Throws `FieldError` with the path.
+ * Profiles in the order of the case. Plans and services of subscribers and accounts must be in the
+ * catalogue: a missing one would change the price. Throws `FieldError` with the path.
  */
 export function compileProfiles(
   { account, subscribers, settings }: QuoteCase,
@@ -145,12 +145,12 @@ export function compileProfiles(
     profiles[index] = { ...profile, planFromMs: planStart(profile, others) }
   }
   if (holder !== null && profiles.every((profile) => profile.aid !== holder.aid)) {
-    throw new FieldError('account.aid', `is that of no subscriber: ${holder.aid}`)
+    throw new FieldError('account.aid', `is not the account of any subscriber: ${holder.aid}`)
   }
   return profiles
 }
 
-/** Fields of its own are the operator's; what it holds is looked at where it is compiled. */
+/** Custom fields are allowed; other values are checked by the compilation. */
 function checkProductKeys(document: Fields, path: string): void {
   const lists = { services: SERVICE_KEYS, overrides: OVERRIDE_KEYS }
   for (const [name, keys] of Object.entries(lists)) {
@@ -177,7 +177,7 @@ function compileAccountProfile(
   )
 }
 
-/** As the store would give it; its place in the case stands for the id. */
+/** A document as the store would return it; its path in the case serves as id. */
 function stored(
   document: Fields,
   path: string,
@@ -188,7 +188,7 @@ function stored(
   return { ...whole, _id: { toHexString: () => path }, rev: 0 } as unknown as RawDocument
 }
 
-/** Paths within a document become paths within the case. */
+/** Converts paths within a document to paths within the case. */
 function inCase<T>(path: string, compile: () => T): T {
   try {
     return compile()

@@ -1,4 +1,4 @@
-/** What is told of one event, in the words of lines (spec/entity-api.md 4.11). */
+/** The result of one event, with the field names of lines. */
 import {
   type GroupUse,
   type PricingFields,
@@ -26,9 +26,9 @@ export interface EventResult {
   before_rounding?: { aprice: number; final_charge: number }
   tax_data: TaxData
   arategroups: GroupUse[]
-  /** Of each tariff category. */
+  /** Rates by tariff category. */
   rates: RateUse[]
-  /** How the price came about, step by step; of all lines, if the event has several. */
+  /** Steps of the price calculation, of all lines of the event. */
   rating: RatingStep[]
   returnCode: number
   desc: string
@@ -36,7 +36,7 @@ export interface EventResult {
 
 const NO_TAX: TaxData = { total_amount: 0, total_tax: 0, taxes: [] }
 
-/** `lines`: all that the event became; `unitDigits`: they count in 10^-unitDigits of a unit. */
+/** `lines`: all lines of the event; `unitDigits`: volumes are in 10^-unitDigits of a unit. */
 export function resultOf(
   outcome: ChargeOutcome,
   lines: readonly Line[],
@@ -48,7 +48,7 @@ export function resultOf(
   return { ...usedResult(latest(lines), unitDigits), granted: granted / 10 ** unitDigits }
 }
 
-/** What a line says, as if it were all that was granted. */
+/** The result of lines that are granted completely. */
 export function usedResult(lines: readonly Line[], unitDigits: number): EventResult {
   const priced = lines.map((line) => pricingFields(line, unitDigits))
   const sum = (count: (of: PricingFields) => number) => sumOf(priced.map(count))
@@ -78,7 +78,7 @@ export function deniedResult(reason: Reason, detail = ''): EventResult {
   return { ...nothing(''), ...described(reason, detail) }
 }
 
-/** Of no units at a price that holds. */
+/** The result of zero units at a valid price. */
 export function emptyResult({ rateKey }: SegmentStart): EventResult {
   return { ...nothing(rateKey), ...described('granted', '') }
 }
@@ -104,7 +104,7 @@ function described(reason: Reason, detail: string) {
   return { returnCode: code, desc: detail === '' ? text : `${text}: ${detail}` }
 }
 
-/** A line that is told of again replaces what was told before. */
+/** A later version of a line replaces earlier ones. */
 function latest(lines: readonly Line[]): Line[] {
   const found = new Map<string, Line>()
   for (const line of lines) {
@@ -125,9 +125,9 @@ function taxData(all: readonly TaxData[]): TaxData {
   }
 }
 
-/** Exact, as the numbers are the shortest texts of decimals. */
+/** Exact: each number is the shortest text of its decimal. */
 function sumOf(amounts: readonly number[]): number {
-  // Adding nothing makes a negative nothing a plain one.
+  // Adding 0 turns -0 into 0.
   if (amounts.length === 1) return (amounts[0] as number) + 0
   const decimals = amounts.flatMap((amount) => exactDecimal(String(amount)) ?? [])
   const scale = decimals.reduce((most, decimal) => Math.max(most, decimal.scale), 0)

@@ -1,8 +1,8 @@
-/** Results against what a case expects of them: a subset, numbers by value. */
+/** Compares results with expectations: expected fields are a subset, numbers compare by value. */
 import { decimalOf, type Fields } from '../../domain/fields.ts'
 import type { EventResult } from './event-result.ts'
 
-/** Something that is not as expected; `actual` is absent if there is nothing there. */
+/** A difference from the expectation; `actual` is absent if the result has no such field. */
 export interface Mismatch {
   /** Counts from 0. */
   event: number
@@ -12,13 +12,18 @@ export interface Mismatch {
   actual?: unknown
 }
 
-/** What differs, in order; empty if nothing does. Events beyond `expected` are not looked at. */
+/**
+ * The differences, in order; empty if there are none. Events beyond `expected` are not compared.
+ */
 export function mismatches(
   expected: readonly Fields[],
   results: readonly EventResult[],
 ): Mismatch[] {
-  return expected.flatMap((wanted, event) =>
-    differencesOf(wanted, results[event], '').map((difference) => ({ event, ...difference })),
+  return expected.flatMap((expectedFields, event) =>
+    differencesOf(expectedFields, results[event], '').map((difference) => ({
+      event,
+      ...difference,
+    })),
   )
 }
 
@@ -38,7 +43,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** A number may be expected as decimal text too. */
+/** Numbers also equal their decimal text. */
 function isEqual(expected: unknown, actual: unknown): boolean {
   if (expected === actual) return true
   const [one, other] = [decimalOf(expected), decimalOf(actual)]

@@ -1,4 +1,4 @@
-/** What charging would answer a subscriber: live catalogue, profile and balances; nothing moves. */
+/** Quotes usage of a subscriber from the live catalogue, profile and balances; read-only. */
 import type { Catalog } from '../../catalog/connection.ts'
 import { createCatalogFeed } from '../../catalog/feed/feed.ts'
 import { findProfile } from '../../catalog/feed/profiles.ts'
@@ -25,19 +25,19 @@ import { deniedResult, type EventResult, usedResult } from './event-result.ts'
 import { resultTable } from './result-table.ts'
 import { type QuoteSettings, settingsOf } from './settings.ts'
 
-/** The usage that is asked about. */
+/** The usage to quote. */
 export interface LiveUsage {
   sid: number
   usaget: string
   usagev: number
   calledNumber: string
-  /** Empty: it is matched. */
+  /** Empty if the rate is to be matched. */
   rateKey: string
   /** Epoch ms. */
   atMs: number
 }
 
-/** What it is answered from. */
+/** The state that the quote is computed from. */
 export interface LiveState {
   catalogue: Catalogue
   profile: SubscriberProfile
@@ -46,7 +46,7 @@ export interface LiveState {
   taxation: Taxation
 }
 
-/** 1 if nothing would be granted. Throws `UsageError`, or `CommandError`. */
+/** Returns 1 if nothing would be granted. Throws `UsageError` or `CommandError`. */
 export async function quoteLive(options: OptionValues, config: Config): Promise<0 | 1> {
   const nowMs = systemClock.nowMs()
   const usage = usageFromOptions(options, config.rating.timeZone, nowMs)
@@ -64,7 +64,7 @@ export async function quoteLive(options: OptionValues, config: Config): Promise<
   return result.granted > 0 ? 0 : 1
 }
 
-/** Pure: the same decision as that of a request that pretends. `nowMs`: the node's clock. */
+/** Pure. The same decision as for a request with `pretend`. `nowMs`: the node's clock. */
 function quoteUsage(
   { catalogue, profile, subscriber, account, taxation }: LiveState,
   usage: LiveUsage,
@@ -151,7 +151,7 @@ async function readCatalogue(catalog: Catalog): Promise<Catalogue> {
   const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
   try {
     if (await feed.start()) return feed.current()
-    throw new CommandError('the catalogue cannot be read: MongoDB is away')
+    throw new CommandError('the catalogue cannot be read: MongoDB is unavailable')
   } finally {
     await feed.stop()
   }

@@ -1,6 +1,6 @@
 /**
- * Negative volumes: the price of their size with the sign turned (spec/entity-api.md 4.5). What is
- * included and whose credit it is has no part in it.
+ * Negative volumes: the price of the absolute volume with the sign reversed. Included units and
+ * credit do not apply.
  */
 import type {
   Catalogue,
@@ -11,7 +11,7 @@ import type {
 } from '../../domain/catalogue.ts'
 import type { Line } from '../../domain/line.ts'
 
-/** The same prices, with nothing included and credit without end. */
+/** The same prices without included units and with unlimited credit. */
 export function bareCatalogue(catalogue: Catalogue): Catalogue {
   return {
     ...catalogue,
@@ -39,7 +39,7 @@ function mapRevisions<T>(
   return new Map([...revisions].map(([key, all]) => [key, all.map(change)]))
 }
 
-/** A line that takes another one back. */
+/** The line that reverses another one. */
 export function negated(line: Line): Line {
   return {
     ...line,

@@ -1,31 +1,30 @@
-/** One case of the tariff bench, from its JSON to what is told of it. */
+/** Quotes one case, from its JSON to its result. */
 import { FieldError } from '../../domain/fields.ts'
-import { nameOf, readCase } from './case.ts'
+import { nameOf, readCase, within } from './case.ts'
 import type { EventResult } from './event-result.ts'
 import { type Mismatch, mismatches } from './expectation.ts'
-import { plainCase } from './plain.ts'
 import { type QuoteSettings, STANDARD } from './settings.ts'
 import { Trial } from './trial.ts'
 
 export interface QuoteResult {
   name: string
-  /** One for each event; none if the case is broken. */
+  /** One result per event; empty if the case is invalid. */
   results: EventResult[]
-  /** Only where something is expected, and of broken cases. */
+  /** Present if the case has expectations or is invalid. */
   ok?: boolean
   mismatches?: Mismatch[]
   error?: CaseError
 }
 
-/** Which field of the case (dotted path) cannot be used, and why. */
+/** Dotted path of the invalid field, and why. */
 export interface CaseError {
   field: string
   why: string
 }
 
 /**
- * Plays a case in memory. Never throws: what is wrong with the case is its result. `defaults`: what
- * the installation has set; `name`: of a case that has none.
+ * Executes a case in memory. Never throws: errors are part of the result. `defaults`: settings of
+ * the installation; `name`: for a case without one.
  */
 export function quoteCase(caseValue: unknown, defaults = STANDARD, name = ''): QuoteResult {
   const shownName = nameOf(caseValue, name)
@@ -52,8 +51,44 @@ function play(caseValue: unknown, defaults: QuoteSettings): Omit<QuoteResult, 'n
   return found.length === 0 ? { results, ok: true } : { results, ok: false, mismatches: found }
 }
 
-/** As one line of JSON. */
+/** The result as one line of JSON. */
 export function quoteLine({ name, results, error, ...verdict }: QuoteResult): string {
-  const told = error === undefined ? { results } : { error }
-  return JSON.stringify({ name, ...told, ...verdict })
+  const content = error === undefined ? { results } : { error }
+  return JSON.stringify({ name, ...content, ...verdict })
+}
+
+/** Maximal nesting of objects and lists, as for documents in the store. */
+const DEPTH_MAX = 100
+
+/**
+ * Returns the value, or a copy if it has dates in the format of the entity API, `{ sec, usec }`.
+ * Throws `FieldError` with the path of what is nested too deep.
+ */
+function plainCase(value: unknown): unknown {
+  return plain(value, '', 0)
+}
+
+function plain(value: unknown, path: string, depth: number): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > DEPTH_MAX) {
+    throw new FieldError(path, `is nested deeper than ${DEPTH_MAX} objects and lists`)
+  }
+  const date = dateText(value)
+  if (date !== null) return date
+  const entries = Object.entries(value)
+  const parts = entries.map(([key, part]) =>
+    typeof part === 'object' ? plain(part, within(path, key), depth + 1) : part,
+  )
+  if (parts.every((part, index) => part === entries[index]?.[1])) return value
+  if (Array.isArray(value)) return parts
+  return Object.fromEntries(entries.map(([key], index) => [key, parts[index]]))
+}
+
+/** Null if the value is not a valid date. */
+function dateText(value: object): string | null {
+  const { sec, usec } = value as { sec?: unknown; usec?: unknown }
+  if (typeof sec !== 'number' || typeof usec !== 'number') return null
+  if (Object.keys(value).length !== 2) return null
+  const date = new Date(sec * 1000 + usec / 1000)
+  return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }

@@ -1,10 +1,10 @@
-/** A quote as a person reads it. */
+/** A quote as text for the terminal. */
 import type { PaymentStep, RatingStep } from '../../domain/explain.ts'
 import { aligned } from '../owners.ts'
 import type { EventResult } from './event-result.ts'
 
-export function resultTable(result: EventResult, asked: { usaget: string; usagev: number }) {
-  const { usaget, usagev } = asked
+export function resultTable(result: EventResult, usage: { usaget: string; usagev: number }) {
+  const { usaget, usagev } = usage
   if (result.granted === 0) return [`${usaget} ${usagev}: denied (${result.desc})`]
   const rows = [
     ['granted', `${result.granted} of ${usagev} ${usaget}`],
@@ -17,7 +17,7 @@ export function resultTable(result: EventResult, asked: { usaget: string; usagev
   return [...aligned(rows), '', ...result.rating.map(stepText)]
 }
 
-/** One step of the explanation; what a price is made of is set in below it. */
+/** One step of the explanation; components of a price are indented below it. */
 function stepText(step: RatingStep): string {
   switch (step.step) {
     case 'price': {

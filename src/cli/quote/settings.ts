@@ -1,8 +1,8 @@
-/** What a case may set of the installation: `config`. */
+/** Installation settings that a case may override: `config`. */
 
+import { zoneAt } from '../../catalog/compile/profile.ts'
 import { createCycleFinder, type OpenCycle } from '../../domain/cycle.ts'
 import { FieldError, type Fields, objectAt, textAt, wholeAt } from '../../domain/fields.ts'
-import { localTime } from '../../domain/time.ts'
 import { type Calculators, compileCalculators } from '../../rating/match/calculators.ts'
 import { createFreeNumbers } from '../../rating/match/free-numbers.ts'
 import { compileTaxMapping, type TaxPriorities } from '../../rating/tax-mapping.ts'
@@ -11,18 +11,18 @@ export interface QuoteSettings {
   /** IANA name. */
   timeZone: string
   cycleDay: number
-  /** Follows from both; made once, as it remembers cycles. */
+  /** Derived from time zone and cycle day; shared because it caches cycles. */
   cycleAt: (atMs: number, nowMs: number) => OpenCycle
-  /** Key; null: what names no tax has none. */
+  /** Tax key; null if rates without a tax are untaxed. */
   defaultTax: string | null
-  /** Templates that find a rate where no calculators are configured. */
+  /** Rate key templates, used where no calculators are configured. */
   rateKeys: readonly string[]
   calculators: Calculators
   taxPriorities: TaxPriorities
   isFreeNumber: (calledNumber: string) => boolean
 }
 
-/** The part of the settings of an installation that prices depend on. */
+/** Installation settings that affect prices. */
 export interface RatingConfig {
   timeZone: string
   cycleDay: number
@@ -33,7 +33,7 @@ export interface RatingConfig {
   freeNumbers: readonly string[]
 }
 
-/** Throws `FieldError` for rules that cannot be used. */
+/** Throws `FieldError` for invalid rules. */
 export function settingsOf(rating: RatingConfig): QuoteSettings {
   const { timeZone, cycleDay, defaultTax, rateKeys } = rating
   return {
@@ -48,7 +48,7 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
   }
 }
 
-/** The settings of an installation that changes no default. */
+/** Settings of an installation without configuration. */
 export const STANDARD: QuoteSettings = settingsOf({
   timeZone: 'UTC',
   cycleDay: 1,
@@ -68,7 +68,7 @@ const CONFIG_KEYS = [
   'time_zone',
 ]
 
-/** The defaults, with what a case has otherwise. Throws `FieldError` with the path. */
+/** The defaults with the overrides of a case. Throws `FieldError` with the path. */
 export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettings {
   if (value === undefined) return defaults
   const config = objectAt(value, 'config')
@@ -76,7 +76,10 @@ export function settingsAt(value: unknown, defaults: QuoteSettings): QuoteSettin
     if (!CONFIG_KEYS.includes(key)) throw new FieldError(`config.${key}`, 'is not known')
   }
   const { cycle_day: day, default_tax: tax, time_zone: zone } = config
-  const timeZone = zone === undefined ? defaults.timeZone : zoneAt(zone)
+  const timeZone =
+    zone === undefined
+      ? defaults.timeZone
+      : zoneAt(textAt(zone, 'config.time_zone'), 'config.time_zone')
   const cycleDay = day === undefined ? defaults.cycleDay : cycleDayAt(day)
   const isSame = timeZone === defaults.timeZone && cycleDay === defaults.cycleDay
   return {
@@ -102,17 +105,7 @@ function rulesAt(config: Fields): Partial<QuoteSettings> {
   return rules
 }
 
-function zoneAt(value: unknown): string {
-  const zone = textAt(value, 'config.time_zone')
-  try {
-    localTime(zone, 0)
-  } catch {
-    throw new FieldError('config.time_zone', 'must be a time zone of the IANA database')
-  }
-  return zone
-}
-
-/** 1 to 28, so that each month has it. */
+/** 1 to 28: days that every month has. */
 function cycleDayAt(value: unknown): number {
   const day = wholeAt(value, 'config.cycle_day', 1)
   if (day > 28) throw new FieldError('config.cycle_day', `must be from 1 to 28, is ${day}`)

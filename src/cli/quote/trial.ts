@@ -1,6 +1,6 @@
 /**
- * Plays the events of a case through the same decisions as the hot path, on states in memory that
- * go on from event to event.
+ * Executes the events of a case with the decisions of the charging path, on in-memory state that
+ * carries over from event to event.
  */
 
 import type { CompileOptions } from '../../catalog/compile/document.ts'
@@ -31,9 +31,9 @@ import { deniedResult, type EventResult, emptyResult, resultOf } from './event-r
 import { bareCatalogue, bareProfile, negated } from './negative.ts'
 import { unitDigitsOf } from './unit-digits.ts'
 
-/** The time of an event that says none. */
+/** Time of events without `urt`. */
 const DEFAULT_URT = '2026-01-01T00:00:00Z'
-/** A case has no network element that could be late. */
+/** Cases have no retransmissions and no usage reported after expiry. */
 const SETTINGS = {
   validityMs: 3_600_000,
   graceMs: 0,
@@ -42,7 +42,7 @@ const SETTINGS = {
   refundUnitsMax: 0,
 }
 
-/** Owners and a session that one request finds, and leaves. */
+/** Owners and session before a request; updated by its commit. */
 interface TrialState {
   subscriber: OwnerState
   account: OwnerState
@@ -54,13 +54,13 @@ export class Trial {
   readonly #catalogue: Catalogue
   readonly #profiles: readonly SubscriberProfile[]
   readonly #base: Omit<ChargeContext, 'profile' | 'nowMs'>
-  /** By account and subscriber; sid 0 is the account. */
+  /** By account and subscriber; sid 0 for the account. */
   readonly #owners: Map<string, OwnerState>
-  /** Those that have a name, which a refund may use. */
+  /** Sessions with an id; a refund refers to it. */
   readonly #sessions = new Map<string, Session>()
-  /** The latest time of an event so far: what the clock of a node would show. */
+  /** Latest event time so far; serves as the clock. */
   #nowMs = Number.NEGATIVE_INFINITY
-  /** Counts requests: none is the repetition of another one. */
+  /** Number of requests; makes each request unique, so that none is a repetition. */
   #requests = 0
 
   /** Throws `FieldError` with the path in the case. */
@@ -99,23 +99,23 @@ export class Trial {
     if (units < 0) return this.#reverse(event, -units, beginMs, profile)
     if (units === 0 && !event.isRefund) return this.#quoteZeroUnits(event, beginMs, profile)
     this.#checkSession(event)
-    const place = this.#stateOf(event, profile)
-    return this.#use(event, { units, beginMs, endMs }, place, profile)
+    const state = this.#stateOf(event, profile)
+    return this.#use(event, { units, beginMs, endMs }, state, profile)
   }
 
   #instantAt(value: unknown, path: string): number {
     const isPlain = typeof value === 'string' || typeof value === 'number'
     const atMs = isPlain ? instantFrom(String(value), this.#base.calendar.zone) : null
     if (atMs !== null) return atMs
-    const shown = typeof value === 'string' ? `, is '${value}'` : ''
-    throw new FieldError(path, `must be a date or unix seconds${shown}`)
+    const suffix = typeof value === 'string' ? `, is '${value}'` : ''
+    throw new FieldError(path, `must be a date or unix seconds${suffix}`)
   }
 
-  /** Null: there is no such subscriber then. */
+  /** Null if there is no such subscriber at that time. */
   #profileAt(sid: number | null, atMs: number): SubscriberProfile | null {
-    const wanted = sid ?? this.#profiles[0]?.sid
+    const wantedSid = sid ?? this.#profiles[0]?.sid
     const found = this.#profiles.find(
-      (profile) => profile.sid === wanted && atMs >= profile.fromMs && atMs < profile.toMs,
+      (profile) => profile.sid === wantedSid && atMs >= profile.fromMs && atMs < profile.toMs,
     )
     if (found === undefined) return null
     const members = this.#profiles.filter(
@@ -126,7 +126,7 @@ export class Trial {
 
   #checkSession({ sessionId, isRefund, path }: CaseEvent): void {
     if (isRefund || sessionId === '' || !this.#sessions.has(sessionId)) return
-    throw new FieldError(`${path}.session_id`, 'is that of an earlier event')
+    throw new FieldError(`${path}.session_id`, 'is used by an earlier event')
   }
 
   #stateOf({ sessionId }: CaseEvent, profile: SubscriberProfile | null): TrialState {
@@ -146,27 +146,27 @@ export class Trial {
     if (sessionId !== '' && session !== null) this.#sessions.set(sessionId, session)
   }
 
-  /** Asks for all, uses what is granted, and releases; or all of it at once. */
+  /** Requests the whole volume, uses what is granted and releases; an event in one step. */
   #use(
     event: CaseEvent,
     { units, beginMs, endMs }: { units: number; beginMs: number; endMs: number },
-    place: TrialState,
+    state: TrialState,
     profile: SubscriberProfile | null,
   ): EventResult {
     const lines: Line[] = []
     const kind = event.isOneShot ? 'event' : 'start'
     const context = this.#contextOf(profile)
-    const asked = { ...requestOf(event, kind, units), eventTimeMs: beginMs }
-    const outcome = this.#send(asked, place, context, lines)
+    const startRequest = { ...requestOf(event, kind, units), eventTimeMs: beginMs }
+    const outcome = this.#send(startRequest, state, context, lines)
     const granted = outcome.services[0]?.granted ?? 0
     if (kind === 'start' && granted > 0) {
       this.#nowMs = Math.max(this.#nowMs, endMs)
       const released = { ...requestOf(event, 'release', 0), eventTimeMs: endMs }
       const [service] = released.services as [ServiceRequest]
       service.used = granted
-      this.#send(released, place, this.#contextOf(profile), lines)
+      this.#send(released, state, this.#contextOf(profile), lines)
     }
-    this.#store(event.sessionId, place)
+    this.#store(event.sessionId, state)
     return resultOf(outcome, lines, this.#unitDigits)
   }
 
@@ -174,10 +174,10 @@ export class Trial {
     return { ...this.#base, profile, nowMs: this.#nowMs }
   }
 
-  /** Decides, and takes over what would be committed. */
+  /** Decides a request and applies its commit to the state. */
   #send(
     request: ChargeRequest,
-    place: TrialState,
+    state: TrialState,
     context: ChargeContext,
     lines: Line[],
   ): ChargeOutcome {
@@ -185,16 +185,16 @@ export class Trial {
     const numbered = { ...request, requestNumber: this.#requests }
     const sessionKey = request.sessionId
     const identified = { request: numbered, sessionKey, digest: digestOf(numbered) }
-    const { outcome, commit } = chargeSession(place, identified, context)
+    const { outcome, commit } = chargeSession(state, identified, context)
     if (commit === null) return outcome
-    place.subscriber = commit.subscriber
-    place.account = commit.account ?? place.account
-    place.session = commit.session
+    state.subscriber = commit.subscriber
+    state.account = commit.account ?? state.account
+    state.session = commit.session
     lines.push(...commit.lines)
     return outcome
   }
 
-  /** No units cost nothing, also of those who may not use any: but the rate is told. */
+  /** Zero units are free, even for denied subscribers; the result has the rate. */
   #quoteZeroUnits(event: CaseEvent, atMs: number, profile: SubscriberProfile | null): EventResult {
     if (profile === null) return deniedResult('unknownSubscriber')
     const [service] = requestOf(event, 'start', 0).services as [ServiceRequest]
@@ -203,7 +203,7 @@ export class Trial {
     return typeof rated === 'string' ? deniedResult(rated) : emptyResult(rated.start)
   }
 
-  /** The price of the size, taken back: without what is included, and nothing moves. */
+  /** Reverses the price of the volume without included units; does not change any state. */
   #reverse(
     event: CaseEvent,
     units: number,
@@ -211,20 +211,20 @@ export class Trial {
     profile: SubscriberProfile | null,
   ): EventResult {
     const { aid, sid } = profile ?? { aid: 0, sid: 0 }
-    const place = { subscriber: emptyOwner(aid, sid), account: emptyOwner(aid, 0), session: null }
+    const state = { subscriber: emptyOwner(aid, sid), account: emptyOwner(aid, 0), session: null }
     const lines: Line[] = []
     const request = { ...requestOf(event, 'event', units), eventTimeMs: atMs }
     const context = {
       ...this.#contextOf(profile && bareProfile(profile)),
       catalogue: bareCatalogue(this.#catalogue),
     }
-    const outcome = this.#send(request, place, context, lines)
+    const outcome = this.#send(request, state, context, lines)
     for (const service of outcome.services) service.granted = 0 - service.granted
     return resultOf(outcome, lines.map(negated), this.#unitDigits)
   }
 }
 
-/** Of a case that names no default: with which installations of the existing system begin. */
+/** Conventional default tax of existing installations, used if a case names none. */
 const CONVENTIONAL_DEFAULT_TAX = 'DEFAULT_VAT'
 
 function conventionalDefaultTax({ taxes }: Catalogue): string | null {

@@ -1,13 +1,14 @@
-/** How finely a case counts units. */
+/** The precision in which a case counts units. */
 import { decimalOf, type Fields } from '../../domain/fields.ts'
 import { type QuoteCase, UNIT_DIGITS_MAX } from './case.ts'
 
-/** What of a group is no amount of units. */
+/** Keys of a group that are not amounts of units. */
 const NO_UNITS = new Set(['cost', 'usage_types', 'rates'])
 
 /**
- * Decimals that units of a case need: those of its volumes, its unit buckets and what its plans and
- * services include. So a case in whole units grants whole units, whatever the tiers are like.
+ * Number of decimals that the units of a case need: of its volumes, its unit buckets and the
+ * included units of its plans and services. A case in whole units thus grants whole units, whatever
+ * its tiers.
  */
 export function unitDigitsOf({ catalogue, account, subscribers, events }: QuoteCase): number {
   const unitIncludes = new Set(
@@ -45,7 +46,7 @@ function digitsOfGroup(group: unknown): number[] {
   })
 }
 
-/** Whether it is what it should be is said where it is compiled. */
+/** The compilation checks the type. */
 function objectOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }

@@ -1,7 +1,7 @@
 /**
- * What is on record of an account, and how its owners are given back after a loss. Pure. The
- * recorder writes lines first: the projection may be behind them. Lines may be archived: their sums
- * may be less than the projection. Nobody gets more than is known to have been credited.
+ * Restores the owners of an account from MongoDB after a loss. Pure. The recorder writes lines
+ * first, so the projection may be behind them; lines may be archived, so their sums may be below
+ * the projection. No owner gets more than is known to have been credited.
  */
 import { type BalanceDocument, DEBT_BUCKET_ID } from '../../catalog/records/balance-document.ts'
 import type { BalanceLineDocument, LineDocument } from '../../catalog/records/documents.ts'
@@ -13,36 +13,38 @@ import type { OperationLine } from '../../domain/line.ts'
 import { BucketRecords, type Loss, type RestoredBucket } from './bucket-records.ts'
 
 export interface RestoredOwner {
-  /** Null if there is nothing to give back: no bucket and no debt. */
+  /** Null if there is nothing to restore: no bucket and no debt. */
   state: OwnerState | null
   buckets: RestoredBucket[]
-  /** Debt incurred by lines that the projection does not have. */
+  /** Debt of lines that the projection does not include. */
   debtAhead: number
   losses: Loss[]
 }
 
 /**
- * More than the commits that anybody can still have in hand from before the loss: what is recorded
- * of the restored owner is newer than all of it.
+ * More than the number of commits that can still be in flight from before the loss: records of the
+ * restored owner are newer than all of them.
  */
 export const VERSIONS_SKIPPED = 1_000_000
 
-/** What is given back only if it is not older, epoch ms. */
+/** Records older than these instants are not restored, epoch ms. */
 export interface RestoreCutoffs {
-  /** Ids of operations, for those who repeat them. */
+  /** Ids of operations, needed for their repetition. */
   operationsMs: number
-  /** Counters by the end of their period: nothing counts in older ones any more. */
+  /** Counters by the end of their period; older ones are closed. */
   countersMs: number
 }
 
-/** Projections are added first, then sums of removed lines, then lines. */
+/**
+ * Collects the records of an account: projections first, then sums of removed lines, then lines.
+ */
 export class AccountRecords {
   readonly aid: number
   readonly operations: OperationLine[] = []
   lines = 0
   readonly #owners = new Map<number, OwnerRecords>()
   readonly #since: RestoreCutoffs
-  /** Stamps of lines that are carried already. */
+  /** Stamps of lines that are already in the carried sums. */
   readonly #removed = new Set<string>()
 
   constructor(aid: number, since: RestoreCutoffs) {
@@ -54,7 +56,7 @@ export class AccountRecords {
     this.#owner(document.sid).addProjection(document)
   }
 
-  /** Of lines that retention has removed. */
+  /** Adds the sums of lines that retention has removed. */
   addCarried({ sid, own, shared, pending }: CarriedDocument): void {
     for (const stamp of pending) this.#removed.add(stamp)
     this.#owner(sid).addCarried(own)
@@ -72,7 +74,7 @@ export class AccountRecords {
         this.operations.push(operation)
       return
     }
-    // Others may write lines too; only charging pays out of buckets.
+    // Lines may have other sources; only charging pays from buckets.
     if (line.type !== 'realtime') return
     const debts = debtsOfLine(line)
     owner.owedByLines += debts.subscriber
@@ -104,7 +106,7 @@ class OwnerRecords {
   readonly #buckets = new Map<number, BucketRecords>()
   #version = 0
   #nextBucketId = 1
-  /** As of the newest projection. */
+  /** Version of the newest projection. */
   #projectedVersion = 0
   #owed = 0
   #repaid = 0
@@ -114,10 +116,10 @@ class OwnerRecords {
     this.sid = sid
   }
 
-  /** Of a damaged document only what can be read counts. */
+  /** Only readable values of a damaged document are used. */
   addProjection(document: BalanceDocument): void {
     const { bucket_id, v, owner } = document
-    // Debt may have been taken back since an older one: that of a counter that was dropped.
+    // A newer projection may have less debt: a dropped counter returns it.
     const isNewest = amountIn(v) >= this.#projectedVersion
     if (bucket_id !== DEBT_BUCKET_ID) this.#bucket(bucket_id).addProjection(document)
     this.#projectedVersion = Math.max(this.#projectedVersion, amountIn(v))
@@ -129,7 +131,7 @@ class OwnerRecords {
     this.#nextBucketId = Math.max(this.#nextBucketId, amountIn(owner?.next_bucket_id))
   }
 
-  /** The projection has what they repaid: it is far newer. */
+  /** Repayments of removed lines are in the projection, which is far newer. */
   addCarried({ buckets, owed }: CarriedSums): void {
     this.owedByLines += owed
     for (const sums of buckets) this.#bucket(sums.id).addCarried(sums)
@@ -150,7 +152,7 @@ class OwnerRecords {
     return line
   }
 
-  /** It moves no bucket, and has a place in the order of versions. */
+  /** Adds an operation line without a bucket, such as a correction of debt; its version counts. */
   #addOwnerLine(document: BalanceLineDocument): OperationLine | null {
     const line = operationLineOf(document)
     this.#version = Math.max(this.#version, line?.version ?? 0)
@@ -162,8 +164,8 @@ class OwnerRecords {
     const { sid } = this
     const buckets: RestoredBucket[] = []
     const losses: Loss[] = []
-    for (const books of [...this.#buckets.values()].sort((a, b) => a.id - b.id)) {
-      const { restored, losses: lost } = books.restore(countersSinceMs)
+    for (const records of [...this.#buckets.values()].sort((a, b) => a.id - b.id)) {
+      const { restored, losses: lost } = records.restore(countersSinceMs)
       if (restored !== null) buckets.push(restored)
       losses.push(...lost)
     }
@@ -189,10 +191,10 @@ class OwnerRecords {
   #bucket(id: number): BucketRecords {
     const known = this.#buckets.get(id)
     if (known !== undefined) return known
-    const books = new BucketRecords(this.sid, id)
-    this.#buckets.set(id, books)
+    const records = new BucketRecords(this.sid, id)
+    this.#buckets.set(id, records)
     this.#nextBucketId = Math.max(this.#nextBucketId, id + 1)
-    return books
+    return records
   }
 }
 

@@ -1,4 +1,4 @@
-/** What is on record of one bucket, and how much of it is given back after a loss. Pure. */
+/** Restores one bucket from MongoDB after a loss. Pure. */
 import type { BalanceDocument } from '../../catalog/records/balance-document.ts'
 import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
 import { amountsOfPayment, type PaymentDocument } from '../../catalog/records/line-document.ts'
@@ -8,10 +8,10 @@ import type { Bucket } from '../../domain/bucket.ts'
 import { isClosed } from '../../domain/counters.ts'
 import type { OperationLine } from '../../domain/line.ts'
 
-/** What cannot be restored, or is not as two records have it. */
+/** An amount that cannot be restored, or on which records disagree. */
 export interface Loss {
   sid: number
-  /** Null if it concerns the owner and not one bucket. */
+  /** Null if the loss concerns the owner and not a single bucket. */
   bucket: number | null
   what: string
   /** Units or micros. */
@@ -21,11 +21,11 @@ export interface Loss {
 
 export interface RestoredBucket {
   bucket: Bucket
-  /** What sessions held as of the projection: it is free again. */
+  /** Amount reserved by sessions in the projection; it becomes available. */
   voided: number
-  /** By how much lines were ahead of the projection. */
+  /** By how much lines exceeded the projection. */
   ahead: { credited: number; spent: number }
-  /** Only lines knew of it. */
+  /** True if only lines have the bucket. */
   isNew: boolean
 }
 
@@ -34,12 +34,12 @@ export class BucketRecords {
   readonly sid: number
   #document: BalanceDocument | null = null
   #projected: Bucket | null = null
-  /** Paid for usage, or for debt out of a top-up, by all lines. */
+  /** Spent on usage, or on debt repaid by a top-up, by all lines. */
   #paid = 0
-  /** Credited by refunds, and by all lines; the projection may have it or not. */
+  /** Credited by refunds, and by all lines; the projection may include it or not. */
   #refunded = 0
   #creditedByLines = 0
-  /** By operations that the projection does not have yet; counted in another account, too. */
+  /** By operations newer than the projection; also counted in the sums above. */
   #newerCredited = 0
   #newerSpent = 0
   #newest: OperationLine | null = null
@@ -58,14 +58,14 @@ export class BucketRecords {
     this.#projected = bucketOf(document)
   }
 
-  /** Of lines that retention has removed: all are older than the projection. */
+  /** Adds the sums of removed lines; all are older than the projection. */
   addCarried({ spent, credited, isCounter }: CarriedBucket): void {
     this.#paid += spent
     this.#creditedByLines += credited
     this.#isCounter ||= isCounter
   }
 
-  /** `at`: of the usage. */
+  /** `at`: time of the usage. */
   addPayment(payment: PaymentDocument, at: unknown): void {
     const { spent, credited } = amountsOfPayment(payment)
     this.#paid += spent
@@ -76,7 +76,7 @@ export class BucketRecords {
     this.#lastPaidMs = Math.max(this.#lastPaidMs, at instanceof Date ? at.getTime() : 0)
   }
 
-  /** Gives the operation as the ledger had it; null if the line does not say enough. */
+  /** Returns the operation as the ledger had it; null if the line is incomplete. */
   addOperation(document: BalanceLineDocument): OperationLine | null {
     this.#isMoney = document.aprice_micros !== undefined
     const line = operationLineOf(document)
@@ -91,7 +91,7 @@ export class BucketRecords {
     this.#paid += spent
     this.#creditedByLines += credited
     this.#isCounter ||= line.counter !== undefined
-    // The projection of a version has all operations up to it.
+    // The projection of a version includes all operations up to it.
     if (this.#projected !== null && line.version <= (this.#document?.v ?? 0)) return line
     this.#newerCredited += credited
     this.#newerSpent += spent
@@ -100,8 +100,8 @@ export class BucketRecords {
   }
 
   /**
-   * The bucket as it is given back, and what is wrong with it. `countersSinceMs`: a counter that
-   * ended before is not needed any more.
+   * Returns the restored bucket and its losses. `countersSinceMs`: counters that ended earlier are
+   * no longer needed.
    */
   restore(countersSinceMs: number): { restored: RestoredBucket | null; losses: Loss[] } {
     const losses: Loss[] = []
@@ -113,7 +113,7 @@ export class BucketRecords {
     const base = this.#projected ?? (this.#newest === null ? null : newBucket(this.#newest))
     if (this.#isPast(base, countersSinceMs)) return { restored: null, losses: [] }
     if (base === null) {
-      lose(`${this.#whyUnknown()}; so much was spent of it`, this.#paid)
+      lose(`${this.#whyUnknown()}; spent`, this.#paid)
       return { restored: null, losses }
     }
     if (this.#projected === null && this.#unreadable > 0) lose('top-ups cannot be read', 0)
@@ -122,13 +122,13 @@ export class BucketRecords {
     const proven = this.#provenCredit(known)
     if (proven < 0) lose('more was taken away than is known to have been credited', -proven)
     const credited = Math.max(0, proven)
-    // Archived lines are in the projection only, and the newest perhaps in the lines only.
+    // Archived lines are only in the projection; the newest lines may not be in it yet.
     let spent = Math.max(knownSpent + this.#newerSpent, this.#paid)
     if (limit === 0 && spent > credited) {
       lose('more was spent than is known to have been credited', spent - credited)
       spent = credited
     }
-    // It is newer than the projection, and may have ended what that still has as valid.
+    // The newest operation may have ended the bucket earlier than the projection says.
     const ends = this.#newest?.toMs ?? base.toMs
     const bucket = { ...base, toMs: ends, credited, spent, reserved: 0, free: credited - spent }
     const ahead = { credited: credited - known, spent: spent - knownSpent }
@@ -136,8 +136,8 @@ export class BucketRecords {
   }
 
   /**
-   * A refund does not say of which version its line is: what lines have more than the projection is
-   * credit of refunds, as far as there were any.
+   * Lines of refunds do not carry the owner's version: credit of lines beyond the projection is
+   * attributed to refunds, as far as there were any.
    */
   #provenCredit(known: number): number {
     const operated = known + this.#newerCredited
@@ -150,12 +150,12 @@ export class BucketRecords {
   }
 
   #whyUnknown(): string {
-    if (this.#isCounter) return 'a counter whose period is not on record begins anew'
+    if (this.#isCounter) return 'a counter whose period is not recorded starts from zero'
     return this.#unreadable > 0 ? 'its top-ups cannot be read' : 'no top-up is on record'
   }
 }
 
-/** As the operation that is known of it has left it, without its amounts. */
+/** The bucket as its newest operation left it, without amounts. */
 function newBucket(line: OperationLine): Bucket {
   const { bucketId: id, prepaidIncludeId, kind, usaget, priority, fromMs, toMs } = line
   const { counter = '', limit = 0 } = line

@@ -1,6 +1,6 @@
 /**
- * Gives a lost ledger back from what is on record. The epoch begins last: until then nothing is
- * charged, so that a rebuild that was broken off at any point is simply done again.
+ * Restores a lost ledger from MongoDB. The epoch begins last: until then nothing is charged, so an
+ * interrupted rebuild can simply be repeated.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -30,33 +30,33 @@ export interface RebuildSettings {
   partitions: number
   operationKeepMs: number
   directoryTtlMs: number
-  /** Reads and reports, and writes nothing. */
+  /** Reads and reports only. */
   isDryRun: boolean
-  /** How long a recorder may need for what it has in hand from before the loss. */
+  /** How long a recorder may need for its batch from before the loss. */
   settleMs: number
   nowMs: number
 }
 
-/** What became of one account. */
+/** Result for one account. */
 export interface RestoredAccount {
   aid: number
-  /** Of its lines that were read. */
+  /** Number of its lines that were read. */
   lines: number
-  /** Operations whose repetition still moves nothing. */
+  /** Operations whose repetition still has no effect. */
   operations: number
   owners: RestoredOwner[]
 }
 
 export interface Rebuilt {
-  /** The epoch that has begun; null after a dry run. */
+  /** The new epoch; null after a dry run. */
   epoch: string | null
   partitions: number
 }
 
 /**
- * Gives back every account whose partition is lost, and hands each to `onAccount`. Throws
- * `CommandError` where there is nothing to rebuild or somebody else does it, `LedgerMismatchError`,
- * `LedgerStandsError`, `StoreDownError` or `CatalogUnavailableError`.
+ * Restores every account whose partition is lost, and passes each to `onAccount`. Throws
+ * `CommandError` if there is nothing to rebuild or another rebuild is running,
+ * `LedgerMismatchError`, `LedgerStandsError`, `StoreDownError` or `CatalogUnavailableError`.
  */
 export async function rebuild(
   stores: RebuildStores,
@@ -74,7 +74,7 @@ export async function rebuild(
   const lock = await acquireRebuildLock(redis, keys)
   if (lock === null) throw new CommandError(RUNNING)
   try {
-    // Whoever held the lock before may have done it.
+    // A previous holder of the lock may have completed the rebuild.
     const lost = await detectLoss(stores, settings)
     await storeSettings(redis, keys)
     await delay(settings.settleMs)
@@ -84,7 +84,7 @@ export async function rebuild(
     await restoring.flush()
     await restoreDirectory(redis, keys, lost.partitions, settings.directoryTtlMs)
     checkLockHeld(lock)
-    // On record first: a number is not used twice, even if what follows is broken off.
+    // Recorded first: an epoch number is not reused, even if the rebuild is interrupted here.
     await stores.record.write(lost.epoch)
     await beginEpoch(redis, keys, lost.partitions, lost.epoch)
     return { epoch: lost.epoch, partitions: lost.partitions.length }
@@ -93,14 +93,15 @@ export async function rebuild(
   }
 }
 
-/** The oldest cycle that still receives events, the one before the current, began since then. */
+/** The previous cycle, the oldest that still receives events, began within this period. */
 const OPEN_CYCLES_MS = 63 * 86_400_000
 
-const RUNNING = 'another rebuild is running; the place of one that was killed is free in 30 seconds'
+const RUNNING =
+  'another rebuild is running; the lock of one that was killed expires after 30 seconds'
 
 interface LedgerLoss {
   partitions: number[]
-  /** That the partitions will be of: the one that stands elsewhere, or the next. */
+  /** Epoch of the restored partitions: the current one of the other partitions, or the next. */
   epoch: string
 }
 
@@ -110,7 +111,7 @@ async function detectLoss(
 ): Promise<LedgerLoss> {
   const { epoch, lost } = await inspectLedger(redis, partitions, record)
   if (epoch === null) throw new CommandError('there never was a ledger here: nothing to rebuild')
-  // On a single Redis the first partition, whose epoch begins last, stands for all.
+  // On a single Redis the first partition, whose epoch begins last, decides for all.
   const isLost = redis.isCluster ? lost.length > 0 : lost.includes(0)
   if (!isLost) throw new CommandError('the ledger is there: nothing to rebuild')
   const isWhole = lost.length === partitions
@@ -129,7 +130,9 @@ function whileLocked(restorer: Restorer, lock: RebuildLock): Restorer {
 
 function checkLockHeld(lock: RebuildLock): void {
   if (lock.isHeld()) return
-  throw new CommandError('redis went away meanwhile: run it again, it begins anew')
+  throw new CommandError(
+    'redis was unavailable meanwhile: run it again, it starts from the beginning',
+  )
 }
 
 async function restoreAccounts(
@@ -139,17 +142,17 @@ async function restoreAccounts(
   restorer: Restorer | null,
   onAccount: (account: RestoredAccount) => void,
 ): Promise<void> {
-  const wanted = new Set(lost)
+  const lostPartitions = new Set(lost)
   const keys = createKeys(partitions)
-  const isWanted = (aid: number) => wanted.has(keys.partitionOf(aid))
+  const isWanted = (aid: number) => lostPartitions.has(keys.partitionOf(aid))
   const keptSinceMs = nowMs - operationKeepMs
   const since = { operationsMs: keptSinceMs, countersMs: nowMs - OPEN_CYCLES_MS }
-  for await (const books of recordedAccounts(catalog, isWanted, since)) {
-    const owners = books.restore()
+  for await (const records of recordedAccounts(catalog, isWanted, since)) {
+    const owners = records.restore()
     const states = owners.flatMap(({ state }) => (state === null ? [] : [state]))
-    const operations = repeatableOperations(books, keptSinceMs)
+    const operations = repeatableOperations(records, keptSinceMs)
     await restorer?.add(states, operations)
-    onAccount({ aid: books.aid, lines: books.lines, operations: operations.length, owners })
+    onAccount({ aid: records.aid, lines: records.lines, operations: operations.length, owners })
   }
 }
 

@@ -1,4 +1,4 @@
-/** Reads all that is on record, account by account: cursors in the order of the accounts. */
+/** Reads all records by account: merges cursors that are sorted by account. */
 
 import type { FindCursor } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -7,7 +7,7 @@ import type { LineDocument } from '../../catalog/records/documents.ts'
 import type { CarriedDocument } from '../../catalog/records/line-sums.ts'
 import { AccountRecords, type RestoreCutoffs } from './account-records.ts'
 
-/** What the books read of a line. */
+/** Fields of a line that the rebuild reads. */
 const LINE_FIELDS = [
   'stamp',
   'type',
@@ -42,11 +42,11 @@ const LINE_FIELDS = [
   'parent_ref',
   'additional',
 ]
-/** All are read in the order of an index. */
+/** Selects everything by an indexed field, so that sorting uses the index. */
 const ALL = { aid: { $gte: 0 } }
 
 /**
- * One account at a time is in memory, with sums of its lines. `isWanted`: accounts that are to be
+ * Holds one account in memory at a time, with sums of its lines. `isWanted` selects the accounts to
  * read. Throws `CatalogUnavailableError`.
  */
 export async function* recordedAccounts(
@@ -74,24 +74,24 @@ export async function* recordedAccounts(
     for (;;) {
       const aid = Math.min(await balances.aid(), await carried.aid(), await lines.aid())
       if (aid === Number.POSITIVE_INFINITY) return
-      const books = isWanted(aid) ? new AccountRecords(aid, since) : null
+      const records = isWanted(aid) ? new AccountRecords(aid, since) : null
       for (let one = await balances.takeFor(aid); one !== null; one = await balances.takeFor(aid)) {
-        books?.addProjection(one)
+        records?.addProjection(one)
       }
       for (let one = await carried.takeFor(aid); one !== null; one = await carried.takeFor(aid)) {
-        books?.addCarried(one)
+        records?.addCarried(one)
       }
       for (let one = await lines.takeFor(aid); one !== null; one = await lines.takeFor(aid)) {
-        books?.addLine(one)
+        records?.addLine(one)
       }
-      if (books !== null) yield books
+      if (records !== null) yield records
     }
   } finally {
     await Promise.all([balances.close(), carried.close(), lines.close()])
   }
 }
 
-/** A cursor whose next document can be seen before it is taken. */
+/** A cursor with look-ahead of one document. */
 class PeekableCursor<T extends { aid: number }> {
   readonly #catalog: Catalog
   readonly #what: string
@@ -105,7 +105,7 @@ class PeekableCursor<T extends { aid: number }> {
     this.#cursor = cursor as FindCursor<T>
   }
 
-  /** Account of the next document; infinite at the end. */
+  /** Account of the next document; infinity at the end. */
   async aid(): Promise<number> {
     if (this.#at >= this.#read.length) {
       const cursor = this.#cursor
@@ -116,7 +116,7 @@ class PeekableCursor<T extends { aid: number }> {
     return this.#read[this.#at]?.aid ?? Number.POSITIVE_INFINITY
   }
 
-  /** The next document of an account; null if it has no more. */
+  /** The next document of an account; null if there is no more. */
   async takeFor(aid: number): Promise<T | null> {
     if ((await this.aid()) !== aid) return null
     this.#at += 1

@@ -1,18 +1,18 @@
-/** What a rebuild has given back, for a person and as JSON. Money in decimals, credit positive. */
+/** The report of a rebuild, as text and as JSON. Money is in decimals; credit is positive. */
 import { debtOf } from '../../domain/bucket.ts'
 import { decimalText } from '../../domain/money.ts'
 import type { RestoredOwner } from './account-records.ts'
 import type { Loss, RestoredBucket } from './bucket-records.ts'
 import type { RestoredAccount } from './rebuild.ts'
 
-/** Sums of one kind; units of all usage types together. */
+/** Sums of one kind; units of all usage types are added up. */
 export interface Amounts {
   credited: number
   spent: number
-  /** Was held by sessions, and is free again. */
+  /** Was reserved by sessions and is available again. */
   voided: number
   free: number
-  /** By so much lines were ahead of the projection. */
+  /** By how much lines exceeded the projection. */
   creditedAhead: number
   spentAhead: number
 }
@@ -21,7 +21,7 @@ export interface Totals {
   accounts: number
   owners: number
   buckets: number
-  /** Of included units and money, and of what is owed; their amounts are in no sum. */
+  /** Counters of included units, included money and credit limits; their amounts are in no sum. */
   counters: number
   lines: number
   operations: number
@@ -81,7 +81,7 @@ function addOwner(totals: Totals, { state, buckets, debtAhead, losses }: Restore
   }
 }
 
-/** A line per account, one per bucket that is not as its projection says, one per loss. */
+/** One line per account, one per bucket that differs from its projection, one per loss. */
 export function accountLines(account: RestoredAccount): string[] {
   const totals = emptyTotals()
   addAccount(totals, account)
@@ -100,9 +100,9 @@ export function accountLines(account: RestoredAccount): string[] {
 function bucketLines(sid: number, { bucket, ahead, isNew }: RestoredBucket): string[] {
   if (!isNew && ahead.credited === 0 && ahead.spent === 0) return []
   const isMoney = bucket.kind !== 'units'
-  const shown = (amount: number) => amountIn(amount, isMoney)
-  const how = isNew ? 'made anew from lines' : 'lines are ahead of its projection'
-  const change = `credited ${shown(ahead.credited)}, spent ${shown(ahead.spent)} more`
+  const format = (amount: number) => amountIn(amount, isMoney)
+  const how = isNew ? 'rebuilt from lines' : 'lines are ahead of its projection'
+  const change = `credited ${format(ahead.credited)}, spent ${format(ahead.spent)} more`
   return [`  ${ownerText(sid)}, bucket ${bucket.id}: ${how}: ${change}`]
 }
 
@@ -134,12 +134,14 @@ export function totalsText(totals: Totals): string {
 function amountsText(name: string, amounts: Amounts, isMoney: boolean): string[] {
   const { credited, spent, free, voided } = amounts
   if (credited === 0 && spent === 0) return []
-  const shown = (amount: number) => amountIn(amount, isMoney)
-  const held = voided > 0 ? ` (${shown(voided)} was reserved)` : ''
-  return [`${name} credited ${shown(credited)}, spent ${shown(spent)}, free ${shown(free)}${held}`]
+  const format = (amount: number) => amountIn(amount, isMoney)
+  const note = voided > 0 ? ` (${format(voided)} was reserved)` : ''
+  return [
+    `${name} credited ${format(credited)}, spent ${format(spent)}, free ${format(free)}${note}`,
+  ]
 }
 
-/** One account as JSON. */
+/** JSON of one account. */
 export function accountJson(account: RestoredAccount) {
   const totals = emptyTotals()
   addAccount(totals, account)
@@ -165,7 +167,7 @@ export function accountJson(account: RestoredAccount) {
 function bucketJson(sid: number, { bucket, voided, ahead, isNew }: RestoredBucket) {
   const { id, prepaidIncludeId: include, kind, usaget, counter } = bucket
   const isMoney = kind !== 'units'
-  const shown = (amount: number) => (isMoney ? decimalOf(amount) : amount)
+  const format = (amount: number) => (isMoney ? decimalOf(amount) : amount)
   return {
     sid,
     bucket: id,
@@ -173,12 +175,12 @@ function bucketJson(sid: number, { bucket, voided, ahead, isNew }: RestoredBucke
     kind: isMoney ? 'money' : 'units',
     usaget,
     ...(counter === '' ? {} : { counter }),
-    credited: shown(bucket.credited),
-    spent: shown(bucket.spent),
-    voided: shown(voided),
-    free: shown(bucket.free),
-    credited_ahead: shown(ahead.credited),
-    spent_ahead: shown(ahead.spent),
+    credited: format(bucket.credited),
+    spent: format(bucket.spent),
+    voided: format(voided),
+    free: format(bucket.free),
+    credited_ahead: format(ahead.credited),
+    spent_ahead: format(ahead.spent),
     anew: isNew,
   }
 }
@@ -194,14 +196,14 @@ export function totalsJson({ accounts, money, units, debt, debtAhead, ...rest }:
   }
 }
 
-function amountsJson(amounts: Amounts, shown: (amount: number) => number) {
+function amountsJson(amounts: Amounts, format: (amount: number) => number) {
   return {
-    credited: shown(amounts.credited),
-    spent: shown(amounts.spent),
-    voided: shown(amounts.voided),
-    free: shown(amounts.free),
-    credited_ahead: shown(amounts.creditedAhead),
-    spent_ahead: shown(amounts.spentAhead),
+    credited: format(amounts.credited),
+    spent: format(amounts.spent),
+    voided: format(amounts.voided),
+    free: format(amounts.free),
+    credited_ahead: format(amounts.creditedAhead),
+    spent_ahead: format(amounts.spentAhead),
   }
 }
 

@@ -27,7 +27,7 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
   ['key of an event', event({ ratee: 'T01' }), 'events.1.ratee', 'is not known'],
   ['key of a bucket', bucket({ amount: 1 }), 'subscriber.buckets.0.amount', 'is not known'],
   ['key of the settings', story({ config: { zone: 'UTC' } }), 'config.zone', 'is not known'],
-  ['account of nobody', story({ account: { aid: 9 } }), 'account.aid', /no subscriber: 9/],
+  ['account of nobody', story({ account: { aid: 9 } }), 'account.aid', /any subscriber: 9/],
   [
     'key of a held service',
     story({ account: { services: [{ name: 'S', quantitiy: 2 }] } }),
@@ -72,7 +72,7 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
     'two prices at a time',
     story({ catalogue: { rates: [rate('A', 'call', perUnit(1)), rate('A', 'call', perUnit(2))] } }),
     'catalogue.rates.1',
-    'is there twice at a time: A',
+    'overlaps another revision: A',
   ],
   ['unknown zone', story({ config: { time_zone: 'Mars' } }), 'config.time_zone', /IANA/],
   ['day 31', story({ config: { cycle_day: 31 } }), 'config.cycle_day', /from 1 to 28/],
@@ -96,7 +96,12 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
     'catalogue.plans.0.include.groups.G',
     'must have a value or a cost',
   ],
-  ['both kinds of subscriber', story({ subscribers: [] }), 'subscribers', /beside 'subscriber'/],
+  [
+    'both kinds of subscriber',
+    story({ subscribers: [] }),
+    'subscribers',
+    /combined with 'subscriber'/,
+  ],
 ]
 
 describe('a broken case', () => {
@@ -121,7 +126,7 @@ describe('a broken case', () => {
   it('may not use the session of an earlier event again', () => {
     const session = { record_type: 'event_request', session_id: 's' }
     const { error } = quoteCase(story({ events: [call(1, session), call(2, session)] }))
-    expect(error).toEqual({ field: 'events.1.session_id', why: 'is that of an earlier event' })
+    expect(error).toEqual({ field: 'events.1.session_id', why: 'is used by an earlier event' })
   })
 
   it.each([
@@ -148,7 +153,7 @@ describe('a broken case', () => {
       name: 'line 4',
       results: [],
       ok: false,
-      error: { field: '', why: expect.stringMatching(/^is no JSON: /) },
+      error: { field: '', why: expect.stringMatching(/^is not JSON: /) },
     })
     expect(quoteText(null, 4, STANDARD)).toMatchObject({
       name: 'line 4',

@@ -82,7 +82,7 @@ describe('tollgate quote --cases', () => {
 
   it.each([
     [[], 'give --cases for a file of cases, or --sid for a subscriber'],
-    [['--cases', 'x', '--sid', '1'], '--sid cannot stand beside --cases: a case says it itself'],
+    [['--cases', 'x', '--sid', '1'], '--sid cannot be combined with --cases'],
     [['--sid', '1'], '--usagev is missing'],
     [['--sid', '1', '--usagev', '1.5'], '--usagev must be an integer from 1 to 2^53, not'],
     [['--sid', '1', '--usagev', '1'], '--usaget is missing'],

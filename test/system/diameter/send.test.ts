@@ -89,9 +89,9 @@ describe('tollgate diameter send', () => {
   it.each([
     ['{"CC-Foo":1}', 'CC-Foo is not a known AVP'],
     ['{"CC-Request-Type":"SOMETIMES"}', 'CC-Request-Type cannot be "SOMETIMES"'],
-    ['- 5', 'message 1 must have AVPs by their names'],
+    ['- 5', 'message 1 must be an object of AVPs by name'],
     ['01000', 'has an odd number of hexadecimal digits'],
-    ['0100001480000110', 'message 1 has not the length it says'],
+    ['0100001480000110', 'message 1 has a wrong length field'],
     ['', 'is empty'],
     ['a: b: c', 'is neither JSON nor YAML'],
   ])('says what is wrong with %j', async (content, why) => {

@@ -114,7 +114,9 @@ describe('a Redis that would evict', () => {
         return isBad && (await healthOf(product.realtimeUrl)) === '{"status":0}'
       })
       for (const role of ['realtime', 'admin']) {
-        expect(logOf(role)).toContain('redis could lose units: not ready until that is set right')
+        expect(logOf(role)).toContain(
+          'redis could lose units: not ready until its configuration is corrected',
+        )
         expect(logOf(role)).toContain('maxmemory-policy is allkeys-lru, it must be noeviction')
       }
       expect(await insist(one.start())).toMatchObject(GRANTED)

@@ -1,0 +1,37 @@
+/** Functions of other modules for commands; src/main.ts provides them. */
+import type { Config } from '../config/schema.ts'
+import type { CheckReport } from '../file-types/check-report.ts'
+
+/** A message to send: AVPs by name, or the encoded bytes. */
+export type DiameterMessage = Readonly<Record<string, unknown>> | Buffer
+
+export interface DiameterTarget {
+  readonly host: string
+  readonly port: number
+  /** Undefined for the host name of this machine. */
+  readonly originHost: string | undefined
+  readonly originRealm: string
+  readonly destinationRealm: string
+  readonly timeoutMs: number
+  readonly nowMs: number
+  /** Null for a plain connection. Without `ca`, the system's certificate authorities apply. */
+  readonly tls: { ca?: Buffer; cert?: Buffer; key?: Buffer } | null
+}
+
+export interface DiameterExchange {
+  readonly request: object
+  readonly answer: object
+  readonly resultCode: number
+}
+
+export interface Tools {
+  /** Decodes a message by a document. Never rejects because of either: errors are in the report. */
+  checkFileType(document: unknown, sample: Buffer, config: Config): Promise<CheckReport>
+  /**
+   * Sends messages and returns the answers in order. Rejects if a message or an answer is invalid.
+   */
+  sendDiameter(
+    messages: readonly DiameterMessage[],
+    target: DiameterTarget,
+  ): Promise<DiameterExchange[]>
+}
