@@ -1,9 +1,9 @@
-/** What is on record about the ledger, outside of the Redis that may be lost. */
+/** Data about the ledger that must survive a loss of Redis. */
 import type { Catalog } from './connection.ts'
 
 const ID = 'ledger'
 
-/** The epoch of the ledger's data, as `EpochRecord` of the ledger's installation wants it. */
+/** Stores the epoch of the ledger's data; implements the ledger's `EpochRecord`. */
 export function epochRecordOf(catalog: Pick<Catalog, 'run' | 'installation'>) {
   return {
     async read(): Promise<string | null> {

@@ -1,18 +1,18 @@
-/** Documents of records, cut where they are too large. */
+/** Truncates large documents of audit records. */
 
 import { BSON } from 'mongodb'
 import type { Fields } from '../../domain/fields.ts'
 
-/** A record has two documents: it stays below 256 KiB. */
+/** A record holds two documents and must stay below 256 KiB. */
 const DOCUMENT_BYTES_MAX = 120 * 1024
-/** Of names of what was left out. */
+/** Length of the list of omitted field names. */
 const NAMES_LENGTH_MAX = 1000
-/** Stands for what was left out. */
+/** Marks truncated values. */
 export const TRUNCATED = '(cut)'
 
 /**
- * The document, if it is small enough to be kept; else without its largest fields, whose names are
- * under `(cut)`.
+ * Returns the document itself if it is small enough, otherwise a copy without its largest fields.
+ * The names of the omitted fields are listed under `(cut)`.
  */
 export function truncateDocument(document: Fields): Fields {
   if (sizeOf(document) <= DOCUMENT_BYTES_MAX) return document
@@ -34,7 +34,7 @@ export function truncateDocument(document: Fields): Fields {
   }
 }
 
-/** A text that is too long ends with a mark. */
+/** Truncated strings end with the mark. */
 export function truncateText(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax)}… ${TRUNCATED}`
 }

@@ -1,4 +1,7 @@
-/** Checks the chain of audit records from its beginning, or from where retention has left it. */
+/**
+ * Verifies the chain of audit records from its start, or from the first record that retention has
+ * kept.
+ */
 import type { Catalog } from '../connection.ts'
 import { CHAIN_START, type ChainEnd, type ChainedRecord, hasErasureMarks, hashOf } from './chain.ts'
 import { isSigned, readRemovedRuns, type StoredRun } from './removed-runs.ts'
@@ -6,33 +9,33 @@ import { isSigned, readRemovedRuns, type StoredRun } from './removed-runs.ts'
 export interface ChainReport {
   ok: boolean
   records: number
-  /** Removed by retention, as noted. */
+  /** Number of records removed by retention. */
   removed: number
-  /** Records with fields that were erased. */
+  /** Number of records with erased fields. */
   erased: number
-  /** The newest record: keep it elsewhere to see later that nothing before it was changed. */
+  /** The newest record. Store it elsewhere to detect later changes of any record up to it. */
   end: ChainEnd
-  /** The first ones, in words. */
+  /** The first problems, as messages. */
   problems: string[]
   problemsLeftOut: number
 }
 
 export interface ChainExpectations {
-  /** With which notes of retention are signed; empty: they are not. */
+  /** Key that signs the ranges removed by retention; empty if they are not signed. */
   key: string
-  /** An end that was seen before. */
+  /** The end as reported by an earlier verification. */
   expected?: ChainEnd
 }
 
 const PAGE = 500
 const PROBLEMS_MAX = 1_000
 
-/** Rejects with `CatalogUnavailableError`. Writers may go on meanwhile. */
+/** Records may be appended meanwhile. Rejects with `CatalogUnavailableError`. */
 export async function verifyChain(
   catalog: Catalog,
   expectations: ChainExpectations,
 ): Promise<ChainReport> {
-  // What is known to be written now must be found, whatever comes behind it.
+  // Read first: the record of this head must exist, whatever is appended meanwhile.
   const head = await catalog.run('read the end of the audit', () =>
     catalog.auditchain.findOne({ _id: 'head' }),
   )
@@ -60,7 +63,7 @@ class ChainCheck {
   readonly #expectations: ChainExpectations
   readonly #expectedEnds: ChainEnd[]
   readonly #problems: string[] = []
-  /** Erasures that records name, each with the first such record. */
+  /** Erasures that records refer to, with the first such record. */
   readonly #namedErasures = new Map<string, number>()
   readonly #erasures = new Set<string>()
   #leftOut = 0
@@ -130,7 +133,7 @@ class ChainCheck {
     const end = this.#end
     if (seq === end.seq + 1) {
       if (prev === end.hash) return
-      // A run whose removal was cut off leaves records of which the one before may be gone.
+      // An interrupted removal leaves records whose predecessors may be deleted already.
       if (this.#runs.some(({ from, to }) => from <= seq && seq <= to)) return
       this.#problem(`record ${seq}: does not follow upon record ${end.seq}`)
       return

@@ -1,4 +1,4 @@
-/** Keeps one thread's view of the clients current, and of what holds for their signatures. */
+/** Keeps one thread's clients and signature settings current. */
 import type { Logger } from '../../runtime/log.ts'
 import type { Catalog } from '../connection.ts'
 import { createPoller, type Poller } from '../poller.ts'
@@ -19,7 +19,7 @@ const TEXTS = {
   recovered: 'clients are read again',
 }
 
-/** Calls `listener`, which must not throw, when they are first read, and upon every change. */
+/** Calls `listener`, which must not throw, after the first read and after every change. */
 export function watchClients(
   options: { catalog: Catalog; sealer: Sealer; pollMs: number; log: Logger },
   listener: (stored: CurrentClients) => void,

@@ -1,13 +1,13 @@
 /**
- * One compiled value for equal parts of documents: of a hundred thousand rates most have a price
- * that others have too, and each thread holds them all.
+ * Shares one compiled value between equal parts of documents: most of a hundred thousand rates have
+ * a price in common with others, and each thread holds all of them.
  */
 export interface Interner<T> {
-  /** What was made of an equal part before, else what `make` makes now. The value is shared. */
+  /** Returns the shared value of an equal part, or creates it with `make`. */
   get(part: unknown, make: () => T): T
 }
 
-/** `entriesMax`: how many are known at a time; beyond that values are only less shared. */
+/** `entriesMax`: size of the cache; beyond it, fewer values are shared. */
 export function createInterner<T>(entriesMax: number): Interner<T> {
   const known = new Map<string, T>()
   return {

@@ -1,4 +1,4 @@
-/** Since when subscribers have their plans, where their documents do not say it themselves. */
+/** Start of the plan of subscribers without a `plan_activation`. */
 import { FOREVER_MS } from '../../domain/time.ts'
 import type { Collection } from '../collections.ts'
 import { type PlanSpan, planStart } from '../compile/profile.ts'
@@ -6,7 +6,10 @@ import type { Catalog } from '../connection.ts'
 import type { SubscriberDocument } from '../entities/subscriber.ts'
 import { type FoundRevision, readInParts } from './subscribers.ts'
 
-/** By position: one read for those that only earlier revisions tell of, none for the others. */
+/**
+ * Returns the starts by position, with a single read for all subscribers that need their earlier
+ * revisions.
+ */
 export async function planStarts(
   catalog: Catalog,
   held: readonly FoundRevision[],

@@ -1,4 +1,4 @@
-/** The whole profile of a subscriber: its revision, its account's, and what is pooled there. */
+/** The complete profile of a subscriber: its revision, its account and the pool. */
 
 import type { AccountProfile, PoolMember, SubscriberProfile } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
@@ -25,13 +25,16 @@ import {
 /** Subscribers of an account that may share a pool. */
 export const POOL_MEMBERS_MAX = 10_000
 
-/** Whether the subscribers of its account are read too, because something may be pooled. */
+/**
+ * Whether the subscribers of the account must be read as well, because included units may be
+ * pooled.
+ */
 export type NeedsPool = (profile: SubscriberProfile) => boolean
 
-/** Why a profile cannot be read, whatever becomes of the others. */
+/** Why a single profile cannot be read; other profiles are not affected. */
 export type ProfileError = FieldError | PoolTooLargeError
 
-/** A part of a profile, and the first instant at which it may be another one. */
+/** A part of a profile, and the first instant at which it may change. */
 interface Part<T> {
   part: T
   untilMs: number
@@ -44,9 +47,9 @@ interface AccountAt {
 }
 
 /**
- * The profile that holds at an instant, valid until any part of it may change; null if no
- * subscriber is found. An account needs no document. Rejects with `CatalogUnavailableError`, with
- * `FieldError` if a stored document is damaged, or with `PoolTooLargeError`.
+ * The profile at an instant, valid until any part of it may change; null if no subscriber is found.
+ * The account need not have a document. Rejects with `CatalogUnavailableError`, with `FieldError`
+ * if a stored document is invalid, or with `PoolTooLargeError`.
  */
 export async function findProfile(
   catalog: Catalog,
@@ -59,8 +62,8 @@ export async function findProfile(
 }
 
 /**
- * As `findProfile`, of many: as many reads as for one. What cannot be read is reported in its
- * place.
+ * As `findProfile`, for many queries with the same number of reads. Errors of a single profile are
+ * returned at its position.
  */
 export async function findProfiles(
   catalog: Catalog,
@@ -129,7 +132,7 @@ function withPool(
   }
 }
 
-/** The account revisions that hold at the instants; null where the account has none then. */
+/** The account revisions at the instants; null if the account has none. */
 async function accountsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<Account[]> {
   if (places.length === 0) return []
   const collection = catalog.subscribers as unknown as Collection<AccountDocument>
@@ -162,7 +165,7 @@ function accountAt(documents: readonly AccountDocument[], atMs: number): Account
 
 type PoolOf = (place: AccountAt) => Part<readonly PoolMember[]> | PoolTooLargeError
 
-/** What the subscribers of accounts hold at the instants. */
+/** Plans and services of the subscribers of accounts at the instants. */
 async function poolsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<PoolOf> {
   const aids = aidsOf(places)
   if (aids.length === 0) return () => ({ part: [], untilMs: Number.POSITIVE_INFINITY })
@@ -201,7 +204,7 @@ function poolAt(
   nextMs: number,
 ): Part<readonly PoolMember[]> {
   const holding = documents.filter(({ from, to }) => from.getTime() <= atMs && to.getTime() > atMs)
-  // Of several revisions of one subscriber the one that began last holds.
+  // If several revisions of a subscriber overlap, the one that started last is valid.
   const bySid = new Map(
     holding.map((document) => [document.sid, document as unknown as RawDocument]),
   )
@@ -231,7 +234,7 @@ function groupedBy<T>(values: readonly T[], keyOf: (value: T) => number): Map<nu
   return groups
 }
 
-/** Null for a damaged document: it adds nothing to the pool, and only its own requests fail. */
+/** Null for an invalid document: it adds nothing to the pool, and only its own requests fail. */
 function memberOf(document: RawDocument): SubscriberProfile | null {
   try {
     return compileSubscriber(document)

@@ -1,4 +1,4 @@
-/** What of a noted change is in the store already. */
+/** Finds out which steps of an intent are applied. */
 import type { Collection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
@@ -6,7 +6,7 @@ import { EntityConflictError } from '../errors.ts'
 import type { WriteIntent } from './locks.ts'
 import type { RevisionWrite } from './store-steps.ts'
 
-/** Without what was inserted; replacements find out by themselves. */
+/** Leaves out inserts that are done; replacements check the revision themselves. */
 export async function missingSteps(
   catalog: Catalog,
   { collection, steps: all }: WriteIntent,
@@ -23,7 +23,7 @@ export async function missingSteps(
   )
 }
 
-/** Whether nothing of a change was done; all its writes have been answered. */
+/** Whether no step of the intent was applied. All writes must have been answered. */
 export async function isUnapplied(
   catalog: Catalog,
   { collection, steps }: WriteIntent,
@@ -41,7 +41,7 @@ export async function isUnapplied(
   return steps.length > 0 && steps.every(isAsBefore)
 }
 
-/** The document of a step as it is stored. Rejects with `EntityConflictError`: it has gone. */
+/** The stored document of a step. Rejects with `EntityConflictError` if it is gone. */
 export async function reread(
   catalog: Catalog,
   { collection, steps }: WriteIntent,

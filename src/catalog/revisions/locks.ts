@@ -1,4 +1,4 @@
-/** Locks of chains, in MongoDB: one at a time changes an entity, in whatever process. */
+/** Entity locks in MongoDB: one process at a time changes an entity. */
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MongoBulkWriteError } from 'mongodb'
@@ -12,25 +12,28 @@ import { isDuplicate } from './revisions.ts'
 import type { RevisionWrite } from './store-steps.ts'
 import type { ProfileOwner } from './write.ts'
 
-/** What is to happen, whoever does it. */
+/** Write-ahead intent of a change, which any process can complete. */
 export interface WriteIntent {
   collection: EntityCollection
   steps: RevisionWrite[]
-  /** Whose profiles it changes. */
+  /** Owners of the profiles that change. */
   owners: ProfileOwner[]
-  /** What follows from it elsewhere; the catalogue only keeps it. */
+  /** Follow-up operation on the ledger; opaque to the catalogue. */
   sequel: unknown
-  /** Absent: nothing is recorded of it. Of documents that are not in `steps`: if they are there. */
+  /**
+   * If absent, nothing is recorded. Steps without a document in `steps` are recorded if they were
+   * stored.
+   */
   audit?: AuditIntent
 }
 
-/** One lock. Those that were taken together have one group; `first` is the one with the change. */
+/** One lock. Locks acquired together share a `group`; the `first` one holds the intent. */
 export interface LockDocument {
-  /** Name of the chain. */
+  /** Name of the entity. */
   _id: string
   group: string
   first: string
-  /** Another one with each holder. */
+  /** Unique per holder. */
   token: string
   holder: ProcessIdentity
   expires: Date
@@ -44,8 +47,8 @@ export interface HeldLocks {
 }
 
 /**
- * A holder that takes longer may be overtaken. What it has noted is then done by another, and by
- * itself once more to no effect; it can note nothing any more.
+ * After this time another process may recover the lock. It completes the intent; the slow holder's
+ * own writes then have no effect, and it cannot store another intent.
  */
 const LEASE_MS = 15_000
 const WAIT_MS = 10_000
@@ -54,16 +57,17 @@ const PAUSE_MS_MAX = 25
 export interface LockOptions {
   catalog: Catalog
   clock: Clock
-  /** Finishes what the dead holder of locks had begun. */
+  /** Completes the intent of a dead holder. */
   recover(change: WriteIntent): Promise<void>
 }
 
-/** Who waits within this process, by chain: first come, first served. */
+/** Waiters within this process by entity, in the order of arrival. */
 const queues = new Map<string, Promise<void>>()
 
 /**
- * Does something while it holds the chains. Rejects with `EntityConflictError` where others hold
- * them for too long. `change`: noted with the lock itself; of one chain only.
+ * Calls `act` while the entities are locked. Rejects with `EntityConflictError` if others hold the
+ * locks for too long. `change`: the intent to store together with the lock, for a single entity
+ * only.
  */
 export async function withLocks<T>(
   options: LockOptions,
@@ -84,7 +88,7 @@ export async function withLocks<T>(
       isUnfinished = await hasIntent(options.catalog, held).catch(() => true)
       throw error
     } finally {
-      // A change that is noted stays until it is finished, by whomever.
+      // A stored intent keeps its lock until it is completed, by this process or another.
       if (!isUnfinished) await release(options.catalog, held, sorted.length === 1).catch(() => {})
     }
   } finally {
@@ -92,7 +96,7 @@ export async function withLocks<T>(
   }
 }
 
-/** Beyond it no index need take a name: keys that callers send have any length. */
+/** Longer names are hashed: keys sent by clients may exceed the limit of an index. */
 const NAME_LENGTH_MAX = 200
 
 function lockName(chain: string): string {
@@ -119,7 +123,7 @@ async function waitInQueue(chain: string, clock: Clock, giveUpMs: number): Promi
   const isLate = await Promise.race([before.then(() => false), late.catch(() => false)])
   controller.abort()
   if (!isLate) return leave
-  // Who comes after waits for those before, and no more for this one.
+  // Later waiters wait for those before this one, and no longer for this one.
   leave()
   throw lockedByOthers(chain)
 }
@@ -146,7 +150,7 @@ async function acquire(
   }
 }
 
-/** Takes as many as are free, up to the first that is not, with one write; gives how many. */
+/** Acquires the locks up to the first one that is taken, in one write; returns how many. */
 async function insertUnlocked(
   { catalog, clock }: LockOptions,
   held: HeldLocks,
@@ -160,7 +164,7 @@ async function insertUnlocked(
       const { insertedCount } = await catalog.entitylocks.insertMany(locks, { ordered: true })
       return insertedCount
     } catch (error) {
-      // In their order, so that two who want the same ones never wait for each other.
+      // In their sort order, so that two processes with the same locks cannot deadlock.
       if (error instanceof MongoBulkWriteError && isDuplicate(error)) return error.insertedCount
       throw error
     }
@@ -187,7 +191,7 @@ async function acquireOne(
     } else if (clock.nowMs() >= giveUpMs) {
       throw lockedByOthers(chain)
     } else {
-      // Out of step with the others, or the same one may lose again and again.
+      // A random delay, so that the same process does not lose repeatedly.
       await pause(randomInt(1, PAUSE_MS_MAX))
     }
   }
@@ -209,7 +213,7 @@ export function isAbandoned(lock: LockDocument, nowMs: number): boolean {
   return lock.expires.getTime() <= nowMs || hasEnded(lock.holder)
 }
 
-/** Finishes what an abandoned lock stands for, and removes it. Of several only one does. */
+/** Completes the intent of an abandoned lock and deletes the lock. Only one process succeeds. */
 export async function recoverLock(options: LockOptions, lock: LockDocument): Promise<void> {
   const { catalog, clock } = options
   const { group, first } = lock
@@ -217,7 +221,7 @@ export async function recoverLock(options: LockOptions, lock: LockDocument): Pro
     catalog.entitylocks.findOne({ _id: first, group }),
   )
   if (found === null) {
-    // The first one goes when all is done: this one was only left behind.
+    // The first lock is deleted last, so this one is a leftover.
     await catalog.run('remove a lock', () =>
       catalog.entitylocks.deleteOne({ _id: lock._id, group }),
     )
@@ -245,7 +249,7 @@ export async function recoverLock(options: LockOptions, lock: LockDocument): Pro
   await release(catalog, { group, first, token })
 }
 
-/** False: the locks are somebody else's by now, and nothing was noted. */
+/** Returns false if another process holds the locks now; the intent was not stored. */
 export async function saveIntent(
   { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
   { group, first, token }: HeldLocks,
@@ -258,7 +262,7 @@ export async function saveIntent(
   return matchedCount === 1
 }
 
-/** False: the locks are somebody else's by now. Otherwise they are held for another lease. */
+/** Extends the locks by another lease. Returns false if another process holds them now. */
 export async function renewLease(
   { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
   { group, first, token }: HeldLocks,
@@ -270,7 +274,7 @@ export async function renewLease(
   return matchedCount === 1
 }
 
-/** What follows from a change that is done, but cannot be done now: it stays, and holds nobody. */
+/** Persists the follow-up operation of an applied change for later, without locking the entity. */
 export async function queueFollowUp(
   stores: Pick<LockOptions, 'catalog' | 'clock'>,
   change: WriteIntent,
@@ -279,7 +283,7 @@ export async function queueFollowUp(
   await insertIntent(stores, { ...rest, steps: [] })
 }
 
-/** Notes a change that holds no chain; `dropNote` when it is done. */
+/** Stores an intent without a lock; `deleteIntent` removes it. */
 export async function insertIntent(
   { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
   change: WriteIntent,
@@ -299,15 +303,18 @@ export async function insertIntent(
   return lock
 }
 
-/** Whoever has taken it over removes it. */
+/** Does nothing if another process has taken over the intent: that process deletes it. */
 export async function deleteIntent(catalog: Catalog, { first, token }: HeldLocks): Promise<void> {
   await catalog.run('remove a note', () => catalog.entitylocks.deleteOne({ _id: first, token }))
 }
 
-/** Begins the names of what is no lock: no chain is called so. */
+/** Prefix of the ids of intents without a lock; no entity name starts with it. */
 export const INTENT_PREFIX = 'unfinished/'
 
-/** Nothing of it is left to do. False: somebody else has taken it over, and does it. */
+/**
+ * Nothing of the intent is left to do. Returns false if another process has taken it over and
+ * completes it.
+ */
 export async function abortIntent(
   catalog: Catalog,
   { group, first, token }: HeldLocks,
@@ -325,7 +332,7 @@ async function hasIntent(catalog: Catalog, { group, first }: HeldLocks): Promise
   return found?.change !== undefined
 }
 
-/** The others of a group whose first one is gone stand for nothing (takeOver). */
+/** Locks of a group whose first lock is deleted have no effect (recoverLock). */
 async function release(
   catalog: Catalog,
   { group, first, token }: HeldLocks,

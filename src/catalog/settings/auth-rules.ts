@@ -1,4 +1,4 @@
-/** What a schema cannot say of directories and identity providers. */
+/** Checks of directories and identity providers that the schema cannot express. */
 import { X509Certificate } from 'node:crypto'
 import { isLoopback } from '../../config/hosts.ts'
 import type { LdapSettings, RoleSettings, SamlSettings } from './auth-settings.ts'
@@ -8,13 +8,13 @@ export interface AuthProblem {
   readonly reason: string
 }
 
-/** Null: it can be used. */
+/** Null if the settings are valid. */
 export function ldapProblem(settings: LdapSettings): AuthProblem | null {
   const { bind_dn: bindDn, bind_password: bindPassword, ca, roles } = settings
   const first = urlProblem(settings) ?? userProblem(settings)
   if (first !== null) return first
   if ((bindDn === undefined) !== (bindPassword === undefined)) {
-    // A DN without a password is nobody, and many directories say yes to that.
+    // Many directories accept a DN without a password as an anonymous bind.
     const path = bindDn === undefined ? 'bind_dn' : 'bind_password'
     return { path, reason: 'must be given, as the other of bind_dn and bind_password is' }
   }
@@ -29,7 +29,7 @@ export function ldapProblem(settings: LdapSettings): AuthProblem | null {
   return rolesProblem(roles)
 }
 
-/** Null: it can be used. */
+/** Null if the settings are valid. */
 export function samlProblem(settings: SamlSettings): AuthProblem | null {
   const { name, roles, entry_point: entryPoint, callback_url: callback, idp_certs } = settings
   const entry = webUrl(entryPoint)
@@ -53,8 +53,8 @@ export function samlProblem(settings: SamlSettings): AuthProblem | null {
 }
 
 /**
- * Whether a browser that is sent there stays with us, however it reads the path: a slash twice, or
- * a backslash, begins the name of another host.
+ * Whether a browser that is redirected to the path stays on this host, however it parses it: two
+ * slashes, or a backslash, start the name of another host.
  */
 export function isLocalPath(path: string): boolean {
   if (path.length > 512 || !/^\/(?![/\\])[\x21-\x7e]*$/.test(path) || path.includes('\\')) {
@@ -66,7 +66,7 @@ export function isLocalPath(path: string): boolean {
   return origin === base && !pathname.startsWith('//')
 }
 
-/** As PEM; null: it is none. */
+/** The certificate as PEM; null if it is not a certificate. */
 export function pemOf(certificate: string): string | null {
   if (certificate.includes('-----BEGIN')) {
     const all = pemCertificates(certificate)
@@ -105,7 +105,7 @@ function userProblem({ base_dn, user_filter, user_dn }: LdapSettings): AuthProbl
   if ((base_dn === undefined) === (user_dn === undefined)) {
     return { path: 'base_dn', reason: 'must be given, or user_dn; and not both' }
   }
-  // Without a type of attribute the name itself would stand where a DN is expected.
+  // Without an attribute type, the user name itself could inject a DN.
   if (user_dn !== undefined && !/^[A-Za-z][\w-]*=[^,]*\{username\}/.test(user_dn)) {
     return { path: 'user_dn', reason: 'must be as in uid={username},ou=people,dc=example' }
   }
@@ -140,7 +140,7 @@ function certificateProblem(certificate: string): string | null {
     : 'must have an RSA key of 2048 bits or more'
 }
 
-/** Null: one of them is none, or there is none. */
+/** Null if there is no certificate, or if one of them is invalid. */
 function pemCertificates(pem: string): X509Certificate[] | null {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   const all = blocks.map(parseCertificate)
@@ -161,7 +161,7 @@ function webUrl(text: string): URL | null {
   return url.username === '' && url.password === '' && url.hash === '' ? url : null
 }
 
-/** Without the brackets of IPv6. */
+/** Host name without the brackets of an IPv6 address. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }

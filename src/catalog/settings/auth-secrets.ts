@@ -1,14 +1,19 @@
-/** Keeps the secrets of category `auth` from who reads it, and from where they do not belong. */
+/**
+ * Keeps the secrets of category `auth` out of API responses, and from being sent to another server.
+ */
 import { FieldError } from '../../domain/fields.ts'
 import { type AuthSettings, checkAuthSettings, type LdapSettings } from './auth-settings.ts'
 
-/** Of the key of the installation. `open` gives null for what was sealed by another key. */
+/**
+ * Encrypts with the key of the installation. `open` returns null if the value was sealed with
+ * another key.
+ */
 export interface TextSealer {
   seal(text: string): string
   open(text: string): string | null
 }
 
-/** The value as anybody may read it: without secrets. Whatever was stored; nothing is changed. */
+/** The value without secrets, for any reader. Accepts any stored value and does not modify it. */
 export function redactAuth(stored: unknown): unknown {
   if (!isObject(stored) || !Array.isArray(stored['protocols'])) return { protocols: [] }
   const protocols = stored['protocols'].map((each: unknown) => {
@@ -20,9 +25,10 @@ export function redactAuth(stored: unknown): unknown {
 }
 
 /**
- * What is to be stored for what was sent: secrets sealed, and those not sent as they were, by the
- * name of the directory. Throws `FieldError` for what cannot be used; also for a secret not sent
- * with a new address, certificate or protection: it would be told to whoever is there.
+ * The value to store for a value sent by a client. Secrets are sealed; a secret that is not sent is
+ * kept from the stored directory of the same name. Throws `FieldError` if the value is invalid, or
+ * if a secret is not sent although the address, certificate or transport security changes: the old
+ * secret would be disclosed to the new server.
  */
 export function mergeAuth(
   stored: unknown,
@@ -35,7 +41,7 @@ export function mergeAuth(
     if (!isObject(each) || each['type'] !== 'ldap') return each
     const clear = each['bind_password']
     if (typeof clear === 'string' && clear !== '') {
-      // As long as the schema allows it, before it is sealed and grows.
+      // Checked here, because the sealed value is longer than the maximum of the schema.
       if (clear.length > 1024) {
         throw new FieldError(`protocols.${index}.bind_password`, 'is too long')
       }

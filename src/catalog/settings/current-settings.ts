@@ -1,18 +1,18 @@
-/** Stored settings as they are now, read again when they are older than a poll. */
+/** Caches stored settings, and reads them again when they are older than the poll interval. */
 import type { Clock } from '../../runtime/clock.ts'
 import type { Catalog } from '../connection.ts'
 
-/** One category, and what is made of its value. */
+/** One category, and how its value is read. */
 export interface StoredSetting<T> {
   readonly category: string
-  /** `value`: undefined where nothing was stored. Never throws: what is of no use is left out. */
+  /** `value` is undefined if nothing was stored. Never throws: invalid values are left out. */
   read(value: unknown): T
 }
 
 export interface CurrentSettings {
   /**
-   * What was stored a poll ago at most; the last that was read while MongoDB is away. Rejects with
-   * `CatalogUnavailableError` if it never was.
+   * The setting, at most one poll interval old; the last one read while MongoDB is unavailable.
+   * Rejects with `CatalogUnavailableError` if it was never read.
    */
   get<T>(setting: StoredSetting<T>): Promise<T>
 }

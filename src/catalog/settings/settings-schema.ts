@@ -1,4 +1,4 @@
-/** What a stored value must look like, told in words. */
+/** Checks stored values against a schema, with readable messages. */
 
 import type { TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
@@ -6,8 +6,8 @@ import { nearest } from '../../config/nearest.ts'
 import { FieldError } from '../../domain/fields.ts'
 
 /**
- * Throws `FieldError` with the path, which begins with `path`, of the first thing that does not
- * fit. A value is not told: it may be a secret.
+ * Throws `FieldError` for the first mismatch; its path begins with `path`. The message does not
+ * quote the value, which may be a secret.
  */
 export function checkAgainstSchema(schema: TSchema, value: unknown, path: string): void {
   if (Value.Check(schema, value)) return
