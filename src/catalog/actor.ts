@@ -5,7 +5,7 @@ export interface Actor {
    * machine.
    */
   readonly by: 'session' | 'token' | 'signature' | 'open' | 'cli' | 'node'
-  /** Id of the user or name of the client; empty if there is none. */
+  /** Id of the user or name of the client; empty if the request is anonymous. */
   readonly id: string
   /** Name of the user or client, or of the user of the machine. */
   readonly name: string

@@ -16,7 +16,7 @@ export interface AuditedStep extends Pick<AuditEntry, 'collection' | 'type' | 'k
   readonly old: RawDocument | null
 }
 
-/** Who changes entities, and what is recorded. */
+/** The author of a change, and its audit records. */
 export interface ChangeAudit {
   readonly actor: Actor
   readonly steps: readonly AuditedStep[]

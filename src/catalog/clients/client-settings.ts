@@ -41,7 +41,7 @@ const StoredSchema = Type.Object(
     roles: Roles,
     grants: Type.Optional(Grants),
     created_at: Time,
-    /** Who created the client. */
+    /** Author of the client. */
     created_by: Type.String({ maxLength: 256 }),
     disabled: Type.Optional(Type.Boolean()),
   },

@@ -55,7 +55,7 @@ export interface BillrunDocument {
   aid: number
   billrun_key: string
   invoice_id?: number
-  /** 1: confirmed; 2: not for bill. */
+  /** 1 if confirmed, 2 if not for billing. */
   billed?: number
   [field: string]: unknown
 }

@@ -16,12 +16,12 @@ const PAGE_DOCUMENTS = 200
  */
 const RECHECK_MS = 5000
 
-/** What to do with a collection at this revision number. */
+/** How to process a collection at a given revision number. */
 export type FollowStep = 'nothing' | 'reload' | 'changes'
 
 /** Tracks up to which number a collection is processed. */
 export interface Cursor {
-  /** What to do at this revision number. */
+  /** The action required at this revision number. */
   step(number: number): FollowStep
   /** The revision number above which documents may be new. */
   readAbove(): number

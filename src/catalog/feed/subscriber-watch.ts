@@ -22,7 +22,7 @@ export interface ChangedSubscriber {
 }
 
 /**
- * What caches must drop. `one`: the subscriber `sid` under all its identifiers, and cached results
+ * Cache entries to drop. `one`: the subscriber `sid` under all its identifiers, and cached results
  * for its current identifiers (also that they belong to no subscriber). Also what depends on the
  * account: if `sid` is 0 the profiles of all its subscribers, otherwise those that include its pool
  * (profiles.ts).

@@ -23,9 +23,9 @@ export interface FoundSubscriber {
 }
 
 /**
- * The subscriber revision at an instant, without its account (profiles.ts); null if there is none.
- * If several overlap, the one that started last. Rejects with `CatalogUnavailableError`, or with
- * `FieldError` if the stored document is invalid.
+ * The subscriber revision at an instant, without its account (profiles.ts); null if the identifier
+ * is unknown. If several overlap, the one that started last. Rejects with
+ * `CatalogUnavailableError`, or with `FieldError` if the stored document is invalid.
  */
 export async function findSubscriber(
   catalog: Catalog,
@@ -150,8 +150,8 @@ function revisionFor(
 }
 
 /**
- * Start of the next revision of each subscriber, which may have other identifiers. Infinity if
- * there is none, and for subscribers found by `sid`, whose revisions were all read.
+ * Start of the next revision of each subscriber, which may have other identifiers. Infinity without
+ * a next revision, and for subscribers found by `sid`, whose revisions were all read.
  */
 export async function nextStarts(
   catalog: Catalog,
@@ -167,7 +167,7 @@ export async function nextStarts(
 
 /**
  * Returns a function for the start of the next subscriber revision with a value after an instant,
- * epoch ms; Infinity if there is none.
+ * epoch ms; Infinity if no revision follows.
  */
 export async function startsAfter(
   catalog: Catalog,

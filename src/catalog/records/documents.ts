@@ -42,12 +42,12 @@ export interface BalanceLineDocument {
   repaid_micros: number
   /** The requested amount if it differs from the change; units or micros, credit positive. */
   asked?: number
-  /** Of a counter: its name and total, and the usage transferred from another account. */
+  /** Only for counters: name, total, and the usage transferred from another account. */
   counter?: string
   limit?: number
   counted?: number
   additional?: Readonly<Record<string, unknown>>
-  /** Of a correction by the ledger audit: what it adds to the sums of lines. */
+  /** Only for corrections by the ledger audit: the amounts added to the sums of lines. */
   mended?: MendedSums
   /**
    * Version of the owner, and terms of the bucket, after the operation: to rebuild a lost ledger.

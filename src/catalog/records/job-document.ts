@@ -18,7 +18,7 @@ export interface JobDocument {
   counts: Record<string, number>
   options: Record<string, unknown>
   actor: Actor
-  /** Error of the last attempt; empty if there is none. */
+  /** Error of the last attempt; empty if it did not fail. */
   error: string
   due: Date
   /** Unique per process that works on the job. */

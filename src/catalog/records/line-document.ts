@@ -11,7 +11,7 @@ import type { FinalCharge } from '../../domain/tax.ts'
 import { finalCharge } from '../../rating/line-tax.ts'
 import { moneyOf, type Total, totalOf } from './money-value.ts'
 
-/** What one bucket or counter paid for a line. */
+/** The share of a line that one bucket or counter paid. */
 export interface PaymentDocument {
   /** `account`: a shared bucket, stored under `sid` 0. */
   owner: 'subscriber' | 'account'
@@ -91,8 +91,8 @@ export interface RealtimeLineDocument extends PricingFields {
   /** Null if the network element sent none. */
   rating_group: number | null
   /**
-   * Distinguishes services of one rating group; a list if there are several, null if there are
-   * none.
+   * Distinguishes services of one rating group; a list if there are several, null if the network
+   * element sent none.
    */
   service_identifier: number | number[] | null
   usaget: string
@@ -220,7 +220,7 @@ function amountPaid({ kind, amount }: Payment): Partial<PaymentDocument> {
   return kind === 'creditedMoney' ? { ...cost, credited: true } : cost
 }
 
-/** What a payment has spent from its bucket, or credited to it; units or micros. */
+/** The amount that a payment spent from its bucket, or credited to it; units or micros. */
 export function amountsOfPayment(payment: PaymentDocument): { spent: number; credited: number } {
   const { usagev, cost_micros, limit_micros, credited } = payment
   const amount = usagev ?? cost_micros ?? limit_micros ?? 0

@@ -31,7 +31,7 @@ export interface ChangeStores extends Pick<LockOptions, 'catalog' | 'clock'> {
   log: Pick<Logger, 'warn' | 'error'>
 }
 
-/** What to write, decided under the locks. */
+/** The writes of a change, decided under the locks. */
 export interface ChangeDecision<T> {
   collection: EntityCollection
   /**

@@ -40,8 +40,8 @@ export interface PeerSettings {
   /** Names of the permitted file types; all if absent. */
   file_types?: readonly string[]
   /**
-   * Names in its certificate over HTTP: DNS names, or the common name if there are none. If absent,
-   * the Origin-Host.
+   * Names in its certificate over HTTP: DNS names, or the common name if it has no DNS names. If
+   * absent, the Origin-Host.
    */
   certificate_names?: readonly string[]
   diameter?: DiameterPeerSettings

@@ -45,15 +45,17 @@ export interface SkippedPeer {
 
 export interface Peers {
   /**
-   * The peer with a key; null if there is none or it is disabled. The digest of the presented key
-   * is looked up, so that the timing reveals nothing about existing keys.
+   * The peer with a key; null if the key is unknown or the peer disabled. The digest of the
+   * presented key is looked up, so that the timing reveals nothing about existing keys.
    */
   byKey(key: string): Peer | null
-  /** The peer with an Origin-Host, in any case; null if there is none or it is disabled. */
+  /**
+   * The peer with an Origin-Host, in any case; null if the host is unknown or the peer disabled.
+   */
   byOriginHost(host: string): Peer | null
   /**
-   * The peer with one of these names (in lower case); null if there is none, or if they belong to
-   * several peers.
+   * The peer with one of these names (in lower case); null if no peer has them, or if they belong
+   * to several peers.
    */
   byCertificate(names: readonly string[]): Peer | null
   /** All accepted peers, in the order of the configuration. */

@@ -15,14 +15,14 @@ export interface Sealer {
  * node.
  */
 export interface KeyRing {
-  /** The key that seals; generates one if there is none. */
+  /** The key that seals; generates it if necessary. */
   current(): string
   /** The available keys; generates none. */
   available(): SealingKeys
 }
 
 export interface SealingKeys {
-  /** Null if there is none yet. */
+  /** Null if no key exists yet. */
   readonly seals: string | null
   /** Further keys for opening. */
   readonly others: readonly string[]

@@ -205,8 +205,8 @@ function valueForHistory(
 }
 
 /**
- * Returns false if another writer was faster. `expected`: the revision to replace; undefined if
- * there is none.
+ * Returns false if another writer was faster. `expected`: the revision to replace; undefined to
+ * insert the category.
  */
 function replaceDocument(
   catalog: Catalog,

@@ -9,13 +9,13 @@ import { compileTaxMapping, type TaxPriorities } from '../../rating/tax-mapping.
 
 /** Section `rating` of the node's configuration. */
 export interface InstalledTaxation {
-  /** Empty if there is none. */
+  /** Empty if no default is configured. */
   readonly defaultTax: string
   readonly taxMapping: unknown
 }
 
 export interface Taxation {
-  /** Key; null if there is none. */
+  /** Key; null if no default is configured. */
   readonly defaultTax: string | null
   readonly taxPriorities: TaxPriorities
 }
@@ -32,7 +32,7 @@ export function taxationOf(stored: unknown, installed: InstalledTaxation): Taxat
   }
 }
 
-/** The stored key; null if there is none. Throws `FieldError` with the path. */
+/** The stored key; null if no default is stored. Throws `FieldError` with the path. */
 export function storedDefaultTax(stored: unknown): string | null {
   const { default: given } = objectAt(stored, 'taxation')
   if (given === undefined) return null
