@@ -221,7 +221,7 @@ async function create(
 
 async function isEmpty(catalog: Catalog): Promise<boolean> {
   for (const collection of CHARGING_COLLECTIONS) {
-    const any = await catalog.run(`look into ${collection}`, () =>
+    const any = await catalog.run(`read ${collection}`, () =>
       (catalog[collection] as Catalog['plans']).findOne({}),
     )
     if (any !== null) return false

@@ -13,7 +13,7 @@ export function epochRecordOf(catalog: Pick<Catalog, 'run' | 'installation'>) {
       return found?.epoch ?? null
     },
     async write(epoch: string): Promise<void> {
-      await catalog.run('note the epoch of the ledger', () =>
+      await catalog.run('store the epoch of the ledger', () =>
         catalog.installation.updateOne({ _id: ID }, { $set: { epoch } }, { upsert: true }),
       )
     },

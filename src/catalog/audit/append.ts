@@ -138,7 +138,9 @@ async function appendPart(
     if (left.length > 0) await pause(randomInt(1, PAUSE_MS_MAX))
   }
   if (left.length > 0) {
-    throw new CatalogUnavailableError('the audit: too many others write to append a record')
+    throw new CatalogUnavailableError(
+      'audit: too many concurrent writers, the record was not appended',
+    )
   }
 }
 
@@ -152,7 +154,7 @@ async function currentEnd(catalog: Catalog, writer: Writer): Promise<ChainEnd> {
  * from the end; the verification of the chain reports them.
  */
 async function readEnd(catalog: Catalog): Promise<ChainEnd> {
-  return catalog.run('read the end of the audit', async () => {
+  return catalog.run('read the end of the audit chain', async () => {
     const [newest, head] = await Promise.all([
       catalog.audit
         .find({ 'chain.seq': { $gt: 0 } }, { projection: { chain: 1 } })
@@ -168,7 +170,7 @@ async function readEnd(catalog: Catalog): Promise<ChainEnd> {
 
 /** Returns false if a number or stamp exists already; the records before it are written. */
 function insertInOrder(catalog: Catalog, records: AuditDocument[]): Promise<boolean> {
-  return catalog.run('write the audit', async () => {
+  return catalog.run('write audit records', async () => {
     try {
       await catalog.audit.insertMany(records, { ordered: true })
       return true
@@ -191,7 +193,7 @@ async function findUnwritten(
   documents: readonly AuditDocument[],
 ): Promise<AuditDocument[]> {
   const stamps = documents.map(({ stamp }) => stamp)
-  const found = await catalog.run('look for records of the audit', () =>
+  const found = await catalog.run('find audit records', () =>
     catalog.audit.find({ stamp: { $in: stamps } }, { projection: { stamp: 1 } }).toArray(),
   )
   const known = new Set(found.map(({ stamp }) => stamp))
@@ -205,7 +207,7 @@ async function findUnwritten(
 
 /** The sequence number of the head never decreases. */
 async function storeHead(catalog: Catalog, { seq, hash }: ChainEnd): Promise<void> {
-  await catalog.run('note the end of the audit', async () => {
+  await catalog.run('store the end of the audit chain', async () => {
     try {
       await catalog.auditchain.updateOne(
         { _id: 'head', seq: { $lt: seq } },

@@ -51,7 +51,7 @@ export function createAudit(catalog: Catalog): Audit {
         $set: { last: new Date(nowMs) },
       }
       const add = () =>
-        catalog.run('write the audit', () =>
+        catalog.run('write audit records', () =>
           catalog.audit.updateOne({ stamp: document.stamp }, update),
         )
       if ((await add()).matchedCount > 0) return false

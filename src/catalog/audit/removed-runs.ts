@@ -45,7 +45,7 @@ export async function storeRemovedRuns(
   const runs = mergeRuns([...noted, ...fresh])
   const kept = new Set(runs.map(({ from }) => idOf(from)))
   const absorbed = noted.map(({ from }) => idOf(from)).filter((id) => !kept.has(id))
-  await catalog.run('note what is removed from the audit', async () => {
+  await catalog.run('store removed ranges of the audit', async () => {
     for (const run of runs) {
       const { from, to, hash } = run
       const same = noted.some((one) => one.from === from && one.to === to)
@@ -59,7 +59,7 @@ export async function storeRemovedRuns(
 
 /** Rejects with `CatalogUnavailableError`. */
 export async function readRemovedRuns(catalog: Catalog): Promise<StoredRun[]> {
-  const found = await catalog.run('read what was removed from the audit', () =>
+  const found = await catalog.run('read removed ranges of the audit', () =>
     catalog.auditchain.find({ from: { $gt: 0 } }).toArray(),
   )
   return found.map(({ from = 0, seq, hash, mac = '' }) => ({ from, to: seq, hash, mac }))

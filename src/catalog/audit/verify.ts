@@ -36,13 +36,13 @@ export async function verifyChain(
   expectations: ChainExpectations,
 ): Promise<ChainReport> {
   // Read first: the record of this head must exist, whatever is appended meanwhile.
-  const head = await catalog.run('read the end of the audit', () =>
+  const head = await catalog.run('read the end of the audit chain', () =>
     catalog.auditchain.findOne({ _id: 'head' }),
   )
   const check = new ChainCheck(await readRemovedRuns(catalog), expectations, head)
   for (;;) {
     const after = check.seq
-    const page = await catalog.run('read the audit', () =>
+    const page = await catalog.run('read audit records', () =>
       catalog.audit
         .find({ 'chain.seq': { $gt: after } })
         .sort({ 'chain.seq': 1 })
@@ -52,7 +52,7 @@ export async function verifyChain(
     for (const record of page) check.add(record as ChainedRecord)
     if (page.length < PAGE) break
   }
-  const outside = await catalog.run('count records of the audit', () =>
+  const outside = await catalog.run('count audit records', () =>
     catalog.audit.countDocuments({ 'chain.seq': { $exists: false } }),
   )
   return check.report(outside)
@@ -77,7 +77,9 @@ class ChainCheck {
     this.#expectedEnds = [head, expectations.expected].flatMap((end) => end ?? [])
     for (const run of runs) {
       if (isSigned(run, expectations.key)) continue
-      this.#problem(`records ${run.from} to ${run.to}: their removal is not signed by secrets.key`)
+      this.#problem(
+        `records ${run.from} to ${run.to}: their removal is not signed with secrets.key`,
+      )
     }
   }
 
@@ -89,11 +91,11 @@ class ChainCheck {
     const { seq, prev, hash, erased_by: erasures = [] } = record.chain
     this.#records += 1
     this.#checkSequence(seq, prev)
-    if (hashOf(record) !== hash) this.#problem(`record ${seq}: its content is not what was written`)
+    if (hashOf(record) !== hash) this.#problem(`record ${seq}: its content was changed`)
     if (record.chain.fields !== undefined) {
       this.#erased += 1
       if (!hasErasureMarks(record) || erasures.length === 0) {
-        this.#problem(`record ${seq}: fields were removed, and not by an erasure`)
+        this.#problem(`record ${seq}: fields were removed without an erasure`)
       }
     }
     for (const erasure of erasures) {
@@ -115,9 +117,11 @@ class ChainCheck {
     }
     for (const [erasure, seq] of this.#namedErasures) {
       if (this.#erasures.has(erasure)) continue
-      this.#problem(`record ${seq}: fields were removed by ${erasure}, which is not on record`)
+      this.#problem(
+        `record ${seq}: fields were removed by ${erasure}, for which there is no record`,
+      )
     }
-    if (outside > 0) this.#problem(`${outside} records stand outside the chain`)
+    if (outside > 0) this.#problem(`${outside} records are not part of the chain`)
     return {
       ok: this.#problems.length === 0,
       records: this.#records,
@@ -135,14 +139,14 @@ class ChainCheck {
       if (prev === end.hash) return
       // An interrupted removal leaves records whose predecessors may be deleted already.
       if (this.#runs.some(({ from, to }) => from <= seq && seq <= to)) return
-      this.#problem(`record ${seq}: does not follow upon record ${end.seq}`)
+      this.#problem(`record ${seq}: does not follow record ${end.seq}`)
       return
     }
     const run = this.#runCovering(end.seq + 1, seq - 1)
     if (run === undefined) {
       this.#problem(`records ${end.seq + 1} to ${seq - 1} are missing`)
     } else if (run.to === seq - 1 && run.hash !== prev) {
-      this.#problem(`record ${seq}: does not follow upon what retention has removed`)
+      this.#problem(`record ${seq}: does not follow the records removed by retention`)
     }
   }
 
@@ -150,8 +154,8 @@ class ChainCheck {
     const { expected } = this.#expectations
     for (const known of this.#expectedEnds) {
       if (known.seq !== seq || known.hash === hash) continue
-      const where = known === expected ? 'given' : 'noted as the end of the chain'
-      this.#problem(`record ${seq}: is another one than ${where}`)
+      const other = known === expected ? 'the given one' : 'the stored end of the chain'
+      this.#problem(`record ${seq}: differs from ${other}`)
     }
   }
 

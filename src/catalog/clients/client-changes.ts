@@ -157,7 +157,7 @@ function checkKeyIsNew(list: readonly unknown[], name: string, key: string, seal
   const taken = list.some((each) => {
     return nameOfClient(each) !== name && hashOfClient(each, sealer) === hash
   })
-  if (taken) throw new FieldError('key', 'is that of another client')
+  if (taken) throw new FieldError('key', 'is already used by another client')
 }
 
 type StoredKey = Pick<StoredClient, 'hash' | 'key'>
@@ -171,7 +171,7 @@ function existingKey(old: StoredClient | null, maySign: boolean, sealer: Sealer)
   const hash = old === null ? null : hashOfClient(old, sealer)
   const sealed = old?.key
   if (maySign && sealed === undefined) {
-    throw new FieldError('signature', 'needs another key: of this one only a hash is stored')
+    throw new FieldError('signature', 'needs a new key: only a hash of the current one is stored')
   }
   return { ...(hash !== null && { hash }), ...(maySign && sealed !== undefined && { key: sealed }) }
 }
@@ -189,7 +189,7 @@ function timeAt(text: string | null, path: string, timeZone: string): string | u
 
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value
-  throw new FieldError(CLIENTS_CATEGORY, 'is stored as no list: it must be mended first')
+  throw new FieldError(CLIENTS_CATEGORY, 'is stored, but not as a list: correct it first')
 }
 
 function unknownClient(name: string): string {

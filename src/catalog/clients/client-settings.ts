@@ -81,8 +81,8 @@ export type ClientInput = Static<typeof ClientInputSchema>
 const REASONS: Readonly<Record<string, string>> = {
   name: 'must be 1 to 64 letters, digits, _, - and .',
   key: 'must be 32 to 256 letters, digits, _, - and .',
-  roles: 'must be a list of names in small letters, each once',
-  grants: `must be a list of some of ${CLIENT_GRANTS.join(', ')}, each once`,
+  roles: 'must be a list of different names in lower case',
+  grants: `must be a list of different values of ${CLIENT_GRANTS.join(', ')}`,
   from: 'must be a date',
   to: 'must be a date',
   signature: 'must be true or false',
@@ -111,5 +111,5 @@ function checked<T extends TSchema>(schema: T, value: unknown, path: string): St
   const [field = ''] = fields
   if (problem.message === 'Expected required property') throw new FieldError(at, 'is missing')
   if (problem.message === 'Unexpected property') throw new FieldError(at, 'is not known')
-  throw new FieldError(at, REASONS[field] ?? 'has a value that cannot be used')
+  throw new FieldError(at, REASONS[field] ?? 'has an invalid value')
 }

@@ -15,7 +15,7 @@ export interface CurrentClients {
 const SECOND_MS = 1000
 
 const TEXTS = {
-  failing: 'clients cannot be read; those that are known stay',
+  failing: 'clients cannot be read; the last ones stay in use',
   recovered: 'clients are read again',
 }
 
@@ -37,8 +37,7 @@ export function watchClients(
     )
     const storedValue = (category: string) => stored.find(({ _id }) => _id === category)?.value
     const clients = compileClients(storedValue(CLIENTS_CATEGORY) ?? [], sealer)
-    for (const skipped of clients.skipped)
-      log.error(skipped, 'a client cannot be used, or not sign')
+    for (const skipped of clients.skipped) log.error(skipped, 'a client is invalid, or cannot sign')
     const { enabled, window_seconds: seconds } = SECURITY.read(
       storedValue(SECURITY.category),
     ).signature

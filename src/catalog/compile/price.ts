@@ -33,7 +33,10 @@ export function compilePrice(document: unknown, path: string, context: PriceCont
 
 function compilePriceSet(price: Fields, path: string, context: PriceContext): PriceSet {
   if (price['percentage'] !== undefined) {
-    throw new FieldError(`${path}.percentage`, 'is for prices that replace another one')
+    throw new FieldError(
+      `${path}.percentage`,
+      'is only allowed in prices that override another one',
+    )
   }
   checkKnownKeys(price, path, PRICE_KEYS)
   const tariff = compileTariff(price, path, context)

@@ -98,7 +98,7 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
 
 function percentageOf(base: PriceSet | null, price: Fields, path: string): PriceSet {
   const { factor, factorDigits } = percentageAt(price, path)
-  if (base === null) throw new FieldError(`${path}.percentage`, 'has no BASE to be a part of')
+  if (base === null) throw new FieldError(`${path}.percentage`, 'has no BASE price to refer to')
   return {
     tariff: scaledTariff(base.tariff, factor, factorDigits),
     bands: base.bands.map((band) => ({

@@ -67,7 +67,7 @@ function checkEntry(entry: Fields, path: string): void {
     throw new FieldError(path, `must have an amount: one of ${AMOUNTS.join(', ')}`)
   }
   if (second !== undefined) {
-    throw new FieldError(`${path}.${second}`, `must not stand beside ${amount}`)
+    throw new FieldError(`${path}.${second}`, `must not be combined with ${amount}`)
   }
   checkAmount(entry[amount], `${path}.${amount}`)
   if (!isEmpty(entry['period'])) checkPeriod(objectAt(entry['period'], `${path}.period`), path)

@@ -142,7 +142,8 @@ function followTable<K extends string | number, T extends Revision>(
   { catalog, log, clock }: CatalogueStateOptions,
   spec: TableSpec<K, T>,
 ): FollowedTable<K, T> {
-  const onSkip = (skipped: SkippedDocument) => log.error(skipped, 'entity left out: cannot be used')
+  const onSkip = (skipped: SkippedDocument) =>
+    log.error(skipped, 'entity left out: it does not compile')
   const cursor = createCursor(clock)
   let table: RevisionTable<K, T> = createRevisionTable({ ...spec, onSkip })
   let published = new ShardedMap<K, readonly T[]>()

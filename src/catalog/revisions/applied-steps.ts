@@ -14,12 +14,12 @@ export async function missingSteps(
   const ids = all.flatMap(({ mode, document }) => (mode === 'insert' ? document._id : []))
   if (ids.length === 0) return all
   const documents = catalog[collection] as unknown as Collection<RawDocument>
-  const found = await catalog.run(`look into ${collection}`, () =>
+  const found = await catalog.run(`read ${collection}`, () =>
     documents.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray(),
   )
-  const there = new Set(found.map(({ _id }) => _id.toHexString()))
+  const existing = new Set(found.map(({ _id }) => _id.toHexString()))
   return all.filter(
-    ({ mode, document }) => mode !== 'insert' || !there.has(document._id.toHexString()),
+    ({ mode, document }) => mode !== 'insert' || !existing.has(document._id.toHexString()),
   )
 }
 
@@ -30,7 +30,7 @@ export async function isUnapplied(
 ): Promise<boolean> {
   const documents = catalog[collection] as unknown as Collection<RawDocument>
   const ids = steps.map(({ document }) => document._id)
-  const found = await catalog.run(`look into ${collection}`, () =>
+  const found = await catalog.run(`read ${collection}`, () =>
     documents.find({ _id: { $in: ids } }, { projection: { rev: 1 } }).toArray(),
   )
   const revs = new Map(found.map(({ _id, rev }) => [_id.toHexString(), rev]))
@@ -47,11 +47,12 @@ export async function reread(
   { collection, steps }: WriteIntent,
   index: number,
 ): Promise<RawDocument> {
-  const wanted = steps[index]?.document
+  const document = steps[index]?.document
   const documents = catalog[collection] as unknown as Collection<RawDocument>
-  const found = await catalog.run(`look into ${collection}`, () =>
-    documents.findOne({ _id: wanted?._id } as object),
+  const found = await catalog.run(`read ${collection}`, () =>
+    documents.findOne({ _id: document?._id } as object),
   )
-  if (found === null) throw new EntityConflictError(`${collection}: a revision has gone meanwhile`)
+  if (found === null)
+    throw new EntityConflictError(`${collection}: a revision was removed meanwhile`)
   return found as RawDocument
 }

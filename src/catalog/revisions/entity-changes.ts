@@ -72,16 +72,16 @@ const ATTEMPTS_MAX = 4
  */
 export async function changeEntities<T>(
   stores: ChangeStores,
-  chains: readonly string[],
+  entities: readonly string[],
   decide: () => Promise<ChangeDecision<T>>,
 ): Promise<Changed<T>> {
-  let wanted = chains
+  let names = entities
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const done = await withLocks(lockOptionsOf(stores), wanted, async (held) => {
+    const done = await withLocks(lockOptionsOf(stores), names, async (held) => {
       const decision = await decide()
-      const missing = (decision.needs ?? []).filter((chain) => !wanted.includes(chain))
+      const missing = (decision.needs ?? []).filter((entity) => !names.includes(entity))
       if (missing.length > 0) {
-        wanted = [...wanted, ...missing]
+        names = [...names, ...missing]
         return null
       }
       const stored = await perform(stores, held, decision)
@@ -91,31 +91,31 @@ export async function changeEntities<T>(
     })
     if (done !== null) return done
   }
-  throw new EntityConflictError(`${chains[0]} is being changed by others: nothing was written`)
+  throw new EntityConflictError(`${entities[0]} is being changed by others: nothing was written`)
 }
 
 /** Calls `act` while the entities are locked. Rejects as `changeEntities` or as `act` does. */
 export function withEntityLocks<T>(
   stores: ChangeStores,
-  chains: readonly string[],
+  entities: readonly string[],
   act: () => Promise<T>,
 ): Promise<T> {
-  return withLocks(lockOptionsOf(stores), chains, act)
+  return withLocks(lockOptionsOf(stores), entities, act)
 }
 
 /**
  * Calls `act`, which changes another store, while the entity is locked. If it fails or is
- * interrupted, the follow-up operation `sequel` finds out what was done. Rejects as
+ * interrupted, the follow-up operation finds out what was done. Rejects as
  * `changeEntities` or as `act` does.
  */
 export function withIntent<T>(
   stores: ChangeStores,
-  chain: string,
-  sequel: unknown,
+  entity: string,
+  followUp: unknown,
   act: () => Promise<T>,
 ): Promise<T> {
-  const change: WriteIntent = { collection: 'subscribers', steps: [], owners: [], sequel }
-  const acting = async (held: HeldLocks) => {
+  const change: WriteIntent = { collection: 'subscribers', steps: [], owners: [], sequel: followUp }
+  const actOrRecover = async (held: HeldLocks) => {
     try {
       return await act()
     } catch (error) {
@@ -125,7 +125,7 @@ export function withIntent<T>(
       throw error
     }
   }
-  return withLocks(lockOptionsOf(stores), [chain], acting, change)
+  return withLocks(lockOptionsOf(stores), [entity], actOrRecover, change)
 }
 
 /**
@@ -134,22 +134,22 @@ export function withIntent<T>(
  */
 export async function recoverAbandoned(stores: ChangeStores): Promise<number> {
   const { catalog, clock, log } = stores
-  const locks = await catalog.run('look for locks', () => catalog.entitylocks.find().toArray())
-  let repaired = 0
+  const locks = await catalog.run('find locks', () => catalog.entitylocks.find().toArray())
+  let recovered = 0
   for (const lock of locks) {
     if (!isAbandoned(lock, clock.nowMs())) continue
     try {
       await recoverLock(lockOptionsOf(stores), lock)
     } catch (error) {
       if (isStoreOutage(error)) throw error
-      log.error({ err: error, chain: lock._id }, 'the change of a dead process cannot be finished')
+      log.error({ err: error, chain: lock._id }, 'cannot complete the change of a dead process')
       continue
     }
     if (lock.change === undefined) continue
-    repaired += 1
-    log.warn({ chain: lock._id, host: lock.holder.host }, 'finished the change of a dead process')
+    recovered += 1
+    log.warn({ chain: lock._id, host: lock.holder.host }, 'completed the change of a dead process')
   }
-  return repaired
+  return recovered
 }
 
 function lockOptionsOf(stores: ChangeStores): LockOptions {
@@ -168,30 +168,32 @@ async function perform<T>(
   const change = intentOf(stores, decision)
   if (isIndependent) return performInserts(stores, held, change)
   const isConditional = isConditionalReplace(decision)
-  const isHolding = held.first !== ''
-  const isNoted = change.audit !== undefined || (isHolding && !isConditional)
-  let note = held
+  const hasLocks = held.first !== ''
+  const needsIntent = change.audit !== undefined || (hasLocks && !isConditional)
+  let intentLock = held
   const before = async () => {
-    if (isNoted) note = await persistIntent(stores, held, change)
+    if (needsIntent) intentLock = await persistIntent(stores, held, change)
   }
-  const ownsIntent = () => renewLease(stores, note)
-  const how = { isConditional, ownsIntent, before }
-  const stored = await apply(stores, change, how).catch(async (error: unknown) => {
+  const ownsIntent = () => renewLease(stores, intentLock)
+  const applyOptions = { isConditional, ownsIntent, before }
+  const stored = await apply(stores, change, applyOptions).catch(async (error: unknown) => {
     if (error instanceof LostLocksError) return null
     // A write that the store rejects would be rejected again on recovery, and the entity would stay
     // locked.
-    const isRefused = isNoted && !isStoreOutage(error)
+    const isRefused = needsIntent && !isStoreOutage(error)
     if (isRefused && (await isUnapplied(stores.catalog, change))) {
-      await (isHolding ? abortIntent(stores.catalog, note) : deleteIntent(stores.catalog, note))
+      await (hasLocks
+        ? abortIntent(stores.catalog, intentLock)
+        : deleteIntent(stores.catalog, intentLock))
     }
     throw error
   })
   if (stored === null) return null
   // If the delete fails, the next recovery removes the intent.
-  if (isNoted && !isHolding) await deleteIntent(stores.catalog, note).catch(() => {})
+  if (needsIntent && !hasLocks) await deleteIntent(stores.catalog, intentLock).catch(() => {})
   // Only a writer without locks can have been faster, or the process that has recovered the lock.
-  const isLost = stored.includes(false) && (isConditional || !isNoted)
-  if (isLost && !(isNoted && !(await abortIntent(stores.catalog, note)))) return null
+  const isLost = stored.includes(false) && (isConditional || !needsIntent)
+  if (isLost && !(needsIntent && !(await abortIntent(stores.catalog, intentLock)))) return null
   return Promise.all(stored.map((one, index) => one || reread(stores.catalog, change, index)))
 }
 
@@ -208,7 +210,7 @@ async function persistIntent(
 ): Promise<HeldLocks> {
   if (held.first === '') return insertIntent(stores, change)
   if (await saveIntent(stores, held, change)) return held
-  throw new LostLocksError(`${held.first} is held by another by now`)
+  throw new LostLocksError(`${held.first} is locked by another process now`)
 }
 
 /**
@@ -221,21 +223,21 @@ async function performInserts(
   change: WriteIntent,
 ): Promise<RawDocument[] | null> {
   if (held.first !== '' && !(await renewLease(stores, held))) return null
-  const which = { ...change, steps: [], owners: [] }
-  let note: HeldLocks | null = null
+  const idsOnly = { ...change, steps: [], owners: [] }
+  let intentLock: HeldLocks | null = null
   const before = async () => {
-    if (change.audit !== undefined) note = await insertIntent(stores, which)
+    if (change.audit !== undefined) intentLock = await insertIntent(stores, idsOnly)
   }
   const ownsIntent = () => renewLease(stores, held)
   const stored = await apply(stores, change, { ownsIntent, before }).catch(
     async (error: unknown) => {
-      if (note === null || isStoreOutage(error)) throw error
-      await writeAudit(stores, which)
-      await deleteIntent(stores.catalog, note)
+      if (intentLock === null || isStoreOutage(error)) throw error
+      await writeAudit(stores, idsOnly)
+      await deleteIntent(stores.catalog, intentLock)
       throw error
     },
   )
-  if (note !== null) await deleteIntent(stores.catalog, note).catch(() => {})
+  if (intentLock !== null) await deleteIntent(stores.catalog, intentLock).catch(() => {})
   return stored.filter((one) => one !== false)
 }
 
@@ -293,21 +295,21 @@ async function apply(
 ): Promise<StoredRevision[]> {
   const { catalog, fence } = stores
   const { collection, steps, owners, sequel } = change
-  const begun: ProfileOwner[] = []
+  const fenced: ProfileOwner[] = []
   const after = async (written: readonly StoredRevision[]) => {
     if (!isConditional || !written.includes(false)) await writeAudit(stores, change)
   }
   try {
     for (const owner of owners) {
-      begun.push(owner)
+      fenced.push(owner)
       await fence.begin(owner)
     }
     const stored: StoredRevision[] = []
     for (let from = 0; from < steps.length; from += STEPS_MAX) {
       const part = steps.slice(from, from + STEPS_MAX)
       const isLast = from + STEPS_MAX >= steps.length
-      const beside = { ...(from === 0 && { before }), ...(isLast && { after }) }
-      stored.push(...(await storeSteps(catalog, collection, part, beside)))
+      const hooks = { ...(from === 0 && { before }), ...(isLast && { after }) }
+      stored.push(...(await storeSteps(catalog, collection, part, hooks)))
     }
     if (steps.length === 0) {
       await before()
@@ -317,7 +319,7 @@ async function apply(
     return stored
   } finally {
     // Also after a failure: a write that timed out may have been applied.
-    for (const owner of begun) await fence.end(owner)
+    for (const owner of fenced) await fence.end(owner)
   }
 }
 
@@ -330,7 +332,7 @@ async function writeAudit(stores: ChangeStores, change: WriteIntent): Promise<vo
   const others = audit.steps.map(({ id }) => id).filter((id) => !documents.has(id.toHexString()))
   if (others.length > 0) {
     const stored = catalog[collection] as unknown as Collection<RawDocument>
-    const found = await catalog.run(`look into ${collection}`, () =>
+    const found = await catalog.run(`read ${collection}`, () =>
       stored.find({ _id: { $in: others } }).toArray(),
     )
     for (const one of found) documents.set(one._id.toHexString(), one as RawDocument)
@@ -341,7 +343,7 @@ async function writeAudit(stores: ChangeStores, change: WriteIntent): Promise<vo
     if (isStoreOutage(error)) throw error
     // The change is applied: the missing record must not keep the entity locked permanently.
     const keys = audit.steps.map(({ key }) => key)
-    log.error({ err: error, collection, keys }, 'the audit of a change cannot be written')
+    log.error({ err: error, collection, keys }, 'cannot write the audit records of a change')
   }
 }
 
@@ -351,7 +353,10 @@ async function runFollowUp(stores: ChangeStores, change: WriteIntent): Promise<v
     await stores.runFollowUp(change.sequel)
   } catch (error) {
     if (isStoreOutage(error)) throw error
-    stores.log.error({ err: error }, 'what follows from a change cannot be done: tried again later')
+    stores.log.error(
+      { err: error },
+      'the follow-up operation of a change failed: it is retried later',
+    )
     await queueFollowUp(stores, change)
   }
 }
@@ -368,7 +373,7 @@ async function recoverChange(stores: ChangeStores, change: WriteIntent): Promise
       // The lock holder was slow, not dead, and has inserted it meanwhile: fewer steps are missing
       // now.
       if ((await missingSteps(stores.catalog, change)).length < steps.length) continue
-      stores.log.error({ err: error }, 'a change that was cut off cannot be made: it is left out')
+      stores.log.error({ err: error }, 'an interrupted change cannot be completed: it is dropped')
       return
     }
   }

@@ -71,15 +71,16 @@ const queues = new Map<string, Promise<void>>()
  */
 export async function withLocks<T>(
   options: LockOptions,
-  chains: readonly string[],
+  entities: readonly string[],
   act: (held: HeldLocks) => Promise<T>,
   change?: WriteIntent,
 ): Promise<T> {
-  const sorted = [...new Set(chains.map(lockName))].sort()
+  const sorted = [...new Set(entities.map(lockName))].sort()
   const giveUpMs = options.clock.nowMs() + WAIT_MS
-  const turns: (() => void)[] = []
+  const leaveQueues: (() => void)[] = []
   try {
-    for (const chain of sorted) turns.push(await waitInQueue(chain, options.clock, giveUpMs))
+    for (const entity of sorted)
+      leaveQueues.push(await waitInQueue(entity, options.clock, giveUpMs))
     const held = await acquire(options, sorted, giveUpMs, change)
     let isUnfinished = false
     try {
@@ -92,57 +93,57 @@ export async function withLocks<T>(
       if (!isUnfinished) await release(options.catalog, held, sorted.length === 1).catch(() => {})
     }
   } finally {
-    for (const done of turns.reverse()) done()
+    for (const done of leaveQueues.reverse()) done()
   }
 }
 
 /** Longer names are hashed: keys sent by clients may exceed the limit of an index. */
 const NAME_LENGTH_MAX = 200
 
-function lockName(chain: string): string {
-  if (chain.length <= NAME_LENGTH_MAX) return chain
-  const hash = createHash('sha256').update(chain).digest('hex')
-  return `${chain.slice(0, NAME_LENGTH_MAX)}#${hash}`
+function lockName(entity: string): string {
+  if (entity.length <= NAME_LENGTH_MAX) return entity
+  const hash = createHash('sha256').update(entity).digest('hex')
+  return `${entity.slice(0, NAME_LENGTH_MAX)}#${hash}`
 }
 
-async function waitInQueue(chain: string, clock: Clock, giveUpMs: number): Promise<() => void> {
-  const before = queues.get(chain)
+async function waitInQueue(entity: string, clock: Clock, giveUpMs: number): Promise<() => void> {
+  const before = queues.get(entity)
   let done = () => {}
   const mine = new Promise<void>((resolve) => {
     done = resolve
   })
   const tail = (before ?? Promise.resolve()).then(() => mine)
-  queues.set(chain, tail)
+  queues.set(entity, tail)
   const leave = () => {
-    if (queues.get(chain) === tail) queues.delete(chain)
+    if (queues.get(entity) === tail) queues.delete(entity)
     done()
   }
   if (before === undefined) return leave
   const controller = new AbortController()
-  const late = pause(Math.max(0, giveUpMs - clock.nowMs()), true, { signal: controller.signal })
-  const isLate = await Promise.race([before.then(() => false), late.catch(() => false)])
+  const timeout = pause(Math.max(0, giveUpMs - clock.nowMs()), true, { signal: controller.signal })
+  const isTimeout = await Promise.race([before.then(() => false), timeout.catch(() => false)])
   controller.abort()
-  if (!isLate) return leave
+  if (!isTimeout) return leave
   // Later waiters wait for those before this one, and no longer for this one.
   leave()
-  throw lockedByOthers(chain)
+  throw lockedByOthers(entity)
 }
 
-function lockedByOthers(chain: string): EntityConflictError {
-  return new EntityConflictError(`${chain} is being changed by others: nothing was written`)
+function lockedByOthers(entity: string): EntityConflictError {
+  return new EntityConflictError(`${entity} is being changed by others: nothing was written`)
 }
 
 async function acquire(
   options: LockOptions,
-  chains: readonly string[],
+  entities: readonly string[],
   giveUpMs: number,
   change?: WriteIntent,
 ): Promise<HeldLocks> {
-  const held = { group: randomUUID(), first: chains[0] ?? '', token: randomUUID() }
-  const wanted = { ...held, ...(change && { change }) }
+  const held = { group: randomUUID(), first: entities[0] ?? '', token: randomUUID() }
+  const lock = { ...held, ...(change && { change }) }
   try {
-    const free = chains.length > 1 ? await insertUnlocked(options, held, chains) : 0
-    for (const chain of chains.slice(free)) await acquireOne(options, wanted, chain, giveUpMs)
+    const acquired = entities.length > 1 ? await insertUnlocked(options, held, entities) : 0
+    for (const entity of entities.slice(acquired)) await acquireOne(options, lock, entity, giveUpMs)
     return held
   } catch (error) {
     await release(options.catalog, held).catch(() => {})
@@ -154,12 +155,12 @@ async function acquire(
 async function insertUnlocked(
   { catalog, clock }: LockOptions,
   held: HeldLocks,
-  chains: readonly string[],
+  entities: readonly string[],
 ): Promise<number> {
   const expires = new Date(clock.nowMs() + LEASE_MS)
   const holder = processIdentity()
-  const locks = chains.map((chain): LockDocument => ({ _id: chain, ...held, holder, expires }))
-  return catalog.run('take locks', async () => {
+  const locks = entities.map((entity): LockDocument => ({ _id: entity, ...held, holder, expires }))
+  return catalog.run('acquire locks', async () => {
     try {
       const { insertedCount } = await catalog.entitylocks.insertMany(locks, { ordered: true })
       return insertedCount
@@ -174,22 +175,22 @@ async function insertUnlocked(
 async function acquireOne(
   options: LockOptions,
   held: HeldLocks & { change?: WriteIntent },
-  chain: string,
+  entity: string,
   giveUpMs: number,
 ): Promise<void> {
   const { catalog, clock } = options
   for (;;) {
     const expires = new Date(clock.nowMs() + LEASE_MS)
-    const lock = { _id: chain, ...held, holder: processIdentity(), expires }
+    const lock = { _id: entity, ...held, holder: processIdentity(), expires }
     if (await tryInsert(catalog, lock)) return
-    const found = await catalog.run('look at a lock', () =>
-      catalog.entitylocks.findOne({ _id: chain }),
+    const found = await catalog.run('read a lock', () =>
+      catalog.entitylocks.findOne({ _id: entity }),
     )
     if (found === null) continue
     if (isAbandoned(found, clock.nowMs())) {
       await recoverLock(options, found)
     } else if (clock.nowMs() >= giveUpMs) {
-      throw lockedByOthers(chain)
+      throw lockedByOthers(entity)
     } else {
       // A random delay, so that the same process does not lose repeatedly.
       await pause(randomInt(1, PAUSE_MS_MAX))
@@ -198,7 +199,7 @@ async function acquireOne(
 }
 
 function tryInsert(catalog: Catalog, lock: LockDocument): Promise<boolean> {
-  return catalog.run('take a lock', async () => {
+  return catalog.run('acquire a lock', async () => {
     try {
       await catalog.entitylocks.insertOne(lock)
       return true
@@ -217,12 +218,12 @@ export function isAbandoned(lock: LockDocument, nowMs: number): boolean {
 export async function recoverLock(options: LockOptions, lock: LockDocument): Promise<void> {
   const { catalog, clock } = options
   const { group, first } = lock
-  const found = await catalog.run('look at a lock', () =>
+  const found = await catalog.run('read a lock', () =>
     catalog.entitylocks.findOne({ _id: first, group }),
   )
   if (found === null) {
     // The first lock is deleted last, so this one is a leftover.
-    await catalog.run('remove a lock', () =>
+    await catalog.run('delete a lock', () =>
       catalog.entitylocks.deleteOne({ _id: lock._id, group }),
     )
     return
@@ -232,15 +233,15 @@ export async function recoverLock(options: LockOptions, lock: LockDocument): Pro
     return
   }
   const token = randomUUID()
-  const mine = {
+  const renewed = {
     token,
     holder: processIdentity(),
     expires: new Date(clock.nowMs() + LEASE_MS),
   }
-  const taken = await catalog.run('take over a lock', () =>
+  const taken = await catalog.run('recover a lock', () =>
     catalog.entitylocks.findOneAndUpdate(
       { _id: first, group, token: found.token },
-      { $set: mine },
+      { $set: renewed },
       { returnDocument: 'after' },
     ),
   )
@@ -256,7 +257,7 @@ export async function saveIntent(
   change: WriteIntent,
 ): Promise<boolean> {
   const expires = new Date(clock.nowMs() + LEASE_MS)
-  const { matchedCount } = await catalog.run('note a change', () =>
+  const { matchedCount } = await catalog.run('store an intent', () =>
     catalog.entitylocks.updateOne({ _id: first, group, token }, { $set: { change, expires } }),
   )
   return matchedCount === 1
@@ -268,7 +269,7 @@ export async function renewLease(
   { group, first, token }: HeldLocks,
 ): Promise<boolean> {
   const expires = new Date(clock.nowMs() + LEASE_MS)
-  const { matchedCount } = await catalog.run('keep locks', () =>
+  const { matchedCount } = await catalog.run('renew locks', () =>
     catalog.entitylocks.updateOne({ _id: first, group, token }, { $set: { expires } }),
   )
   return matchedCount === 1
@@ -291,7 +292,7 @@ export async function insertIntent(
   const name = `${INTENT_PREFIX}${randomUUID()}`
   const expires = new Date(clock.nowMs() + LEASE_MS)
   const lock = { group: randomUUID(), first: name, token: randomUUID() }
-  await catalog.run('note a change', () =>
+  await catalog.run('store an intent', () =>
     catalog.entitylocks.insertOne({
       _id: name,
       ...lock,
@@ -305,7 +306,7 @@ export async function insertIntent(
 
 /** Does nothing if another process has taken over the intent: that process deletes it. */
 export async function deleteIntent(catalog: Catalog, { first, token }: HeldLocks): Promise<void> {
-  await catalog.run('remove a note', () => catalog.entitylocks.deleteOne({ _id: first, token }))
+  await catalog.run('delete an intent', () => catalog.entitylocks.deleteOne({ _id: first, token }))
 }
 
 /** Prefix of the ids of intents without a lock; no entity name starts with it. */
@@ -319,14 +320,14 @@ export async function abortIntent(
   catalog: Catalog,
   { group, first, token }: HeldLocks,
 ): Promise<boolean> {
-  const { matchedCount } = await catalog.run('withdraw a change', () =>
+  const { matchedCount } = await catalog.run('abort an intent', () =>
     catalog.entitylocks.updateOne({ _id: first, group, token }, { $unset: { change: '' } }),
   )
   return matchedCount === 1
 }
 
 async function hasIntent(catalog: Catalog, { group, first }: HeldLocks): Promise<boolean> {
-  const found = await catalog.run('look at a lock', () =>
+  const found = await catalog.run('read a lock', () =>
     catalog.entitylocks.findOne({ _id: first, group }, { projection: { change: 1 } }),
   )
   return found?.change !== undefined

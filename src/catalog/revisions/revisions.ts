@@ -29,7 +29,7 @@ export async function bump(
   count = 1,
 ): Promise<number> {
   const increase = () =>
-    catalog.run(`count up ${collection}`, () =>
+    catalog.run(`increment the number of ${collection}`, () =>
       catalog.counters.findOneAndUpdate(
         { _id: counterId(collection) },
         { $inc: { seq: count } },

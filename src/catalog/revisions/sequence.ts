@@ -28,7 +28,7 @@ export async function takeNumbers(catalog: Catalog, count: number): Promise<numb
 
 async function begin(catalog: Catalog): Promise<void> {
   const [aid, sid] = await Promise.all([highest(catalog, 'aid'), highest(catalog, 'sid')])
-  await catalog.run('begin a sequence', async () => {
+  await catalog.run('create a sequence', async () => {
     try {
       await catalog.counters.insertOne({ _id: ID, seq: Math.max(aid, sid) })
     } catch (error) {

@@ -150,7 +150,9 @@ async function announce(
     // If the document was written again meanwhile, the number of that write counts.
     result[late] = { ...document, rev: matchedCount === 0 ? Number.POSITIVE_INFINITY : number }
   }
-  throw new CatalogUnavailableError(`${collection}: too many others write to announce a change`)
+  throw new CatalogUnavailableError(
+    `${collection}: too many concurrent writers to announce a change`,
+  )
 }
 
 async function mapDuplicateErrors<T>(

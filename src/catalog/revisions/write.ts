@@ -207,7 +207,7 @@ async function checkIdentity(
 ): Promise<void> {
   const same = Object.fromEntries(identity.map((field) => [field, document[field]]))
   const documents = catalog[collection] as unknown as Collection<Document>
-  const found = await catalog.run(`look into ${collection}`, () =>
+  const found = await catalog.run(`read ${collection}`, () =>
     documents.findOne({ _id: document._id, ...same }, { projection: { _id: 1 } }),
   )
   if (found === null) throw conflictOf(collection, identity, document)

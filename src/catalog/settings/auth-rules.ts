@@ -16,7 +16,7 @@ export function ldapProblem(settings: LdapSettings): AuthProblem | null {
   if ((bindDn === undefined) !== (bindPassword === undefined)) {
     // Many directories accept a DN without a password as an anonymous bind.
     const path = bindDn === undefined ? 'bind_dn' : 'bind_password'
-    return { path, reason: 'must be given, as the other of bind_dn and bind_password is' }
+    return { path, reason: 'is missing: bind_dn and bind_password must be set together' }
   }
   if (ca !== undefined && pemCertificates(ca) === null) {
     return { path: 'ca', reason: 'must be certificates as PEM' }
@@ -35,7 +35,7 @@ export function samlProblem(settings: SamlSettings): AuthProblem | null {
   const entry = webUrl(entryPoint)
   if (entry === null) return { path: 'entry_point', reason: 'must be a URL with https' }
   if (entry.protocol === 'http:' && !isLoopback(hostOf(entry))) {
-    return { path: 'entry_point', reason: 'must be a URL with https: passwords are asked there' }
+    return { path: 'entry_point', reason: 'must be a URL with https: users enter passwords there' }
   }
   const back = webUrl(callback)
   if (back === null || back.search !== '' || !back.pathname.endsWith(`/auth/saml/${name}/acs`)) {
@@ -47,7 +47,7 @@ export function samlProblem(settings: SamlSettings): AuthProblem | null {
     if (reason !== null) return { path: `idp_certs.${index}`, reason }
   }
   if (!isLocalPath(settings.return_url)) {
-    return { path: 'return_url', reason: 'must be a path of ours, as in /app' }
+    return { path: 'return_url', reason: 'must be a path on this node, such as /app' }
   }
   return rolesProblem(roles)
 }
@@ -83,16 +83,16 @@ function urlProblem({ url, start_tls, allow_plaintext }: LdapSettings): AuthProb
   const parts = URL.canParse(url) ? new URL(url) : null
   const isPlain = parts?.protocol === 'ldap:'
   if (parts === null || !(isPlain || parts.protocol === 'ldaps:') || parts.hostname === '') {
-    return { path: 'url', reason: 'must be as in ldaps://ldap.example.net' }
+    return { path: 'url', reason: 'must be a URL such as ldaps://ldap.example.net' }
   }
   const { username, password, pathname, search, hash } = parts
   if (
     [username, password, pathname.replace(/^\/$/, ''), search, hash].some((part) => part !== '')
   ) {
-    return { path: 'url', reason: 'must have nothing but a host and a port' }
+    return { path: 'url', reason: 'must consist of a host and an optional port only' }
   }
   if (start_tls && !isPlain) {
-    return { path: 'start_tls', reason: 'goes with ldap:// only: ldaps:// has TLS from the start' }
+    return { path: 'start_tls', reason: 'applies to ldap:// only: ldaps:// always uses TLS' }
   }
   if (isPlain && !start_tls && !allow_plaintext && !isLoopback(hostOf(parts))) {
     const reason = 'would send passwords in clear: use ldaps://, start_tls, or allow_plaintext'
@@ -103,11 +103,11 @@ function urlProblem({ url, start_tls, allow_plaintext }: LdapSettings): AuthProb
 
 function userProblem({ base_dn, user_filter, user_dn }: LdapSettings): AuthProblem | null {
   if ((base_dn === undefined) === (user_dn === undefined)) {
-    return { path: 'base_dn', reason: 'must be given, or user_dn; and not both' }
+    return { path: 'base_dn', reason: 'must be set unless user_dn is; not both' }
   }
   // Without an attribute type, the user name itself could inject a DN.
   if (user_dn !== undefined && !/^[A-Za-z][\w-]*=[^,]*\{username\}/.test(user_dn)) {
-    return { path: 'user_dn', reason: 'must be as in uid={username},ou=people,dc=example' }
+    return { path: 'user_dn', reason: 'must be a DN such as uid={username},ou=people,dc=example' }
   }
   if (!isFilter(user_filter) || !user_filter.includes('{username}')) {
     return { path: 'user_filter', reason: 'must be a filter with {username}' }
@@ -127,7 +127,7 @@ function isFilter(filter: string): boolean {
 
 function rolesProblem({ map, default: byDefault }: RoleSettings): AuthProblem | null {
   if (byDefault.length > 0 || map.some(({ roles }) => roles.length > 0)) return null
-  return { path: 'roles.map', reason: 'must give a role to somebody, or default must' }
+  return { path: 'roles.map', reason: 'must assign at least one role, unless default does' }
 }
 
 function certificateProblem(certificate: string): string | null {

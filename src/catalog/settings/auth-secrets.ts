@@ -56,7 +56,7 @@ export function mergeAuth(
       return each
     }
     if (!hasSameDestination(known, each)) {
-      const reason = 'must be sent again, as where it is sent to, or how, has changed'
+      const reason = 'must be sent again: the address or the security of the connection has changed'
       throw new FieldError(`protocols.${index}.bind_password`, reason)
     }
     return { ...each, bind_password: known.bind_password }

@@ -34,7 +34,7 @@ export async function followStoredConfig(
   })
   const watch = watchStoredConfig({ catalog, pollMs, log }, (stored) => {
     const peers = compilePeers(stored.peers)
-    for (const skipped of peers.skipped) log.error(skipped, 'a peer cannot be used')
+    for (const skipped of peers.skipped) log.error(skipped, 'a peer is invalid')
     onStored({ fileTypes: stored.file_types, peers })
   })
   const sealer = sealerOf(config)

@@ -96,7 +96,10 @@ export function peerSettings(value: unknown, path: string): PeerSettings {
     throw new FieldError(`${path}.name`, `must be 1 to 64 ${allowed}`)
   }
   if (name === ANONYMOUS) {
-    throw new FieldError(`${path}.name`, `must not be ${ANONYMOUS}, which is who has no key`)
+    throw new FieldError(
+      `${path}.name`,
+      `must not be ${ANONYMOUS}, which is reserved for requests without a key`,
+    )
   }
   const { burst, disabled = false } = fields
   if (typeof disabled !== 'boolean')
@@ -159,7 +162,7 @@ export function checkUnique(
     if (owner !== undefined) {
       throw new FieldError(
         `${path}.certificate_names.${index}`,
-        `is a name of '${owner.name}', too`,
+        `is also a name of '${owner.name}'`,
       )
     }
   }
@@ -173,7 +176,7 @@ export function checkUnique(
   for (const [index, { sha256 }] of peer.keys.entries()) {
     const owner = others.find(({ keys }) => keys.some((key) => key.sha256 === sha256))
     if (owner !== undefined) {
-      throw new FieldError(`${path}.keys.${index}.sha256`, `is a key of '${owner.name}', too`)
+      throw new FieldError(`${path}.keys.${index}.sha256`, `is also a key of '${owner.name}'`)
     }
   }
 }
@@ -198,7 +201,7 @@ function realmsAt(value: unknown, path: string): string[] {
 function domainAt(value: unknown, path: string): string {
   const text = textAt(value, path)
   if (isDomainName(text)) return text.toLowerCase()
-  throw new FieldError(path, `must be a domain name, as in pgw1.example.net: '${text}'`)
+  throw new FieldError(path, `must be a domain name such as pgw1.example.net: '${text}'`)
 }
 
 function keyAt(value: unknown, path: string): PeerKey {
@@ -218,7 +221,7 @@ function addressesAt(value: unknown, path: string): string[] {
     if (parseRange(text) !== null) return text
     throw new FieldError(
       `${path}.${index}`,
-      `must be an address or a range as 10.0.0.0/8: '${text}'`,
+      `must be an address or a range such as 10.0.0.0/8: '${text}'`,
     )
   })
 }

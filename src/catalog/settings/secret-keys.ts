@@ -75,7 +75,7 @@ function readKey(path: string): string | null {
     throw new SecretKeyError(`${path}: the key of stored secrets cannot be read: ${codeOf(error)}`)
   }
   if (text.length >= CHARACTERS_MIN) return text
-  throw new SecretKeyError(`${path}: is no key of stored secrets: put back the one that was there`)
+  throw new SecretKeyError(`${path}: is not a key of stored secrets: restore the original file`)
 }
 
 /**
@@ -97,14 +97,14 @@ function makeKey(path: string): string {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') {
       throw new SecretKeyError(
-        `${path}: no key for secrets can be stored (${codeOf(error)}): set secrets.key`,
+        `${path}: cannot store a key for secrets (${codeOf(error)}): set secrets.key`,
       )
     }
   } finally {
     rmSync(draft, { force: true })
   }
   const made = readKey(path)
-  if (made === null) throw new SecretKeyError(`${path}: was removed just now`)
+  if (made === null) throw new SecretKeyError(`${path}: was removed while it was being created`)
   return made
 }
 

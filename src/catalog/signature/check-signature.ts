@@ -55,12 +55,12 @@ export async function checkSignature(
   const name = signatureParameter(sent) ?? ''
   const signature = sent.get(name)
   if (typeof signature !== 'string' || !HEX_DIGITS.test(signature)) {
-    return { refused: `${name} must be HMAC-SHA512 in 128 hexadecimal digits of lower case` }
+    return { refused: `${name} must be an HMAC-SHA512 in 128 lower-case hexadecimal digits` }
   }
   const refused = timeProblem(sent, terms)
   if (refused !== null) return { refused }
   const signer = signerOf(sent, signature, terms)
-  if (signer === null) return { refused: `${name} is of no key that is known` }
+  if (signer === null) return { refused: `${name} does not match any known key` }
   if ('refused' in signer) return signer
   // A signature is accepted from one window before its time until one window after it.
   const keepMs = 2 * windowMs + CLOCKS_MS
@@ -68,7 +68,7 @@ export async function checkSignature(
   return isFirst ? signer : { refused: `${name} was used before: ${RESEND_HINT}` }
 }
 
-const RESEND_HINT = `send another ${TIME_NAME}, or any further parameter`
+const RESEND_HINT = `change ${TIME_NAME}, or add a parameter`
 
 function timeProblem(
   sent: SentParameters,
@@ -80,7 +80,7 @@ function timeProblem(
   // JSON bodies may have a number here.
   const time = typeof sentTime === 'number' ? String(sentTime) : sentTime
   if (typeof time !== 'string' || !SECONDS.test(time)) {
-    return `${TIME_NAME} must be unix seconds: digits alone`
+    return `${TIME_NAME} must be unix seconds: digits only`
   }
   if (Math.abs(nowMs - Number(time) * SECOND_MS) <= windowMs) return null
   return `${TIME_NAME} is more than ${windowMs / SECOND_MS} seconds from the time of this node`
@@ -94,7 +94,7 @@ function signerOf(
 ): Signer | SignatureRefusal | null {
   const text = signedText(sent)
   if (text.length * signers.length > workBytesMax) {
-    return { refused: 'the request is too large to be signed: a token takes any size' }
+    return { refused: 'the request is too large to be signed: use a token, which has no limit' }
   }
   const given = Buffer.from(signature)
   let found: Signer | null = null

@@ -83,7 +83,7 @@ export class FormTree {
 
 /** `query[$or][0][sid]` → query, $or, 0, sid; names with other uses of brackets are not split. */
 function stepsOf(name: string, depthMax: number): readonly string[] {
-  if (name.length > NAME_LENGTH_MAX) throw new FormError(name, ' has a name that is too long')
+  if (name.length > NAME_LENGTH_MAX) throw new FormError(name, ' has too long a name')
   const match = /^([^[\]]+)((?:\[[^[\]]*\])+)$/.exec(name)
   const [, first, brackets] = match ?? []
   if (first === undefined || brackets === undefined) return [name]
@@ -115,6 +115,6 @@ function decoded(text: string, name: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw new FormError(name, ' is not encoded as a form')
+    throw new FormError(name, ' is not valid form encoding')
   }
 }
