@@ -104,7 +104,7 @@ export interface Collections {
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
   readonly confighistory: Collection<ConfigVersionDocument>
-  /** Locks of entities that are being changed (chains/). */
+  /** Locks of entities that are being changed (revisions/). */
   readonly entitylocks: Collection<LockDocument>
   /** Progress of imports, and their failed rows. */
   readonly imports: Collection<ImportDocument>

@@ -197,7 +197,7 @@ function createRunners(
   { timeoutMs, readTimeoutMs = timeoutMs }: CatalogOptions,
 ): Pick<Catalog, 'run' | 'read'> {
   let answeredMs = monotonicMs()
-  const late = () => {
+  const reconnectIfSilent = () => {
     if (monotonicMs() - answeredMs < SILENT_TIMEOUTS * timeoutMs) return
     answeredMs = monotonicMs()
     link.reconnect()
@@ -209,7 +209,7 @@ function createRunners(
       // The driver's own limits apply per step (select, connect, send, retry) and would add up.
       timer = setTimeout(() => {
         isLate = true
-        late()
+        reconnectIfSilent()
         reject(new CatalogUnavailableError(`MongoDB: ${what}: no answer within ${limitMs} ms`))
       }, limitMs)
     })

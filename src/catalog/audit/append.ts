@@ -64,16 +64,16 @@ function writerOf(catalog: Catalog): Writer {
 async function drainQueue(catalog: Catalog, writer: Writer): Promise<void> {
   writer.isRunning = true
   while (writer.queue.length > 0) {
-    const taken = takeBatch(writer)
+    const batch = takeBatch(writer)
     try {
       await append(
         catalog,
         writer,
-        taken.flatMap(({ documents }) => documents),
+        batch.flatMap(({ documents }) => documents),
       )
-      for (const { resolve } of taken) resolve()
+      for (const { resolve } of batch) resolve()
     } catch (error) {
-      await appendEach(catalog, writer, taken, error)
+      await appendEach(catalog, writer, batch, error)
     }
   }
   writer.isRunning = false
@@ -93,14 +93,14 @@ function takeBatch(writer: Writer): QueuedAppend[] {
 async function appendEach(
   catalog: Catalog,
   writer: Writer,
-  taken: readonly QueuedAppend[],
+  batch: readonly QueuedAppend[],
   error: unknown,
 ): Promise<void> {
-  if (taken.length === 1 || error instanceof CatalogUnavailableError) {
-    for (const { reject } of taken) reject(error)
+  if (batch.length === 1 || error instanceof CatalogUnavailableError) {
+    for (const { reject } of batch) reject(error)
     return
   }
-  for (const { documents, resolve, reject } of taken) {
+  for (const { documents, resolve, reject } of batch) {
     await append(catalog, writer, documents).then(resolve, reject)
   }
 }
@@ -120,10 +120,10 @@ async function appendPart(
   writer: Writer,
   documents: readonly AuditDocument[],
 ): Promise<void> {
-  let left = documents
-  for (let attempt = 0; attempt < ATTEMPTS_MAX && left.length > 0; attempt += 1) {
+  let remaining = documents
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && remaining.length > 0; attempt += 1) {
     const end = await currentEnd(catalog, writer)
-    const records = linkRecords(left, end)
+    const records = linkRecords(remaining, end)
     // If the write fails, the end of the chain is unknown.
     writer.end = null
     if (await insertInOrder(catalog, records)) {
@@ -134,10 +134,10 @@ async function appendPart(
       await storeHead(catalog, writer.end).catch(() => undefined)
       return
     }
-    left = await findUnwritten(catalog, left)
-    if (left.length > 0) await pause(randomInt(1, PAUSE_MS_MAX))
+    remaining = await findUnwritten(catalog, remaining)
+    if (remaining.length > 0) await pause(randomInt(1, PAUSE_MS_MAX))
   }
-  if (left.length > 0) {
+  if (remaining.length > 0) {
     throw new CatalogUnavailableError(
       'audit: too many concurrent writers, the record was not appended',
     )

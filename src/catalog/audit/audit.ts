@@ -105,8 +105,8 @@ function auditedValue(collection: string, value: unknown, before?: unknown): unk
   const isDocument = typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date)
   const document: Record<string, unknown> = isDocument ? { ...value } : { value }
   if (isDocument) for (const name of INTERNAL) delete document[name]
-  const shown = truncateDocument(
+  const redacted = truncateDocument(
     redactSecrets(collection, document, isDocument ? before : undefined),
   )
-  return isDocument || !('value' in shown) ? shown : shown['value']
+  return isDocument || !('value' in redacted) ? redacted : redacted['value']
 }

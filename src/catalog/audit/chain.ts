@@ -103,18 +103,18 @@ export function eraseFields(
   isErased: (field: string, member: string | undefined, value: unknown) => boolean,
 ): ChainedRecord | null {
   const leaves = leavesOf(record)
-  const goes = leaves.map(({ path: [field, member], value }) => {
+  const isSelected = leaves.map(({ path: [field, member], value }) => {
     return value !== ERASED && isErased(field, member, value)
   })
-  if (!goes.includes(true)) return null
+  if (!isSelected.includes(true)) return null
   const commitments = commitmentsOf(record)
   const fields = leaves.map((_, index) => {
-    if (goes[index] === true) return `c:${commitments[index]}`
+    if (isSelected[index] === true) return `c:${commitments[index]}`
     return record.chain.fields?.[index] ?? `s:${saltOf(record.chain, index)}`
   })
   const copy: Record<string, unknown> = { ...record }
   for (const [index, { path }] of leaves.entries()) {
-    if (goes[index] !== true) continue
+    if (isSelected[index] !== true) continue
     const [field, member] = path
     copy[field] = member === undefined ? ERASED : { ...(copy[field] as Fields), [member]: ERASED }
   }
@@ -126,8 +126,8 @@ export function eraseFields(
 function commitmentsOf(record: ChainedRecord): string[] {
   const { chain } = record
   return leavesOf(record).map(({ path, value }, index) => {
-    const kept = chain.fields?.[index]
-    if (kept?.startsWith('c:') === true) return kept.slice(2)
+    const stored = chain.fields?.[index]
+    if (stored?.startsWith('c:') === true) return stored.slice(2)
     const text = `${JSON.stringify(path)}\n${canonical(value)}`
     return createHmac('sha256', saltOf(chain, index)).update(text).digest('base64url')
   })

@@ -40,15 +40,15 @@ export async function storeRemovedRuns(
   key: string,
 ): Promise<void> {
   if (links.length === 0) return
-  const noted = await readRemovedRuns(catalog)
-  const fresh = links.map(({ seq, hash }) => ({ from: seq, to: seq, hash }))
-  const runs = mergeRuns([...noted, ...fresh])
-  const kept = new Set(runs.map(({ from }) => idOf(from)))
-  const absorbed = noted.map(({ from }) => idOf(from)).filter((id) => !kept.has(id))
+  const storedRuns = await readRemovedRuns(catalog)
+  const newRuns = links.map(({ seq, hash }) => ({ from: seq, to: seq, hash }))
+  const runs = mergeRuns([...storedRuns, ...newRuns])
+  const mergedIds = new Set(runs.map(({ from }) => idOf(from)))
+  const absorbed = storedRuns.map(({ from }) => idOf(from)).filter((id) => !mergedIds.has(id))
   await catalog.run('store removed ranges of the audit', async () => {
     for (const run of runs) {
       const { from, to, hash } = run
-      const same = noted.some((one) => one.from === from && one.to === to)
+      const same = storedRuns.some((one) => one.from === from && one.to === to)
       if (same) continue
       const stored = { seq: to, hash, from, mac: macOf(run, key) }
       await catalog.auditchain.updateOne({ _id: idOf(from) }, { $set: stored }, { upsert: true })

@@ -91,13 +91,13 @@ interface RedactionContext {
   readonly kind: 'plain' | 'payment' | 'secret'
 }
 
-function redactMembers(document: Fields, place: RedactionContext, before: unknown): Fields {
+function redactMembers(document: Fields, context: RedactionContext, before: unknown): Fields {
   const members = Object.entries(document).map(([name, member]): [string, unknown] => {
-    const path = place.path === '' ? name : `${place.path}.${name}`
-    const within = { ...place, path, kind: kindOf(name, path, place) }
+    const path = context.path === '' ? name : `${context.path}.${name}`
+    const within = { ...context, path, kind: kindOf(name, path, context) }
     // A field name can be secret, too.
-    const shown = SECRET_TEXT.test(name) ? SECRET : name
-    return [shown, redactValue(member, name, within, memberOf(before, name))]
+    const safeName = SECRET_TEXT.test(name) ? SECRET : name
+    return [safeName, redactValue(member, name, within, memberOf(before, name))]
   })
   return Object.fromEntries(members)
 }
@@ -109,8 +109,8 @@ function kindOf(
 ): RedactionContext['kind'] {
   if (kind === 'secret' || paths.has(path)) return 'secret'
   if (kind === 'payment') return PAYMENT_NAMES.has(plainName(name)) ? 'payment' : 'secret'
-  const known = kinds.get(name)
-  if (known !== undefined) return known
+  const cached = kinds.get(name)
+  if (cached !== undefined) return cached
   const found = kindOfName(plainName(name))
   if (kinds.size < KINDS_MAX) kinds.set(name, found)
   return found
@@ -129,17 +129,17 @@ function kindOfName(plain: string): RedactionContext['kind'] {
 function redactValue(
   value: unknown,
   name: string,
-  place: RedactionContext,
+  context: RedactionContext,
   before: unknown,
 ): unknown {
   if (value === null || value === undefined || value === '') return value
   if (Array.isArray(value)) {
     return value.map((each, index) => {
-      return redactValue(each, name, place, memberOf(before, String(index)))
+      return redactValue(each, name, context, memberOf(before, String(index)))
     })
   }
-  if (isPlain(value)) return redactMembers(value, place, before)
-  const isHidden = isSecret(name, value, place)
+  if (isPlain(value)) return redactMembers(value, context, before)
+  const isHidden = isSecret(name, value, context)
   return isHidden ? secretMark(value, before) : value
 }
 

@@ -19,15 +19,15 @@ export function truncateDocument(document: Fields): Fields {
   const fields = Object.entries(document).map(([name, value]) => {
     return { name, value, bytes: sizeOf({ [name]: value }) }
   })
-  const kept = new Set<string>()
-  let left = DOCUMENT_BYTES_MAX
+  const included = new Set<string>()
+  let remaining = DOCUMENT_BYTES_MAX
   for (const { name, bytes } of fields.toSorted((a, b) => a.bytes - b.bytes)) {
-    left -= bytes
-    if (left < 0) break
-    kept.add(name)
+    remaining -= bytes
+    if (remaining < 0) break
+    included.add(name)
   }
-  const members = fields.filter(({ name }) => kept.has(name))
-  const names = fields.filter(({ name }) => !kept.has(name)).map(({ name }) => name)
+  const members = fields.filter(({ name }) => included.has(name))
+  const names = fields.filter(({ name }) => !included.has(name)).map(({ name }) => name)
   return {
     ...Object.fromEntries(members.map(({ name, value }) => [name, value])),
     [TRUNCATED]: truncateText(names.join(', '), NAMES_LENGTH_MAX),

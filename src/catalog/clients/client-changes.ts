@@ -66,11 +66,11 @@ export async function readStoredClients(catalog: Catalog): Promise<unknown> {
  */
 export function withClient(value: unknown, given: unknown, change: ClientChange): ChangedClients {
   const list = listOf(value)
-  const asked = checkClientInput(given)
-  const index = list.findIndex((each) => nameOfClient(each) === asked.name)
+  const input = checkClientInput(given)
+  const index = list.findIndex((each) => nameOfClient(each) === input.name)
   const old = index < 0 ? null : storedClient(list[index], `${CLIENTS_CATEGORY}.${index}`)
-  const secret = asked.key ?? (old === null ? newKey(change) : null)
-  const client = merged(asked, old, secret, change)
+  const secret = input.key ?? (old === null ? newKey(change) : null)
+  const client = merged(input, old, secret, change)
   if (secret !== null) checkKeyIsNew(list, client.name, secret, change.sealer)
   return { list: old === null ? [...list, client] : list.with(index, client), secret }
 }
@@ -121,21 +121,21 @@ export function clientViews(value: unknown): ClientView[] {
 }
 
 function merged(
-  asked: ClientInput,
+  input: ClientInput,
   old: StoredClient | null,
   secret: string | null,
   change: ClientChange,
 ): StoredClient {
   const { nowMs, by, sealer, timeZone } = change
-  const { name, roles = old?.roles ?? [], grants = old?.grants } = asked
-  const from = asked.from === undefined ? old?.from : timeAt(asked.from, 'from', timeZone)
-  const to = asked.to === undefined ? old?.to : timeAt(asked.to, 'to', timeZone)
+  const { name, roles = old?.roles ?? [], grants = old?.grants } = input
+  const from = input.from === undefined ? old?.from : timeAt(input.from, 'from', timeZone)
+  const to = input.to === undefined ? old?.to : timeAt(input.to, 'to', timeZone)
   if (from !== undefined && to !== undefined && from >= to) {
     throw new FieldError('to', 'must be later than from')
   }
-  const disabled = asked.disabled ?? old?.disabled ?? false
+  const disabled = input.disabled ?? old?.disabled ?? false
   const made = old ?? { created_at: new Date(nowMs).toISOString(), created_by: by }
-  const maySign = asked.signature ?? (old === null || old.key !== undefined)
+  const maySign = input.signature ?? (old === null || old.key !== undefined)
   const keys =
     secret === null ? existingKey(old, maySign, sealer) : storedKey(secret, maySign, sealer)
   return {

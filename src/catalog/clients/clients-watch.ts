@@ -26,12 +26,12 @@ export function watchClients(
 ): Poller {
   const { catalog, sealer, pollMs, log } = options
   const categories = { _id: { $in: [CLIENTS_CATEGORY, SECURITY.category] } }
-  let known: string | null = null
+  let lastRevision: string | null = null
   const poll = async () => {
     const revisions = await catalog.run('read the revision of clients', () =>
       catalog.config.find(categories).project<{ _id: string; rev: number }>({ rev: 1 }).toArray(),
     )
-    if (revisionOf(revisions) === known) return
+    if (revisionOf(revisions) === lastRevision) return
     const stored = await catalog.run('read the clients', () =>
       catalog.config.find(categories).toArray(),
     )
@@ -42,7 +42,7 @@ export function watchClients(
       storedValue(SECURITY.category),
     ).signature
     listener({ clients, signature: { enabled, windowMs: seconds * SECOND_MS } })
-    known = revisionOf(stored)
+    lastRevision = revisionOf(stored)
   }
   return createPoller(pollMs, poll, TEXTS, log)
 }

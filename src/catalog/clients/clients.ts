@@ -62,7 +62,7 @@ export function clientsSetting(sealer: Sealer): StoredSetting<ApiClients> {
 
 /** Never throws: invalid stored clients are left out and listed. */
 export function compileClients(value: unknown, sealer: Sealer): ApiClients {
-  const held = new Map<string, CompiledClient>()
+  const compiled = new Map<string, CompiledClient>()
   const skipped: SkippedClient[] = []
   const { used, skipped: unusable } = usableClients(value)
   skipped.push(...unusable)
@@ -73,21 +73,22 @@ export function compileClients(value: unknown, sealer: Sealer): ApiClients {
     const hash = settings.hash ?? (key === null ? null : hashOfKey(key))
     const at = { name, path: `${path}.key` }
     if (hash === null) skipped.push({ what: 'client', ...at, reason: cannotOpen(sealed) })
-    else held.set(name, compileClient(settings, hash, key))
+    else compiled.set(name, compileClient(settings, hash, key))
     if (hash !== null && sealed !== undefined && key === null) {
       skipped.push({ what: 'signature', ...at, reason: cannotOpen(sealed) })
     }
   }
-  const holds = ({ fromMs, toMs }: CompiledClient, nowMs: number) => fromMs <= nowMs && nowMs < toMs
+  const isValid = ({ fromMs, toMs }: CompiledClient, nowMs: number) =>
+    fromMs <= nowMs && nowMs < toMs
   return {
     skipped,
     byName(name, nowMs) {
-      const found = held.get(name)
-      return found !== undefined && holds(found, nowMs) ? found : null
+      const found = compiled.get(name)
+      return found !== undefined && isValid(found, nowMs) ? found : null
     },
     signers: (nowMs) =>
-      [...held.values()].flatMap((each) => {
-        return each.signer !== null && holds(each, nowMs) ? [each.signer] : []
+      [...compiled.values()].flatMap((each) => {
+        return each.signer !== null && isValid(each, nowMs) ? [each.signer] : []
       }),
   }
 }

@@ -9,15 +9,15 @@ export interface Interner<T> {
 
 /** `entriesMax`: size of the cache; beyond it, fewer values are shared. */
 export function createInterner<T>(entriesMax: number): Interner<T> {
-  const known = new Map<string, T>()
+  const cache = new Map<string, T>()
   return {
     get(part, make) {
       const text = JSON.stringify(part)
-      const found = known.get(text)
-      if (found !== undefined) return found
+      const cached = cache.get(text)
+      if (cached !== undefined) return cached
       const made = make()
-      if (known.size >= entriesMax) known.clear()
-      known.set(text, made)
+      if (cache.size >= entriesMax) cache.clear()
+      cache.set(text, made)
       return made
     },
   }

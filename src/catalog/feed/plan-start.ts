@@ -12,12 +12,12 @@ import { type FoundRevision, readInParts } from './subscribers.ts'
  */
 export async function planStarts(
   catalog: Catalog,
-  held: readonly FoundRevision[],
+  revisions: readonly FoundRevision[],
 ): Promise<number[]> {
-  const silent = held.filter(({ hasPlanStart: hasPlanBegin }) => !hasPlanBegin)
-  const spans = await spansOf(catalog, [...new Set(silent.map(({ profile }) => profile.sid))])
-  return held.map(({ profile, hasPlanStart: hasPlanBegin }) =>
-    hasPlanBegin ? profile.planFromMs : planStart(profile, spans.get(profile.sid) ?? []),
+  const withoutStart = revisions.filter(({ hasPlanStart }) => !hasPlanStart)
+  const spans = await spansOf(catalog, [...new Set(withoutStart.map(({ profile }) => profile.sid))])
+  return revisions.map(({ profile, hasPlanStart }) =>
+    hasPlanStart ? profile.planFromMs : planStart(profile, spans.get(profile.sid) ?? []),
   )
 }
 
@@ -40,12 +40,12 @@ async function spansOf(
         .toArray(),
     ),
   )
-  for (const { sid, plan, from, to, plan_activation: begin } of documents) {
-    const planFromMs = Number(begin ?? from)
+  for (const { sid, plan, from, to, plan_activation: start } of documents) {
+    const planFromMs = Number(start ?? from)
     const span = { plan, fromMs: Number(from), toMs: Number(to ?? FOREVER_MS), planFromMs }
-    const known = spans.get(sid)
-    if (known === undefined) spans.set(sid, [span])
-    else known.push(span)
+    const ofSubscriber = spans.get(sid)
+    if (ofSubscriber === undefined) spans.set(sid, [span])
+    else ofSubscriber.push(span)
   }
   return spans
 }

@@ -47,13 +47,13 @@ export function createSubscriberWatch(dependencies: SubscriberWatchOptions): Sub
   /**
    * Number of the last notified write of recent documents, because the look-back reads them again.
    */
-  const told = new Map<string, number>()
+  const notified = new Map<string, number>()
 
-  const tellOnce = (document: RawDocument): void => {
+  const notifyOnce = (document: RawDocument): void => {
     const id = String(document._id)
-    if (told.get(id) === document.rev) return
+    if (notified.get(id) === document.rev) return
     notify(changeOf(document, identifiers()))
-    told.set(id, document.rev)
+    notified.set(id, document.rev)
   }
 
   return {
@@ -62,20 +62,20 @@ export function createSubscriberWatch(dependencies: SubscriberWatchOptions): Sub
       if (step === 'nothing') return
       if (step === 'reload') {
         // Entries cached before the first read may be older than this number.
-        told.clear()
+        notified.clear()
         notify({ scope: 'all' })
         // Entries read from now on include these writes, so the look-back must not report them.
         for await (const page of readChanges(catalog, 'subscribers', number - LATE_WRITES_MAX)) {
-          for (const document of page) told.set(String(document._id), document.rev)
+          for (const document of page) notified.set(String(document._id), document.rev)
         }
       } else {
         for await (const page of readChanges(catalog, 'subscribers', cursor.readAbove())) {
-          for (const document of page) tellOnce(document)
+          for (const document of page) notifyOnce(document)
         }
       }
       cursor.advance(number)
-      for (const [id, rev] of told) {
-        if (rev <= number - LATE_WRITES_MAX) told.delete(id)
+      for (const [id, rev] of notified) {
+        if (rev <= number - LATE_WRITES_MAX) notified.delete(id)
       }
     },
   }

@@ -31,11 +31,11 @@ export async function findSubscriber(
   catalog: Catalog,
   query: SubscriberQuery,
 ): Promise<FoundSubscriber | null> {
-  const [held = null] = await findRevisions(catalog, [query])
-  if (held === null) return null
-  if (held instanceof FieldError) throw held
-  const [nextMs = Number.POSITIVE_INFINITY] = await nextStarts(catalog, [held])
-  return { profile: held.profile, validUntilMs: Math.min(held.validUntilMs, nextMs) }
+  const [revision = null] = await findRevisions(catalog, [query])
+  if (revision === null) return null
+  if (revision instanceof FieldError) throw revision
+  const [nextMs = Number.POSITIVE_INFINITY] = await nextStarts(catalog, [revision])
+  return { profile: revision.profile, validUntilMs: Math.min(revision.validUntilMs, nextMs) }
 }
 
 /** A subscriber whose later revisions under other identifiers are not read yet. */
@@ -90,15 +90,15 @@ async function revisionsOf(
   group: readonly SubscriberQuery[],
 ): Promise<RevisionsOf> {
   const { key } = group[0] as SubscriberQuery
-  const wanted = new Map<string, object | string | number>()
+  const lookups = new Map<string, object | string | number>()
   for (const { value } of group) {
     const stored = storedAs(key, value)
-    if (stored !== null) wanted.set(value, stored)
+    if (stored !== null) lookups.set(value, stored)
   }
-  if (wanted.size === 0) return () => []
-  const [only] = wanted.values()
+  if (lookups.size === 0) return () => []
+  const [only] = lookups.values()
   const atMs = earliestOf(group)
-  const documents = await readInParts([...wanted.values()], (parts, limit) => {
+  const documents = await readInParts([...lookups.values()], (parts, limit) => {
     const filter = { [key]: BATCHED.has(key) ? { $in: parts } : only, ...revisionsFrom(atMs) }
     return catalog.run('find subscriber', () =>
       subscribersOf(catalog)
@@ -119,7 +119,7 @@ async function revisionsOf(
     }
   }
   return ({ value, atMs: instant }) => {
-    const stored = wanted.get(value)
+    const stored = lookups.get(value)
     if (stored === undefined) return []
     const same = BATCHED.has(key) ? (byValue.get(String(stored)) ?? []) : documents
     return same.filter(({ to }) => to.getTime() > instant)
@@ -135,14 +135,9 @@ function revisionFor(
   if (current === undefined) return null
   const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
   try {
-    const found = compileSubscriber(current as RawDocument & SubscriberDocument)
-    const hasPlanBegin = !isUnset(current.plan_activation)
-    return {
-      query,
-      profile: found,
-      hasPlanStart: hasPlanBegin,
-      validUntilMs: Math.min(found.toMs, ...later),
-    }
+    const profile = compileSubscriber(current as RawDocument & SubscriberDocument)
+    const hasPlanStart = !isUnset(current.plan_activation)
+    return { query, profile, hasPlanStart, validUntilMs: Math.min(profile.toMs, ...later) }
   } catch (error) {
     if (error instanceof FieldError) return error
     throw error
@@ -155,13 +150,13 @@ function revisionFor(
  */
 export async function nextStarts(
   catalog: Catalog,
-  held: readonly FoundRevision[],
+  revisions: readonly FoundRevision[],
 ): Promise<number[]> {
-  const others = held.filter(({ query }) => query.key !== 'sid')
-  const wanted = others.map(({ profile, query }) => ({ value: profile.sid, atMs: query.atMs }))
-  const begins = await startsAfter(catalog, 'sid', wanted)
-  return held.map(({ query, profile }) =>
-    query.key === 'sid' ? Number.POSITIVE_INFINITY : begins(profile.sid, query.atMs),
+  const others = revisions.filter(({ query }) => query.key !== 'sid')
+  const lookups = others.map(({ profile, query }) => ({ value: profile.sid, atMs: query.atMs }))
+  const starts = await startsAfter(catalog, 'sid', lookups)
+  return revisions.map(({ query, profile }) =>
+    query.key === 'sid' ? Number.POSITIVE_INFINITY : starts(profile.sid, query.atMs),
   )
 }
 
@@ -172,35 +167,35 @@ export async function nextStarts(
 export async function startsAfter(
   catalog: Catalog,
   field: 'sid' | 'aid',
-  wanted: readonly { value: number; atMs: number }[],
+  lookups: readonly { value: number; atMs: number }[],
 ): Promise<(value: number, atMs: number) => number> {
-  if (wanted.length === 0) return () => Number.POSITIVE_INFINITY
-  const fromMs = earliestOf(wanted)
-  const values = [...new Set(wanted.map(({ value }) => value))]
+  if (lookups.length === 0) return () => Number.POSITIVE_INFINITY
+  const fromMs = earliestOf(lookups)
+  const values = [...new Set(lookups.map(({ value }) => value))]
   const documents = await readInParts(values, (parts, limit) => {
     const later = { ...revisionsFrom(fromMs), from: { $gt: new Date(fromMs) } }
     return catalog.run('find next revision of subscriber', () =>
       subscribersOf(catalog)
         .find({ [field]: { $in: parts }, ...later } as object)
-        .project<Begin>({ _id: 0, sid: 1, aid: 1, from: 1 })
+        .project<Start>({ _id: 0, sid: 1, aid: 1, from: 1 })
         .sort({ from: 1 })
         .limit(limit)
         .toArray(),
     )
   })
-  const begins = new Map<number, number[]>()
+  const starts = new Map<number, number[]>()
   for (const document of documents) {
-    const same = begins.get(document[field])
-    if (same === undefined) begins.set(document[field], [document.from.getTime()])
+    const same = starts.get(document[field])
+    if (same === undefined) starts.set(document[field], [document.from.getTime()])
     else same.push(document.from.getTime())
   }
   return (value, atMs) => {
-    const next = begins.get(value)?.find((begin) => begin > atMs)
+    const next = starts.get(value)?.find((start) => start > atMs)
     return next ?? Number.POSITIVE_INFINITY
   }
 }
 
-type Begin = Pick<SubscriberDocument, 'sid' | 'aid' | 'from'>
+type Start = Pick<SubscriberDocument, 'sid' | 'aid' | 'from'>
 
 /** Queries by the identifiers of these subscribers at an instant; by `sid` if they have none. */
 export async function identifiersOf(

@@ -177,8 +177,8 @@ function countOf(bucket: Bucket): BalanceAmounts {
   const group = parseGroupCounter(counter)
   if (group === null) return { cost: moneyOf(spent) }
   const total = Math.max(0, bucket.limit)
-  const shown = (amount: number) => (kind === 'units' ? amount : moneyOf(amount))
+  const convert = (amount: number) => (kind === 'units' ? amount : moneyOf(amount))
   const used = kind === 'units' ? { usagev: spent } : { cost: moneyOf(spent) }
-  const left = totalOf(Math.max(0, total - spent), total, shown)
-  return { groups: { [group.name]: { ...used, left, total: totalOf(total, total, shown) } } }
+  const left = totalOf(Math.max(0, total - spent), total, convert)
+  return { groups: { [group.name]: { ...used, left, total: totalOf(total, total, convert) } } }
 }

@@ -29,8 +29,8 @@ export function balanceIdOf({ aid, sid, bucketId }: BalanceKey): string {
   return bits.toString(16).padStart(24, '0')
 }
 
-export function balanceObjectId(place: BalanceKey): ObjectId {
-  return ObjectId.createFromHexString(balanceIdOf(place))
+export function balanceObjectId(key: BalanceKey): ObjectId {
+  return ObjectId.createFromHexString(balanceIdOf(key))
 }
 
 /** Null if the value is not the id of a balance, or if it is a hash. */

@@ -64,7 +64,7 @@ export type LineDocument = RealtimeLineDocument | BalanceLineDocument
 /** `name`: of the prepaid include in the catalogue; empty if it is not found there. */
 export function balanceLineDocument(line: OperationLine, name: string): BalanceLineDocument {
   const isUnits = line.kind === 'units'
-  const shown = (amount: number) => flipCreditSign(isUnits ? amount : moneyOf(amount))
+  const convert = (amount: number) => flipCreditSign(isUnits ? amount : moneyOf(amount))
   const change = line.after - line.before
   return {
     stamp: line.stamp,
@@ -84,13 +84,13 @@ export function balanceLineDocument(line: OperationLine, name: string): BalanceL
     bucket_id: line.bucketId,
     ...(line.bucketId === 0 ? {} : { balance_ref: balanceIdOf(line) }),
     ...(line.parentRef === undefined ? {} : { parent_ref: line.parentRef }),
-    balance_before: shown(line.before),
-    balance_after: shown(line.after),
+    balance_before: convert(line.before),
+    balance_after: convert(line.after),
     // Added to the requested credit, which is negative.
     balance_normalized: isUnits ? (line.normalized ?? 0) : moneyOf(line.normalized ?? 0),
     ...(isUnits
-      ? { usagev: shown(change) }
-      : { aprice: shown(change), aprice_micros: flipCreditSign(change) }),
+      ? { usagev: convert(change) }
+      : { aprice: convert(change), aprice_micros: flipCreditSign(change) }),
     repaid_micros: line.repaid,
     ...optionalFields(line),
     owner_v: line.version,

@@ -177,13 +177,13 @@ function groupUses(
   const group = parseGroupCounter(counter)
   if (group === null) return []
   const isUnits = kind === 'units'
-  const shown = isUnits ? units : moneyOf
+  const convert = isUnits ? units : moneyOf
   return [
     {
       name: group.name,
-      ...(isUnits ? { usagev: shown(amount) } : { cost: shown(amount) }),
-      left: totalOf(left, total, shown),
-      total: totalOf(total, total, shown),
+      ...(isUnits ? { usagev: convert(amount) } : { cost: convert(amount) }),
+      left: totalOf(left, total, convert),
+      total: totalOf(total, total, convert),
       balance_ref: { sid: owner === 0 ? sid : 0, bucket_id: bucketId },
     },
   ]

@@ -13,6 +13,6 @@ export function moneyOf(micros: number): number {
 export type Total = number | 'UNLIMITED'
 
 /** The included or remaining amount of a counter with this total. */
-export function totalOf(amount: number, total: number, shown: (amount: number) => number): Total {
-  return total >= UNLIMITED_TOTAL ? 'UNLIMITED' : shown(amount)
+export function totalOf(amount: number, total: number, convert: (amount: number) => number): Total {
+  return total >= UNLIMITED_TOTAL ? 'UNLIMITED' : convert(amount)
 }

@@ -54,8 +54,8 @@ export function operationLineOf(document: BalanceLineDocument): OperationLine | 
   const isUnits = usagev !== undefined
   const change = flipCreditSign(usagev ?? aprice_micros ?? Number.NaN)
   // Exact: a double represents six decimals of amounts below 2^51.
-  const shown = document.balance_before * (isUnits ? 1 : MICROS_PER_UNIT)
-  const before = flipCreditSign(Math.round(shown))
+  const scaledBefore = document.balance_before * (isUnits ? 1 : MICROS_PER_UNIT)
+  const before = flipCreditSign(Math.round(scaledBefore))
   const numbers = {
     aid,
     sid,

@@ -61,11 +61,11 @@ export async function readReferences(
 export function checkLoadedReferences(
   collection: EntityCollection,
   document: RawDocument,
-  known: ExistingReferences,
+  existing: ExistingReferences,
 ): void {
-  checkNames(referencesIn(collection, document), known)
+  checkNames(referencesIn(collection, document), existing)
   for (const { rates: keys, usaget, path } of offersIn(collection, document).flatMap(usagetsOf)) {
-    if (keys.some((key) => known.rates.get(key)?.has(usaget))) continue
+    if (keys.some((key) => existing.rates.get(key)?.has(usaget))) continue
     throw new FieldError(path, `is a usage type that ${keys.join(', ')} has no price for`)
   }
 }
@@ -80,24 +80,24 @@ export interface ReferencedNames {
 export function checkReferencedNames(
   collection: EntityCollection,
   document: Fields,
-  known: ReferencedNames,
+  existing: ReferencedNames,
 ): void {
-  checkNames(referencesIn(collection, document), known)
+  checkNames(referencesIn(collection, document), existing)
 }
 
-function checkNames(references: readonly Reference[], known: ReferencedNames): void {
+function checkNames(references: readonly Reference[], existing: ReferencedNames): void {
   for (const { collection, name, path } of references) {
-    if (known[collection].has(name)) continue
+    if (existing[collection].has(name)) continue
     const kind = collection === 'rates' ? 'rate' : 'service'
     throw new FieldError(path, `names a ${kind} that does not exist: ${name}`)
   }
 }
 
 function referencesIn(collection: EntityCollection, document: Fields): Reference[] {
-  const held =
+  const subscribed =
     collection === 'subscribers' ? serviceReferences(document['services'], 'services') : []
   const offers = offersIn(collection, document)
-  return [...held, ...offers.flatMap(({ offer, prefix }) => offerReferences(offer, prefix))]
+  return [...subscribed, ...offers.flatMap(({ offer, prefix }) => offerReferences(offer, prefix))]
 }
 
 async function findExisting(
@@ -116,9 +116,9 @@ async function findExisting(
   const usagets = new Map<string, Set<string>>()
   for (const document of found) {
     const name = String(document[field])
-    const known = usagets.get(name) ?? new Set()
-    for (const [usaget] of membersOf(document['rates'])) known.add(usaget)
-    usagets.set(name, known)
+    const existing = usagets.get(name) ?? new Set()
+    for (const [usaget] of membersOf(document['rates'])) existing.add(usaget)
+    usagets.set(name, existing)
   }
   return usagets
 }

@@ -140,15 +140,15 @@ async function announce(
   const result = [...stored]
   for (let attempt = 0; attempt < ANNOUNCEMENTS_MAX; attempt += 1) {
     const number = await bump(catalog, collection)
-    const late = result.findIndex((one) => one !== false && number - one.rev > LATE_WRITES_MAX)
-    const document = result[late]
+    const index = result.findIndex((one) => one !== false && number - one.rev > LATE_WRITES_MAX)
+    const document = result[index]
     if (document === undefined || document === false) return result
     const filter = { _id: document._id, rev: document.rev }
     const { matchedCount } = await catalog.run(`announce in ${collection}`, () =>
       documentsOf(catalog, collection).updateOne(filter, { $set: { rev: number } }),
     )
     // If the document was written again meanwhile, the number of that write counts.
-    result[late] = { ...document, rev: matchedCount === 0 ? Number.POSITIVE_INFINITY : number }
+    result[index] = { ...document, rev: matchedCount === 0 ? Number.POSITIVE_INFINITY : number }
   }
   throw new CatalogUnavailableError(
     `${collection}: too many concurrent writers to announce a change`,

@@ -97,10 +97,10 @@ export function checkedEntityWith(
   collection: EntityCollection,
   document: Readonly<Record<string, unknown>>,
   options: Pick<WriteOptions, 'mode' | 'timeZone'>,
-  known: ExistingReferences,
+  existing: ExistingReferences,
 ): RawDocument {
   const prepared = compiled(collection, document, options)
-  if (prepared['deleted'] !== true) checkLoadedReferences(collection, prepared, known)
+  if (prepared['deleted'] !== true) checkLoadedReferences(collection, prepared, existing)
   return prepared
 }
 

@@ -18,8 +18,8 @@ export function redactAuth(stored: unknown): unknown {
   if (!isObject(stored) || !Array.isArray(stored['protocols'])) return { protocols: [] }
   const protocols = stored['protocols'].map((each: unknown) => {
     if (!isObject(each)) return each
-    const { bind_password: _secret, ...shown } = each
-    return shown
+    const { bind_password: _secret, ...visible } = each
+    return visible
   })
   return { ...stored, protocols }
 }
@@ -39,38 +39,38 @@ export function mergeAuth(
   const before = ldapsIn(stored)
   const protocols = sent['protocols'].map((each: unknown, index) => {
     if (!isObject(each) || each['type'] !== 'ldap') return each
-    const clear = each['bind_password']
-    if (typeof clear === 'string' && clear !== '') {
+    const password = each['bind_password']
+    if (typeof password === 'string' && password !== '') {
       // Checked here, because the sealed value is longer than the maximum of the schema.
-      if (clear.length > 1024) {
+      if (password.length > 1024) {
         throw new FieldError(`protocols.${index}.bind_password`, 'is too long')
       }
-      return { ...each, bind_password: seal(clear) }
+      return { ...each, bind_password: seal(password) }
     }
-    const known = before.find(({ name }) => name === each['name'])
+    const current = before.find(({ name }) => name === each['name'])
     if (
-      clear !== undefined ||
-      known?.bind_password === undefined ||
+      password !== undefined ||
+      current?.bind_password === undefined ||
       each['bind_dn'] === undefined
     ) {
       return each
     }
-    if (!hasSameDestination(known, each)) {
+    if (!hasSameDestination(current, each)) {
       const reason = 'must be sent again: the address or the security of the connection has changed'
       throw new FieldError(`protocols.${index}.bind_password`, reason)
     }
-    return { ...each, bind_password: known.bind_password }
+    return { ...each, bind_password: current.bind_password }
   })
   return checkAuthSettings({ ...sent, protocols })
 }
 
-function hasSameDestination(known: LdapSettings, sent: Record<string, unknown>): boolean {
+function hasSameDestination(current: LdapSettings, sent: Record<string, unknown>): boolean {
   return (
-    known.url === sent['url'] &&
-    known.bind_dn === sent['bind_dn'] &&
-    known.ca === sent['ca'] &&
-    (known.start_tls ?? false) === (sent['start_tls'] ?? false) &&
-    (known.allow_plaintext ?? false) === (sent['allow_plaintext'] ?? false)
+    current.url === sent['url'] &&
+    current.bind_dn === sent['bind_dn'] &&
+    current.ca === sent['ca'] &&
+    (current.start_tls ?? false) === (sent['start_tls'] ?? false) &&
+    (current.allow_plaintext ?? false) === (sent['allow_plaintext'] ?? false)
   )
 }
 

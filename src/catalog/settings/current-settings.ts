@@ -28,9 +28,9 @@ export function createCurrentSettings(
   clock: Clock,
   pollMs: number,
 ): CurrentSettings {
-  const known = new Map<string, CachedCategory>()
+  const cache = new Map<string, CachedCategory>()
   const readCategory = async (category: string): Promise<CachedCategory> => {
-    const found = known.get(category)
+    const found = cache.get(category)
     const nowMs = clock.nowMs()
     if (found !== undefined && Math.abs(nowMs - found.readMs) < pollMs) return found
     try {
@@ -38,7 +38,7 @@ export function createCurrentSettings(
         catalog.config.findOne({ _id: category }),
       )
       const fresh = { value: stored?.value, readMs: nowMs, parsed: new Map() }
-      known.set(category, fresh)
+      cache.set(category, fresh)
       return fresh
     } catch (error) {
       if (found === undefined) throw error
@@ -48,9 +48,9 @@ export function createCurrentSettings(
   }
   return {
     async get<T>(setting: StoredSetting<T>) {
-      const { value, parsed: made } = await readCategory(setting.category)
-      if (!made.has(setting)) made.set(setting, setting.read(value))
-      return made.get(setting) as T
+      const { value, parsed } = await readCategory(setting.category)
+      if (!parsed.has(setting)) parsed.set(setting, setting.read(value))
+      return parsed.get(setting) as T
     },
   }
 }

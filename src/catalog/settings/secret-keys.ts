@@ -40,10 +40,10 @@ export function keyFileIn(dataDir: string): string {
  */
 export function keyRingOf({ secrets, data }: SecretSettings): KeyRing {
   const path = keyFileIn(data.dir)
-  let known: string | null = null
+  let cached: string | null = null
   const generated = (): string | null => {
-    known ??= readKey(path)
-    return known
+    cached ??= readKey(path)
+    return cached
   }
   return {
     current: () => (secrets.key === '' ? (generated() ?? makeKey(path)) : secrets.key),

@@ -29,12 +29,12 @@ export function watchStoredConfig(
   { catalog, pollMs, log }: StoredConfigWatchOptions,
   listener: (config: StoredConfig) => void,
 ): StoredConfigWatch {
-  let known: string | null = null
+  let lastRevision: string | null = null
   const poll = async () => {
-    if (known !== null && (await readConfigRevision(catalog)) === known) return
+    if (lastRevision !== null && (await readConfigRevision(catalog)) === lastRevision) return
     const { config, revision } = await readConfigDocuments(catalog)
-    known = revision
+    lastRevision = revision
     listener(config)
   }
-  return { ...createPoller(pollMs, poll, TEXTS, log), loaded: () => known !== null }
+  return { ...createPoller(pollMs, poll, TEXTS, log), loaded: () => lastRevision !== null }
 }

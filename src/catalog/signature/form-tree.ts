@@ -62,9 +62,9 @@ export class FormTree {
         node.set(step, value)
         return
       }
-      const known = node.get(step)
-      if (known instanceof Map) {
-        node = known
+      const child = node.get(step)
+      if (child instanceof Map) {
+        node = child
         continue
       }
       this.#countKey()
