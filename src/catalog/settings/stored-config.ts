@@ -72,7 +72,7 @@ export interface ConfigChange {
    * Returns the part of the replaced value to archive. If absent, the whole value; for categories
    * with secrets, nothing.
    */
-  historyValue?: (value: unknown) => unknown
+  former?: (value: unknown) => unknown
 }
 
 /** Result of a change. */
@@ -198,9 +198,9 @@ export async function changeStoredConfig<Value>(
 function valueForHistory(
   category: StoredCategory,
   value: unknown,
-  { historyValue }: ConfigChange,
+  { former }: ConfigChange,
 ): unknown {
-  if (historyValue !== undefined) return historyValue(value)
+  if (former !== undefined) return former(value)
   return SECRET_CATEGORIES.includes(category) ? null : value
 }
 

@@ -55,7 +55,7 @@ export async function checkSignature(
   const name = signatureParameter(sent) ?? ''
   const signature = sent.get(name)
   if (typeof signature !== 'string' || !HEX_DIGITS.test(signature)) {
-    return { refused: `${name} must be an HMAC-SHA512 in 128 lower-case hexadecimal digits` }
+    return { refused: `${name} must be an HMAC-SHA512 in 128 hexadecimal digits, in lower case` }
   }
   const refused = timeProblem(sent, terms)
   if (refused !== null) return { refused }

@@ -61,7 +61,7 @@ describe('a new client', () => {
     [{ name: { $ne: '' } }, 'name must be'],
     [{ name: 'a', key: 'short' }, 'key must be 32 to 256 letters'],
     [{ name: 'a', key: `${KEY}+` }, 'key must be 32 to 256 letters'],
-    [{ name: 'a', roles: ['Admin'] }, 'roles.0 must be a list of names in small letters'],
+    [{ name: 'a', roles: ['Admin'] }, 'roles.0 must be a list of different names in lower case'],
     [{ name: 'a', roles: 'admin' }, 'roles must be a list'],
     [
       { name: 'a', grants: ['implicit'] },
@@ -85,7 +85,9 @@ describe('a new client', () => {
     expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow(
       'key is already used by another client',
     )
-    expect(() => withClient({}, { name: 'b' }, change)).toThrow('shared_secret is stored as no')
+    expect(() => withClient({}, { name: 'b' }, change)).toThrow(
+      'shared_secret is stored, but not as a list',
+    )
   })
 })
 
@@ -159,7 +161,9 @@ describe('a client that does not sign', () => {
     expect([clients.signers(NOW_MS), clients.skipped]).toEqual([[], []])
     expect(clients.byName('a', NOW_MS)?.keySha256.toString('hex')).toBe(hash)
     expect(clientViews(list)).toMatchObject([{ signature: false }])
-    expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow('of another client')
+    expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow(
+      'used by another client',
+    )
     expect(withoutClient(list, { key: KEY }, change).list).toEqual([])
   })
 

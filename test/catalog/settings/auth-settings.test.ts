@@ -65,7 +65,7 @@ describe('what may be stored of directories and identity providers', () => {
       [ldap({ name: 'Corp/1' }), 'protocols.0.name is refused'],
       [ldap({ colour: 1 }), 'protocols.0.colour is refused'],
       [ldap({ url: 'http://ldap.example.net' }), 'protocols.0.url must be a URL such as ldaps://'],
-      [ldap({ url: 'ldaps://u:p@ldap.example.net' }), 'protocols.0.url must have nothing but'],
+      [ldap({ url: 'ldaps://u:p@ldap.example.net' }), 'protocols.0.url must consist of a host'],
       [ldap({ start_tls: true }), 'protocols.0.start_tls applies to ldap:// only'],
       [
         ldap({ user_dn: 'uid={username},dc=x' }),
@@ -77,7 +77,7 @@ describe('what may be stored of directories and identity providers', () => {
       ],
       [ldap({ user_filter: '(uid=x)' }), 'protocols.0.user_filter must be a filter with'],
       [ldap({ user_filter: '(uid={username}))(' }), 'protocols.0.user_filter must be a filter'],
-      [ldap({ bind_dn: 'cn=x' }), 'protocols.0.bind_password must be given'],
+      [ldap({ bind_dn: 'cn=x' }), 'protocols.0.bind_password is missing'],
       [ldap({ ca: 'not PEM' }), 'protocols.0.ca must be certificates as PEM'],
       [ldap({ roles: {} }), 'protocols.0.roles.map must assign at least one role'],
       [ldap({ roles: { default: ['root'] } }), 'protocols.0.roles.default.0 is refused'],
@@ -170,7 +170,7 @@ describe('secrets of the settings', () => {
       expect(() => mergeAuth(stored, sent, sealer)).toThrow('bind_password must be sent again')
     }
     const renamed = { protocols: [ldap({ bind_dn, name: 'other' })] }
-    expect(() => mergeAuth(stored, renamed, sealer)).toThrow('bind_password must be given')
+    expect(() => mergeAuth(stored, renamed, sealer)).toThrow('bind_password is missing')
   })
 })
 

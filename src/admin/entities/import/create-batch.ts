@@ -158,7 +158,7 @@ async function decide(
       problems.set(row.unit, problemOf(error, job))
     }
   }
-  const decided = { collection, steps, isMany: true, isNew: true, result: null }
+  const decided = { collection, steps, isIndependent: true, isNew: true, result: null }
   return { ...withAuditEntries(decided, job, 'create', null), early }
 }
 
