@@ -23,9 +23,9 @@ export interface ChangedSubscriber {
 
 /**
  * Cache entries to drop. `one`: the subscriber `sid` under all its identifiers, and cached results
- * for its current identifiers (also that they belong to no subscriber). Also what depends on the
- * account: if `sid` is 0 the profiles of all its subscribers, otherwise those that include its pool
- * (profiles.ts).
+ * for its current identifiers (also that they belong to no subscriber). Also entries that depend on
+ * the account: if `sid` is 0 the profiles of all its subscribers, otherwise those that include its
+ * pool (profiles.ts).
  */
 export type SubscriberChange = { scope: 'all' } | ChangedSubscriber
 

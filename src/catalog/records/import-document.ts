@@ -17,9 +17,7 @@ export interface ImportProgressDocument {
   state: 'running' | 'stopped' | 'done'
   /** Number of rows in the file. */
   rows_total: number
-  /**
-   * Number of completed units. A unit is what is written together: a row, or the lines of one rate.
-   */
+  /** Number of completed units. A unit is written as a whole: a row, or the lines of one rate. */
   units_done: number
   /** Number of rows in the completed units. */
   rows_done: number

@@ -28,7 +28,7 @@ export function emptySums(): OwnerSums {
 }
 
 /**
- * Adds a line to the sums of its owner. What a shared bucket paid and what the account owes is
+ * Adds a line to the sums of its owner. Payments of shared buckets and debt of the account are
  * added to the sums of the account.
  */
 export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums): void {

@@ -1,6 +1,6 @@
 /**
  * Category `auth` of the stored configuration: directories and identity providers that authenticate
- * users (docs/DIRECTORIES.md). Passwords of service accounts are stored sealed.
+ * users (docs/ACCESS.md). Passwords of service accounts are stored sealed.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
