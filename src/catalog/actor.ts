@@ -1,16 +1,19 @@
-/** Who does something, as it is written down. */
+/** The originator of an action, as audit records and stored documents have it. */
 export interface Actor {
-  /** How it has proved who it is; `open`: it need not; `cli`, `node`: this machine. */
+  /**
+   * How the actor was authenticated. `open`: no authentication is required; `cli`, `node`: this
+   * machine.
+   */
   readonly by: 'session' | 'token' | 'signature' | 'open' | 'cli' | 'node'
-  /** Id of the user or name of the client; empty where there is none. */
+  /** Id of the user or name of the client; empty if the request is anonymous. */
   readonly id: string
   /** Name of the user or client, or of the user of the machine. */
   readonly name: string
-  /** Address it came from; empty for this machine. */
+  /** Client address; empty for this machine. */
   readonly address: string
 }
 
-/** Without whatever else is known of a caller. */
+/** Drops further members of a caller, so that only the fields of `Actor` are stored. */
 export function plainActor({ by, id, name, address }: Actor): Actor {
   return { by, id, name, address }
 }

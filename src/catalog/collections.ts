@@ -1,4 +1,4 @@
-/** The typed collections: how other rooms reach MongoDB (design.md §4), and their indexes. */
+/** The typed collections of MongoDB, which other modules use, and their indexes. */
 import type { Collection, Db, IndexDescription } from 'mongodb'
 import type { Actor } from './actor.ts'
 import {
@@ -48,7 +48,9 @@ export type {
 } from 'mongodb'
 export { ObjectId } from 'mongodb'
 
-/** A number that only grows. `feed:<collection>`: the revision of a collection (revisions.ts). */
+/**
+ * An increasing number. `feed:<collection>`: the revision number of a collection (revisions.ts).
+ */
 export interface CounterDocument {
   _id: string
   seq: number
@@ -60,21 +62,21 @@ export interface InstallationDocument {
   epoch: string
 }
 
-/** One category of the stored configuration; only stored-config.ts writes it. */
+/** One category of the stored configuration; written only by stored-config.ts. */
 export interface ConfigDocument {
   _id: string
-  /** Another one with each change. */
+  /** Unique per change. */
   rev: number
   value: unknown
   changed: Date
-  /** Who has changed it last: `cli`, or a user. */
+  /** Author of the last change: `cli`, or a user. */
   changed_by: string
-  /** The same in full, where it is known. */
+  /** The complete actor, if recorded. */
   actor?: Actor
 }
 
 export interface Collections {
-  /** Subscribers and accounts, told apart by `type`. */
+  /** Subscribers and accounts, distinguished by `type`. */
   readonly subscribers: Collection<SubscriberDocument | AccountDocument>
   readonly plans: Collection<PlanDocument>
   readonly services: Collection<ServiceDocument>
@@ -89,9 +91,9 @@ export interface Collections {
   readonly autorenew: Collection<AutorenewDocument>
   /** Written by the recorder and billing. */
   readonly lines: Collection<LineDocument>
-  /** Sums of lines that retention has removed, by owner. */
+  /** Sums of the lines that retention has removed, by owner. */
   readonly carried: Collection<CarriedDocument>
-  /** Projection of the live balances; only the recorder writes it. */
+  /** Projection of the live balances; written only by the recorder. */
   readonly balances: Collection<BalanceDocument>
   /** Invoices, payments and refunds. */
   readonly bills: Collection<BillDocument>
@@ -102,17 +104,17 @@ export interface Collections {
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
   readonly confighistory: Collection<ConfigVersionDocument>
-  /** Locks of entities that are being changed (chains/). */
+  /** Locks of entities that are being changed (revisions/). */
   readonly entitylocks: Collection<LockDocument>
-  /** Progress of imports, and the rows of them that failed. */
+  /** Progress of imports, and their failed rows. */
   readonly imports: Collection<ImportDocument>
-  /** Erasures and retention, and how far they are. */
+  /** Erasure and retention jobs, and their progress. */
   readonly jobs: Collection<JobDocument>
   /** Second factors of users who log in. */
   readonly secondfactors: Collection<SecondFactorDocument>
-  /** Who did what (audit/). */
+  /** Audit records (audit/). */
   readonly audit: Collection<AuditDocument>
-  /** Where the chain of the audit ends (audit/append.ts). */
+  /** Head of the audit chain, and its removed ranges (audit/append.ts). */
   readonly auditchain: Collection<AuditChainDocument>
 }
 
@@ -131,10 +133,10 @@ export interface EntityDocuments {
   autorenew: AutorenewDocument
 }
 
-/** The collections whose documents are entities: with revisions in time and a schema. */
+/** Collections of entities: documents with revisions and a schema. */
 export type EntityCollection = keyof EntityDocuments
 
-/** Those that charging reads: feeds follow them. */
+/** Entities that charging reads, and feeds follow. */
 export const CHARGING_COLLECTIONS = [
   'subscribers',
   'plans',
@@ -146,7 +148,7 @@ export const CHARGING_COLLECTIONS = [
 
 export type ChargingCollection = (typeof CHARGING_COLLECTIONS)[number]
 
-/** What is stored in each entity collection. Subscribers come before accounts: the usual case. */
+/** Entity types by collection. Subscribers, the most frequent type, precede accounts. */
 export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefinition[]>> = {
   subscribers: [SubscriberEntity, AccountEntity],
   plans: [PlanEntity],
@@ -162,7 +164,7 @@ export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefiniti
   autorenew: [AutorenewEntity],
 }
 
-/** What is recorded, and is no entity. */
+/** Collections of records other than entities. */
 type RecordCollection =
   | 'lines'
   | 'carried'
@@ -184,7 +186,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   balances: [
     { key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true },
     { key: { pp_includes_external_id: 1 } },
-    // Debt of owners, of which there is little.
+    // Debts of owners, which are few.
     { key: { bucket_id: 1, spent: 1 }, partialFilterExpression: { bucket_id: 0 } },
   ],
   bills: BILL_INDEXES,
@@ -229,8 +231,8 @@ export function collectionsOf(db: Db): Collections {
 }
 
 /**
- * Creates the missing indexes of every collection, each collection within the time of one
- * operation. `identifiers`: further fields that subscribers are found by.
+ * Creates the missing indexes, with one time-limited operation per collection. `identifiers`:
+ * further identifying fields of subscribers.
  */
 export async function ensureIndexes(
   collections: Collections,

@@ -23,46 +23,46 @@ import {
 } from './errors.ts'
 
 export interface CatalogOptions {
-  /** mongodb:// or mongodb+srv://; may carry a password. */
+  /** mongodb:// or mongodb+srv://; may contain a password. */
   url: string
   database: string
-  /** How long one operation may take before it counts as an outage. */
+  /** Time limit of an operation; an operation that exceeds it counts as an outage. */
   timeoutMs: number
-  /** Shown in the server's log and in currentOp. */
+  /** Shown in the server log and in currentOp. */
   appName: string
-  /** Of a thread that does one thing at a time: 1. */
+  /** Size of the connection pool; 1 for threads that run one operation at a time. */
   connectionsMax?: number
-  /** How long one `read` may take; `timeoutMs` if not given. */
+  /** Time limit of a `read`; `timeoutMs` if absent. */
   readTimeoutMs?: number
 }
 
-/** What ends a read: given to every operation of it. */
+/** Limits to pass to every operation of a read. */
 export interface ReadLimits {
-  /** The server stops after this time. */
+  /** Time limit on the server. */
   maxTimeMS: number
-  /** Aborted when nobody waits any more: the driver then has the server stop. */
+  /** Aborted when the caller cancels the read; the driver then stops it on the server, too. */
   signal: AbortSignal
 }
 
 export interface StoreReadOptions {
-  /** Ends the read, also in the server. */
+  /** Cancels the read, also on the server. */
   signal?: AbortSignal | undefined
-  /** What is left of the time of a read in several parts; at most `readTimeoutMs`. */
+  /** Remaining time of a read that consists of several parts; at most `readTimeoutMs`. */
   remainingMs?: number
 }
 
-/** The typed collections of one database, and what keeps their outages in one shape. */
+/** The typed collections of one database, and functions that unify the errors of outages. */
 export interface Catalog extends Collections {
   /**
-   * Does one operation on the collections, which must not be used without it. An outage, or no end
-   * within `timeoutMs`, becomes `CatalogUnavailableError` with `what` in its text; other errors
-   * pass through.
+   * Runs one operation on the collections; they must not be used outside of it. An outage or an
+   * operation longer than `timeoutMs` becomes a `CatalogUnavailableError` whose message contains
+   * `what`; other errors are passed through.
    */
   run<T>(what: string, operation: () => Promise<T>): Promise<T>
   /**
-   * Likewise, of reads that may have to look at much, with the time of `readTimeoutMs`. `operation`
-   * gives the limits to each of its operations, so that the server ends its work, too, when the
-   * time is over (`SlowReadError`), or when nobody waits any more (`ReadCancelledError`).
+   * As `run`, for reads that may scan many documents, with the limit `readTimeoutMs`. `operation`
+   * passes the limits to each of its operations, so that the server stops as well when the time is
+   * over (`SlowReadError`) or the caller cancels (`ReadCancelledError`).
    */
   read<T>(
     what: string,
@@ -70,28 +70,29 @@ export interface Catalog extends Collections {
     options?: StoreReadOptions,
   ): Promise<T>
   /**
-   * Likewise, of several writes that become true together where the server has transactions; else
-   * the operation gets no session, and does them one after the other. It may be called again.
+   * As `run`, for several writes. They are atomic if the server supports transactions; otherwise
+   * `operation` gets no session and the writes are applied one by one. `operation` may be called
+   * again.
    */
   transaction<T>(
     what: string,
     operation: (session: ClientSession | undefined) => Promise<T>,
   ): Promise<T>
   /**
-   * Creates the indexes that are missing; safe to repeat. `identifiers`: fields beside sid, msisdn
-   * and imsi that subscribers are found by.
+   * Creates the missing indexes; idempotent. `identifiers`: identifying fields of subscribers in
+   * addition to sid, msisdn and imsi.
    */
   ensureIndexes(identifiers?: readonly string[]): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-/** Connections of one thread: it batches its work, so a few go far. */
+/** Per thread. Threads batch their operations, so a few connections suffice. */
 const CONNECTIONS_MAX = 16
 
 /**
- * The catalogue on a MongoDB that need not be up yet: the first `run` connects, and each one after
- * an outage tries again. Throws `CatalogUrlError` if the URL is of no use.
+ * Opens the catalogue; MongoDB need not be available yet. The first `run` connects, and the next
+ * ones retry after an outage. Throws `CatalogUrlError` if the URL is invalid.
  */
 export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const client = createClient(options)
@@ -122,26 +123,27 @@ function createClient(options: CatalogOptions): MongoClient {
       appName,
       serverSelectionTimeoutMS: timeoutMs,
       connectTimeoutMS: timeoutMs,
-      // The server ends a read in time by itself: only one that hangs is cut off.
+      // The server enforces the time limit of reads; the socket timeout only ends reads that hang.
       socketTimeoutMS: Math.max(timeoutMs, readTimeoutMs + READ_GRACE_MS),
       waitQueueTimeoutMS: timeoutMs,
       maxPoolSize: connectionsMax,
       ignoreUndefined: true,
-      // What is acknowledged is forgotten here (streams are trimmed), so it must be on disk there.
+      // Acknowledged writes are deleted here (streams are trimmed), so they must be durable there.
       writeConcern: { w: 'majority', journal: true },
     })
   } catch (error) {
-    // The driver quotes the URL, or parts of it: only what cannot hold a secret is passed on.
+    // The driver quotes parts of the URL, so its message is passed on only if the URL cannot
+    // contain a secret.
     const isPlain = !url.includes('@') && !url.includes('?')
     const reason = isPlain && error instanceof Error ? `: ${error.message}` : ''
     throw new CatalogUrlError(`MongoDB URL ${redactUrl(url)} cannot be used${reason}`)
   }
 }
 
-/** How much longer a read is waited for than the server may work on it. */
+/** How much longer than the server's time limit the client waits for a read. */
 const READ_GRACE_MS = 1000
 
-/** Only members of a replica set, and what routes to them, know transactions. */
+/** Only replica sets and sharded clusters support transactions. */
 async function hasTransactions(db: Db): Promise<boolean> {
   const hello = await db.command({ hello: 1 })
   return typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid'
@@ -152,11 +154,11 @@ async function pingOnce(db: Db): Promise<void> {
 }
 
 interface ServerLink {
-  /** Resolves when the store was reached once; from then on the driver keeps itself connected. */
+  /** Resolves once the server was reached; from then on the driver reconnects by itself. */
   ready(): Promise<void>
   /**
-   * Ends all connections and begins anew. A driver whose server died in the midst of a check has
-   * been seen to wait for that check for good.
+   * Closes all connections and connects again. If a server dies during a heartbeat check, the
+   * driver has been observed to wait for that check forever.
    */
   reconnect(): void
   close(): Promise<void>
@@ -176,8 +178,7 @@ function createLink(client: MongoClient): ServerLink {
       if (!wasReached) await ending
       if (isClosed) throw new CatalogUnavailableError('MongoDB: the catalogue is closed')
       if (wasReached) return
-      // A driver that failed to connect by itself stays closed for good; an explicit connect tries
-      // anew.
+      // A driver whose first implicit connect failed stays closed; an explicit connect retries.
       await client.connect()
       wasReached = true
     },
@@ -188,7 +189,7 @@ function createLink(client: MongoClient): ServerLink {
   }
 }
 
-/** After so many times the limit of an operation without any answer the link is made anew. */
+/** After this many times `timeoutMs` without any answer, the driver is reconnected. */
 const SILENT_TIMEOUTS = 3
 
 function createRunners(
@@ -196,7 +197,7 @@ function createRunners(
   { timeoutMs, readTimeoutMs = timeoutMs }: CatalogOptions,
 ): Pick<Catalog, 'run' | 'read'> {
   let answeredMs = monotonicMs()
-  const late = () => {
+  const reconnectIfSilent = () => {
     if (monotonicMs() - answeredMs < SILENT_TIMEOUTS * timeoutMs) return
     answeredMs = monotonicMs()
     link.reconnect()
@@ -205,16 +206,16 @@ function createRunners(
     let timer: NodeJS.Timeout | undefined
     let isLate = false
     const deadline = new Promise<never>((_resolve, reject) => {
-      // The driver's own limits are per step (select, connect, send, retry) and would add up.
+      // The driver's own limits apply per step (select, connect, send, retry) and would add up.
       timer = setTimeout(() => {
         isLate = true
-        late()
+        reconnectIfSilent()
         reject(new CatalogUnavailableError(`MongoDB: ${what}: no answer within ${limitMs} ms`))
       }, limitMs)
     })
     const attempt = async () => {
       await link.ready()
-      // Nobody waits for it any more: a write must not happen after it was reported as failed.
+      // The operation was already reported as failed, so it must not write any more.
       if (isLate) return deadline
       const answer = await operation()
       answeredMs = monotonicMs()
@@ -245,7 +246,7 @@ function createRunners(
         if (isTimeLimitError(error)) throw new SlowReadError(what, readTimeoutMs)
         throw outageOf(error, what) ?? error
       } finally {
-        // What a deadline has left behind ends, too.
+        // Also stops operations that are still running after the deadline.
         ended.abort()
       }
     },
@@ -264,9 +265,7 @@ function isTimeLimitError(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED
 }
 
-/**
- * Server error codes of a server that is there, but cannot serve: failing over, stopping, refusing.
- */
+/** Codes of servers that respond but cannot serve: failover, shutdown, access refused. */
 const OUTAGE_CODES: ReadonlySet<number> = new Set([
   6, // HostUnreachable
   7, // HostNotFound
@@ -300,11 +299,12 @@ const CLIENT_OUTAGES = [
 function isOutage(error: unknown): boolean {
   if (!(error instanceof MongoError)) return false
   if (CLIENT_OUTAGES.some((kind) => error instanceof kind)) return true
-  // The driver puts a connection that was lost into such words, too: only a server gives codes.
+  // The driver also reports lost connections as bulk write errors; only errors from the server have
+  // a code.
   if (error instanceof MongoBulkWriteError && error.code === undefined) {
     return [error.writeErrors].flat().length === 0
   }
   if (error instanceof MongoServerError) return OUTAGE_CODES.has(Number(error.code))
-  // The pool's "waited too long for a connection" is not exported as a class.
+  // The driver does not export the class of this connection pool error.
   return error.name === 'MongoWaitQueueTimeoutError'
 }

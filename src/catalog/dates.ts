@@ -1,10 +1,11 @@
-/** Dates that a person wrote, on their way into the store. */
+/** Conversion of dates entered as text. */
 import { FieldError, type Fields } from '../domain/fields.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
 
 /**
- * A copy of a document in which the texts at these paths are dates; `*` stands for the members of a
- * list. Without `to` a revision has no end. Throws `FieldError` for a text that is no date.
+ * Returns a copy of the document with the strings at these paths converted to dates; `*` means
+ * every member of a list. Without `to`, the revision has no end. Throws `FieldError` if a string is
+ * not a date.
  */
 export function withDates(document: Fields, paths: readonly string[], timeZone: string): Fields {
   let result: unknown = { to: new Date(FOREVER_MS), ...document }

@@ -1,4 +1,4 @@
-/** The catalogue that a newcomer finds: small, and one of each kind. */
+/** The demo catalogue for new users: small, with one entity of each kind. */
 import { ObjectId } from 'mongodb'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'
@@ -12,10 +12,10 @@ const GIB = 1024 * MIB
 
 const DEMO_ACCOUNT = 1
 const ADDRESS = '1 Demo Street'
-/** A date before any event of a demonstration. */
+/** A date before any demo event. */
 const SINCE = new Date(Date.UTC(2020, 0, 1))
 const FOREVER = new Date(FOREVER_MS)
-/** Of accounts and subscribers, as the entity API derives it from their revisions. */
+/** Dates of accounts and subscribers that the entity API derives from their revisions. */
 const EXISTENCE = { activation_date: SINCE, deactivation_date: FOREVER } as const
 
 export interface DemoEntity {
@@ -23,14 +23,14 @@ export interface DemoEntity {
   readonly document: Readonly<Record<string, unknown>>
 }
 
-/** The first credit of a bucket; `sid` 0 for the account's shared ones. */
+/** Initial credit of a bucket; `sid` 0 for shared buckets of the account. */
 export interface InitialCredit {
   aid: number
   sid: number
   prepaidIncludeId: number
-  /** Units, or micros of money; credit positive. */
+  /** Units, or micros of money; credit is positive. */
   amount: number
-  /** Makes the top-up one that can be repeated. */
+  /** Makes the top-up idempotent. */
   operationId: string
 }
 
@@ -49,7 +49,7 @@ const subscriber = (sid: number, more: Record<string, unknown> = {}): DemoEntity
     firstname: 'Demo',
     lastname: `Subscriber ${sid}`,
     address: ADDRESS,
-    // Numbers that no network gives out: the drama range, and the test network 001-01.
+    // Numbers that are never assigned: the UK range for drama, and the test network 001-01.
     msisdn: `447700900${String(sid % 1000).padStart(3, '0')}`,
     imsi: [`00101000000${sid}`],
     ...more,
@@ -65,7 +65,7 @@ const rate = (key: string, usaget: string, price: object): DemoEntity => ({
     tariff_category: 'retail',
     add_to_retail: true,
     pricing_method: 'tiered',
-    // Nobody has to name a tax before trying it.
+    // No tax needs to be configured to try the demo.
     tax: [{ type: 'vat', taxation: 'no' }],
     rates: { [usaget]: { BASE: price } },
   },
@@ -78,7 +78,7 @@ const prepaidInclude = (external_id: number, name: string, more: object): DemoEn
   document: { external_id, name, from: SINCE, shared: false, unlimited: false, ...more },
 })
 
-/** Each as the entity API would store it: a newcomer may change it by the API. */
+/** Stored in the same form as by the entity API, so that the API can change them. */
 export const DEMO_ENTITIES: readonly DemoEntity[] = [
   prepaidInclude(1, 'MONEY', {
     charging_by: 'total_cost',
@@ -153,21 +153,21 @@ const DEMO_CREDITS: readonly InitialCredit[] = [
   credit(0, 3, 5 * GIB),
 ]
 
-/** Where the seed stands, in the collection of counters: it may be killed between any two steps. */
+/** State of the seed in the collection of counters: the process may die between any two steps. */
 const MARK = 'seed:demo'
 const BEGUN = 1
 const FINISHED = 2
 
 export interface DemoSeed {
-  /** `collection name` of what was created now. */
+  /** The created entities, as `collection name`. */
   created: string[]
-  /** Credits to give; empty if the store was in use or was seeded before. */
+  /** Credits to top up; empty if the store was in use or already seeded. */
   credits: readonly InitialCredit[]
 }
 
 /**
- * Creates the demo catalogue if the store holds no entities. A seed that was cut off goes on where
- * it was, and asks for its credits again until `finishDemoSeed` says that they were given.
+ * Creates the demo catalogue if the store contains no entities. An interrupted seed is resumed, and
+ * its credits are requested again until `finishDemoSeed` is called.
  */
 export async function seedDemoCatalogue(catalog: Catalog, fence?: ProfileFence): Promise<DemoSeed> {
   const mark = await catalog.run('read seed mark', () => catalog.counters.findOne({ _id: MARK }))
@@ -193,12 +193,12 @@ export async function seedDemoCatalogue(catalog: Catalog, fence?: ProfileFence):
   return { created, credits: DEMO_CREDITS }
 }
 
-/** To be called when the credits of the seed were given. */
+/** Call it when the credits of the seed are topped up. */
 export function finishDemoSeed(catalog: Catalog): Promise<void> {
   return setMark(catalog, FINISHED)
 }
 
-/** Always the same id for the same entity, so that no seed can create it twice. */
+/** A fixed id per entity, so that repeating the seed cannot create it twice. */
 function demoId(index: number): ObjectId {
   return new ObjectId(`5eed${String(index).padStart(20, '0')}`)
 }
@@ -221,7 +221,7 @@ async function create(
 
 async function isEmpty(catalog: Catalog): Promise<boolean> {
   for (const collection of CHARGING_COLLECTIONS) {
-    const any = await catalog.run(`look into ${collection}`, () =>
+    const any = await catalog.run(`read ${collection}`, () =>
       (catalog[collection] as Catalog['plans']).findOne({}),
     )
     if (any !== null) return false

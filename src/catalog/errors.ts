@@ -1,9 +1,9 @@
-/** MongoDB cannot be used now. Whether a write arrived is unknown; reading again later is safe. */
+/** MongoDB is unavailable. A write may or may not have been applied; reads are safe to retry. */
 export class CatalogUnavailableError extends Error {
   override name = 'CatalogUnavailableError'
 }
 
-/** A read took longer in MongoDB than it may, and was stopped there: asking for less would help. */
+/** MongoDB stopped a read at its time limit; a smaller request may succeed. */
 export class SlowReadError extends Error {
   override name = 'SlowReadError'
   readonly limitMs: number
@@ -14,19 +14,17 @@ export class SlowReadError extends Error {
   }
 }
 
-/** Nobody waits for a read any more, and it was stopped. */
+/** The caller cancelled the read. */
 export class ReadCancelledError extends Error {
   override name = 'ReadCancelledError'
 }
 
-/**
- * The URL of MongoDB cannot be used. Carries no cause: the driver's own error quotes the password.
- */
+/** The URL of MongoDB is invalid. Has no cause: the driver's error quotes the password. */
 export class CatalogUrlError extends Error {
   override name = 'CatalogUrlError'
 }
 
-/** A unique field (or group of fields) of the entity is taken. */
+/** Another entity has the same value of a unique field, or group of fields. */
 export class DuplicateEntityError extends Error {
   override name = 'DuplicateEntityError'
   readonly collection: string
@@ -39,17 +37,17 @@ export class DuplicateEntityError extends Error {
   }
 }
 
-/** The revision to replace is not there, belongs to another entity, or was changed meanwhile. */
+/** The revision to replace does not exist, belongs to another entity, or was changed meanwhile. */
 export class EntityConflictError extends Error {
   override name = 'EntityConflictError'
 }
 
-/** The stored configuration is being changed by so many others that a change found no place. */
+/** The stored configuration is being changed by too many writers at the same time. */
 export class ConfigConflictError extends Error {
   override name = 'ConfigConflictError'
 }
 
-/** More subscribers share the pools of an account than are read for one request. */
+/** More subscribers share the pools of an account than one request may read. */
 export class PoolTooLargeError extends Error {
   override name = 'PoolTooLargeError'
 

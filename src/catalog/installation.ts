@@ -1,9 +1,9 @@
-/** What is on record about the ledger, outside of the Redis that may be lost. */
+/** Data about the ledger that must survive a loss of Redis. */
 import type { Catalog } from './connection.ts'
 
 const ID = 'ledger'
 
-/** The epoch of the ledger's data, as `EpochRecord` of the ledger's installation wants it. */
+/** Stores the epoch of the ledger's data; implements the ledger's `EpochRecord`. */
 export function epochRecordOf(catalog: Pick<Catalog, 'run' | 'installation'>) {
   return {
     async read(): Promise<string | null> {
@@ -13,7 +13,7 @@ export function epochRecordOf(catalog: Pick<Catalog, 'run' | 'installation'>) {
       return found?.epoch ?? null
     },
     async write(epoch: string): Promise<void> {
-      await catalog.run('note the epoch of the ledger', () =>
+      await catalog.run('store the epoch of the ledger', () =>
         catalog.installation.updateOne({ _id: ID }, { $set: { epoch } }, { upsert: true }),
       )
     },

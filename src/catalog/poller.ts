@@ -1,18 +1,24 @@
-/** Looking at MongoDB again and again, whether it is there or not. */
+/** Polls MongoDB, and keeps polling during outages. */
 import type { Logger } from '../runtime/log.ts'
 
 export interface Poller {
-  /** Polls at once, then every `pollMs`. False: MongoDB is away, and it goes on trying. */
+  /**
+   * Polls immediately, then every `pollMs`. Returns false if MongoDB is unavailable; polling
+   * continues.
+   */
   start(): Promise<boolean>
-  /** No poll is under way when it resolves. */
+  /** Resolves when no poll is running any more. */
   stop(): Promise<void>
-  /** A poll that begins after this call. False if MongoDB is away. Never rejects. */
+  /**
+   * Runs a poll that starts after this call. Returns false if MongoDB is unavailable. Never
+   * rejects.
+   */
   pollNow(): Promise<boolean>
 }
 
 /**
- * Does `poll`, which reads from MongoDB, now and then, one at a time. That it fails is logged when
- * it begins and when it ends.
+ * Calls `poll`, which reads from MongoDB, periodically and never concurrently. The start and the
+ * end of a series of failures are logged.
  */
 export function createPoller(
   pollMs: number,
@@ -48,7 +54,7 @@ export function createPoller(
 
   const pollNow = (): Promise<boolean> => {
     if (running === null) return begin()
-    // What is running may have read before the change that the caller knows of.
+    // The running poll may have read before the change that the caller is aware of.
     next ??= running.then(() => {
       next = null
       return begin()

@@ -79,6 +79,6 @@ it('verify the chain of audit records, also against an end that was seen before'
   expect(broken.code).toBe(1)
   expect(JSON.parse(broken.stdout)).toMatchObject({
     ok: false,
-    problems: [expect.stringContaining('its content is not what was written')],
+    problems: [expect.stringContaining('its content was changed')],
   })
 })

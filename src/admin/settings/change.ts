@@ -64,9 +64,9 @@ export async function writeChange(
     await category.verify(value, now.value, { catalog, nowMs })
   }
   const by = { nowMs, by: nameOf(actor), actor }
-  const history = category.view === undefined ? {} : { historyValue: view }
+  const former = category.view === undefined ? {} : { former: view }
   const written = await translateConflict(() =>
-    changeStoredConfig(catalog, name, make, { ...by, ...history }),
+    changeStoredConfig(catalog, name, make, { ...by, ...former }),
   )
   const [before, after] = [view(written.former), view(written.value)]
   await audit.record(actor, nowMs, {

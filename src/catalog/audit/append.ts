@@ -1,7 +1,8 @@
 /**
- * Appends records to the one chain of the installation. The place of a record is decided by the
- * unique index on its number: of two processes that want the same place one gets it, and the other
- * reads the new end and tries again. Within a process, records that wait are chained together.
+ * Appends records to the hash chain of the installation. The unique index on the sequence number
+ * serializes writers: if two processes insert the same number, one succeeds; the other reads the
+ * new end of the chain and retries. Within a process, queued records are linked and written in
+ * batches.
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -13,12 +14,14 @@ import { isDuplicate } from '../revisions/revisions.ts'
 import type { AuditDocument } from './audit-document.ts'
 import { CHAIN_START, type ChainEnd, linkRecords } from './chain.ts'
 
-/** Of one write; a record is below 256 KiB. */
+/** Per write; a record is smaller than 256 KiB. */
 const RECORDS_PER_WRITE = 100
-/** A writer that loses this often has met no normal load. */
+/** Losing this many races is not normal load. */
 const ATTEMPTS_MAX = 200
 const PAUSE_MS_MAX = 20
-/** An end that is known for longer is read again: what followed it may have been removed since. */
+/**
+ * A cached end that is older than this is read again: later records may have been removed since.
+ */
 const CACHE_MS = 5_000
 
 interface QueuedAppend {
@@ -34,13 +37,10 @@ interface Writer {
   endReadMs: number
 }
 
-/** By catalogue: what waits there, and the end of the chain as this process knows it. */
+/** By catalogue: the queued records, and the end of the chain as cached by this process. */
 const writers = new WeakMap<Catalog, Writer>()
 
-/**
- * Writes those records that are not there yet, by their stamps. Rejects with
- * `CatalogUnavailableError`.
- */
+/** Writes the records whose stamps are not stored yet. Rejects with `CatalogUnavailableError`. */
 export function appendRecords(
   catalog: Catalog,
   documents: readonly AuditDocument[],
@@ -64,22 +64,22 @@ function writerOf(catalog: Catalog): Writer {
 async function drainQueue(catalog: Catalog, writer: Writer): Promise<void> {
   writer.isRunning = true
   while (writer.queue.length > 0) {
-    const taken = takeBatch(writer)
+    const batch = takeBatch(writer)
     try {
       await append(
         catalog,
         writer,
-        taken.flatMap(({ documents }) => documents),
+        batch.flatMap(({ documents }) => documents),
       )
-      for (const { resolve } of taken) resolve()
+      for (const { resolve } of batch) resolve()
     } catch (error) {
-      await appendEach(catalog, writer, taken, error)
+      await appendEach(catalog, writer, batch, error)
     }
   }
   writer.isRunning = false
 }
 
-/** The first one, and as many more as fit into one write beside it. */
+/** The first queued append, and as many further ones as fit into the same write. */
 function takeBatch(writer: Writer): QueuedAppend[] {
   let records = 0
   const fits = writer.queue.findIndex(({ documents }, index) => {
@@ -89,18 +89,18 @@ function takeBatch(writer: Writer): QueuedAppend[] {
   return writer.queue.splice(0, fits === -1 ? writer.queue.length : fits)
 }
 
-/** A record that the store refuses must not take others along. */
+/** A record that MongoDB rejects must not fail the other records of the batch. */
 async function appendEach(
   catalog: Catalog,
   writer: Writer,
-  taken: readonly QueuedAppend[],
+  batch: readonly QueuedAppend[],
   error: unknown,
 ): Promise<void> {
-  if (taken.length === 1 || error instanceof CatalogUnavailableError) {
-    for (const { reject } of taken) reject(error)
+  if (batch.length === 1 || error instanceof CatalogUnavailableError) {
+    for (const { reject } of batch) reject(error)
     return
   }
-  for (const { documents, resolve, reject } of taken) {
+  for (const { documents, resolve, reject } of batch) {
     await append(catalog, writer, documents).then(resolve, reject)
   }
 }
@@ -120,25 +120,27 @@ async function appendPart(
   writer: Writer,
   documents: readonly AuditDocument[],
 ): Promise<void> {
-  let left = documents
-  for (let attempt = 0; attempt < ATTEMPTS_MAX && left.length > 0; attempt += 1) {
+  let remaining = documents
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && remaining.length > 0; attempt += 1) {
     const end = await currentEnd(catalog, writer)
-    const records = linkRecords(left, end)
-    // Whatever becomes of this write, only its success tells the end.
+    const records = linkRecords(remaining, end)
+    // If the write fails, the end of the chain is unknown.
     writer.end = null
     if (await insertInOrder(catalog, records)) {
       const { seq, hash } = records.at(-1)?.chain ?? end
       writer.end = { seq, hash }
       writer.endReadMs = monotonicMs()
-      // A head that lags behind is brought up by the next record.
+      // An outdated head is updated with the next record.
       await storeHead(catalog, writer.end).catch(() => undefined)
       return
     }
-    left = await findUnwritten(catalog, left)
-    if (left.length > 0) await pause(randomInt(1, PAUSE_MS_MAX))
+    remaining = await findUnwritten(catalog, remaining)
+    if (remaining.length > 0) await pause(randomInt(1, PAUSE_MS_MAX))
   }
-  if (left.length > 0) {
-    throw new CatalogUnavailableError('the audit: too many others write to append a record')
+  if (remaining.length > 0) {
+    throw new CatalogUnavailableError(
+      'audit: too many concurrent writers, the record was not appended',
+    )
   }
 }
 
@@ -148,11 +150,11 @@ async function currentEnd(catalog: Catalog, writer: Writer): Promise<ChainEnd> {
 }
 
 /**
- * The newest record, or the head on record if that is later: then records were removed from the
- * end, which the check of the chain shows.
+ * The newest record, or the stored head if its number is higher. In that case records were removed
+ * from the end; the verification of the chain reports them.
  */
 async function readEnd(catalog: Catalog): Promise<ChainEnd> {
-  return catalog.run('read the end of the audit', async () => {
+  return catalog.run('read the end of the audit chain', async () => {
     const [newest, head] = await Promise.all([
       catalog.audit
         .find({ 'chain.seq': { $gt: 0 } }, { projection: { chain: 1 } })
@@ -166,9 +168,9 @@ async function readEnd(catalog: Catalog): Promise<ChainEnd> {
   })
 }
 
-/** False: a number or a stamp was there already; the records before it are written. */
+/** Returns false if a number or stamp exists already; the records before it are written. */
 function insertInOrder(catalog: Catalog, records: AuditDocument[]): Promise<boolean> {
-  return catalog.run('write the audit', async () => {
+  return catalog.run('write audit records', async () => {
     try {
       await catalog.audit.insertMany(records, { ordered: true })
       return true
@@ -185,17 +187,17 @@ function isOnlyDuplicate(error: unknown): boolean {
   return failures.length > 0 && failures.every(({ code }) => code === 11_000)
 }
 
-/** Those whose stamps are not on record. */
+/** The documents whose stamps are not stored. */
 async function findUnwritten(
   catalog: Catalog,
   documents: readonly AuditDocument[],
 ): Promise<AuditDocument[]> {
   const stamps = documents.map(({ stamp }) => stamp)
-  const found = await catalog.run('look for records of the audit', () =>
+  const found = await catalog.run('find audit records', () =>
     catalog.audit.find({ stamp: { $in: stamps } }, { projection: { stamp: 1 } }).toArray(),
   )
   const known = new Set(found.map(({ stamp }) => stamp))
-  // Two in one call may have the same stamp.
+  // Two documents of one call may have the same stamp.
   return documents.filter(({ stamp }) => {
     const isNew = !known.has(stamp)
     known.add(stamp)
@@ -203,9 +205,9 @@ async function findUnwritten(
   })
 }
 
-/** The head never goes back. */
+/** The sequence number of the head never decreases. */
 async function storeHead(catalog: Catalog, { seq, hash }: ChainEnd): Promise<void> {
-  await catalog.run('note the end of the audit', async () => {
+  await catalog.run('store the end of the audit chain', async () => {
     try {
       await catalog.auditchain.updateOne(
         { _id: 'head', seq: { $lt: seq } },
@@ -213,7 +215,7 @@ async function storeHead(catalog: Catalog, { seq, hash }: ChainEnd): Promise<voi
         { upsert: true },
       )
     } catch (error) {
-      // Another process has noted a later one.
+      // Another process has stored a later head.
       if (!isDuplicate(error)) throw error
     }
   })

@@ -1,4 +1,4 @@
-/** A record of who did what (spec/entity-api.md 6). */
+/** An audit record: who did what. */
 import type { IndexDescription } from 'mongodb'
 import type { ChainLink } from './chain.ts'
 
@@ -12,29 +12,30 @@ export interface AuditDocument {
   key: string
   urt: Date
   user: { _id: string; name: string; api: boolean; by: string }
-  /** Address it came from; empty for this machine. */
+  /** Client address; empty for this machine. */
   ip: string
-  /** Documents before and after, without secrets; null: there was none. */
+  /** Documents before and after the change, without secrets; null if there was none. */
   old: unknown
   new: unknown
-  /** Of the ledger: under which the balance was changed. */
+  /** Operation id of a balance change in the ledger. */
   operation_id?: string
   /**
-   * Of refusals, which one record stands for as long as their window lasts: how many there were, of
-   * each reason, and when the last one was. Nothing else of a record is ever changed.
+   * Aggregated records of refused requests: the number of refusals in the window, the number by
+   * reason, and the time of the last one. Other fields of a record never change, except by erasure.
    */
   count?: number
   reasons?: Record<string, number>
   last?: Date
-  /** Unique: the same write is recorded once. */
+  /** Unique, so that a repeated write creates no second record. */
   stamp: string
-  /** Its place in the chain (chain.ts); given when it is written. */
+  /** Set when the record is written (chain.ts). */
   chain?: ChainLink
 }
 
 /**
- * `head`: the newest record that is known to be written (append.ts). `removed/…`: records that
- * retention has removed, `from` to `seq` (removed.ts). `syslog`: the newest that was sent on.
+ * `head`: the newest record known to be written (append.ts). `removed/…`: the records from `from`
+ * to `seq` were removed by retention (removed-runs.ts). `syslog`: the newest record forwarded to
+ * syslog.
  */
 export interface AuditChainDocument {
   _id: string
@@ -44,7 +45,7 @@ export interface AuditChainDocument {
   mac?: string
 }
 
-/** All but the first two are read from the newest on. */
+/** Queries read newest first, except those that use the first two indexes. */
 export const AUDIT_INDEXES: readonly IndexDescription[] = [
   { key: { stamp: 1 }, unique: true },
   {

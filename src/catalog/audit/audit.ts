@@ -1,4 +1,4 @@
-/** Writes down who did what. */
+/** Creates audit records. */
 import { createHash, randomUUID } from 'node:crypto'
 import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
@@ -7,7 +7,7 @@ import type { AuditDocument } from './audit-document.ts'
 import { redactSecrets } from './secrets.ts'
 import { truncateDocument, truncateText } from './truncate.ts'
 
-/** What was done; secrets in `old` and `new` are left out. */
+/** The audited action; secrets in `old` and `new` are redacted. */
 export interface AuditEntry {
   readonly collection: string
   readonly type: string
@@ -21,17 +21,17 @@ export interface Audit {
   /** Rejects with `CatalogUnavailableError`. */
   record(actor: Actor, nowMs: number, ...entries: readonly AuditEntry[]): Promise<void>
   /**
-   * Adds to the one record of what happens often, or begins it: then it gives true. Rejects with
-   * `CatalogUnavailableError`.
+   * Adds counts to the aggregated record with this seed, or creates it; returns true if it was
+   * created. Rejects with `CatalogUnavailableError`.
    */
   tally(actor: Actor, nowMs: number, entry: AuditEntry, tally: AuditTally): Promise<boolean>
 }
 
-/** Further ones of what a record stands for. */
+/** Counts to add to an aggregated record. */
 export interface AuditTally {
-  /** The same one for the same record. */
+  /** Identifies the record. */
   readonly seed: string
-  /** By reason, which is a word. */
+  /** Counts by reason code. */
   readonly reasons: Readonly<Record<string, number>>
 }
 
@@ -51,7 +51,7 @@ export function createAudit(catalog: Catalog): Audit {
         $set: { last: new Date(nowMs) },
       }
       const add = () =>
-        catalog.run('write the audit', () =>
+        catalog.run('write audit records', () =>
           catalog.audit.updateOne({ stamp: document.stamp }, update),
         )
       if ((await add()).matchedCount > 0) return false
@@ -62,10 +62,10 @@ export function createAudit(catalog: Catalog): Audit {
   }
 }
 
-/** Names beyond it are no names of ours, and too long for an index. */
+/** Longer values are not valid names, and are too long for an index. */
 const NAME_LENGTH_MAX = 256
 
-/** `seed`: the same one for the same write, however often it is recorded. */
+/** `seed`: identifies the write; recording the same write again yields the same stamp. */
 export function auditDocument(
   actor: Actor,
   nowMs: number,
@@ -96,17 +96,17 @@ function shortened(text: string): string {
   return truncateText(text, NAME_LENGTH_MAX)
 }
 
-/** Of the whole document: what only the node needs. */
+/** Top-level fields for internal use. */
 const INTERNAL = ['rev', 'deleted', 'deleted_at'] as const
 
-/** What is no document is looked at as the value of one. */
+/** A value that is not a document is redacted as the field `value` of one. */
 function auditedValue(collection: string, value: unknown, before?: unknown): unknown {
   if (value === undefined || value === null) return null
   const isDocument = typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date)
   const document: Record<string, unknown> = isDocument ? { ...value } : { value }
   if (isDocument) for (const name of INTERNAL) delete document[name]
-  const shown = truncateDocument(
+  const redacted = truncateDocument(
     redactSecrets(collection, document, isDocument ? before : undefined),
   )
-  return isDocument || !('value' in shown) ? shown : shown['value']
+  return isDocument || !('value' in redacted) ? redacted : redacted['value']
 }

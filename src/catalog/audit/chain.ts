@@ -1,8 +1,8 @@
 /**
- * The hash chain over audit records. Each record carries its number, the hash of the record before
- * it and its own. The hash covers one salted commitment per field (`old.firstname`, `user`, `urt`
- * ...), so that a value can be erased later: its commitment stays, its salt goes, and the hash of
- * the record is still the same.
+ * The hash chain of audit records. Each record carries its sequence number, the hash of the
+ * previous record and its own hash. The hash covers one salted commitment per field
+ * (`old.firstname`, `user`, `urt` ...), so that a value can be erased later: the commitment is
+ * kept, the salt is deleted, and the hash of the record stays valid.
  */
 
 import { createHash, createHmac, randomBytes } from 'node:crypto'
@@ -10,24 +10,27 @@ import { BSON } from 'mongodb'
 import type { Fields } from '../../domain/fields.ts'
 import type { AuditDocument } from './audit-document.ts'
 
-/** Where a record stands in the chain. */
+/** Position of a record in the chain. */
 export interface ChainLink {
-  /** 1 for the first record; no number is used twice. */
+  /** 1 for the first record; numbers are never reused. */
   seq: number
-  /** Hash of the record before; 64 zeros for the first one. */
+  /** Hash of the previous record; 64 zeros for the first one. */
   prev: string
   hash: string
-  /** The salts of all fields follow from it. Absent once a field was erased. */
+  /** Seed from which the salts of all fields are derived. Absent once a field was erased. */
   salt?: string
-  /** Then, field by field in canonical order: `s:` and its salt, or `c:` and its commitment. */
+  /**
+   * Present once a field was erased. In canonical order, per field: `s:` and its salt, or `c:` and
+   * its commitment.
+   */
   fields?: string[]
-  /** Ids of the erasures that have removed fields. */
+  /** Ids of the erasures that removed fields. */
   erased_by?: string[]
 }
 
 export type ChainedRecord = AuditDocument & { chain: ChainLink }
 
-/** What the next record follows. */
+/** The link that the next record refers to. */
 export interface ChainEnd {
   seq: number
   hash: string
@@ -35,31 +38,35 @@ export interface ChainEnd {
 
 export const CHAIN_START: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
 
-/** Stands in a record for a value that was erased. */
+/** Replaces an erased value. */
 export const ERASED = '(erased)'
 
 const FORMAT = 'tollgate-audit-1'
 const SALT_BYTES = 16
 
-/** A value that is committed to by itself: a field, or a member of one of `NESTED`. */
+/** A value with its own commitment: a field, or a member of one of the `NESTED` fields. */
 interface Leaf {
   readonly path: readonly [field: string, member?: string]
   readonly value: unknown
 }
 
-/** Fields whose members are committed to one by one. */
+/** Fields whose members have a commitment each. */
 const NESTED: ReadonlySet<string> = new Set(['old', 'new', 'user'])
 
-/** Counts of refusals, which grow after the record is written; the chain does not cover them. */
+/**
+ * Counts of refused requests are updated after the record is written, so the chain does not cover
+ * them.
+ */
 const COUNTS: ReadonlySet<string> = new Set(['count', 'reasons', 'last'])
 
-/** Gives the records their places behind `end`, in order. */
+/** Links the records to the chain behind `end`, in order. */
 export function linkRecords(documents: readonly AuditDocument[], end: ChainEnd): ChainedRecord[] {
   let { seq, hash } = end
   return documents.map((document) => {
     const salt = randomBytes(SALT_BYTES).toString('base64url')
     const link = { seq: seq + 1, prev: hash, hash: '', salt }
-    // As the store gives it back: undefined members go, and numbers have one form.
+    // Hash the document as MongoDB will return it: without undefined members, with normalized
+    // numbers.
     const stored = BSON.deserialize(BSON.serialize(document, { ignoreUndefined: true }))
     const record = { ...(stored as AuditDocument), chain: link }
     link.hash = hashOf(record)
@@ -69,7 +76,7 @@ export function linkRecords(documents: readonly AuditDocument[], end: ChainEnd):
   })
 }
 
-/** The hash that the record should carry, by its content. */
+/** Computes the hash of a record from its content. */
 export function hashOf(record: ChainedRecord): string {
   const { seq, prev } = record.chain
   const digest = createHash('sha256').update(`${FORMAT}\n${seq}\n${prev}\n`)
@@ -77,7 +84,7 @@ export function hashOf(record: ChainedRecord): string {
   return digest.digest('hex')
 }
 
-/** Whether each erased field shows the mark, and nothing else. */
+/** Whether every erased field holds exactly the erasure mark. */
 export function hasErasureMarks(record: ChainedRecord): boolean {
   const fields = record.chain.fields ?? []
   return leavesOf(record).every(({ value }, index) => {
@@ -86,8 +93,9 @@ export function hasErasureMarks(record: ChainedRecord): boolean {
 }
 
 /**
- * The record without some of its fields: their values are replaced by `ERASED`. Null if it has none
- * of them. `isErased` is asked for each field, by its name and that of the member of it.
+ * Returns a copy of the record with the selected fields replaced by `ERASED`, or null if it has
+ * none of them. `isErased` is called with the name of each field and, for nested fields, of the
+ * member.
  */
 export function eraseFields(
   record: ChainedRecord,
@@ -95,18 +103,18 @@ export function eraseFields(
   isErased: (field: string, member: string | undefined, value: unknown) => boolean,
 ): ChainedRecord | null {
   const leaves = leavesOf(record)
-  const goes = leaves.map(({ path: [field, member], value }) => {
+  const isSelected = leaves.map(({ path: [field, member], value }) => {
     return value !== ERASED && isErased(field, member, value)
   })
-  if (!goes.includes(true)) return null
+  if (!isSelected.includes(true)) return null
   const commitments = commitmentsOf(record)
   const fields = leaves.map((_, index) => {
-    if (goes[index] === true) return `c:${commitments[index]}`
+    if (isSelected[index] === true) return `c:${commitments[index]}`
     return record.chain.fields?.[index] ?? `s:${saltOf(record.chain, index)}`
   })
   const copy: Record<string, unknown> = { ...record }
   for (const [index, { path }] of leaves.entries()) {
-    if (goes[index] !== true) continue
+    if (isSelected[index] !== true) continue
     const [field, member] = path
     copy[field] = member === undefined ? ERASED : { ...(copy[field] as Fields), [member]: ERASED }
   }
@@ -118,8 +126,8 @@ export function eraseFields(
 function commitmentsOf(record: ChainedRecord): string[] {
   const { chain } = record
   return leavesOf(record).map(({ path, value }, index) => {
-    const kept = chain.fields?.[index]
-    if (kept?.startsWith('c:') === true) return kept.slice(2)
+    const stored = chain.fields?.[index]
+    if (stored?.startsWith('c:') === true) return stored.slice(2)
     const text = `${JSON.stringify(path)}\n${canonical(value)}`
     return createHmac('sha256', saltOf(chain, index)).update(text).digest('base64url')
   })
@@ -130,7 +138,7 @@ function saltOf({ salt = '', fields }: ChainLink, index: number): string {
   return createHash('sha256').update(`${salt}/${index}`).digest('base64url').slice(0, 22)
 }
 
-/** In an order that does not depend on how the record came to be. */
+/** Sorted, so that the order does not depend on how the record was built. */
 function leavesOf(record: ChainedRecord): Leaf[] {
   const { chain: _, ...content } = record
   return sortedEntries(content).flatMap(([field, value]): Leaf[] => {
@@ -146,7 +154,7 @@ function sortedEntries(value: object): [string, unknown][] {
   return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** With the types of BSON, so that `1` is not `'1'`, and a date is not its text. */
+/** Canonical extended JSON keeps BSON types apart: `1` and `'1'`, or a date and its string. */
 function canonical(value: unknown): string {
   return BSON.EJSON.stringify(value, { relaxed: false })
 }

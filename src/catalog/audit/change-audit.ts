@@ -1,4 +1,7 @@
-/** Records of a change of entities: noted with it, so that none is lost or doubled by a crash. */
+/**
+ * Audit records of entity changes. They are part of the write-ahead intent of the change, so that a
+ * crash neither loses nor duplicates them.
+ */
 import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../actor.ts'
 import type { ObjectId } from '../collections.ts'
@@ -6,20 +9,20 @@ import type { RawDocument } from '../compile/document.ts'
 import { type AuditEntry, auditDocument } from './audit.ts'
 import type { AuditDocument } from './audit-document.ts'
 
-/** One write of a change: what its record says, but for the document after it. */
+/** One write of a change: the content of its audit record, except the document after the write. */
 export interface AuditedStep extends Pick<AuditEntry, 'collection' | 'type' | 'key'> {
-  /** Of the revision that is written. */
+  /** Id of the revision. */
   readonly id: ObjectId
   readonly old: RawDocument | null
 }
 
-/** Who makes a change, and what is recorded of it. */
+/** The author of a change, and its audit records. */
 export interface ChangeAudit {
   readonly actor: Actor
   readonly steps: readonly AuditedStep[]
 }
 
-/** As it is noted: another `seed` with each change. */
+/** The persisted form; `seed` is unique per change. */
 export interface AuditIntent extends ChangeAudit {
   readonly seed: string
   readonly at: Date
@@ -29,7 +32,10 @@ export function auditIntent({ actor, steps }: ChangeAudit, nowMs: number): Audit
   return { actor: plainActor(actor), steps, seed: randomUUID(), at: new Date(nowMs) }
 }
 
-/** `documents`: as they were written, by id; one that is not there was not. */
+/**
+ * `documents`: the written documents by id. Writes without a document were not applied and yield no
+ * record.
+ */
 export function auditRecordsOf(
   { actor, steps, seed, at }: AuditIntent,
   documents: ReadonlyMap<string, RawDocument>,

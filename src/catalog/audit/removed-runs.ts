@@ -1,8 +1,8 @@
 /**
- * What retention has removed from the chain: runs of numbers, each with the hash of its last
- * record, which the record behind it carries as its predecessor. A run is noted before its
- * records go, so that a process that dies in between leaves records too many, and never a gap
- * without a note.
+ * Ranges of the chain that retention has removed. Each range keeps the hash of its last record,
+ * which the following record references as its predecessor. A range is stored before its records
+ * are deleted: if the process dies in between, there are surplus records, but never an undocumented
+ * gap.
  */
 import { createHmac } from 'node:crypto'
 import type { Catalog } from '../connection.ts'
@@ -11,18 +11,18 @@ import type { AuditChainDocument } from './audit-document.ts'
 export interface RemovedRun {
   from: number
   to: number
-  /** Of the record with number `to`. */
+  /** Hash of the record with number `to`. */
   hash: string
 }
 
-/** As it is stored; `mac`: empty where the installation has no key. */
+/** The stored form. `mac` is empty if the installation has no key. */
 export interface StoredRun extends RemovedRun {
   mac: string
 }
 
 type Link = Pick<AuditChainDocument, 'seq' | 'hash'>
 
-/** Joins what stands side by side or overlaps, in ascending order. Pure. */
+/** Merges adjacent and overlapping ranges, in ascending order. */
 export function mergeRuns(runs: readonly RemovedRun[]): RemovedRun[] {
   const joined: RemovedRun[] = []
   for (const run of [...runs].sort((a, b) => a.from - b.from)) {
@@ -33,22 +33,22 @@ export function mergeRuns(runs: readonly RemovedRun[]): RemovedRun[] {
   return joined
 }
 
-/** Notes that the records are about to be removed. Rejects with `CatalogUnavailableError`. */
+/** Must be called before the records are removed. Rejects with `CatalogUnavailableError`. */
 export async function storeRemovedRuns(
   catalog: Catalog,
   links: readonly Link[],
   key: string,
 ): Promise<void> {
   if (links.length === 0) return
-  const noted = await readRemovedRuns(catalog)
-  const fresh = links.map(({ seq, hash }) => ({ from: seq, to: seq, hash }))
-  const runs = mergeRuns([...noted, ...fresh])
-  const kept = new Set(runs.map(({ from }) => idOf(from)))
-  const absorbed = noted.map(({ from }) => idOf(from)).filter((id) => !kept.has(id))
-  await catalog.run('note what is removed from the audit', async () => {
+  const storedRuns = await readRemovedRuns(catalog)
+  const newRuns = links.map(({ seq, hash }) => ({ from: seq, to: seq, hash }))
+  const runs = mergeRuns([...storedRuns, ...newRuns])
+  const mergedIds = new Set(runs.map(({ from }) => idOf(from)))
+  const absorbed = storedRuns.map(({ from }) => idOf(from)).filter((id) => !mergedIds.has(id))
+  await catalog.run('store removed ranges of the audit', async () => {
     for (const run of runs) {
       const { from, to, hash } = run
-      const same = noted.some((one) => one.from === from && one.to === to)
+      const same = storedRuns.some((one) => one.from === from && one.to === to)
       if (same) continue
       const stored = { seq: to, hash, from, mac: macOf(run, key) }
       await catalog.auditchain.updateOne({ _id: idOf(from) }, { $set: stored }, { upsert: true })
@@ -59,13 +59,13 @@ export async function storeRemovedRuns(
 
 /** Rejects with `CatalogUnavailableError`. */
 export async function readRemovedRuns(catalog: Catalog): Promise<StoredRun[]> {
-  const found = await catalog.run('read what was removed from the audit', () =>
+  const found = await catalog.run('read removed ranges of the audit', () =>
     catalog.auditchain.find({ from: { $gt: 0 } }).toArray(),
   )
   return found.map(({ from = 0, seq, hash, mac = '' }) => ({ from, to: seq, hash, mac }))
 }
 
-/** False: there is a key, and the note was not made with it. */
+/** Returns false if a key is configured and the range was not signed with it. */
 export function isSigned(run: StoredRun, key: string): boolean {
   return key === '' || run.mac === macOf(run, key)
 }

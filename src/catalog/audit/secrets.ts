@@ -1,11 +1,11 @@
-/** What no record may hold: the one list of it. */
+/** Redacts secrets in audit records. This file is the only list of what is secret. */
 import type { Fields } from '../../domain/fields.ts'
 
-/** In place of a secret; the second one where it is another than before. */
+/** Replaces a secret; the second one if the secret differs from the one before. */
 export const SECRET = '(secret)'
 export const CHANGED_SECRET = '(secret, changed)'
 
-/** Whole names, in small letters without `_` and `-`: `card_token` is `cardtoken`. */
+/** Complete field names, in lower case without `_` and `-`: `card_token` is `cardtoken`. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'apikey',
   'accesskey',
@@ -37,15 +37,14 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'bindpw',
 ])
 
-/** Parts of such names. */
+/** Substrings of secret field names. */
 const SECRET_PARTS = /pass(?:word|wd|phrase)|secret|credential|token/
 
-/** Dates and numbers that are about a secret, and none. */
+/** Suffixes of dates and numbers that describe a secret but are not secret themselves. */
 const SECRET_METADATA = /(?:time|date|seconds|minutes|attempts|min|max|count|at)$/
 
 /**
- * Texts that are secrets wherever they stand: hashes of passwords, sealed texts (sealing.ts), keys
- * in PEM, tokens of JWT.
+ * Values that are secret in any field: password hashes, sealed values (sealing.ts), PEM keys, JWTs.
  */
 const SECRET_TEXT = new RegExp(
   [
@@ -55,8 +54,8 @@ const SECRET_TEXT = new RegExp(
 )
 
 /**
- * What may be recorded of the ways in which an account pays: all else is card data, or leads to it
- * (spec/entity-api.md 4.1). Also what lies deeper goes by these names.
+ * Fields of payment gateways that may be recorded. All other fields are card data, or give access
+ * to it. The list applies at every nesting level.
  */
 const PAYMENT = 'paymentgateway'
 const PAYMENT_NAMES: ReadonlySet<string> = new Set([
@@ -67,7 +66,7 @@ const PAYMENT_NAMES: ReadonlySet<string> = new Set([
   'transactionexhausted',
 ])
 
-/** By collection of the API: further fields that are never shown, as dotted paths. */
+/** Further secret fields by collection of the API, as dotted paths. */
 const SECRET_PATHS: Readonly<Record<string, ReadonlySet<string>>> = {
   users: new Set(['password']),
   cards: new Set(['secret']),
@@ -76,28 +75,29 @@ const SECRET_PATHS: Readonly<Record<string, ReadonlySet<string>>> = {
 }
 
 /**
- * A copy of a document without secrets. `before`: the one that it has taken the place of; where a
- * secret is another one there, that is told. Values of the driver stay as they are.
+ * Returns a copy of the document with secrets replaced by marks. `before` is the document that it
+ * replaced; a secret that differs from it is marked as changed. Values of BSON types are left as
+ * they are.
  */
 export function redactSecrets(collection: string, document: Fields, before?: unknown): Fields {
   const paths = SECRET_PATHS[collection] ?? new Set()
   return redactMembers(document, { paths, path: '', kind: 'plain' }, before)
 }
 
-/** Where a value stands: below a secret name, below ways to pay, or anywhere else. */
+/** Context of a value: below a secret field, below a payment gateway, or neither. */
 interface RedactionContext {
   readonly paths: ReadonlySet<string>
   readonly path: string
   readonly kind: 'plain' | 'payment' | 'secret'
 }
 
-function redactMembers(document: Fields, place: RedactionContext, before: unknown): Fields {
+function redactMembers(document: Fields, context: RedactionContext, before: unknown): Fields {
   const members = Object.entries(document).map(([name, member]): [string, unknown] => {
-    const path = place.path === '' ? name : `${place.path}.${name}`
-    const within = { ...place, path, kind: kindOf(name, path, place) }
-    // What may not stand as a text may not stand as a name, either.
-    const shown = SECRET_TEXT.test(name) ? SECRET : name
-    return [shown, redactValue(member, name, within, memberOf(before, name))]
+    const path = context.path === '' ? name : `${context.path}.${name}`
+    const within = { ...context, path, kind: kindOf(name, path, context) }
+    // A field name can be secret, too.
+    const safeName = SECRET_TEXT.test(name) ? SECRET : name
+    return [safeName, redactValue(member, name, within, memberOf(before, name))]
   })
   return Object.fromEntries(members)
 }
@@ -109,14 +109,14 @@ function kindOf(
 ): RedactionContext['kind'] {
   if (kind === 'secret' || paths.has(path)) return 'secret'
   if (kind === 'payment') return PAYMENT_NAMES.has(plainName(name)) ? 'payment' : 'secret'
-  const known = kinds.get(name)
-  if (known !== undefined) return known
+  const cached = kinds.get(name)
+  if (cached !== undefined) return cached
   const found = kindOfName(plainName(name))
   if (kinds.size < KINDS_MAX) kinds.set(name, found)
   return found
 }
 
-/** Most documents have the same names. */
+/** Cache: most documents have the same field names. */
 const kinds = new Map<string, RedactionContext['kind']>()
 const KINDS_MAX = 10_000
 
@@ -125,21 +125,21 @@ function kindOfName(plain: string): RedactionContext['kind'] {
   return SECRET_NAMES.has(plain) || SECRET_PARTS.test(plain) ? 'secret' : 'plain'
 }
 
-/** `name`: that under which it stands, or the list of which it is a member. */
+/** `name`: the field that holds the value, or the array that contains it. */
 function redactValue(
   value: unknown,
   name: string,
-  place: RedactionContext,
+  context: RedactionContext,
   before: unknown,
 ): unknown {
   if (value === null || value === undefined || value === '') return value
   if (Array.isArray(value)) {
     return value.map((each, index) => {
-      return redactValue(each, name, place, memberOf(before, String(index)))
+      return redactValue(each, name, context, memberOf(before, String(index)))
     })
   }
-  if (isPlain(value)) return redactMembers(value, place, before)
-  const isHidden = isSecret(name, value, place)
+  if (isPlain(value)) return redactMembers(value, context, before)
+  const isHidden = isSecret(name, value, context)
   return isHidden ? secretMark(value, before) : value
 }
 
@@ -169,7 +169,7 @@ function memberOf(value: unknown, name: string): unknown {
   return (value as Fields)[name]
 }
 
-/** Not one of the driver's values, and no date. */
+/** Neither a BSON type of the driver nor a date. */
 function isPlain(value: unknown): value is Fields {
   if (typeof value !== 'object' || value === null || value instanceof Date) return false
   return !('_bsontype' in value) && !ArrayBuffer.isView(value)

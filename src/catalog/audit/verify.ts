@@ -1,4 +1,7 @@
-/** Checks the chain of audit records from its beginning, or from where retention has left it. */
+/**
+ * Verifies the chain of audit records from its start, or from the first record that retention has
+ * kept.
+ */
 import type { Catalog } from '../connection.ts'
 import { CHAIN_START, type ChainEnd, type ChainedRecord, hasErasureMarks, hashOf } from './chain.ts'
 import { isSigned, readRemovedRuns, type StoredRun } from './removed-runs.ts'
@@ -6,40 +9,40 @@ import { isSigned, readRemovedRuns, type StoredRun } from './removed-runs.ts'
 export interface ChainReport {
   ok: boolean
   records: number
-  /** Removed by retention, as noted. */
+  /** Number of records removed by retention. */
   removed: number
-  /** Records with fields that were erased. */
+  /** Number of records with erased fields. */
   erased: number
-  /** The newest record: keep it elsewhere to see later that nothing before it was changed. */
+  /** The newest record. Store it elsewhere to detect later changes of any record up to it. */
   end: ChainEnd
-  /** The first ones, in words. */
+  /** The first problems, as messages. */
   problems: string[]
   problemsLeftOut: number
 }
 
 export interface ChainExpectations {
-  /** With which notes of retention are signed; empty: they are not. */
+  /** Key that signs the ranges removed by retention; empty if they are not signed. */
   key: string
-  /** An end that was seen before. */
+  /** The end as reported by an earlier verification. */
   expected?: ChainEnd
 }
 
 const PAGE = 500
 const PROBLEMS_MAX = 1_000
 
-/** Rejects with `CatalogUnavailableError`. Writers may go on meanwhile. */
+/** Records may be appended meanwhile. Rejects with `CatalogUnavailableError`. */
 export async function verifyChain(
   catalog: Catalog,
   expectations: ChainExpectations,
 ): Promise<ChainReport> {
-  // What is known to be written now must be found, whatever comes behind it.
-  const head = await catalog.run('read the end of the audit', () =>
+  // Read first: the record of this head must exist, whatever is appended meanwhile.
+  const head = await catalog.run('read the end of the audit chain', () =>
     catalog.auditchain.findOne({ _id: 'head' }),
   )
   const check = new ChainCheck(await readRemovedRuns(catalog), expectations, head)
   for (;;) {
     const after = check.seq
-    const page = await catalog.run('read the audit', () =>
+    const page = await catalog.run('read audit records', () =>
       catalog.audit
         .find({ 'chain.seq': { $gt: after } })
         .sort({ 'chain.seq': 1 })
@@ -49,7 +52,7 @@ export async function verifyChain(
     for (const record of page) check.add(record as ChainedRecord)
     if (page.length < PAGE) break
   }
-  const outside = await catalog.run('count records of the audit', () =>
+  const outside = await catalog.run('count audit records', () =>
     catalog.audit.countDocuments({ 'chain.seq': { $exists: false } }),
   )
   return check.report(outside)
@@ -60,7 +63,7 @@ class ChainCheck {
   readonly #expectations: ChainExpectations
   readonly #expectedEnds: ChainEnd[]
   readonly #problems: string[] = []
-  /** Erasures that records name, each with the first such record. */
+  /** Erasures that records refer to, with the first such record. */
   readonly #namedErasures = new Map<string, number>()
   readonly #erasures = new Set<string>()
   #leftOut = 0
@@ -74,7 +77,9 @@ class ChainCheck {
     this.#expectedEnds = [head, expectations.expected].flatMap((end) => end ?? [])
     for (const run of runs) {
       if (isSigned(run, expectations.key)) continue
-      this.#problem(`records ${run.from} to ${run.to}: their removal is not signed by secrets.key`)
+      this.#problem(
+        `records ${run.from} to ${run.to}: their removal is not signed with secrets.key`,
+      )
     }
   }
 
@@ -86,11 +91,11 @@ class ChainCheck {
     const { seq, prev, hash, erased_by: erasures = [] } = record.chain
     this.#records += 1
     this.#checkSequence(seq, prev)
-    if (hashOf(record) !== hash) this.#problem(`record ${seq}: its content is not what was written`)
+    if (hashOf(record) !== hash) this.#problem(`record ${seq}: its content was changed`)
     if (record.chain.fields !== undefined) {
       this.#erased += 1
       if (!hasErasureMarks(record) || erasures.length === 0) {
-        this.#problem(`record ${seq}: fields were removed, and not by an erasure`)
+        this.#problem(`record ${seq}: fields were removed without an erasure`)
       }
     }
     for (const erasure of erasures) {
@@ -112,9 +117,11 @@ class ChainCheck {
     }
     for (const [erasure, seq] of this.#namedErasures) {
       if (this.#erasures.has(erasure)) continue
-      this.#problem(`record ${seq}: fields were removed by ${erasure}, which is not on record`)
+      this.#problem(
+        `record ${seq}: fields were removed by ${erasure}, for which there is no record`,
+      )
     }
-    if (outside > 0) this.#problem(`${outside} records stand outside the chain`)
+    if (outside > 0) this.#problem(`${outside} records are not part of the chain`)
     return {
       ok: this.#problems.length === 0,
       records: this.#records,
@@ -130,16 +137,16 @@ class ChainCheck {
     const end = this.#end
     if (seq === end.seq + 1) {
       if (prev === end.hash) return
-      // A run whose removal was cut off leaves records of which the one before may be gone.
+      // An interrupted removal leaves records whose predecessors may be deleted already.
       if (this.#runs.some(({ from, to }) => from <= seq && seq <= to)) return
-      this.#problem(`record ${seq}: does not follow upon record ${end.seq}`)
+      this.#problem(`record ${seq}: does not follow record ${end.seq}`)
       return
     }
     const run = this.#runCovering(end.seq + 1, seq - 1)
     if (run === undefined) {
       this.#problem(`records ${end.seq + 1} to ${seq - 1} are missing`)
     } else if (run.to === seq - 1 && run.hash !== prev) {
-      this.#problem(`record ${seq}: does not follow upon what retention has removed`)
+      this.#problem(`record ${seq}: does not follow the records removed by retention`)
     }
   }
 
@@ -147,8 +154,8 @@ class ChainCheck {
     const { expected } = this.#expectations
     for (const known of this.#expectedEnds) {
       if (known.seq !== seq || known.hash === hash) continue
-      const where = known === expected ? 'given' : 'noted as the end of the chain'
-      this.#problem(`record ${seq}: is another one than ${where}`)
+      const other = known === expected ? 'the given one' : 'the stored end of the chain'
+      this.#problem(`record ${seq}: differs from ${other}`)
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * Changes of the stored list of clients, for `writeStoredConfig`: what they are given stays as it
- * is. Each throws `FieldError` for what cannot be done.
+ * Changes of the stored list of clients, for `writeStoredConfig`. The given list is not modified.
+ * Each function throws `FieldError` if the change is invalid.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -20,29 +20,29 @@ import { hashOfClient, hashOfKey, nameOfClient, usableClients } from './clients.
 
 export interface ClientChange {
   nowMs: number
-  /** Who changes it. */
+  /** Author of the change. */
   by: string
   sealer: Sealer
-  /** Of dates without one. */
+  /** Time zone of dates without an offset. */
   timeZone: string
-  /** Gives as many bytes. */
+  /** Returns this many random bytes. */
   random?: (bytes: number) => Buffer
 }
 
-/** A list with a change, and the key that it brought, which is shown once; null: none. */
+/** The changed list, and the new key, which is shown only once; null if the key did not change. */
 export interface ChangedClients {
   list: readonly unknown[]
   secret: string | null
 }
 
-/** A client as everybody may see it who may see settings. */
+/** A client as returned to users who may read settings. */
 export interface ClientView {
   name: string
   from: string | null
   to: string | null
   roles: readonly string[]
   grants: readonly string[]
-  /** Whether it may sign. */
+  /** Whether the client may sign requests. */
   signature: boolean
   disabled: boolean
   created_at: string
@@ -51,7 +51,7 @@ export interface ClientView {
 
 const KEY_BYTES = 16
 
-/** The list as it is stored. Rejects with `CatalogUnavailableError`. */
+/** The stored list. Rejects with `CatalogUnavailableError`. */
 export async function readStoredClients(catalog: Catalog): Promise<unknown> {
   const found = await catalog.run('read the clients', () =>
     catalog.config.findOne({ _id: CLIENTS_CATEGORY }),
@@ -60,22 +60,22 @@ export async function readStoredClients(catalog: Catalog): Promise<unknown> {
 }
 
 /**
- * With a client that is new, or in the place of the one with its name, which keeps what is not
- * given; an empty date or null takes one away. A new client without a key gets one; without roles
- * it gets none, so that a role is never given by leaving a field out.
+ * Adds a client, or changes the one with the same name, which keeps the fields that are not given;
+ * an empty string or null removes a date. A new client without a key gets a generated one. Without
+ * roles it gets none, so that omitting a field never grants a role.
  */
 export function withClient(value: unknown, given: unknown, change: ClientChange): ChangedClients {
   const list = listOf(value)
-  const asked = checkClientInput(given)
-  const index = list.findIndex((each) => nameOfClient(each) === asked.name)
+  const input = checkClientInput(given)
+  const index = list.findIndex((each) => nameOfClient(each) === input.name)
   const old = index < 0 ? null : storedClient(list[index], `${CLIENTS_CATEGORY}.${index}`)
-  const secret = asked.key ?? (old === null ? newKey(change) : null)
-  const client = merged(asked, old, secret, change)
+  const secret = input.key ?? (old === null ? newKey(change) : null)
+  const client = merged(input, old, secret, change)
   if (secret !== null) checkKeyIsNew(list, client.name, secret, change.sealer)
   return { list: old === null ? [...list, client] : list.with(index, client), secret }
 }
 
-/** Without the one of that name, or with that key. Its tokens are good for nothing then. */
+/** Removes the client with the name or key; its tokens become invalid. */
 export function withoutClient(
   value: unknown,
   which: { name: string } | { key: string },
@@ -93,7 +93,7 @@ export function withoutClient(
   return { list: list.toSpliced(index, 1) }
 }
 
-/** With another key, which holds in the place of the old one. */
+/** Replaces the key of a client. */
 export function withNewKey(value: unknown, name: string, change: ClientChange): ChangedClients {
   const list = listOf(value)
   const index = list.findIndex((each) => nameOfClient(each) === name)
@@ -105,7 +105,7 @@ export function withNewKey(value: unknown, name: string, change: ClientChange): 
   return { list: list.with(index, { ...others, ...stored }), secret }
 }
 
-/** Those that can be used, without keys and what is made of them. */
+/** Valid clients, without keys and hashes. */
 export function clientViews(value: unknown): ClientView[] {
   return usableClients(value).used.map(({ settings }) => ({
     name: settings.name,
@@ -121,21 +121,21 @@ export function clientViews(value: unknown): ClientView[] {
 }
 
 function merged(
-  asked: ClientInput,
+  input: ClientInput,
   old: StoredClient | null,
   secret: string | null,
   change: ClientChange,
 ): StoredClient {
   const { nowMs, by, sealer, timeZone } = change
-  const { name, roles = old?.roles ?? [], grants = old?.grants } = asked
-  const from = asked.from === undefined ? old?.from : timeAt(asked.from, 'from', timeZone)
-  const to = asked.to === undefined ? old?.to : timeAt(asked.to, 'to', timeZone)
+  const { name, roles = old?.roles ?? [], grants = old?.grants } = input
+  const from = input.from === undefined ? old?.from : timeAt(input.from, 'from', timeZone)
+  const to = input.to === undefined ? old?.to : timeAt(input.to, 'to', timeZone)
   if (from !== undefined && to !== undefined && from >= to) {
     throw new FieldError('to', 'must be later than from')
   }
-  const disabled = asked.disabled ?? old?.disabled ?? false
+  const disabled = input.disabled ?? old?.disabled ?? false
   const made = old ?? { created_at: new Date(nowMs).toISOString(), created_by: by }
-  const maySign = asked.signature ?? (old === null || old.key !== undefined)
+  const maySign = input.signature ?? (old === null || old.key !== undefined)
   const keys =
     secret === null ? existingKey(old, maySign, sealer) : storedKey(secret, maySign, sealer)
   return {
@@ -151,13 +151,13 @@ function merged(
   }
 }
 
-/** A signature must tell whose it is. */
+/** A key must identify one client, otherwise its signatures would be ambiguous. */
 function checkKeyIsNew(list: readonly unknown[], name: string, key: string, sealer: Sealer): void {
   const hash = hashOfKey(key)
   const taken = list.some((each) => {
     return nameOfClient(each) !== name && hashOfClient(each, sealer) === hash
   })
-  if (taken) throw new FieldError('key', 'is that of another client')
+  if (taken) throw new FieldError('key', 'is already used by another client')
 }
 
 type StoredKey = Pick<StoredClient, 'hash' | 'key'>
@@ -166,12 +166,12 @@ function storedKey(secret: string, maySign: boolean, sealer: Sealer): StoredKey 
   return { hash: hashOfKey(secret), ...(maySign && { key: sealer.seal(secret) }) }
 }
 
-/** Of a client whose key stays. */
+/** Key fields of a client that keeps its key. */
 function existingKey(old: StoredClient | null, maySign: boolean, sealer: Sealer): StoredKey {
   const hash = old === null ? null : hashOfClient(old, sealer)
   const sealed = old?.key
   if (maySign && sealed === undefined) {
-    throw new FieldError('signature', 'needs another key: of this one only a hash is stored')
+    throw new FieldError('signature', 'needs a new key: only a hash of the current one is stored')
   }
   return { ...(hash !== null && { hash }), ...(maySign && sealed !== undefined && { key: sealed }) }
 }
@@ -189,7 +189,7 @@ function timeAt(text: string | null, path: string, timeZone: string): string | u
 
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value
-  throw new FieldError(CLIENTS_CATEGORY, 'is stored as no list: it must be mended first')
+  throw new FieldError(CLIENTS_CATEGORY, 'is stored, but not as a list: correct it first')
 }
 
 function unknownClient(name: string): string {

@@ -1,4 +1,4 @@
-/** Clients as they are stored, and what may be asked of one (spec/entity-api.md 5.3, 5.4). */
+/** Stored clients, and the input to change one. */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -7,14 +7,14 @@ import { FieldError } from '../../domain/fields.ts'
 /** Category of the stored configuration. */
 export const CLIENTS_CATEGORY = 'shared_secret'
 
-/** Ways to a token that a client may go. */
+/** OAuth 2.0 grants that a client can be allowed. */
 export const CLIENT_GRANTS = ['client_credentials', 'password', 'refresh_token'] as const
 export type ClientGrant = (typeof CLIENT_GRANTS)[number]
 
-/** Of clients for which no other grant is set. */
+/** For clients without configured grants. */
 export const DEFAULT_GRANTS: readonly ClientGrant[] = ['client_credentials']
 
-/** A name is the id of a client, stands in logs, and is the same text where it is form-encoded. */
+/** The name is the client id, appears in logs, and is not changed by form encoding. */
 const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
 const Roles = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), {
   maxItems: 32,
@@ -29,19 +29,19 @@ const Time = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\
 const StoredSchema = Type.Object(
   {
     name: Name,
-    /** SHA-256 of the key in hexadecimal, with which a key is compared that is sent (OAuth). */
+    /** SHA-256 of the key in hexadecimal, compared with the key that a client presents (OAuth). */
     hash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
-    /** The key as `Sealer.seal` gives it, of a client that may sign: signatures need the key. */
+    /** The sealed key of a client that may sign: verifying signatures needs the key itself. */
     key: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
-    /** Of clients without `hash`, from before there was one. */
+    /** Only in clients stored before `hash` existed. */
     crc: Type.Optional(Type.String({ pattern: '^[0-9a-f]{8}$' })),
-    /** It holds from then on, and until before then. */
+    /** Validity: from (inclusive), to (exclusive). */
     from: Type.Optional(Time),
     to: Type.Optional(Time),
     roles: Roles,
     grants: Type.Optional(Grants),
     created_at: Time,
-    /** Who has made it. */
+    /** Author of the client. */
     created_by: Type.String({ maxLength: 256 }),
     disabled: Type.Optional(Type.Boolean()),
   },
@@ -54,8 +54,8 @@ const IgnoredText = Type.String({ maxLength: 256 })
 const InputTime = Type.Union([Type.String({ maxLength: 64 }), Type.Null()])
 
 /**
- * What may be set. Keys are made of characters that are the same text where a client form-encodes
- * them (RFC 6749 section 2.3.1) and where it does not; generated ones have 32.
+ * Input of a client. Keys consist of characters that form encoding does not change (RFC 6749
+ * section 2.3.1); generated keys have 32.
  */
 export const ClientInputSchema = Type.Object(
   {
@@ -65,10 +65,10 @@ export const ClientInputSchema = Type.Object(
     key: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_.-]{32,256}$' })),
     roles: Type.Optional(Roles),
     grants: Type.Optional(Grants),
-    /** Whether it may sign; true if not given. Otherwise only a hash of its key is stored. */
+    /** Whether it may sign; true if absent. If false, only a hash of the key is stored. */
     signature: Type.Optional(Type.Boolean()),
     disabled: Type.Optional(Type.Boolean()),
-    /** What clients send back because they have read it, here or in the existing system. */
+    /** Ignored: clients send back fields that they have read. */
     crc: Type.Optional(IgnoredText),
     created_at: Type.Optional(IgnoredText),
     created_by: Type.Optional(IgnoredText),
@@ -81,15 +81,15 @@ export type ClientInput = Static<typeof ClientInputSchema>
 const REASONS: Readonly<Record<string, string>> = {
   name: 'must be 1 to 64 letters, digits, _, - and .',
   key: 'must be 32 to 256 letters, digits, _, - and .',
-  roles: 'must be a list of names in small letters, each once',
-  grants: `must be a list of some of ${CLIENT_GRANTS.join(', ')}, each once`,
+  roles: 'must be a list of different names in lower case',
+  grants: `must be a list of different values of ${CLIENT_GRANTS.join(', ')}`,
   from: 'must be a date',
   to: 'must be a date',
   signature: 'must be true or false',
   disabled: 'must be true or false',
 }
 
-/** Throws `FieldError` with a path that begins with `path`; it quotes no value. */
+/** Throws `FieldError` with a path that begins with `path` and without the value. */
 export function storedClient(value: unknown, path: string): StoredClient {
   const client = checked(StoredSchema, value, path)
   if (client.hash === undefined && client.key === undefined) {
@@ -98,7 +98,7 @@ export function storedClient(value: unknown, path: string): StoredClient {
   return client
 }
 
-/** Throws `FieldError` that names the field. */
+/** Throws `FieldError` with the name of the field. */
 export function checkClientInput(value: unknown): ClientInput {
   return checked(ClientInputSchema, value, '')
 }
@@ -111,5 +111,5 @@ function checked<T extends TSchema>(schema: T, value: unknown, path: string): St
   const [field = ''] = fields
   if (problem.message === 'Expected required property') throw new FieldError(at, 'is missing')
   if (problem.message === 'Unexpected property') throw new FieldError(at, 'is not known')
-  throw new FieldError(at, REASONS[field] ?? 'has a value that cannot be used')
+  throw new FieldError(at, REASONS[field] ?? 'has an invalid value')
 }

@@ -1,4 +1,4 @@
-/** Keeps one thread's view of the clients current, and of what holds for their signatures. */
+/** Keeps one thread's clients and signature settings current. */
 import type { Logger } from '../../runtime/log.ts'
 import type { Catalog } from '../connection.ts'
 import { createPoller, type Poller } from '../poller.ts'
@@ -15,35 +15,34 @@ export interface CurrentClients {
 const SECOND_MS = 1000
 
 const TEXTS = {
-  failing: 'clients cannot be read; those that are known stay',
+  failing: 'clients cannot be read; the last ones stay in use',
   recovered: 'clients are read again',
 }
 
-/** Calls `listener`, which must not throw, when they are first read, and upon every change. */
+/** Calls `listener`, which must not throw, after the first read and after every change. */
 export function watchClients(
   options: { catalog: Catalog; sealer: Sealer; pollMs: number; log: Logger },
   listener: (stored: CurrentClients) => void,
 ): Poller {
   const { catalog, sealer, pollMs, log } = options
   const categories = { _id: { $in: [CLIENTS_CATEGORY, SECURITY.category] } }
-  let known: string | null = null
+  let lastRevision: string | null = null
   const poll = async () => {
     const revisions = await catalog.run('read the revision of clients', () =>
       catalog.config.find(categories).project<{ _id: string; rev: number }>({ rev: 1 }).toArray(),
     )
-    if (revisionOf(revisions) === known) return
+    if (revisionOf(revisions) === lastRevision) return
     const stored = await catalog.run('read the clients', () =>
       catalog.config.find(categories).toArray(),
     )
     const storedValue = (category: string) => stored.find(({ _id }) => _id === category)?.value
     const clients = compileClients(storedValue(CLIENTS_CATEGORY) ?? [], sealer)
-    for (const skipped of clients.skipped)
-      log.error(skipped, 'a client cannot be used, or not sign')
+    for (const skipped of clients.skipped) log.error(skipped, 'a client is invalid, or cannot sign')
     const { enabled, window_seconds: seconds } = SECURITY.read(
       storedValue(SECURITY.category),
     ).signature
     listener({ clients, signature: { enabled, windowMs: seconds * SECOND_MS } })
-    known = revisionOf(stored)
+    lastRevision = revisionOf(stored)
   }
   return createPoller(pollMs, poll, TEXTS, log)
 }

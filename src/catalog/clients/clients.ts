@@ -1,4 +1,4 @@
-/** The clients that may use the control plane, ready for use at every request. */
+/** The clients that may use the control plane, compiled for use per request. */
 
 import { createHash } from 'node:crypto'
 import { FieldError } from '../../domain/fields.ts'
@@ -13,26 +13,26 @@ import {
 } from './client-settings.ts'
 
 export interface ApiClient {
-  /** Its id in OAuth 2.0. */
+  /** Client id in OAuth 2.0. */
   readonly name: string
-  /** Of its key: what is presented is compared with it. */
+  /** Hash of the key, to compare with the presented key. */
   readonly keySha256: Buffer
-  /** Another one when the client is made anew, or gets another key. Tells nothing of the key. */
+  /** Changes when the client is created again or gets another key. Does not reveal the key. */
   readonly fingerprint: string
   readonly roles: readonly string[]
   readonly grants: readonly ClientGrant[]
 }
 
-/** Whose signatures are good. */
+/** A client whose signatures are accepted. */
 export interface SigningClient {
   readonly name: string
   readonly key: string
   readonly roles: readonly string[]
 }
 
-/** A stored client that cannot be used. */
+/** A stored client that is invalid. */
 export interface SkippedClient {
-  /** `signature`: its signatures are refused, and its tokens are good. */
+  /** `signature`: its signatures are rejected, but its tokens are accepted. */
   what: 'client' | 'signature'
   /** Empty if it has none. */
   name: string
@@ -41,28 +41,28 @@ export interface SkippedClient {
 }
 
 export interface ApiClients {
-  /** Null: there is none, it is disabled, or it does not hold then. */
+  /** Null if it does not exist, is disabled, or is not valid at the time. */
   byName(name: string, nowMs: number): ApiClient | null
-  /** Those that hold then, in the order of the configuration. */
+  /** Clients that are valid at the time, in the order of the configuration. */
   signers(nowMs: number): readonly SigningClient[]
   readonly skipped: readonly SkippedClient[]
 }
 
 interface CompiledClient extends ApiClient {
-  /** Null: it does not sign. */
+  /** Null if it does not sign. */
   readonly signer: SigningClient | null
   readonly fromMs: number
   readonly toMs: number
 }
 
-/** For `CurrentSettings`: make it once, what it reads is kept by it. */
+/** For `CurrentSettings`, which caches by this object: create it once. */
 export function clientsSetting(sealer: Sealer): StoredSetting<ApiClients> {
   return { category: CLIENTS_CATEGORY, read: (value) => compileClients(value ?? [], sealer) }
 }
 
-/** Never throws: a stored client that cannot be used is left out, and listed. */
+/** Never throws: invalid stored clients are left out and listed. */
 export function compileClients(value: unknown, sealer: Sealer): ApiClients {
-  const held = new Map<string, CompiledClient>()
+  const compiled = new Map<string, CompiledClient>()
   const skipped: SkippedClient[] = []
   const { used, skipped: unusable } = usableClients(value)
   skipped.push(...unusable)
@@ -73,26 +73,27 @@ export function compileClients(value: unknown, sealer: Sealer): ApiClients {
     const hash = settings.hash ?? (key === null ? null : hashOfKey(key))
     const at = { name, path: `${path}.key` }
     if (hash === null) skipped.push({ what: 'client', ...at, reason: cannotOpen(sealed) })
-    else held.set(name, compileClient(settings, hash, key))
+    else compiled.set(name, compileClient(settings, hash, key))
     if (hash !== null && sealed !== undefined && key === null) {
       skipped.push({ what: 'signature', ...at, reason: cannotOpen(sealed) })
     }
   }
-  const holds = ({ fromMs, toMs }: CompiledClient, nowMs: number) => fromMs <= nowMs && nowMs < toMs
+  const isValid = ({ fromMs, toMs }: CompiledClient, nowMs: number) =>
+    fromMs <= nowMs && nowMs < toMs
   return {
     skipped,
     byName(name, nowMs) {
-      const found = held.get(name)
-      return found !== undefined && holds(found, nowMs) ? found : null
+      const found = compiled.get(name)
+      return found !== undefined && isValid(found, nowMs) ? found : null
     },
     signers: (nowMs) =>
-      [...held.values()].flatMap((each) => {
-        return each.signer !== null && holds(each, nowMs) ? [each.signer] : []
+      [...compiled.values()].flatMap((each) => {
+        return each.signer !== null && isValid(each, nowMs) ? [each.signer] : []
       }),
   }
 }
 
-/** Stored clients with a shape that can be used, also those that are disabled; each name once. */
+/** Valid stored clients, including disabled ones; each name once. */
 export function usableClients(value: unknown): {
   used: { settings: StoredClient; path: string }[]
   skipped: SkippedClient[]
@@ -127,12 +128,15 @@ export function nameOfClient(value: unknown): string {
 
 const UNNAMED = { what: 'client', name: '' } as const
 
-/** SHA-256 in hexadecimal: keys are random or long, and no dictionary has them. */
+/** SHA-256 in hexadecimal. Keys are random or long, so a dictionary attack is not feasible. */
 export function hashOfKey(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }
 
-/** Of the key of a stored client, also of one from before there were hashes; null: not known. */
+/**
+ * Hash of the key of a stored client, also of one stored without a hash; null if it cannot be
+ * opened.
+ */
 export function hashOfClient(value: unknown, sealer: Sealer): string | null {
   if (typeof value !== 'object' || value === null) return null
   const { hash, key } = value as { hash?: unknown; key?: unknown }

@@ -1,16 +1,16 @@
-/** What compiling any entity begins with. */
+/** Common parts of compiling entities. */
 import type { Facts, Revision } from '../../domain/catalogue.ts'
 import { entriesAt, FieldError } from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import type { StoredFields } from '../entities/entity.ts'
 
-/** A document as it comes from the store: nothing is known but where it is. */
+/** A document as read from the store, unchecked except for its stored fields. */
 export type RawDocument = StoredFields & Record<string, unknown>
 
 export interface CompileOptions {
-  /** For a document that is being written: also what could be used, but is surely a mistake. */
+  /** For documents being written: also reject values that are usable but certainly a mistake. */
   isStrict: boolean
-  /** Units are counted in 10^-unitDigits of those of the documents; 0 but for `quote`. */
+  /** Units are counted in 10^-unitDigits of the documents' units; 0 except for `quote`. */
   unitDigits: number
 }
 
@@ -18,8 +18,8 @@ export const LENIENT: CompileOptions = { isStrict: false, unitDigits: 0 }
 export const STRICT: CompileOptions = { isStrict: true, unitDigits: 0 }
 
 /**
- * The identity holds the number of the write: a revision that was edited in place is another one
- * for sessions, which so end the segment with the old price.
+ * The revision id includes the write number: a revision edited in place is a different revision for
+ * sessions, so they close the segment with the old price.
  */
 export function revisionOf(document: StoredFields & { from: Date; to: Date }): Revision {
   const fromMs = document.from.getTime()
@@ -28,16 +28,14 @@ export function revisionOf(document: StoredFields & { from: Date; to: Date }): R
   return { id: `${document._id.toHexString()}.${document.rev ?? 0}`, fromMs, toMs }
 }
 
-/**
- * Usage types become parts of field paths in balances, so they hold nothing that means more there.
- */
+/** Usage types become parts of field paths in balances, so they must not contain path syntax. */
 export function checkUsageType(usaget: string, path: string): void {
   if (!/^[A-Za-z0-9_-]+$/.test(usaget)) {
     throw new FieldError(path, 'must be named with letters, digits, _ and - only')
   }
 }
 
-/** Fields of the store, and times: nothing that a rule would compare. */
+/** Internal fields and dates, which rules do not compare. */
 const INTERNAL_FIELDS = new Set([
   '_id',
   'rev',
@@ -48,7 +46,7 @@ const INTERNAL_FIELDS = new Set([
   'creation_time',
 ])
 
-/** The plain fields of a document. */
+/** The scalar fields of a document. */
 export function factsOf(document: RawDocument): Facts {
   const facts: Record<string, string | number | boolean> = {}
   for (const [name, value] of Object.entries(document)) {
@@ -62,8 +60,8 @@ export function factsOf(document: RawDocument): Facts {
 }
 
 /**
- * What rules compare: the members of `params`, and the other fields but those named. Frozen to the
- * bottom.
+ * Values that rules compare: the members of `params`, and all other fields except `without`. Deeply
+ * frozen.
  */
 export function paramsOf(
   document: RawDocument,
@@ -79,7 +77,7 @@ export function paramsOf(
   return Object.freeze(params)
 }
 
-/** Dates cannot be frozen, and ids of the driver need not be. */
+/** Dates cannot be frozen, and BSON types of the driver need not be. */
 function deepFreeze(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return Object.freeze(value.map(deepFreeze))

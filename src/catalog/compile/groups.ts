@@ -1,4 +1,4 @@
-/** Included units and money of plans and services (spec/entity-api.md 4.3). */
+/** Included units and money of plans and services. */
 
 import type { IncludedGroup } from '../../domain/catalogue.ts'
 import { UNLIMITED_TOTAL } from '../../domain/counters.ts'
@@ -20,12 +20,12 @@ import { patternAt } from './pattern.ts'
 
 const RULE_KEYS = ['rates', 'account_shared', 'account_pool', 'quantity_affected']
 
-/** What a group says beside how much it includes. */
+/** Terms of a group except the included amount. */
 type Rules = Pick<IncludedGroup, 'rates' | 'sharing' | 'isPerQuantity'>
 
 /**
- * `include.groups`, in their order: `{ value, usage_types }`, `{ cost }`, or the old
- * `{ <usage type>: value }`, which makes a group of each usage type.
+ * `include.groups`, in their order: `{ value, usage_types }`, `{ cost }`, or the legacy form `{
+ * <usage type>: value }`, which yields one group per usage type.
  */
 export function compileGroups(
   document: unknown,
@@ -83,7 +83,7 @@ function legacyGroups(
   })
 }
 
-/** A group of both kinds of sharing is pooled: that is one counter of the account too. */
+/** A group that is both shared and pooled counts as pooled: both use one counter of the account. */
 function rulesOf(group: Fields, path: string): Rules {
   const isShared = booleanAt(group['account_shared'], `${path}.account_shared`, false)
   const isPool = booleanAt(group['account_pool'], `${path}.account_pool`, false)
@@ -94,7 +94,9 @@ function rulesOf(group: Fields, path: string): Rules {
   }
 }
 
-/** A list of keys, ALL_RATES (alone or in a list), or a regular expression, also in slashes. */
+/**
+ * A list of keys, ALL_RATES (alone or in a list), or a regular expression, with or without slashes.
+ */
 function ratesAt(value: unknown, path: string): IncludedGroup['rates'] {
   if (value === undefined || value === 'ALL_RATES') return 'all'
   if (typeof value !== 'string') {
@@ -104,7 +106,7 @@ function ratesAt(value: unknown, path: string): IncludedGroup['rates'] {
   return patternAt(value, path)
 }
 
-/** An object with the usage types as keys, or a list of them; absent: all. */
+/** An object with the usage types as keys, or a list of them; all usage types if absent. */
 function usagetsOf(group: Fields, path: string): ReadonlySet<string> {
   const at = `${path}.usage_types`
   const given = group['usage_types']
@@ -125,7 +127,7 @@ function isUnlimited(value: unknown): boolean {
   return value === 'UNLIMITED'
 }
 
-/** So that totals can be multiplied and added up. */
+/** Leaves room to multiply and add totals. */
 const TOTAL_MAX = 2 ** 50
 
 function checkTotal(total: number, path: string): number {

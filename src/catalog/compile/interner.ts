@@ -1,23 +1,23 @@
 /**
- * One compiled value for equal parts of documents: of a hundred thousand rates most have a price
- * that others have too, and each thread holds them all.
+ * Shares one compiled value between equal parts of documents: most of a hundred thousand rates have
+ * a price in common with others, and each thread holds all of them.
  */
 export interface Interner<T> {
-  /** What was made of an equal part before, else what `make` makes now. The value is shared. */
+  /** Returns the shared value of an equal part, or creates it with `make`. */
   get(part: unknown, make: () => T): T
 }
 
-/** `entriesMax`: how many are known at a time; beyond that values are only less shared. */
+/** `entriesMax`: size of the cache; beyond it, fewer values are shared. */
 export function createInterner<T>(entriesMax: number): Interner<T> {
-  const known = new Map<string, T>()
+  const cache = new Map<string, T>()
   return {
     get(part, make) {
       const text = JSON.stringify(part)
-      const found = known.get(text)
-      if (found !== undefined) return found
+      const cached = cache.get(text)
+      if (cached !== undefined) return cached
       const made = make()
-      if (known.size >= entriesMax) known.clear()
-      known.set(text, made)
+      if (cache.size >= entriesMax) cache.clear()
+      cache.set(text, made)
       return made
     },
   }

@@ -1,4 +1,4 @@
-/** Plans and services (spec/entity-api.md 4.3, 4.4). Pure; throws `FieldError` with the path. */
+/** Plans and services. Pure; throws `FieldError` with the path. */
 import type { Offer, PlanRevision, ServiceRevision } from '../../domain/catalogue.ts'
 import { entriesAt, isEmpty, objectAt, textsAt } from '../../domain/fields.ts'
 import { checkSchema } from '../entities/entity.ts'
@@ -39,7 +39,7 @@ export function compileService(document: RawDocument, options = LENIENT): Servic
 }
 
 function offerOf(document: RawDocument, options: CompileOptions): Offer {
-  // It rounds what is charged for the plan itself; wrong rules are refused all the same.
+  // These rules round the price of the plan itself, not usage; they are only validated here.
   roundingAt(document['rounding_rules'], 'rounding_rules')
   if (options.isStrict) checkRecurring(document)
   return {
@@ -48,7 +48,6 @@ function offerOf(document: RawDocument, options: CompileOptions): Offer {
   }
 }
 
-/** The groups of an `include`. */
 export function groupsOf(include: unknown, path: string, options: CompileOptions) {
   const groups = entriesAt(include, path).find(([name]) => name === 'groups')?.[1]
   return compileGroups(groups, `${path}.groups`, options)

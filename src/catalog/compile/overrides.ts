@@ -1,4 +1,4 @@
-/** `overrides` of subscribers and accounts (interface.md 2.3, spec/action-api.md 5.6). */
+/** `overrides` of subscribers and accounts. */
 import type { Condition, Override } from '../../domain/catalogue.ts'
 import {
   arrayAt,
@@ -21,7 +21,7 @@ const TYPES = ['plan', 'service', 'discount'] as const
 
 const NO_OVERRIDES: readonly Override[] = []
 
-/** Those of plans and services, in their order. Those of discounts do not matter for usage. */
+/** Overrides of plans and services, in their order. Overrides of discounts do not affect usage. */
 export function overridesAt(
   value: unknown,
   path: string,
@@ -77,7 +77,7 @@ function conditionsAt(value: unknown, path: string): readonly Condition[] {
   return [{ field: textAt(condition['field'], `${path}.field`), op, value: compared }]
 }
 
-/** As it is; the expression of `regex` compiled. */
+/** The value itself; for `regex` the compiled expression. */
 function valueAt(op: Condition['op'], value: unknown, path: string): unknown {
   if (value === undefined && op !== 'exists') throw new FieldError(path, 'is missing')
   if (op === 'in' || op === 'nin') arrayAt(value, path)

@@ -1,4 +1,4 @@
-/** How long a service is held, and its counters count (spec/entity-api.md 3.2, 4.4). */
+/** The period of a service, for which its counters count. */
 import type { ServicePeriod, ServiceTerms } from '../../domain/catalogue.ts'
 import { amountAt, decimalOf, FieldError, type Fields, isUnset } from '../../domain/fields.ts'
 import type { ExactDecimal } from '../../domain/money.ts'
@@ -14,7 +14,7 @@ const STEPS: Readonly<Record<string, (count: number) => Partial<ServicePeriod>>>
   year: (count) => ({ months: 12 * count }),
 }
 
-/** Terms of a service document. Throws `FieldError`; `path` leads to the document. */
+/** Terms of a service document. Throws `FieldError`; `path` is the path of the document. */
 export function serviceTermsAt(service: Fields, path = ''): ServiceTerms {
   return {
     period: periodAt(service['balance_period'], `${path}balance_period`),
@@ -22,21 +22,21 @@ export function serviceTermsAt(service: Fields, path = ''): ServiceTerms {
   }
 }
 
-/** More than any contract; also keeps dates within what there is. */
+/** Longer than any contract, and keeps dates within the valid range. */
 const MONTHS_MAX = 12 * 100
 
-/** `limit_cycles`, else the end of the last price; null: without end. */
+/** `limit_cycles`, otherwise the end of the last price; null if unlimited. */
 function limitMonthsAt({ limit_cycles: limit, price }: Fields, path: string): number | null {
   const given = isUnset(limit) ? lastCycleOf(price) : amountAt(limit, `${path}limit_cycles`)
   if (given === null) return null
-  // What is charged for a part of a month is held for all of it.
+  // A month that is charged partially is included completely.
   const months = Math.ceil(Number(given.digits) / 10 ** given.scale)
   if (months > 0) return months <= MONTHS_MAX ? months : null
   if (isUnset(limit)) return null
   throw new FieldError(`${path}limit_cycles`, `must be above 0, is ${limit}`)
 }
 
-/** The highest `to` of the prices; null if one has no end, or cannot be read. */
+/** The highest `to` of the prices; null if one has no end or is invalid. */
 function lastCycleOf(price: unknown): ExactDecimal | null {
   if (!Array.isArray(price)) return null
   let last: ExactDecimal | null = null
@@ -53,8 +53,8 @@ function isAbove(one: ExactDecimal, other: ExactDecimal): boolean {
 }
 
 /**
- * `+2 weeks`, `+1 month +3 days`, `tomorrow +6 days` (until midnight, 7 days on); `default` or
- * nothing: null, the billing cycle.
+ * `+2 weeks`, `+1 month +3 days`, `tomorrow +6 days` (7 days, until midnight); `default` or absent:
+ * null, the billing cycle.
  */
 export function periodAt(value: unknown, path: string): ServicePeriod | null {
   if (value === undefined || value === null || value === '' || value === 'default') return null
@@ -70,7 +70,7 @@ export function periodAt(value: unknown, path: string): ServicePeriod | null {
     period.hours += step.hours ?? 0
   }
   const isEndless = period.months + period.days + period.hours === 0
-  // A number of hours does not end at midnight.
+  // A period in hours does not end at midnight.
   if (isEndless || (untilMidnight && period.hours > 0)) return refuse(path)
   return period
 }

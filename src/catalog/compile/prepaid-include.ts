@@ -1,4 +1,4 @@
-/** Prepaid includes (spec/entity-api.md 4.9, spec/realtime.md 6.3). Pure. */
+/** Prepaid includes. Pure. */
 import type { BucketKind } from '../../domain/bucket.ts'
 import type { PrepaidInclude } from '../../domain/catalogue.ts'
 import { entriesAt, textsAt } from '../../domain/fields.ts'

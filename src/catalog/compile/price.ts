@@ -1,4 +1,4 @@
-/** Prices as rates, plans and services hold them: plain, by time, or a part of another one. */
+/** Prices of rates, plans and services: flat, by time, or a percentage of another price. */
 import type { PriceOverride, PriceOverrides, PriceSet, TimeBand } from '../../domain/catalogue.ts'
 import {
   amountAt,
@@ -22,7 +22,10 @@ const DAY_SECONDS = 86_400
 
 const interned = createInterner<PriceSet>(10_000)
 
-/** A price with its bands. `access` and `minimum_charge` hold in the bands that have none. */
+/**
+ * A price with its time bands. Bands inherit `access` and `minimum_charge` unless they have their
+ * own.
+ */
 export function compilePrice(document: unknown, path: string, context: PriceContext): PriceSet {
   const price = objectAt(document, path)
   return interned.get([price, context], () => compilePriceSet(price, path, context))
@@ -30,7 +33,10 @@ export function compilePrice(document: unknown, path: string, context: PriceCont
 
 function compilePriceSet(price: Fields, path: string, context: PriceContext): PriceSet {
   if (price['percentage'] !== undefined) {
-    throw new FieldError(`${path}.percentage`, 'is for prices that replace another one')
+    throw new FieldError(
+      `${path}.percentage`,
+      'is only allowed in prices that override another one',
+    )
   }
   checkKnownKeys(price, path, PRICE_KEYS)
   const tariff = compileTariff(price, path, context)
@@ -92,7 +98,7 @@ function datesAt(value: unknown, path: string): string[] {
   })
 }
 
-/** A date of every year may be the 29th of February. */
+/** A date without a year may be February 29th. */
 function isDate(text: string): boolean {
   const match = DATE.exec(text)
   if (match === null) return false
@@ -114,7 +120,7 @@ function secondAt(value: unknown, path: string, ifAbsent: number): number {
   return seconds
 }
 
-/** `{ <rate key>: { <usage type>: price or { percentage } } }` (spec/entity-api.md 4.3). */
+/** `{ <rate key>: { <usage type>: price or { percentage } } }`. */
 export function compilePrices(
   document: unknown,
   path: string,
@@ -138,11 +144,11 @@ function compileOverride(price: Fields, path: string, options: CompileOptions): 
   return { kind: 'price', price: compilePrice(price, path, { ...options, terms: NO_TERMS }) }
 }
 
-/** Digits after the point of a part of a price. */
+/** Decimals of a percentage. */
 const FACTOR_DIGITS_MAX = 6
 const FACTOR_MAX = 10 ** 6
 
-/** The part of another price that `{ percentage }` stands for: factor × 10^-factorDigits. */
+/** The factor of `{ percentage }`: factor × 10^-factorDigits of another price. */
 export function percentageAt(price: Fields, path: string) {
   const at = `${path}.percentage`
   checkKnownKeys(price, path, ['percentage'])

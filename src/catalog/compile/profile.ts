@@ -1,4 +1,4 @@
-/** Subscribers and accounts (spec/entity-api.md 4.1, 4.2; interface.md 2.2 to 2.5). Pure. */
+/** Subscribers and accounts. Pure. */
 import type {
   AccountProfile,
   SubscribedService,
@@ -23,11 +23,13 @@ import { LENIENT, type RawDocument, revisionOf } from './document.ts'
 import { createInterner } from './interner.ts'
 import { overridesAt } from './overrides.ts'
 
-/** What nearly all have is one value for all of them: charging looks at it each time. */
+/** Most profiles share these values, which keeps them compact. */
 const NO_SERVICES: readonly SubscribedService[] = []
 const planNames = createInterner<string>(10_000)
 
-/** The profile without what the account adds. Throws `FieldError` with the path of the field. */
+/**
+ * The profile without the fields of the account. Throws `FieldError` with the path of the field.
+ */
 export function compileSubscriber(document: RawDocument, options = LENIENT): SubscriberProfile {
   checkSchema(SubscriberSchema, document)
   const subscriber = document as RawDocument & SubscriberDocument
@@ -71,7 +73,7 @@ export function compileAccount(document: RawDocument, options = LENIENT): Accoun
   }
 }
 
-/** The profile of a subscriber as it is under its account. */
+/** Adds the fields of the account to the profile of its subscriber. */
 export function withAccount(
   subscriber: SubscriberProfile,
   account: AccountProfile | null,
@@ -79,7 +81,7 @@ export function withAccount(
   if (account === null) return subscriber
   return {
     ...subscriber,
-    // Prices go by it, so that they end with the overrides that made them.
+    // Sessions compare the id, so that a price ends together with the overrides it came from.
     id: account.overrides.length === 0 ? subscriber.id : `${subscriber.id}+${account.id}`,
     accountServices: account.services,
     overrides:
@@ -90,12 +92,12 @@ export function withAccount(
   }
 }
 
-/** A revision of a subscriber as far as it tells how long a plan is held. */
+/** The fields of a subscriber revision that determine the start of its plan. */
 export type PlanSpan = Pick<SubscriberProfile, 'plan' | 'fromMs' | 'toMs' | 'planFromMs'>
 
 /**
- * When the plan of a revision began that does not say so itself (`plan_activation`): with the first
- * of the adjoining revisions that have the same plan.
+ * Start of the plan for a revision without `plan_activation`: the start of the first of the
+ * contiguous revisions with the same plan.
  */
 export function planStart(revision: PlanSpan, others: readonly PlanSpan[]): number {
   let first = revision
@@ -107,7 +109,7 @@ export function planStart(revision: PlanSpan, others: readonly PlanSpan[]): numb
   }
 }
 
-/** `sinceMs`: begin of a service that names none. */
+/** `sinceMs`: start of services without a `from`. */
 function servicesAt(value: unknown, path: string, sinceMs: number): readonly SubscribedService[] {
   if (isEmpty(value)) return NO_SERVICES
   return arrayAt(value, path).map((entry, index) => {
@@ -132,7 +134,7 @@ function limitAt(value: unknown): number | null {
 
 const knownZones = new Set<string>([''])
 
-/** Empty for none. Throws `FieldError`. */
+/** Empty if there is no zone. Throws `FieldError`. */
 export function zoneAt(zone: string | undefined, path: string): string {
   if (zone === undefined || knownZones.has(zone)) return zone ?? ''
   try {

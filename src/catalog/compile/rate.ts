@@ -1,4 +1,4 @@
-/** Rates (spec/entity-api.md 4.5). Pure; throws `FieldError` with the path of the field. */
+/** Rates. Pure; throws `FieldError` with the path of the field. */
 import {
   type PriceSet,
   type RateRevision,
@@ -24,7 +24,7 @@ import { compilePrice, percentageAt } from './price.ts'
 import { usageRoundingAt } from './rounding.ts'
 import type { PriceContext } from './tariff.ts'
 
-/** What no rule of matching compares, and would only fill the memory. */
+/** Fields that matching rules do not compare; keeping them would waste memory. */
 const NO_PARAMS = new Set([
   'rates',
   'tax',
@@ -80,7 +80,7 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
   const plans = new Map<string, PriceSet>()
   for (const [name, value] of Object.entries(others)) {
     const at = `${path}.${name}`
-    // Caps of a single grant stand beside the prices and are no plans (spec/realtime.md 4.5).
+    // Limits of a single grant are stored next to the prices but are not plans.
     if (name.startsWith('prepaid_granted_')) {
       if (isEmpty(value)) continue
       throw new FieldError(at, 'is not supported yet')
@@ -89,7 +89,7 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
     const isPart = price['percentage'] !== undefined
     plans.set(name, isPart ? percentageOf(base, price, at) : compilePrice(price, at, context))
   }
-  // A price of a plan or service alone may be meant; what is written has to say so.
+  // Stored rates may rely on prices of plans or services alone; written ones must have a price.
   if (context.isStrict && base === null && plans.size === 0) {
     throw new FieldError(path, 'must have a price: BASE or a plan')
   }
@@ -98,7 +98,7 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
 
 function percentageOf(base: PriceSet | null, price: Fields, path: string): PriceSet {
   const { factor, factorDigits } = percentageAt(price, path)
-  if (base === null) throw new FieldError(`${path}.percentage`, 'has no BASE to be a part of')
+  if (base === null) throw new FieldError(`${path}.percentage`, 'has no BASE price to refer to')
   return {
     tariff: scaledTariff(base.tariff, factor, factorDigits),
     bands: base.bands.map((band) => ({
@@ -114,7 +114,7 @@ const LOGICS = ['override', 'fallback'] as const
 
 const internedHints = createInterner<readonly TaxHint[]>(1000)
 
-/** Absent: none, which means `global`. */
+/** If absent: no hints, which means `global`. */
 function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
   if (isEmpty(value)) return NO_HINTS
   return internedHints.get(value, () => compileHints(value, path))

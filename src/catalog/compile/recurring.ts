@@ -1,6 +1,6 @@
 /**
- * What plans and services cost by themselves, cycle after cycle (spec/entity-api.md 4.3, 4.4).
- * Nothing of it is charged with usage: it is checked when it is written.
+ * Recurring prices of plans and services. They do not affect usage and are only validated when
+ * written.
  */
 import {
   amountAt,
@@ -21,7 +21,7 @@ export function checkRecurring(document: Fields): void {
   if (!isEmpty(recurrence)) checkRecurrence(objectAt(recurrence, 'recurrence'))
 }
 
-/** A price by the months since the activation: `from` included, `to` not, or UNLIMITED. */
+/** Prices by cycle since the activation: [`from`, `to`), where `to` may be UNLIMITED. */
 export function checkCyclePrices(value: unknown, path: string): void {
   for (const [index, entry] of arrayAt(value, path).entries()) {
     const at = `${path}.${index}`
@@ -34,7 +34,7 @@ export function checkCyclePrices(value: unknown, path: string): void {
   }
 }
 
-/** Only compared: cycles may be fractions. */
+/** Cycles may be fractions; the numbers are only compared. */
 function cyclesAt(value: unknown, path: string): number {
   const { digits, scale } = amountAt(value, path)
   return Number(digits) / 10 ** scale
@@ -42,7 +42,7 @@ function cyclesAt(value: unknown, path: string): number {
 
 const PERIODICITIES = ['month', 'year'] as const
 
-/** Every so many months from a month of the year; the old form is a word. */
+/** Every `frequency` months from the month `start`; the legacy form is `periodicity`. */
 function checkRecurrence({ periodicity, frequency, start }: Fields): void {
   if (!isUnset(periodicity)) choiceAt(periodicity, 'recurrence.periodicity', PERIODICITIES)
   if (!isUnset(frequency)) wholeAt(frequency, 'recurrence.frequency', 1)

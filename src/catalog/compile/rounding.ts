@@ -1,11 +1,11 @@
-/** `rounding_rules` of a rate, plan or service (spec/entity-api.md 3.0, spec/action-api.md 5.8). */
+/** `rounding_rules` of a rate, plan or service. */
 import type { RoundingRules } from '../../domain/catalogue.ts'
 import { choiceAt, FieldError, isEmpty, isUnset, objectAt, wholeAt } from '../../domain/fields.ts'
 import { MICROS_DIGITS } from '../../domain/money.ts'
 
 const DECIMALS_MAX = 10
 
-/** Null: nothing is rounded. */
+/** Null if nothing is rounded. */
 export function roundingAt(value: unknown, path: string): RoundingRules | null {
   if (isEmpty(value)) return null
   const rules = objectAt(value, path)
@@ -22,8 +22,8 @@ export function roundingAt(value: unknown, path: string): RoundingRules | null {
 }
 
 /**
- * The same of a rate. Balances pay what is rounded before tax, and they count micros: a finer step
- * would round nothing.
+ * Rounding rules of a rate. Before-tax amounts are paid from balances, which count micros: a finer
+ * rounding would have no effect.
  */
 export function usageRoundingAt(value: unknown, path: string): RoundingRules | null {
   const rules = roundingAt(value, path)

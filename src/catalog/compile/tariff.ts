@@ -1,7 +1,4 @@
-/**
- * The price of one usage type, from its document to integers (design.md §1, spec/entity-api.md
- * 4.5).
- */
+/** Compiles the price of a usage type into integers. */
 
 import {
   amountAt,
@@ -18,9 +15,9 @@ import { type Tariff, type Tier, UNLIMITED } from '../../domain/tariff.ts'
 import { PLAIN_TERMS, priceRounding, type RateTerms, withTerms } from '../../domain/tariff-terms.ts'
 import type { CompileOptions } from './document.ts'
 
-/** One tier, as exact as it was written. */
+/** One tier, with exact decimals. */
 interface Step {
-  /** Null for no end. */
+  /** Null if the tier has no end. */
   size: ExactDecimal | null
   interval: ExactDecimal
   price: ExactDecimal
@@ -28,7 +25,7 @@ interface Step {
   path: string
 }
 
-/** An amount of money and where it stands. */
+/** An amount of money and its path. */
 interface Price {
   amount: ExactDecimal
   path: string
@@ -38,18 +35,18 @@ export interface PriceContext extends CompileOptions {
   terms: RateTerms
 }
 
-/** Terms of the prices of plans and services, before they meet those of a rate. */
+/** Terms of prices of plans and services; the terms of the rate are applied when charging. */
 export const NO_TERMS: RateTerms = { method: 'tiered', rounding: null }
 
-/** Digits after the point that bounds and intervals of tiers may have. */
+/** Decimals allowed in bounds and intervals of tiers. */
 const UNIT_DIGITS_MAX = 6
 const ZERO: ExactDecimal = { digits: 0n, scale: 0 }
 const TIER_KEYS = ['from', 'to', 'interval', 'price', 'ceil', 'uom_display']
 
 /**
- * The parts `access`, `minimum_charge` and `rate: [{ from, to, interval, price, ceil }]` of a price
- * as a tariff. Only the sizes of the tiers count: gaps and overlaps between them lose and gain
- * nothing; of a document that is being written overlaps are refused. Throws `FieldError` with the
+ * Compiles the parts `access`, `minimum_charge` and `rate: [{ from, to, interval, price, ceil }]`
+ * of a price into a tariff. Only the sizes of the tiers are used, so gaps and overlaps between them
+ * are ignored; in a document being written, overlaps are rejected. Throws `FieldError` with the
  * path.
  */
 export function compileTariff(price: Fields, path: string, context: PriceContext): Tariff {
@@ -91,7 +88,7 @@ function compileSteps(document: unknown, path: string, { isStrict }: CompileOpti
     if (isStrict && end !== null && isBelow(from, end)) {
       throw new FieldError(`${at}.from`, `must not be below the end of the tier before`)
     }
-    // What comes after a tier without an end is never reached.
+    // Tiers after one without an end are never reached.
     if (index === 0 || end !== null) steps.push(step)
     end = end === null ? null : to
   }
@@ -144,7 +141,7 @@ function finestUnit(steps: readonly Step[]): number {
   return Math.max(...steps.flatMap(({ size, interval }) => [size?.scale ?? 0, interval.scale]))
 }
 
-/** Digits beyond micros that the finest price needs. */
+/** Digits below micros that the finest price needs. */
 function digitsNeeded(prices: readonly Price[]): number {
   return Math.max(MICROS_DIGITS, ...prices.map(({ amount }) => amount.scale)) - MICROS_DIGITS
 }

@@ -1,4 +1,4 @@
-/** Taxes (spec/entity-api.md 4.10). Pure; throws `FieldError` with the path of the field. */
+/** Taxes. Pure; throws `FieldError` with the path of the field. */
 import type { TaxRevision } from '../../domain/catalogue.ts'
 import { amountAt } from '../../domain/fields.ts'
 import type { ExactDecimal } from '../../domain/money.ts'
@@ -21,7 +21,7 @@ export function compileTax(document: RawDocument): TaxRevision {
   }
 }
 
-/** Without an exponent. */
+/** Decimal notation without an exponent. */
 function plainText({ digits, scale }: ExactDecimal): string {
   if (scale === 0) return String(digits)
   const text = String(digits).padStart(scale + 1, '0')

@@ -3,7 +3,7 @@ import type { EntityDefinition, StoredFields } from './entity.ts'
 import { date, positiveInteger, REVISION_DATES, revisionFields } from './entity.ts'
 import { HOLDER_DATES, holderFields } from './holder.ts'
 
-/** A customer account revision (spec/entity-api.md 4.1). Custom fields are kept as they are. */
+/** A revision of a customer account. Custom fields are stored unchanged. */
 export const AccountSchema = Type.Object({
   type: Type.Literal('account', { description: "'account'" }),
   aid: positiveInteger(),
@@ -15,7 +15,7 @@ export const AccountSchema = Type.Object({
 
 export type AccountDocument = Static<typeof AccountSchema> & StoredFields
 
-/** Accounts have their indexes with the subscribers: it is one collection. */
+/** Accounts share a collection with subscribers, which defines the indexes. */
 export const AccountEntity: EntityDefinition = {
   schema: AccountSchema,
   indexes: [],

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, StoredFields } from './entity.ts'
 import { date, positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
-/** A prepaid group that is given again and again (spec/entity-api.md 4.10, interface.md 2.9). */
+/** Recurring top-up of a prepaid group. */
 export const AutorenewSchema = Type.Object({
   aid: positiveInteger(),
   sid: positiveInteger(),
@@ -27,7 +27,7 @@ export const AutorenewSchema = Type.Object({
   ),
   immediate: Type.Optional(Type.Boolean({ description: 'true or false' })),
   next_renew: Type.Optional(date()),
-  /** Day of the month that a monthly renewal returns to after a month that does not have it. */
+  /** Day of the month on which monthly renewals run, also after a month that does not have it. */
   anchor_day: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 31, description: 'an integer from 1 to 31' }),
   ),
@@ -36,7 +36,7 @@ export const AutorenewSchema = Type.Object({
 
 export type AutorenewDocument = Static<typeof AutorenewSchema> & StoredFields
 
-/** One subscriber may have several, also of one group: only the id tells them apart. */
+/** A subscriber may have several, even of one group, so only the id is unique. */
 export const AutorenewEntity: EntityDefinition = {
   schema: AutorenewSchema,
   indexes: [

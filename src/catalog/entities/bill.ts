@@ -1,14 +1,14 @@
-/** Invoices, payments and refunds, and the invoice documents of cycles: billing writes them. */
+/** Documents written by billing: invoices, payments, refunds, and the invoices of cycles. */
 import type { IndexDescription } from 'mongodb'
 
-/** What a bill is of, or pays (spec/entity-api.md 4.12). */
+/** Reference to another bill that this one pays, or that pays it. */
 interface BillLink {
   type: 'inv' | 'rec' | 'ref'
   id: number | string
   amount: number
 }
 
-/** Money is a decimal, positive what the customer owes. */
+/** Money is decimal; positive amounts are owed by the customer. */
 export interface BillDocument {
   type: 'inv' | 'rec' | 'ref'
   aid: number
@@ -16,7 +16,7 @@ export interface BillDocument {
   due: number
   amount: number
   due_date?: Date
-  /** Of invoices. */
+  /** Invoices only. */
   invoice_id?: number
   billrun_key?: string
   invoice_date?: Date
@@ -28,9 +28,9 @@ export interface BillDocument {
   paid_by?: BillLink[]
   past_rejections?: unknown[]
   waiting_payments?: unknown[]
-  /** Not collected before. */
+  /** Earliest date of collection. */
   charge?: { not_before: Date }
-  /** Of payments and refunds: 13 digits. */
+  /** Payments and refunds only: 13 digits. */
   txid?: string
   /** `fc`: from the customer; `tc`: to the customer. */
   dir?: 'fc' | 'tc'
@@ -50,17 +50,17 @@ export const BILL_INDEXES: readonly IndexDescription[] = [
   { key: { billrun_key: 1 } },
 ]
 
-/** The invoice of an account for a cycle (spec/entity-api.md 4.13). */
+/** The invoice of an account for a cycle. */
 export interface BillrunDocument {
   aid: number
   billrun_key: string
   invoice_id?: number
-  /** 1: confirmed; 2: not for bill. */
+  /** 1 if confirmed, 2 if not for billing. */
   billed?: number
   [field: string]: unknown
 }
 
-/** The second one: up to when cycles are confirmed. */
+/** The second index serves the query for the last confirmed cycle. */
 export const BILLRUN_INDEXES: readonly IndexDescription[] = [
   { key: { aid: 1, billrun_key: 1 }, unique: true },
   { key: { billed: 1, billrun_key: 1 } },

@@ -1,8 +1,8 @@
 import type { IndexDescription } from 'mongodb'
 
-/** A prepaid card (interface.md 2.9). */
+/** A prepaid card. */
 export interface CardDocument {
-  /** SHA-512 of the 12 digits, in hexadecimal; never shown. */
+  /** SHA-512 of the 12 digits, in hexadecimal; never returned by the API. */
   secret: string
   batch_number: number
   serial_number: number

@@ -1,4 +1,4 @@
-/** What discounts and charges say of what is taken off or added (spec/entity-api.md 4.7, 4.8). */
+/** Terms of discounts and charges: what is deducted or added. */
 import { Type } from '@sinclair/typebox'
 import {
   amountAt,
@@ -30,16 +30,16 @@ export const chargeFields = {
   limit: Type.Optional(Type.Unknown()),
   cycles: Type.Optional(Type.Unknown()),
   priority: Type.Optional(Type.Unknown()),
-  /** How many of it may hold at once. */
+  /** Maximum number that may be active at the same time. */
   simultaneous_limit: Type.Optional(
     Type.Integer({ minimum: 1, description: 'an integer from 1 to 2^53' }),
   ),
 }
 
-/** Amounts for the whole, each a `value`; all other subjects have one for each name. */
+/** Subjects with a single `value`; all other subjects have one per name. */
 const WHOLE_SUBJECTS = new Set(['general', 'monthly_fees', 'matched_plans', 'matched_services'])
 
-/** Throws `FieldError` with the path of an amount or a number that cannot be used. */
+/** Throws `FieldError` with the path of an invalid amount or number. */
 export function checkChargeTerms(document: Fields): void {
   for (const [kind, subject] of entriesAt(document['subject'], 'subject')) {
     const at = `subject.${kind}`
@@ -58,7 +58,7 @@ export function checkChargeTerms(document: Fields): void {
 
 const COUNTS: ReadonlySet<string> = new Set(['min_subscribers', 'max_subscribers', 'cycles'])
 
-/** Money, or with `percentage` a fraction. */
+/** Money, or a fraction if `percentage`. */
 function checkValue(subject: unknown, path: string): void {
   amountAt(objectAt(subject, path)['value'], `${path}.value`)
 }

@@ -3,7 +3,7 @@ import { chargeFields, checkChargeTerms } from './charge-terms.ts'
 import type { EntityDefinition, StoredFields } from './entity.ts'
 import { REV_INDEX, REVISION_DATES } from './entity.ts'
 
-/** A conditional charge revision (spec/entity-api.md 4.8). */
+/** A revision of a conditional charge. */
 export const ChargeSchema = Type.Object(chargeFields)
 
 export type ChargeDocument = Static<typeof ChargeSchema> & StoredFields

@@ -3,7 +3,7 @@ import { chargeFields, checkChargeTerms } from './charge-terms.ts'
 import type { EntityDefinition, StoredFields } from './entity.ts'
 import { REV_INDEX, REVISION_DATES } from './entity.ts'
 
-/** A discount revision (spec/entity-api.md 4.7). */
+/** A revision of a discount. */
 export const DiscountSchema = Type.Object({
   ...chargeFields,
   prorated_start: Type.Optional(Type.Unknown()),

@@ -1,32 +1,32 @@
-/** What all entities have in common: a schema, revisions in time, and a place in the feed. */
+/** Common parts of all entities: schema, revisions and write number. */
 
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IndexDescription, ObjectId } from 'mongodb'
 import { FieldError } from '../../domain/fields.ts'
 
-/** What the store adds to the document of an entity. */
+/** Fields that the store adds to an entity document. */
 export interface StoredFields {
   _id: ObjectId
-  /** Number of the write in its collection; the feed finds changes by it (revisions.ts). */
+  /** Write number in the collection, by which feeds find changes (revisions.ts). */
   rev: number
 }
 
 export interface EntityDefinition {
   readonly schema: TSchema
   readonly indexes: readonly IndexDescription[]
-  /** Fields that tell which entity a revision belongs to; never changed by a write. */
+  /** Fields that identify the entity of a revision; a write never changes them. */
   readonly identity: readonly string[]
-  /** Paths of the dates that may be written as text; `*` stands for the members of an array. */
+  /** Paths of dates that may be written as text; `*` means every member of an array. */
   readonly dates: readonly string[]
   /**
-   * What a schema cannot say, of a document that fits it and has no compiled form. Throws
-   * `FieldError`.
+   * Checks that the schema cannot express, for a document that matches it and has no compiled form.
+   * Throws `FieldError`.
    */
   readonly check?: (document: Readonly<Record<string, unknown>>) => void
 }
 
-/** Feeds and change look-ups read each collection by this. */
+/** Feeds and change queries read each collection by this index. */
 export const REV_INDEX: IndexDescription = { key: { rev: 1 } }
 
 export const REVISION_DATES = ['from', 'to', 'creation_time'] as const
@@ -40,7 +40,7 @@ export const positiveInteger = () =>
     description: 'an integer from 1 to 2^53',
   })
 
-/** Keys of rates and names of plans, as the entity API takes them (spec/entity-api.md 3.0). */
+/** Keys of rates and names of plans, as accepted by the entity API. */
 export const entityKey = () =>
   Type.String({
     pattern: '^[A-Z0-9_]+$',
@@ -49,18 +49,18 @@ export const entityKey = () =>
 
 export const flag = () => Type.Optional(Type.Boolean({ description: 'true or false' }))
 
-/** Validity [from, to) of a revision and what every entity may carry. */
+/** Validity [from, to) of a revision, and common optional fields. */
 export const revisionFields = {
   from: date(),
   to: date(),
   creation_time: Type.Optional(date()),
-  /** A deleted revision stays as a document, because only so the feed can tell of it. */
+  /** Deleted revisions are kept as documents, so that feeds notice the deletion. */
   deleted: Type.Optional(Type.Boolean({ description: 'true or false' })),
-  /** When it was deleted. Part of unique indexes: the same dates may be used again. */
+  /** Time of the deletion. Part of unique indexes, so that the same dates can be used again. */
   deleted_at: Type.Optional(date()),
 }
 
-/** Throws `FieldError` with the path of the first field that does not fit the schema. */
+/** Throws `FieldError` with the path of the first field that does not match the schema. */
 export function checkSchema(schema: TSchema, document: unknown): void {
   if (Value.Check(schema, document)) return
   const error = Value.Errors(schema, document).First()

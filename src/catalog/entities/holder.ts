@@ -1,11 +1,11 @@
-/** What subscribers and accounts have in common: they hold services, and may owe. */
+/** Common fields of subscribers and accounts: services and credit limit. */
 import { Type } from '@sinclair/typebox'
 
-/** Checked by compile/profile.ts and compile/overrides.ts, whose words for a path are better. */
+/** Checked by compile/profile.ts and compile/overrides.ts, with more specific messages. */
 export const holderFields = {
   services: Type.Optional(Type.Unknown()),
   overrides: Type.Optional(Type.Unknown()),
-  /** Money per cycle that a postpaid one may owe; absent: no limit. */
+  /** Maximum postpaid debt per cycle; unlimited if absent. */
   credit_limit: Type.Optional(Type.Unknown()),
 }
 

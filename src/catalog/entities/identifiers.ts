@@ -1,15 +1,16 @@
-/** Fields that subscribers are found by: those of every installation, and further ones. */
+/** Identifying fields of subscribers: the predefined ones, and those of the installation. */
 
 const FIELD = /^[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*$/
 
-/** Whether a field can be one: a plain path, no operator. */
+/** Whether the field is a plain path without operators. */
 function isIdentifierField(field: string): boolean {
   return FIELD.test(field)
 }
 
 /**
- * What a document must have in the field to be found by the value; null: no document can. `sid` is
- * stored as an integer ("0018" and "18" are one), `msisdn` and `imsi` as texts, others either way.
+ * The stored value, or filter, that matches the value in this field; null if no document can match.
+ * `sid` is stored as an integer ("0018" equals "18"), `msisdn` and `imsi` as strings, other fields
+ * as either.
  */
 export function storedAs(field: string, value: string): object | string | number | null {
   if (field === 'sid') return sidFrom(value)
@@ -24,7 +25,7 @@ function sidFrom(value: string): number | null {
   return Number.isSafeInteger(sid) && sid > 0 ? sid : null
 }
 
-/** The values by which a document is found in a field. */
+/** The values of a field by which a document is found. */
 export function identifiersIn(document: object, field: string): string[] {
   let value: unknown = document
   for (const step of field.split('.')) {

@@ -3,7 +3,7 @@ import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, flag, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 import { recurringFields } from './recurring.ts'
 
-/** A plan revision (spec/entity-api.md 4.3). Further fields are kept as they are. */
+/** A revision of a plan. Further fields are stored unchanged. */
 export const PlanSchema = Type.Object({
   name: entityKey(),
   ...revisionFields,
@@ -11,7 +11,7 @@ export const PlanSchema = Type.Object({
     description: "'prepaid' or 'postpaid'",
   }),
   disallowed_rates: Type.Optional(Type.Array(text(), { description: 'a list of rate keys' })),
-  /** Price overrides and inclusive units: checked by compile/. */
+  /** Price overrides and included units, checked by compile/. */
   rates: Type.Optional(Type.Unknown()),
   include: Type.Optional(Type.Unknown()),
   ...recurringFields,
@@ -19,7 +19,10 @@ export const PlanSchema = Type.Object({
   prorated_start: flag(),
   prorated_end: flag(),
   prorated_termination: flag(),
-  /** Most and least credit by `external_id` of a bucket, and whom to tell: not checked yet. */
+  /**
+   * Credit thresholds by `external_id` of a bucket, and recipients of notifications; not validated
+   * yet.
+   */
   pp_threshold: Type.Optional(Type.Unknown()),
   notifications_threshold: Type.Optional(Type.Unknown()),
 })

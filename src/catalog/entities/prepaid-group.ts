@@ -13,14 +13,14 @@ import { microsFrom } from '../../domain/money.ts'
 import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
 
-/** What is put into buckets together, as a top-up (spec/entity-api.md 4.9, 3.11). */
+/** A group of buckets that are topped up together. */
 export const PrepaidGroupSchema = Type.Object({
   name: entityKey(),
   ...revisionFields,
-  /** The buckets, with what each gets: checked below. */
+  /** The buckets, each with its amount; checked below. */
   include: Type.Unknown({ description: 'a list of buckets' }),
   operation: Type.Optional(Type.Unknown()),
-  /** What it costs. */
+  /** Price of the top-up. */
   charging_value: Type.Optional(Type.Unknown()),
 })
 
@@ -35,7 +35,7 @@ export const PrepaidGroupEntity: EntityDefinition = {
 }
 
 const OPERATIONS = ['inc', 'set', 'new'] as const
-/** `default`: that of the group. */
+/** `default` is the operation of the group. */
 const ENTRY_OPERATIONS = ['default', ...OPERATIONS] as const
 const AMOUNTS = ['usagev', 'cost', 'total_cost', 'value'] as const
 export const PERIOD_UNITS = ['days', 'day', 'weeks', 'week', 'months', 'month', 'years', 'year']
@@ -67,7 +67,7 @@ function checkEntry(entry: Fields, path: string): void {
     throw new FieldError(path, `must have an amount: one of ${AMOUNTS.join(', ')}`)
   }
   if (second !== undefined) {
-    throw new FieldError(`${path}.${second}`, `must not stand beside ${amount}`)
+    throw new FieldError(`${path}.${second}`, `must not be combined with ${amount}`)
   }
   checkAmount(entry[amount], `${path}.${amount}`)
   if (!isEmpty(entry['period'])) checkPeriod(objectAt(entry['period'], `${path}.period`), path)
@@ -79,7 +79,7 @@ function checkPeriod({ duration, unit }: Fields, path: string): void {
   throw new FieldError(`${path}.period.unit`, `must be one of ${PERIOD_UNITS.join(', ')}`)
 }
 
-/** Units or money with the sign of the API: what is credited is negative. */
+/** Units or money with the sign of the API: credit is negative. */
 function checkAmount(value: unknown, path: string): void {
   const isAmount = typeof value === 'number' || typeof value === 'string'
   if (isAmount && microsFrom(value) !== null) return

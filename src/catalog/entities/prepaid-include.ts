@@ -2,12 +2,12 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, StoredFields } from './entity.ts'
 import { positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
-/** Definition of a bucket (spec/entity-api.md 4.9, spec/realtime.md 6.3). */
+/** Definition of a bucket. */
 export const PrepaidIncludeSchema = Type.Object({
   name: text(),
   external_id: positiveInteger(),
   ...revisionFields,
-  /** Higher pays first. */
+  /** Buckets with a higher priority are charged first. */
   priority: Type.Integer({ description: 'an integer' }),
   charging_by: Type.Union(
     [Type.Literal('usagev'), Type.Literal('cost'), Type.Literal('total_cost')],
@@ -16,7 +16,7 @@ export const PrepaidIncludeSchema = Type.Object({
   charging_by_usaget: text(),
   shared: Type.Optional(Type.Boolean({ description: 'true or false' })),
   unlimited: Type.Optional(Type.Boolean({ description: 'true or false' })),
-  /** Restrictions and extensions of what it pays for: checked by compile/. */
+  /** Restrictions and extensions of the usage that it pays for, checked by compile/. */
   allowed_in: Type.Optional(Type.Unknown()),
   additional_charging_usaget: Type.Optional(Type.Unknown()),
 })

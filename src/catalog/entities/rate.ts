@@ -2,28 +2,28 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
-/** A number, or the same as decimal text where a JSON number would not be exact. */
+/** A number, or decimal text if a JSON number would not be exact. */
 export type Amount = number | string
 
-/** One price step of a rate (spec/entity-api.md 4.5). */
+/** One tier of a price. */
 export interface TierDocument {
-  /** Absent: where the tier before ends. */
+  /** If absent, the end of the previous tier. */
   from?: Amount
   to: Amount | 'UNLIMITED'
   interval: Amount
   price: Amount
-  /** Absent or true: a begun interval is charged whole. */
+  /** If true or absent, a started interval is charged completely. */
   ceil?: boolean
-  /** How a person entered it; means nothing here. */
+  /** Unit in which it was entered; not used for charging. */
   uom_display?: object
 }
 
-/** The price of a usage type, for everybody (`BASE`) or for one plan. */
+/** The price of a usage type, for all plans (`BASE`) or for one plan. */
 export interface PriceDocument {
   access?: Amount
   minimum_charge?: Amount
   rate: TierDocument[]
-  /** Prices by time: compile/price.ts. */
+  /** Time bands, see compile/price.ts. */
   bands?: object[]
 }
 
@@ -31,8 +31,8 @@ export interface PriceDocument {
 export type PricesDocument = Record<string, Record<string, PriceDocument>>
 
 /**
- * A rate revision. `rates` is checked by compile/, whose words for what is wrong in a price are
- * better than a schema's.
+ * A revision of a rate. `rates` is checked by compile/, with more specific messages than those of a
+ * schema.
  */
 export const RateSchema = Type.Object({
   key: entityKey(),
@@ -44,7 +44,7 @@ export const RateSchema = Type.Object({
     }),
   ),
   tariff_category: Type.Optional(text()),
-  /** A category other than retail: whether the customer pays it too. */
+  /** For categories other than retail: whether the customer is charged for it as well. */
   add_to_retail: Type.Optional(Type.Boolean({ description: 'true or false' })),
   play: Type.Optional(Type.String({ description: 'a text' })),
   tax: Type.Optional(Type.Unknown()),

@@ -1,9 +1,9 @@
-/** What plans and services cost by themselves, cycle after cycle (spec/entity-api.md 4.3, 4.4). */
+/** Recurring prices of plans and services. */
 import { Type } from '@sinclair/typebox'
 
-/** Checked by compile/recurring.ts when they are written. */
+/** Checked by compile/recurring.ts when written. */
 export const recurringFields = {
-  /** By months since the activation. */
+  /** Prices by cycle since the activation. */
   price: Type.Optional(Type.Unknown()),
   recurrence: Type.Optional(Type.Unknown()),
   tax: Type.Optional(Type.Unknown()),

@@ -4,11 +4,11 @@ import { REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 
 const parts = () => Type.Optional(Type.Array(Type.Unknown(), { description: 'a list' }))
 
-/** A saved report (spec/entity-api.md 4.10). What its parts mean, who runs it says. */
+/** A saved report. Its parts are interpreted when it is run. */
 export const ReportSchema = Type.Object({
   key: text(),
   ...revisionFields,
-  /** Who has saved it. */
+  /** The user who saved it. */
   user: Type.Optional(Type.String({ description: 'a text' })),
   entity: Type.Optional(Type.String({ description: 'a text' })),
   type: Type.Optional(

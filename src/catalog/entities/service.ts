@@ -3,11 +3,11 @@ import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, flag, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
 import { recurringFields } from './recurring.ts'
 
-/** A service revision (spec/entity-api.md 4.4). Further fields are kept as they are. */
+/** A revision of a service. Further fields are stored unchanged. */
 export const ServiceSchema = Type.Object({
   name: entityKey(),
   ...revisionFields,
-  /** Checked by compile/: period, price overrides and inclusive units. */
+  /** Period, price overrides and included units, checked by compile/. */
   balance_period: Type.Optional(Type.Unknown()),
   rates: Type.Optional(Type.Unknown()),
   include: Type.Optional(Type.Unknown()),
@@ -15,7 +15,7 @@ export const ServiceSchema = Type.Object({
   ...recurringFields,
   prorated: flag(),
   vatable: flag(),
-  /** After so many cycles it ends. */
+  /** Number of cycles after which the service ends. */
   limit_cycles: Type.Optional(Type.Unknown()),
 })
 

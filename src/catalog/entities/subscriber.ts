@@ -3,7 +3,7 @@ import type { EntityDefinition, StoredFields } from './entity.ts'
 import { date, positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
 import { HOLDER_DATES, holderFields } from './holder.ts'
 
-/** A subscriber revision (spec/entity-api.md 4.2). Custom fields are kept as they are. */
+/** A revision of a subscriber. Custom fields are stored unchanged. */
 export const SubscriberSchema = Type.Object({
   type: Type.Literal('subscriber', { description: "'subscriber'" }),
   sid: positiveInteger(),
@@ -12,10 +12,10 @@ export const SubscriberSchema = Type.Object({
   plan: text(),
   msisdn: Type.Optional(text()),
   imsi: Type.Optional(Type.Array(text(), { description: 'a list of texts' })),
-  /** True: every request for units is denied; what was used is still settled. */
+  /** If true, every request for units is denied; used units are still settled. */
   barred: Type.Optional(Type.Boolean({ description: 'true or false' })),
   ...holderFields,
-  /** IANA time zone of its day; absent: the installation's. */
+  /** IANA time zone of the subscriber; that of the installation if absent. */
   time_zone: Type.Optional(text()),
   play: Type.Optional(Type.String({ description: 'a text' })),
   activation_date: Type.Optional(date()),
@@ -31,11 +31,11 @@ export const SubscriberEntity: EntityDefinition = {
   indexes: [
     { key: { sid: 1, from: 1 } },
     { key: { aid: 1, type: 1, from: 1 } },
-    // Lists of accounts, which stand in the same collection, do not walk over their subscribers.
+    // Keeps lists of accounts from scanning the subscribers in the same collection.
     { key: { aid: 1, from: 1 }, partialFilterExpression: { type: 'account' } },
     { key: { msisdn: 1 } },
     { key: { imsi: 1 } },
-    // Who uses a plan or a service is asked before it is deleted.
+    // Before a plan or service is deleted, its users are looked up.
     { key: { plan: 1 } },
     { key: { 'services.name': 1 } },
     { key: { 'allowances.sid': 1 } },

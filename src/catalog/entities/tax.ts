@@ -2,12 +2,12 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { EntityDefinition, StoredFields } from './entity.ts'
 import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
 
-/** A tax revision (spec/entity-api.md 4.10). */
+/** A revision of a tax. */
 export const TaxSchema = Type.Object({
   key: entityKey(),
   ...revisionFields,
   description: Type.Optional(Type.String({ description: 'a text' })),
-  /** A fraction, as a number or decimal text: checked by compile/tax.ts. */
+  /** A fraction, as a number or decimal text; checked by compile/tax.ts. */
   rate: Type.Unsafe<number | string>(Type.Unknown()),
   embed_tax: Type.Optional(Type.Boolean({ description: 'true or false' })),
 })

@@ -1,4 +1,4 @@
-/** The catalogue of one thread: tables of its collections, published as one snapshot. */
+/** The catalogue of one thread: a table per collection, published together as a snapshot. */
 import type {
   Catalogue,
   PlanRevision,
@@ -28,11 +28,13 @@ import {
 
 type CatalogueCollection = Exclude<ChargingCollection, 'subscribers'>
 
-/** The revisions that a rate key has now; none if it is gone. */
+/** The current revisions of a rate key; empty if the rate is gone. */
 export type ChangedRate = ChangedKey<string, RateRevision>
 
 export interface CatalogueState {
-  /** Reads what changed up to these revision numbers and publishes it. Rejects if it cannot. */
+  /**
+   * Reads the changes up to these revision numbers and publishes them. Rejects if it cannot read.
+   */
   follow(numbers: Readonly<Record<CatalogueCollection, number>>): Promise<void>
   loaded(): boolean
   current(): Catalogue
@@ -44,8 +46,8 @@ export interface CatalogueStateOptions {
   log: Logger
   clock: Clock
   /**
-   * Told of the rates that a new snapshot changes, a slice at a time, before it is the current one.
-   * Other work of the thread goes on between two slices.
+   * Called with the rates that a new snapshot changes, in slices, before the snapshot becomes
+   * current. Other work of the thread runs between two slices.
    */
   onRates?: (changed: readonly ChangedRate[]) => void
 }
@@ -95,7 +97,7 @@ export function createCatalogueState(options: CatalogueStateOptions): CatalogueS
     nameOf,
     compile: compilePrepaidInclude,
   })
-  // Rates come last: until they are there, nothing can be charged anyhow.
+  // Rates are read last: until they are loaded, nothing can be charged.
   const tables = [plans, services, taxes, prepaidIncludes, rates]
   let snapshot = EMPTY
   return {
@@ -129,7 +131,7 @@ interface TableSpec<K, T> {
 interface FollowedTable<K extends string | number, T extends Revision> {
   /** Reads up to the revision number of its collection. */
   follow(numbers: Readonly<Record<CatalogueCollection, number>>): Promise<void>
-  /** Whether something was read that is not published. */
+  /** Whether changes were read that are not published yet. */
   hasUnpublished(): boolean
   publish(): Promise<void>
   byKey(): ReadonlyMap<K, readonly T[]>
@@ -140,7 +142,8 @@ function followTable<K extends string | number, T extends Revision>(
   { catalog, log, clock }: CatalogueStateOptions,
   spec: TableSpec<K, T>,
 ): FollowedTable<K, T> {
-  const onSkip = (skipped: SkippedDocument) => log.error(skipped, 'entity left out: cannot be used')
+  const onSkip = (skipped: SkippedDocument) =>
+    log.error(skipped, 'entity left out: it does not compile')
   const cursor = createCursor(clock)
   let table: RevisionTable<K, T> = createRevisionTable({ ...spec, onSkip })
   let published = new ShardedMap<K, readonly T[]>()

@@ -1,6 +1,6 @@
 /**
- * Keeps the compiled catalogue of one thread current. A poll of the revision numbers is what is
- * guaranteed; a hint from elsewhere may ask for one at once. No change streams.
+ * Keeps the compiled catalogue of one thread current by polling the revision numbers; an immediate
+ * poll can be requested (`pollNow`). Change streams are not used.
  */
 import type { Catalogue } from '../../domain/catalogue.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -14,16 +14,22 @@ import type { SkippedDocument } from './snapshot.ts'
 import { createSubscriberWatch, type SubscriberChange } from './subscriber-watch.ts'
 
 export interface CatalogFeed extends Poller {
-  /** Whether the catalogue was ever read. Until then an empty `current` is an outage, no denial. */
+  /**
+   * Whether the catalogue was read. Until then, an empty `current` means an outage and must not
+   * lead to a denial.
+   */
   loaded(): boolean
   current(): Catalogue
   /** Documents that do not compile and are left out. */
   skipped(): readonly SkippedDocument[]
-  /** Tells of profiles that caches must drop. Returns how to end it. */
+  /**
+   * Calls the listener with profiles that caches must drop. Returns a function that removes the
+   * listener.
+   */
   onSubscriberChange(listener: (change: SubscriberChange) => void): () => void
-  /** Tells that `current` is another one than before; not of the first. */
+  /** Calls the listener when `current` is replaced, except for the first time. */
   onCatalogueChange(listener: () => void): void
-  /** Called at the end of each poll, after everything that it has to tell; also if it failed. */
+  /** Called at the end of each poll, after all other listeners; also if the poll failed. */
   onPolled(listener: () => void): void
 }
 
@@ -32,10 +38,11 @@ export interface FeedOptions {
   pollMs: number
   log: Logger
   clock: Clock
-  /** Fields beside sid, msisdn and imsi that subscribers are found by. */
+  /** Identifying fields of subscribers in addition to sid, msisdn and imsi. */
   identifiers?: () => readonly string[]
   /**
-   * Told of the rates that a new snapshot changes, a slice at a time, before it is the current one.
+   * Called with the rates that a new snapshot changes, in slices, before the snapshot becomes
+   * current.
    */
   onRates?: (changed: readonly ChangedRate[]) => void
 }
@@ -92,7 +99,7 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
   }
 }
 
-/** The revision number of every collection; 0 where nothing was ever written. */
+/** The revision number of every collection; 0 if nothing was ever written. */
 async function readRevisionNumbers(catalog: Catalog): Promise<Record<ChargingCollection, number>> {
   const counters = await catalog.run('read revision numbers', () =>
     catalog.counters.find({ _id: { $in: CHARGING_COLLECTIONS.map(counterId) } }).toArray(),

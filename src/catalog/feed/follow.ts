@@ -1,4 +1,4 @@
-/** Reading what changed in one collection since the last look. */
+/** Reads the changes of one collection since the last poll. */
 import { BSON, type Collection, type Document, type Filter, type ObjectId } from 'mongodb'
 import type { Clock } from '../../runtime/clock.ts'
 import type { ChargingCollection } from '../collections.ts'
@@ -11,21 +11,21 @@ import { createPacer } from './pacer.ts'
 const PAGE_DOCUMENTS = 200
 
 /**
- * A writer that is killed between writing and taking its second number leaves a change that no
- * number tells of. So after each change the collection is read once more, this much later.
+ * If a writer dies after the write, before taking its second number, no number announces the
+ * change. Therefore the collection is read once more this long after each change.
  */
 const RECHECK_MS = 5000
 
-/** What to do with a collection at this revision number. */
+/** How to process a collection at a given revision number. */
 export type FollowStep = 'nothing' | 'reload' | 'changes'
 
-/** Remembers how far a collection was processed. */
+/** Tracks up to which number a collection is processed. */
 export interface Cursor {
-  /** What a look at this number asks for. */
+  /** The action required at this revision number. */
   step(number: number): FollowStep
-  /** The revision numbers above which documents may be new. */
+  /** The revision number above which documents may be new. */
   readAbove(): number
-  /** Everything up to this number was processed. */
+  /** Everything up to this number is processed. */
   advance(number: number): void
 }
 
@@ -34,7 +34,7 @@ export function createCursor(clock: Clock): Cursor {
   let repairAtMs = Number.POSITIVE_INFINITY
   return {
     step(number) {
-      // A number that fell: another database, or an older state of this one.
+      // The number decreased: another database, or an older state of this one.
       if (processed === null || number < processed) return 'reload'
       return number > processed || clock.nowMs() >= repairAtMs ? 'changes' : 'nothing'
     },
@@ -61,7 +61,7 @@ export async function* readAll(
   }
 }
 
-/** The documents that were written with a number above this one, page by page. */
+/** The documents written with a higher number, page by page. */
 export async function* readChanges(
   catalog: Catalog,
   collection: ChargingCollection,
@@ -69,7 +69,7 @@ export async function* readChanges(
 ): AsyncGenerator<RawDocument[]> {
   let last = above
   while (true) {
-    // Every write has a number of its own, so a page never ends between two equal ones.
+    // Write numbers are unique, so a page never ends between two documents with the same number.
     const page = await readPage(catalog, collection, { rev: { $gt: last } }, { rev: 1 })
     if (page.length > 0) yield page
     if (page.length < PAGE_DOCUMENTS) return
@@ -77,7 +77,7 @@ export async function* readChanges(
   }
 }
 
-/** Documents are decoded here and not by the driver, which would do a whole page in one piece. */
+/** Documents are decoded here in slices; the driver would decode the whole page without a pause. */
 async function readPage(
   catalog: Catalog,
   collection: ChargingCollection,

@@ -1,13 +1,15 @@
-/** Long work in slices, so that a thread that charges is never held up by its catalogue. */
+/** Splits long work into slices, so that loading the catalogue never delays charging. */
 import { monotonicMs } from '../../runtime/clock.ts'
 
-/** Well below what a request may wait: a slice may end a little late, and garbage is collected. */
+/**
+ * Well below the response time: a slice may run slightly longer, and garbage collection adds to it.
+ */
 const SLICE_MS = 2
 
 export interface Pacer {
-  /** Whether this slice has lasted long enough: then the next step waits for `pause`. */
+  /** Whether the slice is over: await `pause` before the next step. */
   isSliceOver(): boolean
-  /** Lets everything else on this thread go first. */
+  /** Yields to the other work of this thread. */
   pause(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Since when subscribers have their plans, where their documents do not say it themselves. */
+/** Start of the plan of subscribers without a `plan_activation`. */
 import { FOREVER_MS } from '../../domain/time.ts'
 import type { Collection } from '../collections.ts'
 import { type PlanSpan, planStart } from '../compile/profile.ts'
@@ -6,15 +6,18 @@ import type { Catalog } from '../connection.ts'
 import type { SubscriberDocument } from '../entities/subscriber.ts'
 import { type FoundRevision, readInParts } from './subscribers.ts'
 
-/** By position: one read for those that only earlier revisions tell of, none for the others. */
+/**
+ * Returns the starts by position, with a single read for all subscribers that need their earlier
+ * revisions.
+ */
 export async function planStarts(
   catalog: Catalog,
-  held: readonly FoundRevision[],
+  revisions: readonly FoundRevision[],
 ): Promise<number[]> {
-  const silent = held.filter(({ hasPlanStart: hasPlanBegin }) => !hasPlanBegin)
-  const spans = await spansOf(catalog, [...new Set(silent.map(({ profile }) => profile.sid))])
-  return held.map(({ profile, hasPlanStart: hasPlanBegin }) =>
-    hasPlanBegin ? profile.planFromMs : planStart(profile, spans.get(profile.sid) ?? []),
+  const withoutStart = revisions.filter(({ hasPlanStart }) => !hasPlanStart)
+  const spans = await spansOf(catalog, [...new Set(withoutStart.map(({ profile }) => profile.sid))])
+  return revisions.map(({ profile, hasPlanStart }) =>
+    hasPlanStart ? profile.planFromMs : planStart(profile, spans.get(profile.sid) ?? []),
   )
 }
 
@@ -37,12 +40,12 @@ async function spansOf(
         .toArray(),
     ),
   )
-  for (const { sid, plan, from, to, plan_activation: begin } of documents) {
-    const planFromMs = Number(begin ?? from)
+  for (const { sid, plan, from, to, plan_activation: start } of documents) {
+    const planFromMs = Number(start ?? from)
     const span = { plan, fromMs: Number(from), toMs: Number(to ?? FOREVER_MS), planFromMs }
-    const known = spans.get(sid)
-    if (known === undefined) spans.set(sid, [span])
-    else known.push(span)
+    const ofSubscriber = spans.get(sid)
+    if (ofSubscriber === undefined) spans.set(sid, [span])
+    else ofSubscriber.push(span)
   }
   return spans
 }

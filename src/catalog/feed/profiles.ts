@@ -1,4 +1,4 @@
-/** The whole profile of a subscriber: its revision, its account's, and what is pooled there. */
+/** The complete profile of a subscriber: its revision, its account and the pool. */
 
 import type { AccountProfile, PoolMember, SubscriberProfile } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
@@ -25,13 +25,16 @@ import {
 /** Subscribers of an account that may share a pool. */
 export const POOL_MEMBERS_MAX = 10_000
 
-/** Whether the subscribers of its account are read too, because something may be pooled. */
+/**
+ * Whether the subscribers of the account must be read as well, because included units may be
+ * pooled.
+ */
 export type NeedsPool = (profile: SubscriberProfile) => boolean
 
-/** Why a profile cannot be read, whatever becomes of the others. */
+/** Why a single profile cannot be read; other profiles are not affected. */
 export type ProfileError = FieldError | PoolTooLargeError
 
-/** A part of a profile, and the first instant at which it may be another one. */
+/** A part of a profile, and the first instant at which it may change. */
 interface Part<T> {
   part: T
   untilMs: number
@@ -44,9 +47,9 @@ interface AccountAt {
 }
 
 /**
- * The profile that holds at an instant, valid until any part of it may change; null if no
- * subscriber is found. An account needs no document. Rejects with `CatalogUnavailableError`, with
- * `FieldError` if a stored document is damaged, or with `PoolTooLargeError`.
+ * The profile at an instant, valid until any part of it may change; null if no subscriber is found.
+ * The account need not have a document. Rejects with `CatalogUnavailableError`, with `FieldError`
+ * if a stored document is invalid, or with `PoolTooLargeError`.
  */
 export async function findProfile(
   catalog: Catalog,
@@ -59,8 +62,8 @@ export async function findProfile(
 }
 
 /**
- * As `findProfile`, of many: as many reads as for one. What cannot be read is reported in its
- * place.
+ * As `findProfile`, for many queries with the same number of reads. Errors of a single profile are
+ * returned at its position.
  */
 export async function findProfiles(
   catalog: Catalog,
@@ -68,30 +71,30 @@ export async function findProfiles(
   needsPool: NeedsPool,
 ): Promise<(FoundSubscriber | ProfileError | null)[]> {
   const revisions = await findRevisions(catalog, queries)
-  const held = revisions.filter(isFound)
-  const places = held.map(({ profile, query }) => ({ aid: profile.aid, atMs: query.atMs }))
+  const found = revisions.filter(isFound)
+  const instants = found.map(({ profile, query }) => ({ aid: profile.aid, atMs: query.atMs }))
   const [nextMs, planFromMs, accounts] = await Promise.all([
-    nextStarts(catalog, held),
-    planStarts(catalog, held),
-    accountsAt(catalog, places),
+    nextStarts(catalog, found),
+    planStarts(catalog, found),
+    accountsAt(catalog, instants),
   ])
-  const joined = held.map((revision, index) => {
-    const found = {
+  const joined = found.map((revision, index) => {
+    const profile = {
       ...revision.profile,
       planFromMs: planFromMs[index] ?? revision.profile.planFromMs,
     }
-    return withAccountPart({ ...revision, profile: found }, nextMs[index], accounts[index])
+    return withAccountPart({ ...revision, profile }, nextMs[index], accounts[index])
   })
   const isPooled = (index: number) => {
-    const profile = joined[index]
-    return profile !== undefined && !(profile instanceof Error) && needsPool(profile.profile)
+    const one = joined[index]
+    return one !== undefined && !(one instanceof Error) && needsPool(one.profile)
   }
-  const pooled = places.filter((_, index) => isPooled(index))
+  const pooled = instants.filter((_, index) => isPooled(index))
   const pools = await poolsAt(catalog, pooled)
   const whole = new Map(
-    joined.map((profile, index) => {
-      const pool = isPooled(index) ? pools(places[index] as AccountAt) : null
-      return [held[index] as object, pool === null ? profile : withPool(profile, pool)] as const
+    joined.map((one, index) => {
+      const pool = isPooled(index) ? pools(instants[index] as AccountAt) : null
+      return [found[index] as object, pool === null ? one : withPool(one, pool)] as const
     }),
   )
   return revisions.map((revision) => (isFound(revision) ? (whole.get(revision) ?? null) : revision))
@@ -116,35 +119,35 @@ function withAccountPart(
 }
 
 function withPool(
-  profile: FoundSubscriber | FieldError,
+  subscriber: FoundSubscriber | FieldError,
   pool: Part<readonly PoolMember[]> | PoolTooLargeError,
 ): FoundSubscriber | ProfileError {
-  if (profile instanceof FieldError || pool instanceof PoolTooLargeError) {
-    return profile instanceof FieldError ? profile : (pool as PoolTooLargeError)
+  if (subscriber instanceof FieldError || pool instanceof PoolTooLargeError) {
+    return subscriber instanceof FieldError ? subscriber : (pool as PoolTooLargeError)
   }
-  const { profile: found, validUntilMs } = profile
+  const { profile, validUntilMs } = subscriber
   return {
-    profile: { ...found, pool: pool.part },
+    profile: { ...profile, pool: pool.part },
     validUntilMs: Math.min(validUntilMs, pool.untilMs),
   }
 }
 
-/** The account revisions that hold at the instants; null where the account has none then. */
-async function accountsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<Account[]> {
-  if (places.length === 0) return []
+/** The account revisions at the instants; null if the account has none. */
+async function accountsAt(catalog: Catalog, instants: readonly AccountAt[]): Promise<Account[]> {
+  if (instants.length === 0) return []
   const collection = catalog.subscribers as unknown as Collection<AccountDocument>
-  const begin = { type: 'account', ...endsAfter(earliestOf(places)) } as const
-  const documents = await readInParts(aidsOf(places), (aids, limit) =>
+  const filter = { type: 'account', ...endsAfter(earliestOf(instants)) } as const
+  const documents = await readInParts(aidsOf(instants), (aids, limit) =>
     catalog.run('find account', () =>
       collection
-        .find({ aid: { $in: [...aids] }, ...begin })
+        .find({ aid: { $in: [...aids] }, ...filter })
         .sort({ from: 1, rev: 1 })
         .limit(limit)
         .toArray(),
     ),
   )
   const byAid = groupedBy(documents, ({ aid }) => aid)
-  return places.map(({ aid, atMs }) => accountAt(byAid.get(aid) ?? [], atMs))
+  return instants.map(({ aid, atMs }) => accountAt(byAid.get(aid) ?? [], atMs))
 }
 
 function accountAt(documents: readonly AccountDocument[], atMs: number): Account {
@@ -160,17 +163,17 @@ function accountAt(documents: readonly AccountDocument[], atMs: number): Account
   }
 }
 
-type PoolOf = (place: AccountAt) => Part<readonly PoolMember[]> | PoolTooLargeError
+type PoolOf = (instant: AccountAt) => Part<readonly PoolMember[]> | PoolTooLargeError
 
-/** What the subscribers of accounts hold at the instants. */
-async function poolsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<PoolOf> {
-  const aids = aidsOf(places)
+/** Plans and services of the subscribers of accounts at the instants. */
+async function poolsAt(catalog: Catalog, instants: readonly AccountAt[]): Promise<PoolOf> {
+  const aids = aidsOf(instants)
   if (aids.length === 0) return () => ({ part: [], untilMs: Number.POSITIVE_INFINITY })
   const collection = catalog.subscribers as unknown as Collection<SubscriberDocument>
-  const latestMs = places.reduce((latest, { atMs }) => Math.max(latest, atMs), 0)
-  const begun = {
+  const latestMs = instants.reduce((latest, { atMs }) => Math.max(latest, atMs), 0)
+  const filter = {
     type: 'subscriber',
-    ...endsAfter(earliestOf(places)),
+    ...endsAfter(earliestOf(instants)),
     from: { $lte: new Date(latestMs) },
   }
   const read = readInParts(
@@ -178,20 +181,20 @@ async function poolsAt(catalog: Catalog, places: readonly AccountAt[]): Promise<
     (parts, limit) =>
       catalog.run('find subscribers of account', () =>
         collection
-          .find({ aid: { $in: [...parts] }, ...begun } as object)
+          .find({ aid: { $in: [...parts] }, ...filter } as object)
           .sort({ from: 1, rev: 1 })
           .limit(limit)
           .toArray(),
       ),
     POOL_MEMBERS_MAX + 1,
   )
-  const wanted = places.map(({ aid, atMs }) => ({ value: aid, atMs }))
-  const [documents, begins] = await Promise.all([read, startsAfter(catalog, 'aid', wanted)])
+  const lookups = instants.map(({ aid, atMs }) => ({ value: aid, atMs }))
+  const [documents, starts] = await Promise.all([read, startsAfter(catalog, 'aid', lookups)])
   const byAid = groupedBy(documents, ({ aid }) => aid)
   return ({ aid, atMs }) => {
     const ofAccount = byAid.get(aid) ?? []
     if (ofAccount.length > POOL_MEMBERS_MAX) return new PoolTooLargeError(aid, POOL_MEMBERS_MAX)
-    return poolAt(ofAccount, atMs, begins(aid, atMs))
+    return poolAt(ofAccount, atMs, starts(aid, atMs))
   }
 }
 
@@ -201,7 +204,7 @@ function poolAt(
   nextMs: number,
 ): Part<readonly PoolMember[]> {
   const holding = documents.filter(({ from, to }) => from.getTime() <= atMs && to.getTime() > atMs)
-  // Of several revisions of one subscriber the one that began last holds.
+  // If several revisions of a subscriber overlap, the one that started last is valid.
   const bySid = new Map(
     holding.map((document) => [document.sid, document as unknown as RawDocument]),
   )
@@ -217,8 +220,8 @@ function poolAt(
   return { part: members, untilMs }
 }
 
-function aidsOf(places: readonly AccountAt[]): number[] {
-  return [...new Set(places.map(({ aid }) => aid))]
+function aidsOf(instants: readonly AccountAt[]): number[] {
+  return [...new Set(instants.map(({ aid }) => aid))]
 }
 
 function groupedBy<T>(values: readonly T[], keyOf: (value: T) => number): Map<number, T[]> {
@@ -231,7 +234,7 @@ function groupedBy<T>(values: readonly T[], keyOf: (value: T) => number): Map<nu
   return groups
 }
 
-/** Null for a damaged document: it adds nothing to the pool, and only its own requests fail. */
+/** Null for an invalid document: it adds nothing to the pool, and only its own requests fail. */
 function memberOf(document: RawDocument): SubscriberProfile | null {
   try {
     return compileSubscriber(document)

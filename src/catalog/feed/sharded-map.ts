@@ -1,14 +1,14 @@
 /**
- * A map for very many entries: it grows without the pause in which a large Map moves all of them,
- * and a copy costs nothing but the parts that change afterwards.
+ * A map for very many entries. It grows without the pause in which a large Map rehashes all of
+ * them, and copying it costs only the shards that change afterwards.
  */
 const SHARDS = 256
-/** Keys differ at their ends: numbers that count up, ids. */
+/** Keys such as ids and consecutive numbers differ in their last characters. */
 const HASHED_CHARACTERS = 6
 
 export class ShardedMap<K extends string | number, V> implements ReadonlyMap<K, V> {
   readonly #shards: Map<K, V>[]
-  /** 1: no copy has the shard too. */
+  /** 1 if the shard is not shared with a copy. */
   readonly #owned = new Uint8Array(SHARDS)
   #count: number
 
@@ -24,7 +24,7 @@ export class ShardedMap<K extends string | number, V> implements ReadonlyMap<K, 
     }
   }
 
-  /** With the same entries; neither sees what is changed in the other. */
+  /** A copy with the same entries; later changes affect only one of the two. */
   copy(): ShardedMap<K, V> {
     return new ShardedMap(this)
   }

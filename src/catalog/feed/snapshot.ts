@@ -1,6 +1,6 @@
 /**
- * The compiled revisions of one collection, by key. Takes documents as they change and compiles
- * only those; hands out maps that never change afterwards. Works in slices.
+ * The compiled revisions of one collection, by key. Compiles only changed documents, publishes
+ * immutable maps, and works in slices.
  */
 
 import type { Revision } from '../../domain/catalogue.ts'
@@ -18,16 +18,16 @@ export interface SkippedDocument {
   reason: string
 }
 
-/** The revisions that a key has now; none if it is gone. */
+/** The current revisions of a key; empty if the key is gone. */
 export interface ChangedKey<K, T> {
   key: K
   revisions: readonly T[]
 }
 
 export interface RevisionTable<K extends string | number, T extends Revision> {
-  /** Takes new states of documents; true if any differs from what was there. */
+  /** Applies new states of documents; returns true if any of them differs from the current one. */
   apply(documents: readonly RawDocument[]): Promise<boolean>
-  /** Revisions by key, sorted by start, without overlaps. The map is not changed by later calls. */
+  /** Revisions by key, sorted by start, without overlaps. Later calls do not change the map. */
   publish(): Promise<ShardedMap<K, readonly T[]>>
   skipped(): readonly SkippedDocument[]
 }
@@ -37,9 +37,9 @@ export interface TableOptions<K, T> {
   compile: (document: RawDocument) => T
   keyOf: (revision: T) => K
   nameOf: (document: RawDocument) => string
-  /** Told once per document state that does not compile. */
+  /** Called once per state of a document that does not compile. */
   onSkip: (skipped: SkippedDocument) => void
-  /** Told of what a publication changes, a slice at a time, before it is handed out. */
+  /** Called with the changes of a publication, in slices, before the map is published. */
   onChange?: (changed: readonly ChangedKey<K, T>[]) => void
 }
 
@@ -50,7 +50,7 @@ interface Entry<T> {
 
 const SLICE_KEYS = 64
 
-/** `before`: what another table has published, which this one replaces whole. */
+/** `before`: the published map of another table, which this one replaces completely. */
 export function createRevisionTable<K extends string | number, T extends Revision>(
   options: TableOptions<K, T>,
   before = new ShardedMap<K, readonly T[]>(),
@@ -135,7 +135,7 @@ async function inSlices<K>(keys: Iterable<K>, use: (slice: readonly K[]) => void
   if (slice.length > 0) use(slice)
 }
 
-/** Neither of both for a document that is deleted. */
+/** Both are null for a deleted document. */
 function compileOrSkip<K, T>(
   document: RawDocument,
   id: string,
@@ -155,8 +155,8 @@ function compileOrSkip<K, T>(
 }
 
 /**
- * Sorted by start; where two overlap, the later one begins and the earlier one ends. That is also
- * what is seen between the two writes of "close this one and begin a new one".
+ * Sorted by start; if two revisions overlap, the later one ends the earlier one. This also covers
+ * the state between the two writes of "close this one and create a new one".
  */
 function withoutOverlaps<T extends Revision>(entries: readonly Entry<T>[]): readonly T[] {
   const sorted = entries

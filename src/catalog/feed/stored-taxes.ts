@@ -1,4 +1,4 @@
-/** Taxes and the settings of them as they are stored now: what charging would find of a rate. */
+/** Stored taxes and tax settings, to determine the tax that charging would apply to a rate. */
 
 import { revisionAt, type TaxRevision } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
@@ -12,8 +12,8 @@ import { readCategory } from '../settings/stored-config.ts'
 import { type InstalledTaxation, taxationOf } from '../settings/taxation-settings.ts'
 
 /**
- * Rejects with `FieldError` of rating where the stored settings cannot be used, or with
- * `CatalogUnavailableError`. A tax that does not compile is left out, as charging leaves it out.
+ * Rejects with `FieldError` if the stored settings are invalid, or with `CatalogUnavailableError`.
+ * Taxes that do not compile are left out, as in charging.
  */
 export async function readTaxContext(
   catalog: Catalog,
@@ -34,13 +34,13 @@ export async function readTaxContext(
   return { taxes, defaultTax, mapTax: createTaxMapping(taxPriorities, taxes) }
 }
 
-/** Whether nothing says which tax a stored rate has, now or when it begins. */
+/** Whether no tax is determined for a stored rate, now or at its start. */
 export function isUntaxed(context: TaxContext, document: RawDocument, nowMs: number): boolean {
   const rate = compiledOrNull(() => compileRate(document))
   return rate !== null && hasNoTax(context, rate, Math.max(nowMs, rate.fromMs))
 }
 
-/** Keys of taxes that a stored rate names, and that do not hold then. */
+/** Keys of taxes that a stored rate refers to and that are not valid now or at its start. */
 export function missingTaxes(context: TaxContext, document: RawDocument, nowMs: number): string[] {
   const rate = compiledOrNull(() => compileRate(document))
   if (rate === null) return []

@@ -1,6 +1,4 @@
-/**
- * Tells which subscribers changed; their profiles are not kept here but cached where they are used.
- */
+/** Notifies caches of changed subscribers; profiles are cached where they are used, not here. */
 import type { Clock } from '../../runtime/clock.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
@@ -8,30 +6,31 @@ import { identifiersIn } from '../entities/identifiers.ts'
 import { LATE_WRITES_MAX } from '../revisions/revisions.ts'
 import { createCursor, readChanges } from './follow.ts'
 
-/** A subscriber or account that changed, with the identifiers that it has now. */
+/** A changed subscriber or account, with its current identifiers. */
 export interface ChangedSubscriber {
   scope: 'one'
   aid: number
-  /** 0: the account itself. */
+  /** 0 for the account itself. */
   sid: number
   msisdn: string
   imsi: readonly string[]
-  /** When the document holds, epoch ms; never if it is marked deleted (0 and 0). */
+  /** Validity of the document, epoch ms; both 0 if it is deleted. */
   fromMs: number
   toMs: number
-  /** The further fields that subscribers are found by. */
+  /** Further identifying fields. */
   others: readonly { field: string; value: string }[]
 }
 
 /**
- * What caches must drop. `one`: the subscriber `sid` under all its identifiers, and what is known
- * of the identifiers that it has now (also that nobody has them); and what depends on the account:
- * with `sid` 0 the profiles of all its subscribers, else those that hold its pool (profiles.ts).
+ * Cache entries to drop. `one`: the subscriber `sid` under all its identifiers, and cached results
+ * for its current identifiers (also that they belong to no subscriber). Also entries that depend on
+ * the account: if `sid` is 0 the profiles of all its subscribers, otherwise those that include its
+ * pool (profiles.ts).
  */
 export type SubscriberChange = { scope: 'all' } | ChangedSubscriber
 
 export interface SubscriberWatch {
-  /** Tells of what changed up to this revision number. Rejects if it cannot read. */
+  /** Notifies of changes up to this revision number. Rejects if it cannot read. */
   follow(number: number): Promise<void>
 }
 
@@ -45,14 +44,16 @@ interface SubscriberWatchOptions {
 export function createSubscriberWatch(dependencies: SubscriberWatchOptions): SubscriberWatch {
   const { catalog, clock, identifiers, notify } = dependencies
   const cursor = createCursor(clock)
-  /** Number of the last told write of recent documents: the look back finds them again. */
-  const told = new Map<string, number>()
+  /**
+   * Number of the last notified write of recent documents, because the look-back reads them again.
+   */
+  const notified = new Map<string, number>()
 
-  const tellOnce = (document: RawDocument): void => {
+  const notifyOnce = (document: RawDocument): void => {
     const id = String(document._id)
-    if (told.get(id) === document.rev) return
+    if (notified.get(id) === document.rev) return
     notify(changeOf(document, identifiers()))
-    told.set(id, document.rev)
+    notified.set(id, document.rev)
   }
 
   return {
@@ -60,29 +61,27 @@ export function createSubscriberWatch(dependencies: SubscriberWatchOptions): Sub
       const step = cursor.step(number)
       if (step === 'nothing') return
       if (step === 'reload') {
-        // What was cached before the first look may be older than this number.
-        told.clear()
+        // Entries cached before the first read may be older than this number.
+        notified.clear()
         notify({ scope: 'all' })
-        // What is read from now on is as new as these: the later look is for others.
+        // Entries read from now on include these writes, so the look-back must not report them.
         for await (const page of readChanges(catalog, 'subscribers', number - LATE_WRITES_MAX)) {
-          for (const document of page) told.set(String(document._id), document.rev)
+          for (const document of page) notified.set(String(document._id), document.rev)
         }
       } else {
         for await (const page of readChanges(catalog, 'subscribers', cursor.readAbove())) {
-          for (const document of page) tellOnce(document)
+          for (const document of page) notifyOnce(document)
         }
       }
       cursor.advance(number)
-      for (const [id, rev] of told) {
-        if (rev <= number - LATE_WRITES_MAX) told.delete(id)
+      for (const [id, rev] of notified) {
+        if (rev <= number - LATE_WRITES_MAX) notified.delete(id)
       }
     },
   }
 }
 
-/**
- * The document may be anything that somebody stored: what is not there has no cache entry either.
- */
+/** Stored documents may have any form: values of other types cannot be cached either. */
 function changeOf(document: RawDocument, identifiers: readonly string[]): SubscriberChange {
   const { aid, sid, msisdn, imsi, from, to } = document
   const isDated = from instanceof Date && to instanceof Date && document['deleted'] !== true

@@ -1,4 +1,4 @@
-/** Who is behind an identifier at an instant: read from MongoDB on the way of a request. */
+/** Reads the subscriber of an identifier at an instant from MongoDB, as a part of a request. */
 import type { SubscriberProfile } from '../../domain/catalogue.ts'
 import { FieldError, isUnset } from '../../domain/fields.ts'
 import type { Collection } from '../collections.ts'
@@ -9,7 +9,7 @@ import { identifiersIn, storedAs } from '../entities/identifiers.ts'
 import type { SubscriberDocument } from '../entities/subscriber.ts'
 
 export interface SubscriberQuery {
-  /** `sid`, `msisdn`, `imsi`, or another field that has an index (`ensureIndexes`). */
+  /** `sid`, `msisdn`, `imsi`, or another indexed field (`ensureIndexes`). */
   key: string
   value: string
   /** Event time, epoch ms. */
@@ -18,36 +18,39 @@ export interface SubscriberQuery {
 
 export interface FoundSubscriber {
   profile: SubscriberProfile
-  /** The first instant after `atMs` at which another revision may hold, epoch ms. */
+  /** The first instant after `atMs` at which another revision may become valid, epoch ms. */
   validUntilMs: number
 }
 
 /**
- * The subscriber revision that holds at an instant, without its account (profiles.ts); null if none
- * does. Of several the one that began last. Rejects with `CatalogUnavailableError`, or with
- * `FieldError` if the stored document is damaged.
+ * The subscriber revision at an instant, without its account (profiles.ts); null if the identifier
+ * is unknown. If several overlap, the one that started last. Rejects with
+ * `CatalogUnavailableError`, or with `FieldError` if the stored document is invalid.
  */
 export async function findSubscriber(
   catalog: Catalog,
   query: SubscriberQuery,
 ): Promise<FoundSubscriber | null> {
-  const [held = null] = await findRevisions(catalog, [query])
-  if (held === null) return null
-  if (held instanceof FieldError) throw held
-  const [nextMs = Number.POSITIVE_INFINITY] = await nextStarts(catalog, [held])
-  return { profile: held.profile, validUntilMs: Math.min(held.validUntilMs, nextMs) }
+  const [revision = null] = await findRevisions(catalog, [query])
+  if (revision === null) return null
+  if (revision instanceof FieldError) throw revision
+  const [nextMs = Number.POSITIVE_INFINITY] = await nextStarts(catalog, [revision])
+  return { profile: revision.profile, validUntilMs: Math.min(revision.validUntilMs, nextMs) }
 }
 
-/** A subscriber whose later revisions under other identifiers are not looked for yet. */
+/** A subscriber whose later revisions under other identifiers are not read yet. */
 export interface FoundRevision extends FoundSubscriber {
   query: SubscriberQuery
-  /** Whether it says since when it has its plan; else earlier revisions do (plan-begins.ts). */
+  /**
+   * Whether the document has the start of its plan; otherwise earlier revisions determine it
+   * (plan-start.ts).
+   */
   hasPlanStart: boolean
 }
 
 /**
- * As `findSubscriber`, of many, with one read for each field by which they are found: `nextBegins`
- * can then be done beside further reads. A damaged document is reported in its place.
+ * As `findSubscriber`, for many queries with one read per field; `nextStarts` can then run
+ * concurrently with further reads. Errors of invalid documents are returned at their position.
  */
 export async function findRevisions(
   catalog: Catalog,
@@ -63,10 +66,10 @@ export async function findRevisions(
   return queries.map((query) => revisionFor(query, found.get(query) ?? []))
 }
 
-/** Fields whose values in a document are told as the store compares them. */
+/** Fields for which the values in a document equal those in the query. */
 const BATCHED: ReadonlySet<string> = new Set(['sid', 'msisdn', 'imsi'])
 
-/** Queries that one read answers. */
+/** Groups queries that one read can answer. */
 function batchesOf(queries: readonly SubscriberQuery[]): SubscriberQuery[][] {
   const groups = new Map<string, SubscriberQuery[]>()
   for (const query of queries) {
@@ -79,7 +82,7 @@ function batchesOf(queries: readonly SubscriberQuery[]): SubscriberQuery[][] {
   return [...groups.values()]
 }
 
-/** Revisions of a query that hold at its instant or begin later, by begin. */
+/** Revisions of a query that are valid at its instant or start later, by start. */
 type RevisionsOf = (query: SubscriberQuery) => readonly SubscriberDocument[]
 
 async function revisionsOf(
@@ -87,15 +90,15 @@ async function revisionsOf(
   group: readonly SubscriberQuery[],
 ): Promise<RevisionsOf> {
   const { key } = group[0] as SubscriberQuery
-  const wanted = new Map<string, object | string | number>()
+  const lookups = new Map<string, object | string | number>()
   for (const { value } of group) {
     const stored = storedAs(key, value)
-    if (stored !== null) wanted.set(value, stored)
+    if (stored !== null) lookups.set(value, stored)
   }
-  if (wanted.size === 0) return () => []
-  const [only] = wanted.values()
+  if (lookups.size === 0) return () => []
+  const [only] = lookups.values()
   const atMs = earliestOf(group)
-  const documents = await readInParts([...wanted.values()], (parts, limit) => {
+  const documents = await readInParts([...lookups.values()], (parts, limit) => {
     const filter = { [key]: BATCHED.has(key) ? { $in: parts } : only, ...revisionsFrom(atMs) }
     return catalog.run('find subscriber', () =>
       subscribersOf(catalog)
@@ -116,7 +119,7 @@ async function revisionsOf(
     }
   }
   return ({ value, atMs: instant }) => {
-    const stored = wanted.get(value)
+    const stored = lookups.get(value)
     if (stored === undefined) return []
     const same = BATCHED.has(key) ? (byValue.get(String(stored)) ?? []) : documents
     return same.filter(({ to }) => to.getTime() > instant)
@@ -132,14 +135,9 @@ function revisionFor(
   if (current === undefined) return null
   const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
   try {
-    const found = compileSubscriber(current as RawDocument & SubscriberDocument)
-    const hasPlanBegin = !isUnset(current.plan_activation)
-    return {
-      query,
-      profile: found,
-      hasPlanStart: hasPlanBegin,
-      validUntilMs: Math.min(found.toMs, ...later),
-    }
+    const profile = compileSubscriber(current as RawDocument & SubscriberDocument)
+    const hasPlanStart = !isUnset(current.plan_activation)
+    return { query, profile, hasPlanStart, validUntilMs: Math.min(profile.toMs, ...later) }
   } catch (error) {
     if (error instanceof FieldError) return error
     throw error
@@ -147,62 +145,59 @@ function revisionFor(
 }
 
 /**
- * When the next revision of each subscriber begins that may have other identifiers; Infinity for
- * never, and for those that were found by `sid`, of which all revisions were seen.
+ * Start of the next revision of each subscriber, which may have other identifiers. Infinity without
+ * a next revision, and for subscribers found by `sid`, whose revisions were all read.
  */
 export async function nextStarts(
   catalog: Catalog,
-  held: readonly FoundRevision[],
+  revisions: readonly FoundRevision[],
 ): Promise<number[]> {
-  const others = held.filter(({ query }) => query.key !== 'sid')
-  const wanted = others.map(({ profile, query }) => ({ value: profile.sid, atMs: query.atMs }))
-  const begins = await startsAfter(catalog, 'sid', wanted)
-  return held.map(({ query, profile }) =>
-    query.key === 'sid' ? Number.POSITIVE_INFINITY : begins(profile.sid, query.atMs),
+  const others = revisions.filter(({ query }) => query.key !== 'sid')
+  const lookups = others.map(({ profile, query }) => ({ value: profile.sid, atMs: query.atMs }))
+  const starts = await startsAfter(catalog, 'sid', lookups)
+  return revisions.map(({ query, profile }) =>
+    query.key === 'sid' ? Number.POSITIVE_INFINITY : starts(profile.sid, query.atMs),
   )
 }
 
 /**
- * When the next of the subscriber revisions with a value begins after an instant that was asked
- * for, epoch ms; Infinity for never.
+ * Returns a function for the start of the next subscriber revision with a value after an instant,
+ * epoch ms; Infinity if no revision follows.
  */
 export async function startsAfter(
   catalog: Catalog,
   field: 'sid' | 'aid',
-  wanted: readonly { value: number; atMs: number }[],
+  lookups: readonly { value: number; atMs: number }[],
 ): Promise<(value: number, atMs: number) => number> {
-  if (wanted.length === 0) return () => Number.POSITIVE_INFINITY
-  const fromMs = earliestOf(wanted)
-  const values = [...new Set(wanted.map(({ value }) => value))]
+  if (lookups.length === 0) return () => Number.POSITIVE_INFINITY
+  const fromMs = earliestOf(lookups)
+  const values = [...new Set(lookups.map(({ value }) => value))]
   const documents = await readInParts(values, (parts, limit) => {
     const later = { ...revisionsFrom(fromMs), from: { $gt: new Date(fromMs) } }
     return catalog.run('find next revision of subscriber', () =>
       subscribersOf(catalog)
         .find({ [field]: { $in: parts }, ...later } as object)
-        .project<Begin>({ _id: 0, sid: 1, aid: 1, from: 1 })
+        .project<Start>({ _id: 0, sid: 1, aid: 1, from: 1 })
         .sort({ from: 1 })
         .limit(limit)
         .toArray(),
     )
   })
-  const begins = new Map<number, number[]>()
+  const starts = new Map<number, number[]>()
   for (const document of documents) {
-    const same = begins.get(document[field])
-    if (same === undefined) begins.set(document[field], [document.from.getTime()])
+    const same = starts.get(document[field])
+    if (same === undefined) starts.set(document[field], [document.from.getTime()])
     else same.push(document.from.getTime())
   }
   return (value, atMs) => {
-    const next = begins.get(value)?.find((begin) => begin > atMs)
+    const next = starts.get(value)?.find((start) => start > atMs)
     return next ?? Number.POSITIVE_INFINITY
   }
 }
 
-type Begin = Pick<SubscriberDocument, 'sid' | 'aid' | 'from'>
+type Start = Pick<SubscriberDocument, 'sid' | 'aid' | 'from'>
 
-/**
- * The values of fields by which these subscribers are found at an instant, as queries; by `sid`
- * where they have none.
- */
+/** Queries by the identifiers of these subscribers at an instant; by `sid` if they have none. */
 export async function identifiersOf(
   catalog: Catalog,
   sids: readonly number[],
@@ -227,10 +222,10 @@ export async function identifiersOf(
   })
 }
 
-/** Documents of one read; beyond that it is done in two parts, as far as there are several. */
+/** Documents per read; if there are more, the values are split into two reads. */
 const DOCUMENTS_MAX = 10_000
 
-/** All documents of the values; of a single one at most `limit`, the earliest. */
+/** All documents with these values; for a single value at most `limit`, the earliest. */
 export async function readInParts<Value, Document>(
   values: readonly Value[],
   read: (values: readonly Value[], limit: number) => Promise<Document[]>,
@@ -250,12 +245,12 @@ export function earliestOf(moments: readonly { atMs: number }[]): number {
   return moments.reduce((earliest, { atMs }) => Math.min(earliest, atMs), Number.POSITIVE_INFINITY)
 }
 
-/** Part of a filter: subscriber revisions that end after the instant. */
+/** Filter for subscriber revisions that end after the instant. */
 function revisionsFrom(atMs: number) {
   return { type: 'subscriber', ...endsAfter(atMs) } as const
 }
 
-/** Part of a filter: what ends after the instant. */
+/** Filter for revisions that end after the instant. */
 export function endsAfter(atMs: number) {
   return { to: { $gt: new Date(atMs) }, deleted: { $ne: true } } as const
 }

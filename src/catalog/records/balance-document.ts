@@ -1,4 +1,7 @@
-/** What the recorder stores of a bucket or counter, and the pure mapping from its owner. */
+/**
+ * The document of a bucket or counter that the recorder stores, and the pure mapping from its
+ * owner.
+ */
 import { flipCreditSign } from '../../domain/balance-sign.ts'
 import {
   type Bucket,
@@ -13,13 +16,10 @@ import { parseGroupCounter } from '../../domain/counters.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { moneyOf, type Total, totalOf } from './money-value.ts'
 
-/** Used of what a period includes, from 0 upwards: units, or money. */
+/** Usage of the included units or money of a period, counted from 0. */
 export type GroupAmounts = ({ usagev: number } | { cost: number }) & { left: Total; total: Total }
 
-/**
- * The amounts of a balance: prepaid credit negative, what counters have counted positive
- * (spec/realtime.md 6.2, spec/entity-api.md 4.6).
- */
+/** The amounts of a balance: prepaid credit is negative, counted usage positive. */
 export interface BalanceAmounts {
   cost?: number
   totals?: Record<string, { usagev: number } | { cost: number }>
@@ -27,8 +27,8 @@ export interface BalanceAmounts {
 }
 
 /**
- * Projection of one bucket, or of the debt of an owner (bucket 0). `v` is the version of its owner;
- * the highest is the truth.
+ * Projection of one bucket, or of the debt of an owner (bucket 0). `v` is the version of the owner;
+ * the highest version is current.
  */
 export interface BalanceDocument {
   aid: number
@@ -36,12 +36,12 @@ export interface BalanceDocument {
   bucket_id: number
   v: number
   connection_type: 'prepaid' | 'postpaid'
-  /** Counter that it is (domain/counters.ts); empty for prepaid credit. */
+  /** Name of the counter (domain/counters.ts); empty for prepaid credit. */
   counter: string
-  /** Of the counter of a group: its name, and the plan or service that has it. */
+  /** Only for group counters: the group, and the plan or service that includes it. */
   group_name?: string
   holder?: string
-  /** Where the service was held by an id of its own. */
+  /** Only if the service is subscribed with a service id. */
   service_name?: string
   service_id?: number
   pp_includes_external_id: number
@@ -54,15 +54,15 @@ export interface BalanceDocument {
   shared: boolean
   unlimited: boolean
   balance: BalanceAmounts
-  /** Exact, credit positive, units or micros: credited = spent + reserved + free. */
+  /** Exact, credit positive, in units or micros: credited = spent + reserved + free. */
   credited: number
   spent: number
   reserved: number
   free: number
   limit: number
-  /** What the owner owes: the same on each of its balances. */
+  /** Debt of the owner, repeated in each of its balances. */
   debt: number
-  /** The rest of the owner's state as of `v`: with it a lost ledger can be rebuilt. */
+  /** The other state of the owner at version `v`, to rebuild a lost ledger. */
   owner: { next_bucket_id: number; owed_micros: number; repaid_micros: number }
 }
 
@@ -74,7 +74,7 @@ export const CHARGING_OF_KIND: Readonly<Record<BucketKind, BalanceDocument['char
 
 export const TOTAL_COST = 'total_cost'
 
-/** `name`: of the prepaid include, from the catalogue; empty if it is not known there. */
+/** `name`: of the prepaid include in the catalogue; empty if it is not found there. */
 export function balanceDocument(owner: OwnerState, bucket: Bucket, name: string): BalanceDocument {
   const chargingBy = CHARGING_OF_KIND[bucket.kind]
   return {
@@ -109,13 +109,13 @@ export function balanceDocument(owner: OwnerState, bucket: Bucket, name: string)
   }
 }
 
-/** A balance at a moment. */
+/** A balance at an instant. */
 export interface BalanceView extends BalanceDocument {
-  /** Of one that has ended: what was left of it, units or micros, and is not free any more. */
+  /** Unused credit of an expired balance, in units or micros; it is no longer available. */
   lapsed?: number
 }
 
-/** The balance at a moment: nothing of what has ended is shown as credit, or as free. */
+/** The balance at an instant: an expired one has neither credit nor available units. */
 export function balanceViewAt(
   owner: OwnerState,
   bucket: Bucket,
@@ -128,10 +128,10 @@ export function balanceViewAt(
   return { ...document, balance: creditOf({ ...bucket, free }), free, lapsed: bucket.free }
 }
 
-/** Of the balance that shows the debt of an owner, beside its buckets. */
+/** Bucket id of the balance that represents the debt of an owner. */
 export const DEBT_BUCKET_ID = 0
 
-/** The debt of an owner, as a counter that began at 0. */
+/** The debt of an owner, as a counter from 0. */
 export function debtBucket(owner: OwnerState): Bucket {
   const debt = debtOf(owner)
   return {
@@ -151,7 +151,7 @@ export function debtBucket(owner: OwnerState): Bucket {
   }
 }
 
-/** What is recorded of an owner: its buckets, and its debt if there ever was any. */
+/** The buckets of an owner to record: its own, and its debt if it ever had any. */
 export function projectedBuckets(owner: OwnerState): Bucket[] {
   return owner.owed === 0 ? owner.buckets : [...owner.buckets, debtBucket(owner)]
 }
@@ -164,21 +164,21 @@ function groupFields({ counter }: Bucket): Partial<BalanceDocument> {
   return { group_name: name, holder, ...service }
 }
 
-/** What is reserved is not shown as credit: it cannot be spent by anything else. */
+/** Reserved credit is excluded: nothing else can spend it. */
 function creditOf({ kind, usaget, free }: Bucket): BalanceAmounts {
   if (kind === 'units') return { totals: { [usaget]: { usagev: flipCreditSign(free) } } }
   const cost = flipCreditSign(moneyOf(free))
   return kind === 'cost' ? { totals: { [usaget]: { cost } } } : { cost }
 }
 
-/** What is reserved is not used yet. */
+/** Reserved units are not counted as used. */
 function countOf(bucket: Bucket): BalanceAmounts {
   const { kind, spent, counter } = bucket
   const group = parseGroupCounter(counter)
   if (group === null) return { cost: moneyOf(spent) }
   const total = Math.max(0, bucket.limit)
-  const shown = (amount: number) => (kind === 'units' ? amount : moneyOf(amount))
+  const convert = (amount: number) => (kind === 'units' ? amount : moneyOf(amount))
   const used = kind === 'units' ? { usagev: spent } : { cost: moneyOf(spent) }
-  const left = totalOf(Math.max(0, total - spent), total, shown)
-  return { groups: { [group.name]: { ...used, left, total: totalOf(total, total, shown) } } }
+  const left = totalOf(Math.max(0, total - spent), total, convert)
+  return { groups: { [group.name]: { ...used, left, total: totalOf(total, total, convert) } } }
 }

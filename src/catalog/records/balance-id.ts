@@ -1,11 +1,11 @@
-/** The id of a balance: one in MongoDB, in the API and for the recorder. */
+/** The id of a balance, the same in MongoDB, in the API and for the recorder. */
 import { createHash } from 'node:crypto'
 import { ObjectId } from 'mongodb'
 
-/** Whose balance it is, and which. */
+/** Owner and bucket of a balance. */
 export interface BalanceKey {
   aid: number
-  /** 0 for what the account shares. */
+  /** 0 for the shared balances of the account. */
   sid: number
   bucketId: number
 }
@@ -18,8 +18,8 @@ const HASHED = 0x80
 const HEX = /^[0-9a-f]{24}$/
 
 /**
- * 24 hex digits: a zero bit, then account, subscriber and bucket as 40, 40 and 15 bits. What does
- * not fit has a hash, with that bit set: where such a balance is, only its projection tells.
+ * 24 hex digits: a zero bit, then account, subscriber and bucket in 40, 40 and 15 bits. If a number
+ * is too large, the id is a hash with the first bit set, which only the projection can resolve.
  */
 export function balanceIdOf({ aid, sid, bucketId }: BalanceKey): string {
   const fits = [aid, sid].every((one) => one < OWNER_END) && bucketId < BUCKET_END
@@ -29,12 +29,11 @@ export function balanceIdOf({ aid, sid, bucketId }: BalanceKey): string {
   return bits.toString(16).padStart(24, '0')
 }
 
-/** As MongoDB has it. */
-export function balanceObjectId(place: BalanceKey): ObjectId {
-  return ObjectId.createFromHexString(balanceIdOf(place))
+export function balanceObjectId(key: BalanceKey): ObjectId {
+  return ObjectId.createFromHexString(balanceIdOf(key))
 }
 
-/** Null for what is no id of a balance, or holds a hash. */
+/** Null if the value is not the id of a balance, or if it is a hash. */
 export function parseBalanceId(id: string): BalanceKey | null {
   const hex = id.toLowerCase()
   if (!HEX.test(hex) || isHashed(hex)) return null
@@ -48,7 +47,7 @@ export function parseBalanceId(id: string): BalanceKey | null {
   }
 }
 
-/** Whether such an id is looked up in the projection. */
+/** Whether the id is a hash, which has to be looked up in the projection. */
 export function isHashedBalanceId(id: string): boolean {
   const hex = id.toLowerCase()
   return HEX.test(hex) && isHashed(hex)

@@ -1,4 +1,4 @@
-/** Records of top-ups and adjustments, and what all kinds of lines are. */
+/** Lines of top-ups and adjustments, and the type of all lines. */
 import { flipCreditSign } from '../../domain/balance-sign.ts'
 import type { MendedSums, OperationLine } from '../../domain/line.ts'
 import { TOTAL_COST } from './balance-document.ts'
@@ -6,12 +6,12 @@ import { balanceIdOf } from './balance-id.ts'
 import type { RealtimeLineDocument } from './line-document.ts'
 import { moneyOf } from './money-value.ts'
 
-/** The record of a top-up or adjustment (spec/realtime.md 6.5). Amounts have the balances' sign. */
+/** The line of a top-up or adjustment. Amounts have the sign of balances. */
 export interface BalanceLineDocument {
   stamp: string
   v: number
   type: 'balance'
-  /** `billapi` for what came by the entity API. */
+  /** `billapi` for operations of the entity API. */
   source: 'realtime' | 'billapi'
   usaget: 'balance'
   aid: number
@@ -24,32 +24,34 @@ export interface BalanceLineDocument {
   charging_usaget: string
   pp_includes_external_id: number
   pp_includes_name: string
-  /** 0 where several operations have their head: it moves nothing. */
+  /** 0 in the head line of several operations, which changes no bucket. */
   bucket_id: number
   /** Id of the balance (balance-id.ts). */
   balance_ref?: string
-  /** Stamp of the line of the operation that it is a part of. */
+  /** Stamp of the head line, if the operation is a part of it. */
   parent_ref?: string
   balance_before: number
   balance_after: number
-  /** By how much the credit was less than asked for, to stay within the plan's limit. */
+  /** How much of the requested credit was cut off by the limit of the plan. */
   balance_normalized: number
-  /** One of them: after − before. */
+  /** The change, after − before: one of these. */
   usagev?: number
   aprice?: number
   aprice_micros?: number
-  /** Part of the amount that repaid debt. */
+  /** The part of the amount that repaid debt. */
   repaid_micros: number
-  /** What was asked for where that is not what moved, units or micros, credit positive. */
+  /** The requested amount if it differs from the change; units or micros, credit positive. */
   asked?: number
-  /** Of a counter: its name and total, and what it has counted in another account. */
+  /** Only for counters: name, total, and the usage transferred from another account. */
   counter?: string
   limit?: number
   counted?: number
   additional?: Readonly<Record<string, unknown>>
-  /** Of a correction by the audit: what it adds to the sums of lines. */
+  /** Only for corrections by the ledger audit: the amounts added to the sums of lines. */
   mended?: MendedSums
-  /** Version of the owner and terms of the bucket after it: for rebuilding a lost ledger. */
+  /**
+   * Version of the owner, and terms of the bucket, after the operation: to rebuild a lost ledger.
+   */
   owner_v: number
   priority: number
   from: Date
@@ -59,10 +61,10 @@ export interface BalanceLineDocument {
 
 export type LineDocument = RealtimeLineDocument | BalanceLineDocument
 
-/** `name`: of the prepaid include, from the catalogue; empty if it is not known there. */
+/** `name`: of the prepaid include in the catalogue; empty if it is not found there. */
 export function balanceLineDocument(line: OperationLine, name: string): BalanceLineDocument {
   const isUnits = line.kind === 'units'
-  const shown = (amount: number) => flipCreditSign(isUnits ? amount : moneyOf(amount))
+  const convert = (amount: number) => flipCreditSign(isUnits ? amount : moneyOf(amount))
   const change = line.after - line.before
   return {
     stamp: line.stamp,
@@ -82,13 +84,13 @@ export function balanceLineDocument(line: OperationLine, name: string): BalanceL
     bucket_id: line.bucketId,
     ...(line.bucketId === 0 ? {} : { balance_ref: balanceIdOf(line) }),
     ...(line.parentRef === undefined ? {} : { parent_ref: line.parentRef }),
-    balance_before: shown(line.before),
-    balance_after: shown(line.after),
-    // What is added to the credit that was asked for, which is negative.
+    balance_before: convert(line.before),
+    balance_after: convert(line.after),
+    // Added to the requested credit, which is negative.
     balance_normalized: isUnits ? (line.normalized ?? 0) : moneyOf(line.normalized ?? 0),
     ...(isUnits
-      ? { usagev: shown(change) }
-      : { aprice: shown(change), aprice_micros: flipCreditSign(change) }),
+      ? { usagev: convert(change) }
+      : { aprice: convert(change), aprice_micros: flipCreditSign(change) }),
     repaid_micros: line.repaid,
     ...optionalFields(line),
     owner_v: line.version,
@@ -110,8 +112,8 @@ function optionalFields(line: OperationLine): Partial<BalanceLineDocument> {
 }
 
 /**
- * What the line says of the amounts of its bucket, units or micros, credit positive: credited =
- * change + repaid + counted, and the last two are spent.
+ * The amounts of the bucket in a line, in units or micros, credit positive: credited = change +
+ * repaid + counted, of which repaid and counted are spent.
  */
 export function amountsOfLine(line: BalanceLineDocument): { change: number; counted: number } {
   const change = flipCreditSign(line.usagev ?? line.aprice_micros ?? 0)

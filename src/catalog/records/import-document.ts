@@ -1,37 +1,37 @@
-/** How far an import of the entity API has come, so that it can go on where it was cut off. */
+/** Progress of an import of the entity API, so that it can be resumed. */
 import type { ProcessIdentity } from '../../runtime/process-identity.ts'
 
 export type ImportDocument = ImportProgressDocument | ImportFailuresDocument
 
-/** One for each import. */
+/** One per import. */
 export interface ImportProgressDocument {
   /** Id of the import. */
   _id: string
   kind: 'progress'
   collection: string
   operation: string
-  /** Of the file and of the settings: only the same import goes on. */
+  /** Hash of the file and the settings; only an identical import is resumed. */
   checksum: string
   file_name: string
-  /** `stopped`: it can go on. */
+  /** `stopped`: can be resumed. */
   state: 'running' | 'stopped' | 'done'
-  /** Rows of the file. */
+  /** Number of rows in the file. */
   rows_total: number
-  /** What is written together: a row, or the lines of one rate. So many of them are done. */
+  /** Number of completed units. A unit is written as a whole: a row, or the lines of one rate. */
   units_done: number
-  /** Rows in those. */
+  /** Number of rows in the completed units. */
   rows_done: number
   rows_failed: number
-  /** Another one with each process that works on it. */
+  /** Unique per process that works on the import. */
   token: string
   holder: ProcessIdentity
-  /** Who holds it longer without any progress may be overtaken. */
+  /** A holder without progress until then may be replaced by another process. */
   expires: Date
   started: Date
   changed: Date
 }
 
-/** Rows of one batch that failed; its id is that of the import, `/`, and the first unit. */
+/** Failed rows of one batch; the id is the import id, `/`, and the first unit. */
 export interface ImportFailuresDocument {
   _id: string
   kind: 'failures'

@@ -1,4 +1,4 @@
-/** Long work that goes on where it was cut off, and shows how far it is (admin/jobs). */
+/** Long-running jobs, which resume after an interruption and report progress (admin/jobs). */
 import type { IndexDescription, ObjectId } from 'mongodb'
 import type { ProcessIdentity } from '../../runtime/process-identity.ts'
 import type { Actor } from '../actor.ts'
@@ -6,25 +6,25 @@ import type { Actor } from '../actor.ts'
 export interface JobDocument {
   _id: ObjectId
   kind: 'erase' | 'retention' | 'syslog'
-  /** What it is about: `subscribers/17`, `lines`. */
+  /** Subject of the job: `subscribers/17`, `lines`. */
   subject: string
-  /** Kind and subject, while it is not done: there is one such job at a time. */
+  /** Kind and subject while the job is not done; unique, so there is one such job at a time. */
   active?: string
-  /** `waiting`: goes on at `due`, by itself. */
+  /** `waiting`: continues at `due`. */
   state: 'queued' | 'running' | 'waiting' | 'done'
-  /** What it does now, or did last. */
+  /** Current or last step. */
   step: string
-  /** Documents by what was done to them. */
+  /** Number of documents by what was done to them. */
   counts: Record<string, number>
   options: Record<string, unknown>
   actor: Actor
-  /** Of the last attempt; empty: there was none. */
+  /** Error of the last attempt; empty if it did not fail. */
   error: string
   due: Date
-  /** Another one with each process that works on it. */
+  /** Unique per process that works on the job. */
   token: string
   holder: ProcessIdentity | null
-  /** Who holds it longer without any progress may be overtaken. */
+  /** A holder without progress until then may be replaced by another process. */
   expires: Date
   created: Date
   changed: Date

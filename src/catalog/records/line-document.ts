@@ -1,4 +1,6 @@
-/** What the recorder stores of a segment of a session, and the pure mapping from its line. */
+/**
+ * The document of a session segment that the recorder stores, and the pure mapping from its line.
+ */
 import { parseGroupCounter } from '../../domain/counters.ts'
 import { explain, type RatingStep } from '../../domain/explain.ts'
 import type { Line } from '../../domain/line.ts'
@@ -9,32 +11,34 @@ import type { FinalCharge } from '../../domain/tax.ts'
 import { finalCharge } from '../../rating/line-tax.ts'
 import { moneyOf, type Total, totalOf } from './money-value.ts'
 
-/** What one bucket or counter paid for a line. */
+/** The share of a line that one bucket or counter paid. */
 export interface PaymentDocument {
-  /** `account`: a shared bucket, kept under `sid` 0. */
+  /** `account`: a shared bucket, stored under `sid` 0. */
   owner: 'subscriber' | 'account'
   bucket_id: number
   pp_includes_external_id: number
-  /** Counter that it is (domain/counters.ts), if it is one. */
+  /** Name of the counter (domain/counters.ts), if it is one. */
   counter?: string
-  /** One of them: units, or money with its exact value. */
+  /** One of these: units, or money with its exact value. */
   usagev?: number
   cost?: number
   cost_micros?: number
-  /** The amount is below 0, and was credited to the bucket: it is of a refund of no event. */
+  /**
+   * The amount is negative and was credited to the bucket: a refund without reference to an event.
+   */
   credited?: true
-  /** Or what counts against a limit of the account: it is paid by another payment of the line. */
+  /** Or the amount counted against a limit of the account; another payment of the line pays it. */
   limit?: number
   limit_micros?: number
 }
 
-/** What a group covered (spec/entity-api.md 4.11). */
+/** Usage included in a group. */
 export interface GroupUse {
   name: string
-  /** One of them: units, or money. */
+  /** One of these: units, or money. */
   usagev?: number
   cost?: number
-  /** As of this line. */
+  /** After this line. */
   left: Total
   total: Total
   balance_ref: { sid: number; bucket_id: number }
@@ -47,46 +51,49 @@ export interface RateUse {
   pricing: { charge: number }
 }
 
-/** What a usage costs and why. */
+/** The price of a usage and its explanation. */
 export interface PricingFields extends FinalCharge {
   usagev: number
-  /** Of `usagev`: covered by groups; beyond them; where no group is meant for such usage. */
+  /** Parts of `usagev`: included in groups; exceeding them; not subject to a group. */
   in_group: number
   over_group: number
   out_group: number
-  /** Of `usagev`, the units that were priced with money. */
+  /** The part of `usagev` that was charged with money. */
   priced_usagev: number
   arategroups: GroupUse[]
   rates: RateUse[]
-  /** Where the price comes from: `BASE`, `plan NAME`, `service NAME` or `rate NAME`. */
+  /** Source of the price: `BASE`, `plan NAME`, `service NAME` or `rate NAME`. */
   price_of: string
-  /** Time band of the price; empty for the plain one. */
+  /** Time band of the price; empty for the default price. */
   band: string
-  /** The price that balances pay: before tax, and exact. */
+  /** The exact price before tax, which balances pay. */
   aprice_micros: number
-  /** Paid by groups of money, and no part of the price. */
+  /** Paid from included money, which is not a part of the price. */
   group_cost: number
   group_cost_micros: number
-  /** How the price came about, and who paid (domain/explain.ts). */
+  /** How the price was computed, and who paid (domain/explain.ts). */
   rating: RatingStep[]
 }
 
-/** The priced record of one segment of a session. `v` grows; the highest is the truth. */
+/** The rated record of one session segment. `v` increases; the highest version is current. */
 export interface RealtimeLineDocument extends PricingFields {
   stamp: string
   v: number
   type: 'realtime'
   source: 'realtime'
   state: Line['state']
-  /** Usage of it was reported after the session had expired. */
+  /** Usage was reported after the session had expired. */
   late: boolean
   aid: number
   sid: number
   origin: string
   session_id: string
-  /** Null if the network element named none. */
+  /** Null if the network element sent none. */
   rating_group: number | null
-  /** What tells services of one rating group apart: several of them as a list; null for none. */
+  /**
+   * Distinguishes services of one rating group; a list if there are several, null if the network
+   * element sent none.
+   */
   service_identifier: number | number[] | null
   usaget: string
   called_number: string
@@ -94,16 +101,16 @@ export interface RealtimeLineDocument extends PricingFields {
   plan: string
   /** Cycle key, YYYYMM. */
   billrun: string
-  /** Of the price, what no bucket could pay. */
+  /** The part of the price that no bucket could pay. */
   debt: number
   debt_micros: number
-  /** Of that debt, what the account owes. */
+  /** The part of that debt that the account owes. */
   account_debt_micros: number
-  /** Given back to buckets that had expired by then. */
+  /** Returned to buckets that had already expired. */
   lapsed_usagev: number
   lapsed_micros: number
   payments: PaymentDocument[]
-  /** Time of the first event, which chose tariff and cycle. */
+  /** Time of the first event, which determined tariff and cycle. */
   urt: Date
   last_urt: Date
 }
@@ -170,13 +177,13 @@ function groupUses(
   const group = parseGroupCounter(counter)
   if (group === null) return []
   const isUnits = kind === 'units'
-  const shown = isUnits ? units : moneyOf
+  const convert = isUnits ? units : moneyOf
   return [
     {
       name: group.name,
-      ...(isUnits ? { usagev: shown(amount) } : { cost: shown(amount) }),
-      left: totalOf(left, total, shown),
-      total: totalOf(total, total, shown),
+      ...(isUnits ? { usagev: convert(amount) } : { cost: convert(amount) }),
+      left: totalOf(left, total, convert),
+      total: totalOf(total, total, convert),
       balance_ref: { sid: owner === 0 ? sid : 0, bucket_id: bucketId },
     },
   ]
@@ -213,14 +220,14 @@ function amountPaid({ kind, amount }: Payment): Partial<PaymentDocument> {
   return kind === 'creditedMoney' ? { ...cost, credited: true } : cost
 }
 
-/** What a payment has spent of its bucket, or credited to it; units or micros. */
+/** The amount that a payment spent from its bucket, or credited to it; units or micros. */
 export function amountsOfPayment(payment: PaymentDocument): { spent: number; credited: number } {
   const { usagev, cost_micros, limit_micros, credited } = payment
   const amount = usagev ?? cost_micros ?? limit_micros ?? 0
   return credited === true ? { spent: 0, credited: -amount } : { spent: amount, credited: 0 }
 }
 
-/** Debt that a line says each owner has incurred, micros. Older lines know of no account's. */
+/** Debt of each owner from a line, in micros. Older lines have no debt of the account. */
 export function debtsOfLine({
   debt_micros: debt,
   account_debt_micros: account = 0,

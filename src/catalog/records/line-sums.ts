@@ -1,24 +1,24 @@
 /**
- * What the lines of an owner come to, and the sums of lines that retention has removed: with them
- * the lines that are left still say what the ledger says. Pure.
+ * Sums of the lines of an owner, including the lines that retention has removed, so that they can
+ * still be compared with the ledger. Pure.
  */
 import { amountsOfLine, type LineDocument } from './documents.ts'
 import { amountsOfPayment, debtsOfLine } from './line-document.ts'
 
-/** What lines say of one bucket, units or micros. */
+/** Sums of one bucket, in units or micros. */
 export interface BucketSums {
-  /** Paid for usage, or for debt out of a top-up. */
+  /** Paid for usage, or for debt from a top-up. */
   spent: number
   credited: number
-  /** A counter, which the ledger drops once its cycle is over. */
+  /** Whether it is a counter, which the ledger deletes after its cycle. */
   isCounter: boolean
 }
 
-/** What the lines of one owner say; `buckets` by bucket id. */
+/** Sums of the lines of one owner; `buckets` by bucket id. */
 export interface OwnerSums {
   lines: number
   buckets: Map<number, BucketSums>
-  /** Usage that no bucket paid, and debt that top-ups repaid; micros. */
+  /** Unpaid usage, and debt repaid by top-ups, in micros. */
   owed: number
   repaid: number
 }
@@ -28,8 +28,8 @@ export function emptySums(): OwnerSums {
 }
 
 /**
- * Adds a line to the sums of its owner, and to those of its account what a shared bucket paid and
- * what the account owes.
+ * Adds a line to the sums of its owner. Payments of shared buckets and debt of the account are
+ * added to the sums of the account.
  */
 export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums): void {
   owner.lines += 1
@@ -37,7 +37,7 @@ export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums)
     const { mended } = line
     owner.owed += mended?.owed ?? 0
     owner.repaid += mended?.repaid ?? line.repaid_micros
-    // The head of several operations, and what concerns the owner alone.
+    // The head line of several operations, or an operation on the owner alone.
     if (line.bucket_id === 0) return
     const { change, counted } = amountsOfLine(line)
     const sums = sumsOf(owner, line.bucket_id)
@@ -51,7 +51,7 @@ export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums)
     sums.spent += line.repaid_micros + counted
     return
   }
-  // Others may write lines, too; only charging pays out of buckets.
+  // Other systems may write lines as well; only lines of charging have payments.
   if (line.type !== 'realtime') return
   const debts = debtsOfLine(line)
   owner.owed += debts.subscriber
@@ -75,7 +75,7 @@ function sumsOf({ buckets }: OwnerSums, id: number): BucketSums {
   return sums
 }
 
-/** Of one bucket, as it is stored. */
+/** Stored sums of one bucket. */
 export interface CarriedBucket extends BucketSums {
   id: number
 }
@@ -86,20 +86,20 @@ export interface CarriedSums {
   repaid: number
 }
 
-/** What the removed lines of one owner said; one document, so that it changes as a whole. */
+/** Sums of the removed lines of one owner; a single document, so that updates are atomic. */
 export interface CarriedDocument {
   /** Account and subscriber: `17/18`. */
   _id: string
   aid: number
   sid: number
-  /** Another one with each change of the sums. */
+  /** Unique per change of the sums. */
   rev: number
-  /** Lines in the sums. */
+  /** Number of removed lines. */
   lines: number
   own: CarriedSums
-  /** Of what these lines say of the shared buckets and the debt of the account. */
+  /** The share of these lines in the shared buckets and the debt of the account. */
   shared: CarriedSums
-  /** Stamps of lines that are in the sums already, and are being removed. */
+  /** Stamps of lines that are included in the sums and are being deleted. */
   pending: string[]
 }
 
@@ -107,7 +107,7 @@ export function carriedId({ aid, sid }: { aid: number; sid: number }): string {
   return `${aid}/${sid}`
 }
 
-/** Adds what was removed to sums of what is left. */
+/** Adds the sums of removed lines to the sums of the remaining ones. */
 export function addCarried(
   { own, shared }: Pick<CarriedDocument, 'own' | 'shared'>,
   owner: OwnerSums,

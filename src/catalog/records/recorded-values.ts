@@ -1,6 +1,6 @@
 /**
- * Recorded documents back as values of the ledger, for rebuilding one that was lost. What a
- * document does not say, or says as no ledger can have said it, is not guessed: it is null.
+ * Converts recorded documents back to ledger values, to rebuild a lost ledger. Returns null if
+ * values are missing or invalid; nothing is guessed.
  */
 import { flipCreditSign } from '../../domain/balance-sign.ts'
 import { type Bucket, type BucketKind, EMPTY_LIMIT } from '../../domain/bucket.ts'
@@ -9,7 +9,7 @@ import { MICROS_PER_UNIT } from '../../domain/money.ts'
 import { type BalanceDocument, CHARGING_OF_KIND, TOTAL_COST } from './balance-document.ts'
 import type { BalanceLineDocument } from './documents.ts'
 
-/** The bucket as of the version of its projection. */
+/** The bucket at the version of its projection. */
 export function bucketOf(document: BalanceDocument): Bucket | null {
   const { bucket_id: id, credited, spent, reserved, limit, priority } = document
   const kind = kindOf(document.charging_by)
@@ -17,7 +17,7 @@ export function bucketOf(document: BalanceDocument): Bucket | null {
   const amounts = [id, credited, spent, reserved, limit, priority, fromMs, toMs]
   const include = document.pp_includes_external_id
   if (kind === null || ![...amounts, include].every(Number.isSafeInteger)) return null
-  // Recorded before there were counters it says nothing of them.
+  // Documents recorded before counters were introduced do not have the field.
   const counter: unknown = document.counter ?? ''
   if (typeof counter !== 'string') return null
   if (spent < 0 || reserved < 0 || limit < (counter === '' ? 0 : EMPTY_LIMIT)) return null
@@ -43,19 +43,19 @@ function kindOf(chargingBy: unknown): BucketKind | null {
   return found === undefined ? null : (found[0] as BucketKind)
 }
 
-/** NaN if there is none. */
+/** NaN if it is not a date. */
 function millisOf(date: unknown): number {
   return date instanceof Date ? date.getTime() : Number.NaN
 }
 
-/** The operation as the ledger had it. */
+/** The operation line of the ledger. */
 export function operationLineOf(document: BalanceLineDocument): OperationLine | null {
   const { aid, sid, stamp, operation, usagev, aprice_micros, charging_usaget: usaget } = document
   const isUnits = usagev !== undefined
   const change = flipCreditSign(usagev ?? aprice_micros ?? Number.NaN)
-  // Exact: six decimals of an amount below 2^51 come back from a double.
-  const shown = document.balance_before * (isUnits ? 1 : MICROS_PER_UNIT)
-  const before = flipCreditSign(Math.round(shown))
+  // Exact: a double represents six decimals of amounts below 2^51.
+  const scaledBefore = document.balance_before * (isUnits ? 1 : MICROS_PER_UNIT)
+  const before = flipCreditSign(Math.round(scaledBefore))
   const numbers = {
     aid,
     sid,
@@ -83,7 +83,7 @@ export function operationLineOf(document: BalanceLineDocument): OperationLine | 
   }
 }
 
-/** A repeated operation is given its result as it was. */
+/** A repeated operation must return its original result. */
 function optionalFields(document: BalanceLineDocument, isUnits: boolean): Partial<OperationLine> {
   const { asked, counter, limit, counted, source, source_ref, parent_ref } = document
   const { additional, mended } = document

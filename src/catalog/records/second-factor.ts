@@ -1,14 +1,14 @@
-/** The second factor of a user (TOTP, RFC 6238), as it is stored. */
+/** The stored second factor of a user (TOTP, RFC 6238). */
 
 export interface SecondFactorDocument {
-  /** What sessions know the user by: the id of the document, or what a directory gives. */
+  /** User id of sessions: the id of the user document, or the id from the directory. */
   _id: string
   username: string
-  /** Sealed; null: none was confirmed yet. */
+  /** Sealed; null until one is confirmed. */
   secret: string | null
-  /** Sealed: the secret of an enrolment that was begun. */
+  /** Sealed: the secret of an enrolment in progress. */
   pending: string | null
   enrolled_at: Date | null
-  /** SHA-256 of the recovery codes that were not used yet, in hexadecimal. */
+  /** SHA-256 of the unused recovery codes, in hexadecimal. */
   recovery: string[]
 }

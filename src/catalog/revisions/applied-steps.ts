@@ -1,4 +1,4 @@
-/** What of a noted change is in the store already. */
+/** Finds out which steps of an intent are applied. */
 import type { Collection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
@@ -6,7 +6,7 @@ import { EntityConflictError } from '../errors.ts'
 import type { WriteIntent } from './locks.ts'
 import type { RevisionWrite } from './store-steps.ts'
 
-/** Without what was inserted; replacements find out by themselves. */
+/** Leaves out inserts that are done; replacements check the revision themselves. */
 export async function missingSteps(
   catalog: Catalog,
   { collection, steps: all }: WriteIntent,
@@ -14,23 +14,23 @@ export async function missingSteps(
   const ids = all.flatMap(({ mode, document }) => (mode === 'insert' ? document._id : []))
   if (ids.length === 0) return all
   const documents = catalog[collection] as unknown as Collection<RawDocument>
-  const found = await catalog.run(`look into ${collection}`, () =>
+  const found = await catalog.run(`read ${collection}`, () =>
     documents.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray(),
   )
-  const there = new Set(found.map(({ _id }) => _id.toHexString()))
+  const existing = new Set(found.map(({ _id }) => _id.toHexString()))
   return all.filter(
-    ({ mode, document }) => mode !== 'insert' || !there.has(document._id.toHexString()),
+    ({ mode, document }) => mode !== 'insert' || !existing.has(document._id.toHexString()),
   )
 }
 
-/** Whether nothing of a change was done; all its writes have been answered. */
+/** Whether no step of the intent was applied. All writes must have been answered. */
 export async function isUnapplied(
   catalog: Catalog,
   { collection, steps }: WriteIntent,
 ): Promise<boolean> {
   const documents = catalog[collection] as unknown as Collection<RawDocument>
   const ids = steps.map(({ document }) => document._id)
-  const found = await catalog.run(`look into ${collection}`, () =>
+  const found = await catalog.run(`read ${collection}`, () =>
     documents.find({ _id: { $in: ids } }, { projection: { rev: 1 } }).toArray(),
   )
   const revs = new Map(found.map(({ _id, rev }) => [_id.toHexString(), rev]))
@@ -41,17 +41,18 @@ export async function isUnapplied(
   return steps.length > 0 && steps.every(isAsBefore)
 }
 
-/** The document of a step as it is stored. Rejects with `EntityConflictError`: it has gone. */
+/** The stored document of a step. Rejects with `EntityConflictError` if it is gone. */
 export async function reread(
   catalog: Catalog,
   { collection, steps }: WriteIntent,
   index: number,
 ): Promise<RawDocument> {
-  const wanted = steps[index]?.document
+  const document = steps[index]?.document
   const documents = catalog[collection] as unknown as Collection<RawDocument>
-  const found = await catalog.run(`look into ${collection}`, () =>
-    documents.findOne({ _id: wanted?._id } as object),
+  const found = await catalog.run(`read ${collection}`, () =>
+    documents.findOne({ _id: document?._id } as object),
   )
-  if (found === null) throw new EntityConflictError(`${collection}: a revision has gone meanwhile`)
+  if (found === null)
+    throw new EntityConflictError(`${collection}: a revision was removed meanwhile`)
   return found as RawDocument
 }

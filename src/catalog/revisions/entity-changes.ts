@@ -1,4 +1,4 @@
-/** Changes of entities that are done whole, or not at all, whatever dies in between. */
+/** Atomic changes of entities: all or nothing, even if a process or a store fails halfway. */
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import { appendRecords } from '../audit/append.ts'
@@ -26,56 +26,62 @@ import { ownerOf, type ProfileFence, type ProfileOwner } from './write.ts'
 
 export interface ChangeStores extends Pick<LockOptions, 'catalog' | 'clock'> {
   fence: ProfileFence
-  /** Does what follows from a change elsewhere; it may be repeated. */
+  /** Applies the follow-up operation of a change on the ledger; must be idempotent. */
   runFollowUp(sequel: unknown): Promise<void>
   log: Pick<Logger, 'warn' | 'error'>
 }
 
-/** What a look at the chains has led to. */
+/** The writes of a change, decided under the locks. */
 export interface ChangeDecision<T> {
   collection: EntityCollection
-  /** At most one insert, unless each stands for itself (`isMany`). Checked documents only. */
+  /**
+   * At most one insert, unless the steps are independent (`isIndependent`). Documents must be
+   * checked.
+   */
   steps: readonly RevisionWrite[]
-  /** Documents as they were before, where these have other owners. */
+  /** The documents before the change, if their owners differ. */
   before?: readonly Readonly<Record<string, unknown>>[]
   followUp?: unknown
-  /** Steps that need not become true together. */
+  /** The steps need not be applied atomically. */
   isIndependent?: boolean
-  /** Entities that were not there before: nobody can have read their profiles. */
+  /** The entities are new: no profile of them can have been read. */
   isNew?: boolean
-  /** Chains that must be held for what was decided. */
+  /** Entities that must be locked for the decision to be valid. */
   needs?: readonly string[]
-  /** Each of its steps that has a step of this becomes a record. Absent: none is made. */
+  /**
+   * Creates one record per step that is also a step of the change. If absent, nothing is recorded.
+   */
   audit?: ChangeAudit
   result: T
 }
 
 export interface Changed<T> {
-  /** Documents of the steps as they are stored, by id. */
+  /** Stored documents of the steps, by id. */
   stored: ReadonlyMap<string, RawDocument>
   result: T
 }
 
-/** Whoever loses this often to writers that take no locks is told so. */
+/** Attempts before a change that keeps losing to writers without locks fails. */
 const ATTEMPTS_MAX = 4
 
 /**
- * Locks the chains, decides and does what was decided. `decide` may be called again; what it throws
- * is passed on, and nothing is written. Rejects with `DuplicateEntityError`, `EntityConflictError`
- * or `CatalogUnavailableError`: after the last it may happen all the same, but never by half.
+ * Locks the entities, calls `decide` and applies its decision. `decide` may be called repeatedly;
+ * if it throws, nothing is written and the error is passed on. Rejects with `DuplicateEntityError`,
+ * `EntityConflictError` or `CatalogUnavailableError`. In the last case the change may still be
+ * applied later, but never partially.
  */
 export async function changeEntities<T>(
   stores: ChangeStores,
-  chains: readonly string[],
+  entities: readonly string[],
   decide: () => Promise<ChangeDecision<T>>,
 ): Promise<Changed<T>> {
-  let wanted = chains
+  let names = entities
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const done = await withLocks(lockOptionsOf(stores), wanted, async (held) => {
+    const done = await withLocks(lockOptionsOf(stores), names, async (held) => {
       const decision = await decide()
-      const missing = (decision.needs ?? []).filter((chain) => !wanted.includes(chain))
+      const missing = (decision.needs ?? []).filter((entity) => !names.includes(entity))
       if (missing.length > 0) {
-        wanted = [...wanted, ...missing]
+        names = [...names, ...missing]
         return null
       }
       const stored = await perform(stores, held, decision)
@@ -85,30 +91,31 @@ export async function changeEntities<T>(
     })
     if (done !== null) return done
   }
-  throw new EntityConflictError(`${chains[0]} is being changed by others: nothing was written`)
+  throw new EntityConflictError(`${entities[0]} is being changed by others: nothing was written`)
 }
 
-/** Does something while nobody changes the chains. Rejects as `changeChains`, or as it does. */
+/** Calls `act` while the entities are locked. Rejects as `changeEntities` or as `act` does. */
 export function withEntityLocks<T>(
   stores: ChangeStores,
-  chains: readonly string[],
+  entities: readonly string[],
   act: () => Promise<T>,
 ): Promise<T> {
-  return withLocks(lockOptionsOf(stores), chains, act)
+  return withLocks(lockOptionsOf(stores), entities, act)
 }
 
 /**
- * Does something elsewhere, while nobody changes the chain. If it is cut off, or fails, `sequel`
- * finds out what was done. Rejects as `changeChains`, or as `act` does.
+ * Calls `act`, which changes another store, while the entity is locked. If it fails or is
+ * interrupted, the follow-up operation finds out what was done. Rejects as
+ * `changeEntities` or as `act` does.
  */
 export function withIntent<T>(
   stores: ChangeStores,
-  chain: string,
-  sequel: unknown,
+  entity: string,
+  followUp: unknown,
   act: () => Promise<T>,
 ): Promise<T> {
-  const change: WriteIntent = { collection: 'subscribers', steps: [], owners: [], sequel }
-  const acting = async (held: HeldLocks) => {
+  const change: WriteIntent = { collection: 'subscribers', steps: [], owners: [], sequel: followUp }
+  const actOrRecover = async (held: HeldLocks) => {
     try {
       return await act()
     } catch (error) {
@@ -118,31 +125,31 @@ export function withIntent<T>(
       throw error
     }
   }
-  return withLocks(lockOptionsOf(stores), [chain], acting, change)
+  return withLocks(lockOptionsOf(stores), [entity], actOrRecover, change)
 }
 
 /**
- * Finishes what dead processes have begun; gives how many changes that were. One that cannot be
- * finished keeps its lock, and stops no other. Rejects where a store is away.
+ * Completes the changes of dead processes and returns their number. A change that cannot be
+ * completed keeps its lock and does not stop the others. Rejects if a store is unavailable.
  */
 export async function recoverAbandoned(stores: ChangeStores): Promise<number> {
   const { catalog, clock, log } = stores
-  const locks = await catalog.run('look for locks', () => catalog.entitylocks.find().toArray())
-  let repaired = 0
+  const locks = await catalog.run('find locks', () => catalog.entitylocks.find().toArray())
+  let recovered = 0
   for (const lock of locks) {
     if (!isAbandoned(lock, clock.nowMs())) continue
     try {
       await recoverLock(lockOptionsOf(stores), lock)
     } catch (error) {
       if (isStoreOutage(error)) throw error
-      log.error({ err: error, chain: lock._id }, 'the change of a dead process cannot be finished')
+      log.error({ err: error, chain: lock._id }, 'cannot complete the change of a dead process')
       continue
     }
     if (lock.change === undefined) continue
-    repaired += 1
-    log.warn({ chain: lock._id, host: lock.holder.host }, 'finished the change of a dead process')
+    recovered += 1
+    log.warn({ chain: lock._id, host: lock.holder.host }, 'completed the change of a dead process')
   }
-  return repaired
+  return recovered
 }
 
 function lockOptionsOf(stores: ChangeStores): LockOptions {
@@ -150,7 +157,7 @@ function lockOptionsOf(stores: ChangeStores): LockOptions {
   return { catalog, clock, recover: (change) => recoverChange(stores, change) }
 }
 
-/** Null: the locks were lost before anything was done. */
+/** Null if the locks were lost before anything was written. */
 async function perform<T>(
   stores: ChangeStores,
   held: HeldLocks,
@@ -161,33 +168,36 @@ async function perform<T>(
   const change = intentOf(stores, decision)
   if (isIndependent) return performInserts(stores, held, change)
   const isConditional = isConditionalReplace(decision)
-  const isHolding = held.first !== ''
-  const isNoted = change.audit !== undefined || (isHolding && !isConditional)
-  let note = held
+  const hasLocks = held.first !== ''
+  const needsIntent = change.audit !== undefined || (hasLocks && !isConditional)
+  let intentLock = held
   const before = async () => {
-    if (isNoted) note = await persistIntent(stores, held, change)
+    if (needsIntent) intentLock = await persistIntent(stores, held, change)
   }
-  const ownsIntent = () => renewLease(stores, note)
-  const how = { isConditional, ownsIntent, before }
-  const stored = await apply(stores, change, how).catch(async (error: unknown) => {
+  const ownsIntent = () => renewLease(stores, intentLock)
+  const applyOptions = { isConditional, ownsIntent, before }
+  const stored = await apply(stores, change, applyOptions).catch(async (error: unknown) => {
     if (error instanceof LostLocksError) return null
-    // What the store refuses it would refuse for ever, and the entity would stay locked.
-    const isRefused = isNoted && !isStoreOutage(error)
+    // A write that the store rejects would be rejected again on recovery, and the entity would stay
+    // locked.
+    const isRefused = needsIntent && !isStoreOutage(error)
     if (isRefused && (await isUnapplied(stores.catalog, change))) {
-      await (isHolding ? abortIntent(stores.catalog, note) : deleteIntent(stores.catalog, note))
+      await (hasLocks
+        ? abortIntent(stores.catalog, intentLock)
+        : deleteIntent(stores.catalog, intentLock))
     }
     throw error
   })
   if (stored === null) return null
-  // What does not go away now goes with the next repair.
-  if (isNoted && !isHolding) await deleteIntent(stores.catalog, note).catch(() => {})
-  // Only a writer without locks can have been faster, or who has taken the note over.
-  const isLost = stored.includes(false) && (isConditional || !isNoted)
-  if (isLost && !(isNoted && !(await abortIntent(stores.catalog, note)))) return null
+  // If the delete fails, the next recovery removes the intent.
+  if (needsIntent && !hasLocks) await deleteIntent(stores.catalog, intentLock).catch(() => {})
+  // Only a writer without locks can have been faster, or the process that has recovered the lock.
+  const isLost = stored.includes(false) && (isConditional || !needsIntent)
+  if (isLost && !(needsIntent && !(await abortIntent(stores.catalog, intentLock)))) return null
   return Promise.all(stored.map((one, index) => one || reread(stores.catalog, change, index)))
 }
 
-/** The locks are somebody else's by now: nothing was noted, and nothing written. */
+/** Another process holds the locks now; neither the intent nor a step was written. */
 class LostLocksError extends Error {
   override name = 'LostLocksError'
 }
@@ -200,12 +210,12 @@ async function persistIntent(
 ): Promise<HeldLocks> {
   if (held.first === '') return insertIntent(stores, change)
   if (await saveIntent(stores, held, change)) return held
-  throw new LostLocksError(`${held.first} is held by another by now`)
+  throw new LostLocksError(`${held.first} is locked by another process now`)
 }
 
 /**
- * Inserts that stand each for itself. They are not noted, only which ones they are: of those that
- * are there is a record.
+ * Independent inserts. Their intent lists only the ids, and recovery writes audit records for those
+ * that were inserted.
  */
 async function performInserts(
   stores: ChangeStores,
@@ -213,27 +223,28 @@ async function performInserts(
   change: WriteIntent,
 ): Promise<RawDocument[] | null> {
   if (held.first !== '' && !(await renewLease(stores, held))) return null
-  const which = { ...change, steps: [], owners: [] }
-  let note: HeldLocks | null = null
+  const idsOnly = { ...change, steps: [], owners: [] }
+  let intentLock: HeldLocks | null = null
   const before = async () => {
-    if (change.audit !== undefined) note = await insertIntent(stores, which)
+    if (change.audit !== undefined) intentLock = await insertIntent(stores, idsOnly)
   }
   const ownsIntent = () => renewLease(stores, held)
   const stored = await apply(stores, change, { ownsIntent, before }).catch(
     async (error: unknown) => {
-      if (note === null || isStoreOutage(error)) throw error
-      await writeAudit(stores, which)
-      await deleteIntent(stores.catalog, note)
+      if (intentLock === null || isStoreOutage(error)) throw error
+      await writeAudit(stores, idsOnly)
+      await deleteIntent(stores.catalog, intentLock)
       throw error
     },
   )
-  if (note !== null) await deleteIntent(stores.catalog, note).catch(() => {})
+  if (intentLock !== null) await deleteIntent(stores.catalog, intentLock).catch(() => {})
   return stored.filter((one) => one !== false)
 }
 
 /**
- * One replacement in the same period. It does nothing if anybody has changed the revision since it
- * was read, and can contradict no other one: only for its record it is noted.
+ * A single replacement within the same validity. It is not applied if the revision was changed
+ * since it was read, and cannot conflict with other revisions, so it needs an intent only for its
+ * audit record.
  */
 function isConditionalReplace<T>({ steps, before = [], followUp }: ChangeDecision<T>): boolean {
   const [step] = steps
@@ -267,11 +278,13 @@ function intentOf<T>({ clock }: ChangeStores, decision: ChangeDecision<T>): Writ
 }
 
 interface ApplyOptions {
-  /** What finds nothing to replace has not happened. */
+  /** If a step finds no document to replace, nothing was changed. */
   isConditional?: boolean
-  /** Whether what follows is still for us to do; else somebody else does it. */
+  /**
+   * Whether this process still owns the intent; otherwise another one runs the follow-up operation.
+   */
   ownsIntent(): Promise<boolean>
-  /** Before anything is written. */
+  /** Called before the first write. */
   before?(): Promise<void>
 }
 
@@ -282,21 +295,21 @@ async function apply(
 ): Promise<StoredRevision[]> {
   const { catalog, fence } = stores
   const { collection, steps, owners, sequel } = change
-  const begun: ProfileOwner[] = []
+  const fenced: ProfileOwner[] = []
   const after = async (written: readonly StoredRevision[]) => {
     if (!isConditional || !written.includes(false)) await writeAudit(stores, change)
   }
   try {
     for (const owner of owners) {
-      begun.push(owner)
+      fenced.push(owner)
       await fence.begin(owner)
     }
     const stored: StoredRevision[] = []
     for (let from = 0; from < steps.length; from += STEPS_MAX) {
       const part = steps.slice(from, from + STEPS_MAX)
       const isLast = from + STEPS_MAX >= steps.length
-      const beside = { ...(from === 0 && { before }), ...(isLast && { after }) }
-      stored.push(...(await storeSteps(catalog, collection, part, beside)))
+      const hooks = { ...(from === 0 && { before }), ...(isLast && { after }) }
+      stored.push(...(await storeSteps(catalog, collection, part, hooks)))
     }
     if (steps.length === 0) {
       await before()
@@ -305,12 +318,12 @@ async function apply(
     if (sequel !== null && (await ownsIntent())) await runFollowUp(stores, change)
     return stored
   } finally {
-    // Also after a failure: a write that was given up may have arrived.
-    for (const owner of begun) await fence.end(owner)
+    // Also after a failure: a write that timed out may have been applied.
+    for (const owner of fenced) await fence.end(owner)
   }
 }
 
-/** Writes the records of what was done. One that the store refuses is told in the log. */
+/** Writes the audit records of the change. A record that the store rejects is logged. */
 async function writeAudit(stores: ChangeStores, change: WriteIntent): Promise<void> {
   const { catalog, log } = stores
   const { audit, steps, collection } = change
@@ -319,7 +332,7 @@ async function writeAudit(stores: ChangeStores, change: WriteIntent): Promise<vo
   const others = audit.steps.map(({ id }) => id).filter((id) => !documents.has(id.toHexString()))
   if (others.length > 0) {
     const stored = catalog[collection] as unknown as Collection<RawDocument>
-    const found = await catalog.run(`look into ${collection}`, () =>
+    const found = await catalog.run(`read ${collection}`, () =>
       stored.find({ _id: { $in: others } }).toArray(),
     )
     for (const one of found) documents.set(one._id.toHexString(), one as RawDocument)
@@ -328,24 +341,27 @@ async function writeAudit(stores: ChangeStores, change: WriteIntent): Promise<vo
     await appendRecords(catalog, auditRecordsOf(audit, documents))
   } catch (error) {
     if (isStoreOutage(error)) throw error
-    // The change is done: it must not keep the entity locked for good.
+    // The change is applied: the missing record must not keep the entity locked permanently.
     const keys = audit.steps.map(({ key }) => key)
-    log.error({ err: error, collection, keys }, 'the audit of a change cannot be written')
+    log.error({ err: error, collection, keys }, 'cannot write the audit records of a change')
   }
 }
 
-/** What cannot be done for another reason than an outage is kept, and holds up nobody. */
+/** On errors other than an outage, the follow-up operation is queued and blocks no other change. */
 async function runFollowUp(stores: ChangeStores, change: WriteIntent): Promise<void> {
   try {
     await stores.runFollowUp(change.sequel)
   } catch (error) {
     if (isStoreOutage(error)) throw error
-    stores.log.error({ err: error }, 'what follows from a change cannot be done: tried again later')
+    stores.log.error(
+      { err: error },
+      'the follow-up operation of a change failed: it is retried later',
+    )
     await queueFollowUp(stores, change)
   }
 }
 
-/** Does what is left of a change; all of it may have been done. */
+/** Applies the missing steps of a change; possibly all of them are applied already. */
 async function recoverChange(stores: ChangeStores, change: WriteIntent): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const steps = await missingSteps(stores.catalog, change)
@@ -354,9 +370,10 @@ async function recoverChange(stores: ChangeStores, change: WriteIntent): Promise
       return
     } catch (error) {
       if (!(error instanceof DuplicateEntityError)) throw error
-      // Its holder was not dead but slow, and has inserted it meanwhile: then there is less left.
+      // The lock holder was slow, not dead, and has inserted it meanwhile: fewer steps are missing
+      // now.
       if ((await missingSteps(stores.catalog, change)).length < steps.length) continue
-      stores.log.error({ err: error }, 'a change that was cut off cannot be made: it is left out')
+      stores.log.error({ err: error }, 'an interrupted change cannot be completed: it is dropped')
       return
     }
   }

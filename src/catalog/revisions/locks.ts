@@ -1,4 +1,4 @@
-/** Locks of chains, in MongoDB: one at a time changes an entity, in whatever process. */
+/** Entity locks in MongoDB: one process at a time changes an entity. */
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MongoBulkWriteError } from 'mongodb'
@@ -12,25 +12,28 @@ import { isDuplicate } from './revisions.ts'
 import type { RevisionWrite } from './store-steps.ts'
 import type { ProfileOwner } from './write.ts'
 
-/** What is to happen, whoever does it. */
+/** Write-ahead intent of a change, which any process can complete. */
 export interface WriteIntent {
   collection: EntityCollection
   steps: RevisionWrite[]
-  /** Whose profiles it changes. */
+  /** Owners of the profiles that change. */
   owners: ProfileOwner[]
-  /** What follows from it elsewhere; the catalogue only keeps it. */
+  /** Follow-up operation on the ledger; opaque to the catalogue. */
   sequel: unknown
-  /** Absent: nothing is recorded of it. Of documents that are not in `steps`: if they are there. */
+  /**
+   * If absent, nothing is recorded. Steps without a document in `steps` are recorded if they were
+   * stored.
+   */
   audit?: AuditIntent
 }
 
-/** One lock. Those that were taken together have one group; `first` is the one with the change. */
+/** One lock. Locks acquired together share a `group`; the `first` one holds the intent. */
 export interface LockDocument {
-  /** Name of the chain. */
+  /** Name of the entity. */
   _id: string
   group: string
   first: string
-  /** Another one with each holder. */
+  /** Unique per holder. */
   token: string
   holder: ProcessIdentity
   expires: Date
@@ -44,8 +47,8 @@ export interface HeldLocks {
 }
 
 /**
- * A holder that takes longer may be overtaken. What it has noted is then done by another, and by
- * itself once more to no effect; it can note nothing any more.
+ * After this time another process may recover the lock. It completes the intent; the slow holder's
+ * own writes then have no effect, and it cannot store another intent.
  */
 const LEASE_MS = 15_000
 const WAIT_MS = 10_000
@@ -54,28 +57,30 @@ const PAUSE_MS_MAX = 25
 export interface LockOptions {
   catalog: Catalog
   clock: Clock
-  /** Finishes what the dead holder of locks had begun. */
+  /** Completes the intent of a dead holder. */
   recover(change: WriteIntent): Promise<void>
 }
 
-/** Who waits within this process, by chain: first come, first served. */
+/** Waiters within this process by entity, in the order of arrival. */
 const queues = new Map<string, Promise<void>>()
 
 /**
- * Does something while it holds the chains. Rejects with `EntityConflictError` where others hold
- * them for too long. `change`: noted with the lock itself; of one chain only.
+ * Calls `act` while the entities are locked. Rejects with `EntityConflictError` if others hold the
+ * locks for too long. `change`: the intent to store together with the lock, for a single entity
+ * only.
  */
 export async function withLocks<T>(
   options: LockOptions,
-  chains: readonly string[],
+  entities: readonly string[],
   act: (held: HeldLocks) => Promise<T>,
   change?: WriteIntent,
 ): Promise<T> {
-  const sorted = [...new Set(chains.map(lockName))].sort()
+  const sorted = [...new Set(entities.map(lockName))].sort()
   const giveUpMs = options.clock.nowMs() + WAIT_MS
-  const turns: (() => void)[] = []
+  const leaveQueues: (() => void)[] = []
   try {
-    for (const chain of sorted) turns.push(await waitInQueue(chain, options.clock, giveUpMs))
+    for (const entity of sorted)
+      leaveQueues.push(await waitInQueue(entity, options.clock, giveUpMs))
     const held = await acquire(options, sorted, giveUpMs, change)
     let isUnfinished = false
     try {
@@ -84,61 +89,61 @@ export async function withLocks<T>(
       isUnfinished = await hasIntent(options.catalog, held).catch(() => true)
       throw error
     } finally {
-      // A change that is noted stays until it is finished, by whomever.
+      // A stored intent keeps its lock until it is completed, by this process or another.
       if (!isUnfinished) await release(options.catalog, held, sorted.length === 1).catch(() => {})
     }
   } finally {
-    for (const done of turns.reverse()) done()
+    for (const done of leaveQueues.reverse()) done()
   }
 }
 
-/** Beyond it no index need take a name: keys that callers send have any length. */
+/** Longer names are hashed: keys sent by clients may exceed the limit of an index. */
 const NAME_LENGTH_MAX = 200
 
-function lockName(chain: string): string {
-  if (chain.length <= NAME_LENGTH_MAX) return chain
-  const hash = createHash('sha256').update(chain).digest('hex')
-  return `${chain.slice(0, NAME_LENGTH_MAX)}#${hash}`
+function lockName(entity: string): string {
+  if (entity.length <= NAME_LENGTH_MAX) return entity
+  const hash = createHash('sha256').update(entity).digest('hex')
+  return `${entity.slice(0, NAME_LENGTH_MAX)}#${hash}`
 }
 
-async function waitInQueue(chain: string, clock: Clock, giveUpMs: number): Promise<() => void> {
-  const before = queues.get(chain)
+async function waitInQueue(entity: string, clock: Clock, giveUpMs: number): Promise<() => void> {
+  const before = queues.get(entity)
   let done = () => {}
   const mine = new Promise<void>((resolve) => {
     done = resolve
   })
   const tail = (before ?? Promise.resolve()).then(() => mine)
-  queues.set(chain, tail)
+  queues.set(entity, tail)
   const leave = () => {
-    if (queues.get(chain) === tail) queues.delete(chain)
+    if (queues.get(entity) === tail) queues.delete(entity)
     done()
   }
   if (before === undefined) return leave
   const controller = new AbortController()
-  const late = pause(Math.max(0, giveUpMs - clock.nowMs()), true, { signal: controller.signal })
-  const isLate = await Promise.race([before.then(() => false), late.catch(() => false)])
+  const timeout = pause(Math.max(0, giveUpMs - clock.nowMs()), true, { signal: controller.signal })
+  const isTimeout = await Promise.race([before.then(() => false), timeout.catch(() => false)])
   controller.abort()
-  if (!isLate) return leave
-  // Who comes after waits for those before, and no more for this one.
+  if (!isTimeout) return leave
+  // Later waiters wait for those before this one, and no longer for this one.
   leave()
-  throw lockedByOthers(chain)
+  throw lockedByOthers(entity)
 }
 
-function lockedByOthers(chain: string): EntityConflictError {
-  return new EntityConflictError(`${chain} is being changed by others: nothing was written`)
+function lockedByOthers(entity: string): EntityConflictError {
+  return new EntityConflictError(`${entity} is being changed by others: nothing was written`)
 }
 
 async function acquire(
   options: LockOptions,
-  chains: readonly string[],
+  entities: readonly string[],
   giveUpMs: number,
   change?: WriteIntent,
 ): Promise<HeldLocks> {
-  const held = { group: randomUUID(), first: chains[0] ?? '', token: randomUUID() }
-  const wanted = { ...held, ...(change && { change }) }
+  const held = { group: randomUUID(), first: entities[0] ?? '', token: randomUUID() }
+  const lock = { ...held, ...(change && { change }) }
   try {
-    const free = chains.length > 1 ? await insertUnlocked(options, held, chains) : 0
-    for (const chain of chains.slice(free)) await acquireOne(options, wanted, chain, giveUpMs)
+    const acquired = entities.length > 1 ? await insertUnlocked(options, held, entities) : 0
+    for (const entity of entities.slice(acquired)) await acquireOne(options, lock, entity, giveUpMs)
     return held
   } catch (error) {
     await release(options.catalog, held).catch(() => {})
@@ -146,21 +151,21 @@ async function acquire(
   }
 }
 
-/** Takes as many as are free, up to the first that is not, with one write; gives how many. */
+/** Acquires the locks up to the first one that is taken, in one write; returns how many. */
 async function insertUnlocked(
   { catalog, clock }: LockOptions,
   held: HeldLocks,
-  chains: readonly string[],
+  entities: readonly string[],
 ): Promise<number> {
   const expires = new Date(clock.nowMs() + LEASE_MS)
   const holder = processIdentity()
-  const locks = chains.map((chain): LockDocument => ({ _id: chain, ...held, holder, expires }))
-  return catalog.run('take locks', async () => {
+  const locks = entities.map((entity): LockDocument => ({ _id: entity, ...held, holder, expires }))
+  return catalog.run('acquire locks', async () => {
     try {
       const { insertedCount } = await catalog.entitylocks.insertMany(locks, { ordered: true })
       return insertedCount
     } catch (error) {
-      // In their order, so that two who want the same ones never wait for each other.
+      // In their sort order, so that two processes with the same locks cannot deadlock.
       if (error instanceof MongoBulkWriteError && isDuplicate(error)) return error.insertedCount
       throw error
     }
@@ -170,31 +175,31 @@ async function insertUnlocked(
 async function acquireOne(
   options: LockOptions,
   held: HeldLocks & { change?: WriteIntent },
-  chain: string,
+  entity: string,
   giveUpMs: number,
 ): Promise<void> {
   const { catalog, clock } = options
   for (;;) {
     const expires = new Date(clock.nowMs() + LEASE_MS)
-    const lock = { _id: chain, ...held, holder: processIdentity(), expires }
+    const lock = { _id: entity, ...held, holder: processIdentity(), expires }
     if (await tryInsert(catalog, lock)) return
-    const found = await catalog.run('look at a lock', () =>
-      catalog.entitylocks.findOne({ _id: chain }),
+    const found = await catalog.run('read a lock', () =>
+      catalog.entitylocks.findOne({ _id: entity }),
     )
     if (found === null) continue
     if (isAbandoned(found, clock.nowMs())) {
       await recoverLock(options, found)
     } else if (clock.nowMs() >= giveUpMs) {
-      throw lockedByOthers(chain)
+      throw lockedByOthers(entity)
     } else {
-      // Out of step with the others, or the same one may lose again and again.
+      // A random delay, so that the same process does not lose repeatedly.
       await pause(randomInt(1, PAUSE_MS_MAX))
     }
   }
 }
 
 function tryInsert(catalog: Catalog, lock: LockDocument): Promise<boolean> {
-  return catalog.run('take a lock', async () => {
+  return catalog.run('acquire a lock', async () => {
     try {
       await catalog.entitylocks.insertOne(lock)
       return true
@@ -209,16 +214,16 @@ export function isAbandoned(lock: LockDocument, nowMs: number): boolean {
   return lock.expires.getTime() <= nowMs || hasEnded(lock.holder)
 }
 
-/** Finishes what an abandoned lock stands for, and removes it. Of several only one does. */
+/** Completes the intent of an abandoned lock and deletes the lock. Only one process succeeds. */
 export async function recoverLock(options: LockOptions, lock: LockDocument): Promise<void> {
   const { catalog, clock } = options
   const { group, first } = lock
-  const found = await catalog.run('look at a lock', () =>
+  const found = await catalog.run('read a lock', () =>
     catalog.entitylocks.findOne({ _id: first, group }),
   )
   if (found === null) {
-    // The first one goes when all is done: this one was only left behind.
-    await catalog.run('remove a lock', () =>
+    // The first lock is deleted last, so this one is a leftover.
+    await catalog.run('delete a lock', () =>
       catalog.entitylocks.deleteOne({ _id: lock._id, group }),
     )
     return
@@ -228,15 +233,15 @@ export async function recoverLock(options: LockOptions, lock: LockDocument): Pro
     return
   }
   const token = randomUUID()
-  const mine = {
+  const renewed = {
     token,
     holder: processIdentity(),
     expires: new Date(clock.nowMs() + LEASE_MS),
   }
-  const taken = await catalog.run('take over a lock', () =>
+  const taken = await catalog.run('recover a lock', () =>
     catalog.entitylocks.findOneAndUpdate(
       { _id: first, group, token: found.token },
-      { $set: mine },
+      { $set: renewed },
       { returnDocument: 'after' },
     ),
   )
@@ -245,32 +250,32 @@ export async function recoverLock(options: LockOptions, lock: LockDocument): Pro
   await release(catalog, { group, first, token })
 }
 
-/** False: the locks are somebody else's by now, and nothing was noted. */
+/** Returns false if another process holds the locks now; the intent was not stored. */
 export async function saveIntent(
   { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
   { group, first, token }: HeldLocks,
   change: WriteIntent,
 ): Promise<boolean> {
   const expires = new Date(clock.nowMs() + LEASE_MS)
-  const { matchedCount } = await catalog.run('note a change', () =>
+  const { matchedCount } = await catalog.run('store an intent', () =>
     catalog.entitylocks.updateOne({ _id: first, group, token }, { $set: { change, expires } }),
   )
   return matchedCount === 1
 }
 
-/** False: the locks are somebody else's by now. Otherwise they are held for another lease. */
+/** Extends the locks by another lease. Returns false if another process holds them now. */
 export async function renewLease(
   { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
   { group, first, token }: HeldLocks,
 ): Promise<boolean> {
   const expires = new Date(clock.nowMs() + LEASE_MS)
-  const { matchedCount } = await catalog.run('keep locks', () =>
+  const { matchedCount } = await catalog.run('renew locks', () =>
     catalog.entitylocks.updateOne({ _id: first, group, token }, { $set: { expires } }),
   )
   return matchedCount === 1
 }
 
-/** What follows from a change that is done, but cannot be done now: it stays, and holds nobody. */
+/** Persists the follow-up operation of an applied change for later, without locking the entity. */
 export async function queueFollowUp(
   stores: Pick<LockOptions, 'catalog' | 'clock'>,
   change: WriteIntent,
@@ -279,7 +284,7 @@ export async function queueFollowUp(
   await insertIntent(stores, { ...rest, steps: [] })
 }
 
-/** Notes a change that holds no chain; `dropNote` when it is done. */
+/** Stores an intent without a lock; `deleteIntent` removes it. */
 export async function insertIntent(
   { catalog, clock }: Pick<LockOptions, 'catalog' | 'clock'>,
   change: WriteIntent,
@@ -287,7 +292,7 @@ export async function insertIntent(
   const name = `${INTENT_PREFIX}${randomUUID()}`
   const expires = new Date(clock.nowMs() + LEASE_MS)
   const lock = { group: randomUUID(), first: name, token: randomUUID() }
-  await catalog.run('note a change', () =>
+  await catalog.run('store an intent', () =>
     catalog.entitylocks.insertOne({
       _id: name,
       ...lock,
@@ -299,33 +304,36 @@ export async function insertIntent(
   return lock
 }
 
-/** Whoever has taken it over removes it. */
+/** Does nothing if another process has taken over the intent: that process deletes it. */
 export async function deleteIntent(catalog: Catalog, { first, token }: HeldLocks): Promise<void> {
-  await catalog.run('remove a note', () => catalog.entitylocks.deleteOne({ _id: first, token }))
+  await catalog.run('delete an intent', () => catalog.entitylocks.deleteOne({ _id: first, token }))
 }
 
-/** Begins the names of what is no lock: no chain is called so. */
+/** Prefix of the ids of intents without a lock; no entity name starts with it. */
 export const INTENT_PREFIX = 'unfinished/'
 
-/** Nothing of it is left to do. False: somebody else has taken it over, and does it. */
+/**
+ * Nothing of the intent is left to do. Returns false if another process has taken it over and
+ * completes it.
+ */
 export async function abortIntent(
   catalog: Catalog,
   { group, first, token }: HeldLocks,
 ): Promise<boolean> {
-  const { matchedCount } = await catalog.run('withdraw a change', () =>
+  const { matchedCount } = await catalog.run('abort an intent', () =>
     catalog.entitylocks.updateOne({ _id: first, group, token }, { $unset: { change: '' } }),
   )
   return matchedCount === 1
 }
 
 async function hasIntent(catalog: Catalog, { group, first }: HeldLocks): Promise<boolean> {
-  const found = await catalog.run('look at a lock', () =>
+  const found = await catalog.run('read a lock', () =>
     catalog.entitylocks.findOne({ _id: first, group }, { projection: { change: 1 } }),
   )
   return found?.change !== undefined
 }
 
-/** The others of a group whose first one is gone stand for nothing (takeOver). */
+/** Locks of a group whose first lock is deleted have no effect (recoverLock). */
 async function release(
   catalog: Catalog,
   { group, first, token }: HeldLocks,

@@ -1,7 +1,7 @@
 /**
- * Names of rates and services in documents that are being written, and usage types of those rates:
- * they must exist, in any revision. Stored documents may name what is gone: there it only applies
- * to nothing.
+ * Checks references to rates and services, and usage types of those rates, in documents being
+ * written: they must exist in some revision. In stored documents, references that no longer exist
+ * have no effect.
  */
 import type { Collection } from 'mongodb'
 import { FieldError, type Fields } from '../../domain/fields.ts'
@@ -12,11 +12,11 @@ import type { Catalog } from '../connection.ts'
 interface Reference {
   collection: 'rates' | 'services'
   name: string
-  /** Of the field that names it. */
+  /** Path of the field with the reference. */
   path: string
 }
 
-/** A usage type that one of these rates must have. */
+/** A usage type that at least one of these rates must have. */
 interface UsageReference {
   rates: readonly string[]
   usaget: string
@@ -25,15 +25,15 @@ interface UsageReference {
 
 const KEY_FIELD = { rates: 'key', services: 'name' } as const
 
-/** What exists, by key or name, each with the usage types that it has a price for. */
+/** Existing entities by key or name, with the usage types they have a price for. */
 export interface ExistingReferences {
   rates: ReadonlyMap<string, ReadonlySet<string>>
   services: ReadonlyMap<string, ReadonlySet<string>>
 }
 
 /**
- * Rejects with `FieldError` for the first name that does not exist. To be called with a document
- * that compiles; costs one read of each collection that it names.
+ * Rejects with `FieldError` for the first reference that does not exist. The document must compile.
+ * Reads each referenced collection once.
  */
 export async function checkReferences(
   catalog: Catalog,
@@ -43,7 +43,7 @@ export async function checkReferences(
   checkLoadedReferences(collection, document, await readReferences(catalog, collection, [document]))
 }
 
-/** What exists of all that these documents name: one read of each collection that they name. */
+/** The existing ones of all references in these documents, with one read per collection. */
 export async function readReferences(
   catalog: Catalog,
   collection: EntityCollection,
@@ -57,47 +57,47 @@ export async function readReferences(
   return { rates, services }
 }
 
-/** As `checkReferences`, by what was read before. Throws `FieldError`. */
+/** As `checkReferences`, with references that are already read. Throws `FieldError`. */
 export function checkLoadedReferences(
   collection: EntityCollection,
   document: RawDocument,
-  known: ExistingReferences,
+  existing: ExistingReferences,
 ): void {
-  checkNames(referencesIn(collection, document), known)
+  checkNames(referencesIn(collection, document), existing)
   for (const { rates: keys, usaget, path } of offersIn(collection, document).flatMap(usagetsOf)) {
-    if (keys.some((key) => known.rates.get(key)?.has(usaget))) continue
+    if (keys.some((key) => existing.rates.get(key)?.has(usaget))) continue
     throw new FieldError(path, `is a usage type that ${keys.join(', ')} has no price for`)
   }
 }
 
-/** What exists, by key or name. */
+/** Existing entities by key or name. */
 export interface ReferencedNames {
   rates: { has(key: string): boolean }
   services: { has(name: string): boolean }
 }
 
-/** Throws `FieldError` for the first rate or service that a document names in vain. */
+/** Throws `FieldError` for the first rate or service that does not exist. */
 export function checkReferencedNames(
   collection: EntityCollection,
   document: Fields,
-  known: ReferencedNames,
+  existing: ReferencedNames,
 ): void {
-  checkNames(referencesIn(collection, document), known)
+  checkNames(referencesIn(collection, document), existing)
 }
 
-function checkNames(references: readonly Reference[], known: ReferencedNames): void {
+function checkNames(references: readonly Reference[], existing: ReferencedNames): void {
   for (const { collection, name, path } of references) {
-    if (known[collection].has(name)) continue
+    if (existing[collection].has(name)) continue
     const kind = collection === 'rates' ? 'rate' : 'service'
     throw new FieldError(path, `names a ${kind} that does not exist: ${name}`)
   }
 }
 
 function referencesIn(collection: EntityCollection, document: Fields): Reference[] {
-  const held =
+  const subscribed =
     collection === 'subscribers' ? serviceReferences(document['services'], 'services') : []
   const offers = offersIn(collection, document)
-  return [...held, ...offers.flatMap(({ offer, prefix }) => offerReferences(offer, prefix))]
+  return [...subscribed, ...offers.flatMap(({ offer, prefix }) => offerReferences(offer, prefix))]
 }
 
 async function findExisting(
@@ -116,14 +116,14 @@ async function findExisting(
   const usagets = new Map<string, Set<string>>()
   for (const document of found) {
     const name = String(document[field])
-    const known = usagets.get(name) ?? new Set()
-    for (const [usaget] of membersOf(document['rates'])) known.add(usaget)
-    usagets.set(name, known)
+    const existing = usagets.get(name) ?? new Set()
+    for (const [usaget] of membersOf(document['rates'])) existing.add(usaget)
+    usagets.set(name, existing)
   }
   return usagets
 }
 
-/** A plan, a service, or what replaces parts of one, and where it stands. */
+/** A plan, a service, or the override of one, with its path. */
 interface OfferAtPath {
   offer: Fields
   prefix: string
@@ -138,7 +138,10 @@ function offersIn(collection: EntityCollection, document: Fields): OfferAtPath[]
   })
 }
 
-/** Of prices, and of groups that list their rates: what none of these has would never be used. */
+/**
+ * Usage types of prices, and of groups with a list of rates: a usage type without a price would
+ * never be used.
+ */
 function usagetsOf({ offer, prefix }: OfferAtPath): UsageReference[] {
   const prices = membersOf(offer['rates']).flatMap(([name, usagets]) =>
     membersOf(usagets).map(([usaget]) => {
@@ -157,7 +160,7 @@ function usagetsOf({ offer, prefix }: OfferAtPath): UsageReference[] {
   return [...prices, ...groups]
 }
 
-/** Of a plan, a service, or what replaces parts of one. */
+/** References of a plan, a service, or the override of one. */
 function offerReferences(offer: Fields, prefix: string): Reference[] {
   const prices = membersOf(offer['rates']).map(([name]): Reference => {
     return { collection: 'rates', name, path: `${prefix}rates.${name}` }
@@ -165,7 +168,7 @@ function offerReferences(offer: Fields, prefix: string): Reference[] {
   const include = fieldsOf(offer['include'])
   const groups = membersOf(include['groups']).flatMap(([name, group]) => {
     const { rates } = fieldsOf(group)
-    // A text is no list of keys: all rates, or an expression.
+    // A string is not a list of keys: it means all rates, or an expression.
     return Array.isArray(rates)
       ? rateReferences(rates, `${prefix}include.groups.${name}.rates`)
       : []

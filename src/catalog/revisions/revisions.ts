@@ -1,35 +1,35 @@
 /**
- * The revision number of a collection: how a feed learns, from one small document, that something
- * changed and what to read again. Each write is: take a number, write the document with it, take
- * another number. The first makes a change in progress visible, the second the finished one.
+ * The revision number of a collection lets a feed detect changes by reading one small document.
+ * Each write takes a number, writes the document with it, and takes another number. The first
+ * number announces the write in progress, the second one its completion.
  */
 import { MongoServerError } from 'mongodb'
 import type { EntityCollection } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
 
 /**
- * A writer may be overtaken: it takes 7, others take 8 to 20 and finish, a feed has seen 20, and
- * then the document with 7 arrives. So feeds read this far back behind the last number that they
- * have processed, and a writer that was overtaken by more gives its document a new number
- * (write.ts).
+ * A slow writer may be overtaken: it takes number 7, others take 8 to 20 and finish, a feed has
+ * processed 20, and then the document with 7 is written. Therefore feeds read this far back from
+ * the last processed number, and a writer overtaken by more gives its document a new number
+ * (store-steps.ts).
  */
 export const LATE_WRITES_MAX = 128
 
-/** What is numbered: the entities, and the stored configuration. */
+/** Collections with revision numbers: entities, and the stored configuration. */
 export type NumberedCollection = EntityCollection | 'config'
 
 export function counterId(collection: NumberedCollection): string {
   return `feed:${collection}`
 }
 
-/** Takes the next number of a collection, or so many of them: the last one is given. */
+/** Takes the next `count` numbers of a collection and returns the last one. */
 export async function bump(
   catalog: Catalog,
   collection: NumberedCollection,
   count = 1,
 ): Promise<number> {
   const increase = () =>
-    catalog.run(`count up ${collection}`, () =>
+    catalog.run(`increment the number of ${collection}`, () =>
       catalog.counters.findOneAndUpdate(
         { _id: counterId(collection) },
         { $inc: { seq: count } },
@@ -37,7 +37,8 @@ export async function bump(
       ),
     )
   const counter = await increase().catch((error: unknown) => {
-    // Two first writers: one inserted the counter, the other finds it on the second try.
+    // If two first writers race, one inserts the counter and the other finds it on the second
+    // attempt.
     if (isDuplicate(error)) return increase()
     throw error
   })

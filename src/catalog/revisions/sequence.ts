@@ -1,12 +1,12 @@
-/** Numbers of accounts and subscribers: one sequence for both (spec/entity-api.md 3.0). */
+/** Sequence of the numbers of accounts and subscribers. */
 import type { Catalog } from '../connection.ts'
 import { isDuplicate } from './revisions.ts'
 
 const ID = 'sequence:subscribers'
 
 /**
- * Takes so many numbers in a row and gives the first. They are above every `aid` and `sid` that was
- * there when the sequence began; who has others written since may meet a taken one.
+ * Takes `count` consecutive numbers and returns the first. They are higher than every `aid` and
+ * `sid` at the creation of the sequence; numbers assigned otherwise since then may collide.
  */
 export async function takeNumbers(catalog: Catalog, count: number): Promise<number> {
   const increase = () =>
@@ -28,7 +28,7 @@ export async function takeNumbers(catalog: Catalog, count: number): Promise<numb
 
 async function begin(catalog: Catalog): Promise<void> {
   const [aid, sid] = await Promise.all([highest(catalog, 'aid'), highest(catalog, 'sid')])
-  await catalog.run('begin a sequence', async () => {
+  await catalog.run('create a sequence', async () => {
     try {
       await catalog.counters.insertOne({ _id: ID, seq: Math.max(aid, sid) })
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Writing revisions so that every feed learns of them: take numbers, write, take another number
- * (revisions.ts says why).
+ * Writes revisions such that every feed notices them: take numbers, write, take another number (see
+ * revisions.ts).
  */
 import type { ClientSession, Collection, Document } from 'mongodb'
 import type { EntityCollection } from '../collections.ts'
@@ -10,34 +10,35 @@ import { CatalogUnavailableError, DuplicateEntityError } from '../errors.ts'
 import { bump, isDuplicate, LATE_WRITES_MAX } from './revisions.ts'
 
 /**
- * One write of a revision. What is `replace`d must still have the number `expectedRev`: 0 where it
- * has none, null where any will do.
+ * One write of a revision. A document to `replace` must still have the number `expectedRev`: 0 if
+ * it has none, null for any number.
  */
 export type RevisionWrite =
   | { mode: 'insert'; document: RawDocument }
   | { mode: 'replace'; document: RawDocument; expectedRev: number | null }
 
-/** As stored; false where the step found nothing that it could replace. */
+/** The stored document; false if there was no document to replace. */
 export type StoredRevision = RawDocument | false
 
-/** A writer that is overtaken this often has lost to something that is no normal load. */
+/** Being overtaken this often is not normal load. */
 const ANNOUNCEMENTS_MAX = 16
 
-/** What is done beside a write, so that it takes no time of its own. */
+/** Work that runs concurrently with the two phases of a write. */
 export interface WriteHooks {
-  /** While the first numbers are taken: nothing is written before it is done, or if it fails. */
+  /** While the first numbers are taken. The write waits for it, and is skipped if it fails. */
   before?(): Promise<void>
-  /** While the second one is. */
+  /** While the second number is taken. */
   after?(stored: readonly StoredRevision[]): Promise<void>
 }
 
-/** Most steps that one call may have: more would be overlooked by the feeds (LATE_WRITES_MAX). */
+/** Maximum number of steps per call: with more, feeds would miss changes (LATE_WRITES_MAX). */
 export const STEPS_MAX = 100
 
 /**
- * Writes revisions of one collection, one after the other, or all of them at once where the server
- * has transactions. Gives each as it is stored. Rejects with `DuplicateEntityError` or
- * `CatalogUnavailableError`; without transactions the steps before it are then done.
+ * Writes revisions of one collection: atomically if the server supports transactions, otherwise one
+ * by one. Returns the stored documents. Rejects with `DuplicateEntityError` or
+ * `CatalogUnavailableError`; without transactions, the steps before the failed one are applied
+ * then.
  */
 export async function storeSteps(
   catalog: Catalog,
@@ -54,8 +55,8 @@ export async function storeSteps(
   try {
     stored = await writeAll(catalog, collection, numbered)
   } catch (error) {
-    // It may have arrived although no answer did; if this fails too, the feeds' second look finds
-    // it.
+    // The write may have been applied without an answer. If this fails, too, the repeated read of
+    // the feeds finds it.
     await bump(catalog, collection).catch(() => {})
     throw error
   }
@@ -66,7 +67,7 @@ export async function storeSteps(
   return announced
 }
 
-/** Rejects as the first of them does that fails, when both have ended. */
+/** Waits for both; rejects with the error of the first argument that failed. */
 async function settleBoth<T, U>(one: Promise<T>, other: U | Promise<U>): Promise<[T, U]> {
   await Promise.allSettled([one, other])
   return [await one, await other]
@@ -130,9 +131,7 @@ function revFilter({ expectedRev }: Extract<RevisionWrite, { mode: 'replace' }>)
   return { rev: expectedRev === 0 ? { $in: [0, null] } : expectedRev }
 }
 
-/**
- * Takes the second number, and gives documents a new one for as long as feeds may overlook them.
- */
+/** Takes the second number, and renumbers documents as long as feeds may miss them. */
 async function announce(
   catalog: Catalog,
   collection: EntityCollection,
@@ -141,17 +140,19 @@ async function announce(
   const result = [...stored]
   for (let attempt = 0; attempt < ANNOUNCEMENTS_MAX; attempt += 1) {
     const number = await bump(catalog, collection)
-    const late = result.findIndex((one) => one !== false && number - one.rev > LATE_WRITES_MAX)
-    const document = result[late]
+    const index = result.findIndex((one) => one !== false && number - one.rev > LATE_WRITES_MAX)
+    const document = result[index]
     if (document === undefined || document === false) return result
     const filter = { _id: document._id, rev: document.rev }
     const { matchedCount } = await catalog.run(`announce in ${collection}`, () =>
       documentsOf(catalog, collection).updateOne(filter, { $set: { rev: number } }),
     )
-    // Where somebody has written it again, their number is the one that counts.
-    result[late] = { ...document, rev: matchedCount === 0 ? Number.POSITIVE_INFINITY : number }
+    // If the document was written again meanwhile, the number of that write counts.
+    result[index] = { ...document, rev: matchedCount === 0 ? Number.POSITIVE_INFINITY : number }
   }
-  throw new CatalogUnavailableError(`${collection}: too many others write to announce a change`)
+  throw new CatalogUnavailableError(
+    `${collection}: too many concurrent writers to announce a change`,
+  )
 }
 
 async function mapDuplicateErrors<T>(

@@ -1,4 +1,4 @@
-/** Writing entities: checked to the last field, then written so that every feed learns of it. */
+/** Validates and writes entities such that every feed notices the write. */
 
 import { type Collection, type Document, ObjectId } from 'mongodb'
 import type { Revision } from '../../domain/catalogue.ts'
@@ -23,15 +23,15 @@ import { EntityConflictError } from '../errors.ts'
 import { checkLoadedReferences, checkReferences, type ExistingReferences } from './references.ts'
 import { type RevisionWrite, storeSteps } from './store-steps.ts'
 
-/** An account or a subscriber; `sid` 0 for the account itself. */
+/** An account or a subscriber; `sid` is 0 for the account itself. */
 export interface ProfileOwner {
   aid: number
   sid: number
 }
 
 /**
- * Keeps charging from using the old profile once the new one is acknowledged; the ledger has it.
- * `begin` marks the owner, `end` takes the mark away and makes what was read before void.
+ * Keeps charging from using the old profile after the write is acknowledged; implemented by the
+ * ledger. `begin` marks the owner; `end` removes the mark and invalidates profiles read before.
  */
 export interface ProfileFence {
   begin(owner: ProfileOwner): Promise<void>
@@ -39,20 +39,20 @@ export interface ProfileFence {
 }
 
 export interface WriteOptions {
-  /** `insert`: a new revision. `replace`: the one with this `_id`, whole. */
+  /** `insert`: a new revision. `replace`: the revision with this `_id`, as a whole. */
   mode: 'insert' | 'replace'
-  /** IANA zone of dates that are given as text without an offset. */
+  /** IANA time zone of dates given as text without an offset. */
   timeZone: string
-  /** Required for subscribers and accounts wherever charging may run. */
+  /** Required for subscribers and accounts if charging may be running. */
   fence?: ProfileFence
 }
 
 /**
- * Writes one revision of an entity and returns it as stored. Dates may be `YYYY-MM-DD HH:MM:SS` or
- * ISO 8601 texts; without `to` it has no end. If a document to replace carries `rev`, that must
- * still be the stored one. Rejects with `FieldError` (a field cannot be used),
- * `DuplicateEntityError`, `EntityConflictError` or `CatalogUnavailableError` (then it may have been
- * written all the same).
+ * Writes one revision of an entity and returns the stored document. Dates may be `YYYY-MM-DD
+ * HH:MM:SS` or ISO 8601 strings; without `to` the revision has no end. If a document to replace has
+ * a `rev`, it must equal the stored one. Rejects with `FieldError` (invalid field),
+ * `DuplicateEntityError`, `EntityConflictError` or `CatalogUnavailableError` (the write may have
+ * been applied).
  */
 export async function writeEntity(
   catalog: Catalog,
@@ -69,13 +69,13 @@ export async function writeEntity(
   try {
     return await write()
   } finally {
-    // Also after a failure: a write that was given up may have arrived.
+    // Also after a failure: a write that timed out may have been applied.
     await options.fence.end(owner)
   }
 }
 
 /**
- * The document as it would be stored, checked to the last field. Rejects with `FieldError` or
+ * The validated document as it would be stored. Rejects with `FieldError` or
  * `CatalogUnavailableError`.
  */
 export async function checkedEntity(
@@ -90,21 +90,21 @@ export async function checkedEntity(
 }
 
 /**
- * As `checkedEntity`, with references that were read for many documents together
- * (`readReferences`). Throws `FieldError`.
+ * As `checkedEntity`, with references read for many documents at once (`readReferences`). Throws
+ * `FieldError`.
  */
 export function checkedEntityWith(
   collection: EntityCollection,
   document: Readonly<Record<string, unknown>>,
   options: Pick<WriteOptions, 'mode' | 'timeZone'>,
-  known: ExistingReferences,
+  existing: ExistingReferences,
 ): RawDocument {
   const prepared = compiled(collection, document, options)
-  if (prepared['deleted'] !== true) checkLoadedReferences(collection, prepared, known)
+  if (prepared['deleted'] !== true) checkLoadedReferences(collection, prepared, existing)
   return prepared
 }
 
-/** Throws `FieldError` for a stored document that cannot be used. */
+/** Throws `FieldError` if a stored document is invalid. */
 export function checkStored(collection: EntityCollection, document: RawDocument): void {
   COMPILERS[collection](document, LENIENT)
 }
@@ -148,7 +148,10 @@ const COMPILERS: Readonly<
   autorenew: schemaCompiler(ENTITIES.autorenew),
 }
 
-/** What charging does not read has no compiled form: its schema, its own check, dates in order. */
+/**
+ * Entities that charging does not read are not compiled: only the schema, their own check and the
+ * dates are validated.
+ */
 function schemaCompiler([definition]: readonly EntityDefinition[]): (
   document: RawDocument,
 ) => Revision {
@@ -171,7 +174,7 @@ function prepare(
   return { ...withDates(document, definition.dates, timeZone), _id: id, rev: rev ?? 0 }
 }
 
-/** Whose profile a document is a part of; null: of none. */
+/** The owner of the profile that the document is a part of; null if it is not part of one. */
 export function ownerOf(
   collection: EntityCollection,
   document: Readonly<Record<string, unknown>>,
@@ -195,7 +198,7 @@ async function store(
   return stored
 }
 
-/** A revision never becomes one of another entity. */
+/** The identity of a revision must not change. */
 async function checkIdentity(
   catalog: Catalog,
   collection: EntityCollection,
@@ -204,7 +207,7 @@ async function checkIdentity(
 ): Promise<void> {
   const same = Object.fromEntries(identity.map((field) => [field, document[field]]))
   const documents = catalog[collection] as unknown as Collection<Document>
-  const found = await catalog.run(`look into ${collection}`, () =>
+  const found = await catalog.run(`read ${collection}`, () =>
     documents.findOne({ _id: document._id, ...same }, { projection: { _id: 1 } }),
   )
   if (found === null) throw conflictOf(collection, identity, document)

@@ -1,4 +1,4 @@
-/** What a schema cannot say of directories and identity providers. */
+/** Checks of directories and identity providers that the schema cannot express. */
 import { X509Certificate } from 'node:crypto'
 import { isLoopback } from '../../config/hosts.ts'
 import type { LdapSettings, RoleSettings, SamlSettings } from './auth-settings.ts'
@@ -8,15 +8,15 @@ export interface AuthProblem {
   readonly reason: string
 }
 
-/** Null: it can be used. */
+/** Null if the settings are valid. */
 export function ldapProblem(settings: LdapSettings): AuthProblem | null {
   const { bind_dn: bindDn, bind_password: bindPassword, ca, roles } = settings
   const first = urlProblem(settings) ?? userProblem(settings)
   if (first !== null) return first
   if ((bindDn === undefined) !== (bindPassword === undefined)) {
-    // A DN without a password is nobody, and many directories say yes to that.
+    // Many directories accept a DN without a password as an anonymous bind.
     const path = bindDn === undefined ? 'bind_dn' : 'bind_password'
-    return { path, reason: 'must be given, as the other of bind_dn and bind_password is' }
+    return { path, reason: 'is missing: bind_dn and bind_password must be set together' }
   }
   if (ca !== undefined && pemCertificates(ca) === null) {
     return { path: 'ca', reason: 'must be certificates as PEM' }
@@ -29,13 +29,13 @@ export function ldapProblem(settings: LdapSettings): AuthProblem | null {
   return rolesProblem(roles)
 }
 
-/** Null: it can be used. */
+/** Null if the settings are valid. */
 export function samlProblem(settings: SamlSettings): AuthProblem | null {
   const { name, roles, entry_point: entryPoint, callback_url: callback, idp_certs } = settings
   const entry = webUrl(entryPoint)
   if (entry === null) return { path: 'entry_point', reason: 'must be a URL with https' }
   if (entry.protocol === 'http:' && !isLoopback(hostOf(entry))) {
-    return { path: 'entry_point', reason: 'must be a URL with https: passwords are asked there' }
+    return { path: 'entry_point', reason: 'must be a URL with https: users enter passwords there' }
   }
   const back = webUrl(callback)
   if (back === null || back.search !== '' || !back.pathname.endsWith(`/auth/saml/${name}/acs`)) {
@@ -47,14 +47,14 @@ export function samlProblem(settings: SamlSettings): AuthProblem | null {
     if (reason !== null) return { path: `idp_certs.${index}`, reason }
   }
   if (!isLocalPath(settings.return_url)) {
-    return { path: 'return_url', reason: 'must be a path of ours, as in /app' }
+    return { path: 'return_url', reason: 'must be a path on this node, such as /app' }
   }
   return rolesProblem(roles)
 }
 
 /**
- * Whether a browser that is sent there stays with us, however it reads the path: a slash twice, or
- * a backslash, begins the name of another host.
+ * Whether a browser that is redirected to the path stays on this host, however it parses it: two
+ * slashes, or a backslash, start the name of another host.
  */
 export function isLocalPath(path: string): boolean {
   if (path.length > 512 || !/^\/(?![/\\])[\x21-\x7e]*$/.test(path) || path.includes('\\')) {
@@ -66,7 +66,7 @@ export function isLocalPath(path: string): boolean {
   return origin === base && !pathname.startsWith('//')
 }
 
-/** As PEM; null: it is none. */
+/** The certificate as PEM; null if it is not a certificate. */
 export function pemOf(certificate: string): string | null {
   if (certificate.includes('-----BEGIN')) {
     const all = pemCertificates(certificate)
@@ -83,16 +83,16 @@ function urlProblem({ url, start_tls, allow_plaintext }: LdapSettings): AuthProb
   const parts = URL.canParse(url) ? new URL(url) : null
   const isPlain = parts?.protocol === 'ldap:'
   if (parts === null || !(isPlain || parts.protocol === 'ldaps:') || parts.hostname === '') {
-    return { path: 'url', reason: 'must be as in ldaps://ldap.example.net' }
+    return { path: 'url', reason: 'must be a URL such as ldaps://ldap.example.net' }
   }
   const { username, password, pathname, search, hash } = parts
   if (
     [username, password, pathname.replace(/^\/$/, ''), search, hash].some((part) => part !== '')
   ) {
-    return { path: 'url', reason: 'must have nothing but a host and a port' }
+    return { path: 'url', reason: 'must consist of a host and an optional port only' }
   }
   if (start_tls && !isPlain) {
-    return { path: 'start_tls', reason: 'goes with ldap:// only: ldaps:// has TLS from the start' }
+    return { path: 'start_tls', reason: 'applies to ldap:// only: ldaps:// always uses TLS' }
   }
   if (isPlain && !start_tls && !allow_plaintext && !isLoopback(hostOf(parts))) {
     const reason = 'would send passwords in clear: use ldaps://, start_tls, or allow_plaintext'
@@ -103,11 +103,11 @@ function urlProblem({ url, start_tls, allow_plaintext }: LdapSettings): AuthProb
 
 function userProblem({ base_dn, user_filter, user_dn }: LdapSettings): AuthProblem | null {
   if ((base_dn === undefined) === (user_dn === undefined)) {
-    return { path: 'base_dn', reason: 'must be given, or user_dn; and not both' }
+    return { path: 'base_dn', reason: 'must be set unless user_dn is; not both' }
   }
-  // Without a type of attribute the name itself would stand where a DN is expected.
+  // Without an attribute type, the user name itself could inject a DN.
   if (user_dn !== undefined && !/^[A-Za-z][\w-]*=[^,]*\{username\}/.test(user_dn)) {
-    return { path: 'user_dn', reason: 'must be as in uid={username},ou=people,dc=example' }
+    return { path: 'user_dn', reason: 'must be a DN such as uid={username},ou=people,dc=example' }
   }
   if (!isFilter(user_filter) || !user_filter.includes('{username}')) {
     return { path: 'user_filter', reason: 'must be a filter with {username}' }
@@ -127,7 +127,7 @@ function isFilter(filter: string): boolean {
 
 function rolesProblem({ map, default: byDefault }: RoleSettings): AuthProblem | null {
   if (byDefault.length > 0 || map.some(({ roles }) => roles.length > 0)) return null
-  return { path: 'roles.map', reason: 'must give a role to somebody, or default must' }
+  return { path: 'roles.map', reason: 'must assign at least one role, unless default does' }
 }
 
 function certificateProblem(certificate: string): string | null {
@@ -140,7 +140,7 @@ function certificateProblem(certificate: string): string | null {
     : 'must have an RSA key of 2048 bits or more'
 }
 
-/** Null: one of them is none, or there is none. */
+/** Null if there is no certificate, or if one of them is invalid. */
 function pemCertificates(pem: string): X509Certificate[] | null {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   const all = blocks.map(parseCertificate)
@@ -161,7 +161,7 @@ function webUrl(text: string): URL | null {
   return url.username === '' && url.password === '' && url.hash === '' ? url : null
 }
 
-/** Without the brackets of IPv6. */
+/** Host name without the brackets of an IPv6 address. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }

@@ -1,28 +1,34 @@
-/** Keeps the secrets of category `auth` from who reads it, and from where they do not belong. */
+/**
+ * Keeps the secrets of category `auth` out of API responses, and from being sent to another server.
+ */
 import { FieldError } from '../../domain/fields.ts'
 import { type AuthSettings, checkAuthSettings, type LdapSettings } from './auth-settings.ts'
 
-/** Of the key of the installation. `open` gives null for what was sealed by another key. */
+/**
+ * Encrypts with the key of the installation. `open` returns null if the value was sealed with
+ * another key.
+ */
 export interface TextSealer {
   seal(text: string): string
   open(text: string): string | null
 }
 
-/** The value as anybody may read it: without secrets. Whatever was stored; nothing is changed. */
+/** The value without secrets, for any reader. Accepts any stored value and does not modify it. */
 export function redactAuth(stored: unknown): unknown {
   if (!isObject(stored) || !Array.isArray(stored['protocols'])) return { protocols: [] }
   const protocols = stored['protocols'].map((each: unknown) => {
     if (!isObject(each)) return each
-    const { bind_password: _secret, ...shown } = each
-    return shown
+    const { bind_password: _secret, ...visible } = each
+    return visible
   })
   return { ...stored, protocols }
 }
 
 /**
- * What is to be stored for what was sent: secrets sealed, and those not sent as they were, by the
- * name of the directory. Throws `FieldError` for what cannot be used; also for a secret not sent
- * with a new address, certificate or protection: it would be told to whoever is there.
+ * The value to store for a value sent by a client. Secrets are sealed; a secret that is not sent is
+ * kept from the stored directory of the same name. Throws `FieldError` if the value is invalid, or
+ * if a secret is not sent although the address, certificate or transport security changes: the old
+ * secret would be disclosed to the new server.
  */
 export function mergeAuth(
   stored: unknown,
@@ -33,38 +39,38 @@ export function mergeAuth(
   const before = ldapsIn(stored)
   const protocols = sent['protocols'].map((each: unknown, index) => {
     if (!isObject(each) || each['type'] !== 'ldap') return each
-    const clear = each['bind_password']
-    if (typeof clear === 'string' && clear !== '') {
-      // As long as the schema allows it, before it is sealed and grows.
-      if (clear.length > 1024) {
+    const password = each['bind_password']
+    if (typeof password === 'string' && password !== '') {
+      // Checked here, because the sealed value is longer than the maximum of the schema.
+      if (password.length > 1024) {
         throw new FieldError(`protocols.${index}.bind_password`, 'is too long')
       }
-      return { ...each, bind_password: seal(clear) }
+      return { ...each, bind_password: seal(password) }
     }
-    const known = before.find(({ name }) => name === each['name'])
+    const current = before.find(({ name }) => name === each['name'])
     if (
-      clear !== undefined ||
-      known?.bind_password === undefined ||
+      password !== undefined ||
+      current?.bind_password === undefined ||
       each['bind_dn'] === undefined
     ) {
       return each
     }
-    if (!hasSameDestination(known, each)) {
-      const reason = 'must be sent again, as where it is sent to, or how, has changed'
+    if (!hasSameDestination(current, each)) {
+      const reason = 'must be sent again: the address or the security of the connection has changed'
       throw new FieldError(`protocols.${index}.bind_password`, reason)
     }
-    return { ...each, bind_password: known.bind_password }
+    return { ...each, bind_password: current.bind_password }
   })
   return checkAuthSettings({ ...sent, protocols })
 }
 
-function hasSameDestination(known: LdapSettings, sent: Record<string, unknown>): boolean {
+function hasSameDestination(current: LdapSettings, sent: Record<string, unknown>): boolean {
   return (
-    known.url === sent['url'] &&
-    known.bind_dn === sent['bind_dn'] &&
-    known.ca === sent['ca'] &&
-    (known.start_tls ?? false) === (sent['start_tls'] ?? false) &&
-    (known.allow_plaintext ?? false) === (sent['allow_plaintext'] ?? false)
+    current.url === sent['url'] &&
+    current.bind_dn === sent['bind_dn'] &&
+    current.ca === sent['ca'] &&
+    (current.start_tls ?? false) === (sent['start_tls'] ?? false) &&
+    (current.allow_plaintext ?? false) === (sent['allow_plaintext'] ?? false)
   )
 }
 

@@ -1,6 +1,6 @@
 /**
- * Category `auth` of the stored configuration: directories and identity providers whose users get
- * in (docs/ACCESS.md). The password of a service account is stored sealed, never clear.
+ * Category `auth` of the stored configuration: directories and identity providers that authenticate
+ * users (docs/ACCESS.md). Passwords of service accounts are stored sealed.
  */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
@@ -13,10 +13,10 @@ const closed = { additionalProperties: false } as const
 
 const text = (maxLength = 1024) => Type.String({ minLength: 1, maxLength })
 
-/** Stands in URLs, logs and ids of users. */
+/** Part of URLs, log messages and user ids. */
 const nameFields = {
   name: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' }),
-  /** What people read on the page; the name where it is not given. */
+  /** Label on the login page; `name` if absent. */
   label: Type.Optional(text(100)),
 }
 
@@ -30,7 +30,7 @@ const Roles = Type.Array(
   { uniqueItems: true },
 )
 
-/** Who has the value gets the roles. A list: a DN is no name of a field. */
+/** Users with the value get the roles. A list, because a DN is not a valid field name. */
 const RoleMap = Type.Array(Type.Object({ value: text(), roles: Roles }, closed), {
   maxItems: 1000,
   default: [],
@@ -39,7 +39,7 @@ const RoleMap = Type.Array(Type.Object({ value: text(), roles: Roles }, closed),
 const rolesFrom = (attribute: string) => ({
   attribute: Type.String({ minLength: 1, maxLength: 256, default: attribute }),
   map: RoleMap,
-  /** Of those whom the map gives nothing; an empty list: they do not get in. */
+  /** Roles of users for whom the map has no entry. If empty, they cannot log in. */
   default: Type.Array(Roles.items, { uniqueItems: true, default: [] }),
 })
 
@@ -50,26 +50,32 @@ const LdapSchema = Type.Object(
     /** `ldaps://host[:port]`, or `ldap://host[:port]`. */
     url: text(),
     start_tls: Type.Boolean({ default: false }),
-    /** Without TLS passwords can be read on the way; needed beyond loopback. */
+    /** Permits passwords over a connection without TLS to a host other than loopback. */
     allow_plaintext: Type.Boolean({ default: false }),
-    /** PEM of those who may have signed the directory's certificate; absent: those of Node. */
+    /** PEM of the CA certificates of the directory; the CAs of Node.js if absent. */
     ca: Type.Optional(text(65_536)),
-    /** Who searches; absent: nobody in particular. */
+    /** Bind DN for searches; an anonymous bind if absent. */
     bind_dn: Type.Optional(text()),
-    /** Sealed where it is stored. */
+    /** Stored sealed. */
     bind_password: Type.Optional(text(4096)),
-    /** Where users are searched below... */
+    /** Base of the search for users... */
     base_dn: Type.Optional(text()),
     user_filter: Type.String({ minLength: 1, maxLength: 1024, default: '(uid={username})' }),
-    /** ... or, without a search, the DN of a user, as in `uid={username},ou=people,dc=...`. */
+    /**
+     * ... or, without a search, the template of the user's DN, as in
+     * `uid={username},ou=people,dc=...`.
+     */
     user_dn: Type.Optional(text()),
-    /** What the directory knows a user by, alone and for good. */
+    /** Attribute that identifies a user uniquely and permanently. */
     id_attribute: Type.String({ pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$', default: 'uid' }),
     timeout_ms: Type.Integer({ minimum: 100, maximum: 60_000, default: 5000 }),
     roles: Type.Object(
       {
         ...rolesFrom('memberOf'),
-        /** Where groups name their members, and entries do not name their groups. */
+        /**
+         * For directories in which groups list their members, instead of entries listing their
+         * groups.
+         */
         groups: Type.Optional(
           Type.Object(
             {
@@ -90,29 +96,29 @@ const SamlSchema = Type.Object(
   {
     type: Type.Literal('saml'),
     ...nameFields,
-    /** Where the identity provider takes requests (binding HTTP-Redirect). */
+    /** URL of the identity provider for requests (binding HTTP-Redirect). */
     entry_point: text(),
-    /** Our entity id. */
+    /** Entity id of this service provider. */
     issuer: text(),
-    /** Where answers come to, as browsers reach this node; ends in `/auth/saml/NAME/acs`. */
+    /** Assertion consumer URL, as browsers reach this node; ends in `/auth/saml/NAME/acs`. */
     callback_url: text(),
-    /** PEM, or its base64 alone. Several while the provider changes its key. */
+    /** PEM, or only its base64 content. Several during a key rollover of the provider. */
     idp_certs: Type.Array(text(16_384), { minItems: 1, maxItems: 10 }),
-    /** Entity id of the provider; absent: whoever has the key. */
+    /** Entity id of the provider; not checked if absent. */
     idp_issuer: Type.Optional(text()),
-    /** For whom an assertion must be; our issuer where it is not given. */
+    /** Required audience of assertions; `issuer` if absent. */
     audience: Type.Optional(text()),
     name_id_format: Type.Optional(text(256)),
     /** `nameID`, or the name of an attribute. */
     username_attribute: Type.String({ minLength: 1, maxLength: 256, default: 'nameID' }),
     roles: Type.Object(rolesFrom('Role'), { ...closed, default: {} }),
-    /** False: a signed response around an assertion without a signature is enough. */
+    /** If false, a signed response with an unsigned assertion is accepted. */
     want_assertions_signed: Type.Boolean({ default: true }),
     want_response_signed: Type.Boolean({ default: false }),
-    /** Whether the provider may begin: nothing then binds the login to the browser. */
+    /** Whether IdP-initiated logins are accepted; these are not bound to the browser. */
     allow_unsolicited: Type.Boolean({ default: false }),
     clock_skew_ms: Type.Integer({ minimum: 0, maximum: 600_000, default: 60_000 }),
-    /** A path of ours, where the browser goes after the login. */
+    /** Path on this node to which the browser is redirected after the login. */
     return_url: Type.String({ minLength: 1, maxLength: 512, default: '/' }),
   },
   closed,
@@ -125,11 +131,11 @@ export type RoleSettings = Pick<LdapSettings['roles'], 'map' | 'default'>
 
 export interface AuthSettings {
   readonly protocols: readonly ProtocolSettings[]
-  /** What cannot be used, and is left out. */
+  /** Invalid entries, which are left out. */
   readonly skipped: readonly { readonly path: string; readonly reason: string }[]
 }
 
-/** Entries that cannot be used are left out, and listed. */
+/** Leaves out invalid entries and lists them. */
 export const AUTH: StoredSetting<AuthSettings> = {
   category: 'auth',
   read(value) {
@@ -147,7 +153,7 @@ export const AUTH: StoredSetting<AuthSettings> = {
   },
 }
 
-/** With defaults filled in. Throws `FieldError` for the first thing that cannot be used. */
+/** Fills in defaults. Throws `FieldError` for the first invalid value. */
 export function checkAuthSettings(value: unknown): { protocols: ProtocolSettings[] } {
   const protocols: ProtocolSettings[] = []
   if (!isObject(value)) throw new FieldError('', 'must be an object with protocols')
@@ -163,7 +169,7 @@ export function checkAuthSettings(value: unknown): { protocols: ProtocolSettings
   return { protocols }
 }
 
-/** For `GET /auth/options`: in the order of the settings, nothing but what may be public. */
+/** For `GET /auth/options`: the public fields, in the order of the settings. */
 export function publicProviders(
   settings: AuthSettings,
 ): { type: string; label: string; name: string }[] {

@@ -1,38 +1,38 @@
-/** Former values of the stored configuration: what a category was before each change. */
+/** Previous values of the stored configuration, one version per change. */
 import type { IndexDescription } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import type { ConfigDocument } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
 import { isDuplicate } from '../revisions/revisions.ts'
 
-/** What a category was, as its document had it then. */
+/** A previous version of a category's document. */
 export interface ConfigVersionDocument {
-  /** Category and revision. */
+  /** Category and revision, separated by a space. */
   _id: string
   category: string
   rev: number
-  /** Of a category with secrets without them. */
+  /** Categories with secrets are stored without them. */
   value: unknown
   changed: Date
   changed_by: string
-  /** Null where only `changed_by` is known. */
+  /** Null if only `changed_by` is recorded. */
   actor: Actor | null
 }
 
-/** One that is kept, or the one that holds now; which revision, by whom and when. */
+/** Metadata of a version, archived or current: revision, author and time. */
 export type ConfigVersion = Omit<ConfigVersionDocument, '_id' | 'category' | 'value'>
 
 export const CONFIG_HISTORY_INDEXES: readonly IndexDescription[] = [
   { key: { category: 1, rev: 1 }, unique: true },
 ]
 
-/** Of each category; older ones are dropped. */
+/** Per category; older versions are deleted. */
 export const VERSIONS_MAX = 100
 
 /**
- * Keeps what is about to be replaced. Safe to repeat: a writer who is killed behind it has kept a
- * version that still holds, and the next one finds it kept. `value`: what is kept of the value.
- * Rejects with `CatalogUnavailableError`.
+ * Archives the document that is about to be replaced. Idempotent: if the writer dies afterwards,
+ * the archived version is still current and the next writer finds it archived. `value`: the value
+ * to archive. Rejects with `CatalogUnavailableError`.
  */
 export async function archiveVersion(
   catalog: Catalog,
@@ -63,8 +63,8 @@ async function deleteOldVersions(catalog: Catalog, category: string): Promise<vo
 }
 
 /**
- * Which versions of a category there are, the newest first; the first one holds. Empty where
- * nothing was ever stored. Rejects with `CatalogUnavailableError`.
+ * The versions of a category, newest first; the first one is current. Empty if nothing was ever
+ * stored. Rejects with `CatalogUnavailableError`.
  */
 export async function readConfigVersions(
   catalog: Catalog,
@@ -88,7 +88,9 @@ export async function readConfigVersions(
   })
 }
 
-/** The value of a version; undefined: there is none. Rejects with `CatalogUnavailableError`. */
+/**
+ * The value of a version; undefined if it does not exist. Rejects with `CatalogUnavailableError`.
+ */
 export async function readConfigVersion(
   catalog: Catalog,
   category: string,

@@ -1,18 +1,18 @@
-/** Stored settings as they are now, read again when they are older than a poll. */
+/** Caches stored settings, and reads them again when they are older than the poll interval. */
 import type { Clock } from '../../runtime/clock.ts'
 import type { Catalog } from '../connection.ts'
 
-/** One category, and what is made of its value. */
+/** One category, and how its value is read. */
 export interface StoredSetting<T> {
   readonly category: string
-  /** `value`: undefined where nothing was stored. Never throws: what is of no use is left out. */
+  /** `value` is undefined if nothing was stored. Never throws: invalid values are left out. */
   read(value: unknown): T
 }
 
 export interface CurrentSettings {
   /**
-   * What was stored a poll ago at most; the last that was read while MongoDB is away. Rejects with
-   * `CatalogUnavailableError` if it never was.
+   * The setting, at most one poll interval old; the last one read while MongoDB is unavailable.
+   * Rejects with `CatalogUnavailableError` if it was never read.
    */
   get<T>(setting: StoredSetting<T>): Promise<T>
 }
@@ -28,9 +28,9 @@ export function createCurrentSettings(
   clock: Clock,
   pollMs: number,
 ): CurrentSettings {
-  const known = new Map<string, CachedCategory>()
+  const cache = new Map<string, CachedCategory>()
   const readCategory = async (category: string): Promise<CachedCategory> => {
-    const found = known.get(category)
+    const found = cache.get(category)
     const nowMs = clock.nowMs()
     if (found !== undefined && Math.abs(nowMs - found.readMs) < pollMs) return found
     try {
@@ -38,7 +38,7 @@ export function createCurrentSettings(
         catalog.config.findOne({ _id: category }),
       )
       const fresh = { value: stored?.value, readMs: nowMs, parsed: new Map() }
-      known.set(category, fresh)
+      cache.set(category, fresh)
       return fresh
     } catch (error) {
       if (found === undefined) throw error
@@ -48,9 +48,9 @@ export function createCurrentSettings(
   }
   return {
     async get<T>(setting: StoredSetting<T>) {
-      const { value, parsed: made } = await readCategory(setting.category)
-      if (!made.has(setting)) made.set(setting, setting.read(value))
-      return made.get(setting) as T
+      const { value, parsed } = await readCategory(setting.category)
+      if (!parsed.has(setting)) parsed.set(setting, setting.read(value))
+      return parsed.get(setting) as T
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Category `events` of the stored configuration: which thresholds are told of, and to whom
- * (spec/realtime.md 7). Nothing reads it yet: it is kept for the part that will.
+ * Category `events` of the stored configuration: thresholds that trigger notifications, and their
+ * recipients. It is validated and stored, but not used yet.
  */
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
@@ -20,14 +20,14 @@ const oneOf = (...texts: readonly string[]) =>
 const whole = (minimum: number, maximum: number) =>
   Type.Integer({ minimum, maximum, description: `an integer from ${minimum} to ${maximum}` })
 
-/** A number, or its text; a list of them as one text with commas. */
+/** A number, or its text; a list of them is one text separated by commas. */
 const number = Type.Union([Type.Number(), Type.String({ pattern: '^-?\\d+(\\.\\d+)?$' })], {
   description: 'a number',
 })
 
 const url = Type.Optional(
   Type.String({
-    // A password in an address would be shown to all who may read the settings.
+    // A password in the URL would be visible to everyone who may read the settings.
     pattern: '^https?://[^\\s/@?#]+([/?#]\\S*)?$',
     maxLength: TEXT_LENGTH_MAX,
     description: 'an address that begins with http:// or https://, without user and password',
@@ -46,7 +46,7 @@ const emails = Type.Optional(
   ),
 )
 
-/** What every event has. */
+/** Common fields of events. */
 const named = {
   active: flag(),
   event_code: text('a text that is not empty'),
@@ -94,7 +94,7 @@ const Condition = Type.Object(
     property_type: Type.Optional(text()),
     which: Type.Optional(oneOf('before', 'after')),
     all_groups: flag(),
-    /** As the interface has it (section 6.1); `paths` is what existing systems store. */
+    /** Single path, as documented for the API; `paths` is the form stored by existing systems. */
     path: Type.Optional(path),
     paths: Type.Optional(
       list(

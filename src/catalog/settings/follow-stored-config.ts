@@ -1,4 +1,4 @@
-/** The stored configuration for the thread that has the sockets. */
+/** The stored configuration for the event-loop thread that owns the sockets. */
 import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { type CurrentClients, watchClients } from '../clients/clients-watch.ts'
@@ -7,16 +7,17 @@ import { compilePeers, type Peers } from './peers.ts'
 import { sealerOf } from './secret-keys.ts'
 import { watchStoredConfig } from './stored-config-watch.ts'
 
-/** What operators change while the node runs. */
+/** Settings that operators change at run time. */
 export interface CurrentStoredConfig {
-  /** A list of documents, of which nothing is known yet. */
+  /** A list of unchecked documents. */
   readonly fileTypes: unknown
   readonly peers: Peers
 }
 
 /**
- * Reads it on a connection of its own, and goes on reading. Without MongoDB it resolves all the
- * same; the listeners, which must not throw, are told once it has been read, and of every change.
+ * Reads the configuration and keeps polling it, on its own connection. Resolves even if MongoDB is
+ * unavailable. The listeners, which must not throw, are called after the first read and after every
+ * change.
  */
 export async function followStoredConfig(
   config: Config,
@@ -33,7 +34,7 @@ export async function followStoredConfig(
   })
   const watch = watchStoredConfig({ catalog, pollMs, log }, (stored) => {
     const peers = compilePeers(stored.peers)
-    for (const skipped of peers.skipped) log.error(skipped, 'a peer cannot be used')
+    for (const skipped of peers.skipped) log.error(skipped, 'a peer is invalid')
     onStored({ fileTypes: stored.file_types, peers })
   })
   const sealer = sealerOf(config)

@@ -1,17 +1,17 @@
-/** Fields of subscribers by which requests find them: no two have the same value at once. */
+/** Fields by which requests identify subscribers; values are unique at any time. */
 import type { Config } from '../../config/schema.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
 import { installedFileTypes } from '../../file-types/installed.ts'
 import { compileIdentification } from '../../rating/identify.ts'
 
-/** By which every request may name a subscriber, whatever the rules are. */
+/** Available in every request, regardless of the rules. */
 const ALWAYS = ['msisdn', 'imsi'] as const
-/** What rules may look in, too, although many subscribers share it, or the node gives it. */
+/** Rules may also use these fields, although their values are shared or assigned by the node. */
 const SHARED: ReadonlySet<string> = new Set(['sid', 'aid', 'type', 'plan', 'play'])
 
 /**
- * Those of all installations, of `rating.customerIdentification`, and of the file types that are
- * stored (`customer_identification_fields`). A stored one that cannot be used reads nothing.
+ * The predefined fields, those of `rating.customerIdentification`, and those of the stored file
+ * types (`customer_identification_fields`). Invalid file types are skipped.
  */
 export function identifyingFields(storedFileTypes: unknown, config: Config): readonly string[] {
   const { customerIdentification, countryPrefix } = config.rating

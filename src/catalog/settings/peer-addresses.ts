@@ -1,4 +1,4 @@
-/** From which addresses a network element may come. */
+/** Client addresses that a network element may use. */
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
 interface Range {
@@ -9,7 +9,7 @@ interface Range {
 
 const MAPPED_BITS = 96
 
-/** An address, or a range as in `10.0.0.0/8`; null if it is neither. */
+/** An address, or a range such as `10.0.0.0/8`; null if invalid. */
 export function parseRange(text: string): Range | null {
   const [given = '', bits, ...rest] = text.split('/')
   const version = isIP(given)
@@ -21,14 +21,17 @@ export function parseRange(text: string): Range | null {
   const address = plainAddress(given)
   if (version === 4) return { address, family: 'ipv4', prefix }
   if (!isIPv4(address)) return { address, family: 'ipv6', prefix }
-  // IPv4 in IPv6 clothes: a shorter prefix would be all of IPv4 and more.
+  // For an IPv4-mapped IPv6 address, a shorter prefix would include more than IPv4.
   return prefix < MAPPED_BITS ? null : { address, family: 'ipv4', prefix: prefix - MAPPED_BITS }
 }
 
-/** Whether an address (of a socket) is in one of the ranges; of no ranges every one is. */
+/**
+ * Returns a check whether an address of a socket is in one of the ranges; every address is if there
+ * are no ranges.
+ */
 export function addressCheck(ranges: readonly string[]): (address: string) => boolean {
   if (ranges.length === 0) return () => true
-  // A list for each: in one, `::/0` would hold for IPv4 too.
+  // One list per family: in a common list, `::/0` would match IPv4 as well.
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const text of ranges) {
     const range = parseRange(text)
@@ -38,7 +41,7 @@ export function addressCheck(ranges: readonly string[]): (address: string) => bo
   let last = ''
   let isLastIn = false
   return (address) => {
-    // A peer has few addresses, and sends many requests from one.
+    // Cache: a peer has few addresses and sends many requests from each.
     if (address === last) return isLastIn
     const plain = plainAddress(address)
     const version = isIP(plain)
@@ -51,7 +54,7 @@ export function addressCheck(ranges: readonly string[]): (address: string) => bo
 
 const MAPPED = '[::ffff:'
 
-/** Without a zone; IPv4 as such, also where a socket tells it as IPv6 (`::ffff:10.0.0.1`). */
+/** Removes the zone, and converts IPv4-mapped addresses (`::ffff:10.0.0.1`) to IPv4. */
 function plainAddress(address: string): string {
   const [text = ''] = address.split('%')
   if (!text.includes(':') || isIP(text) === 0) return text

@@ -1,6 +1,6 @@
 /**
- * The settings of a network element ("peer") as they are stored (design.md 6): who it is, by which
- * keys, from where, how fast, and which file types it may speak. Of a key only its hash is stored.
+ * Stored settings of a network element ("peer"): identity, keys, client addresses, rate limit and
+ * permitted file types. Keys are stored as hashes.
  */
 
 import { createHash, randomBytes } from 'node:crypto'
@@ -9,37 +9,39 @@ import { arrayAt, FieldError, isObject, objectAt, textAt } from '../../domain/fi
 import { parseRange } from './peer-addresses.ts'
 
 export interface PeerKey {
-  /** Hex digest of the key. A key has 256 random bits, so a plain digest tells nothing of it. */
+  /**
+   * Hex digest of the key. Keys have 256 random bits, so an unsalted digest does not reveal them.
+   */
   sha256: string
   /** ISO 8601. */
   created: string
   label?: string
 }
 
-/** Who it is over Diameter: what it says of itself in its capabilities (RFC 6733 section 5.3). */
+/** Identity over Diameter, compared with the capabilities exchange (RFC 6733 section 5.3). */
 export interface DiameterPeerSettings {
-  /** Origin-Host, in whatever case. */
+  /** Origin-Host, in any case. */
   origin_host: string
-  /** Origin-Realm; absent: any. */
+  /** Origin-Realm; not checked if absent. */
   origin_realm?: string
-  /** Realms besides its own whose requests it may bring, as relays do; `*`: all. */
+  /** Further realms whose requests it may forward, as relays do; `*` for all. */
   realms?: readonly string[]
 }
 
 export interface PeerSettings {
   name: string
   keys: readonly PeerKey[]
-  /** Addresses and ranges (CIDR), IPv4 and IPv6; empty: from anywhere. */
+  /** Addresses and ranges (CIDR), IPv4 and IPv6; unrestricted if empty. */
   addresses: readonly string[]
-  /** Requests per second on average; 0: no limit. */
+  /** Average number of requests per second; 0 if unlimited. */
   requests_per_second: number
-  /** Requests at once; without it as many as there are in a second. */
+  /** Size of a burst of requests; `requests_per_second` if absent. */
   burst?: number
-  /** Names of file types; absent: all. */
+  /** Names of the permitted file types; all if absent. */
   file_types?: readonly string[]
   /**
-   * Names of its certificate over HTTP: DNS names, or the common name where there are none. Absent:
-   * the Origin-Host, if it has one.
+   * Names in its certificate over HTTP: DNS names, or the common name if it has no DNS names. If
+   * absent, the Origin-Host.
    */
   certificate_names?: readonly string[]
   diameter?: DiameterPeerSettings
@@ -60,11 +62,11 @@ const PEER_FIELDS = [
 const DIAMETER_FIELDS = ['origin_host', 'origin_realm', 'realms']
 const KEY_FIELDS = ['sha256', 'created', 'label']
 
-/** Names are labels of metrics, and stand in logs and URLs. */
+/** Names are metric labels and appear in logs and URLs. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
-/** Origin of sessions without authentication (realtime/http/charging.ts). */
+/** Network element of sessions without authentication (realtime/http/charging.ts). */
 const ANONYMOUS = 'http'
-/** As a certificate is read: what has other characters could pass for several names. */
+/** Names in a certificate with other characters could be mistaken for several names. */
 const CERTIFICATE_NAME = /^[A-Za-z0-9.-]{1,253}$/
 const FILE_TYPE = /^[A-Za-z0-9_]+$/
 const SHA256 = /^[0-9a-f]{64}$/
@@ -73,7 +75,7 @@ const RATE_MAX = 10_000_000
 const KEY_PREFIX = 'tgk_'
 const KEY_BYTES = 32
 
-/** A new key. It is shown once; `hashOfKey` of it is what is kept. */
+/** A new key, which is shown only once; its `hashOfKey` is stored. */
 export function newPeerKey(): string {
   return KEY_PREFIX + randomBytes(KEY_BYTES).toString('base64url')
 }
@@ -83,7 +85,7 @@ export function hashOfKey(key: string): string {
 }
 
 /**
- * The settings of one peer, with what is absent filled in. Throws `FieldError`, whose path begins
+ * The settings of one peer, with defaults filled in. Throws `FieldError` with a path that begins
  * with `path`.
  */
 export function peerSettings(value: unknown, path: string): PeerSettings {
@@ -94,7 +96,10 @@ export function peerSettings(value: unknown, path: string): PeerSettings {
     throw new FieldError(`${path}.name`, `must be 1 to 64 ${allowed}`)
   }
   if (name === ANONYMOUS) {
-    throw new FieldError(`${path}.name`, `must not be ${ANONYMOUS}, which is who has no key`)
+    throw new FieldError(
+      `${path}.name`,
+      `must not be ${ANONYMOUS}, which is reserved for requests without a key`,
+    )
   }
   const { burst, disabled = false } = fields
   if (typeof disabled !== 'boolean')
@@ -122,7 +127,7 @@ export function peerSettings(value: unknown, path: string): PeerSettings {
   }
 }
 
-/** The settings of all peers, no name and no key twice. Throws `FieldError`. */
+/** The settings of all peers; names and keys must be unique. Throws `FieldError`. */
 export function checkPeers(value: unknown): PeerSettings[] {
   const peers: PeerSettings[] = []
   for (const [index, each] of arrayAt(value, 'peers').entries()) {
@@ -133,13 +138,13 @@ export function checkPeers(value: unknown): PeerSettings[] {
   return peers
 }
 
-/** Names by which its certificate is told; in lower case. */
+/** Certificate names that identify the peer, in lower case. */
 export function certificateNamesOf(peer: PeerSettings): readonly string[] {
   const host = peer.diameter?.origin_host
   return peer.certificate_names ?? (host === undefined ? [] : [host])
 }
 
-/** Throws `FieldError` if a name, key or host of `peer` is also that of one of `others`. */
+/** Throws `FieldError` if a name, key or host of `peer` also belongs to one of `others`. */
 export function checkUnique(
   peer: PeerSettings,
   others: readonly PeerSettings[],
@@ -157,7 +162,7 @@ export function checkUnique(
     if (owner !== undefined) {
       throw new FieldError(
         `${path}.certificate_names.${index}`,
-        `is a name of '${owner.name}', too`,
+        `is also a name of '${owner.name}'`,
       )
     }
   }
@@ -171,7 +176,7 @@ export function checkUnique(
   for (const [index, { sha256 }] of peer.keys.entries()) {
     const owner = others.find(({ keys }) => keys.some((key) => key.sha256 === sha256))
     if (owner !== undefined) {
-      throw new FieldError(`${path}.keys.${index}.sha256`, `is a key of '${owner.name}', too`)
+      throw new FieldError(`${path}.keys.${index}.sha256`, `is also a key of '${owner.name}'`)
     }
   }
 }
@@ -196,13 +201,13 @@ function realmsAt(value: unknown, path: string): string[] {
 function domainAt(value: unknown, path: string): string {
   const text = textAt(value, path)
   if (isDomainName(text)) return text.toLowerCase()
-  throw new FieldError(path, `must be a domain name, as in pgw1.example.net: '${text}'`)
+  throw new FieldError(path, `must be a domain name such as pgw1.example.net: '${text}'`)
 }
 
 function keyAt(value: unknown, path: string): PeerKey {
   const { sha256, created, label } = objectAt(value, path, KEY_FIELDS)
   const hash = textAt(sha256, `${path}.sha256`)
-  // Not quoted: somebody may have put the key itself there.
+  // Not quoted: the value may be the key itself.
   if (!SHA256.test(hash)) throw new FieldError(`${path}.sha256`, 'must be 64 hexadecimal digits')
   const time = textAt(created, `${path}.created`)
   if (Number.isNaN(Date.parse(time))) throw new FieldError(`${path}.created`, 'must be a date')
@@ -216,7 +221,7 @@ function addressesAt(value: unknown, path: string): string[] {
     if (parseRange(text) !== null) return text
     throw new FieldError(
       `${path}.${index}`,
-      `must be an address or a range as 10.0.0.0/8: '${text}'`,
+      `must be an address or a range such as 10.0.0.0/8: '${text}'`,
     )
   })
 }
@@ -252,7 +257,7 @@ function certificateNamesAt(value: unknown, path: string): string[] | undefined 
   return names
 }
 
-/** Name of what may be no peer at all, for lists of what is left out. */
+/** Name of an entry that may be invalid, for lists of skipped peers. */
 export function nameOfPeer(value: unknown): string {
   const name = isObject(value) ? value['name'] : undefined
   return typeof name === 'string' && NAME.test(name) ? name : ''

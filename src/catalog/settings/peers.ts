@@ -1,4 +1,4 @@
-/** The network elements that may use the charging port, ready for use at every request. */
+/** The network elements that may use the charging port, compiled for use per request. */
 import { FieldError } from '../../domain/fields.ts'
 import { addressCheck } from './peer-addresses.ts'
 import {
@@ -13,29 +13,29 @@ import {
 
 export interface Peer {
   readonly name: string
-  /** Whether it may come from an address, as a socket tells it. */
+  /** Whether the client address of a socket is permitted. */
   readonly allowsAddress: (address: string) => boolean
-  /** On average; 0: no limit. */
+  /** Average number per second; 0 if unlimited. */
   readonly requestsPerSecond: number
-  /** How many at once. */
+  /** Size of a burst of requests. */
   readonly burst: number
-  /** Names of the file types that it may speak; null: all. */
+  /** Names of the permitted file types; null for all. */
   readonly fileTypes: ReadonlySet<string> | null
-  /** Names of its certificate over HTTP, in lower case; none: it authenticates in other ways. */
+  /** Names of its certificate over HTTP, in lower case; empty if it authenticates otherwise. */
   readonly certificateNames: readonly string[]
-  /** Who it is over Diameter; null: it does not speak it. In lower case. */
+  /** Identity over Diameter, in lower case; null if it does not use Diameter. */
   readonly diameter: DiameterPeer | null
 }
 
 export interface DiameterPeer {
   readonly originHost: string
-  /** Null: any. */
+  /** Null if any realm is accepted. */
   readonly originRealm: string | null
-  /** Whether it may bring requests of a realm (in lower case) that is not its own. */
+  /** Whether it may forward requests of another realm (in lower case). */
   readonly allowsRealm: (realm: string) => boolean
 }
 
-/** A stored peer that cannot be used, and does not get in. */
+/** A stored peer that is invalid and therefore not accepted. */
 export interface SkippedPeer {
   /** Empty if it has none. */
   name: string
@@ -45,26 +45,31 @@ export interface SkippedPeer {
 
 export interface Peers {
   /**
-   * Who has a key; null: nobody, or one that is disabled. The digest of what is presented is looked
-   * up, so that how long it takes tells nothing of the keys that there are.
+   * The peer with a key; null if the key is unknown or the peer disabled. The digest of the
+   * presented key is looked up, so that the timing reveals nothing about existing keys.
    */
   byKey(key: string): Peer | null
-  /** Who has an Origin-Host, in whatever case; null: nobody, or one that is disabled. */
+  /**
+   * The peer with an Origin-Host, in any case; null if the host is unknown or the peer disabled.
+   */
   byOriginHost(host: string): Peer | null
-  /** Who has one of these names (in lower case); null: nobody, or several peers. */
+  /**
+   * The peer with one of these names (in lower case); null if no peer has them, or if they belong
+   * to several peers.
+   */
   byCertificate(names: readonly string[]): Peer | null
-  /** All that get in, in the order of the configuration. */
+  /** All accepted peers, in the order of the configuration. */
   readonly all: readonly Peer[]
   readonly skipped: readonly SkippedPeer[]
 }
 
-/** Never throws: a stored peer that cannot be used is left out, and listed. */
+/** Never throws: invalid stored peers are left out and listed. */
 export function compilePeers(value: unknown): Peers {
   const { used, skipped } = usablePeers(value)
   return { ...indexed(used.filter(({ disabled }) => !disabled)), skipped }
 }
 
-/** The settings of stored peers that can be used, also of those that are disabled. */
+/** The settings of valid stored peers, including disabled ones. */
 export function usablePeers(value: unknown): { used: PeerSettings[]; skipped: SkippedPeer[] } {
   const used: PeerSettings[] = []
   const skipped: SkippedPeer[] = []

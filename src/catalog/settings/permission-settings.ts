@@ -1,4 +1,4 @@
-/** Category `permissions` of the stored configuration: rules beside those that are built in. */
+/** Category `permissions` of the stored configuration: rules in addition to the built-in ones. */
 import { type Static, Type } from '@sinclair/typebox'
 
 const closed = { additionalProperties: false } as const

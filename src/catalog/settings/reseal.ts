@@ -1,4 +1,4 @@
-/** Seals all stored secrets with the key that seals now: clear ones, and those of older keys. */
+/** Seals all stored secrets with the current key: plain ones, and those sealed with old keys. */
 import type { Actor } from '../actor.ts'
 import { createAudit } from '../audit/audit.ts'
 import { CLIENTS_CATEGORY } from '../clients/client-settings.ts'
@@ -10,9 +10,9 @@ import { changeStoredConfig, readCategory, type StoredCategory } from './stored-
 export interface StoredSecret {
   readonly kind: 'client' | 'directory' | 'second factor'
   readonly name: string
-  /** `lost`: no key that is known opens it. */
+  /** `lost`: no available key can open it. */
   readonly state: 'sealed' | 'old key' | 'clear' | 'lost'
-  /** Id of the key that it is sealed with; null: none is named. */
+  /** Id of the key it is sealed with; null if it names none. */
   readonly key: string | null
 }
 
@@ -21,7 +21,7 @@ export interface ResealResult {
   readonly lost: readonly StoredSecret[]
 }
 
-/** Every stored secret that can be read again. Rejects with `CatalogUnavailableError`. */
+/** All stored secrets. Rejects with `CatalogUnavailableError`. */
 export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promise<StoredSecret[]> {
   const found: StoredSecret[] = []
   const note: Visit = (kind, name, text) => {
@@ -38,9 +38,9 @@ export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promi
 }
 
 /**
- * What cannot be opened stays as it is, and is listed. Safe to repeat, also in several processes at
- * once. Rejects with `CatalogUnavailableError` or `ConfigConflictError`, or with `SecretKeyError`
- * where there is no key to seal with.
+ * Secrets that cannot be opened are left unchanged and listed. Idempotent, also if several
+ * processes run it concurrently. Rejects with `CatalogUnavailableError` or `ConfigConflictError`,
+ * or with `SecretKeyError` if there is no key to seal with.
  */
 export async function resealAll(
   catalog: Catalog,
@@ -65,12 +65,12 @@ export async function resealAll(
   }
 }
 
-/** Gives what is to stand in the place of a secret. */
+/** Returns the replacement of a secret. */
 type Visit = (kind: StoredSecret['kind'], name: string, text: string) => string
 
 interface SecretCategory {
   readonly category: StoredCategory
-  /** The value with what `visit` makes of its secrets; anything else stays as it is. */
+  /** Returns the value with its secrets replaced by `visit`; everything else is unchanged. */
   walk(value: unknown, visit: Visit, sealer: Sealer): unknown
 }
 
@@ -132,7 +132,7 @@ async function resealFactor(catalog: Catalog, factor: Factor, sealer: Sealer): P
     const text = factor[field]
     const next = text === null ? null : resealed(text, sealer)
     if (next === null || next === text) continue
-    // Only in the place of what was read: the user may enrol at the same time.
+    // Only if it is unchanged: the user may be enrolling at the same time.
     await catalog.run('seal a second factor', () =>
       catalog.secondfactors.updateOne(
         { _id: factor._id, [field]: text },

@@ -1,4 +1,4 @@
-/** Category `security` of the stored configuration: how users and clients get in. */
+/** Category `security` of the stored configuration: authentication of users and clients. */
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { StoredSetting } from './current-settings.ts'
@@ -11,15 +11,18 @@ const closed = { additionalProperties: false, default: {} } as const
 const MINUTES_MAX = 60 * 24 * 365
 const SECONDS_MAX = 60 * MINUTES_MAX
 
-/** What may be stored; whatever is left out has its default. */
+/** The stored value; absent members have defaults. */
 export const SecuritySchema = Type.Object(
   {
     session: Type.Object(
       {
-        /** A session ends when nothing was asked for so long, and at the latest after the other. */
+        /**
+         * A session ends after `idle_minutes` without a request, and at the latest after
+         * `absolute_minutes`.
+         */
         idle_minutes: integer(1, MINUTES_MAX, 60),
         absolute_minutes: integer(1, MINUTES_MAX, 12 * 60),
-        /** A session gets a new id so often. */
+        /** Interval after which a session gets a new id. */
         rotate_minutes: integer(1, MINUTES_MAX, 15),
       },
       closed,
@@ -27,34 +30,34 @@ export const SecuritySchema = Type.Object(
     password: Type.Object(
       {
         characters_min: integer(8, 128, 12),
-        /** Who gets a password from somebody else has to change it at the next login. */
+        /** Users whose password was set by someone else must change it at the next login. */
         change_given: Type.Boolean({ default: true }),
       },
       closed,
     ),
     totp: Type.Object(
       {
-        /** Who has one of these roles needs a second factor. */
+        /** Users with one of these roles need a second factor. */
         required_roles: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), {
           maxItems: 32,
           uniqueItems: true,
           default: [],
         }),
-        /** Under which authenticator apps list it. */
+        /** Issuer shown in authenticator apps. */
         issuer: Type.String({ pattern: '^[^:\\p{Cc}]{1,64}$', default: 'Tollgate' }),
       },
       closed,
     ),
     lockout: Type.Object(
       {
-        /** Failures in a row after which a user, from an address, has to wait. */
+        /** Consecutive failures of a user from an address before further attempts are delayed. */
         attempts: integer(1, 100, 5),
-        /** For how long; twice as long with each further failure, up to the other. */
+        /** Duration of the delay, doubled with each further failure up to `seconds_max`. */
         seconds: integer(1, SECONDS_MAX, 30),
         seconds_max: integer(1, SECONDS_MAX, 3600),
         /**
-         * Failures of a user within an hour, from all addresses. Beyond it only known devices may
-         * try, until an operator unlocks the user.
+         * Failures of a user per hour, from all addresses. Beyond it, only known devices may log in
+         * until an operator unlocks the user.
          */
         failures_per_hour: integer(1, 1_000_000, 100),
       },
@@ -62,7 +65,9 @@ export const SecuritySchema = Type.Object(
     ),
     rate_limits: Type.Object(
       {
-        /** Of one address; of IPv6 of a /64, twice as many of a /56, four times of a /48. */
+        /**
+         * Per client address. For IPv6, per /64; twice as many per /56, four times as many per /48.
+         */
         logins_per_minute: integer(1, 1_000_000, 60),
         tokens_per_minute: integer(1, 1_000_000, 120),
       },
@@ -86,14 +91,17 @@ export const SecuritySchema = Type.Object(
     signature: Type.Object(
       {
         enabled: Type.Boolean({ default: true }),
-        /** How far the time of a request may be from the node's, and how long it is remembered. */
+        /**
+         * Permitted difference between the time of a request and the node's, and how long
+         * signatures are remembered.
+         */
         window_seconds: integer(1, 24 * 3600, 300),
       },
       closed,
     ),
     cors: Type.Object(
       {
-        /** Sites whose pages may use the control plane, as in `https://crm.example.net`. */
+        /** Web origins that may use the control plane, as in `https://crm.example.net`. */
         origins: Type.Array(Type.String({ pattern: '^https?://[^/\\s]+$' }), {
           maxItems: 100,
           uniqueItems: true,
@@ -108,7 +116,7 @@ export const SecuritySchema = Type.Object(
 
 export type SecuritySettings = Static<typeof SecuritySchema>
 
-/** Defaults stand in for all that cannot be used. */
+/** An invalid stored value is replaced by the defaults. */
 export const SECURITY: StoredSetting<SecuritySettings> = {
   category: 'security',
   read(value) {

@@ -1,4 +1,4 @@
-/** What a stored value must look like, told in words. */
+/** Checks stored values against a schema, with readable messages. */
 
 import type { TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
@@ -6,8 +6,8 @@ import { nearest } from '../../config/nearest.ts'
 import { FieldError } from '../../domain/fields.ts'
 
 /**
- * Throws `FieldError` with the path, which begins with `path`, of the first thing that does not
- * fit. A value is not told: it may be a secret.
+ * Throws `FieldError` for the first mismatch; its path begins with `path`. The message does not
+ * quote the value, which may be a secret.
  */
 export function checkAgainstSchema(schema: TSchema, value: unknown, path: string): void {
   if (Value.Check(schema, value)) return
@@ -20,7 +20,7 @@ export function checkAgainstSchema(schema: TSchema, value: unknown, path: string
 function reasonOf({ type, schema, path, message }: ValueError): string {
   if (type === ValueErrorType.ObjectAdditionalProperties) return unknownKey(schema, path)
   if (type === ValueErrorType.ObjectRequiredProperty) return 'is missing'
-  if (type === ValueErrorType.ArrayUniqueItems) return 'has something twice'
+  if (type === ValueErrorType.ArrayUniqueItems) return 'must not have duplicates'
   const { description, maxLength, maxItems, minItems } = schema
   if (type === ValueErrorType.StringMaxLength) return `has more than ${maxLength} characters`
   if (type === ValueErrorType.ArrayMaxItems) return `has more than ${maxItems} members`
@@ -41,7 +41,7 @@ function defaultReason(schema: TSchema, message: string): string {
   if (type === 'boolean') return 'must be true or false'
   if (type === 'array') return 'must be a list'
   if (type === 'object') return 'must be an object'
-  if (type === 'string') return 'must be a text of the form that is asked for'
+  if (type === 'string') return 'does not have the required format'
   const options: unknown[] = (anyOf ?? []).map((option: TSchema) => option['const'])
   const isChoice = options.length > 0 && options.every((option) => option !== undefined)
   return isChoice ? `must be one of ${options.join(', ')}` : message

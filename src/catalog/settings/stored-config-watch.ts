@@ -1,11 +1,11 @@
-/** Keeps one thread's view of the stored configuration current. */
+/** Keeps one thread's stored configuration current. */
 import type { Logger } from '../../runtime/log.ts'
 import type { Catalog } from '../connection.ts'
 import { createPoller, type Poller } from '../poller.ts'
 import { readConfigDocuments, readConfigRevision, type StoredConfig } from './stored-config.ts'
 
 export interface StoredConfigWatch extends Poller {
-  /** Whether it was ever read. Until then nobody knows what is configured. */
+  /** Whether the configuration was read; it is unknown until then. */
   loaded(): boolean
 }
 
@@ -21,20 +21,20 @@ const TEXTS = {
 }
 
 /**
- * Tells `listener` of the configuration when it is first read, and whenever another one is stored;
- * it must not throw. A poll reads the revisions of the two documents themselves, and the values
- * only if one of them is new: so no change can be missed, whoever died while writing it.
+ * Calls `listener`, which must not throw, with the configuration after the first read and after
+ * every change. A poll reads the revisions of the documents, and their values only if a revision is
+ * new, so no change is missed even if its writer dies.
  */
 export function watchStoredConfig(
   { catalog, pollMs, log }: StoredConfigWatchOptions,
   listener: (config: StoredConfig) => void,
 ): StoredConfigWatch {
-  let known: string | null = null
+  let lastRevision: string | null = null
   const poll = async () => {
-    if (known !== null && (await readConfigRevision(catalog)) === known) return
+    if (lastRevision !== null && (await readConfigRevision(catalog)) === lastRevision) return
     const { config, revision } = await readConfigDocuments(catalog)
-    known = revision
+    lastRevision = revision
     listener(config)
   }
-  return { ...createPoller(pollMs, poll, TEXTS, log), loaded: () => known !== null }
+  return { ...createPoller(pollMs, poll, TEXTS, log), loaded: () => lastRevision !== null }
 }

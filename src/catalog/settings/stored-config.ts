@@ -1,6 +1,6 @@
 /**
- * The stored configuration: what operators change while the node runs. One document per category,
- * read and written whole; who changes it says what to make of the value that is there.
+ * The stored configuration, which operators change at run time. One document per category, read and
+ * written as a whole; writers pass a function that maps the current value to the new one.
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { bump, isDuplicate } from '../revisions/revisions.ts'
 import { archiveVersion } from './config-history.ts'
 
 /**
- * What charging follows. `file_types`: a list of their documents. `peers`: a list of network
+ * Categories that charging follows. `file_types`: a list of documents. `peers`: a list of network
  * elements (peers.ts). `taxation`: an object (taxation-settings.ts).
  */
 export const CONFIG_CATEGORIES = ['file_types', 'peers', 'taxation'] as const
@@ -20,8 +20,8 @@ export const CONFIG_CATEGORIES = ['file_types', 'peers', 'taxation'] as const
 export type ConfigCategory = (typeof CONFIG_CATEGORIES)[number]
 
 /**
- * Configured fields of the entity API: objects that hold lists of them, in `subscribers` as
- * `subscriber.fields` and `account.fields`, in the others as `fields`. Charging reads none of them.
+ * Configured fields of the entity API: objects with lists of them, as `subscriber.fields` and
+ * `account.fields` in `subscribers`, as `fields` in the others. Charging does not read them.
  */
 export const FIELD_CATEGORIES = [
   'subscribers',
@@ -36,7 +36,7 @@ export const FIELD_CATEGORIES = [
 
 export type FieldCategory = (typeof FIELD_CATEGORIES)[number]
 
-/** What only the control plane reads: objects. */
+/** Objects that only the control plane reads. */
 const FURTHER_CATEGORIES = [
   'plays',
   'security',
@@ -46,53 +46,53 @@ const FURTHER_CATEGORIES = [
   'events',
 ] as const
 
-/** Those whose values have secrets, sealed. */
+/** Categories with sealed secrets. */
 const SECRET_CATEGORIES: readonly string[] = ['auth', 'shared_secret']
 
 export type StoredCategory = ConfigCategory | FieldCategory | (typeof FURTHER_CATEGORIES)[number]
 
 /**
- * The value of every category as it is stored, empty where nothing ever was. Others may have
- * written it: who uses it checks it.
+ * The stored value of every category; empty if nothing was stored. Not validated: its reader has to
+ * check it.
  */
 export type StoredConfig = Readonly<Record<ConfigCategory, unknown>>
 
 /**
- * The value of every category of fields as it is stored, an empty object where nothing ever was.
- * Who uses it checks it.
+ * The stored value of every category of fields; an empty object if nothing was stored. Not
+ * validated: its reader has to check it.
  */
 export type FieldSettings = Readonly<Record<FieldCategory, unknown>>
 
 export interface ConfigChange {
   nowMs: number
-  /** Who changes it, such as `cli`. */
+  /** Author of the change, such as `cli`. */
   by: string
   actor?: Actor
   /**
-   * What history keeps of the value that is replaced. If not given all of it; of a category with
-   * secrets nothing.
+   * Returns the part of the replaced value to archive. If absent, the whole value; for categories
+   * with secrets, nothing.
    */
-  historyValue?: (value: unknown) => unknown
+  former?: (value: unknown) => unknown
 }
 
-/** What a change has made. */
+/** Result of a change. */
 export interface ConfigChangeResult<Value> {
   value: Value
   rev: number
-  /** The value before; empty where nothing was stored. */
+  /** The previous value; empty if nothing was stored. */
   former: unknown
 }
 
-/** Writers who lose this often against others are told so. */
+/** Attempts before a change that keeps losing to other writers fails. */
 const ATTEMPTS_MAX = 16
-/** The longest pause between attempts is 2 to the power of it, ms. */
+/** The longest pause between attempts is 2^PAUSE_DOUBLINGS ms. */
 const PAUSE_DOUBLINGS = 6
 
 export async function readStoredConfig(catalog: Catalog): Promise<StoredConfig> {
   return (await readConfigDocuments(catalog)).config
 }
 
-/** With what tells this state from every other one. Rejects with `CatalogUnavailableError`. */
+/** Also returns a string that identifies this state. Rejects with `CatalogUnavailableError`. */
 export async function readConfigDocuments(
   catalog: Catalog,
 ): Promise<{ config: StoredConfig; revision: string }> {
@@ -121,7 +121,7 @@ export async function readFieldSettings(catalog: Catalog): Promise<FieldSettings
   return Object.fromEntries(settings) as FieldSettings
 }
 
-/** As `revision` of what is stored now, without reading the values. */
+/** The same `revision` as that of `readConfigDocuments`, without reading the values. */
 export async function readConfigRevision(catalog: Catalog): Promise<string> {
   const documents = await catalog.run('read the revision of the stored configuration', () =>
     catalog.config
@@ -139,12 +139,12 @@ function revisionOf(documents: readonly Pick<ConfigDocument, '_id' | 'rev'>[]): 
 
 const LISTS: readonly string[] = ['file_types', 'peers', 'shared_secret']
 
-/** What a category holds before anything was stored. */
+/** The initial value of a category. */
 export function emptyValueOf(category: StoredCategory): unknown {
   return LISTS.includes(category) ? [] : {}
 }
 
-/** The value of one category; `rev` 0: nothing was ever stored. */
+/** The value of one category; `rev` is 0 if nothing was ever stored. */
 export async function readCategory(
   catalog: Catalog,
   category: StoredCategory,
@@ -166,11 +166,11 @@ export async function writeStoredConfig<Value>(
 }
 
 /**
- * Puts what `change` makes of the value in its place; what it was is kept before that. Of two who
- * write at the same time the second one changes what the first has written: `change` may be called
- * again, and must not touch what it is given. `rev`: of that, 0 where nothing was stored. What it
- * throws is passed on, and nothing is written. Rejects with `ConfigConflictError`, or
- * `CatalogUnavailableError` (then it may have been written all the same).
+ * Replaces the value by the result of `change`, after archiving the old one. Concurrent writes are
+ * serialized: `change` may be called again with the value of another writer, and must not modify
+ * its argument. `rev` is the revision of the value, 0 if nothing was stored. If `change` throws,
+ * nothing is written and the error is passed on. Rejects with `ConfigConflictError` or
+ * `CatalogUnavailableError`; in the last case the value may have been written.
  */
 export async function changeStoredConfig<Value>(
   catalog: Catalog,
@@ -189,7 +189,7 @@ export async function changeStoredConfig<Value>(
     const who = { changed_by: by.by, ...(by.actor && { actor: by.actor }) }
     const document = { _id: category, rev, value, changed: new Date(by.nowMs), ...who }
     if (await replaceDocument(catalog, document, found?.rev)) return { value, rev, former }
-    // Out of step with the others, or the same one may lose again and again.
+    // A random delay, so that the same writer does not lose repeatedly.
     await pause(randomInt(2 ** Math.min(attempt, PAUSE_DOUBLINGS)))
   }
   throw new ConfigConflictError(`${category} is being changed by others: nothing was written`)
@@ -198,13 +198,16 @@ export async function changeStoredConfig<Value>(
 function valueForHistory(
   category: StoredCategory,
   value: unknown,
-  { historyValue }: ConfigChange,
+  { former }: ConfigChange,
 ): unknown {
-  if (historyValue !== undefined) return historyValue(value)
+  if (former !== undefined) return former(value)
   return SECRET_CATEGORIES.includes(category) ? null : value
 }
 
-/** False: somebody else was faster. `expected`: the revision to replace; undefined: none. */
+/**
+ * Returns false if another writer was faster. `expected`: the revision to replace; undefined to
+ * insert the category.
+ */
 function replaceDocument(
   catalog: Catalog,
   document: ConfigDocument,

@@ -1,26 +1,26 @@
 /**
- * Category `taxation` of the stored configuration: which tax holds where a rate names none. What is
- * not stored is as the node was configured.
+ * Category `taxation` of the stored configuration: the tax of rates that do not name one. Absent
+ * members are taken from the node's configuration.
  */
 
 import { FORMATS } from '../../config/formats.ts'
 import { FieldError, isObject, objectAt } from '../../domain/fields.ts'
 import { compileTaxMapping, type TaxPriorities } from '../../rating/tax-mapping.ts'
 
-/** Of the node's own configuration: `rating`. */
+/** Section `rating` of the node's configuration. */
 export interface InstalledTaxation {
-  /** Empty: none. */
+  /** Empty if no default is configured. */
   readonly defaultTax: string
   readonly taxMapping: unknown
 }
 
 export interface Taxation {
-  /** Key; null: none is named. */
+  /** Key; null if no default is configured. */
   readonly defaultTax: string | null
   readonly taxPriorities: TaxPriorities
 }
 
-/** `{default, mapping}`; `default` may be `{key}`, too. Throws `FieldError` with the path. */
+/** `{default, mapping}`; `default` may also be `{key}`. Throws `FieldError` with the path. */
 export function taxationOf(stored: unknown, installed: InstalledTaxation): Taxation {
   const { mapping } = objectAt(stored, 'taxation', ['default', 'mapping'])
   return {
@@ -32,7 +32,7 @@ export function taxationOf(stored: unknown, installed: InstalledTaxation): Taxat
   }
 }
 
-/** The stored key; null: none. Throws `FieldError` with the path. */
+/** The stored key; null if no default is stored. Throws `FieldError` with the path. */
 export function storedDefaultTax(stored: unknown): string | null {
   const { default: given } = objectAt(stored, 'taxation')
   if (given === undefined) return null

@@ -1,4 +1,4 @@
-/** Whose signature a request has: within its time, and once. */
+/** Verifies the signature of a request: signer, time and single use. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import {
@@ -9,7 +9,7 @@ import {
   TIME_NAME,
 } from './signed-text.ts'
 
-/** Who signs with a key; the key is a text, of which the bytes are those of UTF-8. */
+/** A client that may sign; the bytes of the key are its UTF-8 encoding. */
 export interface Signer {
   readonly name: string
   readonly key: string
@@ -17,21 +17,24 @@ export interface Signer {
 }
 
 export interface SignatureConditions {
-  /** Those whose keys may be used now. */
+  /** Signers that are valid now. */
   readonly signers: readonly Signer[]
   readonly nowMs: number
-  /** How far the time of a request may be from ours, both ways. */
+  /** Maximum difference between the time of the request and of this node, in either direction. */
   readonly windowMs: number
-  /** Bytes that may be hashed: those of the text, once for each signer. */
+  /** Maximum number of bytes to hash: the signed text, once per signer. */
   readonly workBytesMax: number
 }
 
-/** Why a signature is refused: a text for its sender, without a secret. */
+/** Why a signature is refused, as a message to the sender without secrets. */
 export interface SignatureRefusal {
   readonly refused: string
 }
 
-/** Clocks of nodes differ: a signature is remembered for so much longer than it can be accepted. */
+/**
+ * Margin for clock differences between nodes, added to the time for which signatures are
+ * remembered.
+ */
 const CLOCKS_MS = 60_000
 
 const HEX_DIGITS = /^[0-9a-f]{128}$/
@@ -39,8 +42,9 @@ const SECONDS = /^\d{1,12}$/
 const SECOND_MS = 1000
 
 /**
- * Who has signed a request that `signatureNameOf` finds to be signed. A good signature is used up
- * in `used`, which all nodes share; rejects with `StoreDownError` where that is away.
+ * The signer of a request for which `signatureParameter` is not null. An accepted signature is
+ * stored in `used`, which all nodes share, so that it cannot be replayed. Rejects with
+ * `StoreDownError` if that store is unavailable.
  */
 export async function checkSignature(
   sent: SentParameters,
@@ -51,20 +55,20 @@ export async function checkSignature(
   const name = signatureParameter(sent) ?? ''
   const signature = sent.get(name)
   if (typeof signature !== 'string' || !HEX_DIGITS.test(signature)) {
-    return { refused: `${name} must be HMAC-SHA512 in 128 hexadecimal digits of lower case` }
+    return { refused: `${name} must be an HMAC-SHA512 in 128 hexadecimal digits, in lower case` }
   }
   const refused = timeProblem(sent, terms)
   if (refused !== null) return { refused }
   const signer = signerOf(sent, signature, terms)
-  if (signer === null) return { refused: `${name} is of no key that is known` }
+  if (signer === null) return { refused: `${name} does not match any known key` }
   if ('refused' in signer) return signer
-  // Accepted from a window before its time on until one after it.
+  // A signature is accepted from one window before its time until one window after it.
   const keepMs = 2 * windowMs + CLOCKS_MS
   const isFirst = await used.setOnce(`signature:${hash('sha256', signature)}`, '1', keepMs)
   return isFirst ? signer : { refused: `${name} was used before: ${RESEND_HINT}` }
 }
 
-const RESEND_HINT = `send another ${TIME_NAME}, or any further parameter`
+const RESEND_HINT = `change ${TIME_NAME}, or add a parameter`
 
 function timeProblem(
   sent: SentParameters,
@@ -73,16 +77,16 @@ function timeProblem(
   const sentTime = sent.get(TIME_NAME)
   if (sentTime === undefined)
     return `${TIME_NAME} is missing: the time of the request, unix seconds`
-  // A number where the body is JSON.
+  // JSON bodies may have a number here.
   const time = typeof sentTime === 'number' ? String(sentTime) : sentTime
   if (typeof time !== 'string' || !SECONDS.test(time)) {
-    return `${TIME_NAME} must be unix seconds: digits alone`
+    return `${TIME_NAME} must be unix seconds: digits only`
   }
   if (Math.abs(nowMs - Number(time) * SECOND_MS) <= windowMs) return null
   return `${TIME_NAME} is more than ${windowMs / SECOND_MS} seconds from the time of this node`
 }
 
-/** All keys are tried whichever fits, so that the time tells nothing of them. */
+/** All keys are tried even after a match, so that the timing reveals nothing about them. */
 function signerOf(
   sent: SentParameters,
   signature: string,
@@ -90,7 +94,7 @@ function signerOf(
 ): Signer | SignatureRefusal | null {
   const text = signedText(sent)
   if (text.length * signers.length > workBytesMax) {
-    return { refused: 'the request is too large to be signed: a token takes any size' }
+    return { refused: 'the request is too large to be signed: use a token, which has no limit' }
   }
   const given = Buffer.from(signature)
   let found: Signer | null = null

@@ -1,17 +1,17 @@
-/** Names with brackets, as PHP clients nest values in a form: `query[sid]=1`, `states[]=0`. */
+/** Bracket notation of PHP clients for nested form values: `query[sid]=1`, `states[]=0`. */
 
 export interface FormLimits {
-  /** Of names and of what brackets nest them in: each takes room, however short the form is. */
+  /** Maximum number of names and nested maps: even a short form can create many. */
   readonly keysMax: number
   readonly depthMax: number
-  /** Why a step of a name may not be; null if it may. */
+  /** Why a step of a name is refused; null if it is permitted. */
   readonly refusedStep: (step: string) => string | null
 }
 
-/** A form that cannot be taken. */
+/** A form that is invalid. */
 export class FormError extends Error {
   override name = 'FormError'
-  /** As it was sent, and maybe long; null: the form as a whole. */
+  /** The parameter as sent, possibly long; null if the form as a whole is invalid. */
   readonly parameter: string | null
   readonly reason: string
 
@@ -21,7 +21,7 @@ export class FormError extends Error {
     this.reason = reason
   }
 
-  /** For a caller; `named` shortens names. */
+  /** Message for the client; `named` shortens names. */
   text(named: (name: string) => string): string {
     return this.parameter === null
       ? this.reason
@@ -33,10 +33,10 @@ export type FormNode = Map<string, FormNode | string>
 
 const NAME_LENGTH_MAX = 1_024
 
-/** Collects the pairs of a form in their order; of repeated names the last one wins. */
+/** Collects the pairs of a form in their order; the last value of a repeated name wins. */
 export class FormTree {
   readonly #limits: FormLimits
-  /** By name; texts, or what brackets have nested. */
+  /** By name: strings, or maps of nested values. */
   readonly root: FormNode = new Map()
   #keys = 0
 
@@ -44,7 +44,10 @@ export class FormTree {
     this.#limits = limits
   }
 
-  /** Throws `FormError` for a name that is not allowed, too deep nesting, or too many pairs. */
+  /**
+   * Throws `FormError` if a name is not permitted, nested too deeply, or exceeds the number of
+   * pairs.
+   */
   add(name: string, value: string): void {
     const { depthMax, refusedStep } = this.#limits
     this.#countKey()
@@ -59,9 +62,9 @@ export class FormTree {
         node.set(step, value)
         return
       }
-      const known = node.get(step)
-      if (known instanceof Map) {
-        node = known
+      const child = node.get(step)
+      if (child instanceof Map) {
+        node = child
         continue
       }
       this.#countKey()
@@ -78,9 +81,9 @@ export class FormTree {
   }
 }
 
-/** `query[$or][0][sid]` → query, $or, 0, sid; a name with other brackets stays as it is. */
+/** `query[$or][0][sid]` → query, $or, 0, sid; names with other uses of brackets are not split. */
 function stepsOf(name: string, depthMax: number): readonly string[] {
-  if (name.length > NAME_LENGTH_MAX) throw new FormError(name, ' has a name that is too long')
+  if (name.length > NAME_LENGTH_MAX) throw new FormError(name, ' has too long a name')
   const match = /^([^[\]]+)((?:\[[^[\]]*\])+)$/.exec(name)
   const [, first, brackets] = match ?? []
   if (first === undefined || brackets === undefined) return [name]
@@ -90,8 +93,8 @@ function stepsOf(name: string, depthMax: number): readonly string[] {
 }
 
 /**
- * Adds the pairs of a query string, or of a body of `application/x-www-form-urlencoded`. Throws
- * `FormError`, also for a percent sign that encodes no text.
+ * Adds the pairs of a query string or of an `application/x-www-form-urlencoded` body. Throws
+ * `FormError`, also for invalid percent-encoding.
  */
 export function addForm(text: string, form: Pick<FormTree, 'add'>): void {
   for (let from = 0; from < text.length; ) {
@@ -112,6 +115,6 @@ function decoded(text: string, name: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw new FormError(name, ' is not encoded as a form')
+    throw new FormError(name, ' is not valid form encoding')
   }
 }

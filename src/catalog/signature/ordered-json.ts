@@ -1,15 +1,15 @@
-/** JSON with the order of its members, which `JSON.parse` changes where their names are numbers. */
+/** A JSON parser that keeps the order of members; `JSON.parse` reorders numeric names. */
 
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
 
 /**
- * Objects as maps in the order of sending; of a name that is there twice, the place of the first
- * and the value of the last. Whole numbers that a double cannot keep are bigints, up to 64 bits.
- * Throws `SyntaxError` for what is no JSON, or nested deeper than `depthMax`.
+ * Objects become maps in the order of the text; for a repeated name, the position of the first and
+ * the value of the last one count. Integers that a double cannot represent become bigints, up to 64
+ * bits. Throws `SyntaxError` if the text is not JSON, or nested deeper than `depthMax`.
  */
 export function parseOrdered(json: string, depthMax: number): unknown {
-  // It also says what is wrong; what comes then need not look.
+  // Validates the text with good messages; the reader below need not check it.
   JSON.parse(json)
   return new Reader(json, depthMax).value(1)
 }
@@ -81,7 +81,7 @@ class Reader {
     return whole >= INT64_MIN && whole <= INT64_MAX ? whole : value
   }
 
-  /** The next character that is no blank. */
+  /** Skips whitespace and returns the next character. */
   #peek(): string {
     while (BLANKS.has(this.#json[this.#at] ?? '')) this.#at += 1
     return this.#json[this.#at] ?? ''

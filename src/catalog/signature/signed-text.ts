@@ -1,37 +1,40 @@
-/** The text of a request that is signed, and its signature (spec/entity-api.md 5.4). */
+/** The signed text of a request, and its signature. */
 import { createHmac } from 'node:crypto'
 
 /**
- * By name, in the order of sending: texts as they came, maps for what brackets nest, other values
- * where the body was JSON. Names in the body take the place of those in the address.
+ * Parameters by name, in the order sent: strings, maps for bracket notation, other values from JSON
+ * bodies. Parameters of the body override those of the query string.
  */
 export type SentParameters = ReadonlyMap<string, unknown>
 
-/** The parameter of the signature, in order of preference: existing clients', the interface's. */
+/**
+ * Parameters that can hold the signature, in order of preference; existing clients send the first
+ * one.
+ */
 const SIGNATURE_NAMES = ['_sig_', 'signature'] as const
-/** The time of the request, unix seconds. It is signed with all the others. */
+/** The time of the request in unix seconds, which is signed with the other parameters. */
 export const TIME_NAME = '_t_'
 
 /**
- * The parameter that has the signature; null: the request is not signed. Beside `_sig_`, one that
- * is called `signature` is a parameter as any other, and signed.
+ * The parameter that holds the signature; null if the request is not signed. If `_sig_` is sent,
+ * `signature` is an ordinary, signed parameter.
  */
 export function signatureParameter(sent: SentParameters): string | null {
   return SIGNATURE_NAMES.find((name) => sent.has(name)) ?? null
 }
 
 /**
- * JSON of all parameters but the signature, byte for byte as `json_encode` of PHP writes it: no
- * blanks; `/` as `\/`; what is not ASCII as `\uXXXX` in lower case; a map whose keys count from 0
- * is a list, and an empty one `[]`. Numbers are there only where the body was JSON: integers with
- * all digits, others with as few as tell them apart, from 17 places on as `1.0e+25`.
+ * JSON of all parameters except the signature, identical to the output of PHP's `json_encode`: no
+ * whitespace; `/` as `\/`; non-ASCII characters as `\uXXXX` in lower case; a map whose keys count
+ * from 0 is a list, and an empty one `[]`. Numbers only come from JSON bodies: integers with all
+ * digits, others with the fewest digits that identify them, from 17 places on as `1.0e+25`.
  */
 export function signedText(sent: SentParameters): string {
   const signature = signatureParameter(sent)
   return mapText([...sent].filter(([name]) => name !== signature))
 }
 
-/** HMAC-SHA512 in lower-case hex, with the text of the key as its bytes. */
+/** HMAC-SHA512 in lower-case hex; the key is the UTF-8 encoding of its text. */
 export function signatureOf(text: string, key: string): string {
   return createHmac('sha512', key).update(text).digest('hex')
 }
@@ -53,22 +56,22 @@ function mapText(entries: readonly (readonly [string, unknown])[]): string {
   return `{${entries.map(([key, value]) => `${stringText(key)}:${valueText(value)}`).join()}}`
 }
 
-/** JSON.stringify escapes controls as PHP does, and half surrogates; it leaves the rest. */
+/** JSON.stringify escapes control characters and lone surrogates as PHP does, but no others. */
 function stringText(text: string): string {
   return JSON.stringify(text).replace(/[/\u0080-\uffff]/g, (character) =>
     character === '/' ? '\\/' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }
 
-/** Beyond so many places before the point, PHP writes an exponent. */
+/** With more digits before the point, PHP writes an exponent. */
 const PLACES_MAX = 17
-/** And so behind it, before the first digit. */
+/** With more zeros after the point, PHP writes an exponent. */
 const ZEROS_MAX = 3
 
 function numberText(value: number): string {
   if (!Number.isFinite(value)) return '0'
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
-  // The shortest digits that are this number and no other.
+  // The shortest digits that identify the number.
   const [mantissa = '0', exponent = '0'] = Math.abs(value).toExponential().split('e')
   const digits = mantissa.replace('.', '')
   const places = Number(exponent) + 1

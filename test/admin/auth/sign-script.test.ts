@@ -60,6 +60,6 @@ it('gets in, with the quotes and slashes that values have', async () => {
 })
 
 it('does not get in with another key', async () => {
-  const refused = { refused: '_sig_ is of no key that is known' }
+  const refused = { refused: '_sig_ does not match any known key' }
   expect(await sign(KEY.replace('0', '1'), 'query={"aid":17}')).toEqual(refused)
 })

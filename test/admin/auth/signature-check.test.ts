@@ -77,7 +77,7 @@ describe('a signed request', () => {
     const from = new Date(NOW_MS).toISOString()
     const to = new Date(NOW_MS + 60_000).toISOString()
     const { check, time } = checkOf([{ ...CRM, from, to }])
-    const unknown = { refused: '_sig_ is of no key that is known' }
+    const unknown = { refused: '_sig_ does not match any known key' }
     const at = async (nowMs: number) => {
       time.nowMs = nowMs
       return check(signed(nowMs))

@@ -94,7 +94,7 @@ describe('values that are refused by path, and change nothing', () => {
     ['security.session.idle_minutes', 0, 'security.session.idle_minutes must be an integer from 1'],
     ['security.oauth.grants', ['implicit'], 'security.oauth.grants.0 must be one of client_cred'],
     ['security', null, 'security must be an object'],
-    ['security.cors.origins', ['*'], 'security.cors.origins.0 must be a text of the form'],
+    ['security.cors.origins', ['*'], 'security.cors.origins.0 does not have the required format'],
     [
       'permissions',
       { rules: [{ collection: 'plans', actions: ['get'] }] },

@@ -87,18 +87,18 @@ it('so that a changed, a removed and an added record show', async () => {
     ['1', '2', '3', '4', '5'].map((key) => record(key)),
   )
   await catalog.audit.updateOne({ key: '2' }, { $set: { 'new.text': 'Eve' } })
-  expect(await problems()).toEqual(['record 2: its content is not what was written'])
+  expect(await problems()).toEqual(['record 2: its content was changed'])
   await catalog.audit.updateOne({ key: '2' }, { $set: { 'new.text': 'Ada' } })
   expect(await problems()).toEqual([])
   await catalog.audit.updateOne({ key: '2' }, { $set: { 'new.more': 1 } })
-  expect(await problems()).toEqual(['record 2: its content is not what was written'])
+  expect(await problems()).toEqual(['record 2: its content was changed'])
   await catalog.audit.updateOne({ key: '2' }, { $unset: { 'new.more': 1 } })
   await catalog.audit.deleteOne({ key: '3' })
   expect(await problems()).toEqual(['records 3 to 3 are missing'])
   await catalog.audit.deleteOne({ key: '5' })
   expect(await problems()).toEqual(['records 3 to 3 are missing', 'records 5 to 5 are missing'])
   await catalog.audit.insertOne(record('stray'))
-  expect(await problems()).toContain('1 records stand outside the chain')
+  expect(await problems()).toContain('1 records are not part of the chain')
 })
 
 it('so that a chain that was written anew is another one than was seen before', async () => {
@@ -110,7 +110,7 @@ it('so that a chain that was written anew is another one than was seen before', 
   await appendRecords({ ...open.catalog }, [record('1'), record('2')])
   expect(await problems()).toEqual([])
   const report = await verifyChain(catalog, { key: '', expected })
-  expect(report.problems).toEqual(['record 2: is another one than given'])
+  expect(report.problems).toEqual(['record 2: differs from the given one'])
 })
 
 it('and fields can be erased: their values go, and the chain holds', async () => {
@@ -124,7 +124,9 @@ it('and fields can be erased: their values go, and the chain holds', async () =>
   // Without a salt nobody can try which value it was.
   expect(erased.chain.salt).toBeUndefined()
   await catalog.audit.replaceOne({ key: '1' }, erased)
-  expect(await problems()).toEqual(['record 1: fields were removed by e1, which is not on record'])
+  expect(await problems()).toEqual([
+    'record 1: fields were removed by e1, for which there is no record',
+  ])
   const entry = { collection: 'subscribers', type: 'erase', key: '1', operationId: 'e1' }
   await createAudit(catalog).record(ACTOR, 2000, entry)
   expect(await verify()).toMatchObject({ ok: true, erased: 1 })
@@ -132,7 +134,7 @@ it('and fields can be erased: their values go, and the chain holds', async () =>
   await catalog.audit.replaceOne({ key: '1' }, again as ChainedRecord)
   expect(await verify()).toMatchObject({ ok: true, erased: 1 })
   await catalog.audit.updateOne({ key: '1' }, { $set: { 'new.large': 1 } })
-  expect(await problems()).toEqual(['record 1: its content is not what was written'])
+  expect(await problems()).toEqual(['record 1: its content was changed'])
 })
 
 it('and what retention removes is noted, signed where there is a key', async () => {
@@ -150,10 +152,10 @@ it('and what retention removes is noted, signed where there is a key', async () 
   await catalog.audit.deleteOne({ key: '3' })
   expect(await verify('secret')).toMatchObject({ ok: true, records: 2, removed: 3 })
   expect((await verify('other')).problems).toEqual([
-    'records 1 to 3: their removal is not signed by secrets.key',
+    'records 1 to 3: their removal is not signed with secrets.key',
   ])
   await catalog.auditchain.updateOne({ _id: 'removed/1' }, { $set: { hash: '0'.repeat(64) } })
-  expect(await problems()).toEqual(['record 4: does not follow upon what retention has removed'])
+  expect(await problems()).toEqual(['record 4: does not follow the records removed by retention'])
 })
 
 it('and goes on where all of it was removed', async () => {

@@ -61,17 +61,20 @@ describe('a new client', () => {
     [{ name: { $ne: '' } }, 'name must be'],
     [{ name: 'a', key: 'short' }, 'key must be 32 to 256 letters'],
     [{ name: 'a', key: `${KEY}+` }, 'key must be 32 to 256 letters'],
-    [{ name: 'a', roles: ['Admin'] }, 'roles.0 must be a list of names in small letters'],
+    [{ name: 'a', roles: ['Admin'] }, 'roles.0 must be a list of different names in lower case'],
     [{ name: 'a', roles: 'admin' }, 'roles must be a list'],
-    [{ name: 'a', grants: ['implicit'] }, 'grants.0 must be a list of some of client_credentials'],
+    [
+      { name: 'a', grants: ['implicit'] },
+      'grants.0 must be a list of different values of client_credentials',
+    ],
     [{ name: 'a', grants: [] }, 'grants must be a list'],
     [{ name: 'a', from: 'soon' }, 'from must be a date'],
     [{ name: 'a', to: 5 }, 'to must be a date'],
     [{ name: 'a', from: '2026-02-01', to: '2026-02-01' }, 'to must be later than from'],
     [{ name: 'a', disabled: 'no' }, 'disabled must be true or false'],
-    [{ name: 'a', crc: 1 }, 'crc has a value that cannot be used'],
+    [{ name: 'a', crc: 1 }, 'crc has an invalid value'],
     [{ name: 'a', secret: 'x' }, 'secret is not known'],
-    ['a', 'has a value that cannot be used'],
+    ['a', 'has an invalid value'],
   ])('%j is refused, without the key in the reason', (given, reason) => {
     expect(() => withClient([], given, change)).toThrow(reason)
     expect(() => withClient([], given, change)).not.toThrow('00112233')
@@ -80,9 +83,11 @@ describe('a new client', () => {
   it('cannot have the key of another one, nor stand in what is no list', () => {
     const list = listWith({ name: 'a', key: KEY })
     expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow(
-      'key is that of another client',
+      'key is already used by another client',
     )
-    expect(() => withClient({}, { name: 'b' }, change)).toThrow('shared_secret is stored as no')
+    expect(() => withClient({}, { name: 'b' }, change)).toThrow(
+      'shared_secret is stored, but not as a list',
+    )
   })
 })
 
@@ -156,7 +161,9 @@ describe('a client that does not sign', () => {
     expect([clients.signers(NOW_MS), clients.skipped]).toEqual([[], []])
     expect(clients.byName('a', NOW_MS)?.keySha256.toString('hex')).toBe(hash)
     expect(clientViews(list)).toMatchObject([{ signature: false }])
-    expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow('of another client')
+    expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow(
+      'used by another client',
+    )
     expect(withoutClient(list, { key: KEY }, change).list).toEqual([])
   })
 
@@ -165,7 +172,7 @@ describe('a client that does not sign', () => {
     const rotated = withNewKey(list, 'a', change)
     expect(compiled(rotated.list).signers(NOW_MS)).toEqual([])
     expect(() => withClient(list, { name: 'a', signature: true }, change)).toThrow(
-      'signature needs another key',
+      'signature needs a new key',
     )
     const again = withClient(list, { name: 'a', signature: true, key: `${KEY}0` }, change)
     expect(compiled(again.list).signers(NOW_MS)).toMatchObject([{ key: `${KEY}0` }])
@@ -228,7 +235,7 @@ describe('clients in use', () => {
     const see = "see 'tollgate secrets status'"
     const reason = `cannot be opened: it is sealed with key ${keyIdOf('x')} (${see})`
     expect(clients.skipped).toEqual([
-      { ...client(''), path: 'shared_secret.0', reason: 'has a value that cannot be used' },
+      { ...client(''), path: 'shared_secret.0', reason: 'has an invalid value' },
       {
         ...client('other'),
         path: 'shared_secret.1.key',

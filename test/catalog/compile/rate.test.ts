@@ -118,11 +118,11 @@ describe('rate', () => {
     ],
     [
       { rates: { call: { BASE: { percentage: 0.5 } } } },
-      'rates.call.BASE.percentage is for prices that replace another one',
+      'rates.call.BASE.percentage is only allowed in prices that override another one',
     ],
     [
       { rates: { call: { GOLD: { percentage: 0.5 } } } },
-      'rates.call.GOLD.percentage has no BASE to be a part of',
+      'rates.call.GOLD.percentage has no BASE price to refer to',
     ],
     [{ from: '2026-01-01' }, 'from must be a date'],
     [{ to: stored({})['from'] }, 'to must be after from'],

@@ -30,7 +30,7 @@ describe('an entity that charging does not read', () => {
   it.each([
     ['prepaidgroups', { include: [] }, 'include must have at least one bucket'],
     ['prepaidgroups', entry({ value: undefined }), 'include.0 must have an amount: one of'],
-    ['prepaidgroups', entry({ cost: -1 }), 'include.0.value must not stand beside cost'],
+    ['prepaidgroups', entry({ cost: -1 }), 'include.0.value must not be combined with cost'],
     ['prepaidgroups', entry({ value: '0.0000001' }), 'include.0.value must be a number or decimal'],
     [
       'prepaidgroups',

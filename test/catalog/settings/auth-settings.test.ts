@@ -64,16 +64,22 @@ describe('what may be stored of directories and identity providers', () => {
       [{ type: 'kerberos' }, 'protocols.0.type must be ldap or saml'],
       [ldap({ name: 'Corp/1' }), 'protocols.0.name is refused'],
       [ldap({ colour: 1 }), 'protocols.0.colour is refused'],
-      [ldap({ url: 'http://ldap.example.net' }), 'protocols.0.url must be as in ldaps://'],
-      [ldap({ url: 'ldaps://u:p@ldap.example.net' }), 'protocols.0.url must have nothing but'],
-      [ldap({ start_tls: true }), 'protocols.0.start_tls goes with ldap:// only'],
-      [ldap({ user_dn: 'uid={username},dc=x' }), 'protocols.0.base_dn must be given, or user_dn'],
-      [ldap({ base_dn: undefined, user_dn: '{username}' }), 'protocols.0.user_dn must be as in'],
+      [ldap({ url: 'http://ldap.example.net' }), 'protocols.0.url must be a URL such as ldaps://'],
+      [ldap({ url: 'ldaps://u:p@ldap.example.net' }), 'protocols.0.url must consist of a host'],
+      [ldap({ start_tls: true }), 'protocols.0.start_tls applies to ldap:// only'],
+      [
+        ldap({ user_dn: 'uid={username},dc=x' }),
+        'protocols.0.base_dn must be set unless user_dn is',
+      ],
+      [
+        ldap({ base_dn: undefined, user_dn: '{username}' }),
+        'protocols.0.user_dn must be a DN such as',
+      ],
       [ldap({ user_filter: '(uid=x)' }), 'protocols.0.user_filter must be a filter with'],
       [ldap({ user_filter: '(uid={username}))(' }), 'protocols.0.user_filter must be a filter'],
-      [ldap({ bind_dn: 'cn=x' }), 'protocols.0.bind_password must be given'],
+      [ldap({ bind_dn: 'cn=x' }), 'protocols.0.bind_password is missing'],
       [ldap({ ca: 'not PEM' }), 'protocols.0.ca must be certificates as PEM'],
-      [ldap({ roles: {} }), 'protocols.0.roles.map must give a role to somebody'],
+      [ldap({ roles: {} }), 'protocols.0.roles.map must assign at least one role'],
       [ldap({ roles: { default: ['root'] } }), 'protocols.0.roles.default.0 is refused'],
       [saml({ entry_point: 'javascript:alert(1)' }), 'protocols.0.entry_point must be a URL'],
       [saml({ entry_point: 'http://idp.example.net' }), 'protocols.0.entry_point must be a URL'],
@@ -164,7 +170,7 @@ describe('secrets of the settings', () => {
       expect(() => mergeAuth(stored, sent, sealer)).toThrow('bind_password must be sent again')
     }
     const renamed = { protocols: [ldap({ bind_dn, name: 'other' })] }
-    expect(() => mergeAuth(stored, renamed, sealer)).toThrow('bind_password must be given')
+    expect(() => mergeAuth(stored, renamed, sealer)).toThrow('bind_password is missing')
   })
 })
 

@@ -74,25 +74,28 @@ describe('versions of the stored configuration', () => {
 })
 
 describe('a writer who is killed', () => {
-  it.each(['count up config', 'write plays'])('before "%s" has lost nothing', async (deadly) => {
-    const database = `history_${new ObjectId().toHexString()}`
-    const catalog = await store.open(undefined, database)
-    await write(catalog, { a: 1 })
-    const dying: Catalog = {
-      ...catalog,
-      run: (what, operation) =>
-        what === deadly
-          ? Promise.reject(new CatalogUnavailableError('gone'))
-          : catalog.run(what, operation),
-    }
-    await expect(write(dying, { a: 2 })).rejects.toThrow('gone')
-    expect((await catalog.config.findOne({ _id: 'plays' }))?.value).toEqual({ a: 1 })
-    expect(await revsOf(catalog)).toHaveLength(1)
-    await write(catalog, { a: 3 })
-    const revs = await revsOf(catalog)
-    expect(revs).toHaveLength(2)
-    expect(await readConfigVersion(catalog, 'plays', revs[1] ?? 0)).toEqual({ value: { a: 1 } })
-  })
+  it.each(['increment the number of config', 'write plays'])(
+    'before "%s" has lost nothing',
+    async (deadly) => {
+      const database = `history_${new ObjectId().toHexString()}`
+      const catalog = await store.open(undefined, database)
+      await write(catalog, { a: 1 })
+      const dying: Catalog = {
+        ...catalog,
+        run: (what, operation) =>
+          what === deadly
+            ? Promise.reject(new CatalogUnavailableError('gone'))
+            : catalog.run(what, operation),
+      }
+      await expect(write(dying, { a: 2 })).rejects.toThrow('gone')
+      expect((await catalog.config.findOne({ _id: 'plays' }))?.value).toEqual({ a: 1 })
+      expect(await revsOf(catalog)).toHaveLength(1)
+      await write(catalog, { a: 3 })
+      const revs = await revsOf(catalog)
+      expect(revs).toHaveLength(2)
+      expect(await readConfigVersion(catalog, 'plays', revs[1] ?? 0)).toEqual({ value: { a: 1 } })
+    },
+  )
 
   it('behind a version that cannot be kept has not changed anything', async () => {
     const catalog = await store.open()

@@ -89,9 +89,9 @@ describe('the names of a certificate', () => {
     const named = { name: 'p', certificate_names: ['a.net'] }
     const diameter = { origin_host: 'a.net' }
     expect(() => checkPeers([named, { name: 'q', certificate_names: ['A.net'] }])).toThrow(
-      "peers.1.certificate_names.0 is a name of 'p', too",
+      "peers.1.certificate_names.0 is also a name of 'p'",
     )
-    expect(() => checkPeers([{ name: 'q', diameter }, named])).toThrow("is a name of 'q', too")
+    expect(() => checkPeers([{ name: 'q', diameter }, named])).toThrow("is also a name of 'q'")
     expect(() => checkPeers([named, { name: 'q', diameter }])).toThrow('give this peer')
     expect(checkPeers([named, { name: 'q', diameter, certificate_names: [] }])).toHaveLength(2)
   })
@@ -163,7 +163,7 @@ const BROKEN: [string, unknown, string][] = [
   ['a bad file type', [{ name: 'a', file_types: ['a b'] }], 'peers.0.file_types.0 must be'],
   ['a text for a truth', [{ name: 'a', disabled: 'no' }], 'peers.0.disabled must be true or'],
   ['a name twice', [{ name: 'a' }, { name: 'a' }], "peers.1.name 'a' is there twice"],
-  ['a key twice', [keyed('a', 'k'), keyed('b', 'k')], "peers.1.keys.0.sha256 is a key of 'a', too"],
+  ['a key twice', [keyed('a', 'k'), keyed('b', 'k')], "peers.1.keys.0.sha256 is also a key of 'a'"],
 ]
 
 describe('settings of peers', () => {

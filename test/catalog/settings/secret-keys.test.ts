@@ -48,7 +48,7 @@ describe('without secrets.key', () => {
   it('an unusable file is told, and never replaced', () => {
     writeFileSync(keyFileIn(dir), 'short')
     const sealer = sealerOf(settings())
-    expect(() => sealer.seal('x')).toThrow(/secrets\.key: is no key of stored secrets/)
+    expect(() => sealer.seal('x')).toThrow(/secrets\.key: is not a key of stored secrets/)
     expect(sealer.open('v2:01234567:abc')).toBeNull()
     expect(readFileSync(keyFileIn(dir), 'utf8')).toBe('short')
   })

@@ -68,7 +68,7 @@ describe('a signature', () => {
     const keys = memory()
     for (const each of tampered) {
       const found = await checkSignature(new Map(each), terms(), keys)
-      expect(found).toEqual({ refused: '_sig_ is of no key that is known' })
+      expect(found).toEqual({ refused: '_sig_ does not match any known key' })
     }
     expect(keys.used.size).toBe(0)
     expect(await checkSignature(new Map(sent), terms(), keys)).toBe(CRM)
@@ -77,7 +77,7 @@ describe('a signature', () => {
   it('is refused of who has no key now, without a word of those that there are', async () => {
     for (const signers of [[], [SHOP]]) {
       const found = await checkSignature(signed(CRM.key), terms({ signers }), memory())
-      expect(found).toEqual({ refused: '_sig_ is of no key that is known' })
+      expect(found).toEqual({ refused: '_sig_ does not match any known key' })
     }
   })
 

@@ -88,7 +88,7 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     }
     const unknown = fresh()
     unknown.set('_sig_', signatureFor(unknown, 'nobody’s'))
-    expect(await refusedFor(unknown)).toContain('is of no key that is known')
+    expect(await refusedFor(unknown)).toContain('does not match any known key')
     const old = fresh([['_t_', String(NOW_MS / 1000 - 301)]])
     old.set('_sig_', signatureFor(old))
     expect(await refusedFor(old)).toContain('_t_ is more than 300 seconds')

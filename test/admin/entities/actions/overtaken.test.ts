@@ -43,7 +43,7 @@ describe('a holder that was overtaken', () => {
   it('creates nothing that another has created meanwhile', async () => {
     const stores = storesOf(open)
     const set = { name: 'SLOW', ...PLAN }
-    const slow = interrupted(stores, 'note a change', async () => {
+    const slow = interrupted(stores, 'store an intent', async () => {
       await open.catalog.entitylocks.deleteMany({})
       // As another process does, which knows nothing of the queue of this one.
       await insertEntity(open.catalog, 'plans', { ...set, from: at('2026-01-01') })
