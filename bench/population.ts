@@ -1,5 +1,5 @@
 /** Subscribers, catalogue and first credit for the benchmark and the tests of the whole product. */
-import type { EntityCollection } from '../src/catalog/collections.ts'
+import type { EntityCollection } from '../src/catalog/entities/entity-table.ts'
 import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
 import { seedDemoCatalogue } from '../src/catalog/demo.ts'
 import { createCatalogFeed } from '../src/catalog/feed/feed.ts'

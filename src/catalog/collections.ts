@@ -1,13 +1,13 @@
 /** The typed collections of MongoDB, which other modules use, and their indexes. */
+
 import type { Collection, Db, IndexDescription } from 'mongodb'
-import type { Actor } from './actor.ts'
 import {
   AUDIT_INDEXES,
   type AuditChainDocument,
   type AuditDocument,
 } from './audit/audit-document.ts'
-import { type AccountDocument, AccountEntity } from './entities/account.ts'
-import { type AutorenewDocument, AutorenewEntity } from './entities/autorenew.ts'
+import type { AccountDocument } from './entities/account.ts'
+import type { AutorenewDocument } from './entities/autorenew.ts'
 import {
   BILL_INDEXES,
   BILLRUN_INDEXES,
@@ -15,26 +15,27 @@ import {
   type BillrunDocument,
 } from './entities/bill.ts'
 import { CARD_INDEXES, type CardDocument } from './entities/card.ts'
-import { type ChargeDocument, ChargeEntity } from './entities/charge.ts'
-import { type DiscountDocument, DiscountEntity } from './entities/discount.ts'
-import type { EntityDefinition } from './entities/entity.ts'
-import { type PlanDocument, PlanEntity } from './entities/plan.ts'
-import { type PrepaidGroupDocument, PrepaidGroupEntity } from './entities/prepaid-group.ts'
-import { type PrepaidIncludeDocument, PrepaidIncludeEntity } from './entities/prepaid-include.ts'
-import { type RateDocument, RateEntity } from './entities/rate.ts'
-import { type ReportDocument, ReportEntity } from './entities/report.ts'
-import { type ServiceDocument, ServiceEntity } from './entities/service.ts'
-import { type SubscriberDocument, SubscriberEntity } from './entities/subscriber.ts'
-import { type TaxDocument, TaxEntity } from './entities/tax.ts'
-import { type UserDocument, UserEntity } from './entities/user.ts'
+import type { ChargeDocument } from './entities/charge.ts'
+import type { DiscountDocument } from './entities/discount.ts'
+import { ENTITIES, type EntityCollection } from './entities/entity-table.ts'
+import type { PlanDocument } from './entities/plan.ts'
+import type { PrepaidGroupDocument } from './entities/prepaid-group.ts'
+import type { PrepaidIncludeDocument } from './entities/prepaid-include.ts'
+import type { RateDocument } from './entities/rate.ts'
+import type { ReportDocument } from './entities/report.ts'
+import type { ServiceDocument } from './entities/service.ts'
+import type { SubscriberDocument } from './entities/subscriber.ts'
+import type { TaxDocument } from './entities/tax.ts'
+import type { UserDocument } from './entities/user.ts'
 import type { BalanceDocument } from './records/balance-document.ts'
 import type { LineDocument } from './records/documents.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
 import type { CarriedDocument } from './records/line-sums.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
-import type { LockDocument } from './revisions/locks.ts'
-import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-history.ts'
+import type { LockDocument } from './revisions/lock-document.ts'
+import type { ConfigDocument } from './settings/config-document.ts'
+import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
 
 export type {
   AggregationCursor,
@@ -60,19 +61,6 @@ export interface CounterDocument {
 export interface InstallationDocument {
   _id: string
   epoch: string
-}
-
-/** One category of the stored configuration; written only by stored-config.ts. */
-export interface ConfigDocument {
-  _id: string
-  /** Unique per change. */
-  rev: number
-  value: unknown
-  changed: Date
-  /** Author of the last change: `cli`, or a user. */
-  changed_by: string
-  /** The complete actor, if recorded. */
-  actor?: Actor
 }
 
 export interface Collections {
@@ -116,52 +104,6 @@ export interface Collections {
   readonly audit: Collection<AuditDocument>
   /** Head of the audit chain, and its removed ranges (audit/append.ts). */
   readonly auditchain: Collection<AuditChainDocument>
-}
-
-export interface EntityDocuments {
-  subscribers: SubscriberDocument | AccountDocument
-  plans: PlanDocument
-  services: ServiceDocument
-  rates: RateDocument
-  taxes: TaxDocument
-  prepaidincludes: PrepaidIncludeDocument
-  prepaidgroups: PrepaidGroupDocument
-  charges: ChargeDocument
-  discounts: DiscountDocument
-  reports: ReportDocument
-  users: UserDocument
-  autorenew: AutorenewDocument
-}
-
-/** Collections of entities: documents with revisions and a schema. */
-export type EntityCollection = keyof EntityDocuments
-
-/** Entities that charging reads, and feeds follow. */
-export const CHARGING_COLLECTIONS = [
-  'subscribers',
-  'plans',
-  'services',
-  'rates',
-  'taxes',
-  'prepaidincludes',
-] as const satisfies readonly EntityCollection[]
-
-export type ChargingCollection = (typeof CHARGING_COLLECTIONS)[number]
-
-/** Entity types by collection. Subscribers, the most frequent type, precede accounts. */
-export const ENTITIES: Readonly<Record<EntityCollection, readonly EntityDefinition[]>> = {
-  subscribers: [SubscriberEntity, AccountEntity],
-  plans: [PlanEntity],
-  services: [ServiceEntity],
-  rates: [RateEntity],
-  taxes: [TaxEntity],
-  prepaidincludes: [PrepaidIncludeEntity],
-  prepaidgroups: [PrepaidGroupEntity],
-  charges: [ChargeEntity],
-  discounts: [DiscountEntity],
-  reports: [ReportEntity],
-  users: [UserEntity],
-  autorenew: [AutorenewEntity],
 }
 
 /** Collections of records other than entities. */

@@ -1,9 +1,10 @@
 /** The demo catalogue for new users: small, with one entity of each kind. */
+
 import { ObjectId } from 'mongodb'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'
-import { CHARGING_COLLECTIONS, type EntityCollection } from './collections.ts'
 import type { Catalog } from './connection.ts'
+import { CHARGING_COLLECTIONS, type EntityCollection } from './entities/entity-table.ts'
 import { DuplicateEntityError } from './errors.ts'
 import { type ProfileFence, writeEntity } from './revisions/write.ts'
 

@@ -1,14 +1,12 @@
 /** Message formats that network elements may use, by file type. */
+
 import { PLAIN_JSON } from '../file-types/built-in.ts'
 import type { FileTypeDefaults } from '../file-types/file-type.ts'
 import { type InstalledFileType, installedFileTypes } from '../file-types/installed.ts'
 import type { Codec } from './codecs/codec.ts'
 import { codecOf } from './codecs/codec-of.ts'
-import {
-  createWireCodec,
-  type WireCodec,
-  type WireIdentity,
-} from './codecs/diameter-wire/wire-codec.ts'
+import type { WireIdentity } from './codecs/diameter-wire/protocol.ts'
+import { createWireCodec, type WireCodec } from './codecs/diameter-wire/wire-codec.ts'
 
 export interface MessageFormat {
   /** Name of its file type. */

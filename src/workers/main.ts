@@ -2,8 +2,8 @@
 
 import { randomInt } from 'node:crypto'
 import { isMainThread, type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { CHARGING_COLLECTIONS } from '../catalog/collections.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
+import { CHARGING_COLLECTIONS } from '../catalog/entities/entity-table.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed/feed.ts'
 import { findProfiles } from '../catalog/feed/profiles.ts'
 import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'

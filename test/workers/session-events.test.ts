@@ -39,7 +39,7 @@ async function listen(more: Partial<SessionEventsOptions> = {}) {
     clock,
     log: silent,
     isThere: (sid, atMs) => isThere(catalog, sid, atMs),
-    notify: (news) => told.push(news),
+    tell: (news) => told.push(news),
     ...more,
   })
   open.push(() => watch.close())

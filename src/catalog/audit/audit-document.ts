@@ -1,6 +1,7 @@
 /** An audit record: who did what. */
-import type { IndexDescription } from 'mongodb'
-import type { ChainLink } from './chain.ts'
+import type { IndexDescription, ObjectId } from 'mongodb'
+import type { Actor } from '../actor.ts'
+import type { RawDocument } from '../compile/document.ts'
 
 export interface AuditDocument {
   source: 'audit'
@@ -58,3 +59,40 @@ export const AUDIT_INDEXES: readonly IndexDescription[] = [
   { key: { collection: 1, urt: 1, _id: 1 } },
   { key: { 'user.name': 1, urt: 1, _id: 1 } },
 ]
+
+/** One write of a change: the content of its audit record, except the document after the write. */
+export interface AuditedStep extends Pick<AuditDocument, 'collection' | 'type' | 'key'> {
+  /** Id of the revision. */
+  readonly id: ObjectId
+  readonly old: RawDocument | null
+}
+
+/** The author of a change, and its audit records. */
+export interface ChangeAudit {
+  readonly actor: Actor
+  readonly steps: readonly AuditedStep[]
+}
+
+/** The persisted form; `seed` is unique per change. */
+export interface AuditIntent extends ChangeAudit {
+  readonly seed: string
+  readonly at: Date
+}
+
+/** Position of a record in the chain. */
+export interface ChainLink {
+  /** 1 for the first record; numbers are never reused. */
+  seq: number
+  /** Hash of the previous record; 64 zeros for the first one. */
+  prev: string
+  hash: string
+  /** Seed from which the salts of all fields are derived. Absent once a field was erased. */
+  salt?: string
+  /**
+   * Present once a field was erased. In canonical order, per field: `s:` and its salt, or `c:` and
+   * its commitment.
+   */
+  fields?: string[]
+  /** Ids of the erasures that removed fields. */
+  erased_by?: string[]
+}

@@ -8,25 +8,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { BSON } from 'mongodb'
 import type { Fields } from '../../domain/fields.ts'
-import type { AuditDocument } from './audit-document.ts'
-
-/** Position of a record in the chain. */
-export interface ChainLink {
-  /** 1 for the first record; numbers are never reused. */
-  seq: number
-  /** Hash of the previous record; 64 zeros for the first one. */
-  prev: string
-  hash: string
-  /** Seed from which the salts of all fields are derived. Absent once a field was erased. */
-  salt?: string
-  /**
-   * Present once a field was erased. In canonical order, per field: `s:` and its salt, or `c:` and
-   * its commitment.
-   */
-  fields?: string[]
-  /** Ids of the erasures that removed fields. */
-  erased_by?: string[]
-}
+import type { AuditDocument, ChainLink } from './audit-document.ts'
 
 export type ChainedRecord = AuditDocument & { chain: ChainLink }
 

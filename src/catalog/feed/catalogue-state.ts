@@ -1,4 +1,5 @@
 /** The catalogue of one thread: a table per collection, published together as a snapshot. */
+
 import type {
   Catalogue,
   PlanRevision,
@@ -10,13 +11,13 @@ import type {
 } from '../../domain/catalogue.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
-import type { ChargingCollection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import { compilePlan, compileService } from '../compile/offer.ts'
 import { compilePrepaidInclude } from '../compile/prepaid-include.ts'
 import { compileRate } from '../compile/rate.ts'
 import { compileTax } from '../compile/tax.ts'
 import type { Catalog } from '../connection.ts'
+import type { ChargingCollection } from '../entities/entity-table.ts'
 import { createCursor, readAll, readChanges } from './follow.ts'
 import { ShardedMap } from './sharded-map.ts'
 import {

@@ -2,11 +2,12 @@
  * Keeps the compiled catalogue of one thread current by polling the revision numbers; an immediate
  * poll can be requested (`pollNow`). Change streams are not used.
  */
+
 import type { Catalogue } from '../../domain/catalogue.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { CHARGING_COLLECTIONS, type ChargingCollection } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
+import { CHARGING_COLLECTIONS, type ChargingCollection } from '../entities/entity-table.ts'
 import { createPoller, type Poller } from '../poller.ts'
 import { counterId } from '../revisions/revisions.ts'
 import { type ChangedRate, createCatalogueState } from './catalogue-state.ts'

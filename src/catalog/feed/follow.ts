@@ -1,9 +1,10 @@
 /** Reads the changes of one collection since the last poll. */
+
 import { BSON, type Collection, type Document, type Filter, type ObjectId } from 'mongodb'
 import type { Clock } from '../../runtime/clock.ts'
-import type { ChargingCollection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
+import type { ChargingCollection } from '../entities/entity-table.ts'
 import { LATE_WRITES_MAX } from '../revisions/revisions.ts'
 import { createPacer } from './pacer.ts'
 

@@ -1,10 +1,10 @@
 /** Finds out which steps of an intent are applied. */
+
 import type { Collection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import { EntityConflictError } from '../errors.ts'
-import type { WriteIntent } from './locks.ts'
-import type { RevisionWrite } from './store-steps.ts'
+import type { RevisionWrite, WriteIntent } from './lock-document.ts'
 
 /** Leaves out inserts that are done; replacements check the revision themselves. */
 export async function missingSteps(

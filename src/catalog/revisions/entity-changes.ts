@@ -1,12 +1,16 @@
 /** Atomic changes of entities: all or nothing, even if a process or a store fails halfway. */
+
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import { appendRecords } from '../audit/append.ts'
-import { auditIntent, auditRecordsOf, type ChangeAudit } from '../audit/change-audit.ts'
-import type { Collection, EntityCollection, ObjectId } from '../collections.ts'
+import type { ChangeAudit } from '../audit/audit-document.ts'
+import { auditIntent, auditRecordsOf } from '../audit/change-audit.ts'
+import type { Collection, ObjectId } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
+import type { EntityCollection } from '../entities/entity-table.ts'
 import { CatalogUnavailableError, DuplicateEntityError, EntityConflictError } from '../errors.ts'
 import { isUnapplied, missingSteps, reread } from './applied-steps.ts'
+import type { ProfileOwner, RevisionWrite, WriteIntent } from './lock-document.ts'
 import {
   abortIntent,
   deleteIntent,
@@ -18,11 +22,10 @@ import {
   recoverLock,
   renewLease,
   saveIntent,
-  type WriteIntent,
   withLocks,
 } from './locks.ts'
-import { type RevisionWrite, STEPS_MAX, type StoredRevision, storeSteps } from './store-steps.ts'
-import { ownerOf, type ProfileFence, type ProfileOwner } from './write.ts'
+import { STEPS_MAX, type StoredRevision, storeSteps } from './store-steps.ts'
+import { ownerOf, type ProfileFence } from './write.ts'
 
 export interface ChangeStores extends Pick<LockOptions, 'catalog' | 'clock'> {
   fence: ProfileFence

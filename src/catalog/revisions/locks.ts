@@ -1,44 +1,14 @@
 /** Entity locks in MongoDB: one process at a time changes an entity. */
+
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MongoBulkWriteError } from 'mongodb'
 import type { Clock } from '../../runtime/clock.ts'
-import { hasEnded, type ProcessIdentity, processIdentity } from '../../runtime/process-identity.ts'
-import type { AuditIntent } from '../audit/change-audit.ts'
-import type { EntityCollection } from '../collections.ts'
+import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 import type { Catalog } from '../connection.ts'
 import { EntityConflictError } from '../errors.ts'
+import type { LockDocument, WriteIntent } from './lock-document.ts'
 import { isDuplicate } from './revisions.ts'
-import type { RevisionWrite } from './store-steps.ts'
-import type { ProfileOwner } from './write.ts'
-
-/** Write-ahead intent of a change, which any process can complete. */
-export interface WriteIntent {
-  collection: EntityCollection
-  steps: RevisionWrite[]
-  /** Owners of the profiles that change. */
-  owners: ProfileOwner[]
-  /** Follow-up operation on the ledger; opaque to the catalogue. */
-  sequel: unknown
-  /**
-   * If absent, nothing is recorded. Steps without a document in `steps` are recorded if they were
-   * stored.
-   */
-  audit?: AuditIntent
-}
-
-/** One lock. Locks acquired together share a `group`; the `first` one holds the intent. */
-export interface LockDocument {
-  /** Name of the entity. */
-  _id: string
-  group: string
-  first: string
-  /** Unique per holder. */
-  token: string
-  holder: ProcessIdentity
-  expires: Date
-  change?: WriteIntent
-}
 
 export interface HeldLocks {
   group: string

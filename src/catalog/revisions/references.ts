@@ -3,11 +3,12 @@
  * written: they must exist in some revision. In stored documents, references that no longer exist
  * have no effect.
  */
+
 import type { Collection } from 'mongodb'
 import { FieldError, type Fields } from '../../domain/fields.ts'
-import type { EntityCollection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
+import type { EntityCollection } from '../entities/entity-table.ts'
 
 interface Reference {
   collection: 'rates' | 'services'

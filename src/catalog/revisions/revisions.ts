@@ -3,9 +3,10 @@
  * Each write takes a number, writes the document with it, and takes another number. The first
  * number announces the write in progress, the second one its completion.
  */
+
 import { MongoServerError } from 'mongodb'
-import type { EntityCollection } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
+import type { EntityCollection } from '../entities/entity-table.ts'
 
 /**
  * A slow writer may be overtaken: it takes number 7, others take 8 to 20 and finish, a feed has

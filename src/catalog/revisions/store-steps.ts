@@ -2,20 +2,14 @@
  * Writes revisions such that every feed notices them: take numbers, write, take another number (see
  * revisions.ts).
  */
+
 import type { ClientSession, Collection, Document } from 'mongodb'
-import type { EntityCollection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
+import type { EntityCollection } from '../entities/entity-table.ts'
 import { CatalogUnavailableError, DuplicateEntityError } from '../errors.ts'
+import type { RevisionWrite } from './lock-document.ts'
 import { bump, isDuplicate, LATE_WRITES_MAX } from './revisions.ts'
-
-/**
- * One write of a revision. A document to `replace` must still have the number `expectedRev`: 0 if
- * it has none, null for any number.
- */
-export type RevisionWrite =
-  | { mode: 'insert'; document: RawDocument }
-  | { mode: 'replace'; document: RawDocument; expectedRev: number | null }
 
 /** The stored document; false if there was no document to replace. */
 export type StoredRevision = RawDocument | false

@@ -3,7 +3,6 @@
 import { type Collection, type Document, ObjectId } from 'mongodb'
 import type { Revision } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
-import { ENTITIES, type EntityCollection } from '../collections.ts'
 import {
   type CompileOptions,
   LENIENT,
@@ -19,15 +18,11 @@ import { compileTax } from '../compile/tax.ts'
 import type { Catalog } from '../connection.ts'
 import { withDates } from '../dates.ts'
 import { checkSchema, type EntityDefinition } from '../entities/entity.ts'
+import { ENTITIES, type EntityCollection } from '../entities/entity-table.ts'
 import { EntityConflictError } from '../errors.ts'
+import type { ProfileOwner, RevisionWrite } from './lock-document.ts'
 import { checkLoadedReferences, checkReferences, type ExistingReferences } from './references.ts'
-import { type RevisionWrite, storeSteps } from './store-steps.ts'
-
-/** An account or a subscriber; `sid` is 0 for the account itself. */
-export interface ProfileOwner {
-  aid: number
-  sid: number
-}
+import { storeSteps } from './store-steps.ts'
 
 /**
  * Keeps charging from using the old profile after the write is acknowledged; implemented by the

@@ -1,30 +1,9 @@
-/** Previous values of the stored configuration, one version per change. */
-import type { IndexDescription } from 'mongodb'
-import type { Actor } from '../actor.ts'
-import type { ConfigDocument } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
 import { isDuplicate } from '../revisions/revisions.ts'
-
-/** A previous version of a category's document. */
-export interface ConfigVersionDocument {
-  /** Category and revision, separated by a space. */
-  _id: string
-  category: string
-  rev: number
-  /** Categories with secrets are stored without them. */
-  value: unknown
-  changed: Date
-  changed_by: string
-  /** Null if only `changed_by` is recorded. */
-  actor: Actor | null
-}
+import type { ConfigDocument, ConfigVersionDocument } from './config-document.ts'
 
 /** Metadata of a version, archived or current: revision, author and time. */
 export type ConfigVersion = Omit<ConfigVersionDocument, '_id' | 'category' | 'value'>
-
-export const CONFIG_HISTORY_INDEXES: readonly IndexDescription[] = [
-  { key: { category: 1, rev: 1 }, unique: true },
-]
 
 /** Per category; older versions are deleted. */
 export const VERSIONS_MAX = 100

@@ -2,13 +2,14 @@
  * The stored configuration, which operators change at run time. One document per category, read and
  * written as a whole; writers pass a function that maps the current value to the new one.
  */
+
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Actor } from '../actor.ts'
-import type { ConfigDocument } from '../collections.ts'
 import type { Catalog } from '../connection.ts'
 import { ConfigConflictError } from '../errors.ts'
 import { bump, isDuplicate } from '../revisions/revisions.ts'
+import type { ConfigDocument } from './config-document.ts'
 import { archiveVersion } from './config-history.ts'
 
 /**

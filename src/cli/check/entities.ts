@@ -1,13 +1,13 @@
 /** Finds stored entities that charging cannot use, and references to missing entities. */
 
-import {
-  CHARGING_COLLECTIONS,
-  type Collection,
-  ENTITIES,
-  type EntityCollection,
-} from '../../catalog/collections.ts'
+import type { Collection } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import {
+  CHARGING_COLLECTIONS,
+  ENTITIES,
+  type EntityCollection,
+} from '../../catalog/entities/entity-table.ts'
 import { isUntaxed, missingTaxes } from '../../catalog/feed/stored-taxes.ts'
 import { checkReferencedNames } from '../../catalog/revisions/references.ts'
 import { checkStored } from '../../catalog/revisions/write.ts'

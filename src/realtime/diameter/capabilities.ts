@@ -14,8 +14,13 @@ import {
   uint32Of,
   type WireAvp,
 } from '../codecs/diameter-wire/message.ts'
-import { application, avpCode, flags, resultCode } from '../codecs/diameter-wire/protocol.ts'
-import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import {
+  application,
+  avpCode,
+  flags,
+  resultCode,
+  type WireIdentity,
+} from '../codecs/diameter-wire/protocol.ts'
 import { checkedAvps } from './base-checks.ts'
 
 export const PRODUCT = 'Tollgate'

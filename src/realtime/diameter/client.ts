@@ -20,8 +20,8 @@ import {
   command,
   flags,
   resultCode,
+  type WireIdentity,
 } from '../codecs/diameter-wire/protocol.ts'
-import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
 import { addressData } from './capabilities.ts'
 import { createFrames } from './frames.ts'
 import { createEndToEndIds, createHopByHopIds } from './server-requests.ts'

@@ -1,7 +1,8 @@
 /** Diameter identity of the node. */
+
 import { hostname } from 'node:os'
 import type { Config } from '../../config/schema.ts'
-import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import type { WireIdentity } from '../codecs/diameter-wire/protocol.ts'
 
 const NO_NAME_CHARS = /[^a-z0-9.-]/g
 

@@ -7,8 +7,13 @@ import {
   uint32Avp,
   type WireMessage,
 } from '../codecs/diameter-wire/message.ts'
-import { application, avpCode, command, flags } from '../codecs/diameter-wire/protocol.ts'
-import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import {
+  application,
+  avpCode,
+  command,
+  flags,
+  type WireIdentity,
+} from '../codecs/diameter-wire/protocol.ts'
 import type { OwnCapabilities } from './capabilities.ts'
 
 /** A request without the identifiers, which the connection assigns. */

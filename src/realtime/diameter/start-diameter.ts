@@ -1,10 +1,11 @@
 /** Starts Diameter: access control and listeners. */
+
 import { isLoopback, mustAuthenticate } from '../../config/hosts.ts'
 import type { Config } from '../../config/schema.ts'
 import { type Clock, monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
-import type { WireIdentity } from '../codecs/diameter-wire/wire-codec.ts'
+import type { WireIdentity } from '../codecs/diameter-wire/protocol.ts'
 import { createRateLimits, type RateLimits } from '../http/rate-limits.ts'
 import { type CurrentPeersByHost, createPeerAccess } from './access.ts'
 import type { OwnCapabilities } from './capabilities.ts'

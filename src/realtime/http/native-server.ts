@@ -4,9 +4,8 @@ import { CHARGE_PATH, type Endpoints } from './endpoints.ts'
 import type { Head } from './exchange.ts'
 import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
 import { NativeExchange, readHead } from './native-exchange.ts'
+import type { Uws } from './native-tls.ts'
 import { type App, createApps } from './native-tls.ts'
-
-export type Uws = typeof import('uWebSockets.js')
 
 /**
  * The server based on uWebSockets.js. Its built-in limits (docs/OPERATING.md): a connection is

@@ -4,7 +4,8 @@ import { DEFAULT_CIPHERS } from '../../config/tls.ts'
 import { readTlsFiles, TlsFileError, type TlsFiles } from '../../runtime/tls-files.ts'
 import { startTls, TlsFollower, type TlsListener } from '../../runtime/tls-reload.ts'
 import { type HttpTls, type ListenOptions, tlsListener } from './listening.ts'
-import type { Uws } from './native-server.ts'
+
+export type Uws = typeof import('uWebSockets.js')
 
 /** These methods are missing in the library's types. */
 export type App = TemplatedApp & {

@@ -2,7 +2,8 @@ import { nativeTlsProblem } from '../../config/tls.ts'
 import { createEndpoints, type EndpointsOptions } from './endpoints.ts'
 import { startJavaScriptServer } from './javascript-server.ts'
 import { type HttpServer, ListenError, type ListenOptions } from './listening.ts'
-import { startNativeServer, type Uws } from './native-server.ts'
+import { startNativeServer } from './native-server.ts'
+import type { Uws } from './native-tls.ts'
 
 export interface HttpServerOptions extends ListenOptions, EndpointsOptions {
   /**

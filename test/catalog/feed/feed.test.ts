@@ -1,6 +1,6 @@
+import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { ObjectId } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { EntityCollection } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import {
   type CatalogFeed,

@@ -1,8 +1,8 @@
 /** Steps that all writes share, from the draft to the decision that is stored. */
 
 import type { Actor } from '../../../catalog/actor.ts'
-import type { EntityCollection } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { EntityCollection } from '../../../catalog/entities/entity-table.ts'
 import type { ChangeDecision } from '../../../catalog/revisions/entity-changes.ts'
 import { checkedEntity } from '../../../catalog/revisions/write.ts'
 import type { Fields } from '../../../domain/fields.ts'

@@ -2,7 +2,7 @@
  * Definition of a collection of the entity API: its fields and the parameters of each action.
  * Requests are validated against it, and the OpenAPI document is generated from it.
  */
-import type { EntityCollection } from '../../../catalog/collections.ts'
+import type { EntityCollection } from '../../../catalog/entities/entity-table.ts'
 
 /** Type of a parameter; `of`: type of the members of a list. */
 export type Param = {

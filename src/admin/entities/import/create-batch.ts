@@ -2,13 +2,15 @@
  * Creates many entities together: the reads that `create` makes for one entity are made once for
  * all of them, and all are stored with one write.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { EntityCollection, ObjectId } from '../../../catalog/collections.ts'
+import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
+import type { EntityCollection } from '../../../catalog/entities/entity-table.ts'
 import { DuplicateEntityError, EntityConflictError } from '../../../catalog/errors.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
+import type { RevisionWrite } from '../../../catalog/revisions/lock-document.ts'
 import { readReferences } from '../../../catalog/revisions/references.ts'
-import type { RevisionWrite } from '../../../catalog/revisions/store-steps.ts'
 import { checkedEntityWith } from '../../../catalog/revisions/write.ts'
 import { withEarlierAccountStart } from '../actions/account-start.ts'
 import { withAuditEntries } from '../actions/audit-entries.ts'

@@ -2,7 +2,7 @@
 
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { RevisionWrite } from '../../../catalog/revisions/store-steps.ts'
+import type { RevisionWrite } from '../../../catalog/revisions/lock-document.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { dateText } from './dates.ts'

@@ -16,8 +16,8 @@ import {
   isProtocolError,
   resultCode,
   VERSION,
+  type WireIdentity,
 } from './protocol.ts'
-import type { WireIdentity } from './wire-codec.ts'
 
 /** Values of the request that its answer repeats, besides `Answer.echo`. */
 export interface WireForm {

@@ -3,9 +3,16 @@
  */
 import { wrapInGroup } from './failed-avp.ts'
 import { avp, textAvp, uint32Avp, type WireAvp, writeMessage } from './message.ts'
-import { application, avpCode, command, flags, HEADER_BYTES, isProtocolError } from './protocol.ts'
+import {
+  application,
+  avpCode,
+  command,
+  flags,
+  HEADER_BYTES,
+  isProtocolError,
+  type WireIdentity,
+} from './protocol.ts'
 import { type RequestTrace, traceOf } from './trace.ts'
-import type { WireIdentity } from './wire-codec.ts'
 
 /** Error of a request. */
 export interface ProtocolError {

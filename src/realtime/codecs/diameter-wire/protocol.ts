@@ -94,3 +94,9 @@ export function isProtocolError(code: number): boolean {
 
 /** Seconds from 1900 (NTP epoch) to 1970. */
 export const NTP_UNIX_SECONDS = 2_208_988_800
+
+/** Diameter identity of the node. */
+export interface WireIdentity {
+  readonly originHost: string
+  readonly originRealm: string
+}

@@ -1,4 +1,5 @@
 /** Codec of binary credit-control messages, mapped by a file type of parser `diameter`. */
+
 import { createHash } from 'node:crypto'
 import type { ServiceRequest } from '../../../domain/charge-request.ts'
 import type {
@@ -15,18 +16,13 @@ import { failedAvpBytes, problemAvps, tracedAnswer } from './base-answer.ts'
 import { uint24At, uint32At } from './bytes.ts'
 import { failedAt } from './failed-avp.ts'
 import { type Header, padded, readAvps, readHeader } from './message.ts'
+import type { WireIdentity } from './protocol.ts'
 import { application, avpCode, command, HEADER_BYTES, resultCode } from './protocol.ts'
 import { AvpNames } from './read-names.ts'
 import { headerTrace, traceOf } from './trace.ts'
 import { checkRequest, type RequestIds } from './wire-checks.ts'
 import { type AvpProblem, WireProblem } from './wire-problem.ts'
 import { WireReader } from './wire-reader.ts'
-
-/** Diameter identity of the node. */
-export interface WireIdentity {
-  readonly originHost: string
-  readonly originRealm: string
-}
 
 /** Decodes complete messages with command 272 and the request bit; encodes complete answers. */
 export type WireCodec = MessageCodec<unknown, Buffer>

@@ -3,19 +3,10 @@
  * from the package `diameter` (scripts/diameter-dictionary.mjs), corrected and completed for credit
  * control (supplement.ts), and compiled once.
  */
-import { readFileSync } from 'node:fs'
-import { supplement } from './supplement.ts'
 
-/** Type names of the package; texts and host addresses are `OctetString`, too. */
-export type AvpType =
-  | 'OctetString'
-  | 'Unsigned32'
-  | 'Unsigned64'
-  | 'Integer32'
-  | 'Integer64'
-  | 'Time'
-  | 'IPAddress'
-  | 'Grouped'
+import { readFileSync } from 'node:fs'
+import type { AvpEntry, AvpType } from './avp-entry.ts'
+import { supplement } from './supplement.ts'
 
 export interface Avp {
   /** Key in messages: the name or, if another AVP has that name, the code. */
@@ -34,16 +25,6 @@ export interface Avp {
   /** Named values; null if absent. */
   readonly values: ReadonlyMap<string, number> | null
   readonly valueNames: ReadonlyMap<number, string> | null
-}
-
-/** An AVP definition of the package or the supplement. */
-export interface AvpEntry {
-  code: number
-  name: string
-  vendorId: number
-  type?: AvpType
-  flags?: { mandatory: boolean }
-  enums?: readonly { code: number; name: string }[]
 }
 
 /** Precedence of vendors for an ambiguous name: IETF, then 3GPP. */

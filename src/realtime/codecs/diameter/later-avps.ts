@@ -3,7 +3,7 @@
  * 7.2), and those that its groups include from TS 29.061, 29.128, 29.212, 29.214, 29.229, 29.329
  * and 32.251. An unknown mandatory AVP would cause the whole message to be refused.
  */
-import type { AvpEntry, AvpType } from './dictionary.ts'
+import type { AvpEntry, AvpType } from './avp-entry.ts'
 
 type Names = Readonly<Partial<Record<AvpType, string>>>
 

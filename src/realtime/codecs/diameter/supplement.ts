@@ -2,7 +2,7 @@
  * AVPs that the package `diameter` lacks, or defines with a name or type that differs from the
  * specification: RFC 8506 section 8, 3GPP TS 32.299 section 7.2.
  */
-import type { AvpEntry, AvpType } from './dictionary.ts'
+import type { AvpEntry, AvpType } from './avp-entry.ts'
 import { laterAvps } from './later-avps.ts'
 
 const TGPP = 10415

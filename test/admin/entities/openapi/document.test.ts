@@ -1,3 +1,4 @@
+import type { EntityCollection } from '../../../../src/catalog/entities/entity-table.ts'
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import { actionsOf } from '../../../../src/admin/entities/definitions/params.ts'
@@ -12,7 +13,6 @@ import {
   NODE_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
-import type { EntityCollection } from '../../../../src/catalog/collections.ts'
 import { writeEntity } from '../../../../src/catalog/revisions/write.ts'
 import { useStore } from '../../../catalog/store.ts'
 

@@ -1,9 +1,6 @@
 /** Messages as records by the names of AVPs, to bytes and back, by the generic codec. */
-import {
-  type AvpType,
-  avpByCode,
-  avpByKey,
-} from '../../../../src/realtime/codecs/diameter/dictionary.ts'
+import type { AvpType } from '../../../../src/realtime/codecs/diameter/avp-entry.ts'
+import { avpByCode, avpByKey } from '../../../../src/realtime/codecs/diameter/dictionary.ts'
 import {
   avp,
   groupAvp,
