@@ -1,9 +1,10 @@
 /** One store per test file, one database per test, and what most tests of the catalogue need. */
-import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
+
 import { randomBytes } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
+import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
 import { writeEntity } from '../../src/catalog/revisions/write.ts'
 import { createLogger, type Logger } from '../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../support/mongo.ts'

@@ -1,9 +1,10 @@
 /** What happens to the product while it charges: stores that go and come, changes, restarts. */
-import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'
 import { profileFenceOf } from '../../src/admin/profile-fence.ts'
+import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
 import { writeEntity } from '../../src/catalog/revisions/write.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { waitUntil } from '../support/wait.ts'

@@ -1,7 +1,8 @@
 /** Checks of directories and identity providers that the schema cannot express. */
+
 import { X509Certificate } from 'node:crypto'
 import { isLoopback } from '../../config/hosts.ts'
-import type { LdapSettings, RoleSettings, SamlSettings } from './auth-settings.ts'
+import type { LdapSettings, RoleSettings, SamlSettings } from './auth-schema.ts'
 
 export interface AuthProblem {
   readonly path: string

@@ -1,8 +1,10 @@
 /**
  * Keeps the secrets of category `auth` out of API responses, and from being sent to another server.
  */
+
 import { FieldError } from '../../domain/fields.ts'
-import { type AuthSettings, checkAuthSettings, type LdapSettings } from './auth-settings.ts'
+import type { LdapSettings } from './auth-schema.ts'
+import { type AuthSettings, checkAuthSettings } from './auth-settings.ts'
 
 /**
  * Encrypts with the key of the installation. `open` returns null if the value was sealed with

@@ -1,5 +1,5 @@
-import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { describe, expect, it } from 'vitest'
+import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { DuplicateEntityError } from '../../../src/catalog/errors.ts'
 import { writeEntity } from '../../../src/catalog/revisions/write.ts'
 import { insertEntity, ORDINARY, useStore } from '../store.ts'

@@ -1,7 +1,7 @@
-import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { ObjectId } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
+import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import {
   type CatalogFeed,
   createCatalogFeed,

@@ -1,8 +1,9 @@
 /** What the node asks its clients: to authorize their sessions anew (RAR), or to end them (ASR). */
-import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID } from '../../../bench/population.ts'
 import { profileFenceOf } from '../../../src/admin/profile-fence.ts'
+import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { writeEntity } from '../../../src/catalog/revisions/write.ts'
 import { textOf, type WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode, command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'

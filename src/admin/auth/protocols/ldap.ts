@@ -2,9 +2,11 @@
  * LDAP login (RFC 4511): the user's entry is found by a search or named by a template, and the
  * password is checked by a bind.
  */
+
 import { randomBytes } from 'node:crypto'
+import type { LdapSettings } from '../../../catalog/settings/auth-schema.ts'
 import type { TextSealer } from '../../../catalog/settings/auth-secrets.ts'
-import { AUTH, type LdapSettings } from '../../../catalog/settings/auth-settings.ts'
+import { AUTH } from '../../../catalog/settings/auth-settings.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import type { SessionUser } from '../sessions.ts'
 import { comparableName, escapedInFilter, escapedInName } from './distinguished-name.ts'

@@ -1,7 +1,8 @@
 /** Identity provider, by node-saml: authentication requests and signature verification. */
+
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml'
 import { pemOf } from '../../../catalog/settings/auth-rules.ts'
-import type { SamlSettings } from '../../../catalog/settings/auth-settings.ts'
+import type { SamlSettings } from '../../../catalog/settings/auth-schema.ts'
 import type { SamlEnvelope } from './saml-envelope.ts'
 import { SamlRefusedError } from './saml-refused.ts'
 import { readXml, type XmlElement } from './xml-tree.ts'

@@ -3,11 +3,12 @@
  * cookies. It is only stored, and the browser is redirected by GET; that request carries the cookie
  * of the browser that began the login, and only this browser gets the session.
  */
+
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../../catalog/actor.ts'
 import type { AuditEntry } from '../../../catalog/audit/audit.ts'
-import type { SamlSettings } from '../../../catalog/settings/auth-settings.ts'
+import type { SamlSettings } from '../../../catalog/settings/auth-schema.ts'
 import { errorHandler } from '../../entities/answer.ts'
 import type { AuthDeps } from '../auth-deps.ts'
 import { createRefusalAudit } from '../refusal-audit.ts'

@@ -1,9 +1,10 @@
 /** The entity API over HTTP: admins on stores of their own, and a clock that tests set. */
-import { ENTITIES } from '../../../../src/catalog/entities/entity-table.ts'
+
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type Admin, startAdmin } from '../../../../src/admin/start.ts'
-import { type Collection } from '../../../../src/catalog/collections.ts'
+import type { Collection } from '../../../../src/catalog/collections.ts'
+import { ENTITIES } from '../../../../src/catalog/entities/entity-table.ts'
 import {
   type FieldCategory,
   writeStoredConfig,

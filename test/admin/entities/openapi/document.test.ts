@@ -1,4 +1,3 @@
-import type { EntityCollection } from '../../../../src/catalog/entities/entity-table.ts'
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import { actionsOf } from '../../../../src/admin/entities/definitions/params.ts'
@@ -13,6 +12,7 @@ import {
   NODE_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
+import type { EntityCollection } from '../../../../src/catalog/entities/entity-table.ts'
 import { writeEntity } from '../../../../src/catalog/revisions/write.ts'
 import { useStore } from '../../../catalog/store.ts'
 
