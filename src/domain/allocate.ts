@@ -3,7 +3,8 @@ import { availableIn, type Bucket, type BucketRef, type FundingSource } from './
 import type { SettleState } from './charge-program.ts'
 import { findBucket } from './copy-on-write.ts'
 import { appended, EMPTY_RESERVATION, type PricedSegment, peakPrice } from './segment.ts'
-import type { Carried, MoneyHold, Reservation, Slice } from './session.ts'
+import type { Carried } from './segment-parts.ts'
+import type { MoneyHold, Reservation, Slice } from './session.ts'
 import {
   affordable,
   charge,

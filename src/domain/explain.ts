@@ -8,7 +8,7 @@ import { exactText, type Fraction, integerFraction, plus, product } from './exac
 import type { Line } from './line.ts'
 import { MICROS_DIGITS } from './money.ts'
 import { START_POSITION } from './price-continuation.ts'
-import type { Payment } from './session.ts'
+import type { Payment } from './segment-parts.ts'
 import { charge, type PricePosition, type Tariff, type Tier, UNLIMITED } from './tariff.ts'
 
 /** The price of some units at one rate; the steps that follow it are how it is made up. */

@@ -1,7 +1,7 @@
 /**
  * The priced record (CDR) of one segment: absolute totals and a version, so that the newest wins.
  */
-import type { Carried, CategoryPrice, Payment } from './session.ts'
+import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
 import type { Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 

@@ -6,7 +6,8 @@ import { isGroupCounter } from './counters.ts'
 import { debtIn, forgive, ownerAt } from './debt.ts'
 import { isSamePayer, paymentsOf } from './price-continuation.ts'
 import { appended, copyPayment, recordCounter, recordPayment } from './segment.ts'
-import type { Payment, Segment } from './session.ts'
+import type { Payment } from './segment-parts.ts'
+import type { Segment } from './session.ts'
 
 /**
  * Cancels debt first, that of the account before that of the subscriber, and then returns money to

@@ -3,7 +3,9 @@
  * edge of a time band, or a change of revision or plan. An interval that has begun is already paid
  * for, tiers keep counting, and access price and minimum charge are due once per session.
  */
-import type { Carried, CategoryPrice, Payment, Segment, SegmentStart } from './session.ts'
+
+import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
+import type { Segment, SegmentStart } from './session.ts'
 import { charge, type PricePosition, type Tariff, type TariffTerms, UNLIMITED } from './tariff.ts'
 
 /** The course of a run without earlier priced units. */

@@ -5,14 +5,8 @@ import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.
 import type { SettlementWork } from './copy-on-write.ts'
 import type { Line } from './line.ts'
 import { continuePrice } from './price-continuation.ts'
-import type {
-  CategoryPrice,
-  Payment,
-  Reservation,
-  Segment,
-  SegmentStart,
-  ServiceSession,
-} from './session.ts'
+import type { CategoryPrice, Payment } from './segment-parts.ts'
+import type { Reservation, Segment, SegmentStart, ServiceSession } from './session.ts'
 import { charge, PriceRangeError, peakCharge } from './tariff.ts'
 
 /** What a service holds that has no grant. Never changed: all such services have the same. */

@@ -2,10 +2,11 @@
  * A session as it is stored between requests: what is reserved, what was priced, and the last
  * answer.
  */
-import type { BucketRef, FundingSource, OwnerSlot } from './bucket.ts'
+import type { BucketRef, FundingSource } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
 import type { CreditControlClient } from './charge-request.ts'
-import type { PricePosition, Tariff } from './tariff.ts'
+import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
+import type { Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
 /**
@@ -38,33 +39,6 @@ export interface Reservation {
   money: MoneyHold[]
 }
 
-/**
- * What one bucket paid for a segment, absolute. `limit`: counted against a limit of the account
- * beside the payment itself. `creditedUnits`, `creditedMoney`: credited to the bucket by a refund
- * without an earlier event, and therefore negative.
- */
-export interface Payment {
-  owner: OwnerSlot
-  bucketId: number
-  prepaidIncludeId: number
-  kind: 'units' | 'money' | 'limit' | 'creditedUnits' | 'creditedMoney'
-  amount: number
-  /** The counter that it is; empty for prepaid credit. */
-  counter: string
-  /** Of a counter: what it had left after this segment's last change, and its total. */
-  left: number
-  total: number
-}
-
-/** The price of one more tariff category (wholesale and the like) beside the retail one. */
-export interface CategoryPrice {
-  category: string
-  rateKey: string
-  tariff: Tariff
-  /** Whether it is part of what the customer pays (`add_to_retail`). */
-  isAdded: boolean
-}
-
 /** What a new segment starts from: everything that pricing depends on. */
 export interface SegmentStart {
   /** Equal keys continue a segment: rate revisions, plan, override, time band, cycle. */
@@ -91,23 +65,6 @@ export interface SegmentStart {
   isPrepaid: boolean
   /** When its cycle or time band ends, epoch ms. */
   endMs: number
-}
-
-/** State carried over from earlier segments of the service: the course of prices, and payments. */
-export interface Carried {
-  /** Courses of the units priced for the customer, and of those covered by money of groups. */
-  priced: PricePosition
-  covered: PricePosition
-  /** Courses of the other categories, in the order of the segment's. */
-  others: PricePosition[]
-  /** Units at the start of the segment that lie in an interval already paid for. */
-  pricedSold: number
-  coveredSold: number
-  /** Payments and debt that a volume price may return; empty and 0 for other prices. */
-  payments: Payment[]
-  debt: number
-  /** The part of `debt` that the account owes. */
-  accountDebt: number
 }
 
 /** Session, service and the key of its start: the unit of pricing and of lines. */

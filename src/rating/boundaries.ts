@@ -6,7 +6,7 @@ import { EMPTY_RESERVATION } from '../domain/segment.ts'
 import type { Reservation, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
 import { openFundingSources } from './funding-sources.ts'
-import type { RatedService } from './program.ts'
+import type { RatedService } from './rated-service-cache.ts'
 import { splitByTime } from './split.ts'
 
 /** The terms that apply from a boundary onwards. */

@@ -11,6 +11,7 @@ import { PriceRangeError, type Tariff } from '../domain/tariff.ts'
 import { scaledTariff, withRateTerms } from '../domain/tariff-terms.ts'
 import type { TaxRule } from '../domain/tax.ts'
 import type { ActiveProducts } from './active-products.ts'
+import type { TaxMapping } from './tax-mapping.ts'
 
 export interface ChosenPrice {
   price: PriceSet
@@ -84,9 +85,6 @@ function derived(price: PriceSet, by: object, derive: (tariff: Tariff) => Tariff
   }
   return result
 }
-
-/** Chooses a tax by mapping rules; null: no rule matches. */
-export type TaxMapping = (rate: RateRevision, atMs: number) => TaxRevision | null
 
 export interface TaxContext {
   taxes: ReadonlyMap<string, readonly TaxRevision[]>

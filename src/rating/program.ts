@@ -16,7 +16,8 @@ import type { RequestKind, ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoneySource } from '../domain/debt.ts'
-import type { CategoryPrice, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
+import type { CategoryPrice } from '../domain/segment-parts.ts'
+import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import {
   type ActiveProducts,
   activeProductsAt,
@@ -24,17 +25,11 @@ import {
   type InstallationCalendar,
 } from './active-products.ts'
 import { priceAt } from './bands.ts'
-import type { FundingCounters } from './funding-sources.ts'
 import { includedFor } from './groups.ts'
 import type { RateFinder, UsageFields } from './match/finder.ts'
-import {
-  type ChosenPrice,
-  choosePrice,
-  chooseTaxes,
-  type TaxMapping,
-  taxesBetween,
-} from './price.ts'
-import type { RatingTerms } from './rated-service-cache.ts'
+import { type ChosenPrice, choosePrice, chooseTaxes, taxesBetween } from './price.ts'
+import type { RatedService, RatingTerms } from './rated-service-cache.ts'
+import type { TaxMapping } from './tax-mapping.ts'
 
 /** What rating needs beside the request: all of it immutable. */
 export interface RatingContext {
@@ -56,13 +51,6 @@ export interface Usage {
   atMs: number
   /** The node's clock: decides which cycles are open. */
   nowMs: number
-}
-
-/** What pricing depends on, and until when it stays so (epoch ms). `payers` are not open yet. */
-export interface RatedService {
-  start: SegmentStart
-  wanted: FundingCounters
-  untilMs: number
 }
 
 /** Rates one service for a subscriber at an instant, or says why it cannot be. */

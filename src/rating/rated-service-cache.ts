@@ -5,8 +5,16 @@
 import type { Catalogue, RateRevision, SubscriberProfile } from '../domain/catalogue.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { OpenCycle } from '../domain/cycle.ts'
-import type { TaxMapping } from './price.ts'
-import type { RatedService } from './program.ts'
+import type { SegmentStart } from '../domain/session.ts'
+import type { FundingCounters } from './funding-sources.ts'
+import type { TaxMapping } from './tax-mapping.ts'
+
+/** What pricing depends on, and until when it stays so (epoch ms). `payers` are not open yet. */
+export interface RatedService {
+  start: SegmentStart
+  wanted: FundingCounters
+  untilMs: number
+}
 
 /** What a rated service depends on, beside holdings and rate. The catalogue is that of both. */
 export interface RatingTerms {

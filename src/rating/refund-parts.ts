@@ -1,7 +1,8 @@
 /** Splits a part of the usage or the cost of an event off its segment. Pure. */
 import { isGroupCounter } from '../domain/counters.ts'
 import { copySegment, priceOf } from '../domain/segment.ts'
-import type { Payment, Segment, SegmentStart } from '../domain/session.ts'
+import type { Payment } from '../domain/segment-parts.ts'
+import type { Segment, SegmentStart } from '../domain/session.ts'
 import { charge, type Tariff, UNLIMITED } from '../domain/tariff.ts'
 
 export interface SplitSegment {

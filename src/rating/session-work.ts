@@ -1,12 +1,6 @@
-/** The states of one request while its services are settled one after the other. */
-import type { OwnerState } from '../domain/bucket.ts'
+/** Decides one request on a session: settles its services one after the other. */
 import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
-import type {
-  AfterBoundary,
-  ChargeProgram,
-  SegmentChange,
-  Settlement,
-} from '../domain/charge-program.ts'
+import type { AfterBoundary, Settlement } from '../domain/charge-program.ts'
 import {
   type ChargeRequest,
   opensSession,
@@ -14,25 +8,16 @@ import {
   serviceRequest,
   withVolumes,
 } from '../domain/charge-request.ts'
-import type { Line } from '../domain/line.ts'
-import { lineOf, serviceTagOf, transactionIdOf } from '../domain/lines.ts'
+import { transactionIdOf } from '../domain/lines.ts'
 import {
-  appended,
   costOf,
   EMPTY_RESERVATION,
   hasNoUsage,
   reopened,
   startedService,
 } from '../domain/segment.ts'
-import {
-  type Reservation,
-  type SegmentStart,
-  type ServiceSession,
-  type Session,
-  withServices,
-} from '../domain/session.ts'
+import type { Reservation, SegmentStart, ServiceSession, Session } from '../domain/session.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/session-services.ts'
-import { settle } from '../domain/settle.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
 import {
   balanceReports,
@@ -46,11 +31,12 @@ import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } fro
 import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
 import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
-import { needsNoCounters, openFundingSources } from './funding-sources.ts'
+import { needsNoCounters } from './funding-sources.ts'
 import { finalCharge } from './line-tax.ts'
-import { buildProgram, endsUnused, needsRating, type RatedService } from './program.ts'
+import { endsUnused, needsRating, rateService } from './program.ts'
+import type { RatedService } from './rated-service-cache.ts'
 import { refundSession } from './refund.ts'
-import { ServiceRates } from './service-rates.ts'
+import { RequestStates } from './request-states.ts'
 import { settleUnits, type UnitWork, type WorkState } from './service-units.ts'
 
 /** What holds for a service from now on. */
@@ -61,14 +47,9 @@ interface Rated {
 
 const UNRATED: Rated = { start: null, untilMs: 0 }
 
-type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after' | 'isUnused'>>
-
 export class SessionWork implements UnitWork<WorkState> {
-  #subscriber: OwnerState
-  #account: OwnerState | null
-  /** A copy, whose list of services is replaced and never changed in place. */
   readonly session: Session
-  #lines: Line[] = []
+  readonly #states: RequestStates
   readonly #request: ChargeRequest
   readonly #identified: IdentifiedRequest
   readonly #context: ChargeContext
@@ -82,9 +63,8 @@ export class SessionWork implements UnitWork<WorkState> {
     identified: IdentifiedRequest,
     context: ChargeContext,
   ) {
-    this.#subscriber = view.subscriber
-    this.#account = view.account
-    this.session = withServices(session, session.services)
+    this.#states = new RequestStates(view, session, identified, context)
+    this.session = this.#states.session
     this.#identified = identified
     this.#request = identified.request
     this.#context = context
@@ -112,13 +92,12 @@ export class SessionWork implements UnitWork<WorkState> {
       transactionId: request.pretend ? '' : transactionIdOf(identified.sessionKey, session),
       services,
       cost,
-      balances: request.wantBalances ? balanceReports(this.#owners(), request) : null,
+      balances: request.wantBalances ? balanceReports(this.#states.owners, request) : null,
     }
     if (request.pretend || !this.#mustCommit(services)) return { outcome, commit: null }
     finishSession(session, identified, outcome, refused, this.#context)
-    const subscriber = this.#subscriber
-    const account = this.#account
-    const lines = this.#lines
+    const { subscriber, account } = this.#states.owners
+    const { lines } = this.#states
     return { outcome, commit: { subscriber, account, session, lines } }
   }
 
@@ -128,12 +107,6 @@ export class SessionWork implements UnitWork<WorkState> {
     if (refund) return services.some(({ reason }) => reason === 'granted')
     if (!opensSession(kind) || (kind === 'start' && services.length === 0)) return true
     return services.some(mustBeStored)
-  }
-
-  #owners() {
-    const subscriber = this.#subscriber
-    const account = this.#account
-    return { subscriber, account }
   }
 
   /** Settles one service and grants anew; a service that cannot be priced is left as it was. */
@@ -183,18 +156,11 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   state(): WorkState {
-    const { session } = this
-    const subscriber = this.#subscriber
-    const account = this.#account
-    const lines = this.#lines
-    return { subscriber, account, services: session.services, lines }
+    return this.#states.snapshot()
   }
 
-  restore({ subscriber, account, services, lines }: WorkState): void {
-    this.#subscriber = subscriber
-    this.#account = account
-    this.session.services = services
-    this.#lines = lines
+  restore(state: WorkState): void {
+    this.#states.restore(state)
   }
 
   #settleReport(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
@@ -210,18 +176,16 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   #settleService(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
-    const subscriber = this.#subscriber
-    const account = this.#account
+    const { owners } = this.#states
     const { service, remaining: left, carried } = this.#settleEarlier(asked, kept)
     const rated = this.#rate(left, service)
     if (typeof rated !== 'string') return this.#settleRated(service, left, rated, carried)
     // Without a price only what was granted before can be settled.
     if (asked.used > 0 && service.segment === null && kept.segment === null) {
-      this.#subscriber = subscriber
-      this.#account = account
+      this.#states.owners = owners
       return denied(asked, rated)
     }
-    this.#settleOne(service, left.used, 0, null, 'none', { held: carried })
+    this.#states.settle(service, left.used, 0, null, 'none', { held: carried })
     const isSettled = asked.requested === 0 && this.#request.kind !== 'event'
     return isSettled ? this.#settledOnly(asked) : denied(asked, rated)
   }
@@ -242,10 +206,10 @@ export class SessionWork implements UnitWork<WorkState> {
       const share = shares[index] as number
       const { requested, used, calledNumber } = split.remaining
       const more = { atMs: fromMs, held: split.carried, keeps: used > share }
-      const settled = this.#settleOne(split.service, share, 0, null, 'ended', more)
-      const start = this.#opened(next)
+      const settled = this.#states.settle(split.service, share, 0, null, 'ended', more)
+      const start = this.#states.open(next)
       split.service = startedService(settled.service, start, fromMs, settled.ended)
-      this.#keep(split.service)
+      this.#states.store(split.service)
       split.remaining = withVolumes(split.remaining, requested, used - share, -1, calledNumber)
       split.carried = settled.kept
     }
@@ -265,8 +229,8 @@ export class SessionWork implements UnitWork<WorkState> {
     const end = this.#hasExpired ? 'expired' : ends ? 'closed' : 'none'
     const after = requested === 0 ? null : this.#after(asked, rated.start)
     const more = { held, after, isUnused }
-    const settled = this.#settleOne(service, used, requested, rated.start, end, more)
-    if (isUnused && kind === 'event') this.#keep(reopened(settled))
+    const settled = this.#states.settle(service, used, requested, rated.start, end, more)
+    if (isUnused && kind === 'event') this.#states.store(reopened(settled))
     if (asked.requested === 0) return this.#settledOnly(asked)
     if (settled.granted === 0) {
       const nothing = denied(asked, 'noCredit')
@@ -277,7 +241,7 @@ export class SessionWork implements UnitWork<WorkState> {
     if (kind === 'event') {
       const closed = this.#useUp(settled, rated.start)
       // A refund will ask what the event took.
-      this.#keep(reopened(closed))
+      this.#states.store(reopened(closed))
     }
     const untilMs = Math.min(rated.untilMs, settled.bucketsEndMs)
     return {
@@ -301,18 +265,19 @@ export class SessionWork implements UnitWork<WorkState> {
     const { kind, eventTimeMs } = this.#request
     if (kind === 'event' || granting === null) return null
     const rateAt = (atMs: number) => this.#rates.find(asked, atMs)
-    return afterBoundary(this.#context, this.#owners(), granting, eventTimeMs, rateAt)
+    return afterBoundary(this.#context, this.#states.owners, granting, eventTimeMs, rateAt)
   }
 
   #useUp({ service, granted }: Settlement, next: SegmentStart | null): Settlement {
-    return this.#settleOne(service, granted, 0, next, 'closed')
+    return this.#states.settle(service, granted, 0, next, 'closed')
   }
 
   /** The line that the grant becomes if it is used up; the states stay as they are. */
   #quoteOf(granted: Settlement, next: SegmentStart | null): Quote | null {
     const before = this.state()
     this.#useUp(granted, next)
-    const line = this.#lines.length > before.lines.length ? this.#lines.at(-1) : undefined
+    const { lines } = this.#states
+    const line = lines.length > before.lines.length ? lines.at(-1) : undefined
     this.restore(before)
     if (line === undefined) return null
     return { line, charge: finalCharge(line.charged, line.taxes, line.rounding) }
@@ -332,63 +297,13 @@ export class SessionWork implements UnitWork<WorkState> {
     if (!needsRating(kind, requested, used, kept, this.#hasExpired, eventTimeMs)) return UNRATED
     const rated = this.#rates.at(asked, eventTimeMs)
     if (typeof rated === 'string' || needsNoCounters(rated.wanted)) return rated
-    return { start: this.#opened(rated), untilMs: rated.untilMs }
-  }
-
-  /** The start of a segment, with the counters that pay for it open. */
-  #opened(rated: RatedService): SegmentStart {
-    const { owners, start } = openFundingSources(this.#owners(), rated, this.#rates.profile)
-    this.#subscriber = owners.subscriber
-    this.#account = owners.account
-    return start
-  }
-
-  #settleOne(
-    service: ServiceSession,
-    used: number,
-    requested: number,
-    next: SegmentStart | null,
-    end: ChargeProgram['end'],
-    more: SettleMore = {},
-  ): Settlement {
-    const subscriber = this.#subscriber
-    const account = this.#account
-    const state = { subscriber, account, service }
-    const { usaget, segment, reservation } = service
-    const { atMs = this.#request.eventTimeMs, held, keeps, after, isUnused } = more
-    const exact = this.#request.kind === 'event'
-    const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
-    const program = buildProgram(this.#context.catalogue, state, segment, next, wanted)
-    if (held !== undefined && held !== EMPTY_RESERVATION) program.held = held
-    if (keeps === true) program.keeps = true
-    if (after) program.after = after
-    if (isUnused) program.isUnused = true
-    const settled = settle(state, program)
-    this.#subscriber = settled.subscriber
-    this.#account = settled.account
-    this.#keep(settled.service)
-    for (const change of settled.changes) {
-      if (change.state !== 'open') this.#line(settled.service, change)
-    }
-    return settled
-  }
-
-  #keep(service: ServiceSession): void {
-    const { session } = this
-    const { services } = session
-    const known = findService(session, service)
-    if (known === undefined) {
-      session.services = appended(services, service)
-      return
-    }
-    session.services = services.slice()
-    session.services[services.indexOf(known)] = service
+    return { start: this.#states.open(rated), untilMs: rated.untilMs }
   }
 
   /** A release ends every service of the session, also those it does not name. */
   #closeOthers(): void {
     for (const service of this.session.services) {
-      if (service.segment !== null) this.#settleOne(service, 0, 0, null, 'closed')
+      if (service.segment !== null) this.#states.settle(service, 0, 0, null, 'closed')
       else if (hasNoUsage(service)) this.#closeUntouched(service)
     }
   }
@@ -404,25 +319,43 @@ export class SessionWork implements UnitWork<WorkState> {
 
   #refund(): ServiceOutcome[] {
     const { session } = this
-    const subscriber = this.#subscriber
-    const account = this.#account
     session.services = session.services.slice()
+    const { subscriber, account } = this.#states.owners
     const state = { subscriber, account, session }
     const hasPrice = (service: ServiceRequest) => this.hasPrice(service)
-    const refunded = refundSession(state, this.#identified, this.#context, hasPrice)
-    this.#subscriber = refunded.subscriber
-    this.#account = refunded.account
-    this.#lines = refunded.lines
-    return refunded.services
+    const refund = refundSession(state, this.#identified, this.#context, hasPrice)
+    this.#states.refunded(refund)
+    return refund.services
+  }
+}
+
+/** Rates the services of one request at any instant. */
+class ServiceRates {
+  readonly #request: ChargeRequest
+  readonly #context: ChargeContext
+
+  constructor(request: ChargeRequest, context: ChargeContext) {
+    this.#request = request
+    this.#context = context
   }
 
-  #line(service: ServiceSession, change: SegmentChange): void {
-    const { session } = this
-    const tag = serviceTagOf(
-      this.#identified.sessionKey,
-      session,
-      session.services.indexOf(service),
-    )
-    this.#lines = appended(this.#lines, lineOf(session, service, change, tag))
+  /** Rates the service at an instant. Returns the reason if it cannot be rated. */
+  at(service: ServiceRequest, atMs: number): RatedService | Reason {
+    const context = this.#context
+    const request = this.#request
+    if (context.profile === null) return 'unknownSubscriber'
+    const usage = { service, fields: request.fields, atMs, nowMs: context.nowMs }
+    return rateService(context, context.profile, usage)
+  }
+
+  /** As `at`, but returns null if the service cannot be rated. */
+  find(service: ServiceRequest, atMs: number): RatedService | null {
+    const rated = this.at(service, atMs)
+    return typeof rated === 'string' ? null : rated
+  }
+
+  hasPrice(service: ServiceRequest): boolean {
+    if (this.#context.profile === null) return false
+    return this.at(service, this.#request.eventTimeMs) !== 'noRate'
   }
 }

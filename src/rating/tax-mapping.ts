@@ -2,7 +2,9 @@
 
 import { fieldAt, type RateRevision, revisionAt, type TaxRevision } from '../domain/catalogue.ts'
 import { arrayAt, FieldError, objectAt, textAt } from '../domain/fields.ts'
-import type { TaxMapping } from './price.ts'
+
+/** Determines a tax by mapping rules; null if no rule matches. */
+export type TaxMapping = (rate: RateRevision, atMs: number) => TaxRevision | null
 
 /** A tax matches if its field holds the value of the rate's. Paths into `params`, or a field. */
 interface Pair {

@@ -16,7 +16,7 @@ import type { AccountBatch, AccountQueue, DecidedBatch } from './account-batch.t
 import type { Item } from './item.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import { OwnerLoader } from './owner-loader.ts'
-import { hasPastDeadline, withoutBroken, withoutPastDeadline } from './past-deadline.ts'
+import { dropPastDeadline } from './past-deadline.ts'
 import type { CachedProfile } from './profiles.ts'
 import { createRegistrationResolver, type RegistrationResolver } from './session-registrations.ts'
 
@@ -65,13 +65,13 @@ export class BatchExecutor {
   #ready: AccountQueue[] = []
   readonly #options: BatchExecutorOptions
   readonly #registrations: RegistrationResolver
-  readonly #loads: OwnerLoader
+  readonly #loader: OwnerLoader
 
   constructor(options: BatchExecutorOptions) {
     const { ledger, owners, count } = options
     this.#options = options
     this.#registrations = createRegistrationResolver(ledger)
-    this.#loads = new OwnerLoader({
+    this.#loader = new OwnerLoader({
       ledger,
       owners,
       onLoads: (loads) => count('loads', loads),
@@ -100,7 +100,8 @@ export class BatchExecutor {
     const ready = this.#ready
     if (ready.length === 0) return
     this.#ready = []
-    const nowMs = this.#options.elapsedMs()
+    const { count, elapsedMs } = this.#options
+    const nowMs = elapsedMs()
     const works: AccountBatch[] = []
     for (const account of ready) {
       const { waiting } = account
@@ -115,33 +116,15 @@ export class BatchExecutor {
         isFresh: false,
         shared: null,
       }
-      if (this.#dropPastDeadline(work, nowMs)) works.push(work)
+      count('late', dropPastDeadline(work, nowMs))
+      if (work.items.length > 0) works.push(work)
+      else this.#release(work)
     }
     if (works.length === 0) return
     this.#run(works).catch((error: unknown) => {
       this.#options.onDefect(error)
       for (const work of works) this.#finish(work, 'corrupt', 'defect')
     })
-  }
-
-  /**
-   * Answers what nobody waits for any more, of which nothing was sent to the ledger, and what came
-   * behind it in the same session: the network element repeats both in order, while a later number
-   * that is settled would make an older one void. False if nothing else is left.
-   */
-  #dropPastDeadline(work: AccountBatch, nowMs: number): boolean {
-    const { account, items } = work
-    if (!hasPastDeadline(items, nowMs)) return true
-    const { waiting } = account
-    const broken = new Set<string>()
-    work.items = withoutPastDeadline(items, nowMs, broken)
-    // What the round has no room for is behind it, too.
-    account.waiting = withoutBroken(waiting, broken)
-    const left = work.items.length + account.waiting.length
-    this.#options.count('late', items.length + waiting.length - left)
-    if (work.items.length > 0) return true
-    this.#release(work)
-    return false
   }
 
   /** Runs works to their end: attempts until each is committed, refused or given up. */
@@ -188,17 +171,17 @@ export class BatchExecutor {
 
   /** Those that can be decided, with what they are decided on. */
   #loaded(works: AccountBatch[]): AccountBatch[] | Promise<AccountBatch[]> {
-    const lacking = works.filter((work) => !this.#loads.isCached(work))
+    const lacking = works.filter((work) => !this.#loader.isCached(work))
     if (lacking.length === 0) return works
     const held = works.filter((work) => !lacking.includes(work))
-    return this.#loads.load(lacking).then((loaded) => [...held, ...loaded])
+    return this.#loader.load(lacking).then((loaded) => [...held, ...loaded])
   }
 
   #fail(works: readonly AccountBatch[], error: unknown): void {
     const isOutage = error instanceof StoreDownError
     if (!isOutage) this.#options.onDefect(error)
     for (const work of works) {
-      this.#forget(work)
+      this.#loader.forget(work)
       this.#finish(work, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
     }
   }
@@ -220,7 +203,7 @@ export class BatchExecutor {
         return null
       }
       this.#options.onDefect(error)
-      this.#forget(work)
+      this.#loader.forget(work)
       this.#finish(work, 'corrupt')
       return null
     }
@@ -261,7 +244,7 @@ export class BatchExecutor {
   }
 
   #refresh(work: AccountBatch): AccountBatch {
-    this.#forget(work)
+    this.#loader.forget(work)
     work.isFresh = true
     return work
   }
@@ -322,7 +305,7 @@ export class BatchExecutor {
         return [batch]
       case 'conflict':
         this.#options.count('conflicts', 1)
-        this.#takeConflict(commit as AccountCommit, reply)
+        this.#loader.update(commit as AccountCommit, reply)
         batch.isFresh = false
         break
       case 'claimed':
@@ -344,18 +327,6 @@ export class BatchExecutor {
     return this.#registrations.resolve(work.items, claim, this.#options.clock.nowMs())
   }
 
-  #takeConflict(
-    commit: AccountCommit,
-    { shared, owners }: Extract<CommitReply, { kind: 'conflict' }>,
-  ): void {
-    this.#options.owners.take(shared, [])
-    for (const [index, loaded] of owners.entries()) {
-      const written = commit.owners[index]?.sessions ?? []
-      const sessionKeys = written.map((session) => session.sessionKey)
-      this.#options.owners.take(loaded, sessionKeys)
-    }
-  }
-
   /**
    * A damaged owner fails alone: reading it again shows which it is. Where it does not, the
    * subscribers of the account are tried one by one.
@@ -363,7 +334,7 @@ export class BatchExecutor {
   #split(work: AccountBatch): AccountBatch[] {
     if (!work.isFresh) return [this.#refresh(work)]
     const sids = new Set(work.items.map((item) => item.sid))
-    this.#forget(work)
+    this.#loader.forget(work)
     if (sids.size <= 1) {
       this.#finish(work, 'corrupt')
       return []
@@ -376,12 +347,6 @@ export class BatchExecutor {
     })
     this.#release(work)
     return parts
-  }
-
-  #forget(work: AccountBatch): void {
-    const { owners } = this.#options
-    owners.drop(work.account.aid, 0)
-    for (const item of work.items) owners.drop(work.account.aid, item.sid)
   }
 
   #finish(work: AccountBatch, reason: Reason, detail = ''): void {

@@ -1,7 +1,8 @@
 /** Brings the owners of a round's accounts into memory: what the cache lacks, in one call. */
 import { present } from '../domain/assert.ts'
 import { plainOutcome } from '../domain/charge-outcome.ts'
-import type { Ledger, OwnerQuery } from '../ledger/ledger.ts'
+import type { AccountCommit } from '../ledger/commit-layout.ts'
+import type { CommitReply, Ledger, OwnerQuery } from '../ledger/ledger.ts'
 import { CorruptValueError } from '../ledger/owner-packing.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { AccountBatch } from './account-batch.ts'
@@ -60,6 +61,29 @@ export class OwnerLoader {
     const here = works.filter((work) => !work.isEnded)
     if (damaged.size === 0) return here
     return here.filter((work) => this.#withoutDamaged(work, damaged))
+  }
+
+  /** Caches the owners that a conflict reports. */
+  update(
+    commit: AccountCommit,
+    { shared, owners }: Extract<CommitReply, { kind: 'conflict' }>,
+  ): void {
+    const cache = this.#options.owners
+    cache.take(shared, [])
+    for (const [index, loaded] of owners.entries()) {
+      const written = commit.owners[index]?.sessions ?? []
+      cache.take(
+        loaded,
+        written.map((session) => session.sessionKey),
+      )
+    }
+  }
+
+  /** Drops the owners of a batch from the cache. */
+  forget(work: AccountBatch): void {
+    const { owners } = this.#options
+    owners.drop(work.account.aid, 0)
+    for (const item of work.items) owners.drop(work.account.aid, item.sid)
   }
 
   /** Ends the items of damaged owners; false if none is left. */

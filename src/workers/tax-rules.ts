@@ -6,8 +6,7 @@ import {
   taxationOf,
 } from '../catalog/settings/taxation-settings.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
-import type { TaxMapping } from '../rating/price.ts'
-import { createTaxMappings } from '../rating/tax-mapping.ts'
+import { createTaxMappings, type TaxMapping } from '../rating/tax-mapping.ts'
 import type { Logger } from '../runtime/log.ts'
 
 export interface TaxRules {

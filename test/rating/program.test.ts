@@ -5,10 +5,10 @@ import { emptyService, startedService } from '../../src/domain/segment.ts'
 import {
   buildProgram,
   needsRating,
-  type RatedService,
   type RatingContext,
   rateService,
 } from '../../src/rating/program.ts'
+import type { RatedService } from '../../src/rating/rated-service-cache.ts'
 import { bucketOf, moneyOf, ownerOf } from '../domain/owners.ts'
 import { startOf } from '../domain/programs.ts'
 import { serviceRequest } from '../domain/requests.ts'
