@@ -1,4 +1,4 @@
-/** Entry of the threads of further event loops of charging (`realtime.listeners`). */
+/** Entry of further event-loop threads of charging (`realtime.listeners`). */
 import { eventLoop } from './main.ts'
 
 await eventLoop()

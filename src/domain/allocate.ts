@@ -1,4 +1,7 @@
-/** Who would pay for units that are wanted: groups first, then buckets or credit, in order. */
+/**
+ * Allocates requested or used units to funding sources: groups first, then buckets or credit, in
+ * order.
+ */
 import { availableIn, type Bucket, type BucketRef, type FundingSource } from './bucket.ts'
 import type { SettleState } from './charge-program.ts'
 import { findBucket } from './copy-on-write.ts'
@@ -14,20 +17,22 @@ import {
   type Tariff,
 } from './tariff.ts'
 
-/** How units would be paid: slices in order of use, and the money that may be drawn on for them. */
+/** How units are paid: slices in order of use, and the money that may be drawn on for them. */
 export interface Allocation {
   slices: Slice[]
-  /** Money of groups for covered units, and of buckets or credit for priced ones. */
+  /**
+   * Money of groups for units paid by included money; money of buckets or credit for charged units.
+   */
   groupMoney: MoneyHold[]
   money: MoneyHold[]
-  /** Units of the slices that groups of money cover, and that are priced. */
+  /** Units of the slices that are paid by included money, and charged units. */
   covered: number
   priced: number
-  /** Units that nothing can pay. */
+  /** Units that no funding source can pay. */
   unpaid: number
 }
 
-/** What may be granted of the units: all that is allocated can be paid. */
+/** Allocates the units that may be granted: everything that is allocated can be paid. */
 export function allocate(
   work: SettleState,
   segment: PricedSegment,
@@ -36,7 +41,8 @@ export function allocate(
 ): Allocation {
   const plan = allocateUsed(work, segment, order, units)
   if (!hasAdded(segment)) return plan
-  // Other categories price every unit, also those that groups cover: all of it has to be paid.
+  // Other categories price every unit, including those in groups, so their cost has to be payable
+  // too.
   const fits = (wanted: number) =>
     isPaid(segment, allocateUsed(work, segment, order, wanted), wanted)
   const possible = units - plan.unpaid
@@ -45,22 +51,22 @@ export function allocate(
   return { ...allocateUsed(work, segment, order, most), unpaid: units - most }
 }
 
-/** Whether another category is part of what the customer pays. */
+/** Whether the customer also pays the price of another tariff category. */
 function hasAdded({ others }: PricedSegment): boolean {
   for (const { isAdded } of others) if (isAdded) return true
   return false
 }
 
 /**
- * Whether a bucket or counter of units has some that would pay for one unit more, whatever that
- * costs. If not, money still may.
+ * Whether a bucket or counter of units could pay for one more unit, whatever its price. If not,
+ * money still may.
  */
 export function hasUnits(
   work: SettleState,
   segment: PricedSegment,
   order: readonly FundingSource[],
 ): boolean {
-  // What other categories cost takes money, too; free usage takes nothing from anybody.
+  // Other categories are paid with money, and free usage debits no bucket.
   if (hasAdded(segment)) return false
   for (const payer of segment.isPrepaid ? order : segment.fundingSources) {
     const bucket = findBucket(work, payer)
@@ -76,10 +82,10 @@ function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolea
 }
 
 /**
- * Walks the payers in order. Money that cannot buy a whole interval alone stays in the pool and
- * buys it together with the next one's, so that no remainder is stranded. What other categories
- * cost is ignored: the caller charges it for used units. `held`: reservations of earlier segments
- * in prepaid buckets, which pay first.
+ * Walks the funding sources in order. Money that is too little for a whole interval stays in the
+ * pool and is added to that of the next source, so that no remainder is stranded. The cost of other
+ * categories is ignored: the caller charges it for used units. `held`: reservations of earlier
+ * segments in prepaid buckets, which pay first.
  */
 export function allocateUsed(
   work: SettleState,
@@ -128,13 +134,14 @@ function takePaid(
   for (const payer of fundingSourcesOf(segment, order)) {
     if (plan.unpaid === 0 && !needsAll) return
     const bucket = findBucket(work, payer)
-    // A counter that is gone.
+    // The counter has been dropped.
     if (bucket === undefined) continue
     const available = availableOf(work, bucket, payer)
     if (bucket.kind === 'units') {
       takeUnits(plan, payer, available)
     } else {
-      // Also empty money has its turn: what a begun interval still holds is paid for already.
+      // An empty source of money is visited as well: the rest of a begun interval is already paid
+      // for.
       if (available > 0) plan.money = appended(plan.money, { source: payer, micros: available })
       pool ??= poolOf(segment)
       takePriced(plan, pool.add(available, plan.priced, plan.unpaid))
@@ -184,7 +191,7 @@ function allocateSold(segment: PricedSegment, carried: Carried, plan: Allocation
   takePriced(plan, Math.max(0, Math.min(plan.unpaid, carried.pricedSold - segment.priced)))
 }
 
-/** Who pays for what no group covers. */
+/** Funding sources for units that no group includes. */
 export function fundingSourcesOf(
   segment: PricedSegment,
   order: readonly FundingSource[],
@@ -192,14 +199,14 @@ export function fundingSourcesOf(
   return segment.isPrepaid ? order : segment.fundingSources.filter(({ isGroup }) => !isGroup)
 }
 
-/** What a payer's bucket has for it, within the limit of the other one that it counts in, too. */
+/** The amount available in the bucket of a funding source, within its limit counter. */
 function availableOf(work: SettleState, bucket: Bucket, { limitCounter }: FundingSource): number {
   const available = availableIn(bucket)
   const limit = limitCounter === null ? undefined : findBucket(work, limitCounter)
   return limit === undefined ? available : Math.min(available, availableIn(limit))
 }
 
-/** Money put together, and what it buys on top of the units that are priced already. */
+/** A pool of money, and the units that it buys on top of those already priced. */
 class Pool {
   #micros = 0
   readonly #charged: number
@@ -216,7 +223,7 @@ class Pool {
     this.#charged = charge(tariff, units, access, course)
   }
 
-  /** How many units more it buys with this, at most `cap`, beyond `taken`. */
+  /** Adds money. Returns the units that the pool buys beyond `taken`, at most `cap`. */
   add(micros: number, taken: number, cap: number): number {
     this.#micros += micros
     if (cap === 0) return 0
@@ -231,7 +238,7 @@ class Pool {
   }
 }
 
-/** The pool of money for units that no group covers. */
+/** The pool of money for units that no group includes. */
 function poolOf({ tariff, access, priced, carried }: PricedSegment): Pool {
   return new Pool(tariff, access, priced, carried?.priced)
 }

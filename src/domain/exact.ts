@@ -1,7 +1,7 @@
-/** Exact fractions, for what is shown; the hot path counts in integers (money.ts). */
+/** Exact fractions, for explanations; the hot path uses integers (money.ts). */
 export interface Fraction {
   readonly over: bigint
-  /** Above zero. */
+  /** Denominator, above zero. */
   readonly under: bigint
 }
 
@@ -27,7 +27,7 @@ export function exactText({ over, under }: Fraction): string {
   return digits < 0 ? `${top}/${bottom}` : decimal((top * 10n ** BigInt(digits)) / bottom, digits)
 }
 
-/** How many decimals 1/under has; -1 if they do not end. */
+/** Number of decimals of 1/under; -1 if they do not end. */
 function decimalDigits(under: bigint): number {
   const [twos, odd] = powersOf(2n, under)
   const [fives, rest] = powersOf(5n, odd)
@@ -44,7 +44,7 @@ function powersOf(prime: bigint, value: bigint): [count: number, rest: bigint] {
   return [count, rest]
 }
 
-/** Of a reduced fraction: the last digit is not 0. */
+/** Expects a reduced fraction, whose last digit is not 0. */
 function decimal(scaled: bigint, digits: number): string {
   const sign = scaled < 0n ? '-' : ''
   const text = String(scaled < 0n ? -scaled : scaled).padStart(digits + 1, '0')

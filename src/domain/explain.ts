@@ -1,6 +1,7 @@
 /**
- * How the price of a line came about, step by step: enough to compute it again by hand. Amounts are
- * exact: decimal texts, or `a/b` where no decimal is exact. What a refund takes back is negative.
+ * The computation of a line's price, step by step and in enough detail to repeat it by hand.
+ * Amounts are exact: decimal texts, or `a/b` where no decimal is exact. Refunded amounts are
+ * negative.
  */
 import { RETAIL } from './catalogue.ts'
 import { CREDIT, parseGroupCounter, UNLIMITED_TOTAL } from './counters.ts'
@@ -11,7 +12,7 @@ import { START_POSITION } from './price-continuation.ts'
 import type { Payment } from './segment-parts.ts'
 import { charge, type PricePosition, type Tariff, type Tier, UNLIMITED } from './tariff.ts'
 
-/** The price of some units at one rate; the steps that follow it are how it is made up. */
+/** The price of units at one rate; the steps that follow it show its computation. */
 export interface PriceStep {
   step: 'price'
   /** Tariff category. */
@@ -24,7 +25,7 @@ export interface PriceStep {
   method: 'tiered' | 'volume'
   units: number
   amount: string
-  /** Whether it is part of the charge, paid by included money, or only shown. */
+  /** Whether it is part of the charge, paid by included money, or only informational. */
   part: 'charge' | 'included' | 'shown'
 }
 
@@ -56,27 +57,27 @@ export type ChangeStep =
 
 export type RoundingMode = 'half-even' | 'up' | 'down' | 'nearest'
 
-/** Who paid how much: `units`, or `money`. */
+/** Payment of one source, in `units` or `money`. */
 export interface PaymentStep {
-  /** `limit`: counted against the limit of the account beside what was paid. */
+  /** `limit`: counted against the account limit in addition to the payment. */
   step: 'group' | 'bucket' | 'credit' | 'limit' | 'debt'
   owner?: 'subscriber' | 'account'
   bucket?: number
   /** `external_id` of the prepaid include. */
   include?: number
-  /** Of a group: its name, and the plan or service that has it. */
+  /** For a group: its name, and its plan or service. */
   group?: string
   holder?: string
   units?: number
   money?: string
-  /** Of a group: what it has left, and its total. */
+  /** For a group: its remaining amount and its total. */
   left?: string
   total?: string
 }
 
 export type RatingStep = PriceStep | TierStep | ChangeStep | PaymentStep
 
-/** `unitDigits`: units of the line are 10^-unitDigits of a base unit. */
+/** `unitDigits`: units of the line are 10^-unitDigits base units. */
 export function explain(line: Line, unitDigits = 0): RatingStep[] {
   const { rateKey: rate, priceOf: source, band, tariff, access, carried } = line
   const unit: Fraction = { over: 1n, under: 10n ** BigInt(unitDigits) }
@@ -107,7 +108,7 @@ export function explain(line: Line, unitDigits = 0): RatingStep[] {
   return steps
 }
 
-/** What nobody paid: the subscriber's, then what the account owes. */
+/** Unpaid amounts: the debt of the subscriber, then that of the account. */
 function debtSteps({ debt, accountDebt }: Line): PaymentStep[] {
   const own = debt - accountDebt
   const steps: PaymentStep[] = own === 0 ? [] : [{ step: 'debt', money: microsText(own) }]
@@ -135,7 +136,7 @@ function priceSteps(
 
 class Computation {
   readonly steps: RatingStep[] = []
-  /** Of the currency, exact until it is rounded. */
+  /** Sum in the currency, exact until it is rounded. */
   sum: Fraction = integerFraction(0)
   readonly #tariff: Tariff
   /** Units of this line, and of the whole run; the run is priced as one. */
@@ -143,9 +144,9 @@ class Computation {
   readonly #whole: number
   readonly #course: PricePosition
   readonly #unit: Fraction
-  /** What one of the prices counts in. */
+  /** The unit of prices, in the currency. */
   readonly #money: Fraction
-  /** A base unit in what tiers count in. */
+  /** Number of tier units per base unit. */
   readonly #scale: number
 
   constructor(tariff: Tariff, units: number, unit: Fraction, course: PricePosition) {

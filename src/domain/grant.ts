@@ -24,7 +24,7 @@ export function reserveNext(work: SettlementWork, segment: Segment, program: Cha
   reservePlan(work, segment, nextOrder, plan, requested - plan.unpaid)
 }
 
-/** Reserves for use on either side of the next boundary. */
+/** Reserves for usage on either side of the next boundary. */
 function reserveAcross(work: SettlementWork, segment: Segment, program: ChargeProgram): void {
   const { requested, nextOrder, after } = program
   const cover = allocateAcrossBoundary(
@@ -86,7 +86,7 @@ function isLast(
   return allocate(work, ahead, order, 1).unpaid > 0
 }
 
-/** Holds `cost` in the offered buckets, and appends it to the holds that exist already. */
+/** Reserves `cost` in the offered buckets, and appends the holds to the existing ones. */
 function holdMoney(
   work: SettlementWork,
   offers: readonly MoneyHold[],

@@ -1,4 +1,4 @@
-/** Returns what a segment was overcharged to the buckets that paid. */
+/** Returns an overcharge of a segment to the buckets that paid. */
 import { assert } from './assert.ts'
 import type { BucketRef, OwnerSlot } from './bucket.ts'
 import { findBucket, type SettlementWork, writableBucket } from './copy-on-write.ts'
@@ -32,7 +32,7 @@ function repaidIn(segment: Segment, slot: OwnerSlot): number {
   return repaid
 }
 
-/** Returns debt that top-ups have paid meanwhile to prepaid money. Gives the amount returned. */
+/** Returns debt that top-ups have repaid since to prepaid money. Returns the amount. */
 function returnRepaid(
   work: SettlementWork,
   segment: Segment,
@@ -55,7 +55,7 @@ function returnRepaid(
   return micros - left
 }
 
-/** The same as `refund` for money of groups. */
+/** As `refund`, for included money. */
 export function returnToGroups(work: SettlementWork, segment: Segment, micros: number): void {
   const left = returnPaid(work, segment, micros, (payment) => isMoney(payment, true))
   assert(left === 0, 'more is given back than was covered')
@@ -66,8 +66,8 @@ function isMoney({ kind, counter }: Payment, ofGroup: boolean): boolean {
 }
 
 /**
- * Returns money to the buckets that paid for the segment, then for the segments before it. Gives
- * the amount that no bucket had paid.
+ * Returns money to the buckets that paid for the segment, then to those of earlier segments.
+ * Returns the amount that no bucket had paid.
  */
 function returnPaid(
   work: SettlementWork,

@@ -1,14 +1,15 @@
 /**
  * Price continuation between consecutive segments of a service: across the end of a cycle, the
- * edge of a time band, or a change of revision or plan. An interval that has begun is already paid
- * for, tiers keep counting, and access price and minimum charge are due once per session.
+ * start or end of a time band, or a change of revision or plan. An interval that has begun is
+ * already paid for, tiers keep counting, and access price and minimum charge are due once per
+ * session.
  */
 
 import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
 import type { Segment, SegmentStart } from './session.ts'
 import { charge, type PricePosition, type Tariff, type TariffTerms, UNLIMITED } from './tariff.ts'
 
-/** The course of a run without earlier priced units. */
+/** The position at the start of a run without earlier charged units. */
 export const START_POSITION: PricePosition = Object.freeze({
   at: 0,
   ahead: 0,
@@ -69,7 +70,7 @@ export function continuePrice(
   return { carried, others: kept.map(({ other }) => other) }
 }
 
-/** The course at a tariff for units priced with money. */
+/** The position at a tariff for charged units. */
 export function pricedPosition(
   {
     tariff,
@@ -82,12 +83,12 @@ export function pricedPosition(
   return positionAfter(tariff, carried?.priced ?? START_POSITION, priced, access, next)
 }
 
-/** The course for units covered by money of groups; these bear no access price. */
+/** The position for units paid by included money; these have no access price. */
 function coveredPosition({ tariff, covered, carried }: EndedSegment, next: Tariff): PricePosition {
   return positionAfter(tariff, carried?.covered ?? START_POSITION, covered, false, next)
 }
 
-/** Another category with its course; it prices every used unit. */
+/** Another category with its position; it prices every used unit. */
 function otherAfter(
   { others, used, access, carried }: Pick<EndedSegment, 'others' | 'used' | 'access' | 'carried'>,
   start: CategoryPrice,
@@ -104,7 +105,7 @@ function otherAfter(
   return { other, course: positionAfter(last.tariff, course, used, access, other.tariff) }
 }
 
-/** The course at the tariff `next`, which may be the same one, after `units` priced units. */
+/** The position at the tariff `next`, which may be the same one, after `units` priced units. */
 function positionAfter(
   tariff: Tariff,
   course: PricePosition,
@@ -128,7 +129,7 @@ function positionAfter(
   }
 }
 
-/** The part of a paid minimum charge that usage of the run has not reached. */
+/** The part of a paid minimum charge that the usage of the run has not reached. */
 function creditAfter(
   tariff: Tariff,
   course: PricePosition,
@@ -144,7 +145,7 @@ function creditAfter(
   return Math.max(0, course.credit - paid) + paid - used
 }
 
-/** Whole units that follow the run and lie in an interval already paid for. */
+/** Whole units after the run that lie in an interval already paid for. */
 export function soldUnits(tariff: Tariff, course: PricePosition): number {
   return Math.floor(soldParts(tariff, course) / scaleOf(tariff))
 }

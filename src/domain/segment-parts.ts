@@ -3,9 +3,9 @@ import type { OwnerSlot } from './bucket.ts'
 import type { PricePosition, Tariff } from './tariff.ts'
 
 /**
- * What one bucket paid for a segment, absolute. `limit`: counted against a limit of the account
- * beside the payment itself. `creditedUnits`, `creditedMoney`: credited to the bucket by a refund
- * without an earlier event, and therefore negative.
+ * The total that one bucket paid for a segment. `limit`: counted against an account limit in
+ * addition to the payment itself. `creditedUnits`, `creditedMoney`: credited to the bucket by a
+ * refund without an earlier event, and therefore negative.
  */
 export interface Payment {
   owner: OwnerSlot
@@ -13,14 +13,14 @@ export interface Payment {
   prepaidIncludeId: number
   kind: 'units' | 'money' | 'limit' | 'creditedUnits' | 'creditedMoney'
   amount: number
-  /** The counter that it is; empty for prepaid credit. */
+  /** Name of the counter; empty for prepaid credit. */
   counter: string
-  /** Of a counter: what it had left after this segment's last change, and its total. */
+  /** For a counter: its remaining amount after the last change of this segment, and its total. */
   left: number
   total: number
 }
 
-/** The price of one more tariff category (wholesale and the like) beside the retail one. */
+/** The price in another tariff category than retail, such as wholesale. */
 export interface CategoryPrice {
   category: string
   rateKey: string
@@ -29,12 +29,12 @@ export interface CategoryPrice {
   isAdded: boolean
 }
 
-/** State carried over from earlier segments of the service: the course of prices, and payments. */
+/** State carried over from earlier segments of the service: price positions and payments. */
 export interface Carried {
-  /** Courses of the units priced for the customer, and of those covered by money of groups. */
+  /** Positions of charged units, and of units paid by included money. */
   priced: PricePosition
   covered: PricePosition
-  /** Courses of the other categories, in the order of the segment's. */
+  /** Positions of the other categories, in the order of those of the segment. */
   others: PricePosition[]
   /** Units at the start of the segment that lie in an interval already paid for. */
   pricedSold: number
@@ -42,6 +42,6 @@ export interface Carried {
   /** Payments and debt that a volume price may return; empty and 0 for other prices. */
   payments: Payment[]
   debt: number
-  /** The part of `debt` that the account owes. */
+  /** The part of `debt` that belongs to the account. */
   accountDebt: number
 }

@@ -1,10 +1,9 @@
 /**
- * The one settlement (design.md §2): settle(state, program) → (state', grant, lines). The hot path,
- * quotes, the sweep and the tests use it; nothing else prices usage or moves a balance by it.
+ * Settlement: settle(state, program) → (state', grant, lines). The hot path, quotes, the sweep and
+ * the tests use it; no other code prices usage or debits balances for it.
  *
- * In this order: what was reserved is committed up to what was used and the rest goes back;
- * over-use is debited, and what no bucket can pay becomes debt; only then the next grant is
- * reserved.
+ * Order: the reservation is committed up to the used units and the rest is released; overuse is
+ * debited, and becomes debt if no bucket can pay; then the next grant is reserved.
  */
 import { type Allocation, allocateUsed, fundingSourcesOf } from './allocate.ts'
 import { assert, present } from './assert.ts'
@@ -43,8 +42,8 @@ import type { MoneyHold, Reservation, Segment, Slice } from './session.ts'
 import { charge } from './tariff.ts'
 
 /**
- * Pure: what is handed in stays as it is, and what has not changed of it is part of the result.
- * Throws `PriceRangeError` if a price or a total leaves 2^53; then nothing has moved.
+ * Pure: the input is not changed, and unchanged parts of it are reused in the result. Throws
+ * `PriceRangeError` if a price or a total exceeds 2^53; then nothing has changed.
  */
 export function settle(state: SettleState, program: ChargeProgram): Settlement {
   const work: SettlementWork = {
@@ -72,7 +71,7 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
   return work
 }
 
-/** Usage that is reported later began to be used after this report, and not before. */
+/** Usage in a later report was used after this report. */
 function recordReport({ service }: Settlement, { used, atMs }: ChargeProgram): void {
   if (used > 0 || service.segment === null) service.reportedMs = 0
   else if (atMs > service.segment.lastMs) {
@@ -80,7 +79,7 @@ function recordReport({ service }: Settlement, { used, atMs }: ChargeProgram): v
   }
 }
 
-/** Usage belongs to the segment that granted it; without a grant, to the one that holds now. */
+/** Usage belongs to the segment of its grant; without a grant, to the segment in force now. */
 function openForUse(work: SettlementWork, program: ChargeProgram): void {
   const { service } = work
   const isUngranted = service.reservation.units === 0 && program.next !== null
@@ -101,7 +100,7 @@ function segmentForGrant(work: SettlementWork, program: ChargeProgram): Segment 
   return service.segment
 }
 
-/** Commits the reservation up to what was used, returns the rest, debits over-use. */
+/** Commits the reservation up to the used units, releases the rest and debits overuse. */
 function commitUsed(work: SettlementWork, segment: Segment, program: ChargeProgram): void {
   const { reservation } = work.service
   work.service.reservation = EMPTY_RESERVATION
@@ -115,7 +114,7 @@ function commitUsed(work: SettlementWork, segment: Segment, program: ChargeProgr
   recordChange(work, { segment, state: 'open' })
 }
 
-/** Returns the units that were used beyond the reservation. */
+/** Returns the units used beyond the reservation. */
 function commitReserved(
   work: SettlementWork,
   segment: Segment,
@@ -156,7 +155,7 @@ function countUnits(segment: Segment, { isCovered }: Slice, units: number): void
   else segment.priced += units
 }
 
-/** What the covered units cost beyond what was taken for them. */
+/** Cost of the units paid by included money, beyond the amount already paid. */
 function coveredCost(work: SettlementWork, segment: Segment): number {
   const micros = charge(segment.tariff, segment.covered, false, segment.carried?.covered)
   const cost = micros - segment.coveredMicros
@@ -166,7 +165,7 @@ function coveredCost(work: SettlementWork, segment: Segment): number {
   return 0
 }
 
-/** What the segment costs beyond what was charged; what it costs less is given back at once. */
+/** Cost of the segment beyond the amount already charged. A decrease is returned immediately. */
 function priceCost(work: SettlementWork, segment: Segment): number {
   const price = priceOf(segment, segment.priced, segment.used)
   const cost = price - segment.charged
@@ -177,8 +176,8 @@ function priceCost(work: SettlementWork, segment: Segment): number {
 }
 
 /**
- * Takes the cost out of what groups hold, or out of the rest, and gives what is left back. Returns
- * what was not held.
+ * Pays the cost from the holds of groups, or from the other holds, and releases the rest. Returns
+ * the unpaid part.
  */
 function releaseHolds(
   work: SettlementWork,
@@ -219,7 +218,7 @@ function release(
   recordPayment(segment, ref, bucket, taken, kind)
 }
 
-/** Reservations held across a boundary pay first; the rest is returned or stays held. */
+/** Reservations carried over a boundary pay first; the rest is released or carried on. */
 function debitOverUse(
   work: SettlementWork,
   segment: Segment,
@@ -258,7 +257,7 @@ function debitPlan(
   takeMoney(work, segment, plan.groupMoney, coveredCost(work, segment))
   let cost = takeMoney(work, segment, plan.money, priceCost(work, segment))
   if (cost === 0) return
-  // Only grants respect the credit limit: a bucket that has one carries the rest of the over-use.
+  // Only grants respect the credit limit, so overuse is debited to a bucket with a limit.
   const payers = fundingSourcesOf(segment, order)
   const carrier = payers.find((payer) => carriesOverUse(work, payer))
   if (carrier !== undefined) cost -= debitMoney(work, segment, carrier, cost)
@@ -277,7 +276,7 @@ function carriesOverUse(work: SettlementWork, payer: FundingSource): boolean {
   return bucket !== undefined && bucket.kind !== 'units' && bucket.limit !== 0
 }
 
-/** Returns what the money did not reach for. */
+/** Returns the unpaid part of the cost. */
 function takeMoney(
   work: SettlementWork,
   segment: Segment,
@@ -299,7 +298,7 @@ function debitMoney(
   micros: number,
 ): number {
   debit(work, segment, payer, 'money', micros)
-  // The limit of an old cycle may be gone while the segment is still used on.
+  // The limit counter of an old cycle may have been dropped while the segment is still in use.
   const { limitCounter } = payer
   if (limitCounter !== null && findBucket(work, limitCounter) !== undefined) {
     debit(work, segment, limitCounter, 'limit', micros)

@@ -1,4 +1,7 @@
-/** Time boundaries: ends of billing cycles, and edges of time bands where the price changes. */
+/**
+ * Time boundaries: ends of billing cycles, and starts and ends of time bands where the price
+ * changes.
+ */
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
@@ -18,7 +21,10 @@ export interface Boundary {
 /** Returns null if the service cannot be rated. */
 type RateAt = (atMs: number) => RatedService | null
 
-/** The state after usage was settled up to the last boundary: remaining usage and its holds. */
+/**
+ * The state after usage was settled up to the last boundary: the remaining request and the
+ * reservation carried over.
+ */
 export interface SettledUse {
   service: ServiceSession
   remaining: ServiceRequest
@@ -44,7 +50,9 @@ export function boundariesOf(segment: Segment, untilMs: number, rateAt: RateAt):
   return found
 }
 
-/** Splits usage at the boundaries: as reported at the first one (`usedBefore`), else by time. */
+/**
+ * Splits usage at the boundaries: at the first one as reported (`usedBefore`), otherwise by time.
+ */
 export function sharesOf(
   { used, usedBefore }: ServiceRequest,
   { reportedMs }: ServiceSession,

@@ -1,4 +1,4 @@
-/** The counters that pay for a service: groups that include it, then credit. */
+/** The counters that are funding sources of a service: groups that include it, then credit. */
 import type { FundingSource } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import {
@@ -11,10 +11,12 @@ import {
 import type { Cycle } from '../domain/cycle.ts'
 import type { SegmentStart } from '../domain/session.ts'
 
-/** The counters that pay, in order: those of groups, then credit. */
+/** The counters that fund a service, in order: those of groups, then credit. */
 export interface FundingCounters {
   groups: readonly RequiredCounter[]
-  /** The cycle whose credit pays, within the limits of whoever asks; null: none does. */
+  /**
+   * The cycle whose credit pays, within the limits of the subscriber; null if credit does not pay.
+   */
   credit: Cycle | null
   oldestMs: number
 }
@@ -23,7 +25,10 @@ export function needsNoCounters({ groups, credit }: FundingCounters): boolean {
   return groups.length === 0 && credit === null
 }
 
-/** What is owed in the cycle: by the subscriber, and by the account if that has a limit. */
+/**
+ * Counters of the credit used in the cycle: of the subscriber, and of the account if it has a
+ * limit.
+ */
 function creditCounters(profile: SubscriberProfile, { fromMs, toMs }: Cycle): RequiredCounter[] {
   const period = { counter: CREDIT, kind: 'totalCost', fromMs, toMs } as const
   const { creditLimit, accountCreditLimit } = profile
@@ -32,7 +37,7 @@ function creditCounters(profile: SubscriberProfile, { fromMs, toMs }: Cycle): Re
   return [own, { ...period, owner: 1, total: accountCreditLimit }]
 }
 
-/** Opens the counters that pay, and names them in the segment. */
+/** Opens the counters and adds them to the segment start. */
 export function openFundingSources(
   owners: CounterOwners,
   { start, wanted }: { start: SegmentStart; wanted: FundingCounters },

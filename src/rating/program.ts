@@ -1,6 +1,4 @@
-/**
- * Builds the charge program of one service: integers only, ready to settle (design.md §2, stage 6).
- */
+/** Rates one service and builds its charge program: integers only, ready to settle. */
 import { type Bucket, bucketOrder, endedOrder, type FundingSource } from '../domain/bucket.ts'
 import {
   type Catalogue,
@@ -31,13 +29,13 @@ import { type ChosenPrice, choosePrice, chooseTaxes, taxesBetween } from './pric
 import type { RatedService, RatingTerms } from './rated-service-cache.ts'
 import type { TaxMapping } from './tax-mapping.ts'
 
-/** What rating needs beside the request: all of it immutable. */
+/** The immutable input of rating besides the request. */
 export interface RatingContext {
   catalogue: Catalogue
   finder: RateFinder
-  /** The cycle that an event counts in, and the begin of the oldest one that still receives any. */
+  /** The cycle of an event, and the start of the oldest cycle that still receives events. */
   cycleAt: (atMs: number, nowMs: number) => OpenCycle
-  /** Zone of the installation, and the day on which `cycleAt` lets cycles begin. */
+  /** Time zone of the installation, and the first day of the cycles of `cycleAt`. */
   calendar: InstallationCalendar
   defaultTax: string | null
   mapTax: TaxMapping
@@ -49,11 +47,11 @@ export interface Usage {
   service: ServiceRequest
   fields: Readonly<Record<string, string>> | null
   atMs: number
-  /** The node's clock: decides which cycles are open. */
+  /** The node's clock: determines which cycles are open. */
   nowMs: number
 }
 
-/** Rates one service for a subscriber at an instant, or says why it cannot be. */
+/** Rates one service for a subscriber at an instant. Returns a reason if that is not possible. */
 export function rateService(
   context: RatingContext,
   profile: SubscriberProfile,
@@ -87,7 +85,10 @@ export function isBarred(profile: SubscriberProfile, atMs: number): boolean {
   return profile.barred || atMs < profile.activeFromMs || atMs >= profile.activeToMs
 }
 
-/** What others of the account hold may change at any time: pools are looked at each time. */
+/**
+ * Pooled groups depend on other subscribers of the account, which may change at any time, so the
+ * result is not cached.
+ */
 function isLasting({ offers }: ActiveProducts): boolean {
   return offers.every(({ groups }) => groups.every(({ sharing }) => sharing !== 'pool'))
 }
@@ -103,14 +104,15 @@ function cacheRated(
   const chosen = choosePrice(holdings, rate, service.usaget)
   let { sinceMs, untilMs } = taxes
   if (chosen !== null && chosen.price.bands.length > 0) {
-    // Another time band may apply before this instant and after the band ends, at any price.
+    // Another time band may apply before this instant and after the band ends, even at an equal
+    // price.
     sinceMs = Math.max(atMs, sinceMs)
     untilMs = Math.min(untilMs, priceAt(chosen.price, atMs, terms.zone).endMs)
   }
   holdings.known.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, untilMs))
 }
 
-/** Prices, taxes and payers of a service at the rate that was found for it. */
+/** Prices, taxes and funding counters of a service at a rate. */
 function rateBy(
   context: RatingContext,
   holdings: ActiveProducts,
@@ -153,7 +155,7 @@ function findRate(
   return rate?.usages.has(usaget) === true ? rate : null
 }
 
-/** What rate matching reads of a usage. */
+/** The fields of a usage for rate matching. */
 class Fields implements UsageFields {
   readonly usaget: string
   readonly ratingGroup: number
@@ -182,7 +184,7 @@ class Fields implements UsageFields {
   }
 }
 
-/** Prices beside the retail one, what tells them from others, and when one of them changes. */
+/** Prices beside the retail one, their identity, and the time of the next change. */
 interface OtherPrices {
   prices: CategoryPrice[]
   key: string
@@ -245,7 +247,7 @@ function segmentStart(
   }
 }
 
-/** Rate key of numbers that are free for everybody. */
+/** Rate key of free numbers. */
 const FREE_RATE = 'FREE'
 
 function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle): RatedService {
@@ -268,7 +270,7 @@ function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle)
   return { start, wanted: { groups: [], credit: null, oldestMs }, untilMs: cycle.toMs }
 }
 
-/** Whether the request ends a service without usage or grant: its line needs a rate. */
+/** Whether the request ends a service without usage or grant, whose line needs a rate. */
 export function endsUnused(
   kind: RequestKind,
   requested: number,
@@ -280,8 +282,8 @@ export function endsUnused(
 }
 
 /**
- * Whether the catalogue is needed at all for the units asked for and used: what was granted keeps
- * its own price, and so does what is reported late.
+ * Whether the catalogue is needed for the requested and used units: granted units keep their price,
+ * and so does usage reported after expiry.
  */
 export function needsRating(
   kind: RequestKind,
@@ -299,7 +301,7 @@ export function needsRating(
   return service.reservation.units === 0 || atMs > segment.endMs
 }
 
-/** What a service is settled by, besides the price that holds from now on. */
+/** The input of a charge program besides its terms of pricing. */
 export interface ProgramRequest {
   usaget: string
   used: number
@@ -307,11 +309,13 @@ export interface ProgramRequest {
   atMs: number
   end: ChargeProgram['end']
   exact: boolean
-  /** Units that the service holds: who pays for use within them is settled. None: 0. */
+  /**
+   * Reserved units of the service: funding of usage within them is already determined. 0 if absent.
+   */
   held?: number
 }
 
-/** The program of a service that is used on, closed or both. */
+/** The program of a service that continues, is closed, or both. */
 export function buildProgram(
   catalogue: Catalogue,
   owners: CounterOwners,
@@ -351,7 +355,7 @@ function prepaidOrder(
   return bucketOrder(subscriber, account, mayPay, atMs)
 }
 
-/** Its usage types, and whether its definition lets it pay for the rate (spec/realtime.md 6.3). */
+/** Whether a bucket may pay: by its usage types, and by the rates that its definition allows. */
 function isUsable(
   { prepaidIncludes }: Catalogue,
   { kind, usaget, prepaidIncludeId }: Bucket,

@@ -32,7 +32,7 @@ export interface Credited {
   owners: CounterOwners
   /** The refunded usage; its line is recorded with reversed signs. */
   segment: Segment
-  /** The price of all units, including those that groups or buckets of units pay. */
+  /** The price of all units, including those paid by groups or buckets of units. */
   micros: number
 }
 
@@ -147,7 +147,7 @@ class CreditWork {
     this.segment = startedService(service, start, atMs).segment as Segment
   }
 
-  /** False if no bucket can take all of it. Throws `BalanceRangeError`. */
+  /** Returns false if no bucket can be credited. Throws `BalanceRangeError`. */
   run(units: number, order: readonly FundingSource[]): boolean {
     const { segment } = this
     segment.used = units
@@ -161,7 +161,7 @@ class CreditWork {
     return segment.payments.length > 0 || segment.charged > 0
   }
 
-  /** Reduces the usage that a group has counted. Returns the number of units. */
+  /** Reduces the counted usage of a group. Returns the number of units. */
   #uncount(payer: FundingSource, left: number): number {
     const bucket = this.#bucketOf(payer)
     if (bucket === undefined || bucket.spent === 0) return 0
@@ -204,7 +204,7 @@ class CreditWork {
     const micros = this.#priced(ofUnits === undefined ? units : 0)
     const ofMoney = this.#last(order, false)
     let left = micros - this.#repay(0, micros)
-    // Like a top-up, money of the account pays the debt of the account.
+    // Like a top-up, money of the account repays the debt of the account.
     if (ofMoney?.owner === 1) left -= this.#repay(1, left)
     if (left === 0) return true
     if (ofMoney === undefined) return false

@@ -1,4 +1,4 @@
-/** Splits a part of the usage or the cost of an event off its segment. Pure. */
+/** Splits a part of the usage or the cost off the segment of an event. Pure. */
 import { isGroupCounter } from '../domain/counters.ts'
 import { copySegment, priceOf } from '../domain/segment.ts'
 import type { Payment } from '../domain/segment-parts.ts'
@@ -15,16 +15,16 @@ export interface SplitSegment {
 /** One micro per unit. */
 export const ONE_MICRO_PER_UNIT: Tariff = oneInterval(1, 1)
 
-/** A tariff by which `units` cost exactly `micros`, so that a line can be recomputed. */
+/** A tariff by which `units` cost exactly `micros`, so that the line can be recomputed. */
 function oneInterval(units: number, micros: number): Tariff {
   const tiers = [{ units: UNLIMITED, interval: units, price: micros, ceil: true }]
   return { tiers, access: 0, extraDigits: 0, terms: null }
 }
 
 /**
- * Splits off `units`, fewer than were used. The rest costs its own price, but never more than
- * before. Refunds priced units first, then units covered by money of groups, then those of groups
- * and buckets of units.
+ * Splits off `units`, which are fewer than were used. The rest costs its own price, but never more
+ * than before. Refunds charged units first, then units paid by included money, then units of groups
+ * and buckets.
  */
 export function splitUnits(segment: Segment, units: number): SplitSegment {
   const rest = copySegment(segment)
@@ -84,8 +84,8 @@ export function moneyStart(start: SegmentStart): SegmentStart {
 }
 
 /**
- * The remainder of an event, ready to be refunded. Replaces the tariff if it no longer yields the
- * charge because an amount of money was refunded before.
+ * The remainder of an event for its refund. If an amount of money was refunded before, the tariff
+ * no longer yields the charge and is replaced.
  */
 export function recomputable(segment: Segment): Segment {
   const { priced, charged, used } = segment
@@ -126,7 +126,7 @@ function sumOf(payments: readonly Payment[]): number {
   return sum
 }
 
-/** Takes an amount out of the payments of `rest`, the last one first. */
+/** Removes an amount from the payments of `rest`, the last one first. */
 function takeBack(
   rest: Segment,
   isMeant: (payment: Payment) => boolean,

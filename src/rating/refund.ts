@@ -1,6 +1,6 @@
 /**
- * Refunds of an event, in full or in part, to the buckets that paid; and refunds without a known
- * event, within limits (refund-credit.ts). Each has a line of its own with reversed signs.
+ * Refunds of an event, in full or in part, to the buckets that paid; and refunds without an earlier
+ * event, within limits (refund-credit.ts). Each has its own line with reversed signs.
  */
 import { copyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
@@ -278,7 +278,7 @@ function given(named: ServiceKey, granted: number, service: ServiceSession): Ser
 }
 
 function reversed(back: Segment, number: number, atMs: number): Segment {
-  // Not a plain minus: that would make -0 of what is nothing.
+  // Unary minus would turn 0 into -0.
   const minus = (amount: number) => 0 - amount
   const line = copySegment(back)
   line.number = number

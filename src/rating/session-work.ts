@@ -39,7 +39,7 @@ import { refundSession } from './refund.ts'
 import { RequestStates } from './request-states.ts'
 import { settleUnits, type UnitWork, type WorkState } from './service-units.ts'
 
-/** What holds for a service from now on. */
+/** The terms of a service from now on. */
 interface Rated {
   start: SegmentStart | null
   untilMs: number
@@ -54,7 +54,7 @@ export class SessionWork implements UnitWork<WorkState> {
   readonly #identified: IdentifiedRequest
   readonly #context: ChargeContext
   readonly #rates: ServiceRates
-  /** The session has expired: what is reported is settled, and nothing is granted. */
+  /** Whether the session has expired: reported usage is settled, and nothing is granted. */
   readonly #hasExpired: boolean
 
   constructor(
@@ -101,7 +101,7 @@ export class SessionWork implements UnitWork<WorkState> {
     return { outcome, commit: { subscriber, account, session, lines } }
   }
 
-  /** A start that names no service opens the session all the same: its updates will. */
+  /** A start without services opens the session as well, since its updates have services. */
   #mustCommit(services: readonly ServiceOutcome[]): boolean {
     const { kind, refund } = this.#request
     if (refund) return services.some(({ reason }) => reason === 'granted')
@@ -109,7 +109,10 @@ export class SessionWork implements UnitWork<WorkState> {
     return services.some(mustBeStored)
   }
 
-  /** Settles one service and grants anew; a service that cannot be priced is left as it was. */
+  /**
+   * Settles one service and makes the next grant. A service that cannot be priced is left
+   * unchanged.
+   */
   #service(wanted: ServiceRequest): ServiceOutcome {
     if (wanted.parts !== null) return settleUnits(this, wanted, this.#request.kind === 'event')
     return this.settle(wanted)
@@ -126,7 +129,7 @@ export class SessionWork implements UnitWork<WorkState> {
             effectiveRequest(this.#request, wanted, used, kept, this.#hasExpired),
             kept,
           )
-    // A service that was never granted or used does not become part of the session.
+    // A service without any grant or usage is not added to the session.
     if (outcome.reason !== 'granted' && used === 0 && !services.includes(kept)) {
       this.session.services = services
     }
@@ -136,7 +139,7 @@ export class SessionWork implements UnitWork<WorkState> {
     return outcome
   }
 
-  /** Whether a unit could be granted, for who asks for none. */
+  /** Determines whether one unit could be granted, without granting it. */
   #checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
     if (outcome.reason !== 'granted' || this.#hasExpired) return
     const before = this.state()
@@ -180,7 +183,7 @@ export class SessionWork implements UnitWork<WorkState> {
     const { service, remaining: left, carried } = this.#settleEarlier(asked, kept)
     const rated = this.#rate(left, service)
     if (typeof rated !== 'string') return this.#settleRated(service, left, rated, carried)
-    // Without a price only what was granted before can be settled.
+    // Without a price only granted units can be settled.
     if (asked.used > 0 && service.segment === null && kept.segment === null) {
       this.#states.owners = owners
       return denied(asked, rated)
@@ -191,8 +194,8 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   /**
-   * Splits usage at the time boundaries that it passes, and settles the part before the last one.
-   * The rest remains to be settled.
+   * Splits usage at the time boundaries that it passes, and settles all parts but the last one,
+   * which is returned.
    */
   #settleEarlier(asked: ServiceRequest, kept: ServiceSession): SettledUse {
     const { segment } = kept
@@ -240,7 +243,7 @@ export class SessionWork implements UnitWork<WorkState> {
     const quote = pretend ? this.#quoteOf(settled, rated.start) : null
     if (kind === 'event') {
       const closed = this.#useUp(settled, rated.start)
-      // A refund will ask what the event took.
+      // A later refund needs the segment of the event.
       this.#states.store(reopened(closed))
     }
     const untilMs = Math.min(rated.untilMs, settled.bucketsEndMs)
@@ -260,7 +263,7 @@ export class SessionWork implements UnitWork<WorkState> {
     }
   }
 
-  /** Terms of a grant past the next boundary; null for an event, which is used at once. */
+  /** Terms of a grant beyond the next boundary; null for an event, which is used immediately. */
   #after(asked: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
     const { kind, eventTimeMs } = this.#request
     if (kind === 'event' || granting === null) return null
@@ -272,7 +275,7 @@ export class SessionWork implements UnitWork<WorkState> {
     return this.#states.settle(service, granted, 0, next, 'closed')
   }
 
-  /** The line that the grant becomes if it is used up; the states stay as they are. */
+  /** The line of the grant if it is used up. The states are not changed. */
   #quoteOf(granted: Settlement, next: SegmentStart | null): Quote | null {
     const before = this.state()
     this.#useUp(granted, next)
@@ -283,7 +286,7 @@ export class SessionWork implements UnitWork<WorkState> {
     return { line, charge: finalCharge(line.charged, line.taxes, line.rounding) }
   }
 
-  /** Who reports late and means to go on is told that there is no more. */
+  /** An update after expiry has no further units. */
   #settledOnly(wanted: ServiceRequest): ServiceOutcome {
     const outcome = settledOnly(wanted)
     outcome.finalUnit = this.#hasExpired && this.#request.kind === 'update'
@@ -300,7 +303,7 @@ export class SessionWork implements UnitWork<WorkState> {
     return { start: this.#states.open(rated), untilMs: rated.untilMs }
   }
 
-  /** A release ends every service of the session, also those it does not name. */
+  /** A release ends every service of the session, including those that it does not name. */
   #closeOthers(): void {
     for (const service of this.session.services) {
       if (service.segment !== null) this.#states.settle(service, 0, 0, null, 'closed')
@@ -308,7 +311,7 @@ export class SessionWork implements UnitWork<WorkState> {
     }
   }
 
-  /** Closes a service without usage with a line; without one if it cannot be rated. */
+  /** Closes a service without usage. It has a line unless it cannot be rated. */
   #closeUntouched(service: ServiceSession): void {
     const { ratingGroup, serviceIdentifier, usaget, calledNumber } = service
     const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }

@@ -1,5 +1,5 @@
 /**
- * Called numbers that are always granted and cost nothing (`rating.freeNumbers`): exact numbers, or
+ * Called numbers that are always granted free of charge (`rating.freeNumbers`): exact numbers, or
  * all that begin with the digits before a `*`.
  */
 export function createFreeNumbers(list: readonly string[]): (calledNumber: string) => boolean {
