@@ -165,7 +165,7 @@ function takeHeld(segment: PricedSegment, plan: Allocation, held: Reservation): 
   return pool
 }
 
-/** All the money available for units that no group covers. */
+/** All the money available for units that no group includes. */
 export function moneyOffers(
   work: SettleState,
   segment: PricedSegment,

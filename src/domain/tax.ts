@@ -4,7 +4,7 @@
 export interface TaxRule {
   key: string
   description: string
-  /** `type` of the hint that chose it, such as `vat`. */
+  /** `type` of the tax hint, such as `vat`. */
   type: string
   /** Fraction as decimal text: 17 % is `0.17`. */
   rate: string

@@ -9,7 +9,7 @@ export const FOREVER_MS = Date.UTC(2170, 0, 1)
 /** Start of a period without a begin, such as a document without `from`. */
 export const NO_BEGIN_MS = 0
 
-/** Wall-clock parts of an instant; month 1 to 12. */
+/** Local date and time of an instant; month 1 to 12. */
 export interface LocalTime {
   year: number
   month: number
@@ -39,7 +39,7 @@ function formatterFor(zone: string): Intl.DateTimeFormat {
   return formatter
 }
 
-/** The wall clock of an IANA zone at an instant. Throws `RangeError` for an unknown zone. */
+/** Local time of an IANA zone at an instant. Throws `RangeError` for an unknown zone. */
 export function localTime(zone: string, atMs: number): LocalTime {
   if (zone === 'UTC') return utcTime(atMs)
   const parts: Record<string, number> = {}

@@ -1,7 +1,7 @@
 /**
- * Rounds of settling and committing. A round takes what is waiting of every account that is not
- * under way, and needs one script call; a second one loads owners that are not in the cache, and
- * each conflict costs another. Requests of one account never overtake each other.
+ * Settles and commits batches of accounts. A run takes the waiting requests of all idle accounts
+ * and needs one script call; a second one loads owners that are not cached, and each conflict costs
+ * another. Requests of one account never overtake each other.
  */
 import { present } from '../domain/assert.ts'
 import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
@@ -21,8 +21,8 @@ import type { CachedProfile } from './profiles.ts'
 import { createRegistrationResolver, type RegistrationResolver } from './session-registrations.ts'
 
 /**
- * `reservations`: grants that were committed, one per service. `late`: requests that were not
- * decided because nobody waited any more for them, or for one before them of their session.
+ * `reservations`: committed grants, one per service. `late`: requests that were not decided because
+ * they, or an earlier one of their session, were past the deadline.
  */
 export type CountName = 'commits' | 'conflicts' | 'loads' | 'busy' | 'reservations' | 'late'
 
@@ -36,11 +36,11 @@ export interface BatchExecutorOptions {
   ledger: Ledger
   owners: OwnerCache
   clock: Clock
-  /** `processMs`. */
+  /** The clock of batch deadlines, `processMs`. */
   elapsedMs: () => number
-  /** The context of an attempt; each request puts in its profile and its rules. */
+  /** The context of an attempt. Each request sets its profile and finder. */
   context: (nowMs: number) => ChargeContext
-  /** The profile of an item if memory has one that satisfies its fences; undefined if not. */
+  /** The cached profile of an item if it satisfies its fences; undefined otherwise. */
   profileOf: (item: Item, owners: FencedOwners, nowMs: number) => CachedProfile | undefined
   commitAttemptsMax: number
   directoryTtl: DirectoryTtl
@@ -48,17 +48,20 @@ export interface BatchExecutorOptions {
   onDefect: (error: unknown) => void
 }
 
-/** From this attempt on a worker asks for the turn, so that it is served next. */
+/** From this attempt on the commit sets a back-off hint, so that this worker is served next. */
 const BACKOFF_FROM_ATTEMPT = 3
 const BUSY_PAUSE_MS = 1
-/** Requests of one account in one commit: a script can hand on only so many values at once. */
+/**
+ * Maximum number of requests of one account per commit, since scripts accept a limited number of
+ * values.
+ */
 const ITEMS_PER_BATCH_MAX = 500
-/** Waits for other workers' turns that one round takes before it gives up. */
+/** Maximum number of pauses for back-off hints of other workers before a run gives up. */
 const BUSY_MAX = 1000
 
 /**
- * An item is waiting (`enqueue`), in a work (`startReady`), drafted anew by each attempt (`decide`)
- * and resolved, once: with the draft that the ledger has taken, or with why there is none.
+ * Life cycle of an item: waiting (`enqueue`), in a batch (`#startReady`), decided again by each
+ * attempt (`#decide`), resolved once, with the committed outcome or with a failure.
  */
 export class BatchExecutor {
   readonly #accounts = new Map<number, AccountQueue>()
@@ -80,7 +83,7 @@ export class BatchExecutor {
     })
   }
 
-  /** Queues items; each is resolved once. Starts one round for all accounts that are free. */
+  /** Queues items; each is resolved once. Starts a run for all idle accounts. */
   enqueue(items: readonly Item[]): void {
     for (const item of items) {
       let account = this.#accounts.get(item.aid)
@@ -127,7 +130,7 @@ export class BatchExecutor {
     })
   }
 
-  /** Runs works to their end: attempts until each is committed, refused or given up. */
+  /** Attempts the batches until each is committed, rejected or given up. */
   async #run(works: AccountBatch[]): Promise<void> {
     let left = works
     let busy = 0
@@ -169,7 +172,7 @@ export class BatchExecutor {
     }
   }
 
-  /** Those that can be decided, with what they are decided on. */
+  /** The batches that can be decided, with their owners loaded. */
   #loaded(works: AccountBatch[]): AccountBatch[] | Promise<AccountBatch[]> {
     const lacking = works.filter((work) => !this.#loader.isCached(work))
     if (lacking.length === 0) return works
@@ -187,8 +190,9 @@ export class BatchExecutor {
   }
 
   /**
-   * A session that names a bucket which is not there: its owners in memory may be of different
-   * times, so they are read together first. If it is a defect of the account, it ends alone.
+   * Decides a batch. On a defect, such as a session that refers to a missing bucket, the cached
+   * owners may be of different times and are read again together. If it persists, the batch fails
+   * alone.
    */
   #decideAlone(
     work: AccountBatch,
@@ -210,8 +214,8 @@ export class BatchExecutor {
   }
 
   /**
-   * Decides the items of one account on its cached states. All share one context, into which each
-   * puts what is its own: nothing is waited for between that and its decision.
+   * Decides the items of one account on its cached states. All share one context, in which each
+   * sets its own fields synchronously before its decision.
    */
   #decide(work: AccountBatch, context: ChargeContext): DecidedBatch {
     const shared = present(work.shared, 'shared owner')
@@ -249,7 +253,7 @@ export class BatchExecutor {
     return work
   }
 
-  /** What writes nothing is true already, but perhaps not yet on the replicas. */
+  /** Answers batches that write nothing. Their states may not be on the replicas yet. */
   async #answer(read: readonly DecidedBatch[]): Promise<void> {
     const { confirm } = this.#options.ledger
     const confirmed = confirm && (await confirm(read.map(({ batch }) => batch.account.aid)))
@@ -269,7 +273,7 @@ export class BatchExecutor {
     this.#release(batch)
   }
 
-  /** Whether a worker has to wait for the turn of another. */
+  /** Returns whether a back-off hint of another worker requires a pause. */
   async #takeReplies(
     writing: readonly DecidedBatch[],
     replies: readonly CommitReply[],
@@ -297,7 +301,7 @@ export class BatchExecutor {
     return isBusy
   }
 
-  /** What is to be tried again after a commit that wrote nothing. */
+  /** The batches to try again after a commit that wrote nothing. */
   async #refused({ batch, commit }: DecidedBatch, reply: CommitReply): Promise<AccountBatch[]> {
     switch (reply.kind) {
       case 'busy':
@@ -328,8 +332,8 @@ export class BatchExecutor {
   }
 
   /**
-   * A damaged owner fails alone: reading it again shows which it is. Where it does not, the
-   * subscribers of the account are tried one by one.
+   * Isolates a damaged owner. Reading the owners again may show which one it is; otherwise the
+   * subscribers of the account are tried separately.
    */
   #split(work: AccountBatch): AccountBatch[] {
     if (!work.isFresh) return [this.#refresh(work)]
@@ -357,7 +361,7 @@ export class BatchExecutor {
     this.#release(work)
   }
 
-  /** The account is free again; what has arrived meanwhile starts the next round. */
+  /** The account is idle again. Items that arrived meanwhile start the next run. */
   #release(work: AccountBatch): void {
     if (work.isEnded) return
     work.isEnded = true
@@ -369,7 +373,7 @@ export class BatchExecutor {
       return
     }
     this.#ready.push(account)
-    // Accounts that are released together go into one round together.
+    // Accounts released together start in one run.
     if (this.#ready.length === 1) queueMicrotask(() => this.#startReady())
   }
 }

@@ -1,4 +1,4 @@
-/** Brings the owners of a round's accounts into memory: what the cache lacks, in one call. */
+/** Loads the owners that the accounts of a batch need and the cache lacks, in one call. */
 import { present } from '../domain/assert.ts'
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import type { AccountCommit } from '../ledger/commit-layout.ts'
@@ -13,9 +13,9 @@ export interface OwnerLoaderOptions {
   ledger: Pick<Ledger, 'loadEach'>
   owners: OwnerCache
   onLoads: (count: number) => void
-  /** The part of a cluster that it is in is away. */
+  /** The Redis shard of the account is unavailable. */
   onDown: (work: AccountBatch, error: StoreDownError) => void
-  /** All its items have been answered. */
+  /** All items of the batch have been answered. */
   onNothingLeft: (work: AccountBatch) => void
 }
 
@@ -26,7 +26,7 @@ export class OwnerLoader {
     this.#options = options
   }
 
-  /** Whether memory has all that a work is decided on; then its items have it in hand. */
+  /** Whether the cache has all states of a batch; assigns them to its items. */
   isCached(work: AccountBatch): boolean {
     const account = this.#options.owners.account(work.account.aid)
     if (account === undefined || account.shared === undefined) return false
@@ -40,7 +40,7 @@ export class OwnerLoader {
     return true
   }
 
-  /** Gives the works that can be decided. Those of damaged owners, or of none that is up, end. */
+  /** Returns the batches that can be decided. Batches of damaged or unavailable owners end. */
   async load(works: readonly AccountBatch[]): Promise<AccountBatch[]> {
     const asked = works.flatMap((work) => this.#missing(work).map((wanted) => ({ work, wanted })))
     const { ledger, owners, onLoads, onDown } = this.#options
@@ -86,7 +86,7 @@ export class OwnerLoader {
     for (const item of work.items) owners.drop(work.account.aid, item.sid)
   }
 
-  /** Ends the items of damaged owners; false if none is left. */
+  /** Answers the items of damaged owners. Returns false if no other item is left. */
   #withoutDamaged(work: AccountBatch, damaged: ReadonlySet<string>): boolean {
     const { aid } = work.account
     const isDamaged = (sid: number) => damaged.has(`${aid}:${sid}`) || damaged.has(`${aid}:0`)
@@ -100,8 +100,8 @@ export class OwnerLoader {
   }
 
   /**
-   * What has to be read. If anything of an owner has, then all that the items need of it: it may
-   * have gone on since the rest was read, and what is not there would be taken for absent.
+   * The owners to read. If any part of an owner is missing, all that the items need of it is read:
+   * it may have changed since, and sessions that are not read would be taken for absent.
    */
   #missing(work: AccountBatch): OwnerQuery[] {
     const { owners } = this.#options

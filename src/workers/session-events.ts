@@ -1,6 +1,7 @@
 /**
- * Tells the thread of the sockets why open sessions should be re-authorized or ended: of top-ups
- * and operators' releases by hints, of the catalogue and of subscribers as the feed sees them.
+ * Emits events on which the main thread re-authorizes or terminates open sessions: top-ups and
+ * releases by operators are published in Redis, changes of the catalogue and of subscribers come
+ * from the feed.
  */
 import type { CatalogFeed } from '../catalog/feed/feed.ts'
 import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'
@@ -12,20 +13,22 @@ import { type PublishedSessionEvent, subscribeToSessionEvents } from '../store/s
 import { ChangeDebouncer, type ChangedOwner } from './change-debouncer.ts'
 
 export interface SessionEventsOptions {
-  /** Must not have begun: what it tells first is no change. */
+  /** Must not have started: its first notification is not a change. */
   feed: Pick<CatalogFeed, 'onSubscriberChange' | 'onCatalogueChange' | 'onPolled'>
   redis: Pick<RedisConnection, 'nodes'>
-  /** Whether a subscriber has a revision that holds at an instant. Rejects if MongoDB is away. */
+  /**
+   * Whether a subscriber has a revision in force at an instant. Rejects if MongoDB is unavailable.
+   */
   isThere: (sid: number, atMs: number) => Promise<boolean>
   clock: Clock
   tell: (news: SessionEvent) => void
   log: Pick<Logger, 'warn' | 'error'>
-  /** Subscribers that may wait to be looked up. */
+  /** Maximum number of subscribers waiting for a lookup. */
   lookUpsMax?: number
 }
 
 export interface SessionEventsWatch {
-  /** Whether hints are heard. */
+  /** Whether events from Redis are received. */
   isListening(): boolean
   close(): void
 }
@@ -39,7 +42,7 @@ export function watchSessionEvents(options: SessionEventsOptions): SessionEvents
   let isFirst = true
   const subscriberChanged = (change: SubscriberChange) => {
     if (change.scope === 'one') changes.addOwner(change, options.clock.nowMs())
-    // The first time nothing has changed; later another database is there, or an older one.
+    // The first notification is not a change. A later one means another or an older database.
     else if (!isFirst) changes.addCatalogue()
     isFirst = false
   }
@@ -53,7 +56,7 @@ export function watchSessionEvents(options: SessionEventsOptions): SessionEvents
     }
   })
   const onHint = (hint: PublishedSessionEvent) => {
-    // The change of the same owner will be told, and one request serves both.
+    // The pending change of the same owner will be emitted; one request serves both.
     if (hint.cause !== 'credit' || !changes.isPending(hint.aid, hint.sid))
       tell(sessionEventOf(hint))
   }
@@ -73,10 +76,13 @@ function sessionEventOf(hint: PublishedSessionEvent): SessionEvent {
   return { kind: 'release', origin: hint.origin, sessionId: hint.sessionId }
 }
 
-/** Whose document holds is there. Of all others MongoDB tells, one after the other. */
+/**
+ * Determines whether a changed subscriber still exists: it does if a written document is in force.
+ * All others are looked up in MongoDB, one after the other.
+ */
 class ClosedSubscriberCheck {
   readonly #options: SessionEventsOptions
-  /** Accounts of those who wait, by subscriber. */
+  /** Accounts of the waiting subscribers. */
   readonly #waiting = new Map<number, number>()
   #isLooking = false
 
@@ -105,7 +111,7 @@ class ClosedSubscriberCheck {
     this.#isLooking = false
   }
 
-  /** Nobody is cut off because MongoDB is away, or has a document that cannot be read. */
+  /** No session is terminated because MongoDB is unavailable or a document is invalid. */
   #isThere(sid: number): Promise<boolean> {
     const { isThere, clock } = this.#options
     return isThere(sid, clock.nowMs()).catch(() => true)

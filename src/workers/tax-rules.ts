@@ -1,4 +1,4 @@
-/** The taxes of rates that name none, as they are stored now. */
+/** The stored rules for taxes of rates that name none. */
 import { isDeepStrictEqual } from 'node:util'
 import {
   type InstalledTaxation,
@@ -10,9 +10,9 @@ import { createTaxMappings, type TaxMapping } from '../rating/tax-mapping.ts'
 import type { Logger } from '../runtime/log.ts'
 
 export interface TaxRules {
-  /** For one request: both are of the same settings. */
+  /** The rules for one request, both from the same settings. */
   now(taxes: Catalogue['taxes']): { defaultTax: string | null; mapTax: TaxMapping }
-  /** Takes over what is stored; what cannot be used changes nothing. Never throws. */
+  /** Applies stored settings; invalid ones change nothing. Never throws. */
   follow(stored: unknown): void
 }
 
@@ -23,7 +23,8 @@ export function createTaxRules(installed: InstalledTaxation, log: Pick<Logger, '
   return {
     now: (taxes) => ({ defaultTax: taxation.defaultTax, mapTax: mappingOf(taxes) }),
     follow(stored) {
-      // What was rated with the mappings stays known as long as these are the same.
+      // Rated services are cached by the mapping object, which therefore stays the same for equal
+      // settings.
       if (isDeepStrictEqual(stored, followed)) return
       followed = stored
       try {
