@@ -68,9 +68,9 @@ export function hasUnits(
 ): boolean {
   // Other categories are paid with money, and free usage debits no bucket.
   if (hasAdded(segment)) return false
-  for (const payer of segment.isPrepaid ? order : segment.fundingSources) {
-    const bucket = findBucket(work, payer)
-    if (bucket?.kind === 'units' && availableOf(work, bucket, payer) > 0) return true
+  for (const source of segment.isPrepaid ? order : segment.fundingSources) {
+    const bucket = findBucket(work, source)
+    if (bucket?.kind === 'units' && availableOf(work, bucket, source) > 0) return true
   }
   return false
 }
@@ -97,14 +97,14 @@ export function allocateUsed(
   const plan = emptyPlan(units)
   let pool: Pool | null = null
   if (segment.carried !== null) allocateSold(segment, segment.carried, plan)
-  for (const payer of segment.fundingSources) {
-    if (!payer.isGroup) continue
-    const bucket = findBucket(work, payer)
+  for (const source of segment.fundingSources) {
+    if (!source.isGroup) continue
+    const bucket = findBucket(work, source)
     if (bucket === undefined) continue
-    if (bucket.kind === 'units') takeUnits(plan, payer, availableIn(bucket))
+    if (bucket.kind === 'units') takeUnits(plan, source, availableIn(bucket))
     else {
       pool ??= new Pool(segment.tariff, false, segment.covered, segment.carried?.covered)
-      takeCovered(plan, payer, availableIn(bucket), pool)
+      takeCovered(plan, source, availableIn(bucket), pool)
     }
   }
   if (isFree(segment.tariff)) {
@@ -131,18 +131,18 @@ function takePaid(
 ): void {
   let pool = held.units > 0 ? takeHeld(segment, plan, held) : null
   const needsAll = hasAdded(segment)
-  for (const payer of fundingSourcesOf(segment, order)) {
+  for (const source of fundingSourcesOf(segment, order)) {
     if (plan.unpaid === 0 && !needsAll) return
-    const bucket = findBucket(work, payer)
+    const bucket = findBucket(work, source)
     // The counter has been dropped.
     if (bucket === undefined) continue
-    const available = availableOf(work, bucket, payer)
+    const available = availableOf(work, bucket, source)
     if (bucket.kind === 'units') {
-      takeUnits(plan, payer, available)
+      takeUnits(plan, source, available)
     } else {
       // An empty source of money is visited as well: the rest of a begun interval is already paid
       // for.
-      if (available > 0) plan.money = appended(plan.money, { source: payer, micros: available })
+      if (available > 0) plan.money = appended(plan.money, { source, micros: available })
       pool ??= poolOf(segment)
       takePriced(plan, pool.add(available, plan.priced, plan.unpaid))
     }
@@ -172,11 +172,11 @@ export function moneyOffers(
   order: readonly FundingSource[],
 ): MoneyHold[] {
   const offers: MoneyHold[] = []
-  for (const payer of fundingSourcesOf(segment, order)) {
-    const bucket = findBucket(work, payer)
+  for (const source of fundingSourcesOf(segment, order)) {
+    const bucket = findBucket(work, source)
     if (bucket === undefined || bucket.kind === 'units') continue
-    const available = availableOf(work, bucket, payer)
-    if (available > 0) offers.push({ source: payer, micros: available })
+    const available = availableOf(work, bucket, source)
+    if (available > 0) offers.push({ source, micros: available })
   }
   return offers
 }
@@ -213,14 +213,14 @@ class Pool {
   readonly #tariff: Tariff
   readonly #access: boolean
   readonly #units: number
-  readonly #course: PricePosition | undefined
+  readonly #position: PricePosition | undefined
 
-  constructor(tariff: Tariff, access: boolean, units: number, course: PricePosition | undefined) {
+  constructor(tariff: Tariff, access: boolean, units: number, position: PricePosition | undefined) {
     this.#tariff = tariff
     this.#access = access
     this.#units = units
-    this.#course = course
-    this.#charged = charge(tariff, units, access, course)
+    this.#position = position
+    this.#charged = charge(tariff, units, access, position)
   }
 
   /** Adds money. Returns the units that the pool buys beyond `taken`, at most `cap`. */
@@ -231,9 +231,9 @@ class Pool {
     const access = this.#access
     const units = this.#units
     const charged = this.#charged
-    const course = this.#course
+    const position = this.#position
     const most = taken + cap
-    const bought = affordable(tariff, access, units, charged, this.#micros, most, course)
+    const bought = affordable(tariff, access, units, charged, this.#micros, most, position)
     return Math.max(0, bought - taken)
   }
 }
@@ -250,9 +250,8 @@ function takeUnits(plan: Allocation, { owner, id }: BucketRef, available: number
   plan.unpaid -= units
 }
 
-function takeCovered(plan: Allocation, payer: FundingSource, available: number, pool: Pool): void {
-  if (available > 0)
-    plan.groupMoney = appended(plan.groupMoney, { source: payer, micros: available })
+function takeCovered(plan: Allocation, source: FundingSource, available: number, pool: Pool): void {
+  if (available > 0) plan.groupMoney = appended(plan.groupMoney, { source, micros: available })
   const units = pool.add(available, plan.covered, plan.unpaid)
   addSlice(plan, units, true)
   plan.covered += units

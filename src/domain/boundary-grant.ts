@@ -171,8 +171,8 @@ class BoundaryAllocation {
     if (after === 0) return sum
     const isBorne = work.service.accessCharged || (access && priced > 0)
     const ended = { tariff, access, priced, carried }
-    const course = isSameRate ? pricedPosition(ended, next.tariff) : null
-    return sum + peakCharge(next.tariff, 0, after, !isBorne, course)
+    const position = isSameRate ? pricedPosition(ended, next.tariff) : null
+    return sum + peakCharge(next.tariff, 0, after, !isBorne, position)
   }
 }
 
@@ -216,14 +216,14 @@ function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<numbe
   const { tariff, priced, access, carried } = segment
   const { total, before, least } = units
   if (isFew(units)) return eachSplit(units)
-  const course = pricedPosition({ tariff, access, priced, carried }, tariff)
-  const position = course.at + course.before
-  const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - position, total))
+  const position = pricedPosition({ tariff, access, priced, carried }, tariff)
+  const reached = position.at + position.before
+  const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - reached, total))
   const splits = new Set([least, before])
   const add = (split: number) => {
     if (split >= least && split <= before) splits.add(split)
   }
-  const begins = [Math.min(total, soldUnits(tariff, course)), ...ends(tariff)]
+  const begins = [Math.min(total, soldUnits(tariff, position)), ...ends(tariff)]
   for (const end of [total, ...ends(next)]) {
     add(end)
     for (const begin of begins) {

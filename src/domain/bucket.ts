@@ -203,11 +203,11 @@ export function endedOrder(
   const found = [subscriber, account].flatMap((owner, index) =>
     (owner?.buckets ?? [])
       .filter((bucket) => bucket.counter === '' && bucket.toMs <= atMs && mayPay(bucket))
-      .map(({ id, toMs }) => ({ toMs, payer: prepaidSourceOf(index === 0 ? 0 : 1, id) })),
+      .map(({ id, toMs }) => ({ toMs, source: prepaidSourceOf(index === 0 ? 0 : 1, id) })),
   )
   // The sort is stable: of buckets that expired together, the account's comes after the
   // subscriber's.
-  return found.sort((a, b) => a.toMs - b.toMs).map(({ payer }) => payer)
+  return found.sort((a, b) => a.toMs - b.toMs).map(({ source }) => source)
 }
 
 /** Selects buckets for any usage or for this usage type. */

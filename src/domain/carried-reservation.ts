@@ -15,15 +15,22 @@ export function carrySlice(
   units: number,
 ): void {
   if (units === 0) return
-  const { kept } = work
-  const slices = appended(kept.slices, { bucket, units, isCovered })
-  work.kept = { units: kept.units + units, slices, money: kept.money }
+  const { carriedReservation } = work
+  const slices = appended(carriedReservation.slices, { bucket, units, isCovered })
+  work.carriedReservation = {
+    units: carriedReservation.units + units,
+    slices,
+    money: carriedReservation.money,
+  }
 }
 
 /** Carries over reserved money. */
-export function carryMoney(work: SettlementWork, payer: FundingSource, micros: number): void {
-  const { kept } = work
-  work.kept = { ...kept, money: appended(kept.money, { source: payer, micros }) }
+export function carryMoney(work: SettlementWork, source: FundingSource, micros: number): void {
+  const { carriedReservation } = work
+  work.carriedReservation = {
+    ...carriedReservation,
+    money: appended(carriedReservation.money, { source, micros }),
+  }
 }
 
 /** Returns an amount to a bucket. In an expired bucket it is forfeited, which the line records. */
@@ -69,14 +76,14 @@ export function releaseCarried(
 export function returnCarried(
   work: SettlementWork,
   segment: Segment,
-  { keeps, atMs }: ChargeProgram,
+  { carriesReservation, atMs }: ChargeProgram,
   { ref, amount, spent }: CarriedHold,
 ): void {
   const bucket = writableBucket(work, ref)
   const rest = Math.max(0, amount - (bucket.spent - spent))
   if (rest === 0) return
   bucket.free -= rest
-  if (keeps !== true) {
+  if (carriesReservation !== true) {
     returnToBucket(bucket, rest, segment, atMs)
     return
   }

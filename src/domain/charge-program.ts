@@ -39,11 +39,11 @@ export interface ChargeProgram {
   /** The service ends without usage but still has a line; `next` is started for it. */
   isUnused?: boolean
   /** Reservations from before the last time boundary, which may pay for usage after it. */
-  held?: Reservation
+  carriedReservation?: Reservation
   /**
    * Usage after the boundary follows: reservations in prepaid buckets are carried over (`kept`).
    */
-  keeps?: boolean
+  carriesReservation?: boolean
   /** Terms after the next boundary, if the grant may be used beyond it. */
   after?: AfterBoundary | null
 }
@@ -75,5 +75,5 @@ export interface Settlement extends SettleState {
   /** The last segment that ended. */
   ended: Segment | null
   /** Reservations that are carried over if the program sets `keeps`. */
-  kept: Reservation
+  carriedReservation: Reservation
 }

@@ -16,14 +16,14 @@ export function debtorOf(
   valid: readonly FundingSource[],
   ended: readonly FundingSource[],
 ): OwnerSlot {
-  const hasMoney = (payer: FundingSource) => isMoneySource(owners, payer)
+  const hasMoney = (source: FundingSource) => isMoneySource(owners, source)
   const last = valid.findLast(hasMoney) ?? ended.findLast(hasMoney) ?? valid.at(-1) ?? ended.at(-1)
   return last?.owner ?? 0
 }
 
 /** Whether a funding source is money. Debt goes to an owner that receives money top-ups. */
-export function isMoneySource(owners: Owners, payer: FundingSource): boolean {
-  const bucket = findBucket(owners, payer)
+export function isMoneySource(owners: Owners, source: FundingSource): boolean {
+  const bucket = findBucket(owners, source)
   return bucket !== undefined && bucket.kind !== 'units'
 }
 

@@ -54,13 +54,13 @@ export function continuePrice(
   const priced = pricedPosition(ended, start.tariff)
   const covered = coveredPosition(ended, start.tariff)
   const kept = start.others.map((other) => otherAfter(ended, other, othersAccessCharged))
-  const courses = kept.map(({ course }) => course)
-  if ([priced, covered, ...courses].every(isNew)) return { carried: null, others }
+  const positions = kept.map(({ position }) => position)
+  if ([priced, covered, ...positions].every(isNew)) return { carried: null, others }
   const mayFall = isVolume(ended.tariff) || ended.others.some(({ tariff }) => isVolume(tariff))
   const carried: Carried = {
     priced,
     covered,
-    others: courses,
+    others: positions,
     pricedSold: soldUnits(start.tariff, priced),
     coveredSold: soldUnits(start.tariff, covered),
     payments: mayFall ? paymentsOf(ended) : [],
@@ -93,61 +93,61 @@ function otherAfter(
   { others, used, access, carried }: Pick<EndedSegment, 'others' | 'used' | 'access' | 'carried'>,
   start: CategoryPrice,
   othersAccessCharged: boolean,
-): { other: CategoryPrice; course: PricePosition } {
+): { other: CategoryPrice; position: PricePosition } {
   const bare = othersAccessCharged ? withoutAccess(start) : start
   const index = others.findIndex(({ category }) => category === start.category)
   const last = others[index]
   if (last === undefined || last.rateKey !== start.rateKey)
-    return { other: bare, course: START_POSITION }
-  const course = carried?.others[index] ?? START_POSITION
-  const isPaid = course.access || (access && used > 0)
+    return { other: bare, position: START_POSITION }
+  const position = carried?.others[index] ?? START_POSITION
+  const isPaid = position.access || (access && used > 0)
   const other = isPaid && isSameTariff(last.tariff, start.tariff) ? start : bare
-  return { other, course: positionAfter(last.tariff, course, used, access, other.tariff) }
+  return { other, position: positionAfter(last.tariff, position, used, access, other.tariff) }
 }
 
 /** The position at the tariff `next`, which may be the same one, after `units` priced units. */
 function positionAfter(
   tariff: Tariff,
-  course: PricePosition,
+  position: PricePosition,
   units: number,
   access: boolean,
   next: Tariff,
 ): PricePosition {
-  if (units === 0 && course === START_POSITION) return START_POSITION
-  const before = course.before + units
+  if (units === 0 && position === START_POSITION) return START_POSITION
+  const before = position.before + units
   if (isSameTariff(tariff, next)) {
-    const { at, ahead, credit } = course
-    return { at, ahead, before, access: course.access || (access && units > 0), credit }
+    const { at, ahead, credit } = position
+    return { at, ahead, before, access: position.access || (access && units > 0), credit }
   }
-  const sold = soldParts(tariff, { ...course, before })
+  const sold = soldParts(tariff, { ...position, before })
   return {
-    at: course.at + before,
+    at: position.at + before,
     ahead: Math.ceil((sold * scaleOf(next)) / scaleOf(tariff)),
     before: 0,
     access: false,
-    credit: creditAfter(tariff, course, before, course.access || access),
+    credit: creditAfter(tariff, position, before, position.access || access),
   }
 }
 
 /** The part of a paid minimum charge that the usage of the run has not reached. */
 function creditAfter(
   tariff: Tariff,
-  course: PricePosition,
+  position: PricePosition,
   units: number,
   access: boolean,
 ): number {
   const minimum = tariff.terms?.minimum ?? 0
-  if (units === 0 || (course.credit === 0 && minimum === 0)) return course.credit
-  const whole = { ...course, before: 0, credit: 0 }
+  if (units === 0 || (position.credit === 0 && minimum === 0)) return position.credit
+  const whole = { ...position, before: 0, credit: 0 }
   const paid = charge(tariff, units, access, whole)
   const terms: TariffTerms | null = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
   const used = charge({ ...tariff, terms }, units, access, whole)
-  return Math.max(0, course.credit - paid) + paid - used
+  return Math.max(0, position.credit - paid) + paid - used
 }
 
 /** Whole units after the run that lie in an interval already paid for. */
-export function soldUnits(tariff: Tariff, course: PricePosition): number {
-  return Math.floor(soldParts(tariff, course) / scaleOf(tariff))
+export function soldUnits(tariff: Tariff, position: PricePosition): number {
+  return Math.floor(soldParts(tariff, position) / scaleOf(tariff))
 }
 
 /** The remainder of the interval that has begun, in the scale of the tiers. */
@@ -195,8 +195,8 @@ function withoutAccess(other: CategoryPrice): CategoryPrice {
   return { category, rateKey, tariff: { tiers, access: 0, extraDigits, terms }, isAdded }
 }
 
-function isNew(course: PricePosition): boolean {
-  const { at, ahead, before, credit } = course
+function isNew(position: PricePosition): boolean {
+  const { at, ahead, before, credit } = position
   return at === 0 && ahead === 0 && before === 0 && credit === 0
 }
 

@@ -39,6 +39,6 @@ export function serviceOf(session: Session, wanted: ServiceRequest): ServiceSess
 }
 
 /** Units since the last report; negative if a total is less than the one reported before. */
-export function newlyUsed(wanted: ServiceRequest, kept: ServiceSession): number {
-  return wanted.isTotal ? wanted.used - kept.usedTotal : wanted.used
+export function newlyUsed(wanted: ServiceRequest, previous: ServiceSession): number {
+  return wanted.isTotal ? wanted.used - previous.usedTotal : wanted.used
 }

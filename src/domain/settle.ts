@@ -56,7 +56,7 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
     bucketsEndMs: Number.POSITIVE_INFINITY,
     changes: [],
     ended: null,
-    kept: EMPTY_RESERVATION,
+    carriedReservation: EMPTY_RESERVATION,
   }
   const { service } = work
   assert(program.requested === 0 || program.end === 'none', 'a service that ends asks for nothing')
@@ -105,7 +105,8 @@ function commitUsed(work: SettlementWork, segment: Segment, program: ChargeProgr
   const { reservation } = work.service
   work.service.reservation = EMPTY_RESERVATION
   const over = commitReserved(work, segment, reservation, program)
-  if (over > 0 || program.held !== undefined) debitOverUse(work, segment, program, over)
+  if (over > 0 || program.carriedReservation !== undefined)
+    debitOverUse(work, segment, program, over)
   if (program.used === 0) return
   work.service.usedTotal += program.used
   segment.lastMs = Math.max(segment.lastMs, program.atMs)
@@ -129,11 +130,12 @@ function commitReserved(
     left -= taken
     if (slice.bucket === null) {
       countUnits(segment, slice, taken)
-      if (program.keeps && !slice.isCovered) carrySlice(work, slice, slice.units - taken)
+      if (program.carriesReservation && !slice.isCovered)
+        carrySlice(work, slice, slice.units - taken)
       continue
     }
     const bucket = writableBucket(work, slice.bucket)
-    const keeps = program.keeps === true && bucket.counter === ''
+    const keeps = program.carriesReservation === true && bucket.counter === ''
     const rest = keeps ? 0 : slice.units - taken
     bucket.reserved -= taken + rest
     bucket.spent += taken
@@ -185,19 +187,20 @@ function releaseHolds(
   holds: readonly MoneyHold[],
   ofGroups: boolean,
   cost: number,
-  { keeps, atMs }: ChargeProgram,
+  { carriesReservation, atMs }: ChargeProgram,
 ): number {
   let left = cost
   for (const { source, micros } of holds) {
     if (source.isGroup !== ofGroups) continue
     const taken = Math.min(left, micros)
     left -= taken
-    const isKept = keeps === true && micros > taken && bucketOf(work, source).counter === ''
-    const held = isKept ? taken : micros
-    if (isKept) carryMoney(work, source, micros - taken)
-    release(work, segment, source, 'money', held, taken, atMs)
+    const isCarried =
+      carriesReservation === true && micros > taken && bucketOf(work, source).counter === ''
+    const released = isCarried ? taken : micros
+    if (isCarried) carryMoney(work, source, micros - taken)
+    release(work, segment, source, 'money', released, taken, atMs)
     const { limitCounter } = source
-    if (limitCounter !== null) release(work, segment, limitCounter, 'limit', held, taken, atMs)
+    if (limitCounter !== null) release(work, segment, limitCounter, 'limit', released, taken, atMs)
   }
   return left
 }
@@ -226,11 +229,11 @@ function debitOverUse(
   units: number,
 ): void {
   const order = segment.key === program.next?.key ? program.nextOrder : program.order
-  const held = program.held ?? EMPTY_RESERVATION
-  const plan = allocateUsed(work, segment, order, units, held)
-  const heldBack = releaseCarried(work, held)
+  const carried = program.carriedReservation ?? EMPTY_RESERVATION
+  const plan = allocateUsed(work, segment, order, units, carried)
+  const holds = releaseCarried(work, carried)
   debitPlan(work, segment, order, plan, units, program.ended)
-  for (const hold of heldBack) returnCarried(work, segment, program, hold)
+  for (const hold of holds) returnCarried(work, segment, program, hold)
 }
 
 function debitPlan(
@@ -258,10 +261,10 @@ function debitPlan(
   let cost = takeMoney(work, segment, plan.money, priceCost(work, segment))
   if (cost === 0) return
   // Only grants respect the credit limit, so overuse is debited to a bucket with a limit.
-  const payers = fundingSourcesOf(segment, order)
-  const carrier = payers.find((payer) => carriesOverUse(work, payer))
+  const sources = fundingSourcesOf(segment, order)
+  const carrier = sources.find((source) => carriesOverUse(work, source))
   if (carrier !== undefined) cost -= debitMoney(work, segment, carrier, cost)
-  if (cost > 0) owe(work, segment, debtorOf(work, payers, ended), cost)
+  if (cost > 0) owe(work, segment, debtorOf(work, sources, ended), cost)
 }
 
 function owe(work: SettlementWork, segment: Segment, debtor: OwnerSlot, micros: number): void {
@@ -271,8 +274,8 @@ function owe(work: SettlementWork, segment: Segment, debtor: OwnerSlot, micros: 
   if (debtor === 1) segment.accountDebt += micros
 }
 
-function carriesOverUse(work: SettlementWork, payer: FundingSource): boolean {
-  const bucket = findBucket(work, payer)
+function carriesOverUse(work: SettlementWork, source: FundingSource): boolean {
+  const bucket = findBucket(work, source)
   return bucket !== undefined && bucket.kind !== 'units' && bucket.limit !== 0
 }
 
@@ -294,12 +297,12 @@ function takeMoney(
 function debitMoney(
   work: SettlementWork,
   segment: Segment,
-  payer: FundingSource,
+  source: FundingSource,
   micros: number,
 ): number {
-  debit(work, segment, payer, 'money', micros)
+  debit(work, segment, source, 'money', micros)
   // The limit counter of an old cycle may have been dropped while the segment is still in use.
-  const { limitCounter } = payer
+  const { limitCounter } = source
   if (limitCounter !== null && findBucket(work, limitCounter) !== undefined) {
     debit(work, segment, limitCounter, 'limit', micros)
   }

@@ -84,7 +84,7 @@ const POWERS = Array.from({ length: 13 }, (_, digits) => 10 ** digits)
 
 /**
  * Price of the first `units` units of a segment, in micros, rounded half to even or as the terms
- * require. `access`: whether this segment is charged the access price. With a `course` the result
+ * require. `access`: whether this segment is charged the access price. With a `position` the result
  * is the price of the run with these units minus its price without them. Throws `PriceRangeError`
  * past 2^53 micros.
  */
@@ -92,18 +92,18 @@ export function charge(
   tariff: Tariff,
   units: number,
   access: boolean,
-  course: PricePosition | null = null,
+  position: PricePosition | null = null,
 ): number {
-  if (course === null) return priceOfRun(tariff, units, access, 0, 0)
+  if (position === null) return priceOfRun(tariff, units, access, 0, 0)
   if (units === 0) return 0
-  const { before } = course
-  const isBorne = access || course.access
-  return net(tariff, before + units, isBorne, course) - net(tariff, before, isBorne, course)
+  const { before } = position
+  const isBorne = access || position.access
+  return net(tariff, before + units, isBorne, position) - net(tariff, before, isBorne, position)
 }
 
 /** The price of a run beyond the minimum charge paid before it. */
-function net(tariff: Tariff, units: number, access: boolean, course: PricePosition): number {
-  const { at, ahead, credit } = course
+function net(tariff: Tariff, units: number, access: boolean, position: PricePosition): number {
+  const { at, ahead, credit } = position
   return Math.max(0, priceOfRun(tariff, units, access, at, ahead) - credit)
 }
 
@@ -290,17 +290,17 @@ export function peakCharge(
   from: number,
   to: number,
   access: boolean,
-  course: PricePosition | null = null,
+  position: PricePosition | null = null,
 ): number {
-  let peak = charge(tariff, to, access, course)
+  let peak = charge(tariff, to, access, position)
   if (tariff.terms?.method !== 'volume') return peak
-  const earlier = course === null ? 0 : course.at + course.before
+  const earlier = position === null ? 0 : position.at + position.before
   let end = 0
   for (const tier of tariff.tiers) {
     end += tier.units
     const whole = Math.floor(end / tariff.terms.unitScale) - earlier
     if (whole >= to) break
-    if (whole > from) peak = Math.max(peak, charge(tariff, whole, access, course))
+    if (whole > from) peak = Math.max(peak, charge(tariff, whole, access, position))
   }
   return peak
 }
@@ -317,10 +317,10 @@ export function affordable(
   charged: number,
   budget: number,
   cap: number,
-  course: PricePosition | null = null,
+  position: PricePosition | null = null,
 ): number {
   const fits = (units: number) =>
-    peakOf(tariff, access, course, priced, priced + units) - charged <= budget
+    peakOf(tariff, access, position, priced, priced + units) - charged <= budget
   if (cap === 0 || fits(cap)) return cap
   return largestFitting(cap, fits)
 }
@@ -340,12 +340,12 @@ export function largestFitting(cap: number, fits: (units: number) => boolean): n
 function peakOf(
   tariff: Tariff,
   access: boolean,
-  course: PricePosition | null,
+  position: PricePosition | null,
   from: number,
   to: number,
 ): number {
   try {
-    return peakCharge(tariff, from, to, access, course)
+    return peakCharge(tariff, from, to, access, position)
   } catch (error) {
     if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
     throw error

@@ -53,7 +53,7 @@ export interface ActiveProducts {
   sinceMs: number
   untilMs: number
   /** Cache of the services that were rated with these products. */
-  readonly known: RatedServiceCache
+  readonly ratedServices: RatedServiceCache
 }
 
 /** Calendar for services of accounts, and of subscribers without their own time zone. */
@@ -65,7 +65,7 @@ export interface InstallationCalendar {
 }
 
 interface CachedProducts {
-  holdings: ActiveProducts
+  products: ActiveProducts
   calendar: InstallationCalendar
 }
 
@@ -107,12 +107,12 @@ export function activeProductsAt(
   }
   const last = productCache.ofProfile.get(profile)
   if (last !== undefined && isSame(last.calendar, calendar)) {
-    const { holdings } = last
-    if (atMs >= holdings.sinceMs && atMs < holdings.untilMs) return holdings
+    const { products } = last
+    if (atMs >= products.sinceMs && atMs < products.untilMs) return products
   }
-  const holdings = findProducts(catalogue, profile, atMs, calendar)
-  if (holdings !== null) productCache.ofProfile.set(profile, { holdings, calendar })
-  return holdings
+  const products = findProducts(catalogue, profile, atMs, calendar)
+  if (products !== null) productCache.ofProfile.set(profile, { products, calendar })
+  return products
 }
 
 function isSame(one: InstallationCalendar, other: InstallationCalendar): boolean {
@@ -125,14 +125,21 @@ function isPlain({ services, accountServices, overrides }: SubscriberProfile): b
 }
 
 function productsOfPlan(plan: PlanRevision): ActiveProducts {
-  let holdings = productCache.ofPlan.get(plan)
-  if (holdings === undefined) {
+  let products = productCache.ofPlan.get(plan)
+  if (products === undefined) {
     const { disallowedRates, fromMs: sinceMs, toMs: untilMs } = plan
     const offers = [offerOfPlan(plan, null, '')]
-    holdings = { plan, disallowedRates, offers, sinceMs, untilMs, known: new RatedServiceCache() }
-    productCache.ofPlan.set(plan, holdings)
+    products = {
+      plan,
+      disallowedRates,
+      offers,
+      sinceMs,
+      untilMs,
+      ratedServices: new RatedServiceCache(),
+    }
+    productCache.ofPlan.set(plan, products)
   }
-  return holdings
+  return products
 }
 
 function offerOfPlan(
@@ -166,26 +173,26 @@ function findProducts(
   if (plan === null) return null
   const override = overrideOf(profile, 'plan', plan.name, 0, plan.facts)
   const offers = [offerOfPlan(plan, override, profile.id)]
-  const holdings = {
+  const products = {
     plan,
     disallowedRates: override?.disallowedRates ?? plan.disallowedRates,
     offers,
     sinceMs: Math.max(plan.fromMs, profile.fromMs),
     untilMs: Math.min(plan.toMs, profile.toMs),
-    known: new RatedServiceCache(),
+    ratedServices: new RatedServiceCache(),
   }
-  addServices(holdings, catalogue, profile, atMs, calendar)
-  return holdings
+  addServices(products, catalogue, profile, atMs, calendar)
+  return products
 }
 
 function addServices(
-  holdings: ActiveProducts & { offers: OfferInstance[] },
+  products: ActiveProducts & { offers: OfferInstance[] },
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
   calendar: InstallationCalendar,
 ): void {
-  const { plan, offers } = holdings
+  const { plan, offers } = products
   const seen = new Map<string, number>()
   const add = (entry: SubscribedService, slot: OwnerSlot) => {
     const revisions = catalogue.services.get(entry.name)
@@ -193,27 +200,27 @@ function addServices(
     if (revisions === undefined || service === undefined) return
     const terms = termsSince(revisions, entry.fromMs)
     const toMs = endOfService(terms, entry, calendarOf(profile, slot, calendar))
-    const held = { ...entry, toMs, period: terms.period }
-    boundBy(holdings, held, atMs)
+    const active = { ...entry, toMs, period: terms.period }
+    boundBy(products, active, atMs)
     // Another revision may be in force before and after this one.
-    for (const revision of revisions) boundBy(holdings, revision, atMs)
-    const serviceId = instanceOf(held, slot, seen)
-    offers.push(offerOf(profile, held, service, serviceId, slot, atMs))
+    for (const revision of revisions) boundBy(products, revision, atMs)
+    const serviceId = instanceOf(active, slot, seen)
+    offers.push(offerOf(profile, active, service, serviceId, slot, atMs))
   }
   for (const name of plan.services) add(includedService(name, profile), 0)
-  for (const held of profile.services) add(held, 0)
-  for (const held of profile.accountServices) add(held, 1)
+  for (const service of profile.services) add(service, 0)
+  for (const service of profile.accountServices) add(service, 1)
 }
 
 /** Limits the validity to the time between the boundaries of the span around the instant. */
 function boundBy(
-  holdings: ActiveProducts,
+  products: ActiveProducts,
   span: { fromMs: number; toMs: number },
   atMs: number,
 ): void {
   for (const boundaryMs of [span.fromMs, span.toMs]) {
-    if (boundaryMs > atMs) holdings.untilMs = Math.min(holdings.untilMs, boundaryMs)
-    else holdings.sinceMs = Math.max(holdings.sinceMs, boundaryMs)
+    if (boundaryMs > atMs) products.untilMs = Math.min(products.untilMs, boundaryMs)
+    else products.sinceMs = Math.max(products.sinceMs, boundaryMs)
   }
 }
 
@@ -253,14 +260,14 @@ function instanceOf(
 
 function offerOf(
   profile: SubscriberProfile,
-  held: SubscribedService & { period: ServicePeriod | null },
+  active: SubscribedService & { period: ServicePeriod | null },
   service: ServiceRevision,
   serviceId: number,
   slot: OwnerSlot,
   atMs: number,
 ): OfferInstance {
-  const facts = { ...service.facts, quantity: held.quantity, service_id: held.serviceId }
-  const override = overrideOf(profile, 'service', service.name, held.serviceId, facts)
+  const facts = { ...service.facts, quantity: active.quantity, service_id: active.serviceId }
+  const override = overrideOf(profile, 'service', service.name, active.serviceId, facts)
   const isInForce = atMs >= service.fromMs && atMs < service.toMs
   return {
     kind: 'service',
@@ -270,11 +277,11 @@ function offerOf(
     slot,
     prices: override?.prices ?? service.prices,
     groups: override?.groups ?? service.groups,
-    period: held.period,
-    fromMs: held.fromMs,
-    toMs: held.toMs,
-    quantity: held.quantity,
-    isActive: isInForce && atMs >= held.fromMs && atMs < held.toMs,
+    period: active.period,
+    fromMs: active.fromMs,
+    toMs: active.toMs,
+    quantity: active.quantity,
+    isActive: isInForce && atMs >= active.fromMs && atMs < active.toMs,
   }
 }
 

@@ -12,7 +12,7 @@ export interface BandPrice {
   /** Empty for the plain price. */
   band: string
   /** Name of the first band of the set with an equal price, which identifies the price. */
-  alike: string
+  priceKey: string
   /**
    * Start of the next band, and of the next different price, epoch ms; Infinity if there is none.
    */
@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000
 const DAYS_AHEAD = 2
 
 /** The last result by zone, valid in [sinceMs, endMs). */
-const known = new WeakMap<PriceSet, Map<string, BandPrice & { sinceMs: number }>>()
+const lastPrices = new WeakMap<PriceSet, Map<string, BandPrice & { sinceMs: number }>>()
 
 /**
  * Searches the calendar, which takes up to 1 ms, only if the last result is not valid at the
@@ -37,12 +37,12 @@ const known = new WeakMap<PriceSet, Map<string, BandPrice & { sinceMs: number }>
 export function priceAt(price: PriceSet, atMs: number, zone: string): BandPrice {
   if (price.bands.length === 0) {
     const never = Number.POSITIVE_INFINITY
-    return { tariff: price.tariff, band: '', alike: '', endMs: never, changeMs: never }
+    return { tariff: price.tariff, band: '', priceKey: '', endMs: never, changeMs: never }
   }
-  let zones = known.get(price)
+  let zones = lastPrices.get(price)
   if (zones === undefined) {
     zones = new Map()
-    known.set(price, zones)
+    lastPrices.set(price, zones)
   }
   const last = zones.get(zone)
   if (last !== undefined && atMs >= last.sinceMs && atMs < last.endMs) return last
@@ -61,12 +61,13 @@ function findPrice(price: PriceSet, atMs: number, zone: string): BandPrice {
     const then = bandAt(price.bands, ms, zone)
     return !isSameTariff(then?.tariff ?? price.tariff, tariff)
   })
-  const told = { tariff, band: now?.name ?? '', alike: alike(price, tariff) }
-  return { ...told, endMs: others[0] ?? last, changeMs: changeMs ?? last }
+  const band = now?.name ?? ''
+  const priceKey = priceKeyOf(price, tariff)
+  return { tariff, band, priceKey, endMs: others[0] ?? last, changeMs: changeMs ?? last }
 }
 
 /** Adjacent bands with equal prices have the same key, and therefore one segment. */
-function alike(price: PriceSet, tariff: Tariff): string {
+function priceKeyOf(price: PriceSet, tariff: Tariff): string {
   if (isSameTariff(price.tariff, tariff)) return ''
   return price.bands.find((band) => isSameTariff(band.tariff, tariff))?.name ?? ''
 }

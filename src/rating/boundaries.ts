@@ -32,8 +32,8 @@ export interface SettledUse {
 }
 
 /** The state if usage passes no boundary. */
-export function unsettled(service: ServiceSession, asked: ServiceRequest): SettledUse {
-  return { service, remaining: asked, carried: EMPTY_RESERVATION }
+export function unsettled(service: ServiceSession, request: ServiceRequest): SettledUse {
+  return { service, remaining: request, carried: EMPTY_RESERVATION }
 }
 
 /** The boundaries between segments that usage up to an instant passes. */

@@ -35,10 +35,10 @@ export function needsProfile(
   if (kind === 'release' && !isLate && session.services.some(hasNoUsage)) return true
   for (const service of request.services) {
     for (const units of chargedUnits(session, service)) {
-      const kept = serviceOf(session, units)
+      const previous = serviceOf(session, units)
       const requested = requestedUnits(request, units, isLate)
-      const used = newlyUsed(units, kept)
-      if (needsRating(kind, requested, used, kept, isLate, atMs)) return true
+      const used = newlyUsed(units, previous)
+      if (needsRating(kind, requested, used, previous, isLate, atMs)) return true
     }
   }
   return false

@@ -21,7 +21,7 @@ export function effectiveRequest(
   request: ChargeRequest,
   wanted: ServiceRequest,
   used: number,
-  kept: ServiceSession,
+  previous: ServiceSession,
   isLate: boolean,
 ): ServiceRequest {
   const requested = requestedUnits(request, wanted, isLate)
@@ -29,7 +29,7 @@ export function effectiveRequest(
   // was announced.
   const usedBefore = wanted.isTotal ? -1 : wanted.usedBefore
   // A report may omit the called number, on which the rate may depend.
-  const calledNumber = wanted.calledNumber === '' ? kept.calledNumber : wanted.calledNumber
+  const calledNumber = wanted.calledNumber === '' ? previous.calledNumber : wanted.calledNumber
   const isJustThat =
     requested === wanted.requested &&
     used === wanted.used &&

@@ -40,14 +40,14 @@ function creditCounters(profile: SubscriberProfile, { fromMs, toMs }: Cycle): Re
 /** Opens the counters and adds them to the segment start. */
 export function openFundingSources(
   owners: CounterOwners,
-  { start, wanted }: { start: SegmentStart; wanted: FundingCounters },
+  { start, funding }: { start: SegmentStart; funding: FundingCounters },
   profile: SubscriberProfile,
 ): { owners: CounterOwners; start: SegmentStart } {
-  if (needsNoCounters(wanted)) return { owners, start }
-  const { groups, credit, oldestMs } = wanted
+  if (needsNoCounters(funding)) return { owners, start }
+  const { groups, credit, oldestMs } = funding
   const counters = credit === null ? groups : [...groups, ...creditCounters(profile, credit)]
   const opened = openCounters(owners, counters, oldestMs)
-  const payers: FundingSource[] = groups.map(({ owner }, index) => ({
+  const sources: FundingSource[] = groups.map(({ owner }, index) => ({
     owner,
     id: opened.ids[index] as number,
     isGroup: true,
@@ -56,12 +56,12 @@ export function openFundingSources(
   const [own, account] = opened.ids.slice(groups.length)
   if (own !== undefined) {
     const limitCounter = account === undefined ? null : ({ owner: 1, id: account } as const)
-    payers.push({ owner: 0, id: own, isGroup: false, limitCounter: limitCounter })
+    sources.push({ owner: 0, id: own, isGroup: false, limitCounter: limitCounter })
   }
-  return { owners: opened.owners, start: withFundingSources(start, payers) }
+  return { owners: opened.owners, start: withFundingSources(start, sources) }
 }
 
-function withFundingSources(start: SegmentStart, payers: FundingSource[]): SegmentStart {
+function withFundingSources(start: SegmentStart, sources: FundingSource[]): SegmentStart {
   return {
     key: start.key,
     rateKey: start.rateKey,
@@ -74,7 +74,7 @@ function withFundingSources(start: SegmentStart, payers: FundingSource[]): Segme
     taxes: start.taxes,
     rounding: start.rounding,
     hasGroups: start.hasGroups,
-    fundingSources: payers,
+    fundingSources: sources,
     isPrepaid: start.isPrepaid,
     endMs: start.endMs,
   }

@@ -28,7 +28,7 @@ export interface GroupQuery {
   catalogue: Catalogue
   calendar: InstallationCalendar
   profile: SubscriberProfile
-  holdings: ActiveProducts
+  products: ActiveProducts
   rateKey: string
   usaget: string
   cycle: Cycle
@@ -46,7 +46,7 @@ export interface IncludedUsage {
 const NONE: IncludedUsage = { counters: [], hasGroups: false }
 
 export function includedFor(query: GroupQuery): IncludedUsage {
-  const { offers } = query.holdings
+  const { offers } = query.products
   if (offers.every(({ groups }) => groups.length === 0)) return NONE
   const found: { offer: OfferInstance; counters: RequiredCounter[] }[] = []
   let hasGroups = false

@@ -71,13 +71,13 @@ function scaledBy(tariff: Tariff, factor: number, factorDigits: number): Tariff 
 }
 
 /** Derived prices, by price and by the rate or override. They are the same for all subscribers. */
-const known = new WeakMap<PriceSet, WeakMap<object, PriceSet>>()
+const derivedPrices = new WeakMap<PriceSet, WeakMap<object, PriceSet>>()
 
 function derived(price: PriceSet, by: object, derive: (tariff: Tariff) => Tariff): PriceSet {
-  let prices = known.get(price)
+  let prices = derivedPrices.get(price)
   if (prices === undefined) {
     prices = new WeakMap()
-    known.set(price, prices)
+    derivedPrices.set(price, prices)
   }
   let result = prices.get(by)
   if (result === undefined) {

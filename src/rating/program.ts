@@ -63,22 +63,22 @@ export function rateService(
   if (context.isFreeNumber(service.calledNumber)) return freeService(profile, open)
   if (isBarred(profile, atMs)) return 'barred'
   const { zone } = calendarOf(profile, 0, context.calendar)
-  const holdings = activeProductsAt(catalogue, profile, atMs, context.calendar)
-  if (holdings === null) return 'unknownSubscriber'
+  const products = activeProductsAt(catalogue, profile, atMs, context.calendar)
+  if (products === null) return 'unknownSubscriber'
   const fields = new Fields(usage, profile, zone)
   const rate = findRate(context, service, fields, atMs)
   if (rate === null) return 'noRate'
-  if (holdings.disallowedRates.has(rate.key)) return 'blocked'
+  if (products.disallowedRates.has(rate.key)) return 'blocked'
   const terms = { catalogue, mapTax, defaultTax, zone, profile, service, open, atMs }
   const isOneCategory = context.finder.otherCategories(service.usaget).length === 0
-  const known = isOneCategory ? holdings.known.find(rate, terms) : null
-  const rated = known ?? rateBy(context, holdings, rate, terms, fields)
+  const known = isOneCategory ? products.ratedServices.find(rate, terms) : null
+  const rated = known ?? rateBy(context, products, rate, terms, fields)
   if (typeof rated === 'string') return rated
-  if (known === null && isOneCategory && isLasting(holdings)) {
-    cacheRated(holdings, rate, terms, rated)
+  if (known === null && isOneCategory && isLasting(products)) {
+    cacheRated(products, rate, terms, rated)
   }
   if (rated.untilMs <= profile.toMs) return rated
-  return { start: rated.start, wanted: rated.wanted, untilMs: profile.toMs }
+  return { start: rated.start, funding: rated.funding, untilMs: profile.toMs }
 }
 
 export function isBarred(profile: SubscriberProfile, atMs: number): boolean {
@@ -94,14 +94,14 @@ function isLasting({ offers }: ActiveProducts): boolean {
 }
 
 function cacheRated(
-  holdings: ActiveProducts,
+  products: ActiveProducts,
   rate: RateRevision,
   terms: RatingTerms,
   rated: RatedService,
 ): void {
   const { atMs, catalogue, service } = terms
   const taxes = taxesBetween(catalogue.taxes, atMs)
-  const chosen = choosePrice(holdings, rate, service.usaget)
+  const chosen = choosePrice(products, rate, service.usaget)
   let { sinceMs, untilMs } = taxes
   if (chosen !== null && chosen.price.bands.length > 0) {
     // Another time band may apply before this instant and after the band ends, even at an equal
@@ -109,21 +109,21 @@ function cacheRated(
     sinceMs = Math.max(atMs, sinceMs)
     untilMs = Math.min(untilMs, priceAt(chosen.price, atMs, terms.zone).endMs)
   }
-  holdings.known.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, untilMs))
+  products.ratedServices.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, untilMs))
 }
 
 /** Prices, taxes and funding counters of a service at a rate. */
 function rateBy(
   context: RatingContext,
-  holdings: ActiveProducts,
+  products: ActiveProducts,
   rate: RateRevision,
   terms: RatingTerms,
   fields: UsageFields,
 ): RatedService | Reason {
   const { catalogue, profile, service, zone, open, atMs } = terms
   const { usaget, untaxed } = service
-  const chosen = choosePrice(holdings, rate, usaget)
-  const others = otherPrices(context, holdings, fields, terms)
+  const chosen = choosePrice(products, rate, usaget)
+  const others = otherPrices(context, products, fields, terms)
   if (chosen === null || others === null) return 'noRate'
   const { taxes: known } = catalogue
   const taxes = untaxed ? [] : chooseTaxes({ ...context, taxes: known }, rate, atMs)
@@ -131,17 +131,21 @@ function rateBy(
   const { cycle, oldestMs } = open
   const { key: rateKey } = rate
   const { calendar } = context
-  const query = { catalogue, calendar, profile, holdings, rateKey, usaget, cycle, oldestMs, atMs }
+  const query = { catalogue, calendar, profile, products, rateKey, usaget, cycle, oldestMs, atMs }
   const { counters, hasGroups } = includedFor(query)
-  const isPrepaid = holdings.plan.connectionType === 'prepaid'
-  const start = segmentStart(rate, chosen, { holdings, others, cycle, zone, atMs })
+  const isPrepaid = products.plan.connectionType === 'prepaid'
+  const start = segmentStart(rate, chosen, { products: products, others, cycle, zone, atMs })
   if (untaxed) start.key += '|untaxed'
   start.taxes = taxes
   start.hasGroups = hasGroups
   start.isPrepaid = isPrepaid
   const wanted = { groups: counters, credit: isPrepaid ? null : cycle, oldestMs }
   const ends = counters.map(({ toMs }) => toMs)
-  return { start, wanted, untilMs: Math.min(rate.toMs, holdings.untilMs, start.endMs, ...ends) }
+  return {
+    start,
+    funding: wanted,
+    untilMs: Math.min(rate.toMs, products.untilMs, start.endMs, ...ends),
+  }
 }
 
 function findRate(
@@ -194,7 +198,7 @@ interface OtherPrices {
 /** Prices of the tariff categories beside retail; null if one of them has no rate. */
 function otherPrices(
   { finder }: RatingContext,
-  holdings: ActiveProducts,
+  products: ActiveProducts,
   fields: UsageFields,
   { service, zone, atMs }: RatingTerms,
 ): OtherPrices | null {
@@ -203,18 +207,18 @@ function otherPrices(
   let nextMs = Number.POSITIVE_INFINITY
   for (const category of finder.otherCategories(service.usaget)) {
     const rate = finder.find(category, fields, atMs)
-    const chosen = rate === null ? null : choosePrice(holdings, rate, service.usaget)
+    const chosen = rate === null ? null : choosePrice(products, rate, service.usaget)
     if (rate === null || chosen === null) return null
-    const { tariff, alike, changeMs } = priceAt(chosen.price, atMs, zone)
+    const { tariff, priceKey, changeMs } = priceAt(chosen.price, atMs, zone)
     prices.push({ category, rateKey: rate.key, tariff, isAdded: rate.addToRetail })
-    keys.push(`${rate.id}/${chosen.id}/${alike}`)
+    keys.push(`${rate.id}/${chosen.id}/${priceKey}`)
     nextMs = Math.min(nextMs, changeMs)
   }
   return { prices, key: keys.join(), endMs: nextMs }
 }
 
 interface StartParts {
-  holdings: ActiveProducts
+  products: ActiveProducts
   others: OtherPrices
   cycle: Cycle
   zone: string
@@ -224,13 +228,13 @@ interface StartParts {
 function segmentStart(
   rate: RateRevision,
   { price, source, id }: ChosenPrice,
-  { holdings, others, cycle, zone, atMs }: StartParts,
+  { products, others, cycle, zone, atMs }: StartParts,
 ): SegmentStart {
-  const { tariff, band, alike, changeMs } = priceAt(price, atMs, zone)
-  const plan = holdings.plan.name
+  const { tariff, band, priceKey, changeMs } = priceAt(price, atMs, zone)
+  const plan = products.plan.name
   const { rounding } = rate
   return {
-    key: `${rate.id}|${plan}|${cycle.key}|${id}|${alike}|${others.key}`,
+    key: `${rate.id}|${plan}|${cycle.key}|${id}|${priceKey}|${others.key}`,
     rateKey: rate.key,
     plan,
     cycle: cycle.key,
@@ -267,7 +271,7 @@ function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle)
     isPrepaid: true,
     endMs: cycle.toMs,
   }
-  return { start, wanted: { groups: [], credit: null, oldestMs }, untilMs: cycle.toMs }
+  return { start, funding: { groups: [], credit: null, oldestMs }, untilMs: cycle.toMs }
 }
 
 /** Whether the request ends a service without usage or grant, whose line needs a rate. */
@@ -312,7 +316,7 @@ export interface ProgramRequest {
   /**
    * Reserved units of the service: funding of usage within them is already determined. 0 if absent.
    */
-  held?: number
+  reservedUnits?: number
 }
 
 /** The program of a service that continues, is closed, or both. */
@@ -321,9 +325,9 @@ export function buildProgram(
   owners: CounterOwners,
   segment: Segment | null,
   next: SegmentStart | null,
-  { usaget, used, requested, atMs, end, exact, held = 0 }: ProgramRequest,
+  { usaget, used, requested, atMs, end, exact, reservedUnits = 0 }: ProgramRequest,
 ): ChargeProgram {
-  const isOverUsed = used > held
+  const isOverUsed = used > reservedUnits
   const asksPayers = requested > 0 || isOverUsed
   const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, atMs) : NO_SOURCES
   let order = NO_SOURCES
@@ -333,9 +337,10 @@ export function buildProgram(
   }
   const program = { used, requested, exact, order, nextOrder, next, atMs, end }
   if (!isOverUsed) return program
-  const isOfNext = segment === null || (held === 0 && next !== null) || segment.key === next?.key
+  const isOfNext =
+    segment === null || (reservedUnits === 0 && next !== null) || segment.key === next?.key
   const start = isOfNext ? next : segment
-  const hasMoney = (isOfNext ? nextOrder : order).some((payer) => isMoneySource(owners, payer))
+  const hasMoney = (isOfNext ? nextOrder : order).some((source) => isMoneySource(owners, source))
   if (hasMoney || start === null || !start.isPrepaid) return program
   const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
   return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, atMs) }

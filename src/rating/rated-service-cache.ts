@@ -15,7 +15,7 @@ import type { TaxMapping } from './tax-mapping.ts'
  */
 export interface RatedService {
   start: SegmentStart
-  wanted: FundingCounters
+  funding: FundingCounters
   untilMs: number
 }
 

@@ -99,17 +99,17 @@ function moneyTerms(
   profile: SubscriberProfile,
 ): RatedService | Reason {
   if (typeof rated !== 'string') {
-    const { start, wanted, untilMs } = rated
-    return { start: moneyStart(start), wanted: { ...wanted, groups: [] }, untilMs }
+    const { start, funding, untilMs } = rated
+    return { start: moneyStart(start), funding: { ...funding, groups: [] }, untilMs }
   }
-  const holdings = activeProductsAt(context.catalogue, profile, atMs, context.calendar)
-  if (holdings === null) return 'unknownSubscriber'
+  const products = activeProductsAt(context.catalogue, profile, atMs, context.calendar)
+  if (products === null) return 'unknownSubscriber'
   const { cycle, oldestMs } = context.cycleAt(atMs, nowMs)
-  const isPrepaid = holdings.plan.connectionType === 'prepaid'
+  const isPrepaid = products.plan.connectionType === 'prepaid'
   const start = {
     key: '',
     rateKey: '',
-    plan: holdings.plan.name,
+    plan: products.plan.name,
     cycle: cycle.key,
     priceOf: 'BASE',
     tariff: FREE,
@@ -125,7 +125,7 @@ function moneyTerms(
   const credit = isPrepaid ? null : cycle
   return {
     start: moneyStart(start),
-    wanted: { groups: [], credit, oldestMs },
+    funding: { groups: [], credit, oldestMs },
     untilMs: cycle.toMs,
   }
 }
@@ -152,8 +152,8 @@ class CreditWork {
     const { segment } = this
     segment.used = units
     let left = units
-    for (const payer of segment.fundingSources) {
-      if (payer.isGroup) left -= this.#uncount(payer, left)
+    for (const source of segment.fundingSources) {
+      if (source.isGroup) left -= this.#uncount(source, left)
     }
     if (left > 0 && segment.isPrepaid && !this.#creditPrepaid(left, order)) return false
     // For a postpaid subscriber the line is a credit on the invoice, even if the counter is lower.
@@ -162,14 +162,14 @@ class CreditWork {
   }
 
   /** Reduces the counted usage of a group. Returns the number of units. */
-  #uncount(payer: FundingSource, left: number): number {
-    const bucket = this.#bucketOf(payer)
+  #uncount(source: FundingSource, left: number): number {
+    const bucket = this.#bucketOf(source)
     if (bucket === undefined || bucket.spent === 0) return 0
     const { segment } = this
     if (bucket.kind === 'units') {
       const units = Math.min(left, bucket.spent)
       segment.grouped += units
-      this.#giveBack(payer, bucket, units, 'units')
+      this.#giveBack(source, bucket, units, 'units')
       return units
     }
     const { tariff, covered, coveredMicros } = segment
@@ -177,7 +177,7 @@ class CreditWork {
     const units = affordable(tariff, false, covered, coveredMicros, bucket.spent, left)
     segment.covered += units
     segment.coveredMicros = charge(tariff, segment.covered, false)
-    this.#giveBack(payer, bucket, segment.coveredMicros - coveredMicros, 'money')
+    this.#giveBack(source, bucket, segment.coveredMicros - coveredMicros, 'money')
     return units
   }
 
@@ -232,7 +232,7 @@ class CreditWork {
   }
 
   #last(order: readonly FundingSource[], isUnits: boolean): FundingSource | undefined {
-    const fitting = order.filter((payer) => (this.#bucketOf(payer)?.kind === 'units') === isUnits)
+    const fitting = order.filter((source) => (this.#bucketOf(source)?.kind === 'units') === isUnits)
     return fitting.findLast(({ owner }) => owner === 0) ?? fitting.at(-1)
   }
 

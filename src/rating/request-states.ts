@@ -23,7 +23,9 @@ import type { Refund } from './refund.ts'
 import type { WorkState } from './service-units.ts'
 
 /** Optional parts of a charge program. */
-type ProgramOptions = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after' | 'isUnused'>>
+type ProgramOptions = Partial<
+  Pick<ChargeProgram, 'atMs' | 'carriedReservation' | 'carriesReservation' | 'after' | 'isUnused'>
+>
 
 export class RequestStates {
   #subscriber: OwnerState
@@ -105,12 +107,19 @@ export class RequestStates {
     const account = this.#account
     const state = { subscriber, account, service }
     const { usaget, segment, reservation } = service
-    const { atMs = this.#request.eventTimeMs, held, keeps, after, isUnused } = options
+    const {
+      atMs = this.#request.eventTimeMs,
+      carriedReservation,
+      carriesReservation,
+      after,
+      isUnused,
+    } = options
     const exact = this.#request.kind === 'event'
-    const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
+    const wanted = { usaget, used, requested, atMs, end, exact, reservedUnits: reservation.units }
     const program = buildProgram(this.#context.catalogue, state, segment, next, wanted)
-    if (held !== undefined && held !== EMPTY_RESERVATION) program.held = held
-    if (keeps === true) program.keeps = true
+    if (carriedReservation !== undefined && carriedReservation !== EMPTY_RESERVATION)
+      program.carriedReservation = carriedReservation
+    if (carriesReservation === true) program.carriesReservation = true
     if (after) program.after = after
     if (isUnused) program.isUnused = true
     const settled = settle(state, program)
@@ -127,13 +136,13 @@ export class RequestStates {
   store(service: ServiceSession): void {
     const { session } = this
     const { services } = session
-    const known = findService(session, service)
-    if (known === undefined) {
+    const previous = findService(session, service)
+    if (previous === undefined) {
       session.services = appended(services, service)
       return
     }
     session.services = services.slice()
-    session.services[services.indexOf(known)] = service
+    session.services[services.indexOf(previous)] = service
   }
 
   #addLine(service: ServiceSession, change: SegmentChange): void {

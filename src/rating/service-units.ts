@@ -78,8 +78,8 @@ function isNeeded(
 }
 
 function hasBegun(session: Session, service: ServiceRequest): boolean {
-  const kept = findService(session, service)
-  return kept !== undefined && (kept.segment !== null || kept.segmentsEnded > 0)
+  const previous = findService(session, service)
+  return previous !== undefined && (previous.segment !== null || previous.segmentsEnded > 0)
 }
 
 /** A part, or the service's own units, as a separate service. */

@@ -120,17 +120,17 @@ export class SessionWork implements UnitWork<WorkState> {
 
   settle(wanted: ServiceRequest): ServiceOutcome {
     const { services } = this.session
-    const kept = serviceOf(this.session, wanted)
-    const used = newlyUsed(wanted, kept)
+    const previous = serviceOf(this.session, wanted)
+    const used = newlyUsed(wanted, previous)
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
         : this.#settleReport(
-            effectiveRequest(this.#request, wanted, used, kept, this.#hasExpired),
-            kept,
+            effectiveRequest(this.#request, wanted, used, previous, this.#hasExpired),
+            previous,
           )
     // A service without any grant or usage is not added to the session.
-    if (outcome.reason !== 'granted' && used === 0 && !services.includes(kept)) {
+    if (outcome.reason !== 'granted' && used === 0 && !services.includes(previous)) {
       this.session.services = services
     }
     if (wanted.checksCredit && wanted.requested === 0) this.#checkCredit(wanted, outcome)
@@ -143,9 +143,9 @@ export class SessionWork implements UnitWork<WorkState> {
   #checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
     if (outcome.reason !== 'granted' || this.#hasExpired) return
     const before = this.state()
-    const asked = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
+    const effective = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
     const { reason, validityMs, finalUnit } = this.#settleReport(
-      asked,
+      effective,
       serviceOf(this.session, wanted),
     )
     this.restore(before)
@@ -166,77 +166,86 @@ export class SessionWork implements UnitWork<WorkState> {
     this.#states.restore(state)
   }
 
-  #settleReport(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
-    if (this.#hasExpired && asked.used === 0) return this.#settledOnly(asked)
+  #settleReport(effective: ServiceRequest, previous: ServiceSession): ServiceOutcome {
+    if (this.#hasExpired && effective.used === 0) return this.#settledOnly(effective)
     const before = this.state()
     try {
-      return this.#settleService(asked, kept)
+      return this.#settleService(effective, previous)
     } catch (error) {
       if (!(error instanceof PriceRangeError)) throw error
       this.restore(before)
-      return denied(asked, 'pricing')
+      return denied(effective, 'pricing')
     }
   }
 
-  #settleService(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
+  #settleService(effective: ServiceRequest, previous: ServiceSession): ServiceOutcome {
     const { owners } = this.#states
-    const { service, remaining: left, carried } = this.#settleEarlier(asked, kept)
-    const rated = this.#rate(left, service)
-    if (typeof rated !== 'string') return this.#settleRated(service, left, rated, carried)
+    const {
+      service,
+      remaining,
+      carried: carriedReservation,
+    } = this.#settleEarlier(effective, previous)
+    const rated = this.#rate(remaining, service)
+    if (typeof rated !== 'string')
+      return this.#settleRated(service, remaining, rated, carriedReservation)
     // Without a price only granted units can be settled.
-    if (asked.used > 0 && service.segment === null && kept.segment === null) {
+    if (effective.used > 0 && service.segment === null && previous.segment === null) {
       this.#states.owners = owners
-      return denied(asked, rated)
+      return denied(effective, rated)
     }
-    this.#states.settle(service, left.used, 0, null, 'none', { held: carried })
-    const isSettled = asked.requested === 0 && this.#request.kind !== 'event'
-    return isSettled ? this.#settledOnly(asked) : denied(asked, rated)
+    this.#states.settle(service, remaining.used, 0, null, 'none', { carriedReservation })
+    const isSettled = effective.requested === 0 && this.#request.kind !== 'event'
+    return isSettled ? this.#settledOnly(effective) : denied(effective, rated)
   }
 
   /**
    * Splits usage at the time boundaries that it passes, and settles all parts but the last one,
    * which is returned.
    */
-  #settleEarlier(asked: ServiceRequest, kept: ServiceSession): SettledUse {
-    const { segment } = kept
+  #settleEarlier(effective: ServiceRequest, previous: ServiceSession): SettledUse {
+    const { segment } = previous
     const { eventTimeMs } = this.#request
-    if (segment === null || asked.used <= 0 || this.#hasExpired) return unsettled(kept, asked)
-    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) => this.#rates.find(asked, atMs))
-    if (boundaries.length === 0) return unsettled(kept, asked)
-    const shares = sharesOf(asked, kept, segment, boundaries, eventTimeMs)
-    const split = unsettled(kept, asked)
+    if (segment === null || effective.used <= 0 || this.#hasExpired)
+      return unsettled(previous, effective)
+    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) =>
+      this.#rates.find(effective, atMs),
+    )
+    if (boundaries.length === 0) return unsettled(previous, effective)
+    const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)
+    const split = unsettled(previous, effective)
     for (const [index, { next, fromMs }] of boundaries.entries()) {
       const share = shares[index] as number
       const { requested, used, calledNumber } = split.remaining
-      const more = { atMs: fromMs, held: split.carried, keeps: used > share }
+      const carriedReservation = split.carried
+      const more = { atMs: fromMs, carriedReservation, carriesReservation: used > share }
       const settled = this.#states.settle(split.service, share, 0, null, 'ended', more)
       const start = this.#states.open(next)
       split.service = startedService(settled.service, start, fromMs, settled.ended)
       this.#states.store(split.service)
       split.remaining = withVolumes(split.remaining, requested, used - share, -1, calledNumber)
-      split.carried = settled.kept
+      split.carried = settled.carriedReservation
     }
     return split
   }
 
   #settleRated(
     service: ServiceSession,
-    asked: ServiceRequest,
+    effective: ServiceRequest,
     rated: Rated,
-    held: Reservation,
+    carriedReservation: Reservation,
   ): ServiceOutcome {
     const { kind, pretend } = this.#request
-    const { used, requested } = asked
+    const { used, requested } = effective
     const isUnused = !this.#hasExpired && endsUnused(kind, requested, used, service)
     const ends = kind === 'release' || isUnused
     const end = this.#hasExpired ? 'expired' : ends ? 'closed' : 'none'
-    const after = requested === 0 ? null : this.#after(asked, rated.start)
-    const more = { held, after, isUnused }
+    const after = requested === 0 ? null : this.#after(effective, rated.start)
+    const more = { carriedReservation, after, isUnused }
     const settled = this.#states.settle(service, used, requested, rated.start, end, more)
     if (isUnused && kind === 'event') this.#states.store(reopened(settled))
-    if (asked.requested === 0) return this.#settledOnly(asked)
+    if (effective.requested === 0) return this.#settledOnly(effective)
     if (settled.granted === 0) {
-      const nothing = denied(asked, 'noCredit')
+      const nothing = denied(effective, 'noCredit')
       nothing.finalUnit = true
       return nothing
     }
@@ -248,9 +257,9 @@ export class SessionWork implements UnitWork<WorkState> {
     }
     const untilMs = Math.min(rated.untilMs, settled.bucketsEndMs)
     return {
-      ratingGroup: asked.ratingGroup,
-      serviceIdentifier: asked.serviceIdentifier,
-      usaget: asked.usaget,
+      ratingGroup: effective.ratingGroup,
+      serviceIdentifier: effective.serviceIdentifier,
+      usaget: effective.usaget,
       reason: 'granted',
       granted: settled.granted,
       parts: null,
@@ -264,10 +273,10 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   /** Terms of a grant beyond the next boundary; null for an event, which is used immediately. */
-  #after(asked: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
+  #after(effective: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
     const { kind, eventTimeMs } = this.#request
     if (kind === 'event' || granting === null) return null
-    const rateAt = (atMs: number) => this.#rates.find(asked, atMs)
+    const rateAt = (atMs: number) => this.#rates.find(effective, atMs)
     return afterBoundary(this.#context, this.#states.owners, granting, eventTimeMs, rateAt)
   }
 
@@ -293,13 +302,13 @@ export class SessionWork implements UnitWork<WorkState> {
     return outcome
   }
 
-  #rate(asked: ServiceRequest, kept: ServiceSession): Rated | Reason {
+  #rate(effective: ServiceRequest, previous: ServiceSession): Rated | Reason {
     const { eventTimeMs } = this.#request
-    const { requested, used } = asked
+    const { requested, used } = effective
     const { kind } = this.#request
-    if (!needsRating(kind, requested, used, kept, this.#hasExpired, eventTimeMs)) return UNRATED
-    const rated = this.#rates.at(asked, eventTimeMs)
-    if (typeof rated === 'string' || needsNoCounters(rated.wanted)) return rated
+    if (!needsRating(kind, requested, used, previous, this.#hasExpired, eventTimeMs)) return UNRATED
+    const rated = this.#rates.at(effective, eventTimeMs)
+    if (typeof rated === 'string' || needsNoCounters(rated.funding)) return rated
     return { start: this.#states.open(rated), untilMs: rated.untilMs }
   }
 
@@ -315,9 +324,9 @@ export class SessionWork implements UnitWork<WorkState> {
   #closeUntouched(service: ServiceSession): void {
     const { ratingGroup, serviceIdentifier, usaget, calledNumber } = service
     const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }
-    const asked = serviceRequest({ ...named, requested: 0 })
-    const rated = this.#rate(asked, service)
-    if (typeof rated !== 'string') this.#settleRated(service, asked, rated, EMPTY_RESERVATION)
+    const effective = serviceRequest({ ...named, requested: 0 })
+    const rated = this.#rate(effective, service)
+    if (typeof rated !== 'string') this.#settleRated(service, effective, rated, EMPTY_RESERVATION)
   }
 
   #refund(): ServiceOutcome[] {

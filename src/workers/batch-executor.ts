@@ -78,8 +78,8 @@ export class BatchExecutor {
       ledger,
       owners,
       onLoads: (loads) => count('loads', loads),
-      onDown: (work, error) => this.#fail([work], error),
-      onNothingLeft: (work) => this.#release(work),
+      onDown: (batch, error) => this.#fail([batch], error),
+      onNothingLeft: (batch) => this.#release(batch),
     })
   }
 
@@ -105,13 +105,13 @@ export class BatchExecutor {
     this.#ready = []
     const { count, elapsedMs } = this.#options
     const nowMs = elapsedMs()
-    const works: AccountBatch[] = []
+    const batches: AccountBatch[] = []
     for (const account of ready) {
       const { waiting } = account
       const isAll = waiting.length <= ITEMS_PER_BATCH_MAX
       const items = isAll ? waiting : waiting.splice(0, ITEMS_PER_BATCH_MAX)
       if (isAll) account.waiting = []
-      const work: AccountBatch = {
+      const batch: AccountBatch = {
         account,
         items,
         attempt: 1,
@@ -119,20 +119,20 @@ export class BatchExecutor {
         isFresh: false,
         shared: null,
       }
-      count('late', dropPastDeadline(work, nowMs))
-      if (work.items.length > 0) works.push(work)
-      else this.#release(work)
+      count('late', dropPastDeadline(batch, nowMs))
+      if (batch.items.length > 0) batches.push(batch)
+      else this.#release(batch)
     }
-    if (works.length === 0) return
-    this.#run(works).catch((error: unknown) => {
+    if (batches.length === 0) return
+    this.#run(batches).catch((error: unknown) => {
       this.#options.onDefect(error)
-      for (const work of works) this.#finish(work, 'corrupt', 'defect')
+      for (const batch of batches) this.#finish(batch, 'corrupt', 'defect')
     })
   }
 
   /** Attempts the batches until each is committed, rejected or given up. */
-  async #run(works: AccountBatch[]): Promise<void> {
-    let left = works
+  async #run(batches: AccountBatch[]): Promise<void> {
+    let left = batches
     let busy = 0
     while (left.length > 0) {
       const { again, isBusy } = await this.#attempt(left)
@@ -140,24 +140,24 @@ export class BatchExecutor {
       if (!isBusy) continue
       busy += 1
       this.#options.count('busy', 1)
-      if (busy >= BUSY_MAX) for (const work of left.splice(0)) this.#finish(work, 'contention')
+      if (busy >= BUSY_MAX) for (const batch of left.splice(0)) this.#finish(batch, 'contention')
       await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS))
     }
   }
 
-  async #attempt(works: AccountBatch[]): Promise<{ again: AccountBatch[]; isBusy: boolean }> {
+  async #attempt(batches: AccountBatch[]): Promise<{ again: AccountBatch[]; isBusy: boolean }> {
     try {
       const again: AccountBatch[] = []
       const writing: DecidedBatch[] = []
       const read: DecidedBatch[] = []
-      const loaded = await this.#loaded(works)
+      const loaded = await this.#loaded(batches)
       const context = this.#options.context(this.#options.clock.nowMs())
-      for (const work of loaded) {
-        const drafted = this.#decideAlone(work, context, again)
-        if (drafted === null) continue
-        if (!work.isFresh && drafted.attempt.hasSequenceError) again.push(this.#refresh(work))
-        else if (drafted.commit === null) read.push(drafted)
-        else writing.push(drafted)
+      for (const batch of loaded) {
+        const decided = this.#decideAlone(batch, context, again)
+        if (decided === null) continue
+        if (!batch.isFresh && decided.attempt.hasSequenceError) again.push(this.#refresh(batch))
+        else if (decided.commit === null) read.push(decided)
+        else writing.push(decided)
       }
       if (read.length > 0) await this.#answer(read)
       if (writing.length === 0) return { again, isBusy: false }
@@ -167,25 +167,25 @@ export class BatchExecutor {
       const isBusy = await this.#takeReplies(writing, replies, again)
       return { again, isBusy }
     } catch (error) {
-      this.#fail(works, error)
+      this.#fail(batches, error)
       return { again: [], isBusy: false }
     }
   }
 
   /** The batches that can be decided, with their owners loaded. */
-  #loaded(works: AccountBatch[]): AccountBatch[] | Promise<AccountBatch[]> {
-    const lacking = works.filter((work) => !this.#loader.isCached(work))
-    if (lacking.length === 0) return works
-    const held = works.filter((work) => !lacking.includes(work))
-    return this.#loader.load(lacking).then((loaded) => [...held, ...loaded])
+  #loaded(batches: AccountBatch[]): AccountBatch[] | Promise<AccountBatch[]> {
+    const lacking = batches.filter((batch) => !this.#loader.isCached(batch))
+    if (lacking.length === 0) return batches
+    const cached = batches.filter((batch) => !lacking.includes(batch))
+    return this.#loader.load(lacking).then((loaded) => [...cached, ...loaded])
   }
 
-  #fail(works: readonly AccountBatch[], error: unknown): void {
+  #fail(batches: readonly AccountBatch[], error: unknown): void {
     const isOutage = error instanceof StoreDownError
     if (!isOutage) this.#options.onDefect(error)
-    for (const work of works) {
-      this.#loader.forget(work)
-      this.#finish(work, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
+    for (const batch of batches) {
+      this.#loader.forget(batch)
+      this.#finish(batch, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
     }
   }
 
@@ -195,20 +195,20 @@ export class BatchExecutor {
    * alone.
    */
   #decideAlone(
-    work: AccountBatch,
+    batch: AccountBatch,
     context: ChargeContext,
     again: AccountBatch[],
   ): DecidedBatch | null {
     try {
-      return this.#decide(work, context)
+      return this.#decide(batch, context)
     } catch (error) {
-      if (!work.isFresh) {
-        again.push(this.#refresh(work))
+      if (!batch.isFresh) {
+        again.push(this.#refresh(batch))
         return null
       }
       this.#options.onDefect(error)
-      this.#loader.forget(work)
-      this.#finish(work, 'corrupt')
+      this.#loader.forget(batch)
+      this.#finish(batch, 'corrupt')
       return null
     }
   }
@@ -217,40 +217,40 @@ export class BatchExecutor {
    * Decides the items of one account on its cached states. All share one context, in which each
    * sets its own fields synchronously before its decision.
    */
-  #decide(work: AccountBatch, context: ChargeContext): DecidedBatch {
-    const shared = present(work.shared, 'shared owner')
-    const draft = new AccountAttempt(work.account.aid, shared, this.#options.directoryTtl)
-    for (const item of work.items) {
+  #decide(batch: AccountBatch, context: ChargeContext): DecidedBatch {
+    const shared = present(batch.shared, 'shared owner')
+    const attempt = new AccountAttempt(batch.account.aid, shared, this.#options.directoryTtl)
+    for (const item of batch.items) {
       const owner = present(item.owner, 'owner')
       const { request, isProfileUnavailable } = item
-      const view = draft.view(owner, item)
+      const view = attempt.view(owner, item)
       let profile: CachedProfile | null = null
       if (needsProfile(request, view.session, isProfileUnavailable)) {
         const owners = { subscriber: owner, account: shared }
-        const held = isProfileUnavailable
+        const cached = isProfileUnavailable
           ? undefined
           : this.#options.profileOf(item, owners, context.nowMs)
-        if (held === undefined) {
-          draft.defer(item)
+        if (cached === undefined) {
+          attempt.defer(item)
           continue
         }
-        profile = held
+        profile = cached
       }
       context.finder = item.rules.finder
       context.profile = profile === null ? null : profile.profile
-      draft.add(item, chargeSession(view, item, context), profile)
+      attempt.add(item, chargeSession(view, item, context), profile)
     }
     return {
-      batch: work,
-      attempt: draft,
-      commit: draft.commit(work.attempt >= BACKOFF_FROM_ATTEMPT),
+      batch,
+      attempt,
+      commit: attempt.commit(batch.attempt >= BACKOFF_FROM_ATTEMPT),
     }
   }
 
-  #refresh(work: AccountBatch): AccountBatch {
-    this.#loader.forget(work)
-    work.isFresh = true
-    return work
+  #refresh(batch: AccountBatch): AccountBatch {
+    this.#loader.forget(batch)
+    batch.isFresh = true
+    return batch
   }
 
   /** Answers batches that write nothing. Their states may not be on the replicas yet. */
@@ -327,46 +327,46 @@ export class BatchExecutor {
     return []
   }
 
-  #resolveRegistration(work: AccountBatch, claim: RegisteredSession): Promise<void> {
-    return this.#registrations.resolve(work.items, claim, this.#options.clock.nowMs())
+  #resolveRegistration(batch: AccountBatch, claim: RegisteredSession): Promise<void> {
+    return this.#registrations.resolve(batch.items, claim, this.#options.clock.nowMs())
   }
 
   /**
    * Isolates a damaged owner. Reading the owners again may show which one it is; otherwise the
    * subscribers of the account are tried separately.
    */
-  #split(work: AccountBatch): AccountBatch[] {
-    if (!work.isFresh) return [this.#refresh(work)]
-    const sids = new Set(work.items.map((item) => item.sid))
-    this.#loader.forget(work)
+  #split(batch: AccountBatch): AccountBatch[] {
+    if (!batch.isFresh) return [this.#refresh(batch)]
+    const sids = new Set(batch.items.map((item) => item.sid))
+    this.#loader.forget(batch)
     if (sids.size <= 1) {
-      this.#finish(work, 'corrupt')
+      this.#finish(batch, 'corrupt')
       return []
     }
     const parts = [...sids].map((sid): AccountBatch => {
-      const items = work.items.filter((item) => item.sid === sid)
-      const account = { aid: work.account.aid, waiting: [], isBusy: true }
-      const { attempt } = work
+      const items = batch.items.filter((item) => item.sid === sid)
+      const account = { aid: batch.account.aid, waiting: [], isBusy: true }
+      const { attempt } = batch
       return { account, items, attempt, isEnded: false, isFresh: true, shared: null }
     })
-    this.#release(work)
+    this.#release(batch)
     return parts
   }
 
-  #finish(work: AccountBatch, reason: Reason, detail = ''): void {
-    if (work.isEnded) return
-    for (const item of work.items) {
+  #finish(batch: AccountBatch, reason: Reason, detail = ''): void {
+    if (batch.isEnded) return
+    for (const item of batch.items) {
       item.resolve(plainOutcome(reason, detail, item.aid, item.sid))
     }
-    this.#release(work)
+    this.#release(batch)
   }
 
   /** The account is idle again. Items that arrived meanwhile start the next run. */
-  #release(work: AccountBatch): void {
-    if (work.isEnded) return
-    work.isEnded = true
-    for (const { owner } of work.items) if (owner !== null) trimSessions(owner)
-    const { account } = work
+  #release(batch: AccountBatch): void {
+    if (batch.isEnded) return
+    batch.isEnded = true
+    for (const { owner } of batch.items) if (owner !== null) trimSessions(owner)
+    const { account } = batch
     if (account.waiting.length === 0) {
       account.isBusy = false
       if (this.#accounts.get(account.aid) === account) this.#accounts.delete(account.aid)

@@ -10,7 +10,7 @@ export interface ChangedOwner {
   aid: number
   sid: number
   /** Whether one of the written documents is in force now. */
-  holds: boolean
+  isInForce: boolean
 }
 
 export interface CompleteChanges {
@@ -42,8 +42,8 @@ export class ChangeDebouncer {
   addOwner({ aid, sid, fromMs, toMs }: ChangedSubscriber, nowMs: number): void {
     const key = keyOf(aid, sid)
     const known = this.#owners.get(key)
-    const holds = known?.holds === true || (fromMs <= nowMs && nowMs < toMs)
-    this.#owners.set(key, { aid, sid, holds, ...renewed(known ?? null) })
+    const holds = known?.isInForce === true || (fromMs <= nowMs && nowMs < toMs)
+    this.#owners.set(key, { aid, sid, isInForce: holds, ...renewed(known ?? null) })
   }
 
   /** Whether a change of this owner or of its account is pending. */
@@ -58,9 +58,9 @@ export class ChangeDebouncer {
     const complete = [...this.#owners].filter(([, owner]) => isOver(owner))
     for (const [key] of complete) this.#owners.delete(key)
     const accounts = new Set(complete.flatMap(([, { aid, sid }]) => (sid === 0 ? [aid] : [])))
-    const owners = complete.flatMap(([, { aid, sid, holds }]) => {
-      const isToldWithAccount = sid !== 0 && holds && accounts.has(aid)
-      return isToldWithAccount ? [] : [{ aid, sid, holds }]
+    const owners = complete.flatMap(([, { aid, sid, isInForce }]) => {
+      const isPartOfAccount = sid !== 0 && isInForce && accounts.has(aid)
+      return isPartOfAccount ? [] : [{ aid, sid, isInForce }]
     })
     return { isCatalogue, owners }
   }

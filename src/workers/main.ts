@@ -129,7 +129,14 @@ function ownersWarmedOf({ ledger, catalog }: Config): number {
 function emitSessionEvents({ feed, catalog, redis, log }: SessionEventSources): void {
   const isThere = async (sid: number, atMs: number) =>
     (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
-  watchSessionEvents({ feed, redis, isThere, clock: systemClock, tell: postEvent, log })
+  watchSessionEvents({
+    feed,
+    redis,
+    subscriberExists: isThere,
+    clock: systemClock,
+    emit: postEvent,
+    log,
+  })
 }
 
 interface SessionEventSources {

@@ -14,9 +14,9 @@ export interface OwnerLoaderOptions {
   owners: OwnerCache
   onLoads: (count: number) => void
   /** The Redis shard of the account is unavailable. */
-  onDown: (work: AccountBatch, error: StoreDownError) => void
+  onDown: (batch: AccountBatch, error: StoreDownError) => void
   /** All items of the batch have been answered. */
-  onNothingLeft: (work: AccountBatch) => void
+  onNothingLeft: (batch: AccountBatch) => void
 }
 
 export class OwnerLoader {
@@ -27,11 +27,11 @@ export class OwnerLoader {
   }
 
   /** Whether the cache has all states of a batch; assigns them to its items. */
-  isCached(work: AccountBatch): boolean {
-    const account = this.#options.owners.account(work.account.aid)
+  isCached(batch: AccountBatch): boolean {
+    const account = this.#options.owners.account(batch.account.aid)
     if (account === undefined || account.shared === undefined) return false
-    work.shared = account.shared
-    for (const item of work.items) {
+    batch.shared = account.shared
+    for (const item of batch.items) {
       const owner = ownerIn(account, item.sid)
       if (owner === undefined) return false
       if (!isAssumedNew(item) && !owner.sessions.has(item.sessionKey)) return false
@@ -41,26 +41,28 @@ export class OwnerLoader {
   }
 
   /** Returns the batches that can be decided. Batches of damaged or unavailable owners end. */
-  async load(works: readonly AccountBatch[]): Promise<AccountBatch[]> {
-    const asked = works.flatMap((work) => this.#missing(work).map((wanted) => ({ work, wanted })))
+  async load(batches: readonly AccountBatch[]): Promise<AccountBatch[]> {
+    const queries = batches.flatMap((batch) =>
+      this.#missing(batch).map((query) => ({ batch, query })),
+    )
     const { ledger, owners, onLoads, onDown } = this.#options
-    onLoads(asked.length)
+    onLoads(queries.length)
     const damaged = new Set<string>()
-    const replies = await ledger.loadEach(asked.map(({ wanted }) => wanted))
-    for (const [index, { work, wanted }] of asked.entries()) {
+    const replies = await ledger.loadEach(queries.map(({ query }) => query))
+    for (const [index, { batch, query }] of queries.entries()) {
       const loaded = present(replies[index], 'loaded owner')
-      const { aid, sid, sessionKeys } = wanted
-      if (loaded instanceof StoreDownError) onDown(work, loaded)
+      const { aid, sid, sessionKeys } = query
+      if (loaded instanceof StoreDownError) onDown(batch, loaded)
       else if (loaded instanceof CorruptValueError) damaged.add(`${aid}:${sid}`)
       else {
         const owner = owners.take(loaded, sessionKeys)
-        if (sid === 0) work.shared = owner
-        else for (const item of work.items) if (item.sid === sid) item.owner = owner
+        if (sid === 0) batch.shared = owner
+        else for (const item of batch.items) if (item.sid === sid) item.owner = owner
       }
     }
-    const here = works.filter((work) => !work.isEnded)
-    if (damaged.size === 0) return here
-    return here.filter((work) => this.#withoutDamaged(work, damaged))
+    const remaining = batches.filter((batch) => !batch.isEnded)
+    if (damaged.size === 0) return remaining
+    return remaining.filter((batch) => this.#withoutDamaged(batch, damaged))
   }
 
   /** Caches the owners that a conflict reports. */
@@ -80,22 +82,22 @@ export class OwnerLoader {
   }
 
   /** Drops the owners of a batch from the cache. */
-  forget(work: AccountBatch): void {
+  forget(batch: AccountBatch): void {
     const { owners } = this.#options
-    owners.drop(work.account.aid, 0)
-    for (const item of work.items) owners.drop(work.account.aid, item.sid)
+    owners.drop(batch.account.aid, 0)
+    for (const item of batch.items) owners.drop(batch.account.aid, item.sid)
   }
 
   /** Answers the items of damaged owners. Returns false if no other item is left. */
-  #withoutDamaged(work: AccountBatch, damaged: ReadonlySet<string>): boolean {
-    const { aid } = work.account
+  #withoutDamaged(batch: AccountBatch, damaged: ReadonlySet<string>): boolean {
+    const { aid } = batch.account
     const isDamaged = (sid: number) => damaged.has(`${aid}:${sid}`) || damaged.has(`${aid}:0`)
-    for (const item of work.items) {
+    for (const item of batch.items) {
       if (isDamaged(item.sid)) item.resolve(plainOutcome('corrupt', '', aid, item.sid))
     }
-    work.items = work.items.filter((item) => !isDamaged(item.sid))
-    if (work.items.length > 0) return true
-    this.#options.onNothingLeft(work)
+    batch.items = batch.items.filter((item) => !isDamaged(item.sid))
+    if (batch.items.length > 0) return true
+    this.#options.onNothingLeft(batch)
     return false
   }
 
@@ -103,24 +105,24 @@ export class OwnerLoader {
    * The owners to read. If any part of an owner is missing, all that the items need of it is read:
    * it may have changed since, and sessions that are not read would be taken for absent.
    */
-  #missing(work: AccountBatch): OwnerQuery[] {
+  #missing(batch: AccountBatch): OwnerQuery[] {
     const { owners } = this.#options
-    const { aid } = work.account
+    const { aid } = batch.account
     const needed = new Map<number, Set<string>>([[0, new Set()]])
-    for (const item of work.items) {
+    for (const item of batch.items) {
       const keys = needed.get(item.sid) ?? new Set()
       if (!isAssumedNew(item)) keys.add(item.sessionKey)
       needed.set(item.sid, keys)
     }
-    const wanted: OwnerQuery[] = []
+    const queries: OwnerQuery[] = []
     for (const [sid, keys] of needed) {
       const owner = owners.get(aid, sid)
       const sessionKeys = [...keys]
       if (owner === undefined || !sessionKeys.every((key) => owner.sessions.has(key))) {
-        wanted.push({ aid, sid, sessionKeys })
-      } else if (sid === 0) work.shared = owner
-      else for (const item of work.items) if (item.sid === sid) item.owner = owner
+        queries.push({ aid, sid, sessionKeys })
+      } else if (sid === 0) batch.shared = owner
+      else for (const item of batch.items) if (item.sid === sid) item.owner = owner
     }
-    return wanted
+    return queries
   }
 }

@@ -19,9 +19,9 @@ export interface SessionEventsOptions {
   /**
    * Whether a subscriber has a revision in force at an instant. Rejects if MongoDB is unavailable.
    */
-  isThere: (sid: number, atMs: number) => Promise<boolean>
+  subscriberExists: (sid: number, atMs: number) => Promise<boolean>
   clock: Clock
-  tell: (news: SessionEvent) => void
+  emit: (news: SessionEvent) => void
   log: Pick<Logger, 'warn' | 'error'>
   /** Maximum number of subscribers waiting for a lookup. */
   lookUpsMax?: number
@@ -36,7 +36,7 @@ export interface SessionEventsWatch {
 const LOOK_UPS_MAX = 10_000
 
 export function watchSessionEvents(options: SessionEventsOptions): SessionEventsWatch {
-  const { feed, redis, tell, log } = options
+  const { feed, redis, emit, log } = options
   const departures = new ClosedSubscriberCheck(options)
   const changes = new ChangeDebouncer()
   let isFirst = true
@@ -50,15 +50,15 @@ export function watchSessionEvents(options: SessionEventsOptions): SessionEvents
   const end = feed.onSubscriberChange(subscriberChanged)
   feed.onPolled(() => {
     const { isCatalogue, owners } = changes.takeComplete()
-    if (isCatalogue) tell({ kind: 'reauthorizeAll' })
+    if (isCatalogue) emit({ kind: 'reauthorizeAll' })
     for (const owner of owners) {
-      if (!isCatalogue || !owner.holds) departures.take(owner)
+      if (!isCatalogue || !owner.isInForce) departures.check(owner)
     }
   })
   const onHint = (hint: PublishedSessionEvent) => {
     // The pending change of the same owner will be emitted; one request serves both.
     if (hint.cause !== 'credit' || !changes.isPending(hint.aid, hint.sid))
-      tell(sessionEventOf(hint))
+      emit(sessionEventOf(hint))
   }
   const following = subscribeToSessionEvents(redis, onHint, log)
   return {
@@ -90,11 +90,11 @@ class ClosedSubscriberCheck {
     this.#options = options
   }
 
-  take({ aid, sid, holds }: ChangedOwner): void {
-    const { tell, lookUpsMax = LOOK_UPS_MAX } = this.#options
+  check({ aid, sid, isInForce }: ChangedOwner): void {
+    const { emit, lookUpsMax = LOOK_UPS_MAX } = this.#options
     const isFull = this.#waiting.size >= lookUpsMax && !this.#waiting.has(sid)
-    if (sid === 0 || holds || isFull) {
-      tell({ kind: 'reauthorize', aid, sid })
+    if (sid === 0 || isInForce || isFull) {
+      emit({ kind: 'reauthorize', aid, sid })
       return
     }
     this.#waiting.set(sid, aid)
@@ -106,14 +106,14 @@ class ClosedSubscriberCheck {
     for (const [sid, aid] of this.#waiting) {
       this.#waiting.delete(sid)
       const isThere = await this.#isThere(sid)
-      this.#options.tell({ kind: isThere ? 'reauthorize' : 'abort', aid, sid })
+      this.#options.emit({ kind: isThere ? 'reauthorize' : 'abort', aid, sid })
     }
     this.#isLooking = false
   }
 
   /** No session is terminated because MongoDB is unavailable or a document is invalid. */
   #isThere(sid: number): Promise<boolean> {
-    const { isThere, clock } = this.#options
+    const { subscriberExists: isThere, clock } = this.#options
     return isThere(sid, clock.nowMs()).catch(() => true)
   }
 }

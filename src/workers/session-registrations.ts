@@ -24,7 +24,7 @@ export interface RegistrationResolver {
 export function createRegistrationResolver(ledger: Ledger): RegistrationResolver {
   return {
     async resolve(items, refused, nowMs) {
-      const claims = [refused, ...(await existingRegistrations(ledger, items, refused.sessionKey))]
+      const claims = [refused, ...(await existingSessions(ledger, items, refused.sessionKey))]
       await Promise.all(claims.map((claim) => resolveOne(ledger, items, claim, nowMs)))
     },
   }
@@ -43,7 +43,7 @@ export function isAssumedNew({ request, expectedLocation }: Item): boolean {
   return registersSession(request) && expectedLocation === ''
 }
 
-async function existingRegistrations(
+async function existingSessions(
   ledger: Ledger,
   items: readonly Item[],
   refusedKey: string,
