@@ -25,7 +25,7 @@ async function realtime(context: RoleContext): Promise<RunningRole> {
     ...context,
     ...(await chargingSetup(context.config, context.log)),
     loopFile: new URL('./loop-thread.js', import.meta.url),
-    onFailure: (error) => context.fail(error, 'an event loop has failed'),
+    onFailure: (error) => context.fail(error, 'an event-loop thread failed'),
   })
   const { port, diameterPort, diameterTlsPort } = running
   return {

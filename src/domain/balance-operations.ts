@@ -100,7 +100,7 @@ function close(state: OwnerState, { bucketId, isEmptied }: Withdrawal): Operatio
   const result = withdraw(state, bucketId)
   const { bucket } = result
   if (isEmptied === true && result.amount !== 0) {
-    throw new BucketReservedError(`${-result.amount} of bucket ${bucketId} are free again`)
+    throw new BucketReservedError(`bucket ${bucketId} has ${-result.amount} available again`)
   }
   if (bucket.reserved > 0) {
     throw new BucketReservedError(`sessions hold ${bucket.reserved} of bucket ${bucketId}`)

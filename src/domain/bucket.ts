@@ -162,7 +162,10 @@ export function assertConserved(owner: OwnerState): void {
       sum === bucket.credited,
       `bucket ${bucket.id}: credited ${bucket.credited}, holds ${sum}`,
     )
-    assert(bucket.spent >= 0 && bucket.reserved >= 0, `bucket ${bucket.id}: negative part`)
+    assert(
+      bucket.spent >= 0 && bucket.reserved >= 0,
+      `bucket ${bucket.id}: spent or reserved is negative`,
+    )
     assert(Number.isSafeInteger(bucket.credited), `bucket ${bucket.id}: unsafe amount`)
   }
   assert(owner.repaid >= 0 && owner.owed >= owner.repaid, 'repaid more than was owed')

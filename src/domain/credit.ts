@@ -97,7 +97,7 @@ function decide(
 ): { amount: number; normalized: number } {
   const most = include.unlimited || freeMax === undefined ? Number.POSITIVE_INFINITY : freeMax
   if (mode === 'set') {
-    if (amount < 0) throw new InsufficientBalanceError('a balance cannot be set below nothing')
+    if (amount < 0) throw new InsufficientBalanceError('a balance cannot be set below 0')
     const target = Math.min(amount, most)
     return { amount: target - bucket.free, normalized: amount - target }
   }

@@ -103,7 +103,7 @@ function holdMoney(
     if (source.limitCounter !== null) hold(work, source.limitCounter, micros)
     holds = appended(holds, { source, micros })
   }
-  assert(left === 0, 'a grant costs more than the buckets that pay for it hold')
+  assert(left === 0, 'a grant costs more than its funding sources contain')
   return holds
 }
 

@@ -19,7 +19,7 @@ export function refund(work: SettlementWork, segment: Segment, micros: number): 
   let left = returnPaid(work, segment, returned, (payment) => isMoney(payment, false))
   left -= returnRepaid(work, segment, 1, Math.min(left, repaidIn(segment, 1)))
   left -= returnRepaid(work, segment, 0, left)
-  assert(left === 0, 'more is given back than was paid')
+  assert(left === 0, 'more is returned than was paid')
   returnPaid(work, segment, returned, ({ kind }) => kind === 'limit')
 }
 
@@ -58,7 +58,7 @@ function returnRepaid(
 /** As `refund`, for included money. */
 export function returnToGroups(work: SettlementWork, segment: Segment, micros: number): void {
   const left = returnPaid(work, segment, micros, (payment) => isMoney(payment, true))
-  assert(left === 0, 'more is given back than was covered')
+  assert(left === 0, 'more is returned than included money paid')
 }
 
 function isMoney({ kind, counter }: Payment, ofGroup: boolean): boolean {

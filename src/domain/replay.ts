@@ -61,7 +61,7 @@ export const FOREIGN_EVENT = { reason: 'unknownSession', detail: '' } as const
 function refundErrorOf({ state, services }: Session): { reason: Reason; detail: string } | null {
   // A closed session stores no services; an event stores them for refunds.
   if (state !== 'closed' || services.length === 0) {
-    return { reason: 'sessionClosed', detail: 'it was no event' }
+    return { reason: 'sessionClosed', detail: 'it was not an event' }
   }
   const isRefundable = services.some(({ segment }) => segment !== null)
   return isRefundable ? null : { reason: 'nothingToRefund', detail: '' }

@@ -59,7 +59,7 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
     carriedReservation: EMPTY_RESERVATION,
   }
   const { service } = work
-  assert(program.requested === 0 || program.end === 'none', 'a service that ends asks for nothing')
+  assert(program.requested === 0 || program.end === 'none', 'a service that ends requests no units')
   if (program.used > 0 || program.isUnused) openForUse(work, program)
   if (service.segment !== null) commitUsed(work, service.segment, program)
   if (program.requested > 0) reserveNext(work, segmentForGrant(work, program), program)

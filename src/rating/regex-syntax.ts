@@ -195,7 +195,7 @@ function groupStart(source: string, at: number): number {
   if (source[at + 1] !== '?') return at + 1
   if (source[at + 2] === ':') return at + 3
   const name = /^\(\?<[^=!][^>]*>/.exec(source.slice(at))
-  if (name === null) throw new UnsupportedRegex('looks around')
+  if (name === null) throw new UnsupportedRegex('has a look-around')
   return at + name[0].length
 }
 
@@ -258,13 +258,13 @@ function pieceAt(source: string, at: number, isUnicode: boolean): Piece {
 function pieceOf(source: string, at: number, isUnicode: boolean): Piece {
   const code = source.codePointAt(at) as number
   // Without the flag u JavaScript treats a surrogate pair as two characters.
-  if (code > 0xffff && !isUnicode) throw new UnsupportedRegex('has half characters')
+  if (code > 0xffff && !isUnicode) throw new UnsupportedRegex('has a surrogate pair')
   return { end: at + (code > 0xffff ? 2 : 1), isSet: false, text: characterText(code) }
 }
 
 /** Letters, digits and spaces as they are; other characters, which may be special, by code. */
 function characterText(code: number): string {
-  if (code >= 0xd800 && code <= 0xdfff) throw new UnsupportedRegex('has half characters')
+  if (code >= 0xd800 && code <= 0xdfff) throw new UnsupportedRegex('has an unpaired surrogate')
   const character = String.fromCodePoint(code)
   return /[\p{L}\p{N} ]/u.test(character) ? character : `\\x{${code.toString(16)}}`
 }

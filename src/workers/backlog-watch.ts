@@ -44,8 +44,8 @@ export function startBacklogWatch(options: BacklogWatchOptions): BacklogWatch {
       else log?.info(figures, 'backlog: the recorder has caught up')
     }
     if (refusing.update(percent)) {
-      if (refusing.isExceeded) log?.error(figures, 'backlog: new sessions are refused')
-      else log?.warn(figures, 'backlog: new sessions are taken again')
+      if (refusing.isExceeded) log?.error(figures, 'backlog: new sessions are rejected')
+      else log?.warn(figures, 'backlog: new sessions are accepted again')
     }
     refusal = refusing.isExceeded
       ? `the recorder's backlog takes ${figures.percent} % of the memory of Redis`

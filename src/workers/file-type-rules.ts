@@ -40,7 +40,7 @@ export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRules
     )
     taken = rules
       .follow(named)
-      .catch((err: unknown) => log.error({ err }, 'rules of a file type cannot be used'))
+      .catch((err: unknown) => log.error({ err }, 'rules of a file type are invalid'))
       .then(onRules)
   })
   return {

@@ -109,7 +109,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     identifiersOf(catalog, sids, identifiers(), atMs)
   // Not awaited: until the caches are warm, each request reads its data.
   const warmed = processor.warmUp({ ...WARM_UP, ownersMax: ownersWarmedOf(config), queriesOf })
-  warmed.catch((err: unknown) => log.warn({ err }, 'memory was not warmed up'))
+  warmed.catch((err: unknown) => log.warn({ err }, 'the caches were not warmed up'))
   return processor
 }
 
@@ -152,7 +152,7 @@ async function indexIdentifiers(catalog: Catalog, rules: RuleBook, log: Logger):
   if (further.length === 0) return
   await catalog
     .ensureIndexes(further)
-    .catch((err: unknown) => log.warn({ err }, 'fields that identify have no index yet'))
+    .catch((err: unknown) => log.warn({ err }, 'identifying fields have no index yet'))
 }
 
 const INDEXED = ['sid', 'msisdn', 'imsi']

@@ -30,7 +30,7 @@ export function createTaxRules(installed: InstalledTaxation, log: Pick<Logger, '
       try {
         taxation = taxationOf(stored, installed)
       } catch (error) {
-        log.error({ err: error }, 'stored taxation cannot be used; the last one stays')
+        log.error({ err: error }, 'stored taxation is invalid; the previous one stays in force')
         return
       }
       mappingOf = createTaxMappings(taxation.taxPriorities)
