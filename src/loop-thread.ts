@@ -1,4 +1,4 @@
-/** Entry point of the additional event-loop threads of charging (`realtime.listeners`). */
+/** Entry of further event-loop threads of charging (`realtime.listeners`). */
 import { eventLoop } from './main.ts'
 
 await eventLoop()

@@ -1,5 +1,4 @@
-/** The roles of the product and what each is made of. */
-
+/** The roles of the product and their composition. */
 import type { RoleContext, RunningRole } from './cli/role.ts'
 import { type ExitCode, runCommandLine } from './cli/run.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget } from './cli/tools.ts'
@@ -11,21 +10,21 @@ import { systemClock } from './runtime/clock.ts'
 import type { Logger } from './runtime/log.ts'
 
 /**
- * Runs a command line (without `node` and the program) and gives its exit code; undefined if it
- * runs on until a signal ends it. Never rejects.
+ * Runs a command line (without `node` and the program). Resolves to its exit code; undefined if it
+ * runs until a signal ends it. Never rejects.
  */
 export function main(argv: readonly string[]): Promise<ExitCode> {
   return runCommandLine(argv, { realtime, admin, recorder }, { checkFileType, sendDiameter })
 }
 
-/** A role loads only what it needs: the recorder no sockets, charging no control plane. */
+/** Each role imports only its own modules: the recorder no listeners, charging no admin API. */
 async function realtime(context: RoleContext): Promise<RunningRole> {
   const { startListeners } = await import('./realtime/listeners.ts')
   const running = await startListeners({
     ...context,
     ...(await chargingSetup(context.config, context.log)),
     loopFile: new URL('./loop-thread.js', import.meta.url),
-    onFailure: (error) => context.fail(error, 'an event loop has failed'),
+    onFailure: (error) => context.fail(error, 'an event-loop thread failed'),
   })
   const { port, diameterPort, diameterTlsPort } = running
   return {
@@ -38,16 +37,17 @@ async function realtime(context: RoleContext): Promise<RunningRole> {
   }
 }
 
-/** What the thread of a further event loop of charging does. */
+/** Runs a further event-loop thread of charging. */
 export async function eventLoop(): Promise<void> {
   const { runLoop } = await import('./realtime/loop-thread.ts')
   runLoop(chargingSetup)
 }
 
-/** What each event loop makes for itself of the configuration. */
+/** The setup that each event-loop thread derives from the configuration. */
 async function chargingSetup(config: Config, log: Logger): Promise<Wiring> {
   const { compileRules } = await import('./rating/rules.ts')
-  // Also the threads compile them: here, so that rules which cannot be used stop the start.
+  // The worker threads compile the rules too. Compiling them here stops the start if a rule is
+  // invalid.
   const { keptFields, identification } = compileRules(config.rating)
   const identifies = (usaget: string) => identification.covers(usaget)
   const { fileTypeDefaultsOf } = await import('./file-types/defaults.ts')
@@ -71,7 +71,7 @@ async function recorder(context: RoleContext): Promise<RunningRole> {
   return { close: () => running.stop(context.drainMs) }
 }
 
-/** What `tollgate diameter send` does. */
+/** Implements `tollgate diameter send`. */
 async function sendDiameter(
   messages: readonly DiameterMessage[],
   { originHost, tls, ...target }: DiameterTarget,
@@ -84,7 +84,7 @@ async function sendDiameter(
   })
 }
 
-/** What `tollgate filetype check` shows; of nothing that charges. */
+/** Implements `tollgate filetype check`. Charges nothing. */
 async function checkFileType(
   document: unknown,
   sample: Buffer,
@@ -111,7 +111,7 @@ async function checkFileType(
       nowMs: systemClock.nowMs(),
       zone: config.rating.timeZone,
       servicesMax,
-      // Samples were kept at some time.
+      // Samples may be of any age.
       eventAgeMsMax: Number.MAX_SAFE_INTEGER,
       eventFutureMsMax: Number.MAX_SAFE_INTEGER,
       keptFields: [],

@@ -1,7 +1,6 @@
 /**
  * Entry point of the processes that `tollgate start` starts: one role each, named by an argument.
  */
-
 import { STANDBY, standBy } from './cli/ipc.ts'
 import { main } from './main.ts'
 

@@ -1,5 +1,4 @@
 /** Composition of the entity API: stores, rules and recovery. */
-
 import type { Catalog } from '../catalog/connection.ts'
 import { type ChangeStores, recoverAbandoned } from '../catalog/revisions/entity-changes.ts'
 import type { Config } from '../config/schema.ts'

@@ -3,7 +3,6 @@
  * change, so that they are executed even after a crash; their own operation ids ensure that each is
  * executed once.
  */
-
 import type { Actor } from '../catalog/actor.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { BalanceDeps } from './balances/loads.ts'

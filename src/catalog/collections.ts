@@ -1,5 +1,4 @@
 /** The typed collections of MongoDB, which other modules use, and their indexes. */
-
 import type { Collection, Db, IndexDescription } from 'mongodb'
 import {
   AUDIT_INDEXES,

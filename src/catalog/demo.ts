@@ -1,5 +1,4 @@
 /** The demo catalogue for new users: small, with one entity of each kind. */
-
 import { ObjectId } from 'mongodb'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'

@@ -1,7 +1,6 @@
 /**
  * `tollgate check`: finds settings and stored entities that charging cannot use or would misuse.
  */
-
 import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
 import { fieldsOf } from '../admin/entities/fields/configured.ts'
 import { withUnique } from '../admin/entities/fields/current.ts'

@@ -1,5 +1,4 @@
 /** All commands of `tollgate` with their options. */
-
 import { ACCESS_COMMANDS } from './access-commands.ts'
 import {
   type CommandSpec,

@@ -1,5 +1,4 @@
 /** `tollgate field list`, `set`, `remove`: configured fields of entity collections. */
-
 import { DEFINITIONS } from '../admin/entities/definitions/collections.ts'
 import type { CollectionDefinition } from '../admin/entities/definitions/definition.ts'
 import {

@@ -1,5 +1,4 @@
 /** `tollgate filetype check`: decodes a message by a document; no store is needed. */
-
 import { loadConfig } from '../config/load.ts'
 import type { CheckReport, CheckStep } from '../file-types/check-report.ts'
 import { print, stopWithoutReader } from '../runtime/terminal.ts'

@@ -1,5 +1,4 @@
 /** `tollgate filetype set`, `list`, `show`, `remove`: message formats of network elements. */
-
 import { stringify } from 'yaml'
 import { readStoredConfig } from '../catalog/settings/stored-config.ts'
 import { loadConfig } from '../config/load.ts'

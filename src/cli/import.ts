@@ -1,7 +1,6 @@
 /**
  * `tollgate import`: creates or changes entities from the rows of a file, directly in the stores.
  */
-
 import { createWriteStream, existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { finished } from 'node:stream/promises'

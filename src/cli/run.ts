@@ -1,5 +1,4 @@
 /** Runs one command line; reports the result as text and exit code. */
-
 import { print, printError } from '../runtime/terminal.ts'
 import { commandHelpText, helpText } from './commands.ts'
 import { errorText, UsageError } from './errors.ts'

@@ -1,5 +1,4 @@
 /** `tollgate user list`, `add`, `password`, `remove`: users of the control plane. */
-
 import { generatedPassword } from '../admin/auth/first-admin.ts'
 import { removePasswordFile } from '../admin/auth/password-file.ts'
 import { changeUser } from '../admin/auth/user-write.ts'

@@ -1,9 +1,13 @@
-/** Who would pay for units that are wanted: groups first, then buckets or credit, in order. */
+/**
+ * Allocates requested or used units to funding sources: groups first, then buckets or credit, in
+ * order.
+ */
 import { availableIn, type Bucket, type BucketRef, type FundingSource } from './bucket.ts'
 import type { SettleState } from './charge-program.ts'
 import { findBucket } from './copy-on-write.ts'
 import { appended, EMPTY_RESERVATION, type PricedSegment, peakPrice } from './segment.ts'
-import type { Carried, MoneyHold, Reservation, Slice } from './session.ts'
+import type { Carried } from './segment-parts.ts'
+import type { MoneyHold, Reservation, Slice } from './session.ts'
 import {
   affordable,
   charge,
@@ -13,20 +17,22 @@ import {
   type Tariff,
 } from './tariff.ts'
 
-/** How units would be paid: slices in order of use, and the money that may be drawn on for them. */
+/** How units are paid: slices in order of use, and the money that may be drawn on for them. */
 export interface Allocation {
   slices: Slice[]
-  /** Money of groups for covered units, and of buckets or credit for priced ones. */
+  /**
+   * Money of groups for units paid by included money; money of buckets or credit for charged units.
+   */
   groupMoney: MoneyHold[]
   money: MoneyHold[]
-  /** Units of the slices that groups of money cover, and that are priced. */
+  /** Units of the slices that are paid by included money, and charged units. */
   covered: number
   priced: number
-  /** Units that nothing can pay. */
+  /** Units that no funding source can pay. */
   unpaid: number
 }
 
-/** What may be granted of the units: all that is allocated can be paid. */
+/** Allocates the units that may be granted: everything that is allocated can be paid. */
 export function allocate(
   work: SettleState,
   segment: PricedSegment,
@@ -35,7 +41,8 @@ export function allocate(
 ): Allocation {
   const plan = allocateUsed(work, segment, order, units)
   if (!hasAdded(segment)) return plan
-  // Other categories price every unit, also those that groups cover: all of it has to be paid.
+  // Other categories price every unit, including those in groups, so their cost has to be payable
+  // too.
   const fits = (wanted: number) =>
     isPaid(segment, allocateUsed(work, segment, order, wanted), wanted)
   const possible = units - plan.unpaid
@@ -44,26 +51,26 @@ export function allocate(
   return { ...allocateUsed(work, segment, order, most), unpaid: units - most }
 }
 
-/** Whether another category is part of what the customer pays. */
+/** Whether the customer also pays the price of another tariff category. */
 function hasAdded({ others }: PricedSegment): boolean {
   for (const { isAdded } of others) if (isAdded) return true
   return false
 }
 
 /**
- * Whether a bucket or counter of units has some that would pay for one unit more, whatever that
- * costs. If not, money still may.
+ * Whether a bucket or counter of units could pay for one more unit, whatever its price. If not,
+ * money still may.
  */
 export function hasUnits(
   work: SettleState,
   segment: PricedSegment,
   order: readonly FundingSource[],
 ): boolean {
-  // What other categories cost takes money, too; free usage takes nothing from anybody.
+  // Other categories are paid with money, and free usage debits no bucket.
   if (hasAdded(segment)) return false
-  for (const payer of segment.isPrepaid ? order : segment.fundingSources) {
-    const bucket = findBucket(work, payer)
-    if (bucket?.kind === 'units' && availableOf(work, bucket, payer) > 0) return true
+  for (const source of segment.isPrepaid ? order : segment.fundingSources) {
+    const bucket = findBucket(work, source)
+    if (bucket?.kind === 'units' && availableOf(work, bucket, source) > 0) return true
   }
   return false
 }
@@ -75,10 +82,10 @@ function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolea
 }
 
 /**
- * Walks the payers in order. Money that cannot buy a whole interval alone stays in the pool and
- * buys it together with the next one's, so that no remainder is stranded. What other categories
- * cost is ignored: the caller charges it for used units. `held`: reservations of earlier segments
- * in prepaid buckets, which pay first.
+ * Walks the funding sources in order. Money that is too little for a whole interval stays in the
+ * pool and is added to that of the next source, so that no remainder is stranded. The cost of other
+ * categories is ignored: the caller charges it for used units. `held`: reservations of earlier
+ * segments in prepaid buckets, which pay first.
  */
 export function allocateUsed(
   work: SettleState,
@@ -90,14 +97,14 @@ export function allocateUsed(
   const plan = emptyPlan(units)
   let pool: Pool | null = null
   if (segment.carried !== null) allocateSold(segment, segment.carried, plan)
-  for (const payer of segment.fundingSources) {
-    if (!payer.isGroup) continue
-    const bucket = findBucket(work, payer)
+  for (const source of segment.fundingSources) {
+    if (!source.isGroup) continue
+    const bucket = findBucket(work, source)
     if (bucket === undefined) continue
-    if (bucket.kind === 'units') takeUnits(plan, payer, availableIn(bucket))
+    if (bucket.kind === 'units') takeUnits(plan, source, availableIn(bucket))
     else {
       pool ??= new Pool(segment.tariff, false, segment.covered, segment.carried?.covered)
-      takeCovered(plan, payer, availableIn(bucket), pool)
+      takeCovered(plan, source, availableIn(bucket), pool)
     }
   }
   if (isFree(segment.tariff)) {
@@ -124,17 +131,18 @@ function takePaid(
 ): void {
   let pool = held.units > 0 ? takeHeld(segment, plan, held) : null
   const needsAll = hasAdded(segment)
-  for (const payer of fundingSourcesOf(segment, order)) {
+  for (const source of fundingSourcesOf(segment, order)) {
     if (plan.unpaid === 0 && !needsAll) return
-    const bucket = findBucket(work, payer)
-    // A counter that is gone.
+    const bucket = findBucket(work, source)
+    // The counter has been dropped.
     if (bucket === undefined) continue
-    const available = availableOf(work, bucket, payer)
+    const available = availableOf(work, bucket, source)
     if (bucket.kind === 'units') {
-      takeUnits(plan, payer, available)
+      takeUnits(plan, source, available)
     } else {
-      // Also empty money has its turn: what a begun interval still holds is paid for already.
-      if (available > 0) plan.money = appended(plan.money, { source: payer, micros: available })
+      // An empty source of money is visited as well: the rest of a begun interval is already paid
+      // for.
+      if (available > 0) plan.money = appended(plan.money, { source, micros: available })
       pool ??= poolOf(segment)
       takePriced(plan, pool.add(available, plan.priced, plan.unpaid))
     }
@@ -157,18 +165,18 @@ function takeHeld(segment: PricedSegment, plan: Allocation, held: Reservation): 
   return pool
 }
 
-/** All the money available for units that no group covers. */
+/** All the money available for units that no group includes. */
 export function moneyOffers(
   work: SettleState,
   segment: PricedSegment,
   order: readonly FundingSource[],
 ): MoneyHold[] {
   const offers: MoneyHold[] = []
-  for (const payer of fundingSourcesOf(segment, order)) {
-    const bucket = findBucket(work, payer)
+  for (const source of fundingSourcesOf(segment, order)) {
+    const bucket = findBucket(work, source)
     if (bucket === undefined || bucket.kind === 'units') continue
-    const available = availableOf(work, bucket, payer)
-    if (available > 0) offers.push({ source: payer, micros: available })
+    const available = availableOf(work, bucket, source)
+    if (available > 0) offers.push({ source, micros: available })
   }
   return offers
 }
@@ -183,7 +191,7 @@ function allocateSold(segment: PricedSegment, carried: Carried, plan: Allocation
   takePriced(plan, Math.max(0, Math.min(plan.unpaid, carried.pricedSold - segment.priced)))
 }
 
-/** Who pays for what no group covers. */
+/** Funding sources for units that no group includes. */
 export function fundingSourcesOf(
   segment: PricedSegment,
   order: readonly FundingSource[],
@@ -191,31 +199,31 @@ export function fundingSourcesOf(
   return segment.isPrepaid ? order : segment.fundingSources.filter(({ isGroup }) => !isGroup)
 }
 
-/** What a payer's bucket has for it, within the limit of the other one that it counts in, too. */
+/** The amount available in the bucket of a funding source, within its limit counter. */
 function availableOf(work: SettleState, bucket: Bucket, { limitCounter }: FundingSource): number {
   const available = availableIn(bucket)
   const limit = limitCounter === null ? undefined : findBucket(work, limitCounter)
   return limit === undefined ? available : Math.min(available, availableIn(limit))
 }
 
-/** Money put together, and what it buys on top of the units that are priced already. */
+/** A pool of money, and the units that it buys on top of those already priced. */
 class Pool {
   #micros = 0
   readonly #charged: number
   readonly #tariff: Tariff
   readonly #access: boolean
   readonly #units: number
-  readonly #course: PricePosition | undefined
+  readonly #position: PricePosition | undefined
 
-  constructor(tariff: Tariff, access: boolean, units: number, course: PricePosition | undefined) {
+  constructor(tariff: Tariff, access: boolean, units: number, position: PricePosition | undefined) {
     this.#tariff = tariff
     this.#access = access
     this.#units = units
-    this.#course = course
-    this.#charged = charge(tariff, units, access, course)
+    this.#position = position
+    this.#charged = charge(tariff, units, access, position)
   }
 
-  /** How many units more it buys with this, at most `cap`, beyond `taken`. */
+  /** Adds money. Returns the units that the pool buys beyond `taken`, at most `cap`. */
   add(micros: number, taken: number, cap: number): number {
     this.#micros += micros
     if (cap === 0) return 0
@@ -223,14 +231,14 @@ class Pool {
     const access = this.#access
     const units = this.#units
     const charged = this.#charged
-    const course = this.#course
+    const position = this.#position
     const most = taken + cap
-    const bought = affordable(tariff, access, units, charged, this.#micros, most, course)
+    const bought = affordable(tariff, access, units, charged, this.#micros, most, position)
     return Math.max(0, bought - taken)
   }
 }
 
-/** The pool of money for units that no group covers. */
+/** The pool of money for units that no group includes. */
 function poolOf({ tariff, access, priced, carried }: PricedSegment): Pool {
   return new Pool(tariff, access, priced, carried?.priced)
 }
@@ -242,9 +250,8 @@ function takeUnits(plan: Allocation, { owner, id }: BucketRef, available: number
   plan.unpaid -= units
 }
 
-function takeCovered(plan: Allocation, payer: FundingSource, available: number, pool: Pool): void {
-  if (available > 0)
-    plan.groupMoney = appended(plan.groupMoney, { source: payer, micros: available })
+function takeCovered(plan: Allocation, source: FundingSource, available: number, pool: Pool): void {
+  if (available > 0) plan.groupMoney = appended(plan.groupMoney, { source, micros: available })
   const units = pool.add(available, plan.covered, plan.unpaid)
   addSlice(plan, units, true)
   plan.covered += units

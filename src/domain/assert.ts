@@ -1,4 +1,4 @@
-/** A broken invariant of ours: never an answer to a client's mistake and never an outage. */
+/** A broken invariant of the product: neither a client's mistake nor an outage. */
 export class InvariantError extends Error {
   override name = 'InvariantError'
 }
@@ -8,7 +8,9 @@ export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantError(message)
 }
 
-/** Narrows away `undefined` and `null` where the code knows that a value is there. */
+/**
+ * Removes `undefined` and `null` from the type. Throws `InvariantError` if the value is missing.
+ */
 export function present<T>(value: T | undefined | null, what: string): T {
   if (value === undefined || value === null) throw new InvariantError(`${what} is missing`)
   return value

@@ -1,6 +1,6 @@
 /**
- * Operations on a balance that is there: taking away all that is free, and carrying it to another
- * account. Pure; committed by the ledger's operations.
+ * Operations on an existing balance: withdrawing all that is available, and transferring it to
+ * another account. Pure; committed by the operations of the ledger.
  */
 import { type Bucket, copyOwner, type OwnerState } from './bucket.ts'
 import {
@@ -15,33 +15,34 @@ import {
   repayable,
 } from './credit.ts'
 
-/** Sessions hold something of the bucket, or have given it back: it cannot be closed yet. */
+/** Sessions have a reservation in the bucket, or have returned one: it cannot be closed yet. */
 export class BucketReservedError extends BalanceRefusal {
   override name = 'BucketReservedError'
 }
 
 /**
- * `close`: takes away all that is free, and ends the bucket for good. `transfer_out`: takes all
- * that is free, and leaves what is reserved and the validity, for sessions that go on here.
+ * `close`: withdraws the available amount and ends the bucket permanently. `transfer_out`:
+ * withdraws the available amount; reservations and validity stay, for the sessions that continue
+ * here.
  */
 export interface Withdrawal {
   mode: 'close' | 'transfer_out'
   bucketId: number
-  /** Of `close`: refused while anything is free, too, so that nothing is taken away. */
+  /** For `close`: refused if an amount is available, so that nothing is withdrawn. */
   isEmptied?: true
 }
 
-/** The other end of a `transfer_out`: a bucket with the terms that it had elsewhere. */
+/** The target of a `transfer_out`: a bucket with the terms of the source. */
 export interface TransferIn {
   mode: 'transfer_in'
   terms: BucketTerms
-  /** Units or micros that the other end took; 0 for a counter. */
+  /** Units or micros withdrawn from the source; 0 for a counter. */
   amount: number
-  /** What a counter has counted elsewhere; 0 for credit. */
+  /** Usage counted by the source counter; 0 for credit. */
   counted: number
 }
 
-/** Moves nothing: the head of several operations on one owner (`parentRef` of their lines). */
+/** Moves nothing: the parent of several operations on one owner (`parentRef` of their lines). */
 export interface Heading {
   mode: 'heading'
 }
@@ -49,13 +50,13 @@ export interface Heading {
 export type BalanceOperation = Credit | Withdrawal | TransferIn | Heading
 
 export interface OperationResult extends Omit<CreditResult, 'bucket'> {
-  /** Null of a heading. */
+  /** Null for a heading. */
   bucket: Bucket | null
-  /** By how much a counter has counted more. */
+  /** Usage added to a counter. */
   counted: number
 }
 
-/** Pure. Throws a `BalanceRefusal`. */
+/** Pure. Throws `BalanceRefusal`. */
 export function operate(
   state: OwnerState,
   operation: BalanceOperation,
@@ -88,18 +89,18 @@ function withdraw(state: OwnerState, bucketId: number): OperationResult & { buck
   const bucket = creditBucketOf(owner, bucketId)
   const before = bucket.free
   const taken = Math.max(0, before)
-  // Not -taken, which makes -0 of 0.
+  // Unary minus would turn 0 into -0.
   const amount = 0 - taken
   addCredit(owner, bucket, amount, 0)
   return { ...UNMOVED, owner, bucket, amount, before, after: bucket.free }
 }
 
-/** A validity without any time in it tells a closed bucket from one that has only ended. */
+/** An empty validity distinguishes a closed bucket from an expired one. */
 function close(state: OwnerState, { bucketId, isEmptied }: Withdrawal): OperationResult {
   const result = withdraw(state, bucketId)
   const { bucket } = result
   if (isEmptied === true && result.amount !== 0) {
-    throw new BucketReservedError(`${-result.amount} of bucket ${bucketId} are free again`)
+    throw new BucketReservedError(`bucket ${bucketId} has ${-result.amount} available again`)
   }
   if (bucket.reserved > 0) {
     throw new BucketReservedError(`sessions hold ${bucket.reserved} of bucket ${bucketId}`)
@@ -108,7 +109,7 @@ function close(state: OwnerState, { bucketId, isEmptied }: Withdrawal): Operatio
   return result
 }
 
-/** Money pays the debt that the owner may have in this account, as any credit does. */
+/** As with any credit, money repays the debt of the owner in this account first. */
 function receive(state: OwnerState, { terms, amount }: TransferIn): OperationResult {
   const owner = nextOf(state)
   const bucket = openBucket(owner, terms)
@@ -118,8 +119,9 @@ function receive(state: OwnerState, { terms, amount }: TransferIn): OperationRes
 }
 
 /**
- * A counter goes on from what was counted elsewhere. One of the same period that is there already
- * knows a part of that from an earlier stay: it goes on from the greater of both.
+ * A counter continues from the usage counted by the source. An existing one of the same period
+ * already contains a part of that usage from an earlier membership in this account, so it continues
+ * from the greater of both.
  */
 function count(state: OwnerState, { terms, counted }: TransferIn): OperationResult {
   const owner = nextOf(state)

@@ -1,6 +1,7 @@
 /**
- * Grants whose use may fall on both sides of the next time boundary (end of cycle, edge of a time
- * band). Computes the highest cost over all possible splits, so that all of it can be reserved.
+ * Grants whose usage may fall on both sides of the next time boundary (end of a cycle, start or end
+ * of a time band). Computes the highest cost over all possible splits, so that it can be reserved
+ * in full.
  */
 import { type Allocation, allocate, moneyOffers } from './allocate.ts'
 import { type FundingSource, type OwnerState, withBuckets } from './bucket.ts'
@@ -11,7 +12,7 @@ import { type PricedSegment, peakOfOthers, peakPrice, priceOf } from './segment.
 import type { Segment, ServiceSession, Slice } from './session.ts'
 import { charge, largestFitting, PriceRangeError, peakCharge, type Tariff } from './tariff.ts'
 
-/** A grant, and what is additionally reserved for its use after the boundary. */
+/** A grant, and the additional reservation for its usage after the boundary. */
 export interface BoundaryGrant {
   plan: Allocation
   granted: number
@@ -21,12 +22,12 @@ export interface BoundaryGrant {
   micros: number
 }
 
-/** Bounds on units priced with money: before the boundary, after it, and in total. */
+/** Bounds on charged units: before the boundary, after it, and in total. */
 interface PricedUnits {
   before: number
   after: number
   total: number
-  /** Fewest units that are used before the boundary. */
+  /** Minimum number of units used before the boundary. */
   least: number
 }
 
@@ -58,7 +59,7 @@ class BoundaryAllocation {
   readonly #later: SettleState
   readonly #hasGroups: boolean
   readonly #isSameRate: boolean
-  /** All the money that is available now. */
+  /** Money that is available now. */
   readonly #budget: number
 
   constructor(
@@ -94,7 +95,7 @@ class BoundaryAllocation {
     return units === 0 ? null : cover(units)
   }
 
-  /** Covers every position of the boundary within the use. Null if the credit is too low. */
+  /** Covers every position of the boundary within the usage. Null if the credit is too low. */
   cover(granted: number): BoundaryGrant | null {
     const work = this.#work
     const later = this.#later
@@ -111,7 +112,7 @@ class BoundaryAllocation {
     return micros > this.#budget ? null : { plan, granted, slices, micros }
   }
 
-  /** Covers only uses that begin before the boundary. Null if the credit is too low. */
+  /** Covers only usage that begins before the boundary. Null if the credit is too low. */
   coverBegun(granted: number): BoundaryGrant | null {
     const plan = allocate(this.#work, this.#segment, this.#order, granted)
     const { priced } = plan
@@ -158,7 +159,7 @@ class BoundaryAllocation {
     return peak + (isKnown ? 0 : highestIntervalPrice(next.tariff))
   }
 
-  /** Micros for the given numbers of priced units before and after the boundary. */
+  /** Micros for the given numbers of charged units before and after the boundary. */
   #splitAt(before: number, after: number): number {
     const segment = this.#segment
     const next = this.#next
@@ -170,8 +171,8 @@ class BoundaryAllocation {
     if (after === 0) return sum
     const isBorne = work.service.accessCharged || (access && priced > 0)
     const ended = { tariff, access, priced, carried }
-    const course = isSameRate ? pricedPosition(ended, next.tariff) : null
-    return sum + peakCharge(next.tariff, 0, after, !isBorne, course)
+    const position = isSameRate ? pricedPosition(ended, next.tariff) : null
+    return sum + peakCharge(next.tariff, 0, after, !isBorne, position)
   }
 }
 
@@ -182,7 +183,7 @@ function withCounters(owner: OwnerState, opened: OwnerState): OwnerState {
   return more.length === 0 ? owner : withBuckets(owner, [...owner.buckets, ...more])
 }
 
-/** The segment after the boundary, before any use. */
+/** The segment after the boundary, before any usage. */
 function nextOf(segment: Segment, service: ServiceSession, { start }: AfterBoundary) {
   const othersAccessCharged =
     service.othersAccessCharged || (segment.used > 0 && segment.others.length > 0)
@@ -215,14 +216,14 @@ function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<numbe
   const { tariff, priced, access, carried } = segment
   const { total, before, least } = units
   if (isFew(units)) return eachSplit(units)
-  const course = pricedPosition({ tariff, access, priced, carried }, tariff)
-  const position = course.at + course.before
-  const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - position, total))
+  const position = pricedPosition({ tariff, access, priced, carried }, tariff)
+  const reached = position.at + position.before
+  const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - reached, total))
   const splits = new Set([least, before])
   const add = (split: number) => {
     if (split >= least && split <= before) splits.add(split)
   }
-  const begins = [Math.min(total, soldUnits(tariff, course)), ...ends(tariff)]
+  const begins = [Math.min(total, soldUnits(tariff, position)), ...ends(tariff)]
   for (const end of [total, ...ends(next)]) {
     add(end)
     for (const begin of begins) {

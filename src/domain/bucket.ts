@@ -1,9 +1,7 @@
-/**
- * Buckets and their owners. Credit is positive. Always: credited = spent + reserved + free.
- */
+/** Buckets and their owners. Credit is positive. Invariant: credited = spent + reserved + free. */
 import { assert } from './assert.ts'
 
-/** What a bucket holds: units of one usage type, money for one usage type, or money for any. */
+/** The content of a bucket: units of one usage type, money for one usage type, or money for any. */
 export type BucketKind = 'units' | 'cost' | 'totalCost'
 
 export interface Bucket {
@@ -12,7 +10,7 @@ export interface Bucket {
   /** `external_id` of the prepaid include that defines it; 0 for a counter. */
   prepaidIncludeId: number
   kind: BucketKind
-  /** The usage type it pays for; empty for `totalCost`. */
+  /** Usage type that the bucket pays for; empty for `totalCost`. */
   usaget: string
   /** Higher pays first. */
   priority: number
@@ -20,48 +18,53 @@ export interface Bucket {
   fromMs: number
   toMs: number
   /**
-   * Units or micros, all integers. `free` may be negative down to -limit by a grant, below by
-   * over-use.
+   * Units or micros, all integers. `free` is the available amount. A grant may lower it to -limit,
+   * overuse below that.
    */
   credited: number
   spent: number
   reserved: number
   free: number
   /**
-   * How far below zero a grant may go: 0 for prepaid; for a counter its total, or EMPTY_LIMIT if
-   * that is nothing.
+   * How far below zero a grant may go: 0 for prepaid credit; for a counter its total, or
+   * EMPTY_LIMIT if its total is 0.
    */
   limit: number
   /**
-   * Empty for prepaid credit. Else it counts what a cycle includes or owes, from 0 downwards:
-   * `credit`, `group/HOLDER/SERVICE_ID/NAME` or `term/…` (counters.ts).
+   * Empty for prepaid credit. Otherwise the bucket counts included usage or the debt of a cycle,
+   * from 0 downwards: `credit`, `group/HOLDER/SERVICE_ID/NAME` or `term/…` (counters.ts).
    */
   counter: string
 }
 
-/** Total of a counter that includes nothing (0 means: no counter). */
+/**
+ * Limit of a counter whose total is 0, because a limit of 0 means that the bucket is not a counter.
+ */
 export const EMPTY_LIMIT = -1
 
-/** What a grant may take of a bucket now. */
+/** The amount of a bucket that a grant may reserve now. */
 export function availableIn({ free, limit }: Bucket): number {
   return Math.max(0, free + Math.max(0, limit))
 }
 
-/** The subscriber, or (sid 0) the account for its shared buckets. */
+/** A subscriber, or (sid 0) an account with its shared buckets. */
 export interface OwnerState {
   aid: number
   sid: number
-  /** Grows by one with each commit; 0 before the first. */
+  /** Incremented by each commit; 0 before the first. */
   version: number
-  /** Identifies the next bucket. */
+  /** Id of the next bucket. */
   nextBucketId: number
-  /** Over-use that no bucket could pay, in micros: ever incurred, and repaid by top-ups since. */
+  /**
+   * Debt in micros, that is, overuse that no bucket could pay: the total ever incurred, and the
+   * part repaid by top-ups since.
+   */
   owed: number
   repaid: number
   buckets: Bucket[]
 }
 
-/** Which of the two owners of a request: the subscriber, or its account's shared buckets. */
+/** Position of an owner in a request: 0 is the subscriber, 1 is its account. */
 export type OwnerSlot = 0 | 1
 
 /** A bucket of one of the two owners. */
@@ -70,11 +73,14 @@ export interface BucketRef {
   id: number
 }
 
-/** A bucket that may pay for a segment, and how. */
+/** A bucket or counter that may pay for a segment. */
 export interface FundingSource extends BucketRef {
-  /** What it covers is included in what the subscriber holds, and no part of the price. */
+  /**
+   * Whether it is a group: units that it pays are included in an active product, not part of the
+   * price.
+   */
   isGroup: boolean
-  /** A limit of the account that what it pays also counts against. */
+  /** Counter of an account limit against which its payments count as well. */
   limitCounter: BucketRef | null
 }
 
@@ -87,7 +93,7 @@ export function copyOwner(owner: OwnerState): OwnerState {
   return withBuckets(owner, owner.buckets.map(copyBucket))
 }
 
-/** The owner with other buckets, field by field: one shape for all owners. */
+/** A copy with other buckets. Field by field, so that all owners have one hidden class. */
 export function withBuckets(owner: OwnerState, buckets: Bucket[]): OwnerState {
   return {
     aid: owner.aid,
@@ -118,7 +124,7 @@ export function copyBucket(bucket: Bucket): Bucket {
   }
 }
 
-/** Whether settlement left an owner as it was, so that it need not be written. */
+/** Whether settlement left an owner unchanged, so that it need not be written. */
 export function isUnchanged(before: OwnerState, after: OwnerState): boolean {
   if (before === after) return true
   if (before.owed !== after.owed || before.buckets.length !== after.buckets.length) return false
@@ -135,17 +141,20 @@ export function isUnchanged(before: OwnerState, after: OwnerState): boolean {
   })
 }
 
-/** Whether prepaid credit has ended by an instant; counters have no credit that could end. */
+/** Whether prepaid credit has expired at an instant. Counters hold no credit that could expire. */
 export function hasEnded({ counter, toMs }: Bucket, nowMs: number): boolean {
   return counter === '' && toMs <= nowMs
 }
 
-/** What is shown as free: nothing of what has ended, which has lapsed. */
+/**
+ * The available amount as reported to clients: 0 once the bucket has expired, since the rest is
+ * forfeited.
+ */
 export function freeAt(bucket: Bucket, nowMs: number): number {
   return hasEnded(bucket, nowMs) ? 0 : bucket.free
 }
 
-/** Asserts what must hold for every bucket at every commit. */
+/** Asserts the invariants that hold for every bucket at every commit. */
 export function assertConserved(owner: OwnerState): void {
   for (const bucket of owner.buckets) {
     const sum = bucket.spent + bucket.reserved + bucket.free
@@ -153,13 +162,16 @@ export function assertConserved(owner: OwnerState): void {
       sum === bucket.credited,
       `bucket ${bucket.id}: credited ${bucket.credited}, holds ${sum}`,
     )
-    assert(bucket.spent >= 0 && bucket.reserved >= 0, `bucket ${bucket.id}: negative part`)
+    assert(
+      bucket.spent >= 0 && bucket.reserved >= 0,
+      `bucket ${bucket.id}: spent or reserved is negative`,
+    )
     assert(Number.isSafeInteger(bucket.credited), `bucket ${bucket.id}: unsafe amount`)
   }
   assert(owner.repaid >= 0 && owner.owed >= owner.repaid, 'repaid more than was owed')
 }
 
-/** Money still owed for over-use, in micros. */
+/** Outstanding debt for overuse, in micros. */
 export function debtOf(owner: OwnerState): number {
   return owner.owed - owner.repaid
 }
@@ -168,8 +180,8 @@ export function debtOf(owner: OwnerState): number {
 export type MayPay = (bucket: Bucket) => boolean
 
 /**
- * The prepaid buckets that may pay at an instant, in the order of payment: higher priority, then
- * earliest end, then lower id, the subscriber's own before the account's (design.md §2).
+ * The prepaid buckets that may pay at an instant, in order of payment: higher priority, then
+ * earliest end, then lower id, those of the subscriber before those of the account.
  */
 export function bucketOrder(
   subscriber: OwnerState,
@@ -182,7 +194,9 @@ export function bucketOrder(
   return sourcesFound.slice(0, count)
 }
 
-/** The prepaid buckets that have ended by an instant and might pay otherwise; the last last. */
+/**
+ * The prepaid buckets that have expired at an instant and could pay otherwise, by time of expiry.
+ */
 export function endedOrder(
   subscriber: OwnerState,
   account: OwnerState | null,
@@ -194,20 +208,24 @@ export function endedOrder(
       .filter((bucket) => bucket.counter === '' && bucket.toMs <= atMs && mayPay(bucket))
       .map(({ id, toMs }) => ({ toMs, source: prepaidSourceOf(index === 0 ? 0 : 1, id) })),
   )
-  // Stable: of those that ended together the account's comes after the subscriber's.
+  // The sort is stable: of buckets that expired together, the account's comes after the
+  // subscriber's.
   return found.sort((a, b) => a.toMs - b.toMs).map(({ source }) => source)
 }
 
-/** A bucket for any usage, or for this usage type. */
+/** Selects buckets for any usage or for this usage type. */
 export function paysFor(usaget: string): MayPay {
   return (bucket) => bucket.kind === 'totalCost' || bucket.usaget === usaget
 }
 
-/** What `bucketOrder` has found so far, in order: kept, for growing arrays is most of its work. */
+/**
+ * Result of the current `bucketOrder` call, in order. Reused, because growing arrays is most of its
+ * cost.
+ */
 const sourcesFound: FundingSource[] = []
 const bucketsFound: Bucket[] = []
 
-/** Adds an owner's usable buckets to the `count` that were found; how many there are then. */
+/** Adds the usable buckets of an owner to the `count` found so far. Returns the new count. */
 function collect(
   owner: OwnerState,
   slot: OwnerSlot,
@@ -236,13 +254,15 @@ function compareBuckets(a: Bucket, b: Bucket): number {
   return b.priority - a.priority || a.toMs - b.toMs || a.id - b.id
 }
 
-/** Nearly all bucket ids are below this one: they have one payer for all owners. */
+/**
+ * Nearly all bucket ids are below this number; their funding sources are shared between all owners.
+ */
 const SHARED_SOURCES = 64
 const sharedSources = ([0, 1] as const).map((owner) =>
   Array.from({ length: SHARED_SOURCES }, (_, id) => prepaidSource(owner, id)),
 )
 
-/** A prepaid bucket as it pays. Never changed: many orders have the same. */
+/** A prepaid bucket as a funding source. Never changed, because it is shared. */
 function prepaidSourceOf(owner: OwnerSlot, id: number): FundingSource {
   return sharedSources[owner]?.[id] ?? prepaidSource(owner, id)
 }

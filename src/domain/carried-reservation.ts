@@ -1,6 +1,6 @@
 /**
- * Reservations held across a time boundary: prepaid buckets pay for the usage that they were
- * reserved for, even if they have expired since.
+ * Reservations carried over a time boundary: prepaid buckets pay for the usage for which they were
+ * reserved, even if they have expired since.
  */
 import type { Bucket, BucketRef, FundingSource } from './bucket.ts'
 import type { ChargeProgram } from './charge-program.ts'
@@ -8,25 +8,32 @@ import { type SettlementWork, writableBucket } from './copy-on-write.ts'
 import { appended } from './segment.ts'
 import type { Reservation, Segment, Slice } from './session.ts'
 
-/** Keeps units of a slice reserved. */
+/** Carries over the reserved units of a slice. */
 export function carrySlice(
   work: SettlementWork,
   { bucket, isCovered }: Slice,
   units: number,
 ): void {
   if (units === 0) return
-  const { kept } = work
-  const slices = appended(kept.slices, { bucket, units, isCovered })
-  work.kept = { units: kept.units + units, slices, money: kept.money }
+  const { carriedReservation } = work
+  const slices = appended(carriedReservation.slices, { bucket, units, isCovered })
+  work.carriedReservation = {
+    units: carriedReservation.units + units,
+    slices,
+    money: carriedReservation.money,
+  }
 }
 
-/** Keeps money reserved. */
-export function carryMoney(work: SettlementWork, payer: FundingSource, micros: number): void {
-  const { kept } = work
-  work.kept = { ...kept, money: appended(kept.money, { source: payer, micros }) }
+/** Carries over reserved money. */
+export function carryMoney(work: SettlementWork, source: FundingSource, micros: number): void {
+  const { carriedReservation } = work
+  work.carriedReservation = {
+    ...carriedReservation,
+    money: appended(carriedReservation.money, { source, micros }),
+  }
 }
 
-/** Returns an amount to a bucket. In an expired bucket it lapses, which the line records. */
+/** Returns an amount to a bucket. In an expired bucket it is forfeited, which the line records. */
 export function returnToBucket(
   bucket: Bucket,
   amount: number,
@@ -39,14 +46,14 @@ export function returnToBucket(
   else segment.lapsedMicros += amount
 }
 
-/** The amount that a bucket held before a boundary, and its total spent at that time. */
+/** The amount reserved in a bucket before a boundary, and the total spent at that time. */
 export interface CarriedHold {
   ref: BucketRef
   amount: number
   spent: number
 }
 
-/** Releases all holds; later debits are measured against `spent`. */
+/** Releases all holds. Later debits are measured against `spent`. */
 export function releaseCarried(
   work: SettlementWork,
   { slices, money }: Reservation,
@@ -65,18 +72,18 @@ export function releaseCarried(
   return found
 }
 
-/** Returns the unused part, or keeps it reserved for usage after the next boundary. */
+/** Returns the unused part, or carries it over for usage after the next boundary. */
 export function returnCarried(
   work: SettlementWork,
   segment: Segment,
-  { keeps, atMs }: ChargeProgram,
+  { carriesReservation, atMs }: ChargeProgram,
   { ref, amount, spent }: CarriedHold,
 ): void {
   const bucket = writableBucket(work, ref)
   const rest = Math.max(0, amount - (bucket.spent - spent))
   if (rest === 0) return
   bucket.free -= rest
-  if (keeps !== true) {
+  if (carriesReservation !== true) {
     returnToBucket(bucket, rest, segment, atMs)
     return
   }

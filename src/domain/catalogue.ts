@@ -1,12 +1,12 @@
 /**
- * The compiled catalogue: what the hot path needs of the operator's entities, immutable, looked up
+ * The compiled catalogue: the operator's entities as the hot path needs them, immutable, looked up
  * by key and instant. Revisions of one key are sorted by `fromMs` and do not overlap.
  */
 import type { BucketKind } from './bucket.ts'
 import type { Tariff, TariffTerms } from './tariff.ts'
 import type { LineRounding } from './tax.ts'
 
-/** The tariff category that every usage must have a rate of. */
+/** Tariff category in which every usage must have a rate. */
 export const RETAIL = 'retail'
 
 export interface Revision {
@@ -24,26 +24,26 @@ export interface RateUsage {
   plans: ReadonlyMap<string, PriceSet>
 }
 
-/** A price by time: the first band that holds prices, else the plain one. */
+/** A price by time: that of the first time band in force, otherwise the plain one. */
 export interface PriceSet {
   tariff: Tariff
   bands: readonly TimeBand[]
 }
 
-/** When a price of its own holds, in the subscriber's time zone. */
+/** A time band with its own price, in the subscriber's time zone. */
 export interface TimeBand {
   name: string
   /** ISO days of the week, Monday 1; empty for all. */
   days: ReadonlySet<number>
   /** `YYYY-MM-DD`, or `MM-DD` of every year; empty for all. */
   dates: ReadonlySet<string>
-  /** Seconds of the day [from, to); from above to goes on past midnight. */
+  /** Seconds of the day [from, to). If `from` is above `to`, the band continues past midnight. */
   fromSecond: number
   toSecond: number
   tariff: Tariff
 }
 
-/** A price of a plan or service for one rate: its own, or a part of the rate's. */
+/** A price of a plan or service for one rate: its own, or a percentage of the rate's price. */
 export type PriceOverride =
   | { kind: 'price'; price: PriceSet }
   | { kind: 'percentage'; factor: number; factorDigits: number }
@@ -51,7 +51,7 @@ export type PriceOverride =
 /** Overrides by rate key, then usage type. */
 export type PriceOverrides = ReadonlyMap<string, ReadonlyMap<string, PriceOverride>>
 
-/** What of a rate's tax hint matters (spec/action-api.md 5.8). */
+/** The tax hint of a rate. */
 export interface TaxHint {
   type: string
   taxation: 'global' | 'default' | 'no' | 'custom'
@@ -66,15 +66,15 @@ export interface RoundingRules extends LineRounding {
 export interface RateRevision extends Revision {
   key: string
   usages: ReadonlyMap<string, RateUsage>
-  /** With `rounding`: holds for prices of plans and services too (tariff-terms.ts). */
+  /** Like `rounding`, applies to prices of plans and services too (tariff-terms.ts). */
   method: TariffTerms['method']
   /** Tariff category, such as `retail`. */
   category: string
-  /** Whether a category other than retail is part of what the customer pays. */
+  /** Whether a category other than retail is part of the customer's price. */
   addToRetail: boolean
-  /** Subscriber type that it is for; empty for all. */
+  /** Subscriber type that the rate is for; empty for all. */
   play: string
-  /** What matching reads: `params` and other fields of the document. */
+  /** Fields of the document that rate matching reads: `params` and others. */
   params: Readonly<Record<string, unknown>>
   taxHints: readonly TaxHint[]
   rounding: RoundingRules | null
@@ -86,23 +86,26 @@ export interface Pattern {
   test(text: string): boolean
 }
 
-/** Units or money that a plan or service includes per period (spec/entity-api.md 4.3). */
+/** Units or money that a plan or service includes per period. */
 export interface IncludedGroup {
   name: string
   /** `units` of usage, or money at the price of the rate. */
   kind: 'units' | 'totalCost'
-  /** Units or micros; UNLIMITED_TOTAL for no end. */
+  /** Units or micros; UNLIMITED_TOTAL if unlimited. */
   total: number
   /** Empty for every usage type. */
   usagets: ReadonlySet<string>
   rates: 'all' | ReadonlySet<string> | Pattern
-  /** One counter for the account; `pool`: with the shares of all its subscribers. */
+  /**
+   * `shared`: one counter for the account. `pool`: one counter with the shares of all its
+   * subscribers.
+   */
   sharing: 'none' | 'shared' | 'pool'
-  /** Whether the quantity of a service multiplies it. */
+  /** Whether the amount is multiplied by the quantity of the service. */
   isPerQuantity: boolean
 }
 
-/** What plans and services have in common for charging. */
+/** The fields for charging that plans and services share. */
 export interface Offer {
   prices: PriceOverrides
   groups: readonly IncludedGroup[]
@@ -113,17 +116,20 @@ export interface PlanRevision extends Revision, Offer {
   connectionType: 'prepaid' | 'postpaid'
   /** Rate keys that subscribers of this plan may not use. */
   disallowedRates: ReadonlySet<string>
-  /** Services that come with it. */
+  /** Services that the plan includes. */
   services: readonly string[]
-  /** Plain fields of the document, for conditions of overrides. */
+  /** Scalar fields of the document, for conditions of overrides. */
   facts: Facts
 }
 
-/** How long whoever begins to hold a service under a revision of it holds it. */
+/** The period and duration of a service that a subscriber begins to hold under this revision. */
 export interface ServiceTerms {
-  /** Null: counters follow the billing cycle. */
+  /** Null if counters follow the billing cycle. */
   period: ServicePeriod | null
-  /** Months after which it ends (`limit_cycles`, or the end of its last price); null: never. */
+  /**
+   * Months after which the service ends (`limit_cycles`, or the end of its last price); null if it
+   * does not end.
+   */
   limitMonths: number | null
 }
 
@@ -132,18 +138,18 @@ export interface ServiceRevision extends Revision, Offer, ServiceTerms {
   facts: Facts
 }
 
-/** A period that begins with the service, in calendar steps (`balance_period`). */
+/** A period that begins with the service, in calendar units (`balance_period`). */
 export interface ServicePeriod {
   months: number
   days: number
   hours: number
-  /** Ends at midnight, this many days after the day of the beginning. */
+  /** The period ends at midnight, `days` days after the day on which it begins. */
   untilMidnight: boolean
 }
 
 export type Facts = Readonly<Record<string, string | number | boolean>>
 
-/** A tax (spec/entity-api.md 4.10), with the fields that mapping reads. */
+/** A tax, with the fields that tax mapping reads. */
 export interface TaxRevision extends Revision {
   key: string
   description: string
@@ -158,21 +164,21 @@ export interface PrepaidInclude extends Revision {
   externalId: number
   name: string
   kind: BucketKind
-  /** Usage type it pays for; empty for `totalCost`. */
+  /** Usage type that it pays for; empty for `totalCost`. */
   usaget: string
   priority: number
-  /** True: its buckets belong to the account (sid 0). */
+  /** True if its buckets belong to the account (sid 0). */
   shared: boolean
-  /** True: its buckets never end. */
+  /** True if its buckets never expire. */
   unlimited: boolean
-  /** Rates that it may pay for, by plan name or `BASE`; null for all. */
+  /** Rates that it may pay for, by plan name or `BASE`; null if it may pay for all. */
   allowedIn: ReadonlyMap<string, ReadonlySet<string>> | null
-  /** Usage types that it pays for beside its own. */
+  /** Further usage types that it pays for. */
   moreUsagets: readonly string[]
 }
 
 export interface Catalogue {
-  /** Grows with every change. */
+  /** Incremented by every change. */
   revision: number
   rates: ReadonlyMap<string, readonly RateRevision[]>
   plans: ReadonlyMap<string, readonly PlanRevision[]>
@@ -181,35 +187,35 @@ export interface Catalogue {
   prepaidIncludes: ReadonlyMap<number, readonly PrepaidInclude[]>
 }
 
-/** A service as a subscriber or account holds it (interface.md 2.2). */
+/** A service of a subscriber or account. */
 export interface SubscribedService {
   name: string
-  /** Tells instances of one service apart; 0 if it came with the plan, or was given none. */
+  /** Distinguishes instances of one service; 0 if the plan includes it or no id was given. */
   serviceId: number
-  /** Held [fromMs, toMs). */
+  /** Active in [fromMs, toMs). */
   fromMs: number
   toMs: number
   quantity: number
 }
 
-/** Replaces fields of a plan or service for one subscriber or account (interface.md 2.3). */
+/** Replaces fields of a plan or service for one subscriber or account. */
 export interface Override {
   type: 'plan' | 'service'
   key: string
-  /** `service_id` that it is meant for; 0 for every instance. */
+  /** `service_id` to which it applies; 0 for every instance. */
   serviceId: number
   conditions: readonly Condition[]
-  /** Whole fields, where they are given. */
+  /** The replaced fields; null for fields that stay. */
   prices: PriceOverrides | null
   groups: readonly IncludedGroup[] | null
   disallowedRates: ReadonlySet<string> | null
 }
 
-/** A test on a fact of the entity that an override is meant for. */
+/** A test on a fact of the overridden entity. */
 export interface Condition {
   field: string
   op: 'eq' | 'ne' | 'in' | 'nin' | 'lt' | 'lte' | 'gt' | 'gte' | 'regex' | 'exists'
-  /** Of `regex` a `Pattern`. */
+  /** A `Pattern` if `op` is `regex`. */
   value: unknown
 }
 
@@ -217,45 +223,47 @@ export function isPattern(value: unknown): value is Pattern {
   return typeof value === 'object' && value !== null && 'test' in value
 }
 
-/** What one subscriber of the account holds, for pooled groups. */
+/** The plan and services of one subscriber of the account, for pooled groups. */
 export type PoolMember = Pick<SubscriberProfile, 'plan' | 'planFromMs' | 'services' | 'timeZone'>
 
-/** What charging needs to know of an account at an instant. */
+/** The data of an account that charging needs, at an instant. */
 export interface AccountProfile extends Revision {
   aid: number
   services: readonly SubscribedService[]
   overrides: readonly Override[]
-  /** Micros per cycle; null for no limit. */
+  /** Micros per cycle; null if there is no limit. */
   creditLimit: number | null
 }
 
-/** What charging needs to know of a subscriber at an instant. */
+/** The data of a subscriber that charging needs, at an instant. */
 export interface SubscriberProfile extends Revision {
   aid: number
   sid: number
   plan: string
   barred: boolean
-  /** May use anything in [activeFromMs, activeToMs). */
+  /** Active in [activeFromMs, activeToMs). */
   activeFromMs: number
   activeToMs: number
-  /** When its plan began, with the services that it includes; revisions of one plan agree on it. */
+  /**
+   * When the plan and its included services began; all revisions with one plan have the same value.
+   */
   planFromMs: number
-  /** Its own services, and those of its account. */
+  /** Services of the subscriber, and of its account. */
   services: readonly SubscribedService[]
   accountServices: readonly SubscribedService[]
-  /** Of the account, then of the subscriber: the later ones win. */
+  /** Overrides of the account, then of the subscriber: later ones take precedence. */
   overrides: readonly Override[]
-  /** Micros per cycle; null for no limit. */
+  /** Micros per cycle; null if there is no limit. */
   creditLimit: number | null
   accountCreditLimit: number | null
-  /** IANA name; empty for the installation's. */
+  /** IANA name; empty for the time zone of the installation. */
   timeZone: string
   play: string
-  /** The subscribers of the account, if something is pooled; else null. */
+  /** The subscribers of the account; null if nothing is pooled. */
   pool: readonly PoolMember[] | null
 }
 
-/** The revision that holds an instant, or null. */
+/** The revision in force at an instant, or null. */
 export function revisionAt<T extends Revision>(
   revisions: readonly T[] | undefined,
   atMs: number,

@@ -1,13 +1,13 @@
 /**
- * Every way a charge request can end, with its status, return code (design.md §6) and text.
- * A denial is an answer, a failure is an outage, malformed never reached charging.
+ * Every outcome of a charge request, with its status, return code and text. A denial is an answer,
+ * a failure is an outage, and a malformed request never reaches charging.
  */
 import type { Line } from './line.ts'
 import type { FinalCharge } from './tax.ts'
 
 export const reasons = {
   granted: { status: 'granted', code: 1, text: 'Success' },
-  /** Of a service that a file type keeps from being charged; rating has none. */
+  /** A service that a file type excludes from charging; rating does not see it. */
   notCharged: { status: 'granted', code: 1, text: 'Success' },
   noCredit: { status: 'denied', code: -1, text: 'No available balances' },
   unknownSubscriber: { status: 'denied', code: -2, text: 'Subscriber not found' },
@@ -42,7 +42,7 @@ export const reasons = {
 export type OutcomeStatus = 'granted' | 'denied' | 'failed'
 export type Reason = keyof typeof reasons
 
-/** The line that a grant would become, with its taxes. */
+/** The line for a grant that is used up, with its taxes. */
 export interface Quote {
   line: Line
   charge: FinalCharge
@@ -60,22 +60,22 @@ export interface ServiceOutcome {
   serviceIdentifier: string
   usaget: string
   reason: Reason
-  /** Units that may be used now, base units. */
+  /** Granted units, in base units. */
   granted: number
-  /** What is granted of its parts; null for nothing. */
+  /** Grants of its parts; null if there are none. */
   parts: PartGrant[] | null
-  /** How long the grant holds; 0 if nothing was granted. */
+  /** Validity of the grant; 0 if nothing was granted. */
   validityMs: number
   /**
-   * When another tariff begins to hold for what is granted, epoch ms; 0 if none does within the
-   * longest validity, or nothing was granted that lasts.
+   * When another tariff comes into force for the grant, epoch ms; 0 if none does within the maximum
+   * validity, or if there is no lasting grant.
    */
   tariffChangeMs: number
   /** True if no further units are available after these. */
   finalUnit: boolean
-  /** What the service has cost in the session so far, micros before tax. */
+  /** Cost of the service in the session so far, micros before tax. */
   cost: number
-  /** Of a request that only pretends: what the grant would come to, used up. */
+  /** Quote for the used-up grant, for requests with `pretend`. */
   quote: Quote | null
 }
 
@@ -84,18 +84,18 @@ export interface BalanceReport {
   prepaidIncludeId: number
   kind: 'units' | 'money'
   usaget: string
-  /** Counter that it is (counters.ts), or debt that no balance shows; empty for prepaid credit. */
+  /** Name of the counter (counters.ts), or OWN_DEBT or ACCOUNT_DEBT; empty for prepaid credit. */
   counter: string
   /** Units, or micros. */
   free: number
   reserved: number
   /** End of validity, epoch ms. */
   toMs: number
-  /** What the owner of the balance owes, micros: the same on each of its balances. */
+  /** Debt of the owner of the balance, micros: the same on each of its balances. */
   debt: number
 }
 
-/** Counters of reports that only show debt: of the subscriber, and of its account. */
+/** `counter` of reports that contain only debt, of the subscriber and of its account. */
 export const OWN_DEBT = 'debt'
 export const ACCOUNT_DEBT = 'account_debt'
 
@@ -105,20 +105,23 @@ export const ACCOUNT_DEBT = 'account_debt'
  */
 export interface ChargeOutcome {
   reason: Reason
-  /** Why, for a person; empty where the reason says it all. */
+  /** Explanation for people; empty if the reason is sufficient. */
   detail: string
-  /** 0 if the subscriber is not known. */
+  /** 0 if the subscriber is unknown. */
   aid: number
   sid: number
-  /** Identifies the first processing of this request; a replay carries the same. Empty if none. */
+  /**
+   * Identifies the first processing of this request; a replay has the same id. Empty if there is
+   * none.
+   */
   transactionId: string
   services: ServiceOutcome[]
-  /** What all services of the session have cost so far, micros before tax. */
+  /** Cost of all services of the session so far, micros before tax. */
   cost: number
   balances: BalanceReport[] | null
 }
 
-/** An outcome that has nothing but its reason. */
+/** An outcome without services or balances. */
 export function plainOutcome(reason: Reason, detail = '', aid = 0, sid = 0): ChargeOutcome {
   return { reason, detail, aid, sid, transactionId: '', services: [], cost: 0, balances: null }
 }

@@ -1,48 +1,50 @@
-/** What settlement is told to do, and what it answers (settle.ts). */
+/** The input and the result of settlement (settle.ts). */
 import type { FundingSource, OwnerState } from './bucket.ts'
 import type { Line } from './line.ts'
 import type { Reservation, Segment, SegmentStart, ServiceSession } from './session.ts'
 
-/** What settlement works on: the owners and one service of the session. Never changed in place. */
+/** The owners and one service of the session. Never changed in place. */
 export interface SettleState {
   subscriber: OwnerState
   account: OwnerState | null
   service: ServiceSession
 }
 
-/** What is to be done, decided by rating. */
+/** The instructions for settlement, computed by rating. */
 export interface ChargeProgram {
   /** Units used since the last report. */
   used: number
-  /** Units asked for; 0 asks for none. */
+  /** Requested units; 0 requests none. */
   requested: number
-  /** True: all of `requested` or nothing. */
+  /** True if either all of `requested` is granted or nothing. */
   exact: boolean
-  /** The prepaid buckets that may pay for the segment that is open, in order. */
+  /** The prepaid buckets that may pay for the open segment, in order. */
   order: readonly FundingSource[]
   /** The same for `next`. */
   nextOrder: readonly FundingSource[]
   /**
-   * Of usage beyond the grant that no valid money may pay for: the prepaid buckets that have ended,
-   * and could have paid before; the last one ended last. Absent: there are none.
+   * For usage beyond the grant that no valid money may pay: the expired prepaid buckets that could
+   * have paid before, by time of expiry. Absent if there are none.
    */
   ended?: readonly FundingSource[]
-  /** What pricing depends on from now on; null only if nothing is used or asked for. */
+  /** Terms of pricing from now on; null only if no units are used or requested. */
   next: SegmentStart | null
   /** Event time, epoch ms. */
   atMs: number
   /**
-   * Whether the service ends here. `ended`: only its segment does, at a boundary of time.
-   * `expired`: its segment stays, and usage with it is late.
+   * Whether the service ends. `ended`: only its segment ends, at a time boundary. `expired`: the
+   * session has expired; the segment stays for usage reported after expiry.
    */
   end: 'none' | 'ended' | 'closed' | 'expired'
-  /** The service ends without use and still gets a line; `next` is started for it. */
+  /** The service ends without usage but still has a line; `next` is started for it. */
   isUnused?: boolean
-  /** Reservations made before the last time boundary that usage after it may draw on. */
-  held?: Reservation
-  /** Usage after the boundary follows: reservations in prepaid buckets stay held (`kept`). */
-  keeps?: boolean
-  /** Terms after the next boundary, if the grant may be used past it. */
+  /** Reservations from before the last time boundary, which may pay for usage after it. */
+  carriedReservation?: Reservation
+  /**
+   * Usage after the boundary follows: reservations in prepaid buckets are carried over (`kept`).
+   */
+  carriesReservation?: boolean
+  /** Terms after the next boundary, if the grant may be used beyond it. */
   after?: AfterBoundary | null
 }
 
@@ -53,22 +55,25 @@ export interface AfterBoundary {
   account: OwnerState | null
 }
 
-/** A segment whose line has changed. */
+/** A segment whose line changed. */
 export interface SegmentChange {
   segment: Segment
   state: Line['state']
 }
 
 export interface Settlement extends SettleState {
-  /** Units that may be used now. */
+  /** Granted units. */
   granted: number
-  /** True if a grant was asked for and no further units are available after it. */
+  /** True if a grant was requested and no further units are available after it. */
   finalUnit: boolean
-  /** Earliest end of a bucket that holds the grant, epoch ms; Infinity if none does. */
+  /**
+   * Earliest expiry of a bucket with a reservation for the grant, epoch ms; Infinity if there is
+   * none.
+   */
   bucketsEndMs: number
   changes: SegmentChange[]
-  /** The last segment that has ended. */
+  /** The last segment that ended. */
   ended: Segment | null
-  /** Reservations that stay held if the program sets `keeps`. */
-  kept: Reservation
+  /** Reservations that are carried over if the program sets `keeps`. */
+  carriedReservation: Reservation
 }

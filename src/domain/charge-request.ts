@@ -1,23 +1,24 @@
 /**
- * What a network element asks for, after its dialect has been decoded (design.md §1, §2).
- * `start` opens a session, `update` reports and asks on, `release` closes, `event` is a one-shot
- * debit.
+ * A charge request, decoded from its message format. `start` opens a session, `update` reports
+ * usage and requests further units, `release` closes the session, `event` is a one-time debit.
  */
 export type RequestKind = 'start' | 'update' | 'release' | 'event'
 
-/** The identifier by which a request names its subscriber. `none`: the session directory knows. */
+/**
+ * The kind of subscriber identifier in a request. `none`: the session directory has the subscriber.
+ */
 export type SubscriberKey = 'sid' | 'msisdn' | 'imsi' | 'none'
 
 /**
- * A further kind of units of a service, which its session counts under a usage type of its own.
- * `beside`: granted together with the service's own units, whichever end first. `preferred`:
- * instead of them where it has a price. `held`: instead of them where the session has granted it
- * before, and them never.
+ * A further kind of units of a service, counted under its own usage type. `beside`: granted in
+ * addition to the service's own units; the service ends with the first that is used up.
+ * `preferred`: replaces them if it has a price. `held`: replaces them if the session has granted it
+ * before, and has not granted them.
  */
 export interface ServicePart {
   usaget: string
   role: 'beside' | 'preferred' | 'held'
-  /** As those of the service. */
+  /** As in the service. */
   requested: number
   used: number
   usedBefore: number
@@ -25,41 +26,44 @@ export interface ServicePart {
 
 /** One rated service of a request. Volumes are integers in base units (bytes, seconds, events). */
 export interface ServiceRequest {
-  /** Rating group of the network element; -1 if it named none. */
+  /** Rating group; -1 if the request has none. */
   ratingGroup: number
   /**
-   * What tells services of one rating group apart: numbers in ascending order with commas between
-   * them; empty if the request names none.
+   * Distinguishes services of one rating group: numbers in ascending order, separated by commas;
+   * empty if the request has none.
    */
   serviceIdentifier: string
   /** Usage type, such as `data`, `call`, `sms`. */
   usaget: string
-  /** Units asked for; -1 if the request asks for none, which only settles. */
+  /** Requested units; -1 if the request only reports usage. */
   requested: number
   /** Units used since the last report; with `isTotal`, in the session so far. */
   used: number
   /**
-   * Of `used`, the units from before the tariff change that the last grant told of; -1 if the
-   * request does not say. Of totals it says nothing.
+   * The part of `used` that was used before the tariff change announced with the last grant; -1 if
+   * the request does not state it. Ignored with `isTotal`.
    */
   usedBefore: number
   isTotal: boolean
-  /** Called number or other destination; empty if none. */
+  /** Called number or other destination; empty if there is none. */
   calledNumber: string
-  /** Names its rate, past all matching (quotes do); empty: it is matched. */
+  /** Key of the rate, which skips rate matching (used by quotes); empty to match the rate. */
   rateKey: string
-  /** Whether it bears no taxes. */
+  /** Whether it is exempt from taxes. */
   untaxed: boolean
-  /** Where no units are asked for: whether the answer says if there are any left. */
+  /** If no units are requested: whether the answer states if units are available. */
   checksCredit: boolean
-  /** Null for none. */
+  /** Null if there are none. */
   parts: readonly ServicePart[] | null
-  /** As `fields` of the request, of this service alone: they hold before those. Null for none. */
+  /**
+   * Like `fields` of the request, but for this service; they take precedence. Null if there are
+   * none.
+   */
   fields: Readonly<Record<string, string>> | null
 }
 
 /**
- * The network element that sent a request, possibly through a relay. An increased `stateId`
+ * The network element that sent a request, possibly through a relay. A higher `stateId`
  * (Origin-State-Id) means that it has lost its sessions (RFC 6733 section 8.16).
  */
 export interface CreditControlClient {
@@ -67,49 +71,49 @@ export interface CreditControlClient {
   stateId: number
 }
 
-/** The flat shape every dialect decodes to. It crosses a thread boundary: plain data only. */
+/** The result of decoding every message format. It crosses a thread boundary: plain data only. */
 export interface ChargeRequest {
   kind: RequestKind
-  /** The network element's identity; sessions of two origins never meet. */
+  /** The network element: peer and message format. Session ids are unique within it. */
   origin: string
   sessionId: string
-  /** Request number within the session; -1 if the dialect carries none. */
+  /** Request number within the session; -1 if the message format has none. */
   requestNumber: number
-  /**
-   * Without a number: what tells this request from others of its session; empty: all its content.
-   */
+  /** Identifies a request without a number within its session; empty if its whole content does. */
   stamp: string
   /**
-   * Names the rules of identification and rate matching; empty: those of the installation. Else a
-   * digest of them, so that a change of the rules is another name.
+   * Name of the rules for identification and rate matching; empty for those of the installation.
+   * Otherwise a digest of the rules, so that changed rules have another name.
    */
   rules: string
   subscriberKey: SubscriberKey
   subscriberValue: string
-  /** Event time, epoch ms: chooses tariff and cycle. */
+  /** Event time, epoch ms: determines tariff and cycle. */
   eventTimeMs: number
-  /** False if the node's clock stood in for an absent event time. */
+  /** False if the request has no event time and the node's clock was used. */
   eventTimeGiven: boolean
   services: ServiceRequest[]
-  /** Report the remaining balances. */
+  /** Whether the answer reports the balances. */
   wantBalances: boolean
-  /** Price and answer, but move nothing. */
+  /** Price and answer the request without committing anything. */
   pretend: boolean
-  /** Of an `event`: gives back what the earlier event of this session took. */
+  /** For an `event`: refunds the earlier event of this session. */
   refund: boolean
-  /** Further fields that identification and rate matching are configured to read; null for none. */
+  /**
+   * Further fields that the rules of identification and rate matching read; null if there are none.
+   */
   fields: Readonly<Record<string, string>> | null
   /** Absent or null if the network element does not report its state. */
   client?: CreditControlClient | null
 }
 
-/** `ServiceRequest.serviceIdentifier` of these numbers. */
+/** `ServiceRequest.serviceIdentifier` for these numbers. */
 export function serviceIdentifierOf(numbers: readonly number[]): string {
   if (numbers.length < 2) return numbers.join()
   return [...new Set(numbers)].sort((one, other) => one - other).join()
 }
 
-/** A service that has nothing but what is given. */
+/** A service with defaults for all fields that are not given. */
 export function serviceRequest(given: Pick<ServiceRequest, 'usaget'> & Partial<ServiceRequest>) {
   const { ratingGroup = -1, usaget, requested = -1, used = 0, calledNumber = '' } = given
   const { usedBefore = -1, isTotal = false, rateKey = '', untaxed = false, fields = null } = given
@@ -132,7 +136,7 @@ export function serviceRequest(given: Pick<ServiceRequest, 'usaget'> & Partial<S
   return service
 }
 
-/** What of a service is settled, where that is not just what it says. */
+/** A copy of a service with other units and called number. */
 export function withVolumes(
   service: ServiceRequest,
   requested: number,
@@ -157,7 +161,7 @@ export function withVolumes(
   }
 }
 
-/** Usage type of amounts of money, whose units are micros. */
+/** Usage type of amounts of money; its units are micros. */
 export const MONEY_USAGE = 'money'
 
 /** Whether the refund states an amount, so that it does not need an earlier event. */
@@ -165,12 +169,12 @@ export function isAmountRefund({ refund, services }: ChargeRequest): boolean {
   return refund && services.some(({ requested }) => requested >= 0)
 }
 
-/** Whether such a request begins a session, and names its subscriber. */
+/** Whether such a request opens a session and identifies its subscriber. */
 export function opensSession(kind: RequestKind): boolean {
   return kind === 'start' || kind === 'event'
 }
 
-/** Tells a session from all others; sessions of two origins never meet. */
+/** Unique name of a session, since session ids are unique per network element only. */
 export function sessionNameOf({
   origin,
   sessionId,

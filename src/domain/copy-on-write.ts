@@ -1,6 +1,6 @@
 /**
- * The owners while one settlement works on them. They begin as those that were handed in, and what
- * is about to be changed is copied first: most settlements touch one bucket of one owner.
+ * Copy-on-write access to the owners during one settlement. Buckets and owners are copied before
+ * the first change: most settlements change one bucket of one owner.
  */
 import { InvariantError, present } from './assert.ts'
 import {
@@ -14,14 +14,14 @@ import {
 import type { Settlement, SettleState } from './charge-program.ts'
 
 export interface SettlementWork extends Settlement {
-  /** What was handed in: never changed. */
+  /** The input state. Never changed. */
   readonly initial: SettleState
 }
 
 /** The two owners of a request. */
 export type Owners = Pick<SettleState, 'subscriber' | 'account'>
 
-/** To be read. */
+/** Finds a bucket for reading. */
 export function findBucket(owners: Owners, ref: BucketRef): Bucket | undefined {
   const owner = ref.owner === 0 ? owners.subscriber : owners.account
   if (owner === null) return undefined
@@ -30,14 +30,14 @@ export function findBucket(owners: Owners, ref: BucketRef): Bucket | undefined {
   return undefined
 }
 
-/** The same of one that must be there. */
+/** Finds a bucket that must exist. */
 export function bucketOf(state: SettleState, ref: BucketRef): Bucket {
   const bucket = findBucket(state, ref)
   if (bucket !== undefined) return bucket
   throw new InvariantError(`bucket ${ref.id} of owner ${ref.owner} is missing`)
 }
 
-/** To be changed. */
+/** A bucket that may be changed: a copy of the input's, made on first use. */
 export function writableBucket(work: SettlementWork, ref: BucketRef): Bucket {
   const { owner: slot } = ref
   const bucket = bucketOf(work, ref)
@@ -50,7 +50,7 @@ export function writableBucket(work: SettlementWork, ref: BucketRef): Bucket {
   return own
 }
 
-/** An owner, to be changed; its buckets stay those that were handed in. */
+/** An owner that may be changed. Its buckets are still those of the input. */
 export function writableOwner(work: SettlementWork, slot: OwnerSlot): OwnerState {
   if (slot === 0) {
     const { subscriber } = work

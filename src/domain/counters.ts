@@ -1,8 +1,8 @@
 /**
- * Counters: buckets without credit that count what a cycle includes (groups of units or money) and
- * what a postpaid subscriber owes. They begin with the first event of their period, and are dropped
- * when the cycles that can still receive events have passed them; those of a period that is not the
- * billing cycle are kept longer, for usage that is reported late belongs to no other period.
+ * Counters: buckets without credit that count included usage of a cycle (groups of units or money)
+ * and the debt of a postpaid subscriber. They are opened by the first event of their period, and
+ * dropped once only later cycles can receive events. Counters of a period that is not the billing
+ * cycle are kept longer, because usage reported late belongs to no other period.
  */
 import {
   type Bucket,
@@ -18,14 +18,14 @@ import {
 /** The counter of postpaid credit. */
 export const CREDIT = 'credit'
 
-/** Total of a counter that has no end: far beyond any use, and safe to add up. */
+/** Total of an unlimited counter: far beyond any usage, and safe to add up. */
 export const UNLIMITED_TOTAL = 2 ** 52
 
-/** What a counter of a group counts. */
+/** The group of a counter. */
 export interface GroupCounter {
-  /** Plan or service that has the group. */
+  /** Plan or service with the group. */
   holder: string
-  /** 0 for a plan, and for a service that came with one. */
+  /** 0 for a plan, and for a service that the plan includes. */
   serviceId: number
   name: string
 }
@@ -34,10 +34,10 @@ export interface RequiredCounter {
   owner: OwnerSlot
   counter: string
   kind: BucketKind
-  /** Its period [fromMs, toMs). */
+  /** Period [fromMs, toMs). */
   fromMs: number
   toMs: number
-  /** Units or micros that it includes now. */
+  /** Included units or micros. */
   total: number
 }
 
@@ -46,7 +46,7 @@ export interface CounterOwners {
   account: OwnerState | null
 }
 
-/** `group` by billing cycle; `term` by a period that began with its service. */
+/** `group`: by billing cycle. `term`: by a period that begins with the service. */
 const KINDS = ['group', 'term'] as const
 
 export function groupCounter(
@@ -60,7 +60,7 @@ export function isGroupCounter(counter: string): boolean {
   return KINDS.some((kind) => counter.startsWith(`${kind}/`))
 }
 
-/** Null for a counter that is no group's. */
+/** Null if the counter does not belong to a group. */
 export function parseGroupCounter(counter: string): GroupCounter | null {
   if (!isGroupCounter(counter)) return null
   const [, holder = '', serviceId, ...name] = counter.split('/')
@@ -68,9 +68,9 @@ export function parseGroupCounter(counter: string): GroupCounter | null {
 }
 
 /**
- * Opens what is missing and brings totals up to date. Returns the owners and, in the order wanted,
- * the ids of the buckets. An owner that has everything as wanted is returned as it is.
- * `oldestMs`: begin of the oldest cycle that still receives events; counters before it are dropped.
+ * Opens missing counters and updates totals. Returns the owners, and the ids of the buckets in the
+ * order of `wanted`. An owner without changes is returned as it is. `oldestMs`: start of the oldest
+ * cycle that still receives events; counters before it are dropped.
  */
 export function openCounters(
   owners: CounterOwners,
@@ -118,10 +118,12 @@ function isPast(bucket: Bucket, oldestMs: number): boolean {
   return bucket.reserved === 0 && isClosed(bucket, oldestMs)
 }
 
-/** How long after the oldest open cycle began the counter of a period of its own is still kept. */
+/**
+ * How long after the start of the oldest open cycle a counter of a service's own period is kept.
+ */
 const TERM_RETENTION_MS = 93 * 86_400_000
 
-/** Whether a counter receives no events any more; credit that is not counted is never closed. */
+/** Whether a counter no longer receives events; buckets of credit are never closed. */
 export function isClosed(
   { counter, toMs }: Pick<Bucket, 'counter' | 'toMs'>,
   oldestMs: number,

@@ -1,35 +1,36 @@
 /**
- * Balance operations: crediting and adjusting buckets. Pure; committed by the ledger's operations.
+ * Balance operations: crediting and adjusting buckets. Pure; committed by the operations of the
+ * ledger.
  */
 import { type Bucket, copyOwner, debtOf, type OwnerState } from './bucket.ts'
 import type { PrepaidInclude } from './catalogue.ts'
 
-/** Why an operation cannot be done on a balance as it stands: nothing has moved. */
+/** An operation that the current state of the balance does not allow. Nothing has changed. */
 export class BalanceRefusal extends Error {
   override name = 'BalanceRefusal'
 }
 
-/** The adjustment would take more than is free. */
+/** The adjustment would withdraw more than is available. */
 export class InsufficientBalanceError extends BalanceRefusal {
   override name = 'InsufficientBalanceError'
 }
 
-/** The bucket would hold more than 2^53 units or micros. */
+/** An amount would exceed 2^53 units or micros. */
 export class BalanceRangeError extends BalanceRefusal {
   override name = 'BalanceRangeError'
 }
 
-/** The bucket is not there, or was closed. */
+/** The bucket does not exist, or was closed. */
 export class UnknownBucketError extends BalanceRefusal {
   override name = 'UnknownBucketError'
 }
 
-/** The bucket is a counter: it counts usage, and holds no credit. */
+/** The bucket is a counter: it counts usage and holds no credit. */
 export class NotCreditError extends BalanceRefusal {
   override name = 'NotCreditError'
 }
 
-/** What of its definition a credit needs. */
+/** The fields of a prepaid include that a credit needs. */
 export type CreditedInclude = Pick<
   PrepaidInclude,
   'externalId' | 'kind' | 'usaget' | 'priority' | 'unlimited'
@@ -38,37 +39,37 @@ export type CreditedInclude = Pick<
 export interface Credit {
   include: CreditedInclude
   /**
-   * Units or micros. `inc` and `new`: how much is added, negative takes away from what is free;
-   * `set`: what is free afterwards.
+   * Units or micros. `inc` and `new`: the amount to add; a negative amount is withdrawn from what
+   * is available. `set`: the available amount afterwards.
    */
   amount: number
-  /** Validity of the bucket; an existing one is prolonged to `toMs`. */
+  /** Validity of the bucket; that of an existing one is extended to `toMs`. */
   fromMs: number
   toMs: number
-  /** `inc` and `set` take the bucket that is valid now, or make one; `new` always makes one. */
+  /** `inc` and `set` use the bucket that is valid now, or create one; `new` always creates one. */
   mode: 'inc' | 'new' | 'set'
-  /** This bucket, valid or not, and no other. */
+  /** Uses this bucket, valid or not. */
   bucketId?: number
-  /** A credit never makes more free than this, unless the definition is unlimited. */
+  /** Maximum available amount after a credit, unless the definition is unlimited. */
   freeMax?: number
 }
 
 export interface CreditResult {
   owner: OwnerState
   bucket: Bucket
-  /** What was credited, units or micros: of `set` the difference. */
+  /** Credited units or micros; for `set` the difference. */
   amount: number
-  /** Free before and after, units or micros; `repaid` went to debt. */
+  /** Available before and after, units or micros; `repaid` is the part that repaid debt. */
   before: number
   after: number
   repaid: number
-  /** By how much less was credited than asked for, because of `freeMax`. */
+  /** By how much the credited amount is less than the requested one, because of `freeMax`. */
   normalized: number
 }
 
 /**
- * Pure. Money that is added pays the debt of its owner first (debt.ts); `set` leaves debt alone, so
- * that what is free is what was asked for. Throws a `BalanceRefusal`.
+ * Pure. Added money repays the debt of its owner first (debt.ts). `set` leaves debt unchanged, so
+ * that the requested amount is available. Throws `BalanceRefusal`.
  */
 export function credit(state: OwnerState, operation: Credit, nowMs: number): CreditResult {
   const owner = copyOwner(state)
@@ -88,7 +89,7 @@ export function credit(state: OwnerState, operation: Credit, nowMs: number): Cre
   return { owner, bucket, amount, before, after: bucket.free, repaid, normalized }
 }
 
-/** How much is credited, and how much of what was asked for is not. */
+/** The amount to credit, and by how much it is less than the requested one. */
 function decide(
   owner: OwnerState,
   bucket: Bucket,
@@ -96,23 +97,23 @@ function decide(
 ): { amount: number; normalized: number } {
   const most = include.unlimited || freeMax === undefined ? Number.POSITIVE_INFINITY : freeMax
   if (mode === 'set') {
-    if (amount < 0) throw new InsufficientBalanceError('a balance cannot be set below nothing')
+    if (amount < 0) throw new InsufficientBalanceError('a balance cannot be set below 0')
     const target = Math.min(amount, most)
     return { amount: target - bucket.free, normalized: amount - target }
   }
-  // What repays debt does not make more free.
+  // The part that repays debt does not become available.
   const added = amount - repayable(owner, bucket, amount)
   const normalized = Math.max(0, Math.min(bucket.free + added - most, added))
   return { amount: amount - normalized, normalized }
 }
 
-/** Debt that so much more money in a bucket pays. */
+/** Debt that is repaid by adding an amount of money to a bucket. */
 export function repayable(owner: OwnerState, bucket: Bucket, amount: number): number {
   if (bucket.kind === 'units') return 0
   return Math.min(debtOf(owner), Math.max(0, Math.min(amount, bucket.free + amount)))
 }
 
-/** Changes the owner and its bucket, `repaid` of the amount being spent. */
+/** Changes the owner and its bucket; `repaid` of the amount is spent. */
 export function addCredit(owner: OwnerState, bucket: Bucket, amount: number, repaid: number): void {
   if (!Number.isSafeInteger(totalCredited(owner) + amount)) {
     throw new BalanceRangeError(`bucket ${bucket.prepaidIncludeId} would exceed 2^53`)
@@ -123,12 +124,12 @@ export function addCredit(owner: OwnerState, bucket: Bucket, amount: number, rep
   owner.repaid += repaid
 }
 
-/** The ledger checks the sum over an owner's buckets too, so that has to stay exact. */
+/** The ledger also checks the sum over all buckets of an owner, so it has to stay exact. */
 function totalCredited(owner: OwnerState): number {
   return owner.buckets.reduce((sum, bucket) => sum + bucket.credited, 0)
 }
 
-/** The bucket that is meant, of the copy; a new one if there is none. */
+/** The bucket of the operation, in the copied owner; a new one if there is none. */
 function bucketFor(owner: OwnerState, operation: Credit, nowMs: number): Bucket {
   const { mode, include, bucketId, fromMs, toMs } = operation
   if (bucketId !== undefined) return creditBucketOf(owner, bucketId)
@@ -158,12 +159,15 @@ export function creditBucketOf(owner: OwnerState, id: number): Bucket {
   return bucket
 }
 
-/** A closed bucket is valid never. It stays, for what sessions paid out of it. */
+/** A closed bucket is never valid. It stays for the payments of sessions that refer to it. */
 export function isClosed({ fromMs, toMs }: Bucket): boolean {
   return toMs <= fromMs
 }
 
-/** A definition that has changed its kind gets a new bucket: its amounts mean something else. */
+/**
+ * If the kind of a definition has changed, it gets a new bucket, since amounts have another
+ * meaning.
+ */
 function findBucket(
   owner: OwnerState,
   include: CreditedInclude,
@@ -180,13 +184,13 @@ function findBucket(
   )
 }
 
-/** What a bucket is, but for its amounts. */
+/** The fields of a bucket except its amounts. */
 export type BucketTerms = Pick<
   Bucket,
   'prepaidIncludeId' | 'kind' | 'usaget' | 'priority' | 'fromMs' | 'toMs' | 'limit' | 'counter'
 >
 
-/** An empty bucket with the next id of its owner, which is changed. */
+/** Adds an empty bucket with the next id to the owner. */
 export function openBucket(owner: OwnerState, terms: BucketTerms): Bucket {
   const { prepaidIncludeId, kind, usaget, priority, fromMs, toMs, limit, counter } = terms
   const bucket: Bucket = {

@@ -11,8 +11,8 @@ export interface Cycle {
 }
 
 /**
- * The cycle that holds an instant. A cycle that starts on day 1 and fills July ends with the first
- * instant of August: its key is of the month it ends in, taken at its end: 08.
+ * The cycle that contains an instant. A cycle that starts on day 1 and spans July ends with the
+ * first instant of August, so its key ends in 08.
  */
 export function cycleAt(atMs: number, zone: string, cycleDay: number): Cycle {
   const { year, month, day } = localTime(zone, atMs)
@@ -25,7 +25,7 @@ export function cycleAt(atMs: number, zone: string, cycleDay: number): Cycle {
   }
 }
 
-/** When the cycle of a key (YYYYMM) ends, epoch ms; null for what is no key. */
+/** End of the cycle with this key (YYYYMM), epoch ms; null if it is not a key. */
 export function cycleEndMs(key: string, zone: string, cycleDay: number): number | null {
   const match = /^(\d{4})(0[1-9]|1[0-2])$/.exec(key)
   if (match === null) return null
@@ -46,15 +46,15 @@ function startOf(zone: string, { year, month }: Month, day: number): number {
   return instantOf(zone, { year, month, day, hour: 0, minute: 0, second: 0 })
 }
 
-/** The cycle that an event counts in, and the begin of the oldest one that still receives any. */
+/** The cycle of an event, and the start of the oldest cycle that still receives events. */
 export interface OpenCycle {
   cycle: Cycle
   oldestMs: number
 }
 
 /**
- * Chooses cycles by event time. Open are the cycle of `nowMs` and the one before: what is older
- * counts in the oldest open one. Remembers those cycles: nearly every event falls in them.
+ * Determines cycles by event time. Only the cycle of `nowMs` and the one before are open: older
+ * events count in the latter. These two are cached, since they contain nearly all events.
  */
 export function createCycleFinder(
   zone: string,

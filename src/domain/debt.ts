@@ -1,5 +1,5 @@
 /**
- * Debt: over-use that no bucket could pay, always money. It belongs to one of the two owners of a
+ * Debt: the price of overuse that no bucket could pay. It belongs to one of the two owners of a
  * request, and is repaid by the next top-up of money of that owner (credit.ts).
  */
 import { debtOf, type FundingSource, type OwnerSlot, type OwnerState } from './bucket.ts'
@@ -7,23 +7,23 @@ import { findBucket, type Owners, type SettlementWork, writableOwner } from './c
 import type { Segment } from './session.ts'
 
 /**
- * Whose debt is what none of the payers could pay: the owner of the last one in order that has
- * money, valid before ended; without money the owner of the last one that has units; without any
- * the subscriber. `ended`: prepaid buckets that have ended, the last one ended last.
+ * The owner that owes what no funding source could pay: the owner of the last source of money,
+ * valid ones before expired ones; without money the owner of the last source of units; without any
+ * source the subscriber. `ended`: expired prepaid buckets, by time of expiry.
  */
 export function debtorOf(
   owners: Owners,
   valid: readonly FundingSource[],
   ended: readonly FundingSource[],
 ): OwnerSlot {
-  const hasMoney = (payer: FundingSource) => isMoneySource(owners, payer)
+  const hasMoney = (source: FundingSource) => isMoneySource(owners, source)
   const last = valid.findLast(hasMoney) ?? ended.findLast(hasMoney) ?? valid.at(-1) ?? ended.at(-1)
   return last?.owner ?? 0
 }
 
-/** Whether a payer has money: units never owe anything, so that debt goes where money comes. */
-export function isMoneySource(owners: Owners, payer: FundingSource): boolean {
-  const bucket = findBucket(owners, payer)
+/** Whether a funding source is money. Debt goes to an owner that receives money top-ups. */
+export function isMoneySource(owners: Owners, source: FundingSource): boolean {
+  const bucket = findBucket(owners, source)
   return bucket !== undefined && bucket.kind !== 'units'
 }
 
@@ -33,7 +33,7 @@ export function debtIn({ debt, accountDebt, carried }: Segment, slot: OwnerSlot)
   return slot === 1 ? ofAccount : debt + (carried?.debt ?? 0) - ofAccount
 }
 
-/** Takes back debt of a segment as far as its owner still owes it. Returns how much that was. */
+/** Cancels debt of a segment as far as its owner still owes it. Returns the amount. */
 export function forgive(
   work: SettlementWork,
   segment: Segment,

@@ -1,10 +1,10 @@
 import type { ChargeRequest, ServicePart, ServiceRequest } from './charge-request.ts'
 
 /**
- * 53 bits over what a request says, to tell a retransmission from a reused request number. An event
- * time that the node itself supplied is left out, since it differs at each arrival. A stamp stands
- * for all but the number, the subscriber and the kind. Digests are stored with open sessions: what
- * is mixed, and in which order, must never change.
+ * A digest of 53 bits that distinguishes a retransmission from a reused request number. An event
+ * time supplied by the node itself is left out, since it differs with each arrival. A stamp
+ * replaces everything except number, subscriber and kind. Digests are stored with open sessions:
+ * the fields and their order must never change.
  */
 export function digestOf(request: ChargeRequest): number {
   mixer.begin()
@@ -79,7 +79,7 @@ const DIGIT_ZERO = 48
 const HIGH_FACTOR = 2654435761
 const LOW_FACTOR = 1597334677
 
-/** Mixes UTF-16 codes into two words in place: nothing is built and nothing allocated. */
+/** Mixes UTF-16 code units into two words in place, without allocating. */
 class Mixer {
   #high = 0
   #low = 0
@@ -107,7 +107,7 @@ class Mixer {
     this.#low = low
   }
 
-  /** The decimal digits that `String` would give. */
+  /** Mixes the same decimal digits that `String` returns. */
   integer(value: number): void {
     if (!Number.isSafeInteger(value) || value < 0) {
       this.text(String(value))

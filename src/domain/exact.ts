@@ -1,33 +1,37 @@
-/** Exact fractions, for what is shown; the hot path counts in integers (money.ts). */
+/** Exact fractions, for explanations; the hot path uses integers (money.ts). */
 export interface Fraction {
-  readonly over: bigint
-  /** Above zero. */
-  readonly under: bigint
+  readonly numerator: bigint
+  /** Denominator, above zero. */
+  readonly denominator: bigint
 }
 
 export function integerFraction(value: number | bigint): Fraction {
-  return { over: BigInt(value), under: 1n }
+  return { numerator: BigInt(value), denominator: 1n }
 }
 
 export function plus(a: Fraction, b: Fraction): Fraction {
-  if (a.under === b.under) return { over: a.over + b.over, under: a.under }
-  return { over: a.over * b.under + b.over * a.under, under: a.under * b.under }
+  if (a.denominator === b.denominator)
+    return { numerator: a.numerator + b.numerator, denominator: a.denominator }
+  return {
+    numerator: a.numerator * b.denominator + b.numerator * a.denominator,
+    denominator: a.denominator * b.denominator,
+  }
 }
 
 export function product(a: Fraction, b: Fraction): Fraction {
-  return { over: a.over * b.over, under: a.under * b.under }
+  return { numerator: a.numerator * b.numerator, denominator: a.denominator * b.denominator }
 }
 
 /** The shortest decimal that is exact, or the reduced fraction `a/b` if there is none. */
-export function exactText({ over, under }: Fraction): string {
-  const divisor = greatestDivisor(over < 0n ? -over : over, under)
-  const [top, bottom] = [over / divisor, under / divisor]
+export function exactText({ numerator, denominator }: Fraction): string {
+  const divisor = greatestDivisor(numerator < 0n ? -numerator : numerator, denominator)
+  const [top, bottom] = [numerator / divisor, denominator / divisor]
   if (bottom === 1n) return String(top)
   const digits = decimalDigits(bottom)
   return digits < 0 ? `${top}/${bottom}` : decimal((top * 10n ** BigInt(digits)) / bottom, digits)
 }
 
-/** How many decimals 1/under has; -1 if they do not end. */
+/** Number of decimals of 1/under; -1 if they do not end. */
 function decimalDigits(under: bigint): number {
   const [twos, odd] = powersOf(2n, under)
   const [fives, rest] = powersOf(5n, odd)
@@ -44,7 +48,7 @@ function powersOf(prime: bigint, value: bigint): [count: number, rest: bigint] {
   return [count, rest]
 }
 
-/** Of a reduced fraction: the last digit is not 0. */
+/** Expects a reduced fraction, whose last digit is not 0. */
 function decimal(scaled: bigint, digits: number): string {
   const sign = scaled < 0n ? '-' : ''
   const text = String(scaled < 0n ? -scaled : scaled).padStart(digits + 1, '0')

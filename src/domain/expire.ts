@@ -1,6 +1,6 @@
 /**
- * Expiry of an abandoned session: what it holds goes back, and it stays as a tombstone. Its
- * services stay with it, holding nothing: late usage goes on with their segments.
+ * Expiry of an abandoned session: its reservations are released, and it stays as a tombstone. Its
+ * services stay without reservations, so that usage reported after expiry continues their segments.
  */
 import { present } from './assert.ts'
 import type { OwnerState } from './bucket.ts'
@@ -24,7 +24,7 @@ export interface ExpiredSession {
   lines: Line[]
 }
 
-/** Pure. Nothing is used, so nothing has to be rated; every line ends. */
+/** Pure. There is no usage, so nothing is rated. Every line ends. */
 export function expireSession(
   { subscriber, account, session, sessionKey }: ExpiringSession,
   nowMs: number,

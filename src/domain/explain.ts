@@ -1,6 +1,7 @@
 /**
- * How the price of a line came about, step by step: enough to compute it again by hand. Amounts are
- * exact: decimal texts, or `a/b` where no decimal is exact. What a refund takes back is negative.
+ * The computation of a line's price, step by step and in enough detail to repeat it by hand.
+ * Amounts are exact: decimal texts, or `a/b` where no decimal is exact. Refunded amounts are
+ * negative.
  */
 import { RETAIL } from './catalogue.ts'
 import { CREDIT, parseGroupCounter, UNLIMITED_TOTAL } from './counters.ts'
@@ -8,10 +9,10 @@ import { exactText, type Fraction, integerFraction, plus, product } from './exac
 import type { Line } from './line.ts'
 import { MICROS_DIGITS } from './money.ts'
 import { START_POSITION } from './price-continuation.ts'
-import type { Payment } from './session.ts'
+import type { Payment } from './segment-parts.ts'
 import { charge, type PricePosition, type Tariff, type Tier, UNLIMITED } from './tariff.ts'
 
-/** The price of some units at one rate; the steps that follow it are how it is made up. */
+/** The price of units at one rate; the steps that follow it show its computation. */
 export interface PriceStep {
   step: 'price'
   /** Tariff category. */
@@ -24,7 +25,7 @@ export interface PriceStep {
   method: 'tiered' | 'volume'
   units: number
   amount: string
-  /** Whether it is part of the charge, paid by included money, or only shown. */
+  /** Whether it is part of the charge, paid by included money, or only informational. */
   part: 'charge' | 'included' | 'shown'
 }
 
@@ -56,30 +57,30 @@ export type ChangeStep =
 
 export type RoundingMode = 'half-even' | 'up' | 'down' | 'nearest'
 
-/** Who paid how much: `units`, or `money`. */
+/** Payment of one source, in `units` or `money`. */
 export interface PaymentStep {
-  /** `limit`: counted against the limit of the account beside what was paid. */
+  /** `limit`: counted against the account limit in addition to the payment. */
   step: 'group' | 'bucket' | 'credit' | 'limit' | 'debt'
   owner?: 'subscriber' | 'account'
   bucket?: number
   /** `external_id` of the prepaid include. */
   include?: number
-  /** Of a group: its name, and the plan or service that has it. */
+  /** For a group: its name, and its plan or service. */
   group?: string
   holder?: string
   units?: number
   money?: string
-  /** Of a group: what it has left, and its total. */
+  /** For a group: its remaining amount and its total. */
   left?: string
   total?: string
 }
 
 export type RatingStep = PriceStep | TierStep | ChangeStep | PaymentStep
 
-/** `unitDigits`: units of the line are 10^-unitDigits of a base unit. */
+/** `unitDigits`: units of the line are 10^-unitDigits base units. */
 export function explain(line: Line, unitDigits = 0): RatingStep[] {
   const { rateKey: rate, priceOf: source, band, tariff, access, carried } = line
-  const unit: Fraction = { over: 1n, under: 10n ** BigInt(unitDigits) }
+  const unit: Fraction = { numerator: 1n, denominator: 10n ** BigInt(unitDigits) }
   const retail = { category: RETAIL, rate, source, band }
   const steps: RatingStep[] = [
     ...priceSteps(
@@ -99,15 +100,15 @@ export function explain(line: Line, unitDigits = 0): RatingStep[] {
     const { category, rateKey, isAdded } = other
     const part = isAdded ? 'charge' : 'shown'
     const what = { category, rate: rateKey, source: 'BASE', band: '', part } as const
-    const course = carried?.others[index]
-    steps.push(...priceSteps(what, other.tariff, line.used, access, unit, course))
+    const position = carried?.others[index]
+    steps.push(...priceSteps(what, other.tariff, line.used, access, unit, position))
   }
   for (const payment of line.payments) steps.push(paymentStep(payment, unit))
   steps.push(...debtSteps(line))
   return steps
 }
 
-/** What nobody paid: the subscriber's, then what the account owes. */
+/** Unpaid amounts: the debt of the subscriber, then that of the account. */
 function debtSteps({ debt, accountDebt }: Line): PaymentStep[] {
   const own = debt - accountDebt
   const steps: PaymentStep[] = own === 0 ? [] : [{ step: 'debt', money: microsText(own) }]
@@ -123,9 +124,9 @@ function priceSteps(
   units: number,
   access: boolean,
   unit: Fraction,
-  course: PricePosition = START_POSITION,
+  position: PricePosition = START_POSITION,
 ): RatingStep[] {
-  const made = new Computation(tariff, units, unit, course)
+  const made = new Computation(tariff, units, unit, position)
   made.run(access)
   const method = tariff.terms?.method ?? 'tiered'
   const amount = exactText(made.sum)
@@ -135,26 +136,26 @@ function priceSteps(
 
 class Computation {
   readonly steps: RatingStep[] = []
-  /** Of the currency, exact until it is rounded. */
+  /** Sum in the currency, exact until it is rounded. */
   sum: Fraction = integerFraction(0)
   readonly #tariff: Tariff
   /** Units of this line, and of the whole run; the run is priced as one. */
   readonly #units: number
   readonly #whole: number
-  readonly #course: PricePosition
+  readonly #position: PricePosition
   readonly #unit: Fraction
-  /** What one of the prices counts in. */
+  /** The unit of prices, in the currency. */
   readonly #money: Fraction
-  /** A base unit in what tiers count in. */
+  /** Number of tier units per base unit. */
   readonly #scale: number
 
-  constructor(tariff: Tariff, units: number, unit: Fraction, course: PricePosition) {
+  constructor(tariff: Tariff, units: number, unit: Fraction, position: PricePosition) {
     this.#tariff = tariff
     this.#units = units
-    this.#whole = units + course.before
-    this.#course = course
+    this.#whole = units + position.before
+    this.#position = position
     this.#unit = unit
-    this.#money = { over: 1n, under: 10n ** BigInt(MICROS_DIGITS + tariff.extraDigits) }
+    this.#money = { numerator: 1n, denominator: 10n ** BigInt(MICROS_DIGITS + tariff.extraDigits) }
     this.#scale = tariff.terms?.unitScale ?? 1
   }
 
@@ -167,7 +168,7 @@ class Computation {
     if (this.#units === 0) return
     this.#addTiers()
     const { access: accessPrice, terms } = this.#tariff
-    const isBorne = access || this.#course.access
+    const isBorne = access || this.#position.access
     if (isBorne && accessPrice > 0) {
       const amount = this.#signed(this.#moneyOf(accessPrice))
       this.sum = plus(this.sum, amount)
@@ -181,23 +182,26 @@ class Computation {
 
   /** Subtracts the part of the run's price that was paid before. */
   #subtractEarlier(access: boolean): void {
-    const { before, credit } = this.#course
+    const { before, credit } = this.#position
     if (credit > 0) {
       const paid = microsOf(-credit)
-      const isAll = this.sum.over * paid.under + paid.over * this.sum.under <= 0n
-      const amount = isAll ? { over: -this.sum.over, under: this.sum.under } : paid
+      const isAll =
+        this.sum.numerator * paid.denominator + paid.numerator * this.sum.denominator <= 0n
+      const amount = isAll
+        ? { numerator: -this.sum.numerator, denominator: this.sum.denominator }
+        : paid
       this.sum = plus(this.sum, amount)
       this.steps.push({ step: 'credited', amount: exactText(amount) })
     }
     if (before === 0) return
-    const cost = charge(this.#tariff, before, access, { ...this.#course, before: 0 })
+    const cost = charge(this.#tariff, before, access, { ...this.#position, before: 0 })
     this.sum = plus(this.sum, microsOf(-cost))
     this.steps.push({ step: 'earlier', units: this.lineUnits(before), amount: microsText(-cost) })
   }
 
   #addTiers(): void {
     const { tiers, terms } = this.#tariff
-    const { at, ahead } = this.#course
+    const { at, ahead } = this.#position
     const end = BigInt(Math.abs(this.#whole) + at) * BigInt(this.#scale)
     const all = BigInt(Math.abs(this.#whole)) * BigInt(this.#scale)
     const begun = all < BigInt(ahead) ? all : BigInt(ahead)
@@ -226,7 +230,8 @@ class Computation {
   #addTier(index: number, taken: bigint): void {
     const { interval, price, ceil } = this.#tariff.tiers[index]!
     const size = BigInt(interval)
-    const begun = ceil ? integerFraction((taken + size - 1n) / size) : { over: taken, under: size }
+    const exact: Fraction = { numerator: taken, denominator: size }
+    const begun = ceil ? integerFraction((taken + size - 1n) / size) : exact
     const intervals = this.#signed(begun)
     const amount = product(intervals, this.#moneyOf(price))
     this.sum = plus(this.sum, amount)
@@ -242,28 +247,31 @@ class Computation {
   }
 
   #applyPercentage(factor: number, digits: number): void {
-    const part: Fraction = { over: BigInt(factor), under: 10n ** BigInt(digits) }
-    if (part.over === part.under) return
+    const part: Fraction = { numerator: BigInt(factor), denominator: 10n ** BigInt(digits) }
+    if (part.numerator === part.denominator) return
     this.sum = product(this.sum, part)
     const amount = exactText(this.sum)
     this.steps.push({ step: 'percentage', factor: exactText(part), amount })
   }
 
   #applyMinimum(minimum: Fraction): void {
-    const { over, under } = this.#signed(this.sum)
-    if (over * minimum.under >= minimum.over * under) return
+    const { numerator, denominator } = this.#signed(this.sum)
+    if (numerator * minimum.denominator >= minimum.numerator * denominator) return
     this.sum = this.#signed(minimum)
     this.steps.push({ step: 'minimum', amount: exactText(this.sum) })
   }
 
   #round(): void {
     const rounding = this.#tariff.terms?.rounding ?? null
-    const to: Fraction = { over: BigInt(rounding?.step ?? 1), under: 10n ** BigInt(MICROS_DIGITS) }
-    const { over, under } = this.#signed(this.sum)
+    const to: Fraction = {
+      numerator: BigInt(rounding?.step ?? 1),
+      denominator: 10n ** BigInt(MICROS_DIGITS),
+    }
+    const { numerator, denominator } = this.#signed(this.sum)
     const mode = rounding?.mode ?? 'half-even'
-    const steps = rounded(over * to.under, under * to.over, mode)
+    const steps = rounded(numerator * to.denominator, denominator * to.numerator, mode)
     const sum = this.#signed(product(integerFraction(steps), to))
-    const isExact = sum.over * this.sum.under === this.sum.over * sum.under
+    const isExact = sum.numerator * this.sum.denominator === this.sum.numerator * sum.denominator
     this.sum = sum
     if (isExact) return
     this.steps.push({ step: 'rounding', mode, to: exactText(to), amount: exactText(sum) })
@@ -274,7 +282,7 @@ class Computation {
   }
 
   #baseUnits(tierUnits: bigint): Fraction {
-    return product({ over: tierUnits, under: BigInt(this.#scale) }, this.#unit)
+    return product({ numerator: tierUnits, denominator: BigInt(this.#scale) }, this.#unit)
   }
 
   #tierUnits(taken: bigint): number {
@@ -282,7 +290,9 @@ class Computation {
   }
 
   #signed(amount: Fraction): Fraction {
-    return this.#units < 0 ? { over: -amount.over, under: amount.under } : amount
+    return this.#units < 0
+      ? { numerator: -amount.numerator, denominator: amount.denominator }
+      : amount
   }
 }
 
@@ -296,14 +306,14 @@ function tierOfVolume(tiers: readonly Tier[], volume: bigint): number {
   return found < 0 ? tiers.length - 1 : found
 }
 
-function rounded(over: bigint, under: bigint, mode: RoundingMode): bigint {
-  const below = over / under
-  const rest = over % under
+function rounded(numerator: bigint, denominator: bigint, mode: RoundingMode): bigint {
+  const below = numerator / denominator
+  const rest = numerator % denominator
   if (mode === 'down' || rest === 0n) return below
   if (mode === 'up') return below + 1n
-  const isHalf = rest * 2n === under
+  const isHalf = rest * 2n === denominator
   if (isHalf && mode === 'half-even') return below + (below % 2n)
-  return rest * 2n >= under ? below + 1n : below
+  return rest * 2n >= denominator ? below + 1n : below
 }
 
 function paymentStep(payment: Payment, unit: Fraction): PaymentStep {
@@ -331,5 +341,5 @@ function microsText(micros: number): string {
 }
 
 function microsOf(micros: number): Fraction {
-  return { over: BigInt(micros), under: 10n ** BigInt(MICROS_DIGITS) }
+  return { numerator: BigInt(micros), denominator: 10n ** BigInt(MICROS_DIGITS) }
 }

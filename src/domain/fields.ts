@@ -1,5 +1,5 @@
 /**
- * Reading untyped parts of a document: each answers the value or throws `FieldError` with its
+ * Readers of untyped parts of a document. Each returns the value or throws `FieldError` with its
  * path.
  */
 import {
@@ -10,7 +10,7 @@ import {
   toScale,
 } from './money.ts'
 
-/** A field of a document that cannot be used: its dotted path and the reason. */
+/** An invalid field of a document: its dotted path and the reason. */
 export class FieldError extends Error {
   override name = 'FieldError'
   readonly path: string
@@ -29,7 +29,7 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An object; with `known`, one without other keys: a key that is ignored means a wrong price. */
+/** An object. With `known`, other keys are rejected: ignoring a key could mean a wrong price. */
 export function objectAt(value: unknown, path: string, known?: readonly string[]): Fields {
   if (!isObject(value)) {
     throw new FieldError(path, value === undefined ? 'is missing' : 'must be an object')
@@ -38,7 +38,9 @@ export function objectAt(value: unknown, path: string, known?: readonly string[]
   return value
 }
 
-/** The members of an object that may be absent, or empty as PHP clients write it: a list. */
+/**
+ * The entries of an object that may be absent or empty; PHP clients write an empty one as a list.
+ */
 export function entriesAt(value: unknown, path: string): [string, unknown][] {
   return isEmpty(value) ? [] : Object.entries(objectAt(value, path))
 }
@@ -50,7 +52,7 @@ export function arrayAt(value: unknown, path: string): readonly unknown[] {
   return value
 }
 
-/** A list of texts that are not empty; absent, or an empty object: none. */
+/** A list of non-empty texts; empty if the value is absent or an empty object. */
 export function textsAt(value: unknown, path: string): readonly string[] {
   if (isEmpty(value)) return []
   return arrayAt(value, path).map((entry, index) => textAt(entry, `${path}.${index}`))
@@ -77,7 +79,7 @@ export function choiceAt<T extends string>(value: unknown, path: string, options
   return isUnset(value) ? (options[0] as T) : oneOfAt(value, path, options)
 }
 
-/** Absent: the default. */
+/** `ifAbsent` if the value is absent. */
 export function booleanAt(value: unknown, path: string, ifAbsent: boolean): boolean {
   if (value === undefined || value === null) return ifAbsent
   if (typeof value !== 'boolean') throw new FieldError(path, 'must be true or false')
@@ -91,7 +93,7 @@ export function dateAt(value: unknown, path: string): number | null {
   throw new FieldError(path, 'must be a date')
 }
 
-/** A whole number from `least`, also as its decimal text. */
+/** An integer of at least `least`, or its decimal text. */
 export function wholeAt(value: unknown, path: string, least: number): number {
   if (value === undefined) throw new FieldError(path, 'is missing')
   const decimal = decimalOf(value)
@@ -102,7 +104,7 @@ export function wholeAt(value: unknown, path: string, least: number): number {
   return whole
 }
 
-/** An amount that is not negative: a number or decimal text, exact. */
+/** A non-negative amount: a number or decimal text, read exactly. */
 export function amountAt(value: unknown, path: string): ExactDecimal {
   if (value === undefined) throw new FieldError(path, 'is missing')
   const decimal = decimalOf(value)
@@ -112,7 +114,7 @@ export function amountAt(value: unknown, path: string): ExactDecimal {
   return decimal
 }
 
-/** Throws `FieldError` with the value. */
+/** Throws `FieldError` if there are more decimals; the text contains the value. */
 export function atMostDecimals(
   value: unknown,
   { scale }: ExactDecimal,
@@ -125,7 +127,7 @@ export function atMostDecimals(
 
 const SHOWN_CHARACTERS_MAX = 40
 
-/** For error texts: what was given, cut where it is long. */
+/** The value for error texts, truncated if it is long. */
 export function shortened(value: unknown): string {
   const text = String(value)
   if (text.length <= SHOWN_CHARACTERS_MAX) return text
@@ -140,7 +142,10 @@ export function microsAt(value: unknown, path: string): number {
   throw new FieldError(path, `${why}, is ${shortened(value)}`)
 }
 
-/** Null if it is no number: one of JSON, of a decimal text, or of the store (`Decimal128`). */
+/**
+ * Reads a JSON number, a decimal text, or a number of the store (`Decimal128`); null if it is none
+ * of these.
+ */
 export function decimalOf(value: unknown): ExactDecimal | null {
   if (typeof value === 'number' || typeof value === 'string') return parseDecimal(value)
   return isStoredNumber(value) ? parseDecimal(String(value)) : null
@@ -153,16 +158,14 @@ function isStoredNumber(value: unknown): boolean {
   return STORED_NUMBERS.includes(value._bsontype)
 }
 
-/**
- * Refuses keys that nothing reads: they would be a price that somebody meant and nobody applies.
- */
+/** Rejects unknown keys, such as a misspelt price that would be ignored. */
 export function checkKnownKeys(fields: Fields, path: string, known: readonly string[]): void {
   for (const key of Object.keys(fields)) {
     if (!known.includes(key)) throw new FieldError(`${path}.${key}`, 'is not known')
   }
 }
 
-/** Absent, or empty as a person clears a field in a form. */
+/** Absent, or empty like a cleared field of a form. */
 export function isUnset(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }

@@ -1,5 +1,4 @@
 /** The next grant, and the reservation for it. */
-
 import { type Allocation, allocate, hasUnits, moneyOffers } from './allocate.ts'
 import { assert, present } from './assert.ts'
 import { allocateAcrossBoundary } from './boundary-grant.ts'
@@ -24,7 +23,7 @@ export function reserveNext(work: SettlementWork, segment: Segment, program: Cha
   reservePlan(work, segment, nextOrder, plan, requested - plan.unpaid)
 }
 
-/** Reserves for use on either side of the next boundary. */
+/** Reserves for usage on either side of the next boundary. */
 function reserveAcross(work: SettlementWork, segment: Segment, program: ChargeProgram): void {
   const { requested, nextOrder, after } = program
   const cover = allocateAcrossBoundary(
@@ -86,7 +85,7 @@ function isLast(
   return allocate(work, ahead, order, 1).unpaid > 0
 }
 
-/** Holds `cost` in the offered buckets, and appends it to the holds that exist already. */
+/** Reserves `cost` in the offered buckets, and appends the holds to the existing ones. */
 function holdMoney(
   work: SettlementWork,
   offers: readonly MoneyHold[],
@@ -103,7 +102,7 @@ function holdMoney(
     if (source.limitCounter !== null) hold(work, source.limitCounter, micros)
     holds = appended(holds, { source, micros })
   }
-  assert(left === 0, 'a grant costs more than the buckets that pay for it hold')
+  assert(left === 0, 'a grant costs more than its funding sources contain')
   return holds
 }
 

@@ -1,7 +1,5 @@
-/**
- * The priced record (CDR) of one segment: absolute totals and a version, so that the newest wins.
- */
-import type { Carried, CategoryPrice, Payment } from './session.ts'
+/** The line (CDR) of one segment: absolute totals and a version, so that the newest one wins. */
+import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
 import type { Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
@@ -21,22 +19,25 @@ export interface Line {
   rateKey: string
   plan: string
   cycle: string
-  /** Units used; of them covered by groups of units and of money; of the rest priced. */
+  /**
+   * Used units; the parts that are included units (`grouped`) and paid by included money
+   * (`covered`); the rest is charged (`priced`).
+   */
   used: number
   grouped: number
   covered: number
   priced: number
   /**
-   * Micros: what groups of money paid; price to be paid; of it paid by no bucket, and of that what
-   * the account owes.
+   * Micros: paid by included money; charged price; the part of it that no bucket paid; of that the
+   * debt of the account.
    */
   coveredMicros: number
   charged: number
   debt: number
   accountDebt: number
-  /** Whether units beyond the groups are `over_group`, and not `out_group`. */
+  /** Whether units beyond the groups are `over_group` instead of `out_group`. */
   hasGroups: boolean
-  /** How the price came about (SegmentStart): enough to compute it again by hand. */
+  /** The terms of the price (SegmentStart), in enough detail to recompute it by hand. */
   tariff: Tariff
   carried: Carried | null
   access: boolean
@@ -51,27 +52,30 @@ export interface Line {
   firstMs: number
   lastMs: number
   /**
-   * `open` while the segment may grow; then why it ended. What is reported late makes an `expired`
-   * one grow once more.
+   * `open` while the segment may grow, then the reason of its end. Usage reported after expiry may
+   * extend an `expired` one once more.
    */
   state: 'open' | 'ended' | 'closed' | 'expired'
-  /** Usage of it was reported after the session had expired. */
+  /** Whether some of its usage was reported after the session expired. */
   late: boolean
 }
 
-/** How a balance operation came about, for people: nothing is decided by it. */
+/** Information for people about the cause of a balance operation. Has no effect. */
 export interface OperationNote {
-  /** By what the balance was chosen; absent where an operator named it to the command line. */
+  /** How the balance was selected; absent if an operator named it on the command line. */
   chargingType?: 'Id' | 'Prepaidinclude' | 'Chargingplan' | 'Secret'
   /** Name of the charging plan, or id of the card. */
   sourceRef?: string
-  /** Stamp of the line of the operation that it is a part of. */
+  /** Stamp of the line of the parent operation. */
   parentRef?: string
-  /** What the caller wants to be on record: plain JSON. */
+  /** Data that the caller wants to record: plain JSON. */
   additional?: Readonly<Record<string, unknown>>
 }
 
-/** Units or micros by which a correction makes the lines even with the ledger; of either sign. */
+/**
+ * Units or micros by which a correction makes the lines agree with the ledger; positive or
+ * negative.
+ */
 export interface MendedSums {
   credited: number
   spent: number
@@ -80,13 +84,13 @@ export interface MendedSums {
   repaid: number
 }
 
-/** The record of a balance operation (top-up, adjustment). Optional fields are absent if unused. */
+/** The line of a balance operation (top-up, adjustment). Unused optional fields are absent. */
 export interface OperationLine extends OperationNote {
   stamp: string
   aid: number
   sid: number
   operationId: string
-  /** Its mode (credit.ts, credit-moves.ts). */
+  /** Mode of the operation (credit.ts, balance-operations.ts). */
   operation: string
   /** 0 for a heading, which moves nothing. */
   bucketId: number
@@ -95,22 +99,27 @@ export interface OperationLine extends OperationNote {
   usaget: string
   /** Units or micros, credit positive. */
   amount: number
-  /** What was asked for, where that is not the amount: the aim of `set`, or what was clamped. */
+  /**
+   * The requested amount, if it differs: the target of `set`, or the amount before it was limited.
+   */
   asked?: number
-  /** By how much less was credited than asked for. */
+  /** By how much the credited amount is less than the requested one. */
   normalized?: number
-  /** Of a counter: its name and total, and how much it has counted elsewhere. */
+  /** For a counter: its name, its total, and the usage counted elsewhere. */
   counter?: string
   limit?: number
   counted?: number
-  /** Of a correction: what it adds to the sums of lines, which its amount says of all others. */
+  /**
+   * For a correction: what it adds to the sums of lines. For all other operations that is the
+   * amount.
+   */
   mended?: MendedSums
   before: number
   after: number
   /** Part of the amount that repaid debt, micros. */
   repaid: number
   atMs: number
-  /** The owner's version that it made, and the terms of its bucket from then on. */
+  /** Version of the owner after the operation, and the terms of its bucket from then on. */
   version: number
   priority: number
   fromMs: number

@@ -1,17 +1,16 @@
-/** Makes the line of a segment as it stands, and tells what of its units groups covered. */
-
+/** Creates the line of a segment in its current state, and splits its units by group usage. */
 import type { SegmentChange } from './charge-program.ts'
 import type { Line } from './line.ts'
 import type { ServiceSession, Session } from './session.ts'
 
-/** Names this opening of a session: its id may be used again once its tombstone is gone. */
+/** Identifies one opening of a session: a session id may be reused once its tombstone is gone. */
 export function sessionTagOf(sessionKey: string, session: Session): string {
   return `${sessionKey}-${session.openedMs.toString(36)}`
 }
 
 /**
- * Identifies the processing of one request. What is remembered of the one before has the same
- * beginning: making it anew costs more than the rest of the name.
+ * Identifies the processing of one request. The id of the previous request is reused as prefix if
+ * possible, because computing the session tag is the most expensive part.
  */
 export function transactionIdOf(sessionKey: string, session: Session): string {
   const { answered, processed } = session
@@ -23,7 +22,9 @@ export function transactionIdOf(sessionKey: string, session: Session): string {
   return tag + String(processed + 1)
 }
 
-/** Names a service of a session by its position, which never changes while the session is open. */
+/**
+ * Identifies a service of a session by its position, which never changes while the session is open.
+ */
 export function serviceTagOf(sessionKey: string, session: Session, index: number): string {
   return `${sessionTagOf(sessionKey, session)}-${index + 1}`
 }
@@ -75,12 +76,12 @@ export function lineOf(
   }
 }
 
-/** Units of a line by what became of them; together all that were used. */
+/** Units of a line by group usage; together all used units. */
 export interface GroupUnits {
   inGroup: number
-  /** Beyond groups that are meant for such usage. */
+  /** Units beyond the groups for such usage. */
   overGroup: number
-  /** No group is meant for it. */
+  /** Units of usage for which there is no group. */
   outGroup: number
 }
 

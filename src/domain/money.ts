@@ -1,10 +1,10 @@
 /**
  * Money in the hot path: integers in micros (scale 6). Prices may be finer, down to 1e-12 of the
- * currency; one computation rounds once, half to even, by quotient and remainder (design.md §1).
+ * currency. Each computation rounds once, half to even, by quotient and remainder.
  */
 export const MICROS_PER_UNIT = 1_000_000
 export const MICROS_DIGITS = 6
-/** Digits after the point that a price may have. */
+/** Maximum number of decimals of a price. */
 export const PRICE_DIGITS_MAX = 12
 
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/
@@ -15,14 +15,13 @@ export interface ExactDecimal {
   scale: number
 }
 
-/** A decimal of so many digits is still the same after it was a double. */
+/** A decimal with this number of digits survives conversion to a double and back. */
 const DOUBLE_DIGITS = 15
 
 /**
- * Reads a number or a decimal text. A text is exact. A double is the decimal of at most 15 digits
- * that it stands for: 0.1 * 3 is 0.3. So is the text of a double, which programs write with 16 or
- * 17 digits, where it has more decimals than a price may have. Null if it is no finite decimal
- * number.
+ * Reads a number or a decimal text. A text is exact. A double is read as the decimal of at most 15
+ * digits that it represents: 0.1 * 3 is 0.3. So is the text of a double (16 or 17 digits) with more
+ * decimals than a price may have. Null if it is not a finite decimal number.
  */
 export function parseDecimal(value: string | number): ExactDecimal | null {
   if (typeof value === 'number') return exactDecimal(doubleText(value))
@@ -37,7 +36,7 @@ export function parseDecimal(value: string | number): ExactDecimal | null {
 /** `-1.2345678901234567e-300`, with room for zeros. */
 const DOUBLE_TEXT_MAX = 40
 
-/** Whole numbers and whole micros are exactly what they show; anything else may have noise. */
+/** Whole numbers and whole micros are exact; others may contain rounding noise. */
 function doubleText(value: number): string {
   const text = String(value)
   if (!Number.isFinite(value) || Number.isInteger(value)) return text
@@ -50,7 +49,7 @@ function isSame(one: ExactDecimal | null, other: ExactDecimal): boolean {
   return one !== null && one.digits === other.digits && one.scale === other.scale
 }
 
-/** A decimal text without a binary fraction in between; null if it is none. */
+/** Parses a decimal text without going through a binary fraction; null if it is not one. */
 export function exactDecimal(text: string): ExactDecimal | null {
   const match = DECIMAL.exec(text)
   if (match === null) return null
@@ -70,7 +69,7 @@ export function exactDecimal(text: string): ExactDecimal | null {
   return { digits, scale }
 }
 
-/** In one pass: text from outside may be long. */
+/** In one pass, because external text may be long. */
 function withoutTrailingZeros(text: string): string {
   let end = text.length
   while (text[end - 1] === '0') end -= 1

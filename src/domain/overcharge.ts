@@ -1,4 +1,4 @@
-/** Returns what a segment was overcharged to the buckets that paid. */
+/** Returns an overcharge of a segment to the buckets that paid. */
 import { assert } from './assert.ts'
 import type { BucketRef, OwnerSlot } from './bucket.ts'
 import { findBucket, type SettlementWork, writableBucket } from './copy-on-write.ts'
@@ -6,7 +6,8 @@ import { isGroupCounter } from './counters.ts'
 import { debtIn, forgive, ownerAt } from './debt.ts'
 import { isSamePayer, paymentsOf } from './price-continuation.ts'
 import { appended, copyPayment, recordCounter, recordPayment } from './segment.ts'
-import type { Payment, Segment } from './session.ts'
+import type { Payment } from './segment-parts.ts'
+import type { Segment } from './session.ts'
 
 /**
  * Cancels debt first, that of the account before that of the subscriber, and then returns money to
@@ -18,7 +19,7 @@ export function refund(work: SettlementWork, segment: Segment, micros: number): 
   let left = returnPaid(work, segment, returned, (payment) => isMoney(payment, false))
   left -= returnRepaid(work, segment, 1, Math.min(left, repaidIn(segment, 1)))
   left -= returnRepaid(work, segment, 0, left)
-  assert(left === 0, 'more is given back than was paid')
+  assert(left === 0, 'more is returned than was paid')
   returnPaid(work, segment, returned, ({ kind }) => kind === 'limit')
 }
 
@@ -31,7 +32,7 @@ function repaidIn(segment: Segment, slot: OwnerSlot): number {
   return repaid
 }
 
-/** Returns debt that top-ups have paid meanwhile to prepaid money. Gives the amount returned. */
+/** Returns debt that top-ups have repaid since to prepaid money. Returns the amount. */
 function returnRepaid(
   work: SettlementWork,
   segment: Segment,
@@ -54,10 +55,10 @@ function returnRepaid(
   return micros - left
 }
 
-/** The same as `refund` for money of groups. */
+/** As `refund`, for included money. */
 export function returnToGroups(work: SettlementWork, segment: Segment, micros: number): void {
   const left = returnPaid(work, segment, micros, (payment) => isMoney(payment, true))
-  assert(left === 0, 'more is given back than was covered')
+  assert(left === 0, 'more is returned than included money paid')
 }
 
 function isMoney({ kind, counter }: Payment, ofGroup: boolean): boolean {
@@ -65,8 +66,8 @@ function isMoney({ kind, counter }: Payment, ofGroup: boolean): boolean {
 }
 
 /**
- * Returns money to the buckets that paid for the segment, then for the segments before it. Gives
- * the amount that no bucket had paid.
+ * Returns money to the buckets that paid for the segment, then to those of earlier segments.
+ * Returns the amount that no bucket had paid.
  */
 function returnPaid(
   work: SettlementWork,

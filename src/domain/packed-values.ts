@@ -1,23 +1,23 @@
-/** Numbers and texts of a batch (hand-over.ts), written and read in the same order. */
+/** Numbers and texts of a batch (worker-protocol.ts), written and read in the same order. */
 
-/** Fields in the order in which they are read again; a text is a number, its place in `texts`. */
+/** Fields in the order of reading. A text is represented by its index in `texts`. */
 export interface Packed {
   numbers: Float64Array
   texts: string[]
 }
 
-/** Where there is room for a batch of the usual size; it grows once, if ever. */
+/** Initial capacity, enough for a typical batch. */
 const NUMBERS_FIRST = 4096
 
 export class TaskWriter {
   texts: string[] = []
   #numbers = new Float64Array(NUMBERS_FIRST)
   #length = 0
-  /** Places of texts that are likely to come again. */
+  /** Indexes of texts that are likely to recur. */
   readonly #places = new Map<string, number>()
 
   begin(): void {
-    // The first is the empty one, which most texts are.
+    // Index 0 is the empty text, the most frequent one.
     this.texts = ['']
     this.#length = 0
     this.#places.clear()
@@ -29,12 +29,12 @@ export class TaskWriter {
     this.#length += 1
   }
 
-  /** A text that is hardly ever that of another request. */
+  /** Writes a text that rarely recurs in other requests. */
   text(text: string): void {
     this.number(text === '' ? 0 : this.texts.push(text) - 1)
   }
 
-  /** A text that others are likely to have, too. */
+  /** Writes a text that is likely to recur; it is stored once. */
   name(text: string): void {
     if (text === '') {
       this.number(0)
@@ -69,7 +69,10 @@ export class TaskReader {
     this.#texts = texts
   }
 
-  /** Small integers as such: as floating point each would be an object on the heap. */
+  /**
+   * Returns small integers as such, because each floating-point number would be an object on the
+   * heap.
+   */
   number(): number {
     const value = this.#numbers[this.#at] as number
     this.#at += 1

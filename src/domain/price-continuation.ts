@@ -1,12 +1,14 @@
 /**
  * Price continuation between consecutive segments of a service: across the end of a cycle, the
- * edge of a time band, or a change of revision or plan. An interval that has begun is already paid
- * for, tiers keep counting, and access price and minimum charge are due once per session.
+ * start or end of a time band, or a change of revision or plan. An interval that has begun is
+ * already paid for, tiers keep counting, and access price and minimum charge are due once per
+ * session.
  */
-import type { Carried, CategoryPrice, Payment, Segment, SegmentStart } from './session.ts'
+import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
+import type { Segment, SegmentStart } from './session.ts'
 import { charge, type PricePosition, type Tariff, type TariffTerms, UNLIMITED } from './tariff.ts'
 
-/** The course of a run without earlier priced units. */
+/** The position at the start of a run without earlier charged units. */
 export const START_POSITION: PricePosition = Object.freeze({
   at: 0,
   ahead: 0,
@@ -51,13 +53,13 @@ export function continuePrice(
   const priced = pricedPosition(ended, start.tariff)
   const covered = coveredPosition(ended, start.tariff)
   const kept = start.others.map((other) => otherAfter(ended, other, othersAccessCharged))
-  const courses = kept.map(({ course }) => course)
-  if ([priced, covered, ...courses].every(isNew)) return { carried: null, others }
+  const positions = kept.map(({ position }) => position)
+  if ([priced, covered, ...positions].every(isNew)) return { carried: null, others }
   const mayFall = isVolume(ended.tariff) || ended.others.some(({ tariff }) => isVolume(tariff))
   const carried: Carried = {
     priced,
     covered,
-    others: courses,
+    others: positions,
     pricedSold: soldUnits(start.tariff, priced),
     coveredSold: soldUnits(start.tariff, covered),
     payments: mayFall ? paymentsOf(ended) : [],
@@ -67,7 +69,7 @@ export function continuePrice(
   return { carried, others: kept.map(({ other }) => other) }
 }
 
-/** The course at a tariff for units priced with money. */
+/** The position at a tariff for charged units. */
 export function pricedPosition(
   {
     tariff,
@@ -80,71 +82,71 @@ export function pricedPosition(
   return positionAfter(tariff, carried?.priced ?? START_POSITION, priced, access, next)
 }
 
-/** The course for units covered by money of groups; these bear no access price. */
+/** The position for units paid by included money; these have no access price. */
 function coveredPosition({ tariff, covered, carried }: EndedSegment, next: Tariff): PricePosition {
   return positionAfter(tariff, carried?.covered ?? START_POSITION, covered, false, next)
 }
 
-/** Another category with its course; it prices every used unit. */
+/** Another category with its position; it prices every used unit. */
 function otherAfter(
   { others, used, access, carried }: Pick<EndedSegment, 'others' | 'used' | 'access' | 'carried'>,
   start: CategoryPrice,
   othersAccessCharged: boolean,
-): { other: CategoryPrice; course: PricePosition } {
+): { other: CategoryPrice; position: PricePosition } {
   const bare = othersAccessCharged ? withoutAccess(start) : start
   const index = others.findIndex(({ category }) => category === start.category)
   const last = others[index]
   if (last === undefined || last.rateKey !== start.rateKey)
-    return { other: bare, course: START_POSITION }
-  const course = carried?.others[index] ?? START_POSITION
-  const isPaid = course.access || (access && used > 0)
+    return { other: bare, position: START_POSITION }
+  const position = carried?.others[index] ?? START_POSITION
+  const isPaid = position.access || (access && used > 0)
   const other = isPaid && isSameTariff(last.tariff, start.tariff) ? start : bare
-  return { other, course: positionAfter(last.tariff, course, used, access, other.tariff) }
+  return { other, position: positionAfter(last.tariff, position, used, access, other.tariff) }
 }
 
-/** The course at the tariff `next`, which may be the same one, after `units` priced units. */
+/** The position at the tariff `next`, which may be the same one, after `units` priced units. */
 function positionAfter(
   tariff: Tariff,
-  course: PricePosition,
+  position: PricePosition,
   units: number,
   access: boolean,
   next: Tariff,
 ): PricePosition {
-  if (units === 0 && course === START_POSITION) return START_POSITION
-  const before = course.before + units
+  if (units === 0 && position === START_POSITION) return START_POSITION
+  const before = position.before + units
   if (isSameTariff(tariff, next)) {
-    const { at, ahead, credit } = course
-    return { at, ahead, before, access: course.access || (access && units > 0), credit }
+    const { at, ahead, credit } = position
+    return { at, ahead, before, access: position.access || (access && units > 0), credit }
   }
-  const sold = soldParts(tariff, { ...course, before })
+  const sold = soldParts(tariff, { ...position, before })
   return {
-    at: course.at + before,
+    at: position.at + before,
     ahead: Math.ceil((sold * scaleOf(next)) / scaleOf(tariff)),
     before: 0,
     access: false,
-    credit: creditAfter(tariff, course, before, course.access || access),
+    credit: creditAfter(tariff, position, before, position.access || access),
   }
 }
 
-/** The part of a paid minimum charge that usage of the run has not reached. */
+/** The part of a paid minimum charge that the usage of the run has not reached. */
 function creditAfter(
   tariff: Tariff,
-  course: PricePosition,
+  position: PricePosition,
   units: number,
   access: boolean,
 ): number {
   const minimum = tariff.terms?.minimum ?? 0
-  if (units === 0 || (course.credit === 0 && minimum === 0)) return course.credit
-  const whole = { ...course, before: 0, credit: 0 }
+  if (units === 0 || (position.credit === 0 && minimum === 0)) return position.credit
+  const whole = { ...position, before: 0, credit: 0 }
   const paid = charge(tariff, units, access, whole)
   const terms: TariffTerms | null = tariff.terms === null ? null : { ...tariff.terms, minimum: 0 }
   const used = charge({ ...tariff, terms }, units, access, whole)
-  return Math.max(0, course.credit - paid) + paid - used
+  return Math.max(0, position.credit - paid) + paid - used
 }
 
-/** Whole units that follow the run and lie in an interval already paid for. */
-export function soldUnits(tariff: Tariff, course: PricePosition): number {
-  return Math.floor(soldParts(tariff, course) / scaleOf(tariff))
+/** Whole units after the run that lie in an interval already paid for. */
+export function soldUnits(tariff: Tariff, position: PricePosition): number {
+  return Math.floor(soldParts(tariff, position) / scaleOf(tariff))
 }
 
 /** The remainder of the interval that has begun, in the scale of the tiers. */
@@ -192,8 +194,8 @@ function withoutAccess(other: CategoryPrice): CategoryPrice {
   return { category, rateKey, tariff: { tiers, access: 0, extraDigits, terms }, isAdded }
 }
 
-function isNew(course: PricePosition): boolean {
-  const { at, ahead, before, credit } = course
+function isNew(position: PricePosition): boolean {
+  const { at, ahead, before, credit } = position
   return at === 0 && ahead === 0 && before === 0 && credit === 0
 }
 

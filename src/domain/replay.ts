@@ -1,4 +1,4 @@
-/** Recognises retransmissions: session and request number identify a request (design.md §2). */
+/** Recognises retransmissions: session and request number identify a request. */
 import type { ChargeOutcome, Reason } from './charge-outcome.ts'
 import {
   type ChargeRequest,
@@ -9,10 +9,10 @@ import {
 import type { AnsweredRequest, Session } from './session.ts'
 import { newlyUsed, serviceOf } from './session-services.ts'
 
-/** How many answers are kept for a session whose requests carry no number. */
+/** Number of answers stored for a session whose requests have no number. */
 export const ANSWERS_KEPT_UNNUMBERED = 8
 
-/** The stored outcome of the same request, or null if it was not answered before. */
+/** The stored outcome of the same request, or null if there is none. */
 export function findAnswer(
   session: Session,
   request: ChargeRequest,
@@ -26,7 +26,7 @@ export function findAnswer(
   return null
 }
 
-/** Why a request that was not answered before does not fit its session, or null if it fits. */
+/** Why a new request is not allowed in the state of its session, or null if it is. */
 export function sequenceErrorOf(
   session: Session | null,
   request: ChargeRequest,
@@ -48,26 +48,26 @@ export function sequenceErrorOf(
   }
   if (isOpening && session.state === 'denied') return null
   if (session.state !== 'expired') return { reason: 'sessionClosed', detail: '' }
-  // What was used is settled even now; whoever only asks for units has to start anew.
+  // Usage is settled even after expiry; for further units the client has to open a new session.
   const isNew = (service: ServiceRequest) => newlyUsed(service, serviceOf(session, service)) > 0
   const isLateReport = !isOpening && request.services.some(isNew)
   return isLateReport ? null : { reason: 'sessionClosed', detail: 'it expired' }
 }
 
-/** The answer to a refund of an event that another subscriber has paid. */
+/** The answer to a refund of an event that another subscriber paid. */
 export const FOREIGN_EVENT = { reason: 'unknownSession', detail: '' } as const
 
-/** Only a closed event that still has something to give back can be refunded. */
+/** Only a closed event with a refundable segment can be refunded. */
 function refundErrorOf({ state, services }: Session): { reason: Reason; detail: string } | null {
-  // A session that was closed keeps no services; an event keeps them for refunds.
+  // A closed session stores no services; an event stores them for refunds.
   if (state !== 'closed' || services.length === 0) {
-    return { reason: 'sessionClosed', detail: 'it was no event' }
+    return { reason: 'sessionClosed', detail: 'it was not an event' }
   }
   const isRefundable = services.some(({ segment }) => segment !== null)
   return isRefundable ? null : { reason: 'nothingToRefund', detail: '' }
 }
 
-/** The answers to keep after one more. */
+/** The answers to store after one more. */
 export function addAnswer(
   answered: readonly AnsweredRequest[],
   next: AnsweredRequest,

@@ -1,24 +1,18 @@
-/** The life of a segment: begin, price, payments, end. */
+/** The life cycle of a segment: start, price, payments, end. */
 import { present } from './assert.ts'
 import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
 import type { SettlementWork } from './copy-on-write.ts'
 import type { Line } from './line.ts'
 import { continuePrice } from './price-continuation.ts'
-import type {
-  CategoryPrice,
-  Payment,
-  Reservation,
-  Segment,
-  SegmentStart,
-  ServiceSession,
-} from './session.ts'
+import type { CategoryPrice, Payment } from './segment-parts.ts'
+import type { Reservation, Segment, SegmentStart, ServiceSession } from './session.ts'
 import { charge, PriceRangeError, peakCharge } from './tariff.ts'
 
-/** What a service holds that has no grant. Never changed: all such services have the same. */
+/** The reservation of a service without a grant. Never changed, because it is shared. */
 export const EMPTY_RESERVATION: Reservation = { units: 0, slices: [], money: [] }
 
-/** A service that nothing has been granted to yet. */
+/** A service without any grant. */
 export function emptyService(
   ratingGroup: number,
   usaget: string,
@@ -41,13 +35,13 @@ export function emptyService(
   }
 }
 
-/** Its segment may be changed, too. */
+/** A copy whose segment may be changed as well. */
 export function copyService(service: ServiceSession): ServiceSession {
   const { segment } = service
   return withSegment(service, segment === null ? null : copySegment(segment))
 }
 
-/** The service with another segment, field by field: one shape for all services. */
+/** A copy with another segment. Field by field, so that all services have one hidden class. */
 export function withSegment(service: ServiceSession, segment: Segment | null): ServiceSession {
   return {
     ratingGroup: service.ratingGroup,
@@ -65,7 +59,7 @@ export function withSegment(service: ServiceSession, segment: Segment | null): S
   }
 }
 
-/** A copy whose payments may be changed, too. */
+/** A copy whose payments may be changed as well. */
 export function copySegment(segment: Segment): Segment {
   return {
     key: segment.key,
@@ -116,7 +110,7 @@ export function copyPayment(payment: Payment): Payment {
   }
 }
 
-/** What a service has cost so far, micros before tax. */
+/** Cost of a service so far, micros before tax. */
 export function costOf({ endedMicros, segment }: ServiceSession): number {
   return segment === null ? endedMicros : endedMicros + segment.charged
 }
@@ -126,7 +120,7 @@ export function hasNoUsage({ segment, usedTotal, segmentsEnded }: ServiceSession
   return segment === null && usedTotal === 0 && segmentsEnded === 0
 }
 
-/** The service of an event with its segment. */
+/** The service of a closed event with its last segment, which refunds need. */
 export function reopened({ service, changes }: Settlement): ServiceSession {
   const segment = changes.at(-1)?.segment ?? null
   const opened = withSegment(service, segment)
@@ -154,7 +148,7 @@ export function startSegment(
   return beginSegment(service, present(next, 'the next segment'), atMs, ended)
 }
 
-/** Field by field: one shape for all segments, and no copies on the way. */
+/** Field by field, so that all segments have one hidden class and nothing is copied twice. */
 function beginSegment(
   service: ServiceSession,
   start: SegmentStart,
@@ -200,7 +194,7 @@ function beginSegment(
   return segment
 }
 
-/** The segment goes on under the same price; who pays for it may have changed. */
+/** Updates the fields that may change while the price stays the same. */
 export function refresh(segment: Segment, next: SegmentStart): void {
   segment.fundingSources = next.fundingSources
   segment.hasGroups = next.hasGroups
@@ -218,7 +212,10 @@ export function endSegment(work: SettlementWork, segment: Segment, state: Line['
   reportEnd(work, segment, state)
 }
 
-/** A segment without usage or lapse has a line only if its service closes without any usage. */
+/**
+ * A segment without usage or forfeited amounts has a line only if its service closes without any
+ * usage.
+ */
 export function reportEnd(work: Settlement, segment: Segment, state: Line['state']): void {
   const isNothing = segment.used + segment.lapsedUnits + segment.lapsedMicros === 0
   if (isNothing && (state !== 'closed' || work.service.usedTotal > 0)) return
@@ -235,12 +232,12 @@ export function recordChange(work: Settlement, change: SegmentChange): void {
   work.changes = appended(work.changes, change)
 }
 
-/** A list with one more, of no more room than that: most lists here have one member at most. */
+/** Appends to a copy without spare capacity: most of these lists have at most one element. */
 export function appended<T>(list: readonly T[], item: T): T[] {
   return list.length === 0 ? [item] : [...list, item]
 }
 
-/** What of a segment decides who pays for more of it, and how much. */
+/** The fields of a segment that determine funding and price of further units. */
 export type PricedSegment = Pick<
   Segment,
   | 'tariff'
@@ -255,7 +252,10 @@ export type PricedSegment = Pick<
   | 'charged'
 >
 
-/** Micros for `priced` units with money and `used` units in all (other categories price these). */
+/**
+ * Price in micros of `priced` charged units and `used` units in total; other categories price the
+ * latter.
+ */
 export function priceOf(segment: PricedSegment, priced: number, used: number): number {
   const { tariff, access, others, carried } = segment
   let sum = charge(tariff, priced, access, carried?.priced)
@@ -266,7 +266,7 @@ export function priceOf(segment: PricedSegment, priced: number, used: number): n
   return safeTotal(sum, 'the price of a segment')
 }
 
-/** The highest that the price gets on the way to so many more units. */
+/** The highest price that is reached while `priced` and `used` more units are consumed. */
 export function peakPrice(segment: PricedSegment, priced: number, used: number): number {
   const { tariff, access, carried } = segment
   const from = segment.priced
@@ -274,7 +274,7 @@ export function peakPrice(segment: PricedSegment, priced: number, used: number):
   return safeTotal(peak + peakOfOthers(segment, used), 'the price of a segment')
 }
 
-/** The highest amount that other categories add on the way to so many more units. */
+/** The highest amount that other categories add while `used` more units are consumed. */
 export function peakOfOthers(segment: PricedSegment, used: number): number {
   const { others, access, carried, used: from } = segment
   let sum = 0
@@ -284,7 +284,7 @@ export function peakOfOthers(segment: PricedSegment, used: number): number {
   return sum
 }
 
-/** Notes what a bucket paid. */
+/** Records a payment of a bucket. */
 export function recordPayment(
   segment: Segment,
   ref: BucketRef,
@@ -328,7 +328,7 @@ export function recordCounter(payment: Payment, bucket: Bucket): void {
   payment.total = Math.max(0, bucket.limit)
 }
 
-/** A total that has stayed exact. */
+/** Returns the total if it is exact. Throws `PriceRangeError` past 2^53. */
 export function safeTotal(total: number, what: string): number {
   if (!Number.isSafeInteger(total)) throw new PriceRangeError(`${what} exceeds 2^53`)
   return total

@@ -1,15 +1,18 @@
-/** What a report is about: the service of its session, and what of its usage is new. */
+/** Services of a session: finding the one of a request, and its newly reported usage. */
 import type { ServiceRequest } from './charge-request.ts'
 import { emptyService } from './segment.ts'
 import type { ServiceSession, Session } from './session.ts'
 
-/** The service of a session that a request means; undefined if the session has none. */
+/** The service of a session for a request; undefined if the session has none. */
 export function findService({ services }: Session, wanted: ServiceKey): ServiceSession | undefined {
   for (const service of services) if (isSameService(service, wanted)) return service
   return undefined
 }
 
-/** By what a service is known within its session; a called number may change meanwhile. */
+/**
+ * Identity of a service within its session. The called number is not part of it, since it may
+ * change.
+ */
 export type ServiceKey = Pick<ServiceRequest, 'ratingGroup' | 'serviceIdentifier' | 'usaget'>
 
 export function isSameService(one: ServiceKey, other: ServiceKey): boolean {
@@ -20,13 +23,13 @@ export function isSameService(one: ServiceKey, other: ServiceKey): boolean {
   )
 }
 
-/** A service identifier as its number, or as the list of its numbers; null for none. */
+/** A service identifier as a number, or as a list if it has several; null if there is none. */
 export function identifierValue(identifier: string): number | number[] | null {
   if (identifier === '') return null
   return identifier.includes(',') ? identifier.split(',').map(Number) : Number(identifier)
 }
 
-/** The same; an empty one if the session has none. */
+/** As `findService`; an empty service if the session has none. */
 export function serviceOf(session: Session, wanted: ServiceRequest): ServiceSession {
   const { ratingGroup, serviceIdentifier, usaget, calledNumber } = wanted
   return (
@@ -35,7 +38,7 @@ export function serviceOf(session: Session, wanted: ServiceRequest): ServiceSess
   )
 }
 
-/** Units since the last report; negative if a total is below what was reported. */
-export function newlyUsed(wanted: ServiceRequest, kept: ServiceSession): number {
-  return wanted.isTotal ? wanted.used - kept.usedTotal : wanted.used
+/** Units since the last report; negative if a total is less than the one reported before. */
+export function newlyUsed(wanted: ServiceRequest, previous: ServiceSession): number {
+  return wanted.isTotal ? wanted.used - previous.usedTotal : wanted.used
 }

@@ -1,147 +1,106 @@
-/**
- * A session as it is stored between requests: what is reserved, what was priced, and the last
- * answer.
- */
-import type { BucketRef, FundingSource, OwnerSlot } from './bucket.ts'
+/** A session as stored between requests: reservations, priced segments, and the last answers. */
+import type { BucketRef, FundingSource } from './bucket.ts'
 import type { ChargeOutcome } from './charge-outcome.ts'
 import type { CreditControlClient } from './charge-request.ts'
-import type { PricePosition, Tariff } from './tariff.ts'
+import type { Carried, CategoryPrice, Payment } from './segment-parts.ts'
+import type { Tariff } from './tariff.ts'
 import type { LineRounding, TaxRule } from './tax.ts'
 
 /**
- * `denied`: the start got nothing, so the session never opened. All but `open` are tombstones that
- * keep the last answers for `replayMs`; one that is `expired` also keeps its services, so that
- * usage which is reported late finds its price.
+ * `denied`: the start was denied, so the session never opened. All states but `open` are
+ * tombstones, which store the last answers for `replayMs`. An `expired` session also stores its
+ * services, for the price of usage reported after expiry.
  */
 export type SessionState = 'open' | 'closed' | 'expired' | 'denied'
 
-/** Units of a grant, in the order in which they will be used. */
+/** Units of a grant, in order of use. */
 export interface Slice {
-  /** The bucket or counter of units that holds them, or null: they are paid from `money`. */
+  /**
+   * The bucket or counter of units in which they are reserved; null if they are paid from `money`.
+   */
   bucket: BucketRef | null
   units: number
-  /** Priced and paid from money that a group includes: no part of the price of the segment. */
+  /** Paid by included money, and not part of the price of the segment. */
   isCovered: boolean
 }
 
-/** Money held in one bucket. */
+/** Money reserved in one bucket. */
 export interface MoneyHold {
   source: FundingSource
   micros: number
 }
 
-/** What a grant holds in the buckets. */
+/** The reservation for a grant. */
 export interface Reservation {
-  /** Units granted and not yet reported: the sum of the slices. */
+  /** Granted units that are not reported yet: the sum of the slices. */
   units: number
   slices: Slice[]
   money: MoneyHold[]
 }
 
-/**
- * What one bucket paid for a segment, absolute. `limit`: counted against a limit of the account
- * beside the payment itself. `creditedUnits`, `creditedMoney`: credited to the bucket by a refund
- * without an earlier event, and therefore negative.
- */
-export interface Payment {
-  owner: OwnerSlot
-  bucketId: number
-  prepaidIncludeId: number
-  kind: 'units' | 'money' | 'limit' | 'creditedUnits' | 'creditedMoney'
-  amount: number
-  /** The counter that it is; empty for prepaid credit. */
-  counter: string
-  /** Of a counter: what it had left after this segment's last change, and its total. */
-  left: number
-  total: number
-}
-
-/** The price of one more tariff category (wholesale and the like) beside the retail one. */
-export interface CategoryPrice {
-  category: string
-  rateKey: string
-  tariff: Tariff
-  /** Whether it is part of what the customer pays (`add_to_retail`). */
-  isAdded: boolean
-}
-
-/** What a new segment starts from: everything that pricing depends on. */
+/** The terms of a new segment: everything that pricing depends on. */
 export interface SegmentStart {
-  /** Equal keys continue a segment: rate revisions, plan, override, time band, cycle. */
+  /**
+   * A segment continues while the key stays equal: rate revisions, plan, override, time band,
+   * cycle.
+   */
   key: string
   rateKey: string
   plan: string
   /** Cycle key (`billrun_key`), YYYYMM. */
   cycle: string
   tariff: Tariff
-  /** Where the price comes from: `BASE`, `plan NAME`, `service NAME` or `rate NAME` (its plan). */
+  /** Source of the price: `BASE`, `plan NAME`, `service NAME` or `rate NAME` (for a plan). */
   priceOf: string
   /** Time band of the price; empty for the plain one. */
   band: string
-  /** Prices of further tariff categories, on all units. */
+  /** Prices of further tariff categories, which apply to all units. */
   others: CategoryPrice[]
   taxes: TaxRule[]
-  /** How the final charge of its line is rounded; null: not. */
+  /** Rounding of the final charge of its line; null if it is not rounded. */
   rounding: LineRounding | null
-  /** Whether units beyond the groups are `over_group`: some group is meant for such usage. */
+  /** Whether units beyond the groups are `over_group`, because there is a group for such usage. */
   hasGroups: boolean
-  /** The groups that include it, in order, then the credit of a postpaid subscriber. */
+  /** Groups that include the usage, in order, then the credit of a postpaid subscriber. */
   fundingSources: FundingSource[]
-  /** Whether prepaid buckets pay for what no group covers; else credit does. */
+  /** Whether prepaid buckets pay for units that no group includes; otherwise credit does. */
   isPrepaid: boolean
-  /** When its cycle or time band ends, epoch ms. */
+  /** End of the cycle or time band, epoch ms. */
   endMs: number
 }
 
-/** State carried over from earlier segments of the service: the course of prices, and payments. */
-export interface Carried {
-  /** Courses of the units priced for the customer, and of those covered by money of groups. */
-  priced: PricePosition
-  covered: PricePosition
-  /** Courses of the other categories, in the order of the segment's. */
-  others: PricePosition[]
-  /** Units at the start of the segment that lie in an interval already paid for. */
-  pricedSold: number
-  coveredSold: number
-  /** Payments and debt that a volume price may return; empty and 0 for other prices. */
-  payments: Payment[]
-  debt: number
-  /** The part of `debt` that the account owes. */
-  accountDebt: number
-}
-
-/** Session, service and the key of its start: the unit of pricing and of lines. */
+/** Part of a service in a session with one key: the unit of pricing and of lines. */
 export interface Segment extends SegmentStart {
-  /** Counts the segments of the service, from 1. */
+  /** Number within the service, from 1. */
   number: number
-  /** Grows by one with each change that reaches the line. */
+  /** Incremented by each change that reaches the line. */
   version: number
   /** Null if the price starts with this segment. */
   carried: Carried | null
-  /** Whether this segment bears the access price. */
+  /** Whether this segment is charged the access price. */
   access: boolean
   /**
-   * Units used so far; of them covered by groups of units, and by groups of money; of the rest
-   * priced with money.
+   * Used units; the parts that are included units (`grouped`) and paid by included money
+   * (`covered`); the rest is charged (`priced`).
    */
   used: number
   grouped: number
   covered: number
   priced: number
-  /** Micros: price of the units that groups of money covered, and of the segment to be paid. */
+  /** Micros: price of the units paid by included money, and charged price of the segment. */
   coveredMicros: number
   charged: number
-  /** Part of `charged` that no bucket could pay; of it, what the account owes (debt.ts). */
+  /** Part of `charged` that no bucket could pay; of it the debt of the account (debt.ts). */
   debt: number
   accountDebt: number
-  /** Returned to buckets that had expired meanwhile, units and micros. */
+  /** Amounts returned to buckets that had expired meanwhile, and so forfeited, units and micros. */
   lapsedUnits: number
   lapsedMicros: number
   payments: Payment[]
   /** Event times, epoch ms. */
   firstMs: number
   lastMs: number
-  /** Whether usage of it was reported after the session had expired. */
+  /** Whether some of its usage was reported after the session expired. */
   late: boolean
 }
 
@@ -152,25 +111,29 @@ export interface ServiceSession {
   usaget: string
   calledNumber: string
   /**
-   * Whether a segment that has ended bore the access price: it is due once per session and service.
+   * Whether an ended segment was charged the access price, which is due once per session and
+   * service.
    */
   accessCharged: boolean
-  /** The same of other categories, which price every unit: due with the first one used. */
+  /** The same for other categories, which price every unit: due with the first used one. */
   othersAccessCharged: boolean
-  /** Of a report without usage after the last usage of the segment, epoch ms; 0 if none. */
+  /**
+   * Time of a report without usage after the last usage of the segment, epoch ms; 0 if there is
+   * none.
+   */
   reportedMs: number
-  /** Units of all reports so far. */
+  /** Units reported so far. */
   usedTotal: number
-  /** What the segments that have ended cost, micros. */
+  /** Cost of the ended segments, micros. */
   endedMicros: number
   segmentsEnded: number
   segment: Segment | null
   reservation: Reservation
 }
 
-/** A request that was answered, for replay. */
+/** An answered request, for replay. */
 export interface AnsweredRequest {
-  /** -1 if the dialect carries no number: then the digest alone identifies it. */
+  /** -1 if the message format has no number; then only the digest identifies the request. */
   requestNumber: number
   digest: number
   outcome: ChargeOutcome
@@ -183,20 +146,20 @@ export interface Session {
   sessionId: string
   state: SessionState
   openedMs: number
-  /** From the latest request that identified it; null if no request has. */
+  /** Client of the latest request that identified one; null if none did. */
   client: CreditControlClient | null
-  /** When an open session expires, or a tombstone is dropped; by the node's clock. */
+  /** When an open session expires or a tombstone is dropped, by the node's clock. */
   expiresMs: number
-  /** Highest request number so far; -1 if none. */
+  /** Highest request number so far; -1 if there is none. */
   lastNumber: number
-  /** Counts the requests that were processed. */
+  /** Number of processed requests. */
   processed: number
   /** The last answer; for requests without a number, the last few, newest first. */
   answered: AnsweredRequest[]
   services: ServiceSession[]
 }
 
-/** A copy with these services, field by field: one shape for all sessions. */
+/** A copy with these services. Field by field, so that all sessions have one hidden class. */
 export function withServices(session: Session, services: ServiceSession[]): Session {
   return {
     aid: session.aid,

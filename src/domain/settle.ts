@@ -1,10 +1,9 @@
 /**
- * The one settlement (design.md §2): settle(state, program) → (state', grant, lines). The hot path,
- * quotes, the sweep and the tests use it; nothing else prices usage or moves a balance by it.
+ * Settlement: settle(state, program) → (state', grant, lines). The hot path, quotes, the sweep and
+ * the tests use it; no other code prices usage or debits balances for it.
  *
- * In this order: what was reserved is committed up to what was used and the rest goes back;
- * over-use is debited, and what no bucket can pay becomes debt; only then the next grant is
- * reserved.
+ * Order: the reservation is committed up to the used units and the rest is released; overuse is
+ * debited, and becomes debt if no bucket can pay; then the next grant is reserved.
  */
 import { type Allocation, allocateUsed, fundingSourcesOf } from './allocate.ts'
 import { assert, present } from './assert.ts'
@@ -43,8 +42,8 @@ import type { MoneyHold, Reservation, Segment, Slice } from './session.ts'
 import { charge } from './tariff.ts'
 
 /**
- * Pure: what is handed in stays as it is, and what has not changed of it is part of the result.
- * Throws `PriceRangeError` if a price or a total leaves 2^53; then nothing has moved.
+ * Pure: the input is not changed, and unchanged parts of it are reused in the result. Throws
+ * `PriceRangeError` if a price or a total exceeds 2^53; then nothing has changed.
  */
 export function settle(state: SettleState, program: ChargeProgram): Settlement {
   const work: SettlementWork = {
@@ -57,10 +56,10 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
     bucketsEndMs: Number.POSITIVE_INFINITY,
     changes: [],
     ended: null,
-    kept: EMPTY_RESERVATION,
+    carriedReservation: EMPTY_RESERVATION,
   }
   const { service } = work
-  assert(program.requested === 0 || program.end === 'none', 'a service that ends asks for nothing')
+  assert(program.requested === 0 || program.end === 'none', 'a service that ends requests no units')
   if (program.used > 0 || program.isUnused) openForUse(work, program)
   if (service.segment !== null) commitUsed(work, service.segment, program)
   if (program.requested > 0) reserveNext(work, segmentForGrant(work, program), program)
@@ -72,7 +71,7 @@ export function settle(state: SettleState, program: ChargeProgram): Settlement {
   return work
 }
 
-/** Usage that is reported later began to be used after this report, and not before. */
+/** Usage in a later report was used after this report. */
 function recordReport({ service }: Settlement, { used, atMs }: ChargeProgram): void {
   if (used > 0 || service.segment === null) service.reportedMs = 0
   else if (atMs > service.segment.lastMs) {
@@ -80,7 +79,7 @@ function recordReport({ service }: Settlement, { used, atMs }: ChargeProgram): v
   }
 }
 
-/** Usage belongs to the segment that granted it; without a grant, to the one that holds now. */
+/** Usage belongs to the segment of its grant; without a grant, to the segment in force now. */
 function openForUse(work: SettlementWork, program: ChargeProgram): void {
   const { service } = work
   const isUngranted = service.reservation.units === 0 && program.next !== null
@@ -101,12 +100,13 @@ function segmentForGrant(work: SettlementWork, program: ChargeProgram): Segment 
   return service.segment
 }
 
-/** Commits the reservation up to what was used, returns the rest, debits over-use. */
+/** Commits the reservation up to the used units, releases the rest and debits overuse. */
 function commitUsed(work: SettlementWork, segment: Segment, program: ChargeProgram): void {
   const { reservation } = work.service
   work.service.reservation = EMPTY_RESERVATION
   const over = commitReserved(work, segment, reservation, program)
-  if (over > 0 || program.held !== undefined) debitOverUse(work, segment, program, over)
+  if (over > 0 || program.carriedReservation !== undefined)
+    debitOverUse(work, segment, program, over)
   if (program.used === 0) return
   work.service.usedTotal += program.used
   segment.lastMs = Math.max(segment.lastMs, program.atMs)
@@ -115,7 +115,7 @@ function commitUsed(work: SettlementWork, segment: Segment, program: ChargeProgr
   recordChange(work, { segment, state: 'open' })
 }
 
-/** Returns the units that were used beyond the reservation. */
+/** Returns the units used beyond the reservation. */
 function commitReserved(
   work: SettlementWork,
   segment: Segment,
@@ -130,11 +130,12 @@ function commitReserved(
     left -= taken
     if (slice.bucket === null) {
       countUnits(segment, slice, taken)
-      if (program.keeps && !slice.isCovered) carrySlice(work, slice, slice.units - taken)
+      if (program.carriesReservation && !slice.isCovered)
+        carrySlice(work, slice, slice.units - taken)
       continue
     }
     const bucket = writableBucket(work, slice.bucket)
-    const keeps = program.keeps === true && bucket.counter === ''
+    const keeps = program.carriesReservation === true && bucket.counter === ''
     const rest = keeps ? 0 : slice.units - taken
     bucket.reserved -= taken + rest
     bucket.spent += taken
@@ -156,7 +157,7 @@ function countUnits(segment: Segment, { isCovered }: Slice, units: number): void
   else segment.priced += units
 }
 
-/** What the covered units cost beyond what was taken for them. */
+/** Cost of the units paid by included money, beyond the amount already paid. */
 function coveredCost(work: SettlementWork, segment: Segment): number {
   const micros = charge(segment.tariff, segment.covered, false, segment.carried?.covered)
   const cost = micros - segment.coveredMicros
@@ -166,7 +167,7 @@ function coveredCost(work: SettlementWork, segment: Segment): number {
   return 0
 }
 
-/** What the segment costs beyond what was charged; what it costs less is given back at once. */
+/** Cost of the segment beyond the amount already charged. A decrease is returned immediately. */
 function priceCost(work: SettlementWork, segment: Segment): number {
   const price = priceOf(segment, segment.priced, segment.used)
   const cost = price - segment.charged
@@ -177,8 +178,8 @@ function priceCost(work: SettlementWork, segment: Segment): number {
 }
 
 /**
- * Takes the cost out of what groups hold, or out of the rest, and gives what is left back. Returns
- * what was not held.
+ * Pays the cost from the holds of groups, or from the other holds, and releases the rest. Returns
+ * the unpaid part.
  */
 function releaseHolds(
   work: SettlementWork,
@@ -186,19 +187,20 @@ function releaseHolds(
   holds: readonly MoneyHold[],
   ofGroups: boolean,
   cost: number,
-  { keeps, atMs }: ChargeProgram,
+  { carriesReservation, atMs }: ChargeProgram,
 ): number {
   let left = cost
   for (const { source, micros } of holds) {
     if (source.isGroup !== ofGroups) continue
     const taken = Math.min(left, micros)
     left -= taken
-    const isKept = keeps === true && micros > taken && bucketOf(work, source).counter === ''
-    const held = isKept ? taken : micros
-    if (isKept) carryMoney(work, source, micros - taken)
-    release(work, segment, source, 'money', held, taken, atMs)
+    const isCarried =
+      carriesReservation === true && micros > taken && bucketOf(work, source).counter === ''
+    const released = isCarried ? taken : micros
+    if (isCarried) carryMoney(work, source, micros - taken)
+    release(work, segment, source, 'money', released, taken, atMs)
     const { limitCounter } = source
-    if (limitCounter !== null) release(work, segment, limitCounter, 'limit', held, taken, atMs)
+    if (limitCounter !== null) release(work, segment, limitCounter, 'limit', released, taken, atMs)
   }
   return left
 }
@@ -219,7 +221,7 @@ function release(
   recordPayment(segment, ref, bucket, taken, kind)
 }
 
-/** Reservations held across a boundary pay first; the rest is returned or stays held. */
+/** Reservations carried over a boundary pay first; the rest is released or carried on. */
 function debitOverUse(
   work: SettlementWork,
   segment: Segment,
@@ -227,11 +229,11 @@ function debitOverUse(
   units: number,
 ): void {
   const order = segment.key === program.next?.key ? program.nextOrder : program.order
-  const held = program.held ?? EMPTY_RESERVATION
-  const plan = allocateUsed(work, segment, order, units, held)
-  const heldBack = releaseCarried(work, held)
+  const carried = program.carriedReservation ?? EMPTY_RESERVATION
+  const plan = allocateUsed(work, segment, order, units, carried)
+  const holds = releaseCarried(work, carried)
   debitPlan(work, segment, order, plan, units, program.ended)
-  for (const hold of heldBack) returnCarried(work, segment, program, hold)
+  for (const hold of holds) returnCarried(work, segment, program, hold)
 }
 
 function debitPlan(
@@ -258,11 +260,11 @@ function debitPlan(
   takeMoney(work, segment, plan.groupMoney, coveredCost(work, segment))
   let cost = takeMoney(work, segment, plan.money, priceCost(work, segment))
   if (cost === 0) return
-  // Only grants respect the credit limit: a bucket that has one carries the rest of the over-use.
-  const payers = fundingSourcesOf(segment, order)
-  const carrier = payers.find((payer) => carriesOverUse(work, payer))
+  // Only grants respect the credit limit, so overuse is debited to a bucket with a limit.
+  const sources = fundingSourcesOf(segment, order)
+  const carrier = sources.find((source) => carriesOverUse(work, source))
   if (carrier !== undefined) cost -= debitMoney(work, segment, carrier, cost)
-  if (cost > 0) owe(work, segment, debtorOf(work, payers, ended), cost)
+  if (cost > 0) owe(work, segment, debtorOf(work, sources, ended), cost)
 }
 
 function owe(work: SettlementWork, segment: Segment, debtor: OwnerSlot, micros: number): void {
@@ -272,12 +274,12 @@ function owe(work: SettlementWork, segment: Segment, debtor: OwnerSlot, micros: 
   if (debtor === 1) segment.accountDebt += micros
 }
 
-function carriesOverUse(work: SettlementWork, payer: FundingSource): boolean {
-  const bucket = findBucket(work, payer)
+function carriesOverUse(work: SettlementWork, source: FundingSource): boolean {
+  const bucket = findBucket(work, source)
   return bucket !== undefined && bucket.kind !== 'units' && bucket.limit !== 0
 }
 
-/** Returns what the money did not reach for. */
+/** Returns the unpaid part of the cost. */
 function takeMoney(
   work: SettlementWork,
   segment: Segment,
@@ -295,12 +297,12 @@ function takeMoney(
 function debitMoney(
   work: SettlementWork,
   segment: Segment,
-  payer: FundingSource,
+  source: FundingSource,
   micros: number,
 ): number {
-  debit(work, segment, payer, 'money', micros)
-  // The limit of an old cycle may be gone while the segment is still used on.
-  const { limitCounter } = payer
+  debit(work, segment, source, 'money', micros)
+  // The limit counter of an old cycle may have been dropped while the segment is still in use.
+  const { limitCounter } = source
   if (limitCounter !== null && findBucket(work, limitCounter) !== undefined) {
     debit(work, segment, limitCounter, 'limit', micros)
   }

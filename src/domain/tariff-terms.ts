@@ -1,9 +1,9 @@
-/** What changes a tariff after it was compiled: rules of the rate, and parts of its price. Pure. */
+/** Changes to a compiled tariff: rules of the rate, and percentages. Pure. */
 import type { RoundingRules } from './catalogue.ts'
 import { MICROS_DIGITS } from './money.ts'
 import type { PriceRounding, Tariff, TariffTerms } from './tariff.ts'
 
-/** Terms that change nothing. */
+/** Terms without any effect. */
 export const PLAIN_TERMS: TariffTerms = Object.freeze({
   method: 'tiered',
   unitScale: 1,
@@ -13,13 +13,13 @@ export const PLAIN_TERMS: TariffTerms = Object.freeze({
   rounding: null,
 })
 
-/** What a rate says of all its prices, also of those that plans and services put in their place. */
+/** Rules of a rate for all its prices, including those by which plans and services replace them. */
 export interface RateTerms {
   method: TariffTerms['method']
   rounding: RoundingRules | null
 }
 
-/** With the terms; null where they change nothing, so that the hot path takes the short way. */
+/** A copy with the terms; null if they have no effect, so that the hot path is shorter. */
 export function withTerms(tariff: Tariff, terms: TariffTerms): Tariff {
   const isPlain =
     terms.method === 'tiered' &&
@@ -31,8 +31,8 @@ export function withTerms(tariff: Tariff, terms: TariffTerms): Tariff {
 }
 
 /**
- * The part factor × 10^-digits of the whole price, access included (spec/entity-api.md 4.5).
- * Throws `RangeError` if a part of a part is no safe integer.
+ * Scales the whole price, including the access price, by factor × 10^-digits. Throws `RangeError`
+ * if the combined factor is not a safe integer.
  */
 export function scaledTariff(tariff: Tariff, factor: number, digits: number): Tariff {
   const terms = tariff.terms ?? PLAIN_TERMS
@@ -41,13 +41,13 @@ export function scaledTariff(tariff: Tariff, factor: number, digits: number): Ta
   return withTerms(tariff, { ...terms, factor: product, factorDigits: terms.factorDigits + digits })
 }
 
-/** A price of a plan or service under the rules of the rate that it stands in for. */
+/** A price of a plan or service with the rules of the rate that it replaces. */
 export function withRateTerms(tariff: Tariff, { method, rounding }: RateTerms): Tariff {
   const terms = tariff.terms ?? PLAIN_TERMS
   return withTerms(tariff, { ...terms, method, rounding: priceRounding(rounding) })
 }
 
-/** Rounding of the price itself, in micros. Rules for after tax do not touch it. */
+/** Rounding of the price before tax, in micros. Null for rules that apply after tax. */
 export function priceRounding(rules: RoundingRules | null): PriceRounding | null {
   if (rules === null || rules.stage === 'after_tax') return null
   return { mode: rules.mode, step: 10 ** (MICROS_DIGITS - rules.decimals) }

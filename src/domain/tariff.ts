@@ -1,43 +1,45 @@
 /**
- * Compiled prices: integers only, ready for the hot path. The catalogue compiles them once; a
- * session keeps the one it was granted under, so that a later change of the catalogue cannot
- * reprice it.
+ * Compiled prices, integers only. The catalogue compiles them once. A session stores the tariff of
+ * its grant, so that later changes of the catalogue do not change its price.
  */
 import { divideHalfEven, divideHalfEvenBig } from './money.ts'
 
-/** A tier without an end. Finite, so that it packs and clones as a plain number. */
+/** Size of the last tier. Finite, so that it is packed and cloned as an ordinary number. */
 export const UNLIMITED = Number.MAX_SAFE_INTEGER
 
-/** One price step. `units` counts from the end of the tier before. */
+/** One price step. `units` counts from the end of the previous tier. */
 export interface Tier {
-  /** How many units the tier holds; UNLIMITED for no end. */
+  /** Size of the tier in units; UNLIMITED if it has no end. */
   units: number
-  /** Units sold at once. */
+  /** Units per interval, the smallest quantity that is sold. */
   interval: number
   /** Price of one interval, in 10^-(6 + extraDigits) of the currency. */
   price: number
-  /** True: a begun interval is charged whole. False: in proportion. */
+  /** True if a begun interval is charged in full; false if in proportion. */
   ceil: boolean
 }
 
-/** How a price is rounded to steps coarser than a micro, straight from its exact value. */
+/** Rounding of the exact price to steps coarser than a micro. */
 export interface PriceRounding {
   /** `nearest`: halves go up. */
   mode: 'up' | 'down' | 'nearest'
-  /** Micros; above 1. */
+  /** Micros, above 1. */
   step: number
 }
 
-/** What makes a price other than plain tiers of whole units. */
+/** Terms of a price that differs from plain tiers of whole units. */
 export interface TariffTerms {
-  /** `volume`: the tier that the whole volume ends in prices all of it. */
+  /** `volume`: all units have the price of the tier that contains the total volume. */
   method: 'tiered' | 'volume'
-  /** Tiers count in fractions of a base unit: so many to one. A power of ten. */
+  /** Tier units per base unit, if tiers count fractions of it. A power of ten. */
   unitScale: number
   /** The price is multiplied by `factor` × 10^-factorDigits (`percentage` of an override). */
   factor: number
   factorDigits: number
-  /** Least price of a segment that bears the access price; scale of the prices, before `factor`. */
+  /**
+   * Minimum price of a segment that is charged the access price; scale of the prices, before
+   * `factor`.
+   */
   minimum: number
   rounding: PriceRounding | null
 }
@@ -45,11 +47,14 @@ export interface TariffTerms {
 /** The price of one usage type at one rate. Units beyond the last tier are free. */
 export interface Tariff {
   tiers: Tier[]
-  /** Once per session and service, when the first unit is priced; same scale as the prices. */
+  /**
+   * Access price, due once per session and service with the first charged unit; same scale as the
+   * prices.
+   */
   access: number
-  /** Digits of the prices finer than a micro, 0 to 6. */
+  /** Decimals of the prices beyond a micro, 0 to 6. */
   extraDigits: number
-  /** Null: tiered, in whole units, at the listed price. */
+  /** Null for a tiered price in whole units, without minimum, percentage or rounding. */
   terms: TariffTerms | null
 }
 
@@ -64,13 +69,13 @@ export interface PricePosition {
   ahead: number
   /** Units of the run in earlier segments. */
   before: number
-  /** Whether one of those segments bore the access price. */
+  /** Whether one of those segments was charged the access price. */
   access: boolean
   /** Micros of a minimum charge paid before the run that its usage did not reach. */
   credit: number
 }
 
-/** Money of `units` priced units from zero is more than a safe integer of micros holds. */
+/** The price exceeds the safe integers in micros. */
 export class PriceRangeError extends Error {
   override name = 'PriceRangeError'
 }
@@ -78,8 +83,8 @@ export class PriceRangeError extends Error {
 const POWERS = Array.from({ length: 13 }, (_, digits) => 10 ** digits)
 
 /**
- * Price of the first `units` priced units of a segment, in micros, rounded half to even or as the
- * terms require. `access`: whether this segment bears the access price. With a `course` the result
+ * Price of the first `units` units of a segment, in micros, rounded half to even or as the terms
+ * require. `access`: whether this segment is charged the access price. With a `position` the result
  * is the price of the run with these units minus its price without them. Throws `PriceRangeError`
  * past 2^53 micros.
  */
@@ -87,22 +92,22 @@ export function charge(
   tariff: Tariff,
   units: number,
   access: boolean,
-  course: PricePosition | null = null,
+  position: PricePosition | null = null,
 ): number {
-  if (course === null) return priceOfRun(tariff, units, access, 0, 0)
+  if (position === null) return priceOfRun(tariff, units, access, 0, 0)
   if (units === 0) return 0
-  const { before } = course
-  const isBorne = access || course.access
-  return net(tariff, before + units, isBorne, course) - net(tariff, before, isBorne, course)
+  const { before } = position
+  const isBorne = access || position.access
+  return net(tariff, before + units, isBorne, position) - net(tariff, before, isBorne, position)
 }
 
-/** The price of a run in excess of the minimum charge that was paid before it. */
-function net(tariff: Tariff, units: number, access: boolean, course: PricePosition): number {
-  const { at, ahead, credit } = course
+/** The price of a run beyond the minimum charge paid before it. */
+function net(tariff: Tariff, units: number, access: boolean, position: PricePosition): number {
+  const { at, ahead, credit } = position
   return Math.max(0, priceOfRun(tariff, units, access, at, ahead) - credit)
 }
 
-/** Rounded once. `ahead`: parts of the units that are already paid for. */
+/** The price of a run, rounded once. `ahead`: tier units that are already paid for. */
 function priceOfRun(
   tariff: Tariff,
   units: number,
@@ -130,7 +135,7 @@ function priceOfRun(
   return safeMicros(divide(sum, divisor, rounding.mode) * rounding.step, units)
 }
 
-/** In the scale of the prices; -1 where integers of 2^53 do not hold it. */
+/** In the scale of the prices; -1 if it exceeds the safe integers. */
 function sumOfTiers({ tiers, terms }: Tariff, units: number, at: number, ahead: number): number {
   const scale = terms?.unitScale ?? 1
   const end = (at + units) * scale
@@ -158,13 +163,14 @@ function sumOfTiers({ tiers, terms }: Tariff, units: number, at: number, ahead: 
 }
 
 function sumOfInterval({ interval, price, ceil }: Tier, taken: number): number {
-  // A part of an interval divides: only exact fractions may be added up before the one rounding.
+  // Part of an interval needs a division. Only exact fractions may be added before the one
+  // rounding.
   if (!ceil && taken % interval !== 0) return -1
   const sum = Math.ceil(taken / interval) * price
   return sum > Number.MAX_SAFE_INTEGER ? -1 : sum
 }
 
-/** The tier in whose range the volume ends; beyond the last one that is the last. */
+/** The tier that contains the volume; the last one for a volume beyond all tiers. */
 export function tierOfVolume(tiers: readonly Tier[], volume: number): Tier {
   let end = 0
   for (const tier of tiers) {
@@ -268,7 +274,7 @@ function safeMicros(micros: number | bigint, units: number): number {
   return Number(micros)
 }
 
-/** True if no volume costs anything: such usage touches no bucket. */
+/** Whether every volume is free of charge, so that usage debits no bucket. */
 export function isFree({ access, tiers, terms }: Tariff): boolean {
   if (terms !== null && terms.minimum > 0) return false
   if (terms?.factor === 0) return true
@@ -276,33 +282,33 @@ export function isFree({ access, tiers, terms }: Tariff): boolean {
 }
 
 /**
- * The highest price on the way from `from` to `to` units: whoever may use them may stop anywhere.
- * Only a volume price can fall, and only where a tier begins.
+ * The highest price between `from` and `to` units, since usage may stop anywhere. Only a volume
+ * price can fall, and only at the start of a tier.
  */
 export function peakCharge(
   tariff: Tariff,
   from: number,
   to: number,
   access: boolean,
-  course: PricePosition | null = null,
+  position: PricePosition | null = null,
 ): number {
-  let peak = charge(tariff, to, access, course)
+  let peak = charge(tariff, to, access, position)
   if (tariff.terms?.method !== 'volume') return peak
-  const earlier = course === null ? 0 : course.at + course.before
+  const earlier = position === null ? 0 : position.at + position.before
   let end = 0
   for (const tier of tariff.tiers) {
     end += tier.units
     const whole = Math.floor(end / tariff.terms.unitScale) - earlier
     if (whole >= to) break
-    if (whole > from) peak = Math.max(peak, charge(tariff, whole, access, course))
+    if (whole > from) peak = Math.max(peak, charge(tariff, whole, access, position))
   }
   return peak
 }
 
 /**
- * The most units, up to `cap`, that can be priced on top of `priced` for at most `budget` micros
- * beyond `charged`, wherever their use stops. The peak never falls with volume, so a search by
- * halves is exact.
+ * The largest number of units, up to `cap`, that costs at most `budget` micros beyond `charged` on
+ * top of `priced` units, wherever usage stops. The peak never falls with volume, so the binary
+ * search is exact.
  */
 export function affordable(
   tariff: Tariff,
@@ -311,15 +317,15 @@ export function affordable(
   charged: number,
   budget: number,
   cap: number,
-  course: PricePosition | null = null,
+  position: PricePosition | null = null,
 ): number {
   const fits = (units: number) =>
-    peakOf(tariff, access, course, priced, priced + units) - charged <= budget
+    peakOf(tariff, access, position, priced, priced + units) - charged <= budget
   if (cap === 0 || fits(cap)) return cap
   return largestFitting(cap, fits)
 }
 
-/** The largest number below `cap` that fits, if everything below it does. */
+/** The largest number below `cap` that fits, provided that all smaller ones do. */
 export function largestFitting(cap: number, fits: (units: number) => boolean): number {
   let low = 0
   let high = cap
@@ -334,12 +340,12 @@ export function largestFitting(cap: number, fits: (units: number) => boolean): n
 function peakOf(
   tariff: Tariff,
   access: boolean,
-  course: PricePosition | null,
+  position: PricePosition | null,
   from: number,
   to: number,
 ): number {
   try {
-    return peakCharge(tariff, from, to, access, course)
+    return peakCharge(tariff, from, to, access, position)
   } catch (error) {
     if (error instanceof PriceRangeError) return Number.POSITIVE_INFINITY
     throw error

@@ -1,25 +1,25 @@
-/** Taxes and rounding: what a segment keeps of them, and what they make of its price. */
+/** Taxes and rounding: the rules that a segment stores, and their result. */
 
-/** One tax on a line (spec/action-api.md 5.8). */
+/** One tax of a line. */
 export interface TaxRule {
   key: string
   description: string
-  /** `type` of the hint that chose it, such as `vat`. */
+  /** `type` of the tax hint, such as `vat`. */
   type: string
   /** Fraction as decimal text: 17 % is `0.17`. */
   rate: string
-  /** The tax is added into the price instead of being shown beside it. */
+  /** The tax is included in the price instead of being listed separately. */
   isEmbedded: boolean
 }
 
 /** Rounding of the final charge of a line, after tax (`rounding_rules`). */
 export interface LineRounding {
   mode: 'up' | 'down' | 'nearest'
-  /** Digits after the point, 0 to 10. */
+  /** Decimals, 0 to 10. */
   decimals: number
 }
 
-/** One tax of a line; money as the nearest number. */
+/** The amount of one tax of a line. Money is the nearest double. */
 export interface LineTax {
   /** Fraction: 17 % is 0.17. */
   tax: number
@@ -28,9 +28,9 @@ export interface LineTax {
   key: string
   type: string
   pass_to_customer: 1
-  /** Of a tax that is part of `aprice`: then `amount` is 0. */
+  /** Amount of a tax that is part of `aprice`; then `amount` is 0. */
   embedded_amount?: number
-  /** Where the final charge was rounded: the amount until then. */
+  /** Amount before rounding of the final charge, if it was rounded. */
   amount_before_rounding?: number
 }
 
@@ -48,6 +48,6 @@ export interface FinalCharge {
   final_charge: number
   tax_data: TaxData
   before_rounding?: { final_charge: number; aprice: number }
-  /** The same as decimal texts. */
+  /** The exact amounts as decimal texts. */
   exact: { aprice: string; tax: string; final_charge: string }
 }

@@ -1,18 +1,15 @@
 /**
- * Calendar arithmetic in a time zone. Periods are half-open [from, to). Instants are epoch ms,
- * always given as values: nothing here reads a clock.
+ * Calendar arithmetic in a time zone. Periods are half-open [from, to). Instants are epoch ms and
+ * always passed in: this file reads no clock.
  */
 
-/**
- * Far future: a period without an end (the year 2170, as revisions of existing installations have
- * it).
- */
+/** End of an unlimited period: the year 2170, as in revisions of existing installations. */
 export const FOREVER_MS = Date.UTC(2170, 0, 1)
 
-/** Begin of what has always been there: a document that names no begin, as in a case of quotes. */
+/** Start of a period without a begin, such as a document without `from`. */
 export const NO_BEGIN_MS = 0
 
-/** Wall-clock parts of an instant; month 1 to 12. */
+/** Local date and time of an instant; month 1 to 12. */
 export interface LocalTime {
   year: number
   month: number
@@ -42,7 +39,7 @@ function formatterFor(zone: string): Intl.DateTimeFormat {
   return formatter
 }
 
-/** The wall clock of an IANA zone at an instant. Throws `RangeError` for an unknown zone. */
+/** Local time of an IANA zone at an instant. Throws `RangeError` for an unknown zone. */
 export function localTime(zone: string, atMs: number): LocalTime {
   if (zone === 'UTC') return utcTime(atMs)
   const parts: Record<string, number> = {}
@@ -53,7 +50,7 @@ export function localTime(zone: string, atMs: number): LocalTime {
   return { year, month, day, hour, minute, second }
 }
 
-/** A tenth of the price of asking a formatter. */
+/** Ten times faster than a formatter. */
 function utcTime(atMs: number): LocalTime {
   const date = new Date(atMs)
   return {
@@ -67,8 +64,8 @@ function utcTime(atMs: number): LocalTime {
 }
 
 /**
- * The instant at which a zone's wall clock shows this. A time that daylight saving skips is taken
- * as the instant of the jump forward plus the same distance; of one that occurs twice, the first.
+ * The instant of a local time in a zone. A time that daylight saving skips is moved forward by the
+ * length of the gap; for one that occurs twice, the first instant is returned.
  */
 export function instantOf(zone: string, local: LocalTime): number {
   const wanted = Date.UTC(
@@ -108,8 +105,8 @@ const OFFSET = /Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d/
 const ISO = new RegExp(`^${DATE.source}(?:[T ]${TIME.source})?(${OFFSET.source})?$`)
 
 /**
- * Reads `YYYY-MM-DD`, `YYYY-MM-DD HH:MM:SS` or ISO 8601. Without an offset it is wall-clock time of
- * the zone. Null if it is not such a text or not a real date.
+ * Reads `YYYY-MM-DD`, `YYYY-MM-DD HH:MM:SS` or ISO 8601. Without an offset it is local time in the
+ * zone. Null if it is not such a text or not a valid date.
  */
 export function parseInstant(text: string, zone: string): number | null {
   const match = ISO.exec(text)
@@ -138,13 +135,13 @@ export function parseInstant(text: string, zone: string): number | null {
   return utc + millis - parseOffsetMs(offset)
 }
 
-/** Where the digits and the signs are in `2026-11-21T10:00:00Z`. */
+/** Layout of `2026-11-21T10:00:00Z`. */
 const USUAL_LENGTH = 20
 const [DASH, COLON, T, Z] = [0x2d, 0x3a, 0x54, 0x5a] as const
 
 /**
- * The form that nearly all network elements send, without a regular expression; -1 for any other,
- * for what is no date, and before 1970.
+ * Parses the format of nearly all network elements, without a regular expression; -1 for any other
+ * format, an invalid date, or a date before 1970.
  */
 export function parseCommonInstant(text: string): number {
   if (text.length !== USUAL_LENGTH || text.charCodeAt(19) !== Z) return -1
@@ -157,23 +154,23 @@ export function parseCommonInstant(text: string): number {
   const hour = twoDigits(text, 11)
   const minute = twoDigits(text, 14)
   const second = twoDigits(text, 17)
-  // What is not a digit is NaN, which is within no bounds.
+  // A non-digit is NaN, for which every comparison is false.
   if (!(year >= 1970 && month >= 1 && month <= 12 && day >= 1)) return -1
   if (!(hour <= 23 && minute <= 59 && second <= 59)) return -1
   if (!(day <= 28 || day <= daysIn(year, month))) return -1
   return ((daysTo(year, month, day) * 24 + hour) * 60 + minute) * 60_000 + second * 1000
 }
 
-/** Days from 1970 to a date; a quarter of the price of Date.UTC. */
+/** Days from 1970 to a date; four times faster than Date.UTC. */
 function daysTo(year: number, month: number, day: number): number {
-  // Of years that begin with March, so that a leap day is the last one.
+  // Years start in March here, so that a leap day is their last day.
   const from = month > 2 ? year : year - 1
   const inYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1
   const leapDays = Math.floor(from / 4) - Math.floor(from / 100) + Math.floor(from / 400)
   return from * 365 + leapDays + inYear - DAYS_TO_1970
 }
 
-/** From the first of March of the year 0. */
+/** Days from 0000-03-01 to 1970-01-01. */
 const DAYS_TO_1970 = 719_468
 
 function twoDigits(text: string, at: number): number {
@@ -185,7 +182,7 @@ function twoDigits(text: string, at: number): number {
 
 function isRealDate(local: LocalTime): boolean {
   const { year, month, day, hour, minute, second } = local
-  // Date.UTC takes a year below 100 as one of the twentieth century.
+  // Date.UTC maps years below 100 to the twentieth century.
   if (year < 100 || month < 1 || month > 12) return false
   if (hour > 23 || minute > 59 || second > 59) return false
   return day >= 1 && day <= daysIn(year, month)

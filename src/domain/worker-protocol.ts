@@ -1,7 +1,7 @@
 /**
- * Batches as they cross the boundary of a thread. Node clones an object with the names of all its
- * fields, which cost more than the charging of most requests; numbers that lie beside each other
- * are copied as they are, and of texts that return, each goes over once.
+ * The worker protocol: batches as messages between the main thread and worker threads. Node clones
+ * an object together with the names of its fields, which costs more than charging most requests. An
+ * array of numbers is copied as it is, and each recurring text is transferred once.
  */
 import {
   type BalanceReport,
@@ -25,18 +25,18 @@ import type { WorkerResult, WorkerTask } from './worker-task.ts'
 export type PackedTask = Packed
 
 export interface PackedResult extends Packed {
-  /** They are few, and deep: cloned as they are. */
+  /** Cloned, because quotes are rare and deeply nested. */
   quotes: Quote[]
   stats: Record<string, number>
 }
 
-/** A batch on its way to a thread, and its way back; they return in any order. */
+/** A batch sent to a worker thread, and its reply. Replies arrive in any order. */
 export interface TaskMessage extends PackedTask {
   id: number
 }
 export type ReplyMessage = (PackedResult & { id: number }) | { id: number; error: unknown }
 
-/** One for the thread: a batch is written in one go. */
+/** Shared by the thread, since a batch is written synchronously. */
 const writer = new TaskWriter()
 
 const KINDS: readonly RequestKind[] = ['start', 'update', 'release', 'event']
@@ -44,17 +44,17 @@ const ROLES: readonly ServicePart['role'][] = ['beside', 'preferred', 'held']
 const SUBSCRIBER_KEYS: readonly SubscriberKey[] = ['sid', 'msisdn', 'imsi', 'none']
 const REASONS = Object.keys(reasons) as Reason[]
 const REASON_NUMBERS = new Map(REASONS.map((reason, index) => [reason, index]))
-/** In the place of a reason: there is no outcome. */
+/** Written instead of a reason if there is no outcome. */
 const NO_OUTCOME = -1
-/** In the place of a length: null. */
+/** Written instead of a length for null. */
 const NULL = -1
 
-/** Bits of a request; kind and subscriber key are in the higher ones. */
+/** Flags of a request; kind and subscriber key are in the higher bits. */
 const [TIME_GIVEN, BALANCES, PRETEND, REFUND, KIND, SUBSCRIBER_KEY] = [1, 2, 4, 8, 16, 64] as const
 const HAS_CLIENT = 256
-/** Bits of a service that is asked for. */
+/** Flags of a requested service. */
 const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 16] as const
-/** Bits of the outcome of a service. */
+/** Flags of the outcome of a service. */
 const [FINAL_UNIT, QUOTE, OF_IDENTIFIER, PART_GRANTS] = [1, 2, 4, 8] as const
 
 export function packTask({ requests, mayLookUp, deadlineMs }: WorkerTask): PackedTask {
@@ -169,7 +169,7 @@ function writeService(service: ServiceRequest): void {
   let bits = service.isTotal ? TOTAL : 0
   if (service.untaxed) bits += UNTAXED
   if (service.checksCredit) bits += CHECKS_CREDIT
-  // Most services have neither.
+  // Optional: most services have neither of the two.
   if (service.serviceIdentifier !== '') bits += HAS_IDENTIFIER
   if (service.parts !== null) bits += HAS_PARTS
   writer.number(bits)

@@ -1,6 +1,6 @@
 /**
- * The contract between the socket thread and the worker threads. Plain data: news is cloned,
- * batches are packed (hand-over.ts).
+ * Tasks and events exchanged between the main thread and worker threads. Plain data: events are
+ * cloned, batches are packed (worker-protocol.ts).
  */
 import type { ChargeOutcome } from './charge-outcome.ts'
 import type { ChargeRequest } from './charge-request.ts'
@@ -8,37 +8,40 @@ import type { ChargeRequest } from './charge-request.ts'
 export interface WorkerTask {
   requests: ChargeRequest[]
   /**
-   * True: the worker may ask MongoDB for what it has not in memory. Such requests travel apart, so
-   * that one unknown subscriber never delays a batch of known ones.
+   * True if the worker may read missing data from MongoDB. Such requests are in separate batches,
+   * so that an unknown subscriber never delays a batch of cached ones.
    */
   mayLookUp: boolean
   /**
-   * When the last of the requests has been answered that it took too long, `processMs`: what is not
-   * decided by then need not be.
+   * When the last of the requests times out, `processMs`: requests that are undecided by then are
+   * skipped.
    */
   deadlineMs: number
 }
 
 export interface WorkerResult {
-  /** In the order of the requests; null: nothing moved, send it again with `mayLookUp`. */
+  /**
+   * In the order of the requests; null if nothing was committed and the request has to be sent
+   * again with `mayLookUp`.
+   */
   outcomes: (ChargeOutcome | null)[]
-  /** Counters to be added up. */
+  /** Counts since the last batch. */
   stats: Record<string, number>
 }
 
-/** What the first worker tells unasked. */
+/** Events that the first worker sends. */
 export type WorkerEvent = SkippedEvent | SessionEvent
 
-/** Told whenever it changes. */
+/** Sent at the start and after each change. */
 export interface SkippedEvent {
   kind: 'skipped'
-  /** Documents of the catalogue that cannot be used and are left out, by collection. */
+  /** Number of invalid documents of the catalogue that are left out, by collection. */
   catalogueSkipped: Record<string, number>
-  /** The first of them. */
+  /** The first of these documents. */
   entities: readonly SkippedEntity[]
 }
 
-/** A document of the catalogue that cannot be used, and why. */
+/** An invalid document of the catalogue, and the reason. */
 export interface SkippedEntity {
   collection: string
   name: string
@@ -48,15 +51,15 @@ export interface SkippedEntity {
 }
 
 /**
- * Why network elements should ask again for open sessions, or end them. Each may come twice, or not
- * at all: what a session has is bounded by its validity.
+ * Reasons for re-authorization or termination of open sessions. Each event may be delivered twice
+ * or not at all; the validity of grants limits the effect.
  */
 export type SessionEvent =
   /** Credit or profile changed. `sid` 0: all subscribers of the account. */
   | { kind: 'reauthorize'; aid: number; sid: number }
   /** The subscriber is closed. */
   | { kind: 'abort'; aid: number; sid: number }
-  /** The catalogue is another one. */
+  /** The catalogue changed. */
   | { kind: 'reauthorizeAll' }
-  /** An operator wants it to end. */
+  /** An operator releases the session. */
   | { kind: 'release'; origin: string; sessionId: string }

@@ -2,7 +2,6 @@
  * Explains what each part of a document reads from a message (`tollgate filetype check`): the steps
  * of map.ts with the same compiled parts, showing fields and values.
  */
-
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
 import { type Fields, isObject, isUnset } from '../domain/fields.ts'
 import { compileIdentification, type RequestReader } from '../rating/identify.ts'

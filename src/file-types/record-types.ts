@@ -1,5 +1,4 @@
 /** The request kind of a message, by code or name. */
-
 import type { RequestKind } from '../domain/charge-request.ts'
 import { FieldError, type Fields, isUnset, objectAt, textAt } from '../domain/fields.ts'
 import type { DecodeErrors } from './decode-errors.ts'

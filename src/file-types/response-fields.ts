@@ -1,5 +1,4 @@
 /** Compiles one entry of `response.fields`: name and value of an answer field. */
-
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
 import { FieldError, type Fields, isObject, isUnset, objectAt, textAt } from '../domain/fields.ts'
 import {

@@ -1,5 +1,4 @@
 /** Configured return codes of outcomes (`return_codes`). */
-
 import { type Reason, reasons } from '../domain/charge-outcome.ts'
 import { FieldError, type Fields, objectAt } from '../domain/fields.ts'
 

@@ -1,5 +1,4 @@
 /** A document's own rules for identification and rate matching. */
-
 import { createHash } from 'node:crypto'
 import { FieldError, type Fields, isObject, isUnset } from '../domain/fields.ts'
 import { compileIdentification, type Identification } from '../rating/identify.ts'

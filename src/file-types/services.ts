@@ -1,7 +1,6 @@
 /**
  * Reads the services of a message: the members of its list, or the message itself as the only one.
  */
-
 import {
   opensSession,
   type RequestKind,

@@ -2,7 +2,6 @@
  * Subscriber identification of a message: fields that rules read, and fields that name the
  * subscriber.
  */
-
 import type { ChargeRequest, ServiceRequest, SubscriberKey } from '../domain/charge-request.ts'
 import { isUnset, objectAt } from '../domain/fields.ts'
 import {

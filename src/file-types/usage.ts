@@ -1,5 +1,4 @@
 /** Usage types: selects the mapping of a service and reads the service by it. */
-
 import type { ServicePart } from '../domain/charge-request.ts'
 import {
   arrayAt,

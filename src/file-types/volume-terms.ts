@@ -2,7 +2,6 @@
  * Terms of a volume: a sum of fields; several such groups, of which the first present one is used;
  * or the sum over the members of a list.
  */
-
 import { arrayAt, FieldError, isObject, isUnset, objectAt } from '../domain/fields.ts'
 import type { DecodeErrors } from './decode-errors.ts'
 import { type Path, pathAt, type Scope } from './paths.ts'

@@ -1,5 +1,4 @@
 /** Requested, default and used volumes of a service in base units. */
-
 import type { RequestKind } from '../domain/charge-request.ts'
 import { FieldError, type Fields, isUnset, objectAt, oneOfAt } from '../domain/fields.ts'
 import type { DecodeErrors } from './decode-errors.ts'

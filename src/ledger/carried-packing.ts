@@ -5,7 +5,7 @@
  *             debt of the account | payments (payment-packing.ts)
  *   position  at, ahead, before, credit | u8 1 for the access price
  */
-import type { Carried } from '../domain/session.ts'
+import type { Carried } from '../domain/segment-parts.ts'
 import type { PricePosition } from '../domain/tariff.ts'
 import { readPayments, writePayments } from './payment-packing.ts'
 import type { Reader } from './reader.ts'

@@ -1,5 +1,4 @@
 /** Balance operations outside the hot path, idempotent by operation id. */
-
 import {
   type BalanceOperation,
   type OperationResult,

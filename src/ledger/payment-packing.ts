@@ -5,7 +5,7 @@
  *   payment   u8 flags | bucket, prepaid include, amount | counter, left, total
  */
 import { present } from '../domain/assert.ts'
-import type { Payment } from '../domain/session.ts'
+import type { Payment } from '../domain/segment-parts.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 

@@ -7,7 +7,8 @@
  * are omitted if they have their usual values.
  */
 import { present } from '../domain/assert.ts'
-import type { CategoryPrice, Segment } from '../domain/session.ts'
+import type { CategoryPrice } from '../domain/segment-parts.ts'
+import type { Segment } from '../domain/session.ts'
 import type { PriceRounding, Tariff, TariffTerms, Tier } from '../domain/tariff.ts'
 import type { LineRounding, TaxRule } from '../domain/tax.ts'
 import { Reader } from './reader.ts'

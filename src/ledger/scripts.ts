@@ -1,5 +1,4 @@
 /** Declarations of the scripts of the ledger. lua/<name>.lua documents what they do. */
-
 import type { ScriptValue } from '../store/script-command.ts'
 import { REPLY } from './replies.ts'
 import { type Bytes, readCount, readMembers, readOptional, readReplies } from './reply-reading.ts'

@@ -1,5 +1,6 @@
 /**
- * What a subscriber holds at an instant: the plan and the services, as overrides have them. Pure.
+ * The active products of a subscriber: the plan and services in force at an instant, with overrides
+ * applied. Pure.
  */
 import type { OwnerSlot } from '../domain/bucket.ts'
 import {
@@ -20,15 +21,15 @@ import { meets } from './conditions.ts'
 import { endOfService, type HolderCalendar, termsSince } from './periods.ts'
 import { RatedServiceCache } from './rated-service-cache.ts'
 
-/** A plan or a service instance with what it brings. */
+/** A plan or an instance of a service, with its prices and groups. */
 export interface OfferInstance {
   kind: 'plan' | 'service'
   name: string
-  /** Identity of what its prices depend on. */
+  /** Identifies everything that its prices depend on. */
   id: string
-  /** Tells instances of a service apart; 0 for the plan. */
+  /** Distinguishes instances of a service; 0 for the plan. */
   serviceId: number
-  /** Whose counters it has: the subscriber's, or those of the account that holds it. */
+  /** Owner of its counters: the subscriber, or the account whose service it is. */
   slot: OwnerSlot
   prices: PriceOverrides
   groups: readonly IncludedGroup[]
@@ -36,7 +37,10 @@ export interface OfferInstance {
   fromMs: number
   toMs: number
   quantity: number
-  /** Held at the instant. One that is not still tells that its groups were meant for a usage. */
+  /**
+   * Whether it is in force at the instant. The groups of inactive instances still make usage
+   * `over_group`.
+   */
   isActive: boolean
 }
 
@@ -45,14 +49,14 @@ export interface ActiveProducts {
   disallowedRates: ReadonlySet<string>
   /** The plan, then its services, the subscriber's and the account's. */
   offers: readonly OfferInstance[]
-  /** It is so in [sinceMs, untilMs), epoch ms. */
+  /** Valid in [sinceMs, untilMs), epoch ms. */
   sinceMs: number
   untilMs: number
-  /** What was rated under them. */
-  readonly known: RatedServiceCache
+  /** Cache of the services that were rated with these products. */
+  readonly ratedServices: RatedServiceCache
 }
 
-/** By which accounts hold their services, and subscribers without a time zone of their own. */
+/** Calendar for services of accounts, and of subscribers without their own time zone. */
 export interface InstallationCalendar {
   /** IANA zone. */
   zone: string
@@ -61,19 +65,21 @@ export interface InstallationCalendar {
 }
 
 interface CachedProducts {
-  holdings: ActiveProducts
+  products: ActiveProducts
   calendar: InstallationCalendar
 }
 
 /**
- * What was found in one catalogue. Another one begins anew: plans, rates and profiles outlive a
- * catalogue, and what is remembered of them must not keep the old ones in memory.
+ * The cached products for one catalogue. A new catalogue starts a new cache: plans, rates and
+ * profiles outlive a catalogue, and their cache entries must not keep the old one in memory.
  */
 class ProductCache {
   readonly catalogue: Catalogue | null
-  /** The last ones of each profile: between two boundaries of time they stay the same. */
+  /** The last result for each profile: it stays the same between two time boundaries. */
   readonly ofProfile = new WeakMap<SubscriberProfile, CachedProducts>()
-  /** Of those who hold nothing but a plan that brings no services: the same for all of them. */
+  /**
+   * The products of subscribers with only a plan that includes no services: shared by all of them.
+   */
   readonly ofPlan = new WeakMap<PlanRevision, ActiveProducts>()
 
   constructor(catalogue: Catalogue | null) {
@@ -84,8 +90,8 @@ class ProductCache {
 let productCache = new ProductCache(null)
 
 /**
- * Null if the plan is not in the catalogue. Those of a plan alone hold as long as its revision, and
- * that may be longer than the profile does.
+ * Null if the plan is not in the catalogue. The products of a plan alone are valid as long as its
+ * revision, which may be longer than the profile is.
  */
 export function activeProductsAt(
   catalogue: Catalogue,
@@ -101,32 +107,39 @@ export function activeProductsAt(
   }
   const last = productCache.ofProfile.get(profile)
   if (last !== undefined && isSame(last.calendar, calendar)) {
-    const { holdings } = last
-    if (atMs >= holdings.sinceMs && atMs < holdings.untilMs) return holdings
+    const { products } = last
+    if (atMs >= products.sinceMs && atMs < products.untilMs) return products
   }
-  const holdings = findProducts(catalogue, profile, atMs, calendar)
-  if (holdings !== null) productCache.ofProfile.set(profile, { holdings, calendar })
-  return holdings
+  const products = findProducts(catalogue, profile, atMs, calendar)
+  if (products !== null) productCache.ofProfile.set(profile, { products, calendar })
+  return products
 }
 
 function isSame(one: InstallationCalendar, other: InstallationCalendar): boolean {
   return one.zone === other.zone && one.cycleDay === other.cycleDay
 }
 
-/** Whether it holds nothing of its own, or of its account, that could change what it pays. */
+/** Whether neither the subscriber nor its account has services or overrides. */
 function isPlain({ services, accountServices, overrides }: SubscriberProfile): boolean {
   return services.length === 0 && accountServices.length === 0 && overrides.length === 0
 }
 
 function productsOfPlan(plan: PlanRevision): ActiveProducts {
-  let holdings = productCache.ofPlan.get(plan)
-  if (holdings === undefined) {
+  let products = productCache.ofPlan.get(plan)
+  if (products === undefined) {
     const { disallowedRates, fromMs: sinceMs, toMs: untilMs } = plan
     const offers = [offerOfPlan(plan, null, '')]
-    holdings = { plan, disallowedRates, offers, sinceMs, untilMs, known: new RatedServiceCache() }
-    productCache.ofPlan.set(plan, holdings)
+    products = {
+      plan,
+      disallowedRates,
+      offers,
+      sinceMs,
+      untilMs,
+      ratedServices: new RatedServiceCache(),
+    }
+    productCache.ofPlan.set(plan, products)
   }
-  return holdings
+  return products
 }
 
 function offerOfPlan(
@@ -160,26 +173,26 @@ function findProducts(
   if (plan === null) return null
   const override = overrideOf(profile, 'plan', plan.name, 0, plan.facts)
   const offers = [offerOfPlan(plan, override, profile.id)]
-  const holdings = {
+  const products = {
     plan,
     disallowedRates: override?.disallowedRates ?? plan.disallowedRates,
     offers,
     sinceMs: Math.max(plan.fromMs, profile.fromMs),
     untilMs: Math.min(plan.toMs, profile.toMs),
-    known: new RatedServiceCache(),
+    ratedServices: new RatedServiceCache(),
   }
-  addServices(holdings, catalogue, profile, atMs, calendar)
-  return holdings
+  addServices(products, catalogue, profile, atMs, calendar)
+  return products
 }
 
 function addServices(
-  holdings: ActiveProducts & { offers: OfferInstance[] },
+  products: ActiveProducts & { offers: OfferInstance[] },
   catalogue: Catalogue,
   profile: SubscriberProfile,
   atMs: number,
   calendar: InstallationCalendar,
 ): void {
-  const { plan, offers } = holdings
+  const { plan, offers } = products
   const seen = new Map<string, number>()
   const add = (entry: SubscribedService, slot: OwnerSlot) => {
     const revisions = catalogue.services.get(entry.name)
@@ -187,31 +200,31 @@ function addServices(
     if (revisions === undefined || service === undefined) return
     const terms = termsSince(revisions, entry.fromMs)
     const toMs = endOfService(terms, entry, calendarOf(profile, slot, calendar))
-    const held = { ...entry, toMs, period: terms.period }
-    boundBy(holdings, held, atMs)
-    // Another revision than this one may hold before and after it.
-    for (const revision of revisions) boundBy(holdings, revision, atMs)
-    const serviceId = instanceOf(held, slot, seen)
-    offers.push(offerOf(profile, held, service, serviceId, slot, atMs))
+    const active = { ...entry, toMs, period: terms.period }
+    boundBy(products, active, atMs)
+    // Another revision may be in force before and after this one.
+    for (const revision of revisions) boundBy(products, revision, atMs)
+    const serviceId = instanceOf(active, slot, seen)
+    offers.push(offerOf(profile, active, service, serviceId, slot, atMs))
   }
   for (const name of plan.services) add(includedService(name, profile), 0)
-  for (const held of profile.services) add(held, 0)
-  for (const held of profile.accountServices) add(held, 1)
+  for (const service of profile.services) add(service, 0)
+  for (const service of profile.accountServices) add(service, 1)
 }
 
-/** It is so at most until the next boundary of the span, and since the last one. */
+/** Limits the validity to the time between the boundaries of the span around the instant. */
 function boundBy(
-  holdings: ActiveProducts,
+  products: ActiveProducts,
   span: { fromMs: number; toMs: number },
   atMs: number,
 ): void {
   for (const boundaryMs of [span.fromMs, span.toMs]) {
-    if (boundaryMs > atMs) holdings.untilMs = Math.min(holdings.untilMs, boundaryMs)
-    else holdings.sinceMs = Math.max(holdings.sinceMs, boundaryMs)
+    if (boundaryMs > atMs) products.untilMs = Math.min(products.untilMs, boundaryMs)
+    else products.sinceMs = Math.max(products.sinceMs, boundaryMs)
   }
 }
 
-/** A service that the plan includes is held since the plan is. */
+/** A service that the plan includes begins with the plan. */
 export function includedService(
   name: string,
   { planFromMs: fromMs }: Pick<SubscriberProfile, 'planFromMs'>,
@@ -219,7 +232,7 @@ export function includedService(
   return { name, serviceId: 0, fromMs, toMs: FOREVER_MS, quantity: 1 }
 }
 
-/** The calendar by which a subscriber, or (slot 1) its account, holds services. */
+/** The calendar for services of a subscriber, or (slot 1) of its account. */
 export function calendarOf(
   { timeZone }: Pick<SubscriberProfile, 'timeZone'>,
   slot: OwnerSlot,
@@ -230,8 +243,8 @@ export function calendarOf(
 }
 
 /**
- * Entries that were given no id are told apart by their order; those of the account by themselves,
- * for they are the same for all its subscribers.
+ * Entries without an id are numbered in order. Those of the account are numbered separately, since
+ * they are the same for all its subscribers.
  */
 function instanceOf(
   { name, serviceId }: SubscribedService,
@@ -247,14 +260,14 @@ function instanceOf(
 
 function offerOf(
   profile: SubscriberProfile,
-  held: SubscribedService & { period: ServicePeriod | null },
+  active: SubscribedService & { period: ServicePeriod | null },
   service: ServiceRevision,
   serviceId: number,
   slot: OwnerSlot,
   atMs: number,
 ): OfferInstance {
-  const facts = { ...service.facts, quantity: held.quantity, service_id: held.serviceId }
-  const override = overrideOf(profile, 'service', service.name, held.serviceId, facts)
+  const facts = { ...service.facts, quantity: active.quantity, service_id: active.serviceId }
+  const override = overrideOf(profile, 'service', service.name, active.serviceId, facts)
   const isInForce = atMs >= service.fromMs && atMs < service.toMs
   return {
     kind: 'service',
@@ -264,17 +277,20 @@ function offerOf(
     slot,
     prices: override?.prices ?? service.prices,
     groups: override?.groups ?? service.groups,
-    period: held.period,
-    fromMs: held.fromMs,
-    toMs: held.toMs,
-    quantity: held.quantity,
-    isActive: isInForce && atMs >= held.fromMs && atMs < held.toMs,
+    period: active.period,
+    fromMs: active.fromMs,
+    toMs: active.toMs,
+    quantity: active.quantity,
+    isActive: isInForce && atMs >= active.fromMs && atMs < active.toMs,
   }
 }
 
 type Fields = Pick<Override, 'prices' | 'groups' | 'disallowedRates'>
 
-/** The fields that overrides replace, the last one that has a field first; null if none is met. */
+/**
+ * The fields replaced by overrides, where the last override of a field wins; null if no override
+ * applies.
+ */
 function overrideOf(
   profile: SubscriberProfile,
   type: Override['type'],

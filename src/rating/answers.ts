@@ -1,4 +1,4 @@
-/** The parts of an outcome, and what it says about balances. */
+/** Builds the parts of an outcome: reason, detail, services and balances. */
 import { type BucketRef, bucketOrder, debtOf, type OwnerSlot, paysFor } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import {
@@ -15,12 +15,15 @@ import { UNLIMITED_TOTAL } from '../domain/counters.ts'
 import { ownerAt } from '../domain/debt.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 
-/** Whether an opening request with this answer is worth remembering: it moved or tried to move. */
+/**
+ * Whether an opening request with this answer has to be stored: units were granted, or credit was
+ * insufficient.
+ */
 export function mustBeStored(service: ServiceOutcome): boolean {
   return service.reason === 'granted' || service.reason === 'noCredit'
 }
 
-/** Names what a granted request could not settle: usage that nobody pays must not go unnoticed. */
+/** Names the services that a granted request could not settle, so that unpaid usage is reported. */
 function unpriced(services: readonly ServiceOutcome[]): string {
   let text = ''
   for (const { usaget, reason } of services) {
@@ -31,7 +34,7 @@ function unpriced(services: readonly ServiceOutcome[]): string {
   return text
 }
 
-/** A release succeeds; else it is granted if anything is. */
+/** A release succeeds; other requests are granted if any of their services is. */
 export function overallReason(request: ChargeRequest, services: readonly ServiceOutcome[]): Reason {
   if (request.kind === 'release' || services.length === 0) return 'granted'
   for (const { reason } of services) if (reason === 'granted') return reason
@@ -40,7 +43,7 @@ export function overallReason(request: ChargeRequest, services: readonly Service
 
 const LATE = 'the session had expired'
 
-/** What its reason does not say of an outcome. */
+/** Details of an outcome that its reason does not contain. */
 export function detailOf(
   reason: Reason,
   services: readonly ServiceOutcome[],
@@ -54,7 +57,7 @@ export function detailOf(
     return lost === '' ? LATE : `${LATE}; ${lost}`
   }
   if (profile === null) return ''
-  // The code for a missing plan is that of a missing subscriber: only the text tells them apart.
+  // An unknown plan has the code of an unknown subscriber; only the text tells them apart.
   if (reason === 'unknownSubscriber') return `plan ${profile.plan} is not in the catalogue`
   if (reason !== 'barred' || profile.barred) return ''
   return eventTimeMs < profile.activeFromMs ? 'not active yet' : 'not active any more'
@@ -83,8 +86,8 @@ export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
 }
 
 /**
- * The balances that the services of a request may be paid from, each once, then the counters, then
- * the debt of an owner that none of them shows.
+ * The balances from which the services of a request may be paid, each once, then the counters, then
+ * the debt of owners without any reported balance.
  */
 export function balanceReports(owners: Owners, request: ChargeRequest): BalanceReport[] {
   const { subscriber, account } = owners

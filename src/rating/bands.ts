@@ -1,4 +1,7 @@
-/** Which price of a set holds at an instant of the subscriber's wall clock, and until when. */
+/**
+ * Determines which price of a set is in force at an instant of the subscriber's local time, and
+ * until when.
+ */
 import type { PriceSet, TimeBand } from '../domain/catalogue.ts'
 import { isSameTariff } from '../domain/price-continuation.ts'
 import type { Tariff } from '../domain/tariff.ts'
@@ -8,30 +11,38 @@ export interface BandPrice {
   tariff: Tariff
   /** Empty for the plain price. */
   band: string
-  /** The first band of the set with an equal price: a key of the price itself. */
-  alike: string
-  /** Start of the next band, and of the next different price, epoch ms; Infinity if none. */
+  /** Name of the first band of the set with an equal price, which identifies the price. */
+  priceKey: string
+  /**
+   * Start of the next band, and of the next different price, epoch ms; Infinity if there is none.
+   */
   endMs: number
   changeMs: number
 }
 
 const DAY_MS = 86_400_000
-/** How far ahead a change is looked for. A band that lasts longer is looked at again then. */
+/**
+ * Number of days that are searched for a change. A band that lasts longer is searched again after
+ * that.
+ */
 const DAYS_AHEAD = 2
 
-/** What was found last, by zone: it holds in [sinceMs, endMs). */
-const known = new WeakMap<PriceSet, Map<string, BandPrice & { sinceMs: number }>>()
+/** The last result by zone, valid in [sinceMs, endMs). */
+const lastPrices = new WeakMap<PriceSet, Map<string, BandPrice & { sinceMs: number }>>()
 
-/** Looks at the calendar only where the last answer does not hold: that costs up to 1 ms. */
+/**
+ * Searches the calendar, which takes up to 1 ms, only if the last result is not valid at the
+ * instant.
+ */
 export function priceAt(price: PriceSet, atMs: number, zone: string): BandPrice {
   if (price.bands.length === 0) {
     const never = Number.POSITIVE_INFINITY
-    return { tariff: price.tariff, band: '', alike: '', endMs: never, changeMs: never }
+    return { tariff: price.tariff, band: '', priceKey: '', endMs: never, changeMs: never }
   }
-  let zones = known.get(price)
+  let zones = lastPrices.get(price)
   if (zones === undefined) {
     zones = new Map()
-    known.set(price, zones)
+    lastPrices.set(price, zones)
   }
   const last = zones.get(zone)
   if (last !== undefined && atMs >= last.sinceMs && atMs < last.endMs) return last
@@ -50,12 +61,13 @@ function findPrice(price: PriceSet, atMs: number, zone: string): BandPrice {
     const then = bandAt(price.bands, ms, zone)
     return !isSameTariff(then?.tariff ?? price.tariff, tariff)
   })
-  const told = { tariff, band: now?.name ?? '', alike: alike(price, tariff) }
-  return { ...told, endMs: others[0] ?? last, changeMs: changeMs ?? last }
+  const band = now?.name ?? ''
+  const priceKey = priceKeyOf(price, tariff)
+  return { tariff, band, priceKey, endMs: others[0] ?? last, changeMs: changeMs ?? last }
 }
 
-/** Adjacent bands with equal prices share one key, and so one segment. */
-function alike(price: PriceSet, tariff: Tariff): string {
+/** Adjacent bands with equal prices have the same key, and therefore one segment. */
+function priceKeyOf(price: PriceSet, tariff: Tariff): string {
   if (isSameTariff(price.tariff, tariff)) return ''
   return price.bands.find((band) => isSameTariff(band.tariff, tariff))?.name ?? ''
 }
@@ -69,7 +81,7 @@ function bandAt(bands: readonly TimeBand[], atMs: number, zone: string): TimeBan
       return second >= fromSecond && second < toSecond && isItsDay(band, today)
     }
     if (second >= fromSecond) return isItsDay(band, today)
-    // Past midnight it is still the night of the day on which it began.
+    // After midnight the band belongs to the day on which it began.
     return second < toSecond && isItsDay(band, dayAfter(today, -1))
   })
 }
@@ -96,7 +108,7 @@ function dayAfter(local: LocalTime, days: number): LocalTime {
   }
 }
 
-/** Every instant after this one at which a band may begin or end, in order. */
+/** All instants after this one at which a band may begin or end, in order. */
 function boundaries(bands: readonly TimeBand[], atMs: number, zone: string): number[] {
   const today = localTime(zone, atMs)
   const seconds = new Set([0])

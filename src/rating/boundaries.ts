@@ -1,4 +1,7 @@
-/** Time boundaries: ends of billing cycles, and edges of time bands where the price changes. */
+/**
+ * Time boundaries: ends of billing cycles, and starts and ends of time bands where the price
+ * changes.
+ */
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
@@ -6,7 +9,7 @@ import { EMPTY_RESERVATION } from '../domain/segment.ts'
 import type { Reservation, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
 import { openFundingSources } from './funding-sources.ts'
-import type { RatedService } from './program.ts'
+import type { RatedService } from './rated-service-cache.ts'
 import { splitByTime } from './split.ts'
 
 /** The terms that apply from a boundary onwards. */
@@ -18,7 +21,10 @@ export interface Boundary {
 /** Returns null if the service cannot be rated. */
 type RateAt = (atMs: number) => RatedService | null
 
-/** The state after usage was settled up to the last boundary: remaining usage and its holds. */
+/**
+ * The state after usage was settled up to the last boundary: the remaining request and the
+ * reservation carried over.
+ */
 export interface SettledUse {
   service: ServiceSession
   remaining: ServiceRequest
@@ -26,8 +32,8 @@ export interface SettledUse {
 }
 
 /** The state if usage passes no boundary. */
-export function unsettled(service: ServiceSession, asked: ServiceRequest): SettledUse {
-  return { service, remaining: asked, carried: EMPTY_RESERVATION }
+export function unsettled(service: ServiceSession, request: ServiceRequest): SettledUse {
+  return { service, remaining: request, carried: EMPTY_RESERVATION }
 }
 
 /** The boundaries between segments that usage up to an instant passes. */
@@ -44,7 +50,9 @@ export function boundariesOf(segment: Segment, untilMs: number, rateAt: RateAt):
   return found
 }
 
-/** Splits usage at the boundaries: as reported at the first one (`usedBefore`), else by time. */
+/**
+ * Splits usage at the boundaries: at the first one as reported (`usedBefore`), otherwise by time.
+ */
 export function sharesOf(
   { used, usedBefore }: ServiceRequest,
   { reportedMs }: ServiceSession,

@@ -1,6 +1,6 @@
 /**
- * One request against one session, decided in memory: what is answered, and what is to be
- * committed. Pure: the hot path, `pretend` and the tests call it with the states they hold.
+ * Decides one request against one session, in memory: the answer, and the states to commit. Pure:
+ * the hot path, `pretend` and the tests call it with the states they have.
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opensSession, type ServiceRequest } from '../domain/charge-request.ts'
@@ -16,8 +16,8 @@ import { chooseUnits } from './service-units.ts'
 import { SessionWork } from './session-work.ts'
 
 /**
- * Whether deciding needs the subscriber's profile (design.md §2: a release always succeeds).
- * `isAway`: it cannot be had; then what was granted is not split where a band or cycle ends.
+ * Whether the decision needs the subscriber's profile; a release must succeed without it. `isAway`:
+ * the profile is unavailable; then granted units are not split at the end of a band or cycle.
  */
 export function needsProfile(
   request: ChargeRequest,
@@ -27,7 +27,7 @@ export function needsProfile(
   if (opensSession(request.kind)) return true
   if (session === null) return false
   const isLate = session.state === 'expired'
-  // Nothing is settled on another tombstone.
+  // Other tombstones settle no usage.
   if (session.state !== 'open' && !isLate) return false
   const atMs = isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs
   // During an outage a missing line without usage is acceptable.
@@ -35,22 +35,22 @@ export function needsProfile(
   if (kind === 'release' && !isLate && session.services.some(hasNoUsage)) return true
   for (const service of request.services) {
     for (const units of chargedUnits(session, service)) {
-      const kept = serviceOf(session, units)
+      const previous = serviceOf(session, units)
       const requested = requestedUnits(request, units, isLate)
-      const used = newlyUsed(units, kept)
-      if (needsRating(kind, requested, used, kept, isLate, atMs)) return true
+      const used = newlyUsed(units, previous)
+      if (needsRating(kind, requested, used, previous, isLate, atMs)) return true
     }
   }
   return false
 }
 
-/** Without a look at prices: what needs them is rated in any case. */
+/** Without looking at prices: services that need them are rated in any case. */
 function chargedUnits(session: Session, service: ServiceRequest): readonly ServiceRequest[] {
   if (service.parts === null) return [service]
   return chooseUnits(session, service, () => false).charged
 }
 
-/** Decides a request. Throws nothing but broken invariants. */
+/** Decides a request. Throws only for broken invariants. */
 export function chargeSession(
   view: ChargeView,
   identified: IdentifiedRequest,
@@ -72,7 +72,7 @@ export function chargeSession(
   if (isOpening && context.profile === null) {
     return { outcome: plainOutcome('unknownSubscriber'), commit: null }
   }
-  // A start without services is never rated, and would let everybody in.
+  // A start without services is not rated, so a barred subscriber has to be denied here.
   const isBare = request.kind === 'start' && request.services.length === 0
   if (isBare && context.profile !== null && isBarred(context.profile, request.eventTimeMs)) {
     const detail = detailOf('barred', [], request, context.profile, false)
@@ -83,7 +83,7 @@ export function chargeSession(
   return new SessionWork(view, session, identified, context).run()
 }
 
-/** A tombstone past its time counts as gone, whether or not the sweep has been there. */
+/** An expired tombstone is ignored, whether or not the sweep has dropped it. */
 function liveSession(session: Session | null, nowMs: number): Session | null {
   if (session === null) return null
   return session.state !== 'open' && nowMs >= session.expiresMs ? null : session

@@ -1,7 +1,7 @@
-/** Conditions of overrides on facts of an entity (interface.md 2.3, entity-api.md 4.7). */
+/** Conditions of overrides on facts of an entity. */
 import { type Condition, type Facts, isPattern } from '../domain/catalogue.ts'
 
-/** All of them hold; a fact that is missing is equal to nothing. */
+/** Whether all conditions are met. A missing fact equals nothing. */
 export function meets(conditions: readonly Condition[], facts: Facts): boolean {
   return conditions.every(({ field, op, value }) => holds(op, facts[field], value))
 }
@@ -32,7 +32,7 @@ function compares(op: Condition['op'], order: number): boolean {
   return order >= 0
 }
 
-/** Numbers as numbers, everything else as text. NaN compares with nothing. */
+/** Compares numbers as numbers and everything else as text. */
 function order(fact: Facts[string], value: unknown): number {
   const [one, other] = [Number(fact), Number(value)]
   if (!Number.isNaN(one) && !Number.isNaN(other)) return one - other

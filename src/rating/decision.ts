@@ -1,4 +1,4 @@
-/** What a request is decided on, and what the decision is: states, context, outcome, commit. */
+/** The input and the result of a decision: states, context, outcome, commit. */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
@@ -7,7 +7,7 @@ import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import type { RatingContext } from './program.ts'
 
-/** The states that a request is decided on. */
+/** The states on which a request is decided. */
 export interface ChargeView {
   subscriber: OwnerState
   /** The account's shared buckets; null if the account never had one. */
@@ -22,41 +22,47 @@ export interface ChargeSettings {
   graceMs: number
   /** How long a closed session keeps its answers, ms. */
   replayMs: number
-  /** Limits of a refund without an earlier event: in total, and per service. */
+  /** Limits of a refund without an earlier event: in total per request, and per service. */
   refundMicrosMax: number
   refundUnitsMax: number
 }
 
 export interface ChargeContext extends RatingContext {
   settings: ChargeSettings
-  /** Valid at the event time; null if the subscriber is unknown or was not needed. */
+  /**
+   * The profile in force at the event time; null if the subscriber is unknown or no profile is
+   * needed.
+   */
   profile: SubscriberProfile | null
-  /** The node's clock, epoch ms: chooses expiry. */
+  /** The node's clock, epoch ms: determines expiry. */
   nowMs: number
 }
 
-/** A request with its identity worked out. */
+/** A request with its keys. */
 export interface IdentifiedRequest {
   request: ChargeRequest
-  /** Digest of origin and session id: names the session in the ledger. */
+  /** Digest of origin and session id, the key of the session in the ledger. */
   sessionKey: string
   digest: number
 }
 
-/** `commit` null: nothing moves, and the outcome can be sent at once. */
+/** `commit` is null if nothing changes; then the outcome can be sent immediately. */
 export interface ChargeDecision {
   outcome: ChargeOutcome
   commit: ChargeCommit | null
 }
 
 /**
- * What has to be written together for the outcome to become true. What has not changed of a state
- * is the one that was handed in: neither may be changed in place.
+ * The states to commit together with the outcome. Unchanged states are the same objects as in the
+ * input; neither may be changed in place.
  */
 export interface ChargeCommit {
   subscriber: OwnerState
   account: OwnerState | null
   session: Session
-  /** Of segments that ended with it; what goes on, or may, stands in the session. */
+  /**
+   * Lines of segments that ended with the request. Segments that may continue are part of the
+   * session.
+   */
   lines: Line[]
 }

@@ -1,8 +1,10 @@
-/** What is to be settled and granted of a service, where a request does not just say it. */
+/**
+ * The effective service request: what is settled and granted, where that differs from the request.
+ */
 import { type ChargeRequest, type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
 import type { ServiceSession } from '../domain/session.ts'
 
-/** Units to be granted: only who is still in session, and goes on, is granted more. */
+/** Units to grant: none after expiry, with a release, or if the request only reports usage. */
 export function requestedUnits(
   request: ChargeRequest,
   wanted: ServiceRequest,
@@ -12,19 +14,22 @@ export function requestedUnits(
   return isSilent ? 0 : wanted.requested
 }
 
-/** The service as it is settled; itself where it says just that. `used`: what of it is new. */
+/**
+ * The service to settle; the request itself if nothing differs. `used`: its newly reported units.
+ */
 export function effectiveRequest(
   request: ChargeRequest,
   wanted: ServiceRequest,
   used: number,
-  kept: ServiceSession,
+  previous: ServiceSession,
   isLate: boolean,
 ): ServiceRequest {
   const requested = requestedUnits(request, wanted, isLate)
-  // A total was not used since the tariff change was told: what it says of that is of no use.
+  // For totals, `usedBefore` is meaningless: part of a total was reported before the tariff change
+  // was announced.
   const usedBefore = wanted.isTotal ? -1 : wanted.usedBefore
-  // What a report leaves out is as it was: the rate may depend on it.
-  const calledNumber = wanted.calledNumber === '' ? kept.calledNumber : wanted.calledNumber
+  // A report may omit the called number, on which the rate may depend.
+  const calledNumber = wanted.calledNumber === '' ? previous.calledNumber : wanted.calledNumber
   const isJustThat =
     requested === wanted.requested &&
     used === wanted.used &&

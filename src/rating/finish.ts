@@ -22,15 +22,15 @@ export function finishSession(
   else if (kind === 'release' || kind === 'event') session.state = 'closed'
   const open = session.state === 'open'
   const livesUntilMs = nowMs + settings.validityMs + settings.graceMs
-  // A thread that began while the clock was set back must not cut short what was granted before.
+  // If the clock was set back when the thread started, an earlier grant must not be shortened.
   if (open) session.expiresMs = Math.max(session.expiresMs, livesUntilMs)
   else session.expiresMs = nowMs + settings.replayMs
-  // What late usage, or the refund of an event, will need stays.
+  // Usage reported after expiry and refunds of an event need the services.
   const isNeeded = open || session.state === 'expired' || kind === 'event'
   if (!isNeeded || refused) session.services = []
 }
 
-/** A late request does not replace a newer state of its client. */
+/** A delayed request does not replace a newer state of its client. */
 function latestClient(
   known: CreditControlClient | null,
   client: CreditControlClient | null | undefined,

@@ -1,4 +1,4 @@
-/** The counters that pay for a service: groups that include it, then credit. */
+/** The counters that are funding sources of a service: groups that include it, then credit. */
 import type { FundingSource } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import {
@@ -11,10 +11,12 @@ import {
 import type { Cycle } from '../domain/cycle.ts'
 import type { SegmentStart } from '../domain/session.ts'
 
-/** The counters that pay, in order: those of groups, then credit. */
+/** The counters that fund a service, in order: those of groups, then credit. */
 export interface FundingCounters {
   groups: readonly RequiredCounter[]
-  /** The cycle whose credit pays, within the limits of whoever asks; null: none does. */
+  /**
+   * The cycle whose credit pays, within the limits of the subscriber; null if credit does not pay.
+   */
   credit: Cycle | null
   oldestMs: number
 }
@@ -23,7 +25,10 @@ export function needsNoCounters({ groups, credit }: FundingCounters): boolean {
   return groups.length === 0 && credit === null
 }
 
-/** What is owed in the cycle: by the subscriber, and by the account if that has a limit. */
+/**
+ * Counters of the credit used in the cycle: of the subscriber, and of the account if it has a
+ * limit.
+ */
 function creditCounters(profile: SubscriberProfile, { fromMs, toMs }: Cycle): RequiredCounter[] {
   const period = { counter: CREDIT, kind: 'totalCost', fromMs, toMs } as const
   const { creditLimit, accountCreditLimit } = profile
@@ -32,17 +37,17 @@ function creditCounters(profile: SubscriberProfile, { fromMs, toMs }: Cycle): Re
   return [own, { ...period, owner: 1, total: accountCreditLimit }]
 }
 
-/** Opens the counters that pay, and names them in the segment. */
+/** Opens the counters and adds them to the segment start. */
 export function openFundingSources(
   owners: CounterOwners,
-  { start, wanted }: { start: SegmentStart; wanted: FundingCounters },
+  { start, funding }: { start: SegmentStart; funding: FundingCounters },
   profile: SubscriberProfile,
 ): { owners: CounterOwners; start: SegmentStart } {
-  if (needsNoCounters(wanted)) return { owners, start }
-  const { groups, credit, oldestMs } = wanted
+  if (needsNoCounters(funding)) return { owners, start }
+  const { groups, credit, oldestMs } = funding
   const counters = credit === null ? groups : [...groups, ...creditCounters(profile, credit)]
   const opened = openCounters(owners, counters, oldestMs)
-  const payers: FundingSource[] = groups.map(({ owner }, index) => ({
+  const sources: FundingSource[] = groups.map(({ owner }, index) => ({
     owner,
     id: opened.ids[index] as number,
     isGroup: true,
@@ -51,12 +56,12 @@ export function openFundingSources(
   const [own, account] = opened.ids.slice(groups.length)
   if (own !== undefined) {
     const limitCounter = account === undefined ? null : ({ owner: 1, id: account } as const)
-    payers.push({ owner: 0, id: own, isGroup: false, limitCounter: limitCounter })
+    sources.push({ owner: 0, id: own, isGroup: false, limitCounter: limitCounter })
   }
-  return { owners: opened.owners, start: withFundingSources(start, payers) }
+  return { owners: opened.owners, start: withFundingSources(start, sources) }
 }
 
-function withFundingSources(start: SegmentStart, payers: FundingSource[]): SegmentStart {
+function withFundingSources(start: SegmentStart, sources: FundingSource[]): SegmentStart {
   return {
     key: start.key,
     rateKey: start.rateKey,
@@ -69,7 +74,7 @@ function withFundingSources(start: SegmentStart, payers: FundingSource[]): Segme
     taxes: start.taxes,
     rounding: start.rounding,
     hasGroups: start.hasGroups,
-    fundingSources: payers,
+    fundingSources: sources,
     isPrepaid: start.isPrepaid,
     endMs: start.endMs,
   }

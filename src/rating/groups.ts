@@ -1,4 +1,4 @@
-/** Which counters include a usage, in the order of use (spec/realtime.md 4.4). */
+/** Determines the counters of the groups that include a usage, in order of use. */
 import type { OwnerSlot } from '../domain/bucket.ts'
 import {
   type Catalogue,
@@ -28,25 +28,25 @@ export interface GroupQuery {
   catalogue: Catalogue
   calendar: InstallationCalendar
   profile: SubscriberProfile
-  holdings: ActiveProducts
+  products: ActiveProducts
   rateKey: string
   usaget: string
   cycle: Cycle
-  /** Begin of the oldest cycle that still receives events. */
+  /** Start of the oldest cycle that still receives events. */
   oldestMs: number
   atMs: number
 }
 
 export interface IncludedUsage {
   counters: RequiredCounter[]
-  /** Whether any group is meant for such a usage, also one that does not hold now. */
+  /** Whether any group is for such usage, including groups that are not in force. */
   hasGroups: boolean
 }
 
 const NONE: IncludedUsage = { counters: [], hasGroups: false }
 
 export function includedFor(query: GroupQuery): IncludedUsage {
-  const { offers } = query.holdings
+  const { offers } = query.products
   if (offers.every(({ groups }) => groups.length === 0)) return NONE
   const found: { offer: OfferInstance; counters: RequiredCounter[] }[] = []
   let hasGroups = false
@@ -58,18 +58,18 @@ export function includedFor(query: GroupQuery): IncludedUsage {
     const period = periodOf(offer, query)
     const counters = groups
       .map((group) => counterOf(group, offer, period, query))
-      // What is closed is counted no more: its counter is gone.
+      // The counters of closed periods have been dropped.
       .filter((counter) => !isClosed(counter, query.oldestMs))
     if (counters.length > 0) found.push({ offer, counters })
   }
-  // The plan comes first; of the services what ends first.
+  // The plan comes first, then the services by end of their period.
   const rank = ({ offer, counters }: (typeof found)[number]) =>
     offer.kind === 'plan' ? Number.NEGATIVE_INFINITY : (counters[0]?.toMs ?? 0)
   found.sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)))
   return { counters: withoutDuplicates(found.flatMap(({ counters }) => counters)), hasGroups }
 }
 
-/** Who holds a service twice shares the one counter of its account all the same. */
+/** Several instances of one service share the one counter of their account. */
 function withoutDuplicates(counters: RequiredCounter[]): RequiredCounter[] {
   if (counters.length < 2) return counters
   return counters.filter((counter, index) => {
@@ -82,7 +82,7 @@ function withoutDuplicates(counters: RequiredCounter[]): RequiredCounter[] {
   })
 }
 
-/** The first group of units and the first of money that contain the usage; no second ones. */
+/** The first group of units and the first group of money that include the usage. */
 function groupsFor(groups: readonly IncludedGroup[], query: GroupQuery): IncludedGroup[] {
   const containing = groups.filter((group) => contains(group, query))
   const first = (kind: IncludedGroup['kind']) => containing.find((group) => group.kind === kind)
@@ -100,7 +100,7 @@ interface Period {
   toMs: number
 }
 
-/** A service with a period of its own counts from its begin to its end. */
+/** A service with its own period is counted from its begin to its end. */
 function periodOf({ period, fromMs, toMs }: OfferInstance, { cycle }: GroupQuery): Period {
   return period === null ? { fromMs: cycle.fromMs, toMs: cycle.toMs } : { fromMs, toMs }
 }
@@ -121,7 +121,7 @@ function counterOf(
   return { owner, counter, kind: group.kind, fromMs, toMs, total: Math.min(total, UNLIMITED_TOTAL) }
 }
 
-/** How often the group's amount is included. */
+/** The factor by which the amount of the group is multiplied. */
 function sharesOf(group: IncludedGroup, offer: OfferInstance, query: GroupQuery): number {
   const { pool } = query.profile
   if (group.sharing !== 'pool' || pool === null) return group.isPerQuantity ? offer.quantity : 1
@@ -143,7 +143,8 @@ function sharesOfMember(
     if (atMs >= endOfService(terms, held, calendarOf(member, slot, calendar))) return
     shares += group.isPerQuantity ? held.quantity : 1
   }
-  // What comes with a plan comes to everybody who has the plan, and what the account has to all.
+  // Services that a plan includes count for each subscriber of the plan, those of the account for
+  // all.
   const itsPlan = revisionAt(catalogue.plans.get(plan), atMs)
   if (itsPlan?.services.includes(offer.name) === true) add(includedService(offer.name, member), 0)
   for (const held of services) add(held, 0)

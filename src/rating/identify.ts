@@ -1,6 +1,6 @@
 /**
- * By which field of a request its subscriber is found, as configured
- * (`customer_identification_fields`, spec/realtime.md 1.3).
+ * Determines the field of a request by which its subscriber is found, as configured
+ * (`customer_identification_fields`).
  */
 import { arrayAt, FieldError, isUnset, objectAt, textAt } from '../domain/fields.ts'
 import { ANY_USAGET } from './match/calculators.ts'
@@ -8,7 +8,7 @@ import { requestFields } from './match/usage-fields.ts'
 import { checkName, requestField } from './rule-names.ts'
 import { compileRegex } from './rule-regex.ts'
 
-/** A look-up to try: the subscriber whose field `key` is `value` at the time of the event. */
+/** A lookup to try: the subscriber whose field `key` is `value` at the time of the event. */
 export interface Candidate {
   key: string
   value: string
@@ -20,21 +20,20 @@ export type RequestReader = (name: string) => string | undefined
 export interface Identification {
   /** Whether there are rules for a usage type; null for a request that has no services. */
   covers(usaget: string | null): boolean
-  /** The look-ups to try, in order; each once. Without services, those of all usage types. */
+  /** The lookups to try, in order, each once. Without services, those of all usage types. */
   candidates(usaget: string | null, field: RequestReader): readonly Candidate[]
   /** Names of the request's fields that a decoder must keep for the rules. */
   fieldsNeeded(): readonly string[]
-  /** The fields of subscribers that are looked in. */
+  /** The fields of subscribers that lookups search. */
   targetKeys(): readonly string[]
 }
 
 type Rule = (usaget: string | null, field: RequestReader) => Candidate | null
 
 /**
- * Compiles `{usaget: [{src_key, target_key, conditions: [{field, regex}], clear_regex}]}`; the
- * usage type `*` is for those that have no rules of their own. `countryPrefix`: digits that
- * national numbers are given, empty for none. Throws `FieldError` with the path of what cannot be
- * used.
+ * Compiles `{usaget: [{src_key, target_key, conditions: [{field, regex}], clear_regex}]}`. The
+ * usage type `*` is for those without their own rules. `countryPrefix`: digits to prepend to
+ * national numbers, empty for none. Throws `RuleError` with the path of an invalid field.
  */
 export function compileIdentification(
   document: unknown,
@@ -138,12 +137,13 @@ function compileCleaning(
   return (value) => value
 }
 
-/** Digits of a number with its country, more than which a national one never has. */
+/** Maximum number of digits of a national number. */
 const NATIONAL_DIGITS_MAX = 12
 
 /**
- * A phone number as subscribers have it: without leading zeros and `+`, and with the country prefix
- * unless it has that, was written as international (`+`, `00`) or is longer than 12 digits.
+ * A phone number in the form of subscriber documents: without leading zeros and `+`, and with the
+ * country prefix unless it has that prefix, is international (`+`, `00`) or is longer than 12
+ * digits.
  */
 export function normalizeNumber(number: string, countryPrefix: string): string {
   const bare = number.replace(/^[+0]+/, '')
@@ -152,7 +152,7 @@ export function normalizeNumber(number: string, countryPrefix: string): string {
   return isInternational ? bare : countryPrefix + bare
 }
 
-/** An integer as the catalogue has it, or empty if the text is none. */
+/** An integer in canonical form, or empty if the text is not an integer. */
 function integerText(text: string): string {
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(Number(text))) return ''
   return String(Number(text))

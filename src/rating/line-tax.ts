@@ -1,14 +1,14 @@
 /**
- * Taxes and final charge of a line (spec/action-api.md 5.8, spec/entity-api.md 4.5). Amounts are
- * unrounded: exact decimals, and to ten digits where rounding of the final charge scales them.
+ * Taxes and final charge of a line. Amounts are exact decimals without rounding; only where
+ * rounding of the final charge scales them, they have ten decimals.
  */
 import { Decimal } from 'decimal.js'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
 import type { FinalCharge, LineRounding, LineTax, TaxRule } from '../domain/tax.ts'
 
-/** Digits of scaled amounts. */
+/** Decimals of scaled amounts. */
 const SCALED_DIGITS = 10
-/** Enough that no product of a safe integer and a rate is cut. */
+/** Precise enough for the product of any safe integer and a rate. */
 const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 })
 const MODES = {
   up: Exact.ROUND_UP,
@@ -17,8 +17,8 @@ const MODES = {
 } as const satisfies Record<LineRounding['mode'], Decimal.Rounding>
 
 /**
- * `priceMicros`: of the line, before tax; negative for what is given back, which mirrors what was
- * charged. `rounding`: of the final charge; then price and taxes are scaled alike.
+ * `priceMicros`: price of the line before tax; negative for a refund, which mirrors the charge.
+ * `rounding`: of the final charge; price and taxes are scaled with it.
  */
 export function finalCharge(
   priceMicros: number,
@@ -60,7 +60,7 @@ function sum(amounts: readonly Amount[]): Decimal {
   return amounts.reduce((total, { amount }) => total.plus(amount), new Exact(0))
 }
 
-/** Price and tax still add up to the total: what scaling leaves over falls to the price. */
+/** Price and tax still add up to the total: the remainder of scaling is added to the price. */
 function roundedTo(charge: Charge, { mode, decimals }: LineRounding): Charge {
   const total = charge.total.toDecimalPlaces(decimals, MODES[mode])
   if (total.equals(charge.total)) return charge

@@ -1,15 +1,15 @@
-/** How long a service is held: `balance_period`, `limit_cycles` (spec/entity-api.md 3.2, 4.4). */
+/** How long a service is active: `balance_period`, `limit_cycles`. */
 import type { ServicePeriod, ServiceRevision, ServiceTerms } from '../domain/catalogue.ts'
 import { cycleAt } from '../domain/cycle.ts'
 import { instantOf, localTime, NO_BEGIN_MS } from '../domain/time.ts'
 
-/** By whose calendar a service ends. */
+/** The calendar that determines the end of a service. */
 export interface HolderCalendar {
   /** IANA zone. */
   zone: string
   /**
-   * Of an account, which is charged whole cycles: months count from the begin of the billing cycle
-   * that begins on this day of the month. Null: from the begin of the service itself.
+   * For an account, which is charged for whole cycles: months count from the start of the billing
+   * cycle, on this day of the month. Null if they count from the begin of the service itself.
    */
   cycleDay: number | null
 }
@@ -19,19 +19,19 @@ interface Span {
   toMs: number
 }
 
-/** Without a limit, and by billing cycle. */
+/** No limit, and counted by billing cycle. */
 const ENDLESS: ServiceTerms = { period: null, limitMonths: null }
 
 /**
- * The terms of a service that is held since an instant: those of the revision of that time, or of
- * the first one if there was none yet. What has no begin has nothing to count from.
+ * The terms of a service that is active since an instant: those of the revision in force then, or
+ * of the first one if there was none yet. A service without a begin has no limit.
  */
 export function termsSince(revisions: readonly ServiceRevision[], fromMs: number): ServiceTerms {
   if (fromMs <= NO_BEGIN_MS) return ENDLESS
   return revisions.find(({ toMs }) => fromMs < toMs) ?? revisions.at(-1) ?? ENDLESS
 }
 
-/** When a service that is held so long at most ends: everything that asks this asks here. */
+/** The end of a service, at most `toMs`. The only place that computes it. */
 export function endOfService(
   { period, limitMonths }: ServiceTerms,
   { fromMs, toMs }: Span,
@@ -44,7 +44,9 @@ export function endOfService(
   return Math.min(toMs, cachedEnd(months, beginMs, zone))
 }
 
-/** Each request for what is pooled asks this of every subscriber of the account. */
+/**
+ * Cached, because a request for a pooled group needs the end for every subscriber of the account.
+ */
 const ENDS_MAX = 20_000
 const ends = new Map<string, number>()
 
@@ -60,7 +62,7 @@ function cachedEnd(period: ServicePeriod, fromMs: number, zone: string): number 
   return end
 }
 
-/** By the calendar: a month later is the same day, or the last one of a shorter month. */
+/** Calendar arithmetic: a month later is the same day, or the last day of a shorter month. */
 export function endOf(period: ServicePeriod, fromMs: number, zone: string): number {
   const begin = localTime(zone, fromMs)
   const { months, days, hours, untilMidnight } = period

@@ -1,4 +1,6 @@
-/** The price of a usage at a rate: service before plan, before the rate's own prices. */
+/**
+ * The price of a usage at a rate: services take precedence over the plan, the plan over the rate.
+ */
 import {
   type PriceOverride,
   type PriceSet,
@@ -11,15 +13,16 @@ import { PriceRangeError, type Tariff } from '../domain/tariff.ts'
 import { scaledTariff, withRateTerms } from '../domain/tariff-terms.ts'
 import type { TaxRule } from '../domain/tax.ts'
 import type { ActiveProducts } from './active-products.ts'
+import type { TaxMapping } from './tax-mapping.ts'
 
 export interface ChosenPrice {
   price: PriceSet
-  /** Where it comes from, for people; and its identity, empty if the rate's says it all. */
+  /** Source for people, and identity of the override; empty for a price of the rate itself. */
   source: string
   id: string
 }
 
-/** Null if the rate has no price for this subscriber: it is blocked. */
+/** Null if the rate has no price for this subscriber, which blocks it. */
 export function choosePrice(
   { plan, offers }: ActiveProducts,
   rate: RateRevision,
@@ -34,7 +37,7 @@ export function choosePrice(
       const override = offer.prices.get(rate.key)?.get(usaget)
       if (override === undefined) continue
       const price = applied(override, usage?.base ?? own, rate)
-      // Whoever comes first decides, also with a part of a price that there is not.
+      // The first override decides, even if it is a percentage of a price that does not exist.
       return price === null ? null : { price, source: `${kind} ${offer.name}`, id: offer.id }
     }
   }
@@ -42,7 +45,7 @@ export function choosePrice(
   return own === null ? null : { price: own, source, id: '' }
 }
 
-/** A percentage is of `BASE`, or of what the rate has for the plan if that is all. */
+/** A percentage refers to `BASE`, or if there is none to the rate's price for the plan. */
 function applied(
   override: PriceOverride,
   base: PriceSet | null,
@@ -67,14 +70,14 @@ function scaledBy(tariff: Tariff, factor: number, factorDigits: number): Tariff 
   }
 }
 
-/** A price under what is in force for it: the same for everybody, so that it is made once. */
-const known = new WeakMap<PriceSet, WeakMap<object, PriceSet>>()
+/** Derived prices, by price and by the rate or override. They are the same for all subscribers. */
+const derivedPrices = new WeakMap<PriceSet, WeakMap<object, PriceSet>>()
 
 function derived(price: PriceSet, by: object, derive: (tariff: Tariff) => Tariff): PriceSet {
-  let prices = known.get(price)
+  let prices = derivedPrices.get(price)
   if (prices === undefined) {
     prices = new WeakMap()
-    known.set(price, prices)
+    derivedPrices.set(price, prices)
   }
   let result = prices.get(by)
   if (result === undefined) {
@@ -85,12 +88,9 @@ function derived(price: PriceSet, by: object, derive: (tariff: Tariff) => Tariff
   return result
 }
 
-/** Chooses a tax by mapping rules; null: no rule matches. */
-export type TaxMapping = (rate: RateRevision, atMs: number) => TaxRevision | null
-
 export interface TaxContext {
   taxes: ReadonlyMap<string, readonly TaxRevision[]>
-  /** Key of the tax for rates that name none. Null if no default is named. */
+  /** Key of the tax for rates that name none. Null if there is no default. */
   defaultTax: string | null
   mapTax: TaxMapping
 }
@@ -102,12 +102,12 @@ const GLOBAL: TaxHint = {
   customLogic: 'override',
 }
 
-/** The rate names no tax, and no default is named. */
+/** The rate names no tax, and there is no default. */
 const UNTAXED = 'untaxed'
 
 /**
- * The taxes of a rate (spec/action-api.md 5.8). Null if a tax that the rate or the default names is
- * missing. A rate without a tax is untaxed if no default is named.
+ * The taxes of a rate. Null if a tax named by the rate or the default does not exist. A rate
+ * without a tax is untaxed if there is no default.
  */
 export function chooseTaxes(
   context: TaxContext,
@@ -144,7 +144,7 @@ function taxOf(
   return (isFallback ? context.mapTax(rate, atMs) : null) ?? byKey(hint.customTax)
 }
 
-/** Whether a rate is untaxed only because neither it nor a default names a tax. */
+/** Whether a rate is untaxed only because neither it nor the default names a tax. */
 export function hasNoTax(context: TaxContext, rate: RateRevision, atMs: number): boolean {
   const hints = rate.taxHints.length === 0 ? [GLOBAL] : rate.taxHints
   return hints.some(
@@ -152,7 +152,7 @@ export function hasNoTax(context: TaxContext, rate: RateRevision, atMs: number):
   )
 }
 
-/** The instants [sinceMs, untilMs) around this one in which the same taxes are in force. */
+/** The period [sinceMs, untilMs) around an instant in which the same taxes are in force. */
 export function taxesBetween(
   taxes: TaxContext['taxes'],
   atMs: number,

@@ -1,6 +1,4 @@
-/**
- * Builds the charge program of one service: integers only, ready to settle (design.md §2, stage 6).
- */
+/** Rates one service and builds its charge program: integers only, ready to settle. */
 import { type Bucket, bucketOrder, endedOrder, type FundingSource } from '../domain/bucket.ts'
 import {
   type Catalogue,
@@ -16,7 +14,8 @@ import type { RequestKind, ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoneySource } from '../domain/debt.ts'
-import type { CategoryPrice, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
+import type { CategoryPrice } from '../domain/segment-parts.ts'
+import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import {
   type ActiveProducts,
   activeProductsAt,
@@ -24,25 +23,19 @@ import {
   type InstallationCalendar,
 } from './active-products.ts'
 import { priceAt } from './bands.ts'
-import type { FundingCounters } from './funding-sources.ts'
 import { includedFor } from './groups.ts'
 import type { RateFinder, UsageFields } from './match/finder.ts'
-import {
-  type ChosenPrice,
-  choosePrice,
-  chooseTaxes,
-  type TaxMapping,
-  taxesBetween,
-} from './price.ts'
-import type { RatingTerms } from './rated-service-cache.ts'
+import { type ChosenPrice, choosePrice, chooseTaxes, taxesBetween } from './price.ts'
+import type { RatedService, RatingTerms } from './rated-service-cache.ts'
+import type { TaxMapping } from './tax-mapping.ts'
 
-/** What rating needs beside the request: all of it immutable. */
+/** The immutable input of rating besides the request. */
 export interface RatingContext {
   catalogue: Catalogue
   finder: RateFinder
-  /** The cycle that an event counts in, and the begin of the oldest one that still receives any. */
+  /** The cycle of an event, and the start of the oldest cycle that still receives events. */
   cycleAt: (atMs: number, nowMs: number) => OpenCycle
-  /** Zone of the installation, and the day on which `cycleAt` lets cycles begin. */
+  /** Time zone of the installation, and the first day of the cycles of `cycleAt`. */
   calendar: InstallationCalendar
   defaultTax: string | null
   mapTax: TaxMapping
@@ -54,18 +47,11 @@ export interface Usage {
   service: ServiceRequest
   fields: Readonly<Record<string, string>> | null
   atMs: number
-  /** The node's clock: decides which cycles are open. */
+  /** The node's clock: determines which cycles are open. */
   nowMs: number
 }
 
-/** What pricing depends on, and until when it stays so (epoch ms). `payers` are not open yet. */
-export interface RatedService {
-  start: SegmentStart
-  wanted: FundingCounters
-  untilMs: number
-}
-
-/** Rates one service for a subscriber at an instant, or says why it cannot be. */
+/** Rates one service for a subscriber at an instant. Returns a reason if that is not possible. */
 export function rateService(
   context: RatingContext,
   profile: SubscriberProfile,
@@ -77,63 +63,67 @@ export function rateService(
   if (context.isFreeNumber(service.calledNumber)) return freeService(profile, open)
   if (isBarred(profile, atMs)) return 'barred'
   const { zone } = calendarOf(profile, 0, context.calendar)
-  const holdings = activeProductsAt(catalogue, profile, atMs, context.calendar)
-  if (holdings === null) return 'unknownSubscriber'
+  const products = activeProductsAt(catalogue, profile, atMs, context.calendar)
+  if (products === null) return 'unknownSubscriber'
   const fields = new Fields(usage, profile, zone)
   const rate = findRate(context, service, fields, atMs)
   if (rate === null) return 'noRate'
-  if (holdings.disallowedRates.has(rate.key)) return 'blocked'
+  if (products.disallowedRates.has(rate.key)) return 'blocked'
   const terms = { catalogue, mapTax, defaultTax, zone, profile, service, open, atMs }
   const isOneCategory = context.finder.otherCategories(service.usaget).length === 0
-  const known = isOneCategory ? holdings.known.find(rate, terms) : null
-  const rated = known ?? rateBy(context, holdings, rate, terms, fields)
+  const known = isOneCategory ? products.ratedServices.find(rate, terms) : null
+  const rated = known ?? rateBy(context, products, rate, terms, fields)
   if (typeof rated === 'string') return rated
-  if (known === null && isOneCategory && isLasting(holdings)) {
-    cacheRated(holdings, rate, terms, rated)
+  if (known === null && isOneCategory && isLasting(products)) {
+    cacheRated(products, rate, terms, rated)
   }
   if (rated.untilMs <= profile.toMs) return rated
-  return { start: rated.start, wanted: rated.wanted, untilMs: profile.toMs }
+  return { start: rated.start, funding: rated.funding, untilMs: profile.toMs }
 }
 
 export function isBarred(profile: SubscriberProfile, atMs: number): boolean {
   return profile.barred || atMs < profile.activeFromMs || atMs >= profile.activeToMs
 }
 
-/** What others of the account hold may change at any time: pools are looked at each time. */
+/**
+ * Pooled groups depend on other subscribers of the account, which may change at any time, so the
+ * result is not cached.
+ */
 function isLasting({ offers }: ActiveProducts): boolean {
   return offers.every(({ groups }) => groups.every(({ sharing }) => sharing !== 'pool'))
 }
 
 function cacheRated(
-  holdings: ActiveProducts,
+  products: ActiveProducts,
   rate: RateRevision,
   terms: RatingTerms,
   rated: RatedService,
 ): void {
   const { atMs, catalogue, service } = terms
   const taxes = taxesBetween(catalogue.taxes, atMs)
-  const chosen = choosePrice(holdings, rate, service.usaget)
+  const chosen = choosePrice(products, rate, service.usaget)
   let { sinceMs, untilMs } = taxes
   if (chosen !== null && chosen.price.bands.length > 0) {
-    // Another time band may apply before this instant and after the band ends, at any price.
+    // Another time band may apply before this instant and after the band ends, even at an equal
+    // price.
     sinceMs = Math.max(atMs, sinceMs)
     untilMs = Math.min(untilMs, priceAt(chosen.price, atMs, terms.zone).endMs)
   }
-  holdings.known.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, untilMs))
+  products.ratedServices.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, untilMs))
 }
 
-/** Prices, taxes and payers of a service at the rate that was found for it. */
+/** Prices, taxes and funding counters of a service at a rate. */
 function rateBy(
   context: RatingContext,
-  holdings: ActiveProducts,
+  products: ActiveProducts,
   rate: RateRevision,
   terms: RatingTerms,
   fields: UsageFields,
 ): RatedService | Reason {
   const { catalogue, profile, service, zone, open, atMs } = terms
   const { usaget, untaxed } = service
-  const chosen = choosePrice(holdings, rate, usaget)
-  const others = otherPrices(context, holdings, fields, terms)
+  const chosen = choosePrice(products, rate, usaget)
+  const others = otherPrices(context, products, fields, terms)
   if (chosen === null || others === null) return 'noRate'
   const { taxes: known } = catalogue
   const taxes = untaxed ? [] : chooseTaxes({ ...context, taxes: known }, rate, atMs)
@@ -141,17 +131,21 @@ function rateBy(
   const { cycle, oldestMs } = open
   const { key: rateKey } = rate
   const { calendar } = context
-  const query = { catalogue, calendar, profile, holdings, rateKey, usaget, cycle, oldestMs, atMs }
+  const query = { catalogue, calendar, profile, products, rateKey, usaget, cycle, oldestMs, atMs }
   const { counters, hasGroups } = includedFor(query)
-  const isPrepaid = holdings.plan.connectionType === 'prepaid'
-  const start = segmentStart(rate, chosen, { holdings, others, cycle, zone, atMs })
+  const isPrepaid = products.plan.connectionType === 'prepaid'
+  const start = segmentStart(rate, chosen, { products: products, others, cycle, zone, atMs })
   if (untaxed) start.key += '|untaxed'
   start.taxes = taxes
   start.hasGroups = hasGroups
   start.isPrepaid = isPrepaid
   const wanted = { groups: counters, credit: isPrepaid ? null : cycle, oldestMs }
   const ends = counters.map(({ toMs }) => toMs)
-  return { start, wanted, untilMs: Math.min(rate.toMs, holdings.untilMs, start.endMs, ...ends) }
+  return {
+    start,
+    funding: wanted,
+    untilMs: Math.min(rate.toMs, products.untilMs, start.endMs, ...ends),
+  }
 }
 
 function findRate(
@@ -165,7 +159,7 @@ function findRate(
   return rate?.usages.has(usaget) === true ? rate : null
 }
 
-/** What rate matching reads of a usage. */
+/** The fields of a usage for rate matching. */
 class Fields implements UsageFields {
   readonly usaget: string
   readonly ratingGroup: number
@@ -194,7 +188,7 @@ class Fields implements UsageFields {
   }
 }
 
-/** Prices beside the retail one, what tells them from others, and when one of them changes. */
+/** Prices beside the retail one, their identity, and the time of the next change. */
 interface OtherPrices {
   prices: CategoryPrice[]
   key: string
@@ -204,7 +198,7 @@ interface OtherPrices {
 /** Prices of the tariff categories beside retail; null if one of them has no rate. */
 function otherPrices(
   { finder }: RatingContext,
-  holdings: ActiveProducts,
+  products: ActiveProducts,
   fields: UsageFields,
   { service, zone, atMs }: RatingTerms,
 ): OtherPrices | null {
@@ -213,18 +207,18 @@ function otherPrices(
   let nextMs = Number.POSITIVE_INFINITY
   for (const category of finder.otherCategories(service.usaget)) {
     const rate = finder.find(category, fields, atMs)
-    const chosen = rate === null ? null : choosePrice(holdings, rate, service.usaget)
+    const chosen = rate === null ? null : choosePrice(products, rate, service.usaget)
     if (rate === null || chosen === null) return null
-    const { tariff, alike, changeMs } = priceAt(chosen.price, atMs, zone)
+    const { tariff, priceKey, changeMs } = priceAt(chosen.price, atMs, zone)
     prices.push({ category, rateKey: rate.key, tariff, isAdded: rate.addToRetail })
-    keys.push(`${rate.id}/${chosen.id}/${alike}`)
+    keys.push(`${rate.id}/${chosen.id}/${priceKey}`)
     nextMs = Math.min(nextMs, changeMs)
   }
   return { prices, key: keys.join(), endMs: nextMs }
 }
 
 interface StartParts {
-  holdings: ActiveProducts
+  products: ActiveProducts
   others: OtherPrices
   cycle: Cycle
   zone: string
@@ -234,13 +228,13 @@ interface StartParts {
 function segmentStart(
   rate: RateRevision,
   { price, source, id }: ChosenPrice,
-  { holdings, others, cycle, zone, atMs }: StartParts,
+  { products, others, cycle, zone, atMs }: StartParts,
 ): SegmentStart {
-  const { tariff, band, alike, changeMs } = priceAt(price, atMs, zone)
-  const plan = holdings.plan.name
+  const { tariff, band, priceKey, changeMs } = priceAt(price, atMs, zone)
+  const plan = products.plan.name
   const { rounding } = rate
   return {
-    key: `${rate.id}|${plan}|${cycle.key}|${id}|${alike}|${others.key}`,
+    key: `${rate.id}|${plan}|${cycle.key}|${id}|${priceKey}|${others.key}`,
     rateKey: rate.key,
     plan,
     cycle: cycle.key,
@@ -257,7 +251,7 @@ function segmentStart(
   }
 }
 
-/** Rate key of numbers that are free for everybody. */
+/** Rate key of free numbers. */
 const FREE_RATE = 'FREE'
 
 function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle): RatedService {
@@ -277,10 +271,10 @@ function freeService(profile: SubscriberProfile, { cycle, oldestMs }: OpenCycle)
     isPrepaid: true,
     endMs: cycle.toMs,
   }
-  return { start, wanted: { groups: [], credit: null, oldestMs }, untilMs: cycle.toMs }
+  return { start, funding: { groups: [], credit: null, oldestMs }, untilMs: cycle.toMs }
 }
 
-/** Whether the request ends a service without usage or grant: its line needs a rate. */
+/** Whether the request ends a service without usage or grant, whose line needs a rate. */
 export function endsUnused(
   kind: RequestKind,
   requested: number,
@@ -292,8 +286,8 @@ export function endsUnused(
 }
 
 /**
- * Whether the catalogue is needed at all for the units asked for and used: what was granted keeps
- * its own price, and so does what is reported late.
+ * Whether the catalogue is needed for the requested and used units: granted units keep their price,
+ * and so does usage reported after expiry.
  */
 export function needsRating(
   kind: RequestKind,
@@ -311,7 +305,7 @@ export function needsRating(
   return service.reservation.units === 0 || atMs > segment.endMs
 }
 
-/** What a service is settled by, besides the price that holds from now on. */
+/** The input of a charge program besides its terms of pricing. */
 export interface ProgramRequest {
   usaget: string
   used: number
@@ -319,19 +313,21 @@ export interface ProgramRequest {
   atMs: number
   end: ChargeProgram['end']
   exact: boolean
-  /** Units that the service holds: who pays for use within them is settled. None: 0. */
-  held?: number
+  /**
+   * Reserved units of the service: funding of usage within them is already determined. 0 if absent.
+   */
+  reservedUnits?: number
 }
 
-/** The program of a service that is used on, closed or both. */
+/** The program of a service that continues, is closed, or both. */
 export function buildProgram(
   catalogue: Catalogue,
   owners: CounterOwners,
   segment: Segment | null,
   next: SegmentStart | null,
-  { usaget, used, requested, atMs, end, exact, held = 0 }: ProgramRequest,
+  { usaget, used, requested, atMs, end, exact, reservedUnits = 0 }: ProgramRequest,
 ): ChargeProgram {
-  const isOverUsed = used > held
+  const isOverUsed = used > reservedUnits
   const asksPayers = requested > 0 || isOverUsed
   const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, atMs) : NO_SOURCES
   let order = NO_SOURCES
@@ -341,9 +337,10 @@ export function buildProgram(
   }
   const program = { used, requested, exact, order, nextOrder, next, atMs, end }
   if (!isOverUsed) return program
-  const isOfNext = segment === null || (held === 0 && next !== null) || segment.key === next?.key
+  const isOfNext =
+    segment === null || (reservedUnits === 0 && next !== null) || segment.key === next?.key
   const start = isOfNext ? next : segment
-  const hasMoney = (isOfNext ? nextOrder : order).some((payer) => isMoneySource(owners, payer))
+  const hasMoney = (isOfNext ? nextOrder : order).some((source) => isMoneySource(owners, source))
   if (hasMoney || start === null || !start.isPrepaid) return program
   const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
   return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, atMs) }
@@ -363,7 +360,7 @@ function prepaidOrder(
   return bucketOrder(subscriber, account, mayPay, atMs)
 }
 
-/** Its usage types, and whether its definition lets it pay for the rate (spec/realtime.md 6.3). */
+/** Whether a bucket may pay: by its usage types, and by the rates that its definition allows. */
 function isUsable(
   { prepaidIncludes }: Catalogue,
   { kind, usaget, prepaidIncludeId }: Bucket,

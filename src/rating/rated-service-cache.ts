@@ -1,14 +1,25 @@
 /**
- * Rated services that were worked out before. Between two boundaries of time most of what rating
- * does comes out the same: then the same object is the answer again, with the same segment start.
+ * A cache of rated services. Between two time boundaries most requests are rated alike; then the
+ * same object is returned, with the same segment start.
  */
 import type { Catalogue, RateRevision, SubscriberProfile } from '../domain/catalogue.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { OpenCycle } from '../domain/cycle.ts'
-import type { TaxMapping } from './price.ts'
-import type { RatedService } from './program.ts'
+import type { SegmentStart } from '../domain/session.ts'
+import type { FundingCounters } from './funding-sources.ts'
+import type { TaxMapping } from './tax-mapping.ts'
 
-/** What a rated service depends on, beside holdings and rate. The catalogue is that of both. */
+/**
+ * The terms of pricing, and until when they are valid (epoch ms). `fundingSources` are not opened
+ * yet.
+ */
+export interface RatedService {
+  start: SegmentStart
+  funding: FundingCounters
+  untilMs: number
+}
+
+/** The input of rating besides products and rate, which belong to the same catalogue. */
 export interface RatingTerms {
   catalogue: Catalogue
   mapTax: TaxMapping
@@ -29,15 +40,15 @@ interface CachedRatedService {
   readonly cycleKey: string
   readonly cycleFromMs: number
   readonly oldestMs: number
-  /** It is so in [sinceMs, untilMs), epoch ms. */
+  /** Valid in [sinceMs, untilMs), epoch ms. */
   readonly sinceMs: number
   readonly untilMs: number
   readonly rated: RatedService
 }
 
-/** Rates that are remembered under the same holdings. */
+/** Maximum number of cached rates per products. */
 const RATES_MAX = 10_000
-/** Usage types, zones and cycles that are remembered of one rate. */
+/** Maximum number of combinations of usage type, zone and cycle per rate. */
 const PER_RATE_MAX = 4
 
 export class RatedServiceCache {
@@ -50,7 +61,7 @@ export class RatedServiceCache {
     return null
   }
 
-  /** It is so in [sinceMs, untilMs). */
+  /** Adds a result that is valid in [sinceMs, untilMs). */
   add(
     rate: RateRevision,
     terms: RatingTerms,

@@ -18,19 +18,21 @@ import type { CounterOwners } from '../domain/counters.ts'
 import { addCredit, BalanceRangeError } from '../domain/credit.ts'
 import { ownerAt } from '../domain/debt.ts'
 import { emptyService, priceOf, startedService } from '../domain/segment.ts'
-import type { Payment, Segment, SegmentStart } from '../domain/session.ts'
+import type { Payment } from '../domain/segment-parts.ts'
+import type { Segment, SegmentStart } from '../domain/session.ts'
 import { affordable, charge, isFree, PriceRangeError } from '../domain/tariff.ts'
 import { activeProductsAt } from './active-products.ts'
 import type { ChargeContext } from './decision.ts'
 import { openFundingSources } from './funding-sources.ts'
-import { buildProgram, type RatedService, rateService, type Usage } from './program.ts'
+import { buildProgram, rateService, type Usage } from './program.ts'
+import type { RatedService } from './rated-service-cache.ts'
 import { moneyStart } from './refund-parts.ts'
 
 export interface Credited {
   owners: CounterOwners
   /** The refunded usage; its line is recorded with reversed signs. */
   segment: Segment
-  /** The price of all units, including those that groups or buckets of units pay. */
+  /** The price of all units, including those paid by groups or buckets of units. */
   micros: number
 }
 
@@ -97,17 +99,17 @@ function moneyTerms(
   profile: SubscriberProfile,
 ): RatedService | Reason {
   if (typeof rated !== 'string') {
-    const { start, wanted, untilMs } = rated
-    return { start: moneyStart(start), wanted: { ...wanted, groups: [] }, untilMs }
+    const { start, funding, untilMs } = rated
+    return { start: moneyStart(start), funding: { ...funding, groups: [] }, untilMs }
   }
-  const holdings = activeProductsAt(context.catalogue, profile, atMs, context.calendar)
-  if (holdings === null) return 'unknownSubscriber'
+  const products = activeProductsAt(context.catalogue, profile, atMs, context.calendar)
+  if (products === null) return 'unknownSubscriber'
   const { cycle, oldestMs } = context.cycleAt(atMs, nowMs)
-  const isPrepaid = holdings.plan.connectionType === 'prepaid'
+  const isPrepaid = products.plan.connectionType === 'prepaid'
   const start = {
     key: '',
     rateKey: '',
-    plan: holdings.plan.name,
+    plan: products.plan.name,
     cycle: cycle.key,
     priceOf: 'BASE',
     tariff: FREE,
@@ -123,7 +125,7 @@ function moneyTerms(
   const credit = isPrepaid ? null : cycle
   return {
     start: moneyStart(start),
-    wanted: { groups: [], credit, oldestMs },
+    funding: { groups: [], credit, oldestMs },
     untilMs: cycle.toMs,
   }
 }
@@ -145,13 +147,13 @@ class CreditWork {
     this.segment = startedService(service, start, atMs).segment as Segment
   }
 
-  /** False if no bucket can take all of it. Throws `BalanceRangeError`. */
+  /** Returns false if no bucket can be credited. Throws `BalanceRangeError`. */
   run(units: number, order: readonly FundingSource[]): boolean {
     const { segment } = this
     segment.used = units
     let left = units
-    for (const payer of segment.fundingSources) {
-      if (payer.isGroup) left -= this.#uncount(payer, left)
+    for (const source of segment.fundingSources) {
+      if (source.isGroup) left -= this.#uncount(source, left)
     }
     if (left > 0 && segment.isPrepaid && !this.#creditPrepaid(left, order)) return false
     // For a postpaid subscriber the line is a credit on the invoice, even if the counter is lower.
@@ -159,15 +161,15 @@ class CreditWork {
     return segment.payments.length > 0 || segment.charged > 0
   }
 
-  /** Reduces the usage that a group has counted. Returns the number of units. */
-  #uncount(payer: FundingSource, left: number): number {
-    const bucket = this.#bucketOf(payer)
+  /** Reduces the counted usage of a group. Returns the number of units. */
+  #uncount(source: FundingSource, left: number): number {
+    const bucket = this.#bucketOf(source)
     if (bucket === undefined || bucket.spent === 0) return 0
     const { segment } = this
     if (bucket.kind === 'units') {
       const units = Math.min(left, bucket.spent)
       segment.grouped += units
-      this.#giveBack(payer, bucket, units, 'units')
+      this.#giveBack(source, bucket, units, 'units')
       return units
     }
     const { tariff, covered, coveredMicros } = segment
@@ -175,7 +177,7 @@ class CreditWork {
     const units = affordable(tariff, false, covered, coveredMicros, bucket.spent, left)
     segment.covered += units
     segment.coveredMicros = charge(tariff, segment.covered, false)
-    this.#giveBack(payer, bucket, segment.coveredMicros - coveredMicros, 'money')
+    this.#giveBack(source, bucket, segment.coveredMicros - coveredMicros, 'money')
     return units
   }
 
@@ -202,7 +204,7 @@ class CreditWork {
     const micros = this.#priced(ofUnits === undefined ? units : 0)
     const ofMoney = this.#last(order, false)
     let left = micros - this.#repay(0, micros)
-    // Like a top-up, money of the account pays the debt of the account.
+    // Like a top-up, money of the account repays the debt of the account.
     if (ofMoney?.owner === 1) left -= this.#repay(1, left)
     if (left === 0) return true
     if (ofMoney === undefined) return false
@@ -230,7 +232,7 @@ class CreditWork {
   }
 
   #last(order: readonly FundingSource[], isUnits: boolean): FundingSource | undefined {
-    const fitting = order.filter((payer) => (this.#bucketOf(payer)?.kind === 'units') === isUnits)
+    const fitting = order.filter((source) => (this.#bucketOf(source)?.kind === 'units') === isUnits)
     return fitting.findLast(({ owner }) => owner === 0) ?? fitting.at(-1)
   }
 

@@ -1,7 +1,8 @@
-/** Splits a part of the usage or the cost of an event off its segment. Pure. */
+/** Splits a part of the usage or the cost off the segment of an event. Pure. */
 import { isGroupCounter } from '../domain/counters.ts'
 import { copySegment, priceOf } from '../domain/segment.ts'
-import type { Payment, Segment, SegmentStart } from '../domain/session.ts'
+import type { Payment } from '../domain/segment-parts.ts'
+import type { Segment, SegmentStart } from '../domain/session.ts'
 import { charge, type Tariff, UNLIMITED } from '../domain/tariff.ts'
 
 export interface SplitSegment {
@@ -14,60 +15,63 @@ export interface SplitSegment {
 /** One micro per unit. */
 export const ONE_MICRO_PER_UNIT: Tariff = oneInterval(1, 1)
 
-/** A tariff by which `units` cost exactly `micros`, so that a line can be recomputed. */
+/** A tariff by which `units` cost exactly `micros`, so that the line can be recomputed. */
 function oneInterval(units: number, micros: number): Tariff {
   const tiers = [{ units: UNLIMITED, interval: units, price: micros, ceil: true }]
   return { tiers, access: 0, extraDigits: 0, terms: null }
 }
 
 /**
- * Splits off `units`, fewer than were used. The rest costs its own price, but never more than
- * before. Refunds priced units first, then units covered by money of groups, then those of groups
- * and buckets of units.
+ * Splits off `units`, which are fewer than were used. The rest costs its own price, but never more
+ * than before. Refunds charged units first, then units paid by included money, then units of groups
+ * and buckets.
  */
 export function splitUnits(segment: Segment, units: number): SplitSegment {
-  const rest = copySegment(segment)
-  const back = emptyBack(segment)
+  const remaining = copySegment(segment)
+  const refunded = emptyRefund(segment)
   const priced = Math.min(units, segment.priced)
   const covered = Math.min(units - priced, segment.covered)
-  rest.used -= units
-  rest.priced -= priced
-  rest.covered -= covered
-  rest.charged = Math.min(segment.charged, priceOf(rest, rest.priced, rest.used))
-  const coveredPrice = charge(segment.tariff, rest.covered, false)
-  rest.coveredMicros = Math.min(segment.coveredMicros, coveredPrice)
-  back.used = units
-  back.priced = priced
-  back.covered = covered
-  back.charged = segment.charged - rest.charged
-  back.coveredMicros = segment.coveredMicros - rest.coveredMicros
-  const money = takeBack(rest, isOwnMoney, back.charged)
-  const limits = takeBack(rest, ({ kind }) => kind === 'limit', sumOf(money))
-  const groupMoney = takeBack(rest, isGroupMoney, back.coveredMicros)
-  const own = takeBack(rest, ({ kind }) => kind === 'units', units - priced - covered)
-  back.grouped = sumOf(own.filter(({ counter }) => counter !== ''))
-  rest.grouped -= back.grouped
-  back.payments = [...money, ...limits, ...groupMoney, ...own]
-  if (priced > 0) back.tariff = oneInterval(priced, back.charged)
-  else if (covered > 0) back.tariff = oneInterval(covered, back.coveredMicros)
-  back.others = []
-  return { refunded: back, remaining: rest }
+  remaining.used -= units
+  remaining.priced -= priced
+  remaining.covered -= covered
+  remaining.charged = Math.min(
+    segment.charged,
+    priceOf(remaining, remaining.priced, remaining.used),
+  )
+  const coveredPrice = charge(segment.tariff, remaining.covered, false)
+  remaining.coveredMicros = Math.min(segment.coveredMicros, coveredPrice)
+  refunded.used = units
+  refunded.priced = priced
+  refunded.covered = covered
+  refunded.charged = segment.charged - remaining.charged
+  refunded.coveredMicros = segment.coveredMicros - remaining.coveredMicros
+  const money = takePayments(remaining, isOwnMoney, refunded.charged)
+  const limits = takePayments(remaining, ({ kind }) => kind === 'limit', sumOf(money))
+  const groupMoney = takePayments(remaining, isGroupMoney, refunded.coveredMicros)
+  const own = takePayments(remaining, ({ kind }) => kind === 'units', units - priced - covered)
+  refunded.grouped = sumOf(own.filter(({ counter }) => counter !== ''))
+  remaining.grouped -= refunded.grouped
+  refunded.payments = [...money, ...limits, ...groupMoney, ...own]
+  if (priced > 0) refunded.tariff = oneInterval(priced, refunded.charged)
+  else if (covered > 0) refunded.tariff = oneInterval(covered, refunded.coveredMicros)
+  refunded.others = []
+  return { refunded, remaining }
 }
 
 /** Splits off an amount of money, at most the charge. The units stay used. */
 export function splitMoney(segment: Segment, micros: number): SplitSegment {
-  const rest = copySegment(segment)
-  const back = emptyBack(segment)
-  rest.charged -= micros
-  const money = takeBack(rest, isOwnMoney, micros)
-  const limits = takeBack(rest, ({ kind }) => kind === 'limit', sumOf(money))
-  back.payments = [...money, ...limits]
-  back.used = micros
-  back.priced = micros
-  back.charged = micros
-  back.tariff = ONE_MICRO_PER_UNIT
-  back.others = []
-  return { refunded: back, remaining: rest }
+  const remaining = copySegment(segment)
+  const refunded = emptyRefund(segment)
+  remaining.charged -= micros
+  const money = takePayments(remaining, isOwnMoney, micros)
+  const limits = takePayments(remaining, ({ kind }) => kind === 'limit', sumOf(money))
+  refunded.payments = [...money, ...limits]
+  refunded.used = micros
+  refunded.priced = micros
+  refunded.charged = micros
+  refunded.tariff = ONE_MICRO_PER_UNIT
+  refunded.others = []
+  return { refunded, remaining }
 }
 
 /** The start of a segment for an amount of money, which is not usage of a rate. */
@@ -83,32 +87,32 @@ export function moneyStart(start: SegmentStart): SegmentStart {
 }
 
 /**
- * The remainder of an event, ready to be refunded. Replaces the tariff if it no longer yields the
- * charge because an amount of money was refunded before.
+ * The remainder of an event for its refund. If an amount of money was refunded before, the tariff
+ * no longer yields the charge and is replaced.
  */
 export function recomputable(segment: Segment): Segment {
   const { priced, charged, used } = segment
   if (priced === 0 || priceOf(segment, priced, used) === charged) return segment
-  const back = copySegment(segment)
-  back.tariff = oneInterval(priced, charged)
-  back.others = []
-  return back
+  const refunded = copySegment(segment)
+  refunded.tariff = oneInterval(priced, charged)
+  refunded.others = []
+  return refunded
 }
 
-function emptyBack(segment: Segment): Segment {
-  const back = copySegment(segment)
-  back.used = 0
-  back.grouped = 0
-  back.covered = 0
-  back.priced = 0
-  back.coveredMicros = 0
-  back.charged = 0
-  back.debt = 0
-  back.accountDebt = 0
-  back.lapsedUnits = 0
-  back.lapsedMicros = 0
-  back.payments = []
-  return back
+function emptyRefund(segment: Segment): Segment {
+  const refunded = copySegment(segment)
+  refunded.used = 0
+  refunded.grouped = 0
+  refunded.covered = 0
+  refunded.priced = 0
+  refunded.coveredMicros = 0
+  refunded.charged = 0
+  refunded.debt = 0
+  refunded.accountDebt = 0
+  refunded.lapsedUnits = 0
+  refunded.lapsedMicros = 0
+  refunded.payments = []
+  return refunded
 }
 
 function isOwnMoney({ kind, counter }: Payment): boolean {
@@ -125,15 +129,15 @@ function sumOf(payments: readonly Payment[]): number {
   return sum
 }
 
-/** Takes an amount out of the payments of `rest`, the last one first. */
-function takeBack(
-  rest: Segment,
+/** Removes an amount from the payments of `remaining`, the last one first. */
+function takePayments(
+  remaining: Segment,
   isMeant: (payment: Payment) => boolean,
   amount: number,
 ): Payment[] {
   const taken: Payment[] = []
   let left = amount
-  for (const payment of rest.payments.toReversed()) {
+  for (const payment of remaining.payments.toReversed()) {
     if (left === 0) break
     if (payment.amount <= 0 || !isMeant(payment)) continue
     const part = Math.min(left, payment.amount)
@@ -141,6 +145,6 @@ function takeBack(
     left -= part
     taken.push({ ...payment, amount: part })
   }
-  rest.payments = rest.payments.filter((payment) => payment.amount !== 0)
+  remaining.payments = remaining.payments.filter((payment) => payment.amount !== 0)
   return taken
 }

@@ -1,6 +1,6 @@
 /**
- * Refunds of an event, in full or in part, to the buckets that paid; and refunds without a known
- * event, within limits (refund-credit.ts). Each has a line of its own with reversed signs.
+ * Refunds of an event, in full or in part, to the buckets that paid; and refunds without an earlier
+ * event, within limits (refund-credit.ts). Each has its own line with reversed signs.
  */
 import { copyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
@@ -215,14 +215,14 @@ class RefundWork implements Refund, UnitWork<WorkState> {
   }
 
   /** Records the line of the refunded part, and leaves the rest to the service. */
-  #ended(index: number, back: Segment, rest: Segment | null): ServiceSession {
+  #ended(index: number, refunded: Segment, remaining: Segment | null): ServiceSession {
     const { session } = this
     const request = this.#request
     const sessionKey = this.#sessionKey
-    const left = withSegment(session.services[index] as ServiceSession, rest)
+    const left = withSegment(session.services[index] as ServiceSession, remaining)
     left.segmentsEnded += 1
     session.services[index] = left
-    const segment = reversed(back, left.segmentsEnded, request.eventTimeMs)
+    const segment = reversed(refunded, left.segmentsEnded, request.eventTimeMs)
     const tag = serviceTagOf(sessionKey, session, index)
     this.lines.push(lineOf(session, left, { segment, state: 'closed' }, tag))
     return left
@@ -277,23 +277,23 @@ function given(named: ServiceKey, granted: number, service: ServiceSession): Ser
   }
 }
 
-function reversed(back: Segment, number: number, atMs: number): Segment {
-  // Not a plain minus: that would make -0 of what is nothing.
+function reversed(refunded: Segment, number: number, atMs: number): Segment {
+  // Unary minus would turn 0 into -0.
   const minus = (amount: number) => 0 - amount
-  const line = copySegment(back)
+  const line = copySegment(refunded)
   line.number = number
   line.version = 1
   line.firstMs = atMs
   line.lastMs = atMs
   line.late = false
-  line.used = minus(back.used)
-  line.grouped = minus(back.grouped)
-  line.covered = minus(back.covered)
-  line.priced = minus(back.priced)
-  line.coveredMicros = minus(back.coveredMicros)
-  line.charged = minus(back.charged)
-  line.debt = minus(back.debt)
-  line.accountDebt = minus(back.accountDebt)
+  line.used = minus(refunded.used)
+  line.grouped = minus(refunded.grouped)
+  line.covered = minus(refunded.covered)
+  line.priced = minus(refunded.priced)
+  line.coveredMicros = minus(refunded.coveredMicros)
+  line.charged = minus(refunded.charged)
+  line.debt = minus(refunded.debt)
+  line.accountDebt = minus(refunded.accountDebt)
   for (const payment of line.payments) payment.amount = minus(payment.amount)
   return line
 }

@@ -1,28 +1,30 @@
 /**
- * The syntax of JavaScript's regular expressions, as far as it must be known to run one in bounded
- * time: how much backtracking it can need at most, and how the same is written for RE2.
+ * The syntax of JavaScript's regular expressions, as far as needed to run them in bounded time: an
+ * upper bound of backtracking, and the translation to RE2.
  */
 
-/** What a linear engine cannot do, or means differently. */
+/**
+ * The expression uses a feature that a linear engine does not support or interprets differently.
+ */
 export class UnsupportedRegex extends Error {}
 
-/** The most that a backtracking engine may have to do from one position. */
+/** Upper bound of the work of a backtracking engine from one position. */
 export interface Backtracking {
-  /** Product of all choices; infinite where a group is repeated. */
+  /** Product of all choices; infinite if a group is repeated. */
   ways: number
-  /** Repetitions without an end: each multiplies the ways by the length of the text. */
+  /** Number of unbounded repetitions: each multiplies the ways by the length of the text. */
   unbounded: number
-  /** Characters that each of the ways may have to look at, apart from those repetitions. */
+  /** Maximum number of characters that each way examines, apart from those repetitions. */
   length: number
-  /** Whether there is but one position, the beginning (without the flag m). */
+  /** Whether the only position is the beginning (without the flag m). */
   isAnchored: boolean
 }
 
-/** A quantifier, however many digits it has. */
+/** A quantifier, with any number of digits. */
 const QUANTIFIER = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/y
 
 interface Quantifier {
-  /** As it is written. */
+  /** The source text. */
   text: string
   min: number
   max: number
@@ -40,17 +42,20 @@ function quantifierAt(source: string, at: number): Quantifier | null {
   return { text, min, max: to === '' ? Number.POSITIVE_INFINITY : Number(to) }
 }
 
-/** Position behind a class that begins at `at`. */
+/** Position after the class that begins at `at`. */
 function classEnd(source: string, at: number): number {
   let end = at + 1
   while (source[end] !== ']') end += source[end] === '\\' ? 2 : 1
   return end + 1
 }
 
-/** A character by its number: without the flag u a `u` so many times, which is no choice either. */
+/**
+ * A code point escape. Without the flag u it means the letter `u` repeated, which is not a choice
+ * either.
+ */
 const CODE_POINT = /\\u\{[\da-f]+\}/iy
 
-/** Position behind a class, an escape (or its first two characters), or a character. */
+/** Position after a class, an escape (or its first two characters), or a character. */
 function atomEnd(source: string, at: number): number {
   if (source[at] === '[') return classEnd(source, at)
   if (source[at] !== '\\') return at + 1
@@ -64,19 +69,17 @@ type Part = Pick<Backtracking, 'ways' | 'length'>
 const NO_PART: Part = { ways: 0, length: 0 }
 const EMPTY: Part = { ways: 1, length: 0 }
 const CHARACTER: Part = { ways: 1, length: 1 }
-/** It may be compared with as much as there is. */
+/** A back reference may compare up to the whole text. */
 const BACK_REFERENCE: Part = { ways: 1, length: Number.POSITIVE_INFINITY }
 
 function eitherOf(one: Part, other: Part): Part {
   return { ways: one.ways + other.ways, length: Math.max(one.length, other.length) }
 }
 
-/**
- * How much a backtracking engine can have to do, from the structure alone. The expression compiles.
- */
+/** Computes the bound from the structure alone. Expects an expression that compiles. */
 export function backtrackingOf(source: string): Backtracking {
   let unbounded = 0
-  /** Of the groups around: the alternatives before, and the one that is read. */
+  /** For each enclosing group: its previous alternatives, and the current one. */
   const outer: { before: Part; own: Part }[] = []
   let before = NO_PART
   let own = EMPTY
@@ -88,7 +91,7 @@ export function backtrackingOf(source: string): Backtracking {
       outer.push({ before, own })
       before = NO_PART
       own = EMPTY
-      // What follows a question mark is no quantifier of anything.
+      // A question mark after the parenthesis is not a quantifier.
       at += source[at + 1] === '?' ? 2 : 1
       continue
     }
@@ -125,7 +128,7 @@ function repeated({ ways, length }: Part, { min, max }: Quantifier, isGroup: boo
   return { ways: ways * (max - min + 1), length: max === 0 ? 0 : length * max }
 }
 
-/** What JavaScript takes for a blank, which is more than RE2 does. */
+/** Whitespace of JavaScript, which includes more characters than that of RE2. */
 const BLANKS =
   '\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}' +
   '\\x{205f}\\x{3000}\\x{feff}'
@@ -137,17 +140,17 @@ const ANY = '[\\x{0}-\\x{10ffff}]'
 const NOTHING = '[^\\x{0}-\\x{10ffff}]'
 const NO_LINE_END = '[^\\n\\r\\x{2028}\\x{2029}]'
 
-/** One character or a set of them, as RE2 writes it within brackets; and what it was in all. */
+/** A character or a set of characters, in RE2 syntax within brackets. */
 interface Piece {
-  /** Position behind it. */
+  /** Position after it in the source. */
   end: number
   isSet: boolean
   text: string
 }
 
 /**
- * The same expression for RE2, without captures. Throws `UnsupportedRegex` for look-around, back
- * references and halves of surrogate pairs. The expression compiles with these flags.
+ * Translates an expression to RE2, without captures. Throws `UnsupportedRegex` for look-around,
+ * back references and unpaired surrogates. Expects an expression that compiles with these flags.
  */
 export function toRe2(source: string, flags: string): string {
   const isUnicode = flags.includes('u')
@@ -182,21 +185,21 @@ export function toRe2(source: string, flags: string): string {
   return text
 }
 
-/** RE2 takes digits behind a zero for no quantifier. */
+/** RE2 does not accept leading zeros in quantifiers. */
 function quantifierText({ text }: Quantifier): string {
   return text.replace(/\d+/g, (digits) => digits.replace(/^0+(?=\d)/, ''))
 }
 
-/** Position behind what opens a group. */
+/** Position after the opening of a group. */
 function groupStart(source: string, at: number): number {
   if (source[at + 1] !== '?') return at + 1
   if (source[at + 2] === ':') return at + 3
   const name = /^\(\?<[^=!][^>]*>/.exec(source.slice(at))
-  if (name === null) throw new UnsupportedRegex('looks around')
+  if (name === null) throw new UnsupportedRegex('has a look-around')
   return at + name[0].length
 }
 
-/** What is between the brackets of a class, with its brackets. */
+/** Translates the content of a class. Returns it with brackets. */
 function classText(inner: string, isUnicode: boolean): string {
   const isNegated = inner.startsWith('^')
   let at = isNegated ? 1 : 0
@@ -209,7 +212,7 @@ function classText(inner: string, isUnicode: boolean): string {
     if (inner[at] !== '-' || at + 1 === inner.length) continue
     const to = classPiece(inner, at + 1, isUnicode)
     at = to.end
-    // Beside a set it is a hyphen like any other.
+    // Next to a set the hyphen is an ordinary character.
     text += from.isSet || to.isSet ? `\\-${to.text}` : `-${to.text}`
   }
   return `[${isNegated ? '^' : ''}${text}]`
@@ -247,21 +250,21 @@ function pieceAt(source: string, at: number, isUnicode: boolean): Piece {
     const code = (control[1] as string).charCodeAt(0) % 32
     return { end: at + 3, isSet: false, text: characterText(code) }
   }
-  // Without its letter it is a backslash; any other character stands for itself.
+  // Without its letter, `\c` is a backslash. Any other escaped character represents itself.
   if (sign === 'c') return { end: at + 1, isSet: false, text: characterText(0x5c) }
   return pieceOf(source, at + 1, isUnicode)
 }
 
 function pieceOf(source: string, at: number, isUnicode: boolean): Piece {
   const code = source.codePointAt(at) as number
-  // Without the flag u they are two characters to JavaScript.
-  if (code > 0xffff && !isUnicode) throw new UnsupportedRegex('has half characters')
+  // Without the flag u JavaScript treats a surrogate pair as two characters.
+  if (code > 0xffff && !isUnicode) throw new UnsupportedRegex('has a surrogate pair')
   return { end: at + (code > 0xffff ? 2 : 1), isSet: false, text: characterText(code) }
 }
 
-/** Letters and digits as they are; what might have a meaning by its number. */
+/** Letters, digits and spaces as they are; other characters, which may be special, by code. */
 function characterText(code: number): string {
-  if (code >= 0xd800 && code <= 0xdfff) throw new UnsupportedRegex('has half characters')
+  if (code >= 0xd800 && code <= 0xdfff) throw new UnsupportedRegex('has an unpaired surrogate')
   const character = String.fromCodePoint(code)
   return /[\p{L}\p{N} ]/u.test(character) ? character : `\\x{${code.toString(16)}}`
 }

@@ -1,41 +1,42 @@
 /**
- * Regular expressions that an operator configures, run on what the network sends, in bounded time.
+ * Regular expressions configured by an operator, run on network input in bounded time.
  *
- * They are JavaScript's. The engine of JavaScript tries one way after the other, which may take
- * exponential time, so it runs only what is cheap by its structure: no group is repeated, at most
- * one repetition is without an end, and all choices, each to the end of the expression, stay within
- * `STEPS_MAX`; with an input that is bounded that is quadratic at worst. Everything else is run by
- * re2js, which follows all ways at once in linear time. What that cannot do (look-around, back
- * references) is refused there, and so is what makes it slow, a program above `PROGRAM_MAX`.
+ * They have the syntax of JavaScript, whose engine backtracks and may take exponential time. It
+ * runs only expressions that are cheap by structure: no group is repeated, at most one repetition
+ * is unbounded, and the number of all choices, each up to the end of the expression, is at most
+ * `STEPS_MAX`; on bounded input that is quadratic at worst. All others are run by re2js, which
+ * follows all ways in parallel in linear time. Expressions that re2js cannot run (look-around, back
+ * references), or whose program exceeds `PROGRAM_MAX`, are rejected.
  */
-
 import { RE2JS, RE2JSException } from 're2js'
 import type { Pattern } from '../domain/catalogue.ts'
 import { FieldError } from '../domain/fields.ts'
 import { backtrackingOf, toRe2, UnsupportedRegex } from './regex-syntax.ts'
 
-/** Longest value, in characters, that an expression is tried on. */
+/** Maximum length of a value on which expressions are tried, in characters. */
 export const REGEX_INPUT_MAX = 256
 
-/** Longest expression, in characters: compiling takes time and room, too. */
+/**
+ * Maximum length of an expression, in characters, since compiling takes time and memory as well.
+ */
 const SOURCE_MAX = 4_096
 
-/** Most steps of backtracking, over all positions of the longest value: some milliseconds. */
+/** Maximum steps of backtracking over all positions of the longest value: some milliseconds. */
 const STEPS_MAX = 2 ** 20
 
-/** Most instructions of a linear expression: each may be looked at for each character. */
+/** Maximum instructions of a linear program, each of which may be executed for each character. */
 const PROGRAM_MAX = 1_000
 
 export interface RuleRegex extends Pattern {
-  /** Whether a value has a match; one that is too long has none. */
+  /** Whether a value has a match. A value that is too long has none. */
   test(value: string): boolean
   /** The value without its matches; empty if it is too long. */
   clear(value: string): string
 }
 
 /**
- * Compiles `/…/flags` (flags i, m, s, u) or the bare expression. Throws `FieldError` for what does
- * not compile, or cannot be run in bounded time.
+ * Compiles `/…/flags` (flags i, m, s, u) or the bare expression. Throws `FieldError` if it does not
+ * compile or cannot be run in bounded time.
  */
 export function compileRegex(text: unknown, path: string): RuleRegex {
   if (typeof text !== 'string') throw new FieldError(path, 'must be a regular expression')
@@ -53,7 +54,7 @@ export function compileRegex(text: unknown, path: string): RuleRegex {
   }
 }
 
-/** Whether JavaScript's own engine may run the expression, which compiles. */
+/** Whether JavaScript's engine may run the expression, which has to compile. */
 export function isCheap(source: string, flags = ''): boolean {
   const { ways, unbounded, length, isAnchored } = backtrackingOf(source)
   const positions = REGEX_INPUT_MAX + 1
@@ -70,8 +71,8 @@ function backtracking(one: RegExp): Engine {
 }
 
 /**
- * It matches what JavaScript's engine would. What it clears differs where a repeated group can be
- * empty; with the flag i, letters beyond ASCII can be equal to others; with m only \n ends a line.
+ * Matches like JavaScript's engine. Differences: `clear`, if a repeated group can be empty; letters
+ * beyond ASCII with the flag i; with m only \n ends a line.
  */
 function linear(source: string, flags: string, path: string): Engine {
   const compiled = compileLinear(source, flags, path)

@@ -1,6 +1,6 @@
 /**
- * A service whose request names several kinds of units: which of them are charged, and the one
- * answer for all of them.
+ * A service whose request has several kinds of units: selects those that are charged, and combines
+ * their outcomes.
  */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { PartGrant, ServiceOutcome } from '../domain/charge-outcome.ts'
@@ -12,11 +12,11 @@ import { findService } from '../domain/session-services.ts'
 export interface ChosenUnits {
   /** Each is a service of its own in the session. Never empty. */
   charged: readonly ServiceRequest[]
-  /** Have no price, and are granted as they are asked for: a limit beside what is charged. */
+  /** Units without a price, granted as requested: a limit in addition to the charged units. */
   free: readonly PartGrant[]
 }
 
-/** What the session has been granted before decides; of what is new, the prices do. */
+/** Units that the session granted before are charged again; for new ones the prices decide. */
 export function chooseUnits(
   session: Session,
   wanted: ServiceRequest,
@@ -48,7 +48,7 @@ export function chooseUnits(
   return { charged: charged.length === 0 ? [own] : charged, free }
 }
 
-/** What is charged instead of the service's own units; null for nothing. */
+/** The units charged instead of the service's own units; null if there are none. */
 function replacementOf(
   session: Session,
   own: ServiceRequest,
@@ -63,7 +63,7 @@ function replacementOf(
   if (!hasSwitched && begun.length > 0) return begun
   const priced = preferred.filter((service) => isNeeded(session, service, hasPrice))
   if (priced.length === 0) return null
-  // Of usage that is reported in its own units alone nobody knows what it was of.
+  // Usage reported only in the service's own units cannot be assigned to the replacing ones.
   const isTold = own.used === 0 || priced.some(({ used }) => used > 0)
   return isTold ? priced : [...priced, own]
 }
@@ -78,11 +78,11 @@ function isNeeded(
 }
 
 function hasBegun(session: Session, service: ServiceRequest): boolean {
-  const kept = findService(session, service)
-  return kept !== undefined && (kept.segment !== null || kept.segmentsEnded > 0)
+  const previous = findService(session, service)
+  return previous !== undefined && (previous.segment !== null || previous.segmentsEnded > 0)
 }
 
-/** A part, or the service's own units, as a service that has nothing else. */
+/** A part, or the service's own units, as a separate service. */
 function partRequest(
   wanted: ServiceRequest,
   { usaget, requested, used, usedBefore }: Omit<ServicePart, 'role'>,
@@ -102,7 +102,7 @@ export interface WorkState {
   lines: Line[]
 }
 
-/** Settles services one by one, and can go back. */
+/** Settles services one by one, and can restore an earlier state. */
 export interface UnitWork<State> {
   readonly session: Session
   settle(service: ServiceRequest): ServiceOutcome
@@ -111,12 +111,12 @@ export interface UnitWork<State> {
   restore(state: State): void
 }
 
-/** How often what is asked for is halved so that the same money pays for all kinds of units. */
+/** How often requested units are halved until the same money pays for all kinds of units. */
 const HALVINGS_MAX = 40
 
 /**
- * Settles all that is charged. Either all kinds of units are granted or none is, since the first
- * that ends stops all of them. `isExact`: nothing less than what is asked for.
+ * Settles all charged units. Either all kinds of units are granted or none is, since the service
+ * ends with the first that is used up. `isExact`: grants the requested units or nothing.
  */
 export function settleUnits<State>(
   work: UnitWork<State>,
@@ -137,13 +137,13 @@ export function settleUnits<State>(
   return combinedOutcome(wanted, outcomes, free)
 }
 
-/** Whether some units are granted and others, which were asked for as well, are not. */
+/** Whether some kinds of units are granted and other requested ones are denied. */
 function isPartlyGranted(outcomes: readonly ServiceOutcome[]): boolean {
   const isDenied = outcomes.some(({ reason }) => reason !== 'granted')
   return isDenied && outcomes.some(({ granted }) => granted > 0)
 }
 
-/** The service asking for less, or with a divisor of 0 for nothing. */
+/** The service with fewer requested units, or with none if `divisor` is 0. */
 function withReducedRequest(service: ServiceRequest, divisor: number): ServiceRequest {
   const { requested, used, usedBefore, calledNumber } = service
   if (requested <= 0) return service
@@ -151,7 +151,7 @@ function withReducedRequest(service: ServiceRequest, divisor: number): ServiceRe
   return withVolumes(service, less, used, usedBefore, calledNumber)
 }
 
-/** One answer: that of the units that were denied, if any were. */
+/** Combines outcomes into one: that of denied units, if there are any. */
 function combinedOutcome(
   wanted: ServiceRequest,
   outcomes: readonly ServiceOutcome[],
@@ -184,7 +184,7 @@ function combinedOutcome(
   }
 }
 
-/** The lesser one; 0 stands for none. */
+/** The smaller value, where 0 means that there is none. */
 function leastOf(one: number, other: number): number {
   return one === 0 || other === 0 ? one + other : Math.min(one, other)
 }

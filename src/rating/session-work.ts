@@ -1,12 +1,6 @@
-/** The states of one request while its services are settled one after the other. */
-import type { OwnerState } from '../domain/bucket.ts'
+/** Decides one request on a session: settles its services one after the other. */
 import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
-import type {
-  AfterBoundary,
-  ChargeProgram,
-  SegmentChange,
-  Settlement,
-} from '../domain/charge-program.ts'
+import type { AfterBoundary, Settlement } from '../domain/charge-program.ts'
 import {
   type ChargeRequest,
   opensSession,
@@ -14,25 +8,16 @@ import {
   serviceRequest,
   withVolumes,
 } from '../domain/charge-request.ts'
-import type { Line } from '../domain/line.ts'
-import { lineOf, serviceTagOf, transactionIdOf } from '../domain/lines.ts'
+import { transactionIdOf } from '../domain/lines.ts'
 import {
-  appended,
   costOf,
   EMPTY_RESERVATION,
   hasNoUsage,
   reopened,
   startedService,
 } from '../domain/segment.ts'
-import {
-  type Reservation,
-  type SegmentStart,
-  type ServiceSession,
-  type Session,
-  withServices,
-} from '../domain/session.ts'
+import type { Reservation, SegmentStart, ServiceSession, Session } from '../domain/session.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/session-services.ts'
-import { settle } from '../domain/settle.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
 import {
   balanceReports,
@@ -46,14 +31,15 @@ import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } fro
 import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
 import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
-import { needsNoCounters, openFundingSources } from './funding-sources.ts'
+import { needsNoCounters } from './funding-sources.ts'
 import { finalCharge } from './line-tax.ts'
-import { buildProgram, endsUnused, needsRating, type RatedService } from './program.ts'
+import { endsUnused, needsRating, rateService } from './program.ts'
+import type { RatedService } from './rated-service-cache.ts'
 import { refundSession } from './refund.ts'
-import { ServiceRates } from './service-rates.ts'
+import { RequestStates } from './request-states.ts'
 import { settleUnits, type UnitWork, type WorkState } from './service-units.ts'
 
-/** What holds for a service from now on. */
+/** The terms of a service from now on. */
 interface Rated {
   start: SegmentStart | null
   untilMs: number
@@ -61,19 +47,14 @@ interface Rated {
 
 const UNRATED: Rated = { start: null, untilMs: 0 }
 
-type SettleMore = Partial<Pick<ChargeProgram, 'atMs' | 'held' | 'keeps' | 'after' | 'isUnused'>>
-
 export class SessionWork implements UnitWork<WorkState> {
-  #subscriber: OwnerState
-  #account: OwnerState | null
-  /** A copy, whose list of services is replaced and never changed in place. */
   readonly session: Session
-  #lines: Line[] = []
+  readonly #states: RequestStates
   readonly #request: ChargeRequest
   readonly #identified: IdentifiedRequest
   readonly #context: ChargeContext
   readonly #rates: ServiceRates
-  /** The session has expired: what is reported is settled, and nothing is granted. */
+  /** Whether the session has expired: reported usage is settled, and nothing is granted. */
   readonly #hasExpired: boolean
 
   constructor(
@@ -82,9 +63,8 @@ export class SessionWork implements UnitWork<WorkState> {
     identified: IdentifiedRequest,
     context: ChargeContext,
   ) {
-    this.#subscriber = view.subscriber
-    this.#account = view.account
-    this.session = withServices(session, session.services)
+    this.#states = new RequestStates(view, session, identified, context)
+    this.session = this.#states.session
     this.#identified = identified
     this.#request = identified.request
     this.#context = context
@@ -112,17 +92,16 @@ export class SessionWork implements UnitWork<WorkState> {
       transactionId: request.pretend ? '' : transactionIdOf(identified.sessionKey, session),
       services,
       cost,
-      balances: request.wantBalances ? balanceReports(this.#owners(), request) : null,
+      balances: request.wantBalances ? balanceReports(this.#states.owners, request) : null,
     }
     if (request.pretend || !this.#mustCommit(services)) return { outcome, commit: null }
     finishSession(session, identified, outcome, refused, this.#context)
-    const subscriber = this.#subscriber
-    const account = this.#account
-    const lines = this.#lines
+    const { subscriber, account } = this.#states.owners
+    const { lines } = this.#states
     return { outcome, commit: { subscriber, account, session, lines } }
   }
 
-  /** A start that names no service opens the session all the same: its updates will. */
+  /** A start without services opens the session as well, since its updates have services. */
   #mustCommit(services: readonly ServiceOutcome[]): boolean {
     const { kind, refund } = this.#request
     if (refund) return services.some(({ reason }) => reason === 'granted')
@@ -130,13 +109,10 @@ export class SessionWork implements UnitWork<WorkState> {
     return services.some(mustBeStored)
   }
 
-  #owners() {
-    const subscriber = this.#subscriber
-    const account = this.#account
-    return { subscriber, account }
-  }
-
-  /** Settles one service and grants anew; a service that cannot be priced is left as it was. */
+  /**
+   * Settles one service and makes the next grant. A service that cannot be priced is left
+   * unchanged.
+   */
   #service(wanted: ServiceRequest): ServiceOutcome {
     if (wanted.parts !== null) return settleUnits(this, wanted, this.#request.kind === 'event')
     return this.settle(wanted)
@@ -144,17 +120,17 @@ export class SessionWork implements UnitWork<WorkState> {
 
   settle(wanted: ServiceRequest): ServiceOutcome {
     const { services } = this.session
-    const kept = serviceOf(this.session, wanted)
-    const used = newlyUsed(wanted, kept)
+    const previous = serviceOf(this.session, wanted)
+    const used = newlyUsed(wanted, previous)
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
         : this.#settleReport(
-            effectiveRequest(this.#request, wanted, used, kept, this.#hasExpired),
-            kept,
+            effectiveRequest(this.#request, wanted, used, previous, this.#hasExpired),
+            previous,
           )
-    // A service that was never granted or used does not become part of the session.
-    if (outcome.reason !== 'granted' && used === 0 && !services.includes(kept)) {
+    // A service without any grant or usage is not added to the session.
+    if (outcome.reason !== 'granted' && used === 0 && !services.includes(previous)) {
       this.session.services = services
     }
     if (wanted.checksCredit && wanted.requested === 0) this.#checkCredit(wanted, outcome)
@@ -163,13 +139,13 @@ export class SessionWork implements UnitWork<WorkState> {
     return outcome
   }
 
-  /** Whether a unit could be granted, for who asks for none. */
+  /** Determines whether one unit could be granted, without granting it. */
   #checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
     if (outcome.reason !== 'granted' || this.#hasExpired) return
     const before = this.state()
-    const asked = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
+    const effective = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
     const { reason, validityMs, finalUnit } = this.#settleReport(
-      asked,
+      effective,
       serviceOf(this.session, wanted),
     )
     this.restore(before)
@@ -183,107 +159,107 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   state(): WorkState {
-    const { session } = this
-    const subscriber = this.#subscriber
-    const account = this.#account
-    const lines = this.#lines
-    return { subscriber, account, services: session.services, lines }
+    return this.#states.snapshot()
   }
 
-  restore({ subscriber, account, services, lines }: WorkState): void {
-    this.#subscriber = subscriber
-    this.#account = account
-    this.session.services = services
-    this.#lines = lines
+  restore(state: WorkState): void {
+    this.#states.restore(state)
   }
 
-  #settleReport(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
-    if (this.#hasExpired && asked.used === 0) return this.#settledOnly(asked)
+  #settleReport(effective: ServiceRequest, previous: ServiceSession): ServiceOutcome {
+    if (this.#hasExpired && effective.used === 0) return this.#settledOnly(effective)
     const before = this.state()
     try {
-      return this.#settleService(asked, kept)
+      return this.#settleService(effective, previous)
     } catch (error) {
       if (!(error instanceof PriceRangeError)) throw error
       this.restore(before)
-      return denied(asked, 'pricing')
+      return denied(effective, 'pricing')
     }
   }
 
-  #settleService(asked: ServiceRequest, kept: ServiceSession): ServiceOutcome {
-    const subscriber = this.#subscriber
-    const account = this.#account
-    const { service, remaining: left, carried } = this.#settleEarlier(asked, kept)
-    const rated = this.#rate(left, service)
-    if (typeof rated !== 'string') return this.#settleRated(service, left, rated, carried)
-    // Without a price only what was granted before can be settled.
-    if (asked.used > 0 && service.segment === null && kept.segment === null) {
-      this.#subscriber = subscriber
-      this.#account = account
-      return denied(asked, rated)
+  #settleService(effective: ServiceRequest, previous: ServiceSession): ServiceOutcome {
+    const { owners } = this.#states
+    const {
+      service,
+      remaining,
+      carried: carriedReservation,
+    } = this.#settleEarlier(effective, previous)
+    const rated = this.#rate(remaining, service)
+    if (typeof rated !== 'string')
+      return this.#settleRated(service, remaining, rated, carriedReservation)
+    // Without a price only granted units can be settled.
+    if (effective.used > 0 && service.segment === null && previous.segment === null) {
+      this.#states.owners = owners
+      return denied(effective, rated)
     }
-    this.#settleOne(service, left.used, 0, null, 'none', { held: carried })
-    const isSettled = asked.requested === 0 && this.#request.kind !== 'event'
-    return isSettled ? this.#settledOnly(asked) : denied(asked, rated)
+    this.#states.settle(service, remaining.used, 0, null, 'none', { carriedReservation })
+    const isSettled = effective.requested === 0 && this.#request.kind !== 'event'
+    return isSettled ? this.#settledOnly(effective) : denied(effective, rated)
   }
 
   /**
-   * Splits usage at the time boundaries that it passes, and settles the part before the last one.
-   * The rest remains to be settled.
+   * Splits usage at the time boundaries that it passes, and settles all parts but the last one,
+   * which is returned.
    */
-  #settleEarlier(asked: ServiceRequest, kept: ServiceSession): SettledUse {
-    const { segment } = kept
+  #settleEarlier(effective: ServiceRequest, previous: ServiceSession): SettledUse {
+    const { segment } = previous
     const { eventTimeMs } = this.#request
-    if (segment === null || asked.used <= 0 || this.#hasExpired) return unsettled(kept, asked)
-    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) => this.#rates.find(asked, atMs))
-    if (boundaries.length === 0) return unsettled(kept, asked)
-    const shares = sharesOf(asked, kept, segment, boundaries, eventTimeMs)
-    const split = unsettled(kept, asked)
+    if (segment === null || effective.used <= 0 || this.#hasExpired)
+      return unsettled(previous, effective)
+    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) =>
+      this.#rates.find(effective, atMs),
+    )
+    if (boundaries.length === 0) return unsettled(previous, effective)
+    const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)
+    const split = unsettled(previous, effective)
     for (const [index, { next, fromMs }] of boundaries.entries()) {
       const share = shares[index] as number
       const { requested, used, calledNumber } = split.remaining
-      const more = { atMs: fromMs, held: split.carried, keeps: used > share }
-      const settled = this.#settleOne(split.service, share, 0, null, 'ended', more)
-      const start = this.#opened(next)
+      const carriedReservation = split.carried
+      const more = { atMs: fromMs, carriedReservation, carriesReservation: used > share }
+      const settled = this.#states.settle(split.service, share, 0, null, 'ended', more)
+      const start = this.#states.open(next)
       split.service = startedService(settled.service, start, fromMs, settled.ended)
-      this.#keep(split.service)
+      this.#states.store(split.service)
       split.remaining = withVolumes(split.remaining, requested, used - share, -1, calledNumber)
-      split.carried = settled.kept
+      split.carried = settled.carriedReservation
     }
     return split
   }
 
   #settleRated(
     service: ServiceSession,
-    asked: ServiceRequest,
+    effective: ServiceRequest,
     rated: Rated,
-    held: Reservation,
+    carriedReservation: Reservation,
   ): ServiceOutcome {
     const { kind, pretend } = this.#request
-    const { used, requested } = asked
+    const { used, requested } = effective
     const isUnused = !this.#hasExpired && endsUnused(kind, requested, used, service)
     const ends = kind === 'release' || isUnused
     const end = this.#hasExpired ? 'expired' : ends ? 'closed' : 'none'
-    const after = requested === 0 ? null : this.#after(asked, rated.start)
-    const more = { held, after, isUnused }
-    const settled = this.#settleOne(service, used, requested, rated.start, end, more)
-    if (isUnused && kind === 'event') this.#keep(reopened(settled))
-    if (asked.requested === 0) return this.#settledOnly(asked)
+    const after = requested === 0 ? null : this.#after(effective, rated.start)
+    const more = { carriedReservation, after, isUnused }
+    const settled = this.#states.settle(service, used, requested, rated.start, end, more)
+    if (isUnused && kind === 'event') this.#states.store(reopened(settled))
+    if (effective.requested === 0) return this.#settledOnly(effective)
     if (settled.granted === 0) {
-      const nothing = denied(asked, 'noCredit')
+      const nothing = denied(effective, 'noCredit')
       nothing.finalUnit = true
       return nothing
     }
     const quote = pretend ? this.#quoteOf(settled, rated.start) : null
     if (kind === 'event') {
       const closed = this.#useUp(settled, rated.start)
-      // A refund will ask what the event took.
-      this.#keep(reopened(closed))
+      // A later refund needs the segment of the event.
+      this.#states.store(reopened(closed))
     }
     const untilMs = Math.min(rated.untilMs, settled.bucketsEndMs)
     return {
-      ratingGroup: asked.ratingGroup,
-      serviceIdentifier: asked.serviceIdentifier,
-      usaget: asked.usaget,
+      ratingGroup: effective.ratingGroup,
+      serviceIdentifier: effective.serviceIdentifier,
+      usaget: effective.usaget,
       reason: 'granted',
       granted: settled.granted,
       parts: null,
@@ -296,133 +272,102 @@ export class SessionWork implements UnitWork<WorkState> {
     }
   }
 
-  /** Terms of a grant past the next boundary; null for an event, which is used at once. */
-  #after(asked: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
+  /** Terms of a grant beyond the next boundary; null for an event, which is used immediately. */
+  #after(effective: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
     const { kind, eventTimeMs } = this.#request
     if (kind === 'event' || granting === null) return null
-    const rateAt = (atMs: number) => this.#rates.find(asked, atMs)
-    return afterBoundary(this.#context, this.#owners(), granting, eventTimeMs, rateAt)
+    const rateAt = (atMs: number) => this.#rates.find(effective, atMs)
+    return afterBoundary(this.#context, this.#states.owners, granting, eventTimeMs, rateAt)
   }
 
   #useUp({ service, granted }: Settlement, next: SegmentStart | null): Settlement {
-    return this.#settleOne(service, granted, 0, next, 'closed')
+    return this.#states.settle(service, granted, 0, next, 'closed')
   }
 
-  /** The line that the grant becomes if it is used up; the states stay as they are. */
+  /** The line of the grant if it is used up. The states are not changed. */
   #quoteOf(granted: Settlement, next: SegmentStart | null): Quote | null {
     const before = this.state()
     this.#useUp(granted, next)
-    const line = this.#lines.length > before.lines.length ? this.#lines.at(-1) : undefined
+    const { lines } = this.#states
+    const line = lines.length > before.lines.length ? lines.at(-1) : undefined
     this.restore(before)
     if (line === undefined) return null
     return { line, charge: finalCharge(line.charged, line.taxes, line.rounding) }
   }
 
-  /** Who reports late and means to go on is told that there is no more. */
+  /** An update after expiry has no further units. */
   #settledOnly(wanted: ServiceRequest): ServiceOutcome {
     const outcome = settledOnly(wanted)
     outcome.finalUnit = this.#hasExpired && this.#request.kind === 'update'
     return outcome
   }
 
-  #rate(asked: ServiceRequest, kept: ServiceSession): Rated | Reason {
+  #rate(effective: ServiceRequest, previous: ServiceSession): Rated | Reason {
     const { eventTimeMs } = this.#request
-    const { requested, used } = asked
+    const { requested, used } = effective
     const { kind } = this.#request
-    if (!needsRating(kind, requested, used, kept, this.#hasExpired, eventTimeMs)) return UNRATED
-    const rated = this.#rates.at(asked, eventTimeMs)
-    if (typeof rated === 'string' || needsNoCounters(rated.wanted)) return rated
-    return { start: this.#opened(rated), untilMs: rated.untilMs }
+    if (!needsRating(kind, requested, used, previous, this.#hasExpired, eventTimeMs)) return UNRATED
+    const rated = this.#rates.at(effective, eventTimeMs)
+    if (typeof rated === 'string' || needsNoCounters(rated.funding)) return rated
+    return { start: this.#states.open(rated), untilMs: rated.untilMs }
   }
 
-  /** The start of a segment, with the counters that pay for it open. */
-  #opened(rated: RatedService): SegmentStart {
-    const { owners, start } = openFundingSources(this.#owners(), rated, this.#rates.profile)
-    this.#subscriber = owners.subscriber
-    this.#account = owners.account
-    return start
-  }
-
-  #settleOne(
-    service: ServiceSession,
-    used: number,
-    requested: number,
-    next: SegmentStart | null,
-    end: ChargeProgram['end'],
-    more: SettleMore = {},
-  ): Settlement {
-    const subscriber = this.#subscriber
-    const account = this.#account
-    const state = { subscriber, account, service }
-    const { usaget, segment, reservation } = service
-    const { atMs = this.#request.eventTimeMs, held, keeps, after, isUnused } = more
-    const exact = this.#request.kind === 'event'
-    const wanted = { usaget, used, requested, atMs, end, exact, held: reservation.units }
-    const program = buildProgram(this.#context.catalogue, state, segment, next, wanted)
-    if (held !== undefined && held !== EMPTY_RESERVATION) program.held = held
-    if (keeps === true) program.keeps = true
-    if (after) program.after = after
-    if (isUnused) program.isUnused = true
-    const settled = settle(state, program)
-    this.#subscriber = settled.subscriber
-    this.#account = settled.account
-    this.#keep(settled.service)
-    for (const change of settled.changes) {
-      if (change.state !== 'open') this.#line(settled.service, change)
-    }
-    return settled
-  }
-
-  #keep(service: ServiceSession): void {
-    const { session } = this
-    const { services } = session
-    const known = findService(session, service)
-    if (known === undefined) {
-      session.services = appended(services, service)
-      return
-    }
-    session.services = services.slice()
-    session.services[services.indexOf(known)] = service
-  }
-
-  /** A release ends every service of the session, also those it does not name. */
+  /** A release ends every service of the session, including those that it does not name. */
   #closeOthers(): void {
     for (const service of this.session.services) {
-      if (service.segment !== null) this.#settleOne(service, 0, 0, null, 'closed')
+      if (service.segment !== null) this.#states.settle(service, 0, 0, null, 'closed')
       else if (hasNoUsage(service)) this.#closeUntouched(service)
     }
   }
 
-  /** Closes a service without usage with a line; without one if it cannot be rated. */
+  /** Closes a service without usage. It has a line unless it cannot be rated. */
   #closeUntouched(service: ServiceSession): void {
     const { ratingGroup, serviceIdentifier, usaget, calledNumber } = service
     const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }
-    const asked = serviceRequest({ ...named, requested: 0 })
-    const rated = this.#rate(asked, service)
-    if (typeof rated !== 'string') this.#settleRated(service, asked, rated, EMPTY_RESERVATION)
+    const effective = serviceRequest({ ...named, requested: 0 })
+    const rated = this.#rate(effective, service)
+    if (typeof rated !== 'string') this.#settleRated(service, effective, rated, EMPTY_RESERVATION)
   }
 
   #refund(): ServiceOutcome[] {
     const { session } = this
-    const subscriber = this.#subscriber
-    const account = this.#account
     session.services = session.services.slice()
+    const { subscriber, account } = this.#states.owners
     const state = { subscriber, account, session }
     const hasPrice = (service: ServiceRequest) => this.hasPrice(service)
-    const refunded = refundSession(state, this.#identified, this.#context, hasPrice)
-    this.#subscriber = refunded.subscriber
-    this.#account = refunded.account
-    this.#lines = refunded.lines
-    return refunded.services
+    const refund = refundSession(state, this.#identified, this.#context, hasPrice)
+    this.#states.refunded(refund)
+    return refund.services
+  }
+}
+
+/** Rates the services of one request at any instant. */
+class ServiceRates {
+  readonly #request: ChargeRequest
+  readonly #context: ChargeContext
+
+  constructor(request: ChargeRequest, context: ChargeContext) {
+    this.#request = request
+    this.#context = context
   }
 
-  #line(service: ServiceSession, change: SegmentChange): void {
-    const { session } = this
-    const tag = serviceTagOf(
-      this.#identified.sessionKey,
-      session,
-      session.services.indexOf(service),
-    )
-    this.#lines = appended(this.#lines, lineOf(session, service, change, tag))
+  /** Rates the service at an instant. Returns the reason if it cannot be rated. */
+  at(service: ServiceRequest, atMs: number): RatedService | Reason {
+    const context = this.#context
+    const request = this.#request
+    if (context.profile === null) return 'unknownSubscriber'
+    const usage = { service, fields: request.fields, atMs, nowMs: context.nowMs }
+    return rateService(context, context.profile, usage)
+  }
+
+  /** As `at`, but returns null if the service cannot be rated. */
+  find(service: ServiceRequest, atMs: number): RatedService | null {
+    const rated = this.at(service, atMs)
+    return typeof rated === 'string' ? null : rated
+  }
+
+  hasPrice(service: ServiceRequest): boolean {
+    if (this.#context.profile === null) return false
+    return this.at(service, this.#request.eventTimeMs) !== 'noRate'
   }
 }

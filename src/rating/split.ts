@@ -1,7 +1,8 @@
 /**
- * Splits units evenly over the parts of a span that boundaries divide. Of two parts, the earlier
+ * Splits units over the parts of a period in proportion to their length. Of two parts, the earlier
  * one is rounded down; more parts are rounded by largest remainder, the later one first on a tie.
- * `instants`: begin, boundaries and end, epoch ms, ascending. An empty span falls to the last part.
+ * `instants`: begin, boundaries and end, epoch ms, ascending. If the period is empty, the last part
+ * has all units.
  */
 export function splitByTime(used: number, instants: readonly number[]): number[] {
   const parts = instants.length - 1

@@ -1,21 +1,22 @@
-/** Which tax a rate has by its fields (`taxation: global`, spec/action-api.md 5.8). */
-
+/** Determines the tax of a rate by its fields (`taxation: global`). */
 import { fieldAt, type RateRevision, revisionAt, type TaxRevision } from '../domain/catalogue.ts'
 import { arrayAt, FieldError, objectAt, textAt } from '../domain/fields.ts'
-import type { TaxMapping } from './price.ts'
 
-/** A tax matches if its field holds the value of the rate's. Paths into `params`, or a field. */
+/** Determines a tax by mapping rules; null if no rule matches. */
+export type TaxMapping = (rate: RateRevision, atMs: number) => TaxRevision | null
+
+/** A tax matches if its field has a value of the rate's field. Paths into `params`, or a field. */
 interface Pair {
   taxField: string
   rateField: string
 }
 
-/** Tried in order; the pairs of one priority must all match. */
+/** Priorities, tried in order. All pairs of a priority must match. */
 export type TaxPriorities = readonly (readonly Pair[])[]
 
 /**
- * Reads `rating.taxMapping`: `{priorities: [{filters: [{tax_field, rate_field}]}]}`, or nothing.
- * Throws `FieldError` with the path of what is wrong.
+ * Reads `rating.taxMapping`: `{priorities: [{filters: [{tax_field, rate_field}]}]}`, or an empty
+ * object. Throws `FieldError` with the path of an invalid field.
  */
 export function compileTaxMapping(document: unknown, path = 'rating.taxMapping'): TaxPriorities {
   const { priorities = [] } = objectAt(document, path, ['priorities'])
@@ -37,7 +38,9 @@ function pairAt(value: unknown, path: string): Pair {
 
 type Taxes = ReadonlyMap<string, readonly TaxRevision[]>
 
-/** Mappings by the taxes of a catalogue, each made once for as long as these stay the same. */
+/**
+ * Returns the mapping for the taxes of a catalogue, cached as long as these are the same object.
+ */
 export function createTaxMappings(priorities: TaxPriorities): (taxes: Taxes) => TaxMapping {
   const known = new WeakMap<Taxes, TaxMapping>()
   return (taxes) => {
@@ -47,7 +50,7 @@ export function createTaxMappings(priorities: TaxPriorities): (taxes: Taxes) => 
   }
 }
 
-/** The first priority by which a tax matches decides; of several taxes the lowest key. */
+/** The first priority that a tax matches decides; of several taxes the one with the lowest key. */
 export function createTaxMapping(priorities: TaxPriorities, taxes: Taxes): TaxMapping {
   if (priorities.length === 0) return () => null
   const keys = [...taxes.keys()].sort()
@@ -68,7 +71,7 @@ function matches({ taxField, rateField }: Pair, tax: TaxRevision, rate: RateRevi
 
 const PARAMS = 'params.'
 
-/** A field that is a list holds each of its members. Absent fields hold nothing. */
+/** The values of a field; several if it is a list, none if it is absent. */
 function valuesAt({ key, params }: RateRevision | TaxRevision, field: string): string[] {
   if (field === 'key') return [key]
   const path = field.startsWith(PARAMS) ? field.slice(PARAMS.length) : field

@@ -1,5 +1,4 @@
 /** Explains step by step how a file type processes one message, for the operator who defines it. */
-
 import {
   type BalanceReport,
   type ChargeOutcome,

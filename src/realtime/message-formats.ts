@@ -1,5 +1,4 @@
 /** Message formats that network elements may use, by file type. */
-
 import { PLAIN_JSON } from '../file-types/built-in.ts'
 import type { FileTypeDefaults } from '../file-types/file-type.ts'
 import { type InstalledFileType, installedFileTypes } from '../file-types/installed.ts'

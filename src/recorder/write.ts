@@ -1,5 +1,4 @@
 /** Writes a flush to MongoDB: each record only if it is newer than the stored one. */
-
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'

@@ -1,6 +1,6 @@
 /**
- * The requests of one account within one round: settled one after the other in memory, committed
- * once. Holds what the round has decided until the ledger has answered.
+ * The requests of one account in one attempt of a batch: settled one after the other in memory,
+ * committed once. Holds the decisions until the ledger has replied.
  */
 import { present } from '../domain/assert.ts'
 import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
@@ -19,28 +19,30 @@ import { SmallMap } from './small-map.ts'
 interface WorkingOwner {
   cached: CachedOwner
   state: OwnerState
-  /** Profile fence that its rating relied on; -1 if on none. */
+  /** Profile fence on which its rating relied; -1 if there was none. */
   fence: number
-  /** Null: nothing of it is written. */
+  /** Null if nothing of the owner is written. */
   sessions: SessionCommit[] | null
 }
 
-/** A claim with the session that it is for, as the round has left it. */
+/** A registration with its session in the latest state. */
 type OpenedRegistration = Omit<RegistrationCommit, 'ttlMs'> & { session: SessionCommit }
 
-/** How long the directory keeps the home of a session that opens, and of one that ends at once. */
+/**
+ * How long the directory stores the location of a session that opens, and of one that is closed.
+ */
 export interface DirectoryTtl {
   openMs: number
   closedMs: number
 }
 
-/** States of one account that a round builds up. One attempt, one instance. */
+/** The states of one account during one attempt. */
 export class AccountAttempt {
-  /** Grants that become true with the commit. */
+  /** Number of grants in the commit. */
   reservations = 0
-  /** Whether a request does not fit its session. */
+  /** Whether a request had a sequence error. */
   hasSequenceError = false
-  /** Whether a refund has credited buckets, which else only operations do. */
+  /** Whether a refund credited buckets, as otherwise only operations do. */
   #isCredited = false
   readonly #aid: number
   readonly #ttl: DirectoryTtl
@@ -48,7 +50,7 @@ export class AccountAttempt {
   #sharedState: OwnerState
   #accountFence = -1
   readonly #owners = new SmallMap<CachedOwner, WorkingOwner>()
-  /** Of all owners, as the last request that moved each has left it. */
+  /** Sessions of all owners in their latest state. */
   #sessions: SmallMap<string, SessionCommit> | null = null
   #lines: SmallMap<string, Line> | null = null
   #registrations: SmallMap<string, OpenedRegistration> | null = null
@@ -60,17 +62,17 @@ export class AccountAttempt {
     this.#sharedState = shared.state
   }
 
-  /** What the next request of this subscriber and session finds. */
+  /** The states on which the next request of this subscriber and session is decided. */
   view(cached: CachedOwner, { sessionKey, request }: Item): ChargeView {
     const { state } = this.#ownerOf(cached)
     const drafted = this.#sessions?.get(sessionKey)?.session
-    // Another subscriber's stands in the way of one that opens, and is nothing to go on with.
+    // Another subscriber's session of this id matters only to a request that opens one.
     const isMet = drafted !== undefined && (drafted.sid === state.sid || registersSession(request))
     const session = isMet ? drafted : (cached.sessions.get(sessionKey) ?? null)
     return { subscriber: state, account: this.#sharedState, session }
   }
 
-  /** Takes in a decision. `profile`: what it was rated with, if it was. */
+  /** Adds a decision. `profile`: the one it was rated with; null if it was not rated. */
   add(item: Item, decision: ChargeDecision, profile: CachedProfile | null): void {
     const { outcome, commit } = decision
     item.tentativeOutcome = outcome
@@ -90,7 +92,7 @@ export class AccountAttempt {
     this.#addSession(item, owner, commit)
   }
 
-  /** The item waits for its profile; what comes after it goes on. */
+  /** The item waits for its profile. Items after it are still decided. */
   defer(item: Item): void {
     item.tentativeOutcome = null
   }
@@ -118,7 +120,10 @@ export class AccountAttempt {
     }
   }
 
-  /** The first that is written of a session, or the first since another subscriber had it. */
+  /**
+   * Creates the write of a session: the first one, or the first since another subscriber had its
+   * id.
+   */
   #begin(
     { sessionKey }: Item,
     owner: WorkingOwner,
@@ -139,7 +144,7 @@ export class AccountAttempt {
     return written
   }
 
-  /** One claim for each session, whoever has it in the end. */
+  /** One registration for each session, whichever subscriber has it in the end. */
   #register(item: Item, session: SessionCommit): void {
     const { sessionKey, expectedLocation } = item
     const home = formatLocation(item)
@@ -149,7 +154,7 @@ export class AccountAttempt {
     this.#registrations.set(sessionKey, { sessionKey, location: home, expected, session })
   }
 
-  /** What has to be written; null if nothing has. */
+  /** The commit; null if there is nothing to write. */
   commit(setsBackoffHint: boolean): AccountCommit | null {
     const owners: AccountCommit['owners'] = []
     for (const { cached, state, fence, sessions } of this.#owners.values) {
@@ -172,13 +177,13 @@ export class AccountAttempt {
           : this.#registrations.values.map((claim) => this.#timed(claim)),
       operation: null,
       mayChangeCredit: this.#isCredited,
-      // Of segments that ended: the recorder reads those of open ones off the session itself.
+      // Lines of ended segments. The recorder reads those of open ones from the session.
       lines: this.#lines === null ? NO_LINES : this.#lines.values,
       setsBackoffHint: setsBackoffHint,
     }
   }
 
-  /** What is closed by now has nothing to be found for but its repetition. */
+  /** A closed session is looked up only by retransmissions, so its entry is short-lived. */
   #timed({
     sessionKey,
     location,
@@ -189,7 +194,7 @@ export class AccountAttempt {
     return { sessionKey, location, expected, ttlMs }
   }
 
-  /** The commit became true: the cache follows. */
+  /** Updates the cache after the commit succeeded. */
   accept(commit: AccountCommit): void {
     let at = 0
     for (const { cached, sessions: written } of this.#owners.values) {

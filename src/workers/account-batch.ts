@@ -1,4 +1,4 @@
-/** What a round has in hand. */
+/** Queues and batches of the batch executor. */
 import type { AccountCommit } from '../ledger/commit-layout.ts'
 import type { AccountAttempt } from './account-attempt.ts'
 import type { Item } from './item.ts'
@@ -7,19 +7,19 @@ import type { CachedOwner } from './owner-cache.ts'
 export interface AccountQueue {
   aid: number
   waiting: Item[]
-  /** In a round, or about to be. */
+  /** Whether a batch of the account is running or about to start. */
   isBusy: boolean
 }
 
-/** One account in a round. */
+/** The items of one account in a run. */
 export interface AccountBatch {
   account: AccountQueue
   items: Item[]
   attempt: number
   isEnded: boolean
-  /** Its states were read from the ledger in this round, all at once. */
+  /** Whether its states were read from the ledger in this run, all at once. */
   isFresh: boolean
-  /** What its subscribers share, as this attempt is decided on it. */
+  /** The shared buckets of the account on which the attempt is decided. */
   shared: CachedOwner | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which accounts changed, and when, in a count of events: what was read before is not current any
- * more. Bounded: where too many have changed, all that was read before the last one counts as old.
+ * Changed accounts with the time of their last change, in a count of events: data read before it is
+ * stale. Bounded: if too many accounts have changed, all data read before the last change is stale.
  */
 export class AccountInvalidations {
   readonly #droppedAt = new Map<number, number>()
@@ -19,7 +19,7 @@ export class AccountInvalidations {
     this.#droppedAt.set(aid, at)
   }
 
-  /** Whether something that was begun to be read at this count is older than the last change. */
+  /** Whether data is stale whose reading began at this count. */
   isStale(aid: number, begun: number): boolean {
     if (begun <= this.#floor) return true
     return this.#droppedAt.size > 0 && begun <= (this.#droppedAt.get(aid) ?? 0)

@@ -1,6 +1,6 @@
 /**
- * Refuses new sessions while the recorder's backlog takes too much of Redis' memory (design.md §3):
- * what is left is for the sessions that are open. An outage leaves the last verdict as it is.
+ * Rejects new sessions while the recorder's backlog takes too much of Redis' memory; the rest is
+ * for open sessions. An outage leaves the last verdict unchanged.
  */
 import { backlogPercent, readBacklog, Threshold } from '../ledger/backlog.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -10,21 +10,23 @@ export interface BacklogWatchOptions {
   ledger: Ledger
   backlogWarnPercent: number
   backlogRefusePercent: number
-  /** Tells of what begins and ends; one worker of a process does. */
+  /** Logs the start and the end of each state, in one worker per process. */
   log: Pick<Logger, 'info' | 'warn' | 'error'> | null
   everyMs?: number
 }
 
 export interface BacklogWatch {
-  /** Why new sessions are refused now; null while they are not. */
+  /** Why new sessions are rejected now; null if they are not. */
   refusal(): string | null
-  /** Reads once, whatever the timer does. Throws `StoreDownError`. */
+  /** Reads once, independently of the timer. Throws `StoreDownError`. */
   look(): Promise<void>
   stop(): void
 }
 
 const EVERY_MS = 1_000
-/** How far, in percent of the limit, a backlog has to shrink before what it caused ends. */
+/**
+ * How far the backlog has to shrink below a threshold before its effect ends, in percent of memory.
+ */
 const SLACK_PERCENT = 5
 
 export function startBacklogWatch(options: BacklogWatchOptions): BacklogWatch {
@@ -42,8 +44,8 @@ export function startBacklogWatch(options: BacklogWatchOptions): BacklogWatch {
       else log?.info(figures, 'backlog: the recorder has caught up')
     }
     if (refusing.update(percent)) {
-      if (refusing.isExceeded) log?.error(figures, 'backlog: new sessions are refused')
-      else log?.warn(figures, 'backlog: new sessions are taken again')
+      if (refusing.isExceeded) log?.error(figures, 'backlog: new sessions are rejected')
+      else log?.warn(figures, 'backlog: new sessions are accepted again')
     }
     refusal = refusing.isExceeded
       ? `the recorder's backlog takes ${figures.percent} % of the memory of Redis`
@@ -64,7 +66,7 @@ export function startBacklogWatch(options: BacklogWatchOptions): BacklogWatch {
   return { refusal: () => refusal, look, stop: () => clearInterval(timer) }
 }
 
-/** A low mark must still be reached by an empty backlog. */
+/** An empty backlog has to be below the lower mark of any threshold. */
 function thresholdAt(percent: number): Threshold {
   return new Threshold(percent, Math.max(percent - SLACK_PERCENT, percent / 2))
 }

@@ -1,7 +1,7 @@
 /**
- * Rounds of settling and committing. A round takes what is waiting of every account that is not
- * under way, and needs one script call; a second one loads owners that are not in the cache, and
- * each conflict costs another. Requests of one account never overtake each other.
+ * Settles and commits batches of accounts. A run takes the waiting requests of all idle accounts
+ * and needs one script call; a second one loads owners that are not cached, and each conflict costs
+ * another. Requests of one account never overtake each other.
  */
 import { present } from '../domain/assert.ts'
 import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
@@ -16,13 +16,13 @@ import type { AccountBatch, AccountQueue, DecidedBatch } from './account-batch.t
 import type { Item } from './item.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import { OwnerLoader } from './owner-loader.ts'
-import { hasPastDeadline, withoutBroken, withoutPastDeadline } from './past-deadline.ts'
+import { dropPastDeadline } from './past-deadline.ts'
 import type { CachedProfile } from './profiles.ts'
 import { createRegistrationResolver, type RegistrationResolver } from './session-registrations.ts'
 
 /**
- * `reservations`: grants that were committed, one per service. `late`: requests that were not
- * decided because nobody waited any more for them, or for one before them of their session.
+ * `reservations`: committed grants, one per service. `late`: requests that were not decided because
+ * they, or an earlier one of their session, were past the deadline.
  */
 export type CountName = 'commits' | 'conflicts' | 'loads' | 'busy' | 'reservations' | 'late'
 
@@ -36,11 +36,11 @@ export interface BatchExecutorOptions {
   ledger: Ledger
   owners: OwnerCache
   clock: Clock
-  /** `processMs`. */
+  /** The clock of batch deadlines, `processMs`. */
   elapsedMs: () => number
-  /** The context of an attempt; each request puts in its profile and its rules. */
+  /** The context of an attempt. Each request sets its profile and finder. */
   context: (nowMs: number) => ChargeContext
-  /** The profile of an item if memory has one that satisfies its fences; undefined if not. */
+  /** The cached profile of an item if it satisfies its fences; undefined otherwise. */
   profileOf: (item: Item, owners: FencedOwners, nowMs: number) => CachedProfile | undefined
   commitAttemptsMax: number
   directoryTtl: DirectoryTtl
@@ -48,39 +48,42 @@ export interface BatchExecutorOptions {
   onDefect: (error: unknown) => void
 }
 
-/** From this attempt on a worker asks for the turn, so that it is served next. */
+/** From this attempt on the commit sets a back-off hint, so that this worker is served next. */
 const BACKOFF_FROM_ATTEMPT = 3
 const BUSY_PAUSE_MS = 1
-/** Requests of one account in one commit: a script can hand on only so many values at once. */
+/**
+ * Maximum number of requests of one account per commit, since scripts accept a limited number of
+ * values.
+ */
 const ITEMS_PER_BATCH_MAX = 500
-/** Waits for other workers' turns that one round takes before it gives up. */
+/** Maximum number of pauses for back-off hints of other workers before a run gives up. */
 const BUSY_MAX = 1000
 
 /**
- * An item is waiting (`enqueue`), in a work (`startReady`), drafted anew by each attempt (`decide`)
- * and resolved, once: with the draft that the ledger has taken, or with why there is none.
+ * Life cycle of an item: waiting (`enqueue`), in a batch (`#startReady`), decided again by each
+ * attempt (`#decide`), resolved once, with the committed outcome or with a failure.
  */
 export class BatchExecutor {
   readonly #accounts = new Map<number, AccountQueue>()
   #ready: AccountQueue[] = []
   readonly #options: BatchExecutorOptions
   readonly #registrations: RegistrationResolver
-  readonly #loads: OwnerLoader
+  readonly #loader: OwnerLoader
 
   constructor(options: BatchExecutorOptions) {
     const { ledger, owners, count } = options
     this.#options = options
     this.#registrations = createRegistrationResolver(ledger)
-    this.#loads = new OwnerLoader({
+    this.#loader = new OwnerLoader({
       ledger,
       owners,
       onLoads: (loads) => count('loads', loads),
-      onDown: (work, error) => this.#fail([work], error),
-      onNothingLeft: (work) => this.#release(work),
+      onDown: (batch, error) => this.#fail([batch], error),
+      onNothingLeft: (batch) => this.#release(batch),
     })
   }
 
-  /** Queues items; each is resolved once. Starts one round for all accounts that are free. */
+  /** Queues items; each is resolved once. Starts a run for all idle accounts. */
   enqueue(items: readonly Item[]): void {
     for (const item of items) {
       let account = this.#accounts.get(item.aid)
@@ -100,14 +103,15 @@ export class BatchExecutor {
     const ready = this.#ready
     if (ready.length === 0) return
     this.#ready = []
-    const nowMs = this.#options.elapsedMs()
-    const works: AccountBatch[] = []
+    const { count, elapsedMs } = this.#options
+    const nowMs = elapsedMs()
+    const batches: AccountBatch[] = []
     for (const account of ready) {
       const { waiting } = account
       const isAll = waiting.length <= ITEMS_PER_BATCH_MAX
       const items = isAll ? waiting : waiting.splice(0, ITEMS_PER_BATCH_MAX)
       if (isAll) account.waiting = []
-      const work: AccountBatch = {
+      const batch: AccountBatch = {
         account,
         items,
         attempt: 1,
@@ -115,38 +119,20 @@ export class BatchExecutor {
         isFresh: false,
         shared: null,
       }
-      if (this.#dropPastDeadline(work, nowMs)) works.push(work)
+      count('late', dropPastDeadline(batch, nowMs))
+      if (batch.items.length > 0) batches.push(batch)
+      else this.#release(batch)
     }
-    if (works.length === 0) return
-    this.#run(works).catch((error: unknown) => {
+    if (batches.length === 0) return
+    this.#run(batches).catch((error: unknown) => {
       this.#options.onDefect(error)
-      for (const work of works) this.#finish(work, 'corrupt', 'defect')
+      for (const batch of batches) this.#finish(batch, 'corrupt', 'defect')
     })
   }
 
-  /**
-   * Answers what nobody waits for any more, of which nothing was sent to the ledger, and what came
-   * behind it in the same session: the network element repeats both in order, while a later number
-   * that is settled would make an older one void. False if nothing else is left.
-   */
-  #dropPastDeadline(work: AccountBatch, nowMs: number): boolean {
-    const { account, items } = work
-    if (!hasPastDeadline(items, nowMs)) return true
-    const { waiting } = account
-    const broken = new Set<string>()
-    work.items = withoutPastDeadline(items, nowMs, broken)
-    // What the round has no room for is behind it, too.
-    account.waiting = withoutBroken(waiting, broken)
-    const left = work.items.length + account.waiting.length
-    this.#options.count('late', items.length + waiting.length - left)
-    if (work.items.length > 0) return true
-    this.#release(work)
-    return false
-  }
-
-  /** Runs works to their end: attempts until each is committed, refused or given up. */
-  async #run(works: AccountBatch[]): Promise<void> {
-    let left = works
+  /** Attempts the batches until each is committed, rejected or given up. */
+  async #run(batches: AccountBatch[]): Promise<void> {
+    let left = batches
     let busy = 0
     while (left.length > 0) {
       const { again, isBusy } = await this.#attempt(left)
@@ -154,24 +140,24 @@ export class BatchExecutor {
       if (!isBusy) continue
       busy += 1
       this.#options.count('busy', 1)
-      if (busy >= BUSY_MAX) for (const work of left.splice(0)) this.#finish(work, 'contention')
+      if (busy >= BUSY_MAX) for (const batch of left.splice(0)) this.#finish(batch, 'contention')
       await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS))
     }
   }
 
-  async #attempt(works: AccountBatch[]): Promise<{ again: AccountBatch[]; isBusy: boolean }> {
+  async #attempt(batches: AccountBatch[]): Promise<{ again: AccountBatch[]; isBusy: boolean }> {
     try {
       const again: AccountBatch[] = []
       const writing: DecidedBatch[] = []
       const read: DecidedBatch[] = []
-      const loaded = await this.#loaded(works)
+      const loaded = await this.#loaded(batches)
       const context = this.#options.context(this.#options.clock.nowMs())
-      for (const work of loaded) {
-        const drafted = this.#decideAlone(work, context, again)
-        if (drafted === null) continue
-        if (!work.isFresh && drafted.attempt.hasSequenceError) again.push(this.#refresh(work))
-        else if (drafted.commit === null) read.push(drafted)
-        else writing.push(drafted)
+      for (const batch of loaded) {
+        const decided = this.#decideAlone(batch, context, again)
+        if (decided === null) continue
+        if (!batch.isFresh && decided.attempt.hasSequenceError) again.push(this.#refresh(batch))
+        else if (decided.commit === null) read.push(decided)
+        else writing.push(decided)
       }
       if (read.length > 0) await this.#answer(read)
       if (writing.length === 0) return { again, isBusy: false }
@@ -181,92 +167,93 @@ export class BatchExecutor {
       const isBusy = await this.#takeReplies(writing, replies, again)
       return { again, isBusy }
     } catch (error) {
-      this.#fail(works, error)
+      this.#fail(batches, error)
       return { again: [], isBusy: false }
     }
   }
 
-  /** Those that can be decided, with what they are decided on. */
-  #loaded(works: AccountBatch[]): AccountBatch[] | Promise<AccountBatch[]> {
-    const lacking = works.filter((work) => !this.#loads.isCached(work))
-    if (lacking.length === 0) return works
-    const held = works.filter((work) => !lacking.includes(work))
-    return this.#loads.load(lacking).then((loaded) => [...held, ...loaded])
+  /** The batches that can be decided, with their owners loaded. */
+  #loaded(batches: AccountBatch[]): AccountBatch[] | Promise<AccountBatch[]> {
+    const lacking = batches.filter((batch) => !this.#loader.isCached(batch))
+    if (lacking.length === 0) return batches
+    const cached = batches.filter((batch) => !lacking.includes(batch))
+    return this.#loader.load(lacking).then((loaded) => [...cached, ...loaded])
   }
 
-  #fail(works: readonly AccountBatch[], error: unknown): void {
+  #fail(batches: readonly AccountBatch[], error: unknown): void {
     const isOutage = error instanceof StoreDownError
     if (!isOutage) this.#options.onDefect(error)
-    for (const work of works) {
-      this.#forget(work)
-      this.#finish(work, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
+    for (const batch of batches) {
+      this.#loader.forget(batch)
+      this.#finish(batch, isOutage ? 'storeDown' : 'corrupt', isOutage ? '' : 'defect')
     }
   }
 
   /**
-   * A session that names a bucket which is not there: its owners in memory may be of different
-   * times, so they are read together first. If it is a defect of the account, it ends alone.
+   * Decides a batch. On a defect, such as a session that refers to a missing bucket, the cached
+   * owners may be of different times and are read again together. If it persists, the batch fails
+   * alone.
    */
   #decideAlone(
-    work: AccountBatch,
+    batch: AccountBatch,
     context: ChargeContext,
     again: AccountBatch[],
   ): DecidedBatch | null {
     try {
-      return this.#decide(work, context)
+      return this.#decide(batch, context)
     } catch (error) {
-      if (!work.isFresh) {
-        again.push(this.#refresh(work))
+      if (!batch.isFresh) {
+        again.push(this.#refresh(batch))
         return null
       }
       this.#options.onDefect(error)
-      this.#forget(work)
-      this.#finish(work, 'corrupt')
+      this.#loader.forget(batch)
+      this.#finish(batch, 'corrupt')
       return null
     }
   }
 
   /**
-   * Decides the items of one account on its cached states. All share one context, into which each
-   * puts what is its own: nothing is waited for between that and its decision.
+   * Decides the items of one account on its cached states. All share one context, in which each
+   * sets its own fields synchronously before its decision.
    */
-  #decide(work: AccountBatch, context: ChargeContext): DecidedBatch {
-    const shared = present(work.shared, 'shared owner')
-    const draft = new AccountAttempt(work.account.aid, shared, this.#options.directoryTtl)
-    for (const item of work.items) {
+  #decide(batch: AccountBatch, context: ChargeContext): DecidedBatch {
+    const shared = present(batch.shared, 'shared owner')
+    const attempt = new AccountAttempt(batch.account.aid, shared, this.#options.directoryTtl)
+    for (const item of batch.items) {
       const owner = present(item.owner, 'owner')
       const { request, isProfileUnavailable } = item
-      const view = draft.view(owner, item)
+      const view = attempt.view(owner, item)
       let profile: CachedProfile | null = null
       if (needsProfile(request, view.session, isProfileUnavailable)) {
         const owners = { subscriber: owner, account: shared }
-        const held = isProfileUnavailable
+        const cached = isProfileUnavailable
           ? undefined
           : this.#options.profileOf(item, owners, context.nowMs)
-        if (held === undefined) {
-          draft.defer(item)
+        if (cached === undefined) {
+          attempt.defer(item)
           continue
         }
-        profile = held
+        profile = cached
       }
       context.finder = item.rules.finder
       context.profile = profile === null ? null : profile.profile
-      draft.add(item, chargeSession(view, item, context), profile)
+      attempt.add(item, chargeSession(view, item, context), profile)
     }
     return {
-      batch: work,
-      attempt: draft,
-      commit: draft.commit(work.attempt >= BACKOFF_FROM_ATTEMPT),
+      batch,
+      attempt,
+      commit: attempt.commit(batch.attempt >= BACKOFF_FROM_ATTEMPT),
     }
   }
 
-  #refresh(work: AccountBatch): AccountBatch {
-    this.#forget(work)
-    work.isFresh = true
-    return work
+  #refresh(batch: AccountBatch): AccountBatch {
+    this.#loader.forget(batch)
+    batch.isFresh = true
+    return batch
   }
 
-  /** What writes nothing is true already, but perhaps not yet on the replicas. */
+  /** Answers batches that write nothing. Their states may not be on the replicas yet. */
   async #answer(read: readonly DecidedBatch[]): Promise<void> {
     const { confirm } = this.#options.ledger
     const confirmed = confirm && (await confirm(read.map(({ batch }) => batch.account.aid)))
@@ -286,7 +273,7 @@ export class BatchExecutor {
     this.#release(batch)
   }
 
-  /** Whether a worker has to wait for the turn of another. */
+  /** Returns whether a back-off hint of another worker requires a pause. */
   async #takeReplies(
     writing: readonly DecidedBatch[],
     replies: readonly CommitReply[],
@@ -314,7 +301,7 @@ export class BatchExecutor {
     return isBusy
   }
 
-  /** What is to be tried again after a commit that wrote nothing. */
+  /** The batches to try again after a commit that wrote nothing. */
   async #refused({ batch, commit }: DecidedBatch, reply: CommitReply): Promise<AccountBatch[]> {
     switch (reply.kind) {
       case 'busy':
@@ -322,7 +309,7 @@ export class BatchExecutor {
         return [batch]
       case 'conflict':
         this.#options.count('conflicts', 1)
-        this.#takeConflict(commit as AccountCommit, reply)
+        this.#loader.update(commit as AccountCommit, reply)
         batch.isFresh = false
         break
       case 'claimed':
@@ -340,71 +327,53 @@ export class BatchExecutor {
     return []
   }
 
-  #resolveRegistration(work: AccountBatch, claim: RegisteredSession): Promise<void> {
-    return this.#registrations.resolve(work.items, claim, this.#options.clock.nowMs())
-  }
-
-  #takeConflict(
-    commit: AccountCommit,
-    { shared, owners }: Extract<CommitReply, { kind: 'conflict' }>,
-  ): void {
-    this.#options.owners.take(shared, [])
-    for (const [index, loaded] of owners.entries()) {
-      const written = commit.owners[index]?.sessions ?? []
-      const sessionKeys = written.map((session) => session.sessionKey)
-      this.#options.owners.take(loaded, sessionKeys)
-    }
+  #resolveRegistration(batch: AccountBatch, claim: RegisteredSession): Promise<void> {
+    return this.#registrations.resolve(batch.items, claim, this.#options.clock.nowMs())
   }
 
   /**
-   * A damaged owner fails alone: reading it again shows which it is. Where it does not, the
-   * subscribers of the account are tried one by one.
+   * Isolates a damaged owner. Reading the owners again may show which one it is; otherwise the
+   * subscribers of the account are tried separately.
    */
-  #split(work: AccountBatch): AccountBatch[] {
-    if (!work.isFresh) return [this.#refresh(work)]
-    const sids = new Set(work.items.map((item) => item.sid))
-    this.#forget(work)
+  #split(batch: AccountBatch): AccountBatch[] {
+    if (!batch.isFresh) return [this.#refresh(batch)]
+    const sids = new Set(batch.items.map((item) => item.sid))
+    this.#loader.forget(batch)
     if (sids.size <= 1) {
-      this.#finish(work, 'corrupt')
+      this.#finish(batch, 'corrupt')
       return []
     }
     const parts = [...sids].map((sid): AccountBatch => {
-      const items = work.items.filter((item) => item.sid === sid)
-      const account = { aid: work.account.aid, waiting: [], isBusy: true }
-      const { attempt } = work
+      const items = batch.items.filter((item) => item.sid === sid)
+      const account = { aid: batch.account.aid, waiting: [], isBusy: true }
+      const { attempt } = batch
       return { account, items, attempt, isEnded: false, isFresh: true, shared: null }
     })
-    this.#release(work)
+    this.#release(batch)
     return parts
   }
 
-  #forget(work: AccountBatch): void {
-    const { owners } = this.#options
-    owners.drop(work.account.aid, 0)
-    for (const item of work.items) owners.drop(work.account.aid, item.sid)
-  }
-
-  #finish(work: AccountBatch, reason: Reason, detail = ''): void {
-    if (work.isEnded) return
-    for (const item of work.items) {
+  #finish(batch: AccountBatch, reason: Reason, detail = ''): void {
+    if (batch.isEnded) return
+    for (const item of batch.items) {
       item.resolve(plainOutcome(reason, detail, item.aid, item.sid))
     }
-    this.#release(work)
+    this.#release(batch)
   }
 
-  /** The account is free again; what has arrived meanwhile starts the next round. */
-  #release(work: AccountBatch): void {
-    if (work.isEnded) return
-    work.isEnded = true
-    for (const { owner } of work.items) if (owner !== null) trimSessions(owner)
-    const { account } = work
+  /** The account is idle again. Items that arrived meanwhile start the next run. */
+  #release(batch: AccountBatch): void {
+    if (batch.isEnded) return
+    batch.isEnded = true
+    for (const { owner } of batch.items) if (owner !== null) trimSessions(owner)
+    const { account } = batch
     if (account.waiting.length === 0) {
       account.isBusy = false
       if (this.#accounts.get(account.aid) === account) this.#accounts.delete(account.aid)
       return
     }
     this.#ready.push(account)
-    // Accounts that are released together go into one round together.
+    // Accounts released together start in one run.
     if (this.#ready.length === 1) queueMicrotask(() => this.#startReady())
   }
 }

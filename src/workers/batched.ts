@@ -1,6 +1,6 @@
-/** Questions that are asked one by one and answered together. */
+/** Queries that are issued one by one and answered together. */
 
-/** Answers in the order of the questions; what has none because of itself has an error there. */
+/** Answers in the order of the queries; an error in place of an answer rejects that query only. */
 type AnswerAll<Question, Answer> = (
   questions: readonly Question[],
 ) => Promise<readonly (Answer | Error)[]>
@@ -12,8 +12,8 @@ interface PendingQuery<Question, Answer> {
 }
 
 /**
- * Gathers what is asked within one turn of the event loop, up to `countMax` questions, so that one
- * call answers all of them. Each question rejects by itself, or with the call.
+ * Collects the queries of one turn of the event loop, up to `countMax` per call. Each query rejects
+ * by itself, or with the call.
  */
 export function batched<Question, Answer>(
   answerAll: AnswerAll<Question, Answer>,

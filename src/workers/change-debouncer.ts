@@ -1,16 +1,16 @@
 /**
- * Changes of the catalogue and of subscribers, held back until their action is complete. One action
- * of an operator (closeandnew, permanentchange, move) writes several documents, and a poll may see
- * them one by one; each session is asked once for all of them.
+ * Changes of the catalogue and of subscribers, delayed until the operator's action is complete. One
+ * action (closeandnew, permanentchange, move) writes several documents, which a poll may see one by
+ * one; each session is re-authorized once for all of them.
  */
 import type { ChangedSubscriber } from '../catalog/feed/subscriber-watch.ts'
 
-/** A subscriber, or with `sid` 0 an account, that has changed. */
+/** A changed subscriber, or account if `sid` is 0. */
 export interface ChangedOwner {
   aid: number
   sid: number
-  /** Whether one of the documents that were written holds now. */
-  holds: boolean
+  /** Whether one of the written documents is in force now. */
+  isInForce: boolean
 }
 
 export interface CompleteChanges {
@@ -19,11 +19,11 @@ export interface CompleteChanges {
 }
 
 /**
- * Polls without a further change after which a change is complete. The threads of all nodes poll at
- * the same pace, so by then each of them has seen it as well.
+ * Number of polls without a further change after which a change is complete. The threads of all
+ * nodes poll at the same interval, so by then each of them has seen it.
  */
 const QUIET_POLLS = 2
-/** A change is told after so many polls, even if others keep following it. */
+/** A change is complete after this number of polls, even if others keep following. */
 const POLLS_MAX = 20
 
 interface PendingChange {
@@ -42,25 +42,25 @@ export class ChangeDebouncer {
   addOwner({ aid, sid, fromMs, toMs }: ChangedSubscriber, nowMs: number): void {
     const key = keyOf(aid, sid)
     const known = this.#owners.get(key)
-    const holds = known?.holds === true || (fromMs <= nowMs && nowMs < toMs)
-    this.#owners.set(key, { aid, sid, holds, ...renewed(known ?? null) })
+    const holds = known?.isInForce === true || (fromMs <= nowMs && nowMs < toMs)
+    this.#owners.set(key, { aid, sid, isInForce: holds, ...renewed(known ?? null) })
   }
 
-  /** Whether news of this owner, or of its whole account, is to follow. */
+  /** Whether a change of this owner or of its account is pending. */
   isPending(aid: number, sid: number): boolean {
     return this.#owners.has(keyOf(aid, sid)) || this.#owners.has(keyOf(aid, 0))
   }
 
-  /** To be called after each poll. Gives what is complete, each once, and forgets it. */
+  /** To be called after each poll. Returns complete changes, each once, and removes them. */
   takeComplete(): CompleteChanges {
     const isCatalogue = this.#catalogue !== null && isOver(this.#catalogue)
     if (isCatalogue) this.#catalogue = null
     const complete = [...this.#owners].filter(([, owner]) => isOver(owner))
     for (const [key] of complete) this.#owners.delete(key)
     const accounts = new Set(complete.flatMap(([, { aid, sid }]) => (sid === 0 ? [aid] : [])))
-    const owners = complete.flatMap(([, { aid, sid, holds }]) => {
-      const isToldWithAccount = sid !== 0 && holds && accounts.has(aid)
-      return isToldWithAccount ? [] : [{ aid, sid, holds }]
+    const owners = complete.flatMap(([, { aid, sid, isInForce }]) => {
+      const isPartOfAccount = sid !== 0 && isInForce && accounts.has(aid)
+      return isPartOfAccount ? [] : [{ aid, sid, isInForce }]
     })
     return { isCatalogue, owners }
   }
@@ -75,7 +75,7 @@ function keyOf(aid: number, sid: number): string {
   return `${aid}:${sid}`
 }
 
-/** The poll that tells of the change counts as the first one. */
+/** The poll that reports the change counts as the first one. */
 function renewed(known: PendingChange | null): PendingChange {
   return { quietLeft: QUIET_POLLS + 1, pollsLeft: known?.pollsLeft ?? POLLS_MAX }
 }

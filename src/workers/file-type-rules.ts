@@ -1,4 +1,4 @@
-/** Keeps a worker's rules those of the file types and of the taxation that are stored. */
+/** Updates the rules of a worker from the stored file types and the stored taxation. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from '../catalog/connection.ts'
 import { watchStoredConfig } from '../catalog/settings/stored-config-watch.ts'
@@ -16,16 +16,16 @@ export interface FileTypeRulesOptions {
   readonly log: Logger
   readonly rules: Pick<RuleBook, 'follow'>
   readonly taxes: Pick<TaxRules, 'follow'>
-  /** Called when other rules have been taken over. Must not throw. */
+  /** Called when rules have changed. Must not throw. */
   readonly onRules: () => void
 }
 
 export interface FileTypeRulesWatch {
-  /** Resolves when the rules are known, or MongoDB is found to be away. */
+  /** Resolves when the rules are loaded, or MongoDB is unavailable. */
   start(): Promise<void>
-  /** Looks at once; resolves when what is stored now is known. */
+  /** Polls immediately; resolves when the stored rules are loaded. */
   look(): Promise<void>
-  /** Whether it was ever read. Until then nobody knows which taxes hold. */
+  /** Whether the stored configuration was ever read. Until then the taxes in force are unknown. */
   loaded(): boolean
 }
 
@@ -40,7 +40,7 @@ export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRules
     )
     taken = rules
       .follow(named)
-      .catch((err: unknown) => log.error({ err }, 'rules of a file type cannot be used'))
+      .catch((err: unknown) => log.error({ err }, 'rules of a file type are invalid'))
       .then(onRules)
   })
   return {
@@ -56,7 +56,7 @@ export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRules
   }
 }
 
-/** What it has from the installation is undefined, and need not be compiled again. */
+/** Rules equal to those of the installation are undefined and not compiled again. */
 function namedRules({ rulesKey: key, rules }: FileType, { rules: own }: FileTypeDefaults) {
   if (rules === null) return []
   const named: NamedRules = {

@@ -1,6 +1,6 @@
 /**
- * A bounded cache in two generations: entries that nobody asked for while a whole generation filled
- * up are forgotten. Cheaper per access than an exact order of use.
+ * A bounded cache of two generations: entries that are not used while a whole generation fills up
+ * are dropped. Cheaper per access than an exact LRU order.
  */
 export class GenerationCache<Key, Value> {
   #young = new Map<Key, Value>()

@@ -1,4 +1,4 @@
-/** One request on its way through a worker, and where its outcome goes. */
+/** A request while it is processed by a worker, and its outcome. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
 import type { SessionLocation } from '../ledger/ledger.ts'
@@ -8,10 +8,10 @@ import type { CachedOwner } from './owner-cache.ts'
 import type { ProfileQuery } from './profiles.ts'
 import type { RuleSet } from './rule-book.ts'
 
-/** Counts the items that are still to be answered. */
+/** A batch of items of which some are not answered yet. */
 export interface PendingBatch {
   left: number
-  /** When nobody waits for their outcomes any more, `processMs`. */
+  /** When the client no longer waits for the outcomes, `processMs`. */
   readonly deadlineMs: number
   done: () => void
 }
@@ -21,18 +21,18 @@ export class Item implements IdentifiedRequest {
   readonly sessionKey: string
   readonly digest: number
   readonly rules: RuleSet
-  /** Where the session is, or will be, at home; 0: that is not known. */
+  /** Account and subscriber of the session; 0 if they are not known yet. */
   aid = 0
   sid = 0
-  /** Home that the directory has of its session id, and that a claim may replace; empty: none. */
+  /** Location in the directory that its registration may replace; empty if there is no entry. */
   expectedLocation = ''
-  /** Its profile cannot be had, or its rules: what was granted is settled without them. */
+  /** Its profile or its rules are unavailable; only granted units are settled. */
   isProfileUnavailable: boolean
-  /** What the attempt is decided on: the cache may forget it meanwhile. */
+  /** The owner on which the attempt is decided, since the cache may drop it meanwhile. */
   owner: CachedOwner | null = null
-  /** What its round has decided; null: it needs a profile that is not in memory. */
+  /** The decision of the current attempt; null if it needs a profile that is not cached. */
   tentativeOutcome: ChargeOutcome | null = null
-  /** Null, when all is done: it needs what only MongoDB has. */
+  /** Null after processing if it needs data from MongoDB. */
   outcome: ChargeOutcome | null = null
   #batch: PendingBatch | null = null
 
@@ -58,13 +58,13 @@ export class Item implements IdentifiedRequest {
     this.sid = sid
   }
 
-  /** Its home turned out to be none. */
+  /** The location turned out to be wrong. */
   clearLocation(): void {
     this.aid = 0
     this.sid = 0
   }
 
-  /** It is to be answered, if need be again. Each attempt sets anew what it is decided on. */
+  /** Adds the item to a batch, possibly once more. Each attempt sets its owner and outcome. */
   join(batch: PendingBatch): void {
     this.#batch = batch
     this.expectedLocation = ''
@@ -75,7 +75,7 @@ export class Item implements IdentifiedRequest {
     return this.#batch !== null && this.#batch.deadlineMs <= nowMs
   }
 
-  /** The first outcome counts. */
+  /** Only the first outcome counts. */
   resolve(outcome: ChargeOutcome | null): void {
     const batch = this.#batch
     if (batch === null) return
@@ -86,12 +86,12 @@ export class Item implements IdentifiedRequest {
   }
 }
 
-/** What a start without services is looked up by. */
+/** Replaces the services of a start without any, for subscriber lookup. */
 const NO_SERVICE = [{ usaget: null, calledNumber: '', fields: null }]
 
 /**
- * The look-ups by which the subscriber of a start or event is found, in order: by the rules for its
- * usage types, then by the identifier that it names itself. The first that finds somebody counts.
+ * The lookups for the subscriber of a start or event, in order: by the rules for its usage types,
+ * then by the identifier in the request. The first that finds a subscriber counts.
  */
 function subscriberQueries(
   request: ChargeRequest,
@@ -113,7 +113,7 @@ function subscriberQueries(
   return queries
 }
 
-/** An open session goes by its own subscriber, whatever the request says. */
+/** An open session belongs to its own subscriber, whatever identifier the request has. */
 export function queriesOf({ request, rules, sid }: Item): readonly ProfileQuery[] {
   if (opensSession(request.kind)) return subscriberQueries(request, rules.identification)
   return [{ key: 'sid', value: String(sid), atMs: request.eventTimeMs }]

@@ -1,5 +1,4 @@
-/** Entry of a worker thread (piscina): builds what it needs once, then takes batches. */
-
+/** Entry of a worker thread (piscina): sets up the processor once, then accepts batches. */
 import { randomInt } from 'node:crypto'
 import { isMainThread, type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
@@ -38,10 +37,10 @@ import { createTaxRules } from './tax-rules.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
 
-/** What the pool hands to its threads. */
+/** Settings that the pool passes to its threads. */
 interface WorkerSettings {
   config: Config
-  /** Index of the thread, from 0; that of one that was replaced stays the same. */
+  /** Index of the thread, from 0. A replaced thread has the same index. */
   worker: number
 }
 
@@ -49,7 +48,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const log = createLogger({ name: `worker-${worker}`, level: config.log.level })
   const clock = systemClock
   const redis = openRedis(config.redis, log)
-  // Without Redis or MongoDB the worker starts all the same, and answers that they are down.
+  // Without Redis or MongoDB the worker starts anyway, and answers that the store is down.
   await waitForRedis(redis, config.redis.connectTimeoutMs).catch(() => undefined)
   const ledger = createLedger(redis, config.ledger, randomInt(1, 2 ** 47))
   const { url, database, timeoutMs } = config.mongo
@@ -107,29 +106,36 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   const identifiers = () => [...new Set([...NAMES, ...rules.targetKeys()])]
   const queriesOf = (sids: readonly number[], atMs: number) =>
     identifiersOf(catalog, sids, identifiers(), atMs)
-  // Nobody waits for it, and without it each request reads what it needs.
+  // Not awaited: until the caches are warm, each request reads its data.
   const warmed = processor.warmUp({ ...WARM_UP, ownersMax: ownersWarmedOf(config), queriesOf })
-  warmed.catch((err: unknown) => log.warn({ err }, 'memory was not warmed up'))
+  warmed.catch((err: unknown) => log.warn({ err }, 'the caches were not warmed up'))
   return processor
 }
 
-/** Time in which what was in use last is brought into memory. */
+/** Time limit for loading recently used owners into the caches. */
 const WARM_UP = { timeMs: 10_000 }
 
-/** By which subscribers are named in requests, beside `sid` and what rules look for. */
+/** Identifiers of subscribers in requests, besides `sid` and those that rules look up. */
 const NAMES = ['msisdn', 'imsi']
 
-/** No more than stays in memory when as much again comes in. */
+/** A quarter of the caches, so that owners loaded later do not displace them. */
 function ownersWarmedOf({ ledger, catalog }: Config): number {
   const { ownersWarmedMax, ownersCachedMax } = ledger
   return Math.floor(Math.min(ownersWarmedMax, ownersCachedMax / 4, catalog.profilesCachedMax / 4))
 }
 
-/** Before the feed begins: what it tells first is how things were all along. */
+/** Called before the feed starts, whose first notification is the initial state. */
 function emitSessionEvents({ feed, catalog, redis, log }: SessionEventSources): void {
   const isThere = async (sid: number, atMs: number) =>
     (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
-  watchSessionEvents({ feed, redis, isThere, clock: systemClock, tell: postEvent, log })
+  watchSessionEvents({
+    feed,
+    redis,
+    subscriberExists: isThere,
+    clock: systemClock,
+    emit: postEvent,
+    log,
+  })
 }
 
 interface SessionEventSources {
@@ -139,21 +145,21 @@ interface SessionEventSources {
   log: Logger
 }
 
-/** Without MongoDB, or where they are too many, looking up by further fields is slow at first. */
+/** Without MongoDB, or with too many fields, lookups by further fields are slow at first. */
 async function indexIdentifiers(catalog: Catalog, rules: RuleBook, log: Logger): Promise<void> {
   const further = rules.targetKeys().filter((key) => !INDEXED.includes(key))
   if (further.length === 0) return
   await catalog
     .ensureIndexes(further)
-    .catch((err: unknown) => log.warn({ err }, 'fields that identify have no index yet'))
+    .catch((err: unknown) => log.warn({ err }, 'identifying fields have no index yet'))
 }
 
 const INDEXED = ['sid', 'msisdn', 'imsi']
 
-/** The others are in the log. */
+/** Maximum number of documents in the event; the others are in the log. */
 const SKIPPED_NAMED_MAX = 100
 
-/** Tells how many documents of the catalogue are left out, now and whenever that changes. */
+/** Reports how many documents of the catalogue are left out, at the start and after each change. */
 function reportSkipped(feed: CatalogFeed, everyMs: number): void {
   let told = ''
   const tell = () => {
@@ -179,7 +185,7 @@ function postEvent(news: WorkerEvent): void {
   parentPort?.postMessage(news)
 }
 
-/** What of the context stays the same as long as the thread lives. */
+/** The constant part of the rating context. */
 function ratingContext({ rating, session, ledger }: Config) {
   return {
     cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
@@ -195,15 +201,15 @@ function ratingContext({ rating, session, ledger }: Config) {
 }
 
 /**
- * What a round lacks is read together. A pool is read only for those who hold something that is
- * pooled: it takes the whole account.
+ * Reads the missing profiles of a batch together. The pool is read only for profiles that need it,
+ * because it requires the whole account.
  */
 function profileReader(catalog: Catalog, needsPool: PoolCheck): ProfileReader {
   const readAll = (queries: readonly ProfileQuery[]) => findProfiles(catalog, queries, needsPool)
   return batched<ProfileQuery, Awaited<ReturnType<ProfileReader>>>(readAll, PROFILES_READ_MAX)
 }
 
-/** Profiles of one read: those of a few batches, and no more than MongoDB answers at once. */
+/** Maximum number of profiles per read: those of a few batches, within the limits of MongoDB. */
 const PROFILES_READ_MAX = 256
 
 function dropProfiles(profiles: ProfileCache, change: SubscriberChange): void {
@@ -223,7 +229,7 @@ function dropProfiles(profiles: ProfileCache, change: SubscriberChange): void {
 
 const ready = build(workerData as WorkerSettings)
 
-/** Takes one batch. Never rejects because of a request: each has its own outcome. */
+/** Processes one batch. Never rejects because of a request: each has its own outcome. */
 export async function charge(task: PackedTask): Promise<PackedResult> {
   const processor = await ready
   return packResult(await processor.process(unpackTask(task)))

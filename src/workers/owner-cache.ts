@@ -1,9 +1,9 @@
 /**
- * Owners as this worker last saw them. Nothing here has to be right: a commit compares versions,
- * and what turns out stale is replaced by what the ledger reports.
+ * Owners as last seen by this worker. Entries may be stale: a commit compares versions, and a stale
+ * entry is replaced by the reply of the ledger.
  *
- * By account, because a request needs the subscriber and what its account shares. In two
- * generations, as generations.ts has it, but bounded by the number of owners.
+ * Grouped by account, because a request needs the subscriber and the shared buckets of its account.
+ * Two generations like GenerationCache, but bounded by the number of owners.
  */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Session } from '../domain/session.ts'
@@ -12,7 +12,7 @@ import type { Fence, LoadedOwner } from '../ledger/ledger.ts'
 export interface CachedOwner {
   state: OwnerState
   fence: Fence
-  /** Sessions by key, as of the state's version; null: known to be absent. */
+  /** Sessions by key, at the version of the state; null if known to be absent. */
   sessions: Map<string, Session | null>
 }
 
@@ -23,15 +23,15 @@ interface CachedAccount {
   others: Map<number, CachedOwner> | null
 }
 
-/** Sessions kept of one owner; beyond that they are read again. */
+/** Maximum number of cached sessions per owner. */
 export const SESSIONS_MAX = 1000
-/** Subscribers kept of one account; beyond that they are read again. */
+/** Maximum number of cached subscribers per account. */
 const OWNERS_PER_ACCOUNT_MAX = 10_000
 
 export class OwnerCache {
   #young = new Map<number, CachedAccount>()
   #old = new Map<number, CachedAccount>()
-  /** Owners of the accounts of the young generation. */
+  /** Number of owners in the young generation. */
   #youngOwners = 0
   readonly #generationMax: number
 
@@ -54,10 +54,7 @@ export class OwnerCache {
     return account === undefined ? undefined : ownerIn(account, sid)
   }
 
-  /**
-   * Takes what the ledger reported, with the sessions that were asked for. Whoever is done with it
-   * trims it.
-   */
+  /** Caches a loaded owner with the requested sessions. The caller trims the sessions later. */
   take(loaded: LoadedOwner, sessionKeys: readonly string[]): CachedOwner {
     const { aid, sid, version } = loaded.state
     const known = this.get(aid, sid)
@@ -105,7 +102,7 @@ export class OwnerCache {
     else this.#youngOwners += sizeOf(account) - before
   }
 
-  /** Puts an account that is not there into the young generation. */
+  /** Adds an account to the young generation. */
   #keep(aid: number, account: CachedAccount): void {
     if (this.#youngOwners >= this.#generationMax) {
       this.#old = this.#young
@@ -129,12 +126,12 @@ function sizeOf({ shared, first, others }: CachedAccount): number {
   return others === null ? one : one + others.size
 }
 
-/** Forgets the sessions of an owner that has too many; never while something is decided on them. */
+/** Drops the sessions of an owner that has too many; not while requests are decided on them. */
 export function trimSessions(owner: CachedOwner): void {
   if (owner.sessions.size > SESSIONS_MAX) owner.sessions.clear()
 }
 
-/** Keeps what was committed: open sessions only, tombstones are not worth the room. */
+/** Caches a committed session if it is open; tombstones are dropped. */
 export function keepSession(owner: CachedOwner, sessionKey: string, session: Session): void {
   if (session.state === 'open') owner.sessions.set(sessionKey, session)
   else owner.sessions.delete(sessionKey)

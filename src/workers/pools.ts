@@ -1,4 +1,4 @@
-/** Which profiles need the whole account, because something that they hold is pooled over it. */
+/** Determines which profiles need the whole account, because one of their products is pooled. */
 import type {
   Catalogue,
   IncludedGroup,
@@ -9,7 +9,9 @@ import type {
 
 export type PoolCheck = (profile: SubscriberProfile) => boolean
 
-/** `current` gives the catalogue of the moment; what it pools is worked out once per revision. */
+/**
+ * `current` returns the current catalogue; its pooled products are determined once per revision.
+ */
 export function createPoolCheck(current: () => Catalogue): PoolCheck {
   let revision = -1
   let plans: ReadonlySet<string> = new Set()

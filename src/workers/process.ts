@@ -1,6 +1,6 @@
 /**
- * The spine of a worker (design.md §2, stages 5 to 7): find the session and the subscriber, rate,
- * settle, commit. Takes a batch, gives an outcome for each of its requests.
+ * The processing of a batch: find session and subscriber, rate, settle, commit. Returns an outcome
+ * for each request.
  */
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
@@ -24,18 +24,18 @@ export interface ProcessorOptions {
   ledger: Ledger
   profiles: ProfileCache
   rules: Pick<RuleBook, 'of'>
-  /** Looks for rules that memory does not have. */
+  /** Loads rules that are not cached. */
   findRules: () => Promise<void>
-  /** Whether a profile without its account's pool is not enough. */
+  /** Whether a profile needs the pool of its account. */
   needsPool: PoolCheck
   clock: Clock
-  /** Milliseconds in which the deadlines of batches are given, `processMs`. */
+  /** The clock of batch deadlines, `processMs`. */
   elapsedMs: () => number
-  /** Of one attempt, without profile and finder of its requests. */
+  /** The context of an attempt, without profile and finder of its requests. */
   context: (nowMs: number) => ChargeContext
-  /** False until the catalogue has been read once: an empty one would deny what is paid for. */
+  /** False until the catalogue has been read once: an empty one would deny paid usage. */
   isCatalogueLoaded: () => boolean
-  /** Why new sessions and events are refused now; null while they are not. */
+  /** Why new sessions and events are rejected now; null if they are not. */
   refusal: () => string | null
   ownersCachedMax: number
   commitAttemptsMax: number
@@ -50,12 +50,12 @@ export interface Processor {
   warmUp(options: WarmUpOptions): Promise<number>
 }
 
-/** A profile write that died half-way is repaired after this time, ms (design.md §3). */
+/** An interrupted profile write is repaired after this time, ms. */
 const DIRTY_FENCE_MS_MAX = 5_000
-/** How often the slow lane reads a profile anew while its fence keeps moving. */
+/** How often the lookup queue reads a profile again while its fence changes. */
 const PROFILE_READS_MAX = 5
 
-/** MongoDB is away, or has other file types than the thread that decoded the request. */
+/** MongoDB is unavailable, or has other file types than the thread that decoded the request. */
 const UNKNOWN_RULES = 'the rules of its file type are not known'
 
 type Counts = Record<CountName | 'damaged', number>
@@ -88,7 +88,7 @@ class BatchProcessor implements Processor {
     this.#owners = new OwnerCache(options.ownersCachedMax)
     ledger.onDataChanged((isAnother) => {
       this.#owners.clear()
-      // The fences of another epoch begin anew, so that an old profile might satisfy them.
+      // In another epoch fences restart, so that an old profile might satisfy them.
       if (isAnother) options.profiles.clear()
     })
     const homes = new SessionLocationCache(ledger, directoryTtlMs, options.ownersCachedMax)
@@ -140,7 +140,10 @@ class BatchProcessor implements Processor {
       : this.#chargeFromMemory(requests, deadlineMs)
   }
 
-  /** Those that are not refused; what has no rules is settled at least, once all was looked up. */
+  /**
+   * Charges the requests that are not rejected. Those with unknown rules are at least settled, once
+   * everything was looked up.
+   */
   async #chargeSome(
     task: WorkerTask,
     refused: readonly (ChargeOutcome | null)[],
@@ -162,7 +165,7 @@ class BatchProcessor implements Processor {
     return outcomes
   }
 
-  /** Which requests name rules that are not known; null if none does. */
+  /** Indexes of requests whose rules are unknown; null if there are no such requests. */
   #withUnknownRules(requests: readonly ChargeRequest[]): ReadonlySet<number> | null {
     let unruled: Set<number> | null = null
     for (let index = 0; index < requests.length; index += 1) {
@@ -175,8 +178,8 @@ class BatchProcessor implements Processor {
   }
 
   /**
-   * Null if all are admitted. A start whose session is in memory is a repetition, which has its
-   * answer already; whether any other start or event is one, only the store could tell.
+   * Null if all requests are admitted. A start whose session is cached is a retransmission, which
+   * already has its answer; for other starts and events only the store could tell.
    */
   #refuse(requests: readonly ChargeRequest[]): (ChargeOutcome | null)[] | null {
     const refusal = this.#options.refusal()
@@ -189,7 +192,7 @@ class BatchProcessor implements Processor {
     })
   }
 
-  /** From memory and Redis alone; null for what needs MongoDB. */
+  /** Charges from the caches and Redis only. Outcomes are null for requests that need MongoDB. */
   async #chargeFromMemory(
     requests: readonly ChargeRequest[],
     deadlineMs: number,
@@ -212,7 +215,7 @@ class BatchProcessor implements Processor {
     return items.map(({ outcome }) => outcome)
   }
 
-  /** Resolves when all that have a home have their outcome. */
+  /** Resolves when all located items have an outcome. */
   #run(items: readonly Item[], deadlineMs: number): Promise<void> | undefined {
     const placed = items.filter(({ isLocated }) => isLocated)
     if (placed.length === 0) return undefined
@@ -246,7 +249,7 @@ class BatchProcessor implements Processor {
     return satisfies(held, subscriber.fence, account.fence) ? held : undefined
   }
 
-  /** As `fast`, but what is not in memory is read from MongoDB first. */
+  /** As `#chargeFromMemory`, but reads missing profiles from MongoDB first. */
   async #chargeWithLookups(
     requests: readonly ChargeRequest[],
     deadlineMs: number,
@@ -278,8 +281,8 @@ class BatchProcessor implements Processor {
   }
 
   /**
-   * What was granted is settled, although the profile of its subscriber cannot be read, or the
-   * rules by which more would be granted are not known.
+   * Settles granted units although the profile cannot be read, or the rules for further grants are
+   * unknown.
    */
   async #settleWithout(
     requests: readonly ChargeRequest[],
@@ -302,7 +305,7 @@ class BatchProcessor implements Processor {
     }
   }
 
-  /** Brings the profile of a request into memory; an outcome if that is not possible. */
+  /** Loads the profile of a request into the cache. Returns an outcome if that is not possible. */
   async #readProfile(request: ChargeRequest): Promise<ChargeOutcome | null> {
     const nowMs = this.#options.clock.nowMs()
     if (!this.#options.isCatalogueLoaded()) return plainOutcome('storeDown')
@@ -312,14 +315,14 @@ class BatchProcessor implements Processor {
         await this.#locator.lookUp([item])
       }
       if (item.outcome !== null) return item.outcome
-      // Fences that were seen before the read began are satisfied by what is read.
+      // The read satisfies the fences that were seen before it.
       const seen = item.isLocated ? await this.#fencesAt(item, nowMs) : null
       const queries = queriesOf(item)
       for (const query of queries) {
         const { profile } = await this.#options.profiles.lookUp(query, nowMs, seen)
         if (profile !== null) return null
       }
-      // What an open session has used is settled all the same.
+      // Usage of an open session is settled without a profile as well.
       return opensSession(request.kind) ? plainOutcome('unknownSubscriber') : null
     } catch (error) {
       if (error instanceof FieldError) this.#counts.damaged += 1
@@ -328,7 +331,7 @@ class BatchProcessor implements Processor {
     }
   }
 
-  /** The fences to read behind; -1 where memory has none. */
+  /** The fences that the read has to satisfy; -1 for owners that are not cached. */
   async #fencesAt({ aid, sid }: SessionLocation, nowMs: number): Promise<SeenFences> {
     const [subscriber, account] = await Promise.all(
       [sid, 0].map((owner) => this.#repair(this.#owners.get(aid, owner), nowMs)),
@@ -336,7 +339,7 @@ class BatchProcessor implements Processor {
     return { aid, sid, subscriber: subscriber ?? -1, account: account ?? -1 }
   }
 
-  /** One that a dead writer left dirty is raised first. */
+  /** The fence of an owner. A fence that was left dirty is raised first. */
   async #repair(owner: CachedOwner | undefined, nowMs: number): Promise<number> {
     if (owner === undefined) return -1
     const { aid, sid } = owner.state
@@ -351,7 +354,7 @@ function isAbandoned({ fence }: CachedOwner, nowMs: number): boolean {
   return fence.dirty && nowMs - fence.changedMs > DIRTY_FENCE_MS_MAX
 }
 
-/** An identifier may have gone to another subscriber since the request was routed. */
+/** Whether the profile belongs to the item: an identifier may have been reassigned since. */
 function isOf(
   { profile }: CachedProfile,
   { aid, sid }: SessionLocation,

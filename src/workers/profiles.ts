@@ -1,6 +1,6 @@
 /**
- * Subscriber profiles of one worker: bounded, dropped by the feed and by the fence. A profile that
- * is not in memory is never waited for on the fast path.
+ * A bounded cache of subscriber profiles, invalidated by the feed and by fences. Requests on the
+ * fast path never wait for a profile that is not cached.
  */
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { Fence } from '../ledger/ledger.ts'
@@ -8,43 +8,45 @@ import { AccountInvalidations } from './account-invalidations.ts'
 import { GenerationCache } from './generation-cache.ts'
 
 export interface ProfileQuery {
-  /** Field that subscribers are found by: `sid`, `msisdn`, `imsi` or another one. */
+  /** Field for the lookup: `sid`, `msisdn`, `imsi` or another one. */
   key: string
   value: string
   /** Event time, epoch ms. */
   atMs: number
 }
 
-/** Reads the profile from its home; null if there is none. Rejects while that is away. */
+/**
+ * Reads the profile from MongoDB; null if it does not exist. Rejects while MongoDB is unavailable.
+ */
 export type ProfileReader = (
   query: ProfileQuery,
 ) => Promise<{ profile: SubscriberProfile; validUntilMs: number } | null>
 
 export interface ProfileSettings {
   entriesMax: number
-  /** How long an unknown subscriber stays unknown without another look, ms. */
+  /** How long an unknown subscriber is cached as unknown, ms. */
   unknownTtlMs: number
 }
 
-/** A profile with what tells whether it is still the newest. */
+/** A profile with the data to determine whether it is current. */
 export interface CachedProfile {
   profile: SubscriberProfile | null
   validUntilMs: number
-  /** When reading it began, by the node's clock. */
+  /** When the read began, by the node's clock. */
   readMs: number
-  /** When that was, in the count of readings and changes of this memory. */
+  /** The same in the count of reads and changes of this cache. */
   begun: number
-  /** The fence that it is known to satisfy; -1 before it was held against one. */
+  /** The fence that it is known to satisfy; -1 if it was not compared yet. */
   fence: number
-  /** The same of its account, whose services, overrides and limits are part of it. */
+  /** The same for its account, whose services, overrides and limits are part of the profile. */
   accountFence: number
-  /** The instant that was asked for: an unknown subscriber is unknown then, not at all times. */
+  /** The instant of the query: an unknown subscriber is unknown at that time only. */
   atMs: number
 }
 
 /**
- * The fences of a subscriber and its account as they were seen before a read began, so that what is
- * read satisfies them. -1: not seen.
+ * The fences of a subscriber and its account, seen before a read, so that its result satisfies
+ * them. -1 if not seen.
  */
 export interface SeenFences {
   aid: number
@@ -59,23 +61,23 @@ function nameOf({ key, value }: ProfileQuery): string {
   return `${key}:${value}`
 }
 
-/** 0 if it asks for something else, or by a number that is written in another way. */
+/** The sid of a query; 0 if it has another key, or a number in another notation. */
 function sidOf({ key, value }: ProfileQuery): number {
   if (key !== 'sid') return 0
   const sid = Number(value)
   return Number.isSafeInteger(sid) && sid > 0 && String(sid) === value ? sid : 0
 }
 
-/** Two nodes' clocks may differ by this much when a fence's age is judged, ms. */
+/** Maximum clock difference between nodes, for the age of a fence, ms. */
 const CLOCK_SKEW_MS = 10_000
 
 export class ProfileCache {
-  /** Of each subscriber the newest; the other identifiers lead to one that may be older. */
+  /** The newest profile of each subscriber. Entries by other identifiers may be older. */
   readonly #bySid: GenerationCache<number, CachedProfile>
   readonly #byName: GenerationCache<string, CachedProfile>
   readonly #unknown: GenerationCache<string, CachedProfile>
   readonly #underWay = new Map<string, Promise<CachedProfile>>()
-  /** What was dropped while each read is under way: its result may be older than the drop. */
+  /** Subscribers dropped during each running read, whose result may be older than the drop. */
   readonly #drops = new Set<Set<number | 'all'>>()
   readonly #accounts = new AccountInvalidations()
   readonly #pools = new AccountInvalidations()
@@ -91,12 +93,12 @@ export class ProfileCache {
     this.#unknown = new GenerationCache(settings.entriesMax)
   }
 
-  /** What memory holds for the instant; undefined if it holds nothing. */
+  /** The cached profile for the instant; undefined if it is not cached. */
   peek(query: ProfileQuery, nowMs: number): CachedProfile | undefined {
     return this.#peekKnown(query) ?? this.#peekUnknown(nameOf(query), query.atMs, nowMs)
   }
 
-  /** As `peek` by `sid`: the way of every request of an open session. */
+  /** As `peek` by `sid`, used by every request of an open session. */
   peekSid(sid: number, atMs: number, nowMs: number): CachedProfile | undefined {
     const held = this.#bySid.get(sid)
     if (held !== undefined && this.#holdsAt(held, atMs)) return held
@@ -107,7 +109,7 @@ export class ProfileCache {
     const sid = sidOf(query)
     const held = sid === 0 ? this.#byName.get(nameOf(query)) : this.#bySid.get(sid)
     if (held === undefined || held.profile === null) return undefined
-    // Another identifier may have gone to somebody else since: its subscriber's entry decides.
+    // Other identifiers may have been reassigned since, so the subscriber's own entry decides.
     if (sid === 0 && this.#bySid.get(held.profile.sid) !== held) return undefined
     return this.#holdsAt(held, query.atMs) ? held : undefined
   }
@@ -124,12 +126,12 @@ export class ProfileCache {
   }
 
   /**
-   * Reads it, whatever memory holds; one look-up per identifier, instant and fence at a time.
-   * `seen`: fences that what is read now satisfies, if they are of the subscriber that is found.
+   * Reads the profile, cached or not, with one lookup per identifier, instant and fence at a time.
+   * `seen`: fences that the result satisfies if they belong to the subscriber found.
    */
   lookUp(query: ProfileQuery, nowMs: number, seen: SeenFences | null): Promise<CachedProfile> {
     const name = nameOf(query)
-    // A read that began before the fence was seen would not do.
+    // A read that began before the fence was seen is not sufficient.
     const fences = `${seen?.sid}@${seen?.subscriber}@${seen?.account}`
     const reading = `${name}@${query.atMs}@${fences}`
     const known = this.#underWay.get(reading)
@@ -141,7 +143,7 @@ export class ProfileCache {
     return started
   }
 
-  /** Forgets a subscriber under all its identifiers, and what is known of the ones named. */
+  /** Drops a subscriber under all its identifiers, and the entries of the given identifiers. */
   drop(sid: number, identifiers: readonly string[]): void {
     for (const dropped of this.#drops) dropped.add(sid)
     this.#bySid.delete(sid)
@@ -151,13 +153,15 @@ export class ProfileCache {
     }
   }
 
-  /** Forgets the profiles of an account: its services, overrides and limits are part of them. */
+  /**
+   * Drops the profiles of an account, since its services, overrides and limits are part of them.
+   */
   dropAccount(aid: number): void {
     this.#events += 1
     this.#accounts.invalidate(aid, this.#events)
   }
 
-  /** Forgets those profiles of an account that hold what its subscribers share. */
+  /** Drops the profiles of an account that contain its pool. */
   dropPool(aid: number): void {
     this.#events += 1
     this.#pools.invalidate(aid, this.#events)
@@ -187,9 +191,9 @@ export class ProfileCache {
     this.#drops.add(dropped)
     const read = await this.#read(query).finally(() => this.#drops.delete(dropped))
     if (read === null) {
-      // What memory has for this instant is not so any more.
+      // A cached profile for this instant is no longer true.
       if (this.#peekKnown(query) !== undefined) this.#forget(query)
-      // Long enough for the request that has asked to find it.
+      // At least long enough for the current request to find it.
       const validUntilMs = nowMs + Math.max(this.#settings.unknownTtlMs, UNKNOWN_MS_MIN)
       const { subscriber: fence = -1, account: accountFence = -1 } = seen ?? {}
       const read = { readMs: nowMs, begun, fence, accountFence, atMs }
@@ -209,7 +213,7 @@ export class ProfileCache {
       accountFence: seen?.aid === profile.aid ? seen.account : -1,
     }
     const fresh: CachedProfile = { profile, validUntilMs, readMs: nowMs, begun, ...fences, atMs }
-    // The same revision under one more identifier stays one entry.
+    // One revision under several identifiers is one entry.
     const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
     if (sidOf(query) === 0) this.#byName.set(name, held)
     this.#bySid.set(profile.sid, held)
@@ -224,8 +228,8 @@ export class ProfileCache {
 }
 
 /**
- * Holds a profile against the fences of its subscriber and account; false if it may be older than
- * the last write, so that it has to be read again. One that was read well after the last change
+ * Compares a profile with the fences of its subscriber and account. Returns false if it may be
+ * older than the last write and has to be read again. A profile read well after the last change
  * satisfies them.
  */
 export function satisfies(held: CachedProfile, subscriber: Fence, account: Fence): boolean {
@@ -237,7 +241,7 @@ export function satisfies(held: CachedProfile, subscriber: Fence, account: Fence
   return true
 }
 
-/** `known`: the number that was satisfied before; -1 if none was seen yet. */
+/** `known`: the fence satisfied before; -1 if there was no comparison yet. */
 function isBehind(known: number, fence: Fence, readMs: number): boolean {
   if (known >= 0) return known === fence.number
   return fence.number === 0 || fence.changedMs + CLOCK_SKEW_MS < readMs

@@ -1,6 +1,6 @@
 /**
- * The rules by which requests are identified and their rates are found: those of the installation,
- * and those that file types bring along. A request names its rules by a digest of them.
+ * The rules for identification and rate matching: those of the installation, and those of file
+ * types. A request names its rules by their digest.
  */
 import { compileIdentification, type Identification } from '../rating/identify.ts'
 import { compileCalculators } from '../rating/match/calculators.ts'
@@ -11,7 +11,7 @@ export interface RuleSet {
   readonly finder: RateFinder
 }
 
-/** Rules of a file type, as its document has them. */
+/** Rules of a file type, as in its document. */
 export interface NamedRules {
   readonly key: string
   readonly rateCalculators: unknown
@@ -19,22 +19,22 @@ export interface NamedRules {
 }
 
 export interface RuleBookOptions {
-  /** The installation's own. */
+  /** The rules of the installation. */
   readonly own: RuleSet
-  /** Templates of rate keys, for usage types that calculators leave out. */
+  /** Templates of rate keys, for usage types without calculators. */
   readonly rateKeys: readonly string[]
   readonly countryPrefix: string
 }
 
-/** Rates that a new finder takes over before others have their turn. */
+/** Rates that are added to a new finder before it yields to the event loop. */
 const RATES_PER_TURN = 500
-/** Rules that no file type has any more, kept for requests that were decoded with them. */
+/** Number of former rules that are kept for requests decoded with them. */
 const FORMER_RULES_KEPT = 8
 
 export class RuleBook {
   readonly #options: RuleBookOptions
   #sets = new Map<string, RuleSet>()
-  /** All finders that follow the rates, also those that are not complete yet. */
+  /** All finders that follow the rates, including incomplete ones. */
   readonly #finders = new Set<RateFinder>()
   #former: string[] = []
   #following: Promise<void> = Promise.resolve()
@@ -44,25 +44,25 @@ export class RuleBook {
     this.#finders.add(options.own.finder)
   }
 
-  /** The rules of a request; undefined if they are not known, or not ready yet. */
+  /** The rules of a request; undefined if they are unknown or not ready yet. */
   of(key: string): RuleSet | undefined {
     return key === '' ? this.#options.own : this.#sets.get(key)
   }
 
-  /** Fields of subscribers, beside those of all installations, that any of the rules looks in. */
+  /** Fields of subscribers that any of the rules looks up, besides those of all installations. */
   targetKeys(): readonly string[] {
     const sets = [this.#options.own, ...this.#sets.values()]
     return [...new Set(sets.flatMap(({ identification }) => identification.targetKeys()))]
   }
 
-  /** Takes over changed rates, as `RateFinder.update`. */
+  /** Applies changed rates, as `RateFinder.update`. */
   update(changed: readonly ChangedRateRevisions[]): void {
     for (const finder of this.#finders) finder.update(changed)
   }
 
   /**
-   * Makes these rules known, in turns with other work; the ones that are known stay as they are.
-   * Rejects with `FieldError` for rules that cannot be used; the others are taken all the same.
+   * Loads these rules, yielding to other work; known ones stay as they are. Rejects with
+   * `FieldError` for invalid rules; the valid ones are loaded nevertheless.
    */
   follow(named: readonly NamedRules[]): Promise<void> {
     const next = this.#following.then(() => this.#take(named))
@@ -99,7 +99,7 @@ export class RuleBook {
     this.#sets.set(key, { identification, finder })
   }
 
-  /** What changes meanwhile reaches the new finder by `update`. */
+  /** Changes during the copy reach the new finder by `update`. */
   async #fill(finder: RateFinder): Promise<void> {
     let page: ChangedRateRevisions[] = []
     for (const rate of this.#options.own.finder.all()) {

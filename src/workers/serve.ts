@@ -7,9 +7,9 @@ import type {
 } from '../domain/worker-protocol.ts'
 
 /**
- * Answers the batches that come through a port, each when it is done, as long as the thread lives:
- * the one task that piscina gives to a worker thread. A batch whose processing rejects is answered
- * with the error, and the others go on.
+ * Answers the batches received on a port, each when it is done, for the lifetime of the thread: the
+ * only task that piscina runs in a worker thread. A batch whose processing rejects is answered with
+ * the error; the others continue.
  */
 export function serve(
   port: MessagePort,

@@ -1,6 +1,7 @@
 /**
- * Tells the thread of the sockets why open sessions should be re-authorized or ended: of top-ups
- * and operators' releases by hints, of the catalogue and of subscribers as the feed sees them.
+ * Emits events on which the main thread re-authorizes or terminates open sessions: top-ups and
+ * releases by operators are published in Redis, changes of the catalogue and of subscribers come
+ * from the feed.
  */
 import type { CatalogFeed } from '../catalog/feed/feed.ts'
 import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'
@@ -12,20 +13,22 @@ import { type PublishedSessionEvent, subscribeToSessionEvents } from '../store/s
 import { ChangeDebouncer, type ChangedOwner } from './change-debouncer.ts'
 
 export interface SessionEventsOptions {
-  /** Must not have begun: what it tells first is no change. */
+  /** Must not have started: its first notification is not a change. */
   feed: Pick<CatalogFeed, 'onSubscriberChange' | 'onCatalogueChange' | 'onPolled'>
   redis: Pick<RedisConnection, 'nodes'>
-  /** Whether a subscriber has a revision that holds at an instant. Rejects if MongoDB is away. */
-  isThere: (sid: number, atMs: number) => Promise<boolean>
+  /**
+   * Whether a subscriber has a revision in force at an instant. Rejects if MongoDB is unavailable.
+   */
+  subscriberExists: (sid: number, atMs: number) => Promise<boolean>
   clock: Clock
-  tell: (news: SessionEvent) => void
+  emit: (news: SessionEvent) => void
   log: Pick<Logger, 'warn' | 'error'>
-  /** Subscribers that may wait to be looked up. */
+  /** Maximum number of subscribers waiting for a lookup. */
   lookUpsMax?: number
 }
 
 export interface SessionEventsWatch {
-  /** Whether hints are heard. */
+  /** Whether events from Redis are received. */
   isListening(): boolean
   close(): void
 }
@@ -33,13 +36,13 @@ export interface SessionEventsWatch {
 const LOOK_UPS_MAX = 10_000
 
 export function watchSessionEvents(options: SessionEventsOptions): SessionEventsWatch {
-  const { feed, redis, tell, log } = options
+  const { feed, redis, emit, log } = options
   const departures = new ClosedSubscriberCheck(options)
   const changes = new ChangeDebouncer()
   let isFirst = true
   const subscriberChanged = (change: SubscriberChange) => {
     if (change.scope === 'one') changes.addOwner(change, options.clock.nowMs())
-    // The first time nothing has changed; later another database is there, or an older one.
+    // The first notification is not a change. A later one means another or an older database.
     else if (!isFirst) changes.addCatalogue()
     isFirst = false
   }
@@ -47,15 +50,15 @@ export function watchSessionEvents(options: SessionEventsOptions): SessionEvents
   const end = feed.onSubscriberChange(subscriberChanged)
   feed.onPolled(() => {
     const { isCatalogue, owners } = changes.takeComplete()
-    if (isCatalogue) tell({ kind: 'reauthorizeAll' })
+    if (isCatalogue) emit({ kind: 'reauthorizeAll' })
     for (const owner of owners) {
-      if (!isCatalogue || !owner.holds) departures.take(owner)
+      if (!isCatalogue || !owner.isInForce) departures.check(owner)
     }
   })
   const onHint = (hint: PublishedSessionEvent) => {
-    // The change of the same owner will be told, and one request serves both.
+    // The pending change of the same owner will be emitted; one request serves both.
     if (hint.cause !== 'credit' || !changes.isPending(hint.aid, hint.sid))
-      tell(sessionEventOf(hint))
+      emit(sessionEventOf(hint))
   }
   const following = subscribeToSessionEvents(redis, onHint, log)
   return {
@@ -73,10 +76,13 @@ function sessionEventOf(hint: PublishedSessionEvent): SessionEvent {
   return { kind: 'release', origin: hint.origin, sessionId: hint.sessionId }
 }
 
-/** Whose document holds is there. Of all others MongoDB tells, one after the other. */
+/**
+ * Determines whether a changed subscriber still exists: it does if a written document is in force.
+ * All others are looked up in MongoDB, one after the other.
+ */
 class ClosedSubscriberCheck {
   readonly #options: SessionEventsOptions
-  /** Accounts of those who wait, by subscriber. */
+  /** Accounts of the waiting subscribers. */
   readonly #waiting = new Map<number, number>()
   #isLooking = false
 
@@ -84,11 +90,11 @@ class ClosedSubscriberCheck {
     this.#options = options
   }
 
-  take({ aid, sid, holds }: ChangedOwner): void {
-    const { tell, lookUpsMax = LOOK_UPS_MAX } = this.#options
+  check({ aid, sid, isInForce }: ChangedOwner): void {
+    const { emit, lookUpsMax = LOOK_UPS_MAX } = this.#options
     const isFull = this.#waiting.size >= lookUpsMax && !this.#waiting.has(sid)
-    if (sid === 0 || holds || isFull) {
-      tell({ kind: 'reauthorize', aid, sid })
+    if (sid === 0 || isInForce || isFull) {
+      emit({ kind: 'reauthorize', aid, sid })
       return
     }
     this.#waiting.set(sid, aid)
@@ -100,14 +106,14 @@ class ClosedSubscriberCheck {
     for (const [sid, aid] of this.#waiting) {
       this.#waiting.delete(sid)
       const isThere = await this.#isThere(sid)
-      this.#options.tell({ kind: isThere ? 'reauthorize' : 'abort', aid, sid })
+      this.#options.emit({ kind: isThere ? 'reauthorize' : 'abort', aid, sid })
     }
     this.#isLooking = false
   }
 
-  /** Nobody is cut off because MongoDB is away, or has a document that cannot be read. */
+  /** No session is terminated because MongoDB is unavailable or a document is invalid. */
   #isThere(sid: number): Promise<boolean> {
-    const { isThere, clock } = this.#options
+    const { subscriberExists: isThere, clock } = this.#options
     return isThere(sid, clock.nowMs()).catch(() => true)
   }
 }

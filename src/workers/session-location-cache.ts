@@ -1,17 +1,17 @@
-/** Where sessions are at home: a bounded memory in front of the ledger's directory. */
+/** Locations of sessions: a bounded cache in front of the ledger's directory. */
 import type { ChargeRequest } from '../domain/charge-request.ts'
 import type { Ledger, SessionLocation } from '../ledger/ledger.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { GenerationCache } from './generation-cache.ts'
 
 interface CachedLocation extends SessionLocation {
-  /** The name of the session in the ledger: working it out costs more than to remember it. */
+  /** Key of the session in the ledger, cached because computing it is more expensive. */
   sessionKey: string
-  /** When the directory entry was last known to be written, by the node's clock. */
+  /** When the directory entry was last known to be renewed, by the node's clock. */
   freshMs: number
 }
 
-/** Whose session is asked for. */
+/** Identity of a session. */
 type SessionIdentity = Pick<ChargeRequest, 'origin' | 'sessionId'>
 
 export class SessionLocationCache {
@@ -25,14 +25,15 @@ export class SessionLocationCache {
     this.#known = new GenerationCache(entriesMax)
   }
 
-  /** The home in memory. A session that lives long has its directory entry renewed on the way. */
+  /** The cached location. Renews the directory entry of long sessions. */
   peek(session: SessionIdentity, nowMs: number): CachedLocation | undefined {
     const name = nameOf(session)
     const known = this.#known.get(name)
     if (known === undefined) return undefined
     if (nowMs - known.freshMs > this.#ttlMs / 2) {
       known.freshMs = nowMs
-      // Upon an outage the entry has half its time left, and the next worker that asks renews it.
+      // If Redis is unavailable, the entry has half its TTL left, and the next worker that uses it
+      // renews it.
       this.#ledger.renewLocations([known.sessionKey]).catch(() => this.#known.delete(name))
     }
     return known
@@ -51,14 +52,16 @@ export class SessionLocationCache {
     this.#known.delete(nameOf(session))
   }
 
-  /** Asks the directory; null where it knows none. As `Ledger.findHomes`. */
+  /**
+   * Looks up sessions in the directory; null for unknown ones. Errors as in `Ledger.findLocations`.
+   */
   async find(
     sessions: readonly { request: SessionIdentity; sessionKey: string }[],
   ): Promise<(SessionLocation | null | StoreDownError)[]> {
     const homes = await this.#ledger.findLocations(sessions.map(({ sessionKey }) => sessionKey))
     for (const [index, { request, sessionKey }] of sessions.entries()) {
       const home = homes[index]
-      // Its age is not known: taken as old, it is renewed when it is used next.
+      // The age of the entry is unknown. Assumed to be old, it is renewed on next use.
       if (home === undefined || home === null || home instanceof StoreDownError) continue
       this.remember(request, sessionKey, home, 0)
     }

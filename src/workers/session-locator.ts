@@ -1,4 +1,4 @@
-/** Where the requests of a batch are at home: by their sessions, or their subscribers. */
+/** Locates the requests of a batch, by their sessions or by their subscribers. */
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
 import { digestOf } from '../domain/digest.ts'
@@ -25,17 +25,17 @@ export class SessionLocator {
     this.#sources = sources
   }
 
-  /** Whether memory knows its session. */
+  /** Whether its session is cached. */
   isSessionCached(request: ChargeRequest, nowMs: number): boolean {
     return this.#locations.peek(request, nowMs) !== undefined
   }
 
-  /** With its home as far as memory knows it, or with the outcome that it has nowhere to go. */
+  /** Creates an item, with its location if that is cached, or with an outcome if it has none. */
   itemOf(request: ChargeRequest, isProfileAway: boolean, nowMs: number): Item {
     const known = this.#locations.peek(request, nowMs)
     const sessionKey = known?.sessionKey ?? sessionKeyOf(request.origin, request.sessionId)
     const rules = this.#sources.rules.of(request.rules)
-    // Without its own it is only settled, which no rule has a part in.
+    // Without its rules it is only settled, for which they are not used.
     const isAway = isProfileAway || rules === undefined
     const used = rules ?? (this.#sources.rules.of('') as RuleSet)
     const item = new Item(request, { sessionKey, digest: digestOf(request) }, used, isAway)
@@ -50,7 +50,7 @@ export class SessionLocator {
     return item
   }
 
-  /** Of items that open nothing. */
+  /** Looks up the sessions of items that do not open one. */
   async lookUp(items: readonly Item[]): Promise<void> {
     const sessions = new Map<string, Item>()
     for (const item of items)
@@ -76,8 +76,8 @@ export class SessionLocator {
   }
 
   /**
-   * Keeps the homes of sessions that began, and forgets those that ended. Gives those that are not
-   * where memory had them: they may have been opened anew in another account.
+   * Caches the locations of opened sessions, and drops those of closed ones. Returns items whose
+   * session is not at the cached location, since it may have been opened again in another account.
    */
   updateLocations(items: readonly Item[], nowMs: number): Item[] | null {
     let lost: Item[] | null = null
@@ -101,7 +101,7 @@ export class SessionLocator {
     return lost
   }
 
-  /** Looks for lost sessions in the directory. Those that can be charged now are placed. */
+  /** Looks up lost sessions in the directory. Those with another location can be charged now. */
   async retryLost(lost: readonly Item[]): Promise<void> {
     const before = lost.map(({ aid, sid }) => ({ aid, sid }))
     for (const item of lost) {
@@ -117,7 +117,10 @@ export class SessionLocator {
     }
   }
 
-  /** The first that is somebody's; undefined if memory does not know it of all before, too. */
+  /**
+   * The first profile that belongs to a subscriber; undefined if that of an earlier query is not
+   * cached.
+   */
   peek(queries: readonly ProfileQuery[], nowMs: number): CachedProfile | undefined {
     let unknown: CachedProfile | undefined
     for (const query of queries) {

@@ -1,4 +1,4 @@
-/** Session ids that turn out to be at home already. */
+/** Session ids that turn out to be registered already. */
 import { plainOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, isAmountRefund, opensSession } from '../domain/charge-request.ts'
 import { FOREIGN_EVENT, findAnswer, sequenceErrorOf } from '../domain/replay.ts'
@@ -14,10 +14,9 @@ import type { Item } from './item.ts'
 
 export interface RegistrationResolver {
   /**
-   * Settles what becomes of the items that claimed this session id, and of all others that claim
-   * one: the ledger names only the first that is refused. A session that lives in another account
-   * answers them there; otherwise they may take the id over. Items that were answered leave the
-   * list.
+   * Handles the items that registered this session id, and all others that register one, since the
+   * ledger names only the first conflict. A session that lives in another account answers them;
+   * otherwise they may take over the id. Answered items are removed from the list.
    */
   resolve(items: Item[], refused: RegisteredSession, nowMs: number): Promise<void>
 }
@@ -25,26 +24,26 @@ export interface RegistrationResolver {
 export function createRegistrationResolver(ledger: Ledger): RegistrationResolver {
   return {
     async resolve(items, refused, nowMs) {
-      const claims = [refused, ...(await existingRegistrations(ledger, items, refused.sessionKey))]
+      const claims = [refused, ...(await existingSessions(ledger, items, refused.sessionKey))]
       await Promise.all(claims.map((claim) => resolveOne(ledger, items, claim, nowMs)))
     },
   }
 }
 
 /**
- * Whether it would put its session at home with its subscriber. A refund is of an old one, unless
- * it says how much it gives back.
+ * Whether the request registers its session with its subscriber. A refund belongs to an earlier
+ * event, unless it states an amount.
  */
 export function registersSession(request: ChargeRequest): boolean {
   return opensSession(request.kind) && (!request.refund || isAmountRefund(request))
 }
 
-/** A new session id is taken for new: the directory objects if it is not. */
+/** Whether the session id is assumed to be new; the directory rejects it if it is not. */
 export function isAssumedNew({ request, expectedLocation }: Item): boolean {
   return registersSession(request) && expectedLocation === ''
 }
 
-async function existingRegistrations(
+async function existingSessions(
   ledger: Ledger,
   items: readonly Item[],
   refusedKey: string,
@@ -71,7 +70,7 @@ async function resolveOne(
   const session = isElsewhere ? await loadSession(ledger, location, sessionKey) : null
   const lives = session !== null && (session.state === 'open' || nowMs < session.expiresMs)
   for (const item of concerned) {
-    // From now on its session is looked for, and this home may be replaced.
+    // From now on its session is read, and this location may be replaced.
     item.expectedLocation = formatLocation(location)
     if (!lives) continue
     const { request, digest } = item

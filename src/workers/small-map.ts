@@ -1,4 +1,4 @@
-/** A map of usually one to a few entries: searched in a row, and by a table only beyond that. */
+/** A map for few entries: a linear search, with an index only for many entries. */
 export class SmallMap<Key, Value> {
   readonly values: Value[] = []
   readonly #keys: Key[] = []

@@ -1,4 +1,4 @@
-/** The taxes of rates that name none, as they are stored now. */
+/** The stored rules for taxes of rates that name none. */
 import { isDeepStrictEqual } from 'node:util'
 import {
   type InstalledTaxation,
@@ -6,14 +6,13 @@ import {
   taxationOf,
 } from '../catalog/settings/taxation-settings.ts'
 import type { Catalogue } from '../domain/catalogue.ts'
-import type { TaxMapping } from '../rating/price.ts'
-import { createTaxMappings } from '../rating/tax-mapping.ts'
+import { createTaxMappings, type TaxMapping } from '../rating/tax-mapping.ts'
 import type { Logger } from '../runtime/log.ts'
 
 export interface TaxRules {
-  /** For one request: both are of the same settings. */
+  /** The rules for one request, both from the same settings. */
   now(taxes: Catalogue['taxes']): { defaultTax: string | null; mapTax: TaxMapping }
-  /** Takes over what is stored; what cannot be used changes nothing. Never throws. */
+  /** Applies stored settings; invalid ones change nothing. Never throws. */
   follow(stored: unknown): void
 }
 
@@ -24,13 +23,14 @@ export function createTaxRules(installed: InstalledTaxation, log: Pick<Logger, '
   return {
     now: (taxes) => ({ defaultTax: taxation.defaultTax, mapTax: mappingOf(taxes) }),
     follow(stored) {
-      // What was rated with the mappings stays known as long as these are the same.
+      // Rated services are cached by the mapping object, which therefore stays the same for equal
+      // settings.
       if (isDeepStrictEqual(stored, followed)) return
       followed = stored
       try {
         taxation = taxationOf(stored, installed)
       } catch (error) {
-        log.error({ err: error }, 'stored taxation cannot be used; the last one stays')
+        log.error({ err: error }, 'stored taxation is invalid; the previous one stays in force')
         return
       }
       mappingOf = createTaxMappings(taxation.taxPriorities)

@@ -1,5 +1,5 @@
 /**
- * Brings what was in use last into memory when a thread starts, so that it need not be asked for.
+ * Loads recently used data into the caches when a thread starts, so that requests need not read it.
  */
 import type { Ledger, OwnerQuery } from '../ledger/ledger.ts'
 import { recentOwners } from '../ledger/recent-owners.ts'
@@ -15,23 +15,23 @@ export interface WarmUpSources {
 }
 
 export interface WarmUpOptions {
-  /** Subscribers at most. */
+  /** Maximum number of subscribers. */
   ownersMax: number
-  /** Nothing more is begun after this time. */
+  /** Time after which no further reads are started. */
   timeMs: number
   /** The identifiers by which requests may name these subscribers. */
   queriesOf: (sids: readonly number[], atMs: number) => Promise<readonly IdentifiedSubscriber[]>
 }
 
-/** One of the ways in which a subscriber is found. */
+/** One query by which a subscriber is found. */
 export interface IdentifiedSubscriber {
   sid: number
   query: ProfileQuery
 }
 
 /**
- * Owners, their open sessions and their profiles, a part at a time beside what is charged
- * meanwhile. Gives how many subscribers were read. Rejects if a store is away.
+ * Loads owners, their open sessions and their profiles in parts, while requests are charged.
+ * Returns the number of subscribers read. Rejects if a store is unavailable.
  */
 export async function warmUp(sources: WarmUpSources, options: WarmUpOptions): Promise<number> {
   const { ledger, clock } = sources
@@ -47,7 +47,7 @@ export async function warmUp(sources: WarmUpSources, options: WarmUpOptions): Pr
   return read
 }
 
-/** Takes owners that memory does not have: what it has may be newer. Gives their fences. */
+/** Caches owners that are not cached yet, since cached ones may be newer. Returns their fences. */
 async function warmOwners(
   { ledger, owners }: WarmUpSources,
   wanted: readonly OwnerQuery[],
@@ -75,7 +75,7 @@ async function warmOwners(
   return seen
 }
 
-/** What is damaged is found out by the request that needs it. */
+/** Errors are ignored: the request that needs a damaged profile reports it. */
 async function warmProfiles(
   { profiles, clock }: WarmUpSources,
   { queriesOf }: WarmUpOptions,

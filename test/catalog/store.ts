@@ -1,5 +1,4 @@
 /** One store per test file, one database per test, and what most tests of the catalogue need. */
-
 import { randomBytes } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll } from 'vitest'

@@ -15,7 +15,8 @@ import { type BalanceOperation, operate } from '../../src/domain/balance-operati
 import { type Bucket, emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
-import type { Payment, Session } from '../../src/domain/session.ts'
+import type { Payment } from '../../src/domain/segment-parts.ts'
+import type { Session } from '../../src/domain/session.ts'
 import { lineOf } from '../recorder/accounts.ts'
 
 const bucketOf = (more: Partial<Bucket> = {}): Bucket => ({

@@ -13,7 +13,7 @@ import {
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { OperationLine } from '../../src/domain/line.ts'
-import type { Payment } from '../../src/domain/session.ts'
+import type { Payment } from '../../src/domain/segment-parts.ts'
 import { bucketOf } from '../ledger/fixture.ts'
 import { lineOf, NOW_MS } from '../recorder/accounts.ts'
 

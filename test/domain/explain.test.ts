@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { UNLIMITED_TOTAL } from '../../src/domain/counters.ts'
 import { explain, type RatingStep } from '../../src/domain/explain.ts'
 import type { Line } from '../../src/domain/line.ts'
-import type { Payment } from '../../src/domain/session.ts'
+import type { Payment } from '../../src/domain/segment-parts.ts'
 import { charge, type PricePosition, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
 import {
   add,

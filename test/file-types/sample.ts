@@ -1,5 +1,4 @@
 /** File types for tests: a small document to change, and what becomes of messages. */
-
 import { type Reason, reasons } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../../src/domain/charge-request.ts'
 import { FieldError } from '../../src/domain/fields.ts'

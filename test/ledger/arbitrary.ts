@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { type Bucket, EMPTY_LIMIT, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
-import type { Carried, Payment, Reservation, Segment, Session } from '../../src/domain/session.ts'
+import type { Carried, Payment } from '../../src/domain/segment-parts.ts'
+import type { Reservation, Segment, Session } from '../../src/domain/session.ts'
 import type { PricePosition, Tariff } from '../../src/domain/tariff.ts'
 
 const amount = fc.integer({ min: 0, max: 2 ** 50 })

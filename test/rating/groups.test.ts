@@ -28,14 +28,14 @@ function included(
   const other = planOf('OTHER', { toMs: FAR, services: ['WITH_OTHER'] })
   const catalogue = catalogueOf([], [plan, other], services)
   const who = profileOf({ toMs: FAR, ...profile })
-  const holdings = activeProductsAt(catalogue, who, AT, CALENDAR)!
+  const products = activeProductsAt(catalogue, who, AT, CALENDAR)!
   const open = createCycleFinder('UTC', 1)(AT, AT)
   const query = {
     ...usage,
     catalogue,
     calendar: CALENDAR,
     profile: who,
-    holdings,
+    products,
     ...open,
     atMs: AT,
   }

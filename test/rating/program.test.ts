@@ -5,10 +5,10 @@ import { emptyService, startedService } from '../../src/domain/segment.ts'
 import {
   buildProgram,
   needsRating,
-  type RatedService,
   type RatingContext,
   rateService,
 } from '../../src/rating/program.ts'
+import type { RatedService } from '../../src/rating/rated-service-cache.ts'
 import { bucketOf, moneyOf, ownerOf } from '../domain/owners.ts'
 import { startOf } from '../domain/programs.ts'
 import { serviceRequest } from '../domain/requests.ts'
@@ -51,7 +51,7 @@ describe('rating a service', () => {
         cycle: '202608',
         endMs: AUGUST,
       }),
-      wanted: { groups: [], credit: null, oldestMs: Date.UTC(2026, 5, 1) },
+      funding: { groups: [], credit: null, oldestMs: Date.UTC(2026, 5, 1) },
       untilMs: AUGUST,
     })
   })
@@ -145,8 +145,8 @@ describe('a charge program', () => {
   })
 
   it.each([
-    ['nobody, if only what is held is used', { used: 3, held: 3 }, []],
-    ['who is there for one unit more', { used: 4, held: 3 }, [1]],
+    ['nobody, if only what is held is used', { used: 3, reservedUnits: 3 }, []],
+    ['who is there for one unit more', { used: 4, reservedUnits: 3 }, [1]],
     ['who is there for all of it', { used: 1 }, [1]],
   ])('names %s', (_what, use, ids) => {
     const owners = { subscriber: ownerOf([moneyOf(5)]), account: null }

@@ -5,12 +5,8 @@ import { describe, expect, it, vi } from 'vitest'
 import { emptyOwner } from '../../src/domain/bucket.ts'
 import type { IncludedGroup, Override, TaxRevision, TimeBand } from '../../src/domain/catalogue.ts'
 import { openFundingSources } from '../../src/rating/funding-sources.ts'
-import {
-  type RatedService,
-  type RatingContext,
-  rateService,
-  type Usage,
-} from '../../src/rating/program.ts'
+import { type RatingContext, rateService, type Usage } from '../../src/rating/program.ts'
+import type { RatedService } from '../../src/rating/rated-service-cache.ts'
 import { propertyRuns } from '../domain/property-runs.ts'
 import { serviceRequest } from '../domain/requests.ts'
 import {

@@ -1,5 +1,4 @@
 /** What happens to the product while it charges: stores that go and come, changes, restarts. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
 import { type Product, startProduct } from '../../bench/product.ts'

@@ -1,5 +1,4 @@
 /** A catalogue with one of each kind of price, and who it is for: rating.test.ts. */
-
 import type { Catalog } from '../../src/catalog/connection.ts'
 import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
 import { writeEntity } from '../../src/catalog/revisions/write.ts'

@@ -133,8 +133,8 @@ it('says once what begins and what ends', async () => {
   for (const percent of [10, 26, 30, 22, 61, 65, 56, 50, 18]) await fill(percent)
   expect(said).toEqual([
     'warn: backlog: the recorder lags behind',
-    'error: backlog: new sessions are refused',
-    'warn: backlog: new sessions are taken again',
+    'error: backlog: new sessions are rejected',
+    'warn: backlog: new sessions are accepted again',
     'info: backlog: the recorder has caught up',
   ])
 })

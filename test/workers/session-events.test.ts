@@ -38,8 +38,8 @@ async function listen(more: Partial<SessionEventsOptions> = {}) {
     redis: ledger.redis,
     clock,
     log: silent,
-    isThere: (sid, atMs) => isThere(catalog, sid, atMs),
-    tell: (news) => told.push(news),
+    subscriberExists: (sid, atMs) => isThere(catalog, sid, atMs),
+    emit: (news) => told.push(news),
     ...more,
   })
   open.push(() => watch.close())
@@ -200,7 +200,7 @@ it('cuts nobody off because MongoDB is away, or because too many change at once'
   const { catalog } = stores
   const stored = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
   const away = () => Promise.reject(new CatalogUnavailableError('away'))
-  const outage = await listen({ isThere: away })
+  const outage = await listen({ subscriberExists: away })
   const full = await listen({ lookUpsMax: 0 })
   await Promise.all([outage.start(), full.start()])
   const gone = { ...stored, to: new Date(NOW_MS) }

@@ -1,5 +1,4 @@
 /** Checks signed requests against the current clients and settings. */
-
 import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import {
   checkSignature,

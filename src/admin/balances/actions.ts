@@ -1,5 +1,4 @@
 /** Balances as a collection of the entity API. */
-
 import { randomUUID } from 'node:crypto'
 import { plainActor } from '../../catalog/actor.ts'
 import { type ChangeStores, withIntent } from '../../catalog/revisions/entity-changes.ts'

@@ -1,5 +1,4 @@
 /** Charging plans (`prepaidgroups`): one top-up of several buckets. */
-
 import { ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { PrepaidGroupDocument } from '../../catalog/entities/prepaid-group.ts'

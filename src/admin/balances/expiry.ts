@@ -1,5 +1,4 @@
 /** Expiry of a credit. */
-
 import { periodAt } from '../../catalog/compile/period.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { FOREVER_MS, parseInstant } from '../../domain/time.ts'

@@ -1,5 +1,4 @@
 /** Finds balances by a filter: determines the possible owners, loads their state and filters it. */
-
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { formatLocation, type SessionLocation } from '../../ledger/ledger.ts'

@@ -1,5 +1,4 @@
 /** Current balances as documents of the projection's format, from the ledger's state. */
-
 import { ObjectId, type WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import {

@@ -5,7 +5,6 @@
  * was incurred. Reserved units stay as well: sessions continue in the old account. A counter
  * continues in the new account from its current value.
  */
-
 import { BucketReservedError } from '../../domain/balance-operations.ts'
 import type { Bucket } from '../../domain/bucket.ts'
 import { type BucketTerms, isClosed, UnknownBucketError } from '../../domain/credit.ts'

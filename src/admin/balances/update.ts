@@ -2,7 +2,6 @@
  * Loads credit into a balance, into the bucket of a prepaid include, or as defined by a charging
  * plan or a card. Credit is negative, as in balances.
  */
-
 import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
 import { type Credit, InsufficientBalanceError } from '../../domain/credit.ts'
 import type { Fields } from '../../domain/fields.ts'

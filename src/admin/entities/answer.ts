@@ -1,5 +1,4 @@
 /** Maps errors to responses: errors of the caller are returned, internal errors are logged. */
-
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   CatalogUnavailableError,

@@ -1,5 +1,4 @@
 /** Handles one request of the entity API, from its parameters to its response. */
-
 import type { Actor } from '../../catalog/actor.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { recordRead } from '../privacy/read-records.ts'

@@ -1,5 +1,4 @@
 /** Removes personal fields from all revisions of an entity. */
-
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { changeEntities } from '../../catalog/revisions/entity-changes.ts'
 import { entityLockName } from '../entities/actions/revisions.ts'

@@ -1,5 +1,4 @@
 /** Scope of an erasure: a subscriber, or an account with its subscribers. */
-
 import type { Collection } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'

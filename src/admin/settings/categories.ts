@@ -1,5 +1,4 @@
 /** Table of setting categories: what may be stored, who may read it, and what is hidden. */
-
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'

@@ -1,5 +1,4 @@
 /** Writes a change of a category: validated, versioned and audited. */
-
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'

@@ -1,5 +1,4 @@
 /** Categories with secrets, which can be written but not read. */
-
 import { clientViews, withClient, withoutClient } from '../../catalog/clients/client-changes.ts'
 import { mergeAuth, redactAuth } from '../../catalog/settings/auth-secrets.ts'
 import { checkAuthSettings } from '../../catalog/settings/auth-settings.ts'

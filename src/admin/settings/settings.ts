@@ -1,5 +1,4 @@
 /** Reads and changes the stored configuration, by category and path. */
-
 import type { Actor } from '../../catalog/actor.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import {

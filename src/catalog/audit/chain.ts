@@ -4,7 +4,6 @@
  * (`old.firstname`, `user`, `urt` ...), so that a value can be erased later: the commitment is
  * kept, the salt is deleted, and the hash of the record stays valid.
  */
-
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { BSON } from 'mongodb'
 import type { Fields } from '../../domain/fields.ts'

@@ -2,7 +2,6 @@
  * Audit records of entity changes. They are part of the write-ahead intent of the change, so that a
  * crash neither loses nor duplicates them.
  */
-
 import { randomUUID } from 'node:crypto'
 import { plainActor } from '../actor.ts'
 import type { RawDocument } from '../compile/document.ts'

@@ -1,5 +1,4 @@
 /** Truncates large documents of audit records. */
-
 import { BSON } from 'mongodb'
 import type { Fields } from '../../domain/fields.ts'
 

@@ -2,7 +2,6 @@
  * Changes of the stored list of clients, for `writeStoredConfig`. The given list is not modified.
  * Each function throws `FieldError` if the change is invalid.
  */
-
 import { randomBytes } from 'node:crypto'
 import { FieldError } from '../../domain/fields.ts'
 import { parseInstant } from '../../domain/time.ts'

@@ -1,5 +1,4 @@
 /** Stored clients, and the input to change one. */
-
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { FieldError } from '../../domain/fields.ts'

@@ -1,5 +1,4 @@
 /** The clients that may use the control plane, compiled for use per request. */
-
 import { createHash } from 'node:crypto'
 import { FieldError } from '../../domain/fields.ts'
 import type { StoredSetting } from '../settings/current-settings.ts'

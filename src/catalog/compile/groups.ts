@@ -1,5 +1,4 @@
 /** Included units and money of plans and services. */
-
 import type { IncludedGroup } from '../../domain/catalogue.ts'
 import { UNLIMITED_TOTAL } from '../../domain/counters.ts'
 import {

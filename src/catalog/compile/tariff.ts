@@ -1,5 +1,4 @@
 /** Compiles the price of a usage type into integers. */
-
 import {
   amountAt,
   arrayAt,

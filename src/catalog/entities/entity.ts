@@ -1,5 +1,4 @@
 /** Common parts of all entities: schema, revisions and write number. */
-
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IndexDescription, ObjectId } from 'mongodb'

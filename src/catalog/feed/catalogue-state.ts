@@ -1,5 +1,4 @@
 /** The catalogue of one thread: a table per collection, published together as a snapshot. */
-
 import type {
   Catalogue,
   PlanRevision,

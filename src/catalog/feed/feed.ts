@@ -2,7 +2,6 @@
  * Keeps the compiled catalogue of one thread current by polling the revision numbers; an immediate
  * poll can be requested (`pollNow`). Change streams are not used.
  */
-
 import type { Catalogue } from '../../domain/catalogue.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'

@@ -1,5 +1,4 @@
 /** Reads the changes of one collection since the last poll. */
-
 import { BSON, type Collection, type Document, type Filter, type ObjectId } from 'mongodb'
 import type { Clock } from '../../runtime/clock.ts'
 import type { RawDocument } from '../compile/document.ts'

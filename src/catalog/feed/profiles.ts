@@ -1,5 +1,4 @@
 /** The complete profile of a subscriber: its revision, its account and the pool. */
-
 import type { AccountProfile, PoolMember, SubscriberProfile } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
 import type { Collection } from '../collections.ts'

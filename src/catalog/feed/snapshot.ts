@@ -2,7 +2,6 @@
  * The compiled revisions of one collection, by key. Compiles only changed documents, publishes
  * immutable maps, and works in slices.
  */
-
 import type { Revision } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
 import type { RawDocument } from '../compile/document.ts'

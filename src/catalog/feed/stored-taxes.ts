@@ -1,5 +1,4 @@
 /** Stored taxes and tax settings, to determine the tax that charging would apply to a rate. */
-
 import { revisionAt, type TaxRevision } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { hasNoTax, type TaxContext } from '../../rating/price.ts'

@@ -1,5 +1,4 @@
 /** Finds out which steps of an intent are applied. */
-
 import type { Collection } from '../collections.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'

@@ -1,5 +1,4 @@
 /** Atomic changes of entities: all or nothing, even if a process or a store fails halfway. */
-
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import { appendRecords } from '../audit/append.ts'

@@ -1,5 +1,4 @@
 /** Entity locks in MongoDB: one process at a time changes an entity. */
-
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { MongoBulkWriteError } from 'mongodb'

@@ -3,7 +3,6 @@
  * written: they must exist in some revision. In stored documents, references that no longer exist
  * have no effect.
  */
-
 import type { Collection } from 'mongodb'
 import { FieldError, type Fields } from '../../domain/fields.ts'
 import type { RawDocument } from '../compile/document.ts'

@@ -3,7 +3,6 @@
  * Each write takes a number, writes the document with it, and takes another number. The first
  * number announces the write in progress, the second one its completion.
  */
-
 import { MongoServerError } from 'mongodb'
 import type { Catalog } from '../connection.ts'
 import type { EntityCollection } from '../entities/entity-table.ts'

@@ -2,7 +2,6 @@
  * Writes revisions such that every feed notices them: take numbers, write, take another number (see
  * revisions.ts).
  */
-
 import type { ClientSession, Collection, Document } from 'mongodb'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'

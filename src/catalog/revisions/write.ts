@@ -1,5 +1,4 @@
 /** Validates and writes entities such that every feed notices the write. */
-
 import { type Collection, type Document, ObjectId } from 'mongodb'
 import type { Revision } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'

@@ -1,5 +1,4 @@
 /** Checks of directories and identity providers that the schema cannot express. */
-
 import { X509Certificate } from 'node:crypto'
 import { isLoopback } from '../../config/hosts.ts'
 import type { LdapSettings, RoleSettings, SamlSettings } from './auth-schema.ts'

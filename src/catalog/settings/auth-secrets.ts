@@ -1,7 +1,6 @@
 /**
  * Keeps the secrets of category `auth` out of API responses, and from being sent to another server.
  */
-
 import { FieldError } from '../../domain/fields.ts'
 import type { LdapSettings } from './auth-schema.ts'
 import { type AuthSettings, checkAuthSettings } from './auth-settings.ts'

@@ -2,7 +2,7 @@
  * Category `auth` of the stored configuration: directories and identity providers that authenticate
  * users (docs/ACCESS.md). Passwords of service accounts are stored sealed.
  */
-import type { TSchema } from '@sinclair/typebox'
+import type { Static, TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { FieldError } from '../../domain/fields.ts'
 import { ldapProblem, samlProblem } from './auth-rules.ts'

@@ -2,7 +2,6 @@
  * Stored settings of a network element ("peer"): identity, keys, client addresses, rate limit and
  * permitted file types. Keys are stored as hashes.
  */
-
 import { createHash, randomBytes } from 'node:crypto'
 import { isDomainName } from '../../config/formats.ts'
 import { arrayAt, FieldError, isObject, objectAt, textAt } from '../../domain/fields.ts'

@@ -1,5 +1,4 @@
 /** Checks stored values against a schema, with readable messages. */
-
 import type { TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import { nearest } from '../../config/nearest.ts'

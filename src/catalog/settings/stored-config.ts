@@ -2,7 +2,6 @@
  * The stored configuration, which operators change at run time. One document per category, read and
  * written as a whole; writers pass a function that maps the current value to the new one.
  */
-
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Actor } from '../actor.ts'

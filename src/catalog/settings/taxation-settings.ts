@@ -2,7 +2,6 @@
  * Category `taxation` of the stored configuration: the tax of rates that do not name one. Absent
  * members are taken from the node's configuration.
  */
-
 import { FORMATS } from '../../config/formats.ts'
 import { FieldError, isObject, objectAt } from '../../domain/fields.ts'
 import { compileTaxMapping, type TaxPriorities } from '../../rating/tax-mapping.ts'

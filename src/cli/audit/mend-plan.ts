@@ -3,7 +3,6 @@
  * were acknowledged, so they are charged and credited; what the ledger has beyond them is kept and
  * gets a line. Lines of current segments follow their session from then on.
  */
-
 import { projectedBuckets } from '../../catalog/records/balance-document.ts'
 import {
   amountsOfPayment,

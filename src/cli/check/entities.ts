@@ -1,5 +1,4 @@
 /** Finds stored entities that charging cannot use, and references to missing entities. */
-
 import type { Collection } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'

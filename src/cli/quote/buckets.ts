@@ -1,5 +1,4 @@
 /** Opens the initial buckets of a case. */
-
 import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
 import {
   type Catalogue,

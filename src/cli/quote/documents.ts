@@ -1,5 +1,4 @@
 /** Compiles the documents of a case for charging; missing fields have defaults. */
-
 import type { CompileOptions, RawDocument } from '../../catalog/compile/document.ts'
 import { compilePlan, compileService } from '../../catalog/compile/offer.ts'
 import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'

@@ -1,5 +1,4 @@
 /** Installation settings that a case may override: `config`. */
-
 import { zoneAt } from '../../catalog/compile/profile.ts'
 import { createCycleFinder, type OpenCycle } from '../../domain/cycle.ts'
 import { FieldError, type Fields, objectAt, textAt, wholeAt } from '../../domain/fields.ts'

@@ -2,7 +2,6 @@
  * Executes the events of a case with the decisions of the charging path, on in-memory state that
  * carries over from event to event.
  */
-
 import type { CompileOptions } from '../../catalog/compile/document.ts'
 import { emptyOwner, type OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'

@@ -1,5 +1,4 @@
 /** Reads all records by account: merges cursors that are sorted by account. */
-
 import type { FindCursor } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BalanceDocument } from '../../catalog/records/balance-document.ts'

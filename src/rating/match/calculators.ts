@@ -1,5 +1,4 @@
-/** The configured rules of rate matching, `rate_calculators` (spec/realtime.md 1.4, 4.3). */
-
+/** The configured rules of rate matching, `rate_calculators`. */
 import {
   arrayAt,
   FieldError,
@@ -16,29 +15,29 @@ import { requestFields } from './usage-fields.ts'
 const FILTER_TYPES = ['match', 'equalFalse', 'longestPrefix', 'range', 'regex'] as const
 
 export interface CompiledFilter {
-  /** `always` holds for every rate that is tried; only its value may skip the priority. */
+  /** `always` matches every rate; its value may only skip the priority. */
   readonly type: (typeof FILTER_TYPES)[number] | 'always'
   /** Field of the rate, such as `params.prefix`. */
   readonly rateKey: string
   readonly value: LineValue
 }
 
-/** Filters that must all hold. None: every rate of the usage type. */
+/** Filters that must all match. Without filters every rate of the usage type matches. */
 export type Priority = readonly CompiledFilter[]
 
-/** Usage type that stands for all that have no rules of their own. */
+/** Usage type of rules for all usage types without their own rules. */
 export const ANY_USAGET = '*'
 
 export interface Calculators {
   /** Category → usage type → priorities in order. */
   readonly categories: ReadonlyMap<string, ReadonlyMap<string, readonly Priority[]>>
-  /** Names of the request's fields that a decoder must keep for the rules. */
+  /** Names of the request fields that a decoder must keep for the rules. */
   fieldsNeeded(): readonly string[]
 }
 
 /**
  * Compiles `{category: {usaget: {priorities: [{filters: [...]}]}}}`, or the older form with a list
- * of lists of filters. Throws `FieldError` with the path of what is unknown or cannot be used.
+ * of lists of filters. Throws `FieldError` with the path of an unknown or invalid field.
  */
 export function compileCalculators(
   document: unknown,
@@ -79,7 +78,7 @@ function compilePriority(item: unknown, path: string, reads: string[]): Priority
 
 export const FILTER_KEYS = ['type', 'rate_key', 'line_key', 'computed', 'preFunction']
 
-/** The filter; none where it always holds. */
+/** The compiled filter; none if it always matches. */
 function compileFilter(document: unknown, path: string, reads: string[]): CompiledFilter[] {
   const filter = objectAt(document, path, FILTER_KEYS)
   const type = oneOfAt(filter['type'], `${path}.type`, FILTER_TYPES)
@@ -87,7 +86,7 @@ function compileFilter(document: unknown, path: string, reads: string[]): Compil
   const { value, reads: names } = compileLineValue(filter, path)
   reads.push(...names)
   if (rateKey !== 'usaget') return [{ type, rateKey, value }]
-  // Every rate that is tried has the usage type; a condition may still skip the priority.
+  // All rates of the index have the usage type; a condition may still skip the priority.
   if (type !== 'match' && type !== 'range') {
     throw new FieldError(`${path}.rate_key`, `'usaget' cannot be compared by ${type}`)
   }

@@ -1,13 +1,13 @@
-/** Comparing values of which nothing is known but their text. */
+/** Compares values by their text, since their types are unknown. */
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
 const INTEGER = /^-?\d+$/
-/** Digits that a binary fraction holds exactly. */
+/** Digits that a double represents exactly. */
 const EXACT_DIGITS = 15
-/** What is longer is no number that anybody means, and takes long to compare as one. */
+/** Longer texts are unlikely to be numbers, and slow to compare as such. */
 const NUMBER_CHARS_MAX = 400
 
-/** Below 0, 0 or above 0: as numbers if both are, else by their characters. */
+/** Returns a value below 0, 0 or above 0. Compares as numbers if both are, otherwise as texts. */
 export function compareTexts(one: string, other: string): number {
   if (isNumber(one) && isNumber(other)) {
     const isLong = Math.max(one.length, other.length) > EXACT_DIGITS
@@ -20,12 +20,12 @@ export function compareTexts(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-/** Whether a text is compared as a number; what is none equals only the same text. */
+/** Whether a text is compared as a number. Any other text equals only itself. */
 export function isNumber(text: string): boolean {
   return text.length <= NUMBER_CHARS_MAX && NUMBER.test(text)
 }
 
-/** The text of a value in a document; undefined for what has none (absent, lists, objects). */
+/** The text of a value in a document; undefined if it has none (absent values, lists, objects). */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'bigint') return String(value)

@@ -1,8 +1,7 @@
 /**
- * The value of a usage that a filter compares with the rate: a field, a date part, or one that is
- * computed from several (spec/realtime.md 4.3).
+ * The value of a usage that a filter compares with the rate: a field, a date part, or a value
+ * computed from several fields.
  */
-
 import {
   arrayAt,
   FieldError,
@@ -17,13 +16,13 @@ import { compareTexts, textOf } from './compare.ts'
 import { DATE_PARTS, datePart, instantFrom } from './date-part.ts'
 import { EVENT_TIME, readerOf, type UsageFields } from './usage-fields.ts'
 
-/** The value, empty if it is absent; null if a condition that must be met is not. */
+/** The value, empty if it is absent; null if a required condition is not met. */
 export type LineValue = (usage: UsageFields, atMs: number) => string | null
 
 type Text = (usage: UsageFields, atMs: number) => string
 type Test = (usage: UsageFields, atMs: number) => boolean
 
-/** A value and the names of all fields that it reads. */
+/** A value, and the names of the fields that it reads. */
 export interface CompiledValue {
   readonly value: LineValue
   readonly reads: readonly string[]
@@ -46,7 +45,7 @@ export function compileLineValue(filter: Fields, path: string): CompiledValue {
   return compileComputed(filter[COMPUTED], `${path}.computed`)
 }
 
-/** A field by name, then its date part, then without the matches of its regex. */
+/** A field by name; of it the date part, if given, without the matches of the regex. */
 function compileField(line: Fields, path: string): Text {
   const name = line['key'] as string
   const isEventTime = name === EVENT_TIME
@@ -118,12 +117,12 @@ const COMPARISONS: Readonly<Record<string, (one: string, other: string) => boole
 const UNARY = ['$exists', '$existsFalse', '$isTrue', '$isFalse']
 const OPERATORS = [...Object.keys(COMPARISONS), '$regex', ...UNARY]
 
-/** What is absent is neither more nor less than anything. */
+/** Absent values have no order. */
 function isOrdered(one: string, other: string): boolean {
   return one !== '' && other !== ''
 }
 
-/** Whether a value is in a field that lists several with commas. */
+/** Whether a value is in a list separated by commas. */
 function isListed(one: string, list: string): boolean {
   return list.split(',').some((item) => compareTexts(one, item.trim()) === 0)
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the rate of a usage (spec/realtime.md 4.3, rate): by the configured calculators, or where
- * there are none by the templates of `rating.rateKeys`. It follows the catalogue in small steps.
+ * Finds the rate of a usage: by the configured calculators, or if there are none by the templates
+ * of `rating.rateKeys`. Follows the catalogue in small steps.
  */
 import { type RateRevision, RETAIL, revisionAt } from '../../domain/catalogue.ts'
 import { ANY_USAGET, type Calculators, type Priority } from './calculators.ts'
@@ -10,7 +10,7 @@ import type { UsageFields } from './usage-fields.ts'
 
 export type { UsageFields }
 
-/** Revisions of one rate, sorted by `fromMs`; none if the rate is gone. */
+/** Revisions of one rate, sorted by `fromMs`; empty if the rate was removed. */
 export interface ChangedRateRevisions {
   key: string
   revisions: readonly RateRevision[]
@@ -24,13 +24,13 @@ const BY_CALLED_NUMBER: Priority = [
   {
     type: 'longestPrefix',
     rateKey: 'params.prefix',
-    // As networks write international numbers: prefixes have no sign.
+    // Networks may send international numbers with `+`, which prefixes do not have.
     value: ({ calledNumber }) =>
       calledNumber.charCodeAt(0) === PLUS ? calledNumber.slice(1) : calledNumber,
   },
 ]
 
-/** No prefix begins what was not called. */
+/** Skips the step for usage without a called number. */
 function ifCalledNumber(step: Step): Step {
   return (usage, atMs) => (usage.calledNumber === '' ? null : step(usage, atMs))
 }
@@ -38,14 +38,14 @@ function ifCalledNumber(step: Step): Step {
 export class RateFinder {
   readonly #rates = new Map<string, readonly RateRevision[]>()
   readonly #indexes: RateIndex[] = []
-  /** Category → usage type, or `*` → what is tried in order. */
+  /** Category → usage type, or `*` → steps in order. */
   readonly #configured = new Map<string, ReadonlyMap<string, readonly Step[]>>()
-  /** The configured categories but retail. */
+  /** The configured categories except retail. */
   readonly #others: readonly string[]
-  /** Retail where nothing is configured for the usage type. */
+  /** Steps for retail if the usage type has no configured rules. */
   readonly #unconfigured: readonly Step[]
 
-  /** `rateKeys`: the templates of `rating.rateKeys`. Throws for a placeholder that is not known. */
+  /** `rateKeys`: the templates of `rating.rateKeys`. Throws for an unknown placeholder. */
   constructor(calculators: Calculators, rateKeys: readonly string[]) {
     for (const [category, usagets] of calculators.categories) {
       const steps = [...usagets].map(([usaget, priorities]): [string, readonly Step[]] => [
@@ -63,8 +63,8 @@ export class RateFinder {
   }
 
   /**
-   * Takes over changed rates. Costs a few µs for each value that rules compare, so a large
-   * catalogue is handed over in pages; until the last one only the rates handed over are found.
+   * Applies changed rates. Takes a few µs for each value that rules compare, so a large catalogue
+   * is passed in pages. Until the last page only the rates passed so far are found.
    */
   update(changed: Iterable<ChangedRateRevisions>): void {
     for (const { key, revisions } of changed) {
@@ -78,12 +78,12 @@ export class RateFinder {
     }
   }
 
-  /** All rates that it was handed, as they are now; may be read while it is updated. */
+  /** All current rates. The finder may be updated during iteration. */
   *all(): Generator<ChangedRateRevisions> {
     for (const [key, revisions] of this.#rates) yield { key, revisions }
   }
 
-  /** The categories beside retail that a usage type must have a rate of, too. */
+  /** The categories beside retail in which a usage type must have a rate. */
   otherCategories(usaget: string): readonly string[] {
     if (this.#others.length === 0) return this.#others
     return this.#others.filter((category) => {

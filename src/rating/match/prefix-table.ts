@@ -1,30 +1,36 @@
 /**
- * Rates by group and prefix, for look-ups of the longest prefix. Prefixes of digits are in hash
- * tables of numbers, one probe for each length, because a map of texts costs several times as much.
- * There are many small tables: one that grows is copied in one piece, which must not stall the
- * thread.
+ * Rates by group and prefix, for lookups of the longest prefix. Prefixes of digits are stored in
+ * hash tables of numbers with one probe for each length, because a map of texts is several times
+ * slower. There are many small tables: growing one copies it synchronously, which must not stall
+ * the thread.
  */
 import type { RateRevision } from '../../domain/catalogue.ts'
 import { type RateEntry, withoutRate, withRate } from './rate-list.ts'
 
-/** With a leading 1 the digits of a prefix are an exact number up to this length. */
+/** Up to this length, the digits of a prefix with a leading 1 are an exact number. */
 const DIGITS_MAX = 15
 const SHARD_BITS = 6
 const SLOT_FIELDS = 4
 
-/** The prefixes of one text: numbers and hashes by length. Written by `scan`, then read at once. */
+/**
+ * Numbers and hashes of the prefixes of one text, by length. Written by `scan` and read
+ * immediately.
+ */
 const keys = new Float64Array(DIGITS_MAX + 1)
 const hashes = new Int32Array(DIGITS_MAX + 1)
-/** How long the prefixes of the look-up under way are that are digits. */
+/** Length up to which the value of the current lookup consists of digits. */
 let scanned = 0
-/** Whether what `at` found is one rate, for all, that is valid then: known without touching it. */
+/**
+ * Whether `at` found a single rate, for all plays, that is valid at the instant. Known without
+ * reading the rate itself.
+ */
 let isSettled = false
 
 export class PrefixTable {
   readonly #shards: (Shard | undefined)[] = new Array(1 << SHARD_BITS)
-  /** Prefixes of anything but digits, or too long; by group and text. */
+  /** Prefixes that are too long or contain other characters, by group and text. */
   readonly #others = new Map<string, RateEntry>()
-  /** Longest prefix that was ever added, in characters. */
+  /** Maximum length of the prefixes ever added, in characters. */
   #lengthMax = 0
   #otherLengthMax = 0
 
@@ -59,8 +65,8 @@ export class PrefixTable {
   }
 
   /**
-   * Begins a look-up: the length to begin at with `at`, downwards. Only one look-up at a time, in
-   * all tables: it is kept where no memory need be taken for it.
+   * Begins a lookup. Returns the length at which to begin with `at`, downwards. There is only one
+   * lookup at a time over all tables, because its state is global to avoid allocation.
    */
   begin(group: number, value: string): number {
     const digits = scan(group, value, Math.min(value.length, this.#lengthMax))
@@ -76,12 +82,12 @@ export class PrefixTable {
     return this.#others.get(otherKey(group, value.slice(0, length)))
   }
 
-  /** Whether the last `at` found one rate that holds: then nothing more need be looked at. */
+  /** Whether the last `at` found a single valid rate, which needs no further checks. */
   isSettled(): boolean {
     return isSettled
   }
 
-  /** Of the prefix of this length of the text that was scanned last. */
+  /** The rates of the prefix of this length of the text scanned last. */
   #listOf(group: number, length: number, atMs: number): RateEntry | undefined {
     const hash = hashes[length] as number
     const shard = this.#shards[hash >>> (32 - SHARD_BITS)]
@@ -99,7 +105,7 @@ function otherKey(group: number, prefix: string): string {
   return `${group}:${prefix}`
 }
 
-/** Prepares the prefixes of a text up to a length; answers how far it is digits. */
+/** Prepares the prefixes of a text up to a length. Returns the number of leading digits. */
 function scan(group: number, text: string, lengthMax: number): number {
   const end = Math.min(lengthMax, DIGITS_MAX)
   let key = 1
@@ -115,23 +121,22 @@ function scan(group: number, text: string, lengthMax: number): number {
   return end
 }
 
-/** Spreads what differs in the low bits over all of them. */
+/** Spreads differences in the low bits over all bits. */
 function mix(hash: number): number {
   const half = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   return half ^ (half >>> 13)
 }
 
 /**
- * A hash table with linear probing. A byte of the hash for each slot keeps the look-ups that find
- * nothing, which are most, in the processor's cache. Entries that hold nothing any more go when the
- * table is made anew.
+ * A hash table with linear probing. One byte of the hash per slot keeps lookups without a result,
+ * the majority, in the processor cache. Empty entries are removed when the table is rebuilt.
  */
 class Shard {
-  /** 0: free. */
+  /** One byte of the hash per slot; 0 if the slot is free. */
   #tags = new Uint8Array(16)
   /**
-   * Of each slot the key, the group, and when its rate begins and ends to be valid, side by side:
-   * one line of the cache. What has to be looked at itself is never valid here.
+   * For each slot the key, the group, and the validity of its rate, next to each other in one cache
+   * line. An entry that is a list, or depends on the play, is never valid here.
    */
   #slots = new Float64Array(16 * SLOT_FIELDS)
   #entries: (RateEntry | undefined)[] = new Array(16)
@@ -176,7 +181,7 @@ class Shard {
     this.#slots[SLOT_FIELDS * slot + 3] = isOne ? held.toMs : Number.NEGATIVE_INFINITY
   }
 
-  /** Where the key is, or the free slot where it belongs. */
+  /** The slot of the key, or the free slot for it. */
   #slotOf(key: number, group: number, hash: number): number {
     const tags = this.#tags
     const owners = this.#slots
@@ -193,7 +198,7 @@ class Shard {
     }
   }
 
-  /** With room for twice of what is in use. */
+  /** Rebuilds the table with room for twice the entries in use. */
   #rebuild(): void {
     const owners = this.#slots
     const oldHeld = this.#entries
@@ -215,12 +220,12 @@ class Shard {
   }
 }
 
-/** Bits of the hash that choose neither the shard nor, in most tables, the slot; never 0. */
+/** Bits of the hash that select neither the shard nor, in most tables, the slot. Never 0. */
 function tagOf(hash: number): number {
   return ((hash >>> 18) & 0xff) | 1
 }
 
-/** The hash that `scan` gave a prefix, from its number. */
+/** The hash that `scan` computes for a prefix, from its number. */
 function hashOf(key: number, group: number): number {
   let hash = Math.imul(group + 1, 0x9e3779b1)
   for (const digit of String(key).slice(1)) {

@@ -1,5 +1,4 @@
-/** Fields of a rate that filters compare, and tests of a rate by them (spec/realtime.md 4.3). */
-
+/** Fields of a rate that filters compare, and tests of a rate by its fields. */
 import { fieldAt, type RateRevision } from '../../domain/catalogue.ts'
 import { isObject } from '../../domain/fields.ts'
 import { compileRegex, type RuleRegex } from '../rule-regex.ts'
@@ -13,7 +12,7 @@ export function rateField(rate: RateRevision, path: string): unknown {
   return fieldAt(rate.params, path.startsWith(PARAMS) ? path.slice(PARAMS.length) : path)
 }
 
-/** The texts of a field with one value or a list of them, each once. */
+/** The texts of a field with one value or a list of values, each once. */
 export function rateTexts(rate: RateRevision, path: string): readonly string[] {
   const field = rateField(rate, path)
   if (!Array.isArray(field)) {
@@ -28,7 +27,7 @@ export function rateTexts(rate: RateRevision, path: string): readonly string[] {
   return [...texts]
 }
 
-/** Length of the longest member of the field that the value begins with; 0 if there is none. */
+/** Length of the longest text of the field that is a prefix of the value; 0 if there is none. */
 export function prefixLength(rate: RateRevision, path: string, value: string): number {
   let longest = 0
   for (const prefix of rateTexts(rate, path)) {
@@ -37,7 +36,7 @@ export function prefixLength(rate: RateRevision, path: string, value: string): n
   return longest
 }
 
-/** Whether one of the ranges `{from, to}` of the field holds the value, both ends included. */
+/** Whether one of the ranges `{from, to}` of the field contains the value, both ends included. */
 export function isInRange(rate: RateRevision, path: string, value: string): boolean {
   const field = rateField(rate, path)
   const ranges = Array.isArray(field) ? field : [field]
@@ -53,8 +52,8 @@ function isWithin(range: Readonly<Record<string, unknown>>, value: string): bool
 const PATTERNS_MAX = 10_000
 
 /**
- * Tests a value by the expressions of the field. One that cannot be compiled matches nothing: the
- * rate that holds it does not stop the others.
+ * Tests a value against the expressions of the field. An expression that does not compile matches
+ * nothing, so that it does not affect other rates.
  */
 export function createPatternTest(): (rate: RateRevision, path: string, value: string) => boolean {
   const compiled = new Map<string, RuleRegex | null>()

@@ -1,8 +1,8 @@
 /**
- * One priority of rate matching, ready to be looked up: the rates by what its `match` filters
- * compare, and in that by the prefixes of its first `longestPrefix` filter. The other filters
- * (equalFalse, range, regex, further prefixes) look at what these leave over; a priority that has
- * neither of the two looks at all rates of the usage type.
+ * The index of one priority of rate matching: rates by the values of its `match` filters, then by
+ * the prefixes of its first `longestPrefix` filter. The other filters (equalFalse, range, regex,
+ * further prefixes) test the remaining rates. Without filters of these two types, all rates of the
+ * usage type are tested.
  */
 import type { RateRevision } from '../../domain/catalogue.ts'
 import type { CompiledFilter, Priority } from './calculators.ts'
@@ -12,17 +12,19 @@ import { createPatternTest, isInRange, prefixLength, rateTexts } from './rate-fi
 import { addSorted, type RateEntry, type RateList, removeSorted } from './rate-list.ts'
 import type { UsageFields } from './usage-fields.ts'
 
-/** The rates that all exact filters leave over. */
+/** The rates with the same values in all exact filters. */
 interface Group {
-  /** In the table of prefixes. */
+  /** Id in the prefix table. */
   readonly id: number
-  /** All of them, if the priority has no `longestPrefix`; else empty. */
+  /** All rates if the priority has no `longestPrefix` filter; otherwise empty. */
   readonly rates: RateList
-  /** How many rates are in it. */
+  /** Number of rates. */
   size: number
 }
 
-/** A filter on what the index leaves over: its rank (longer prefix first), or -1 if it fails. */
+/**
+ * A filter that the index does not cover. Returns a rank (longer prefix first), or -1 if it fails.
+ */
 type Rank = (rate: RateRevision, value: string) => number
 
 const HOLDS = 0
@@ -35,14 +37,14 @@ export class RateIndex {
   readonly #filters: Priority
   readonly #exact: readonly CompiledFilter[]
   readonly #prefix: CompiledFilter | null
-  /** By position in `filters`; null where the index itself has compared. */
+  /** By position in `filters`; null for filters that the index covers. */
   readonly #ranks: readonly (Rank | null)[]
   readonly #isDirect: boolean
   readonly #groups = new Map<string, Group>()
   readonly #prefixes = new PrefixTable()
   #groupsMade = 0
 
-  /** For rates of a category with a usage type, or with any (`*`). */
+  /** For rates of a category with this usage type, or with any (`*`). */
   constructor(category: string, usaget: string, filters: Priority) {
     this.#category = category
     this.#usaget = usaget
@@ -67,7 +69,7 @@ export class RateIndex {
     }
   }
 
-  /** Takes out what `add` put in; the rate must be the same object. */
+  /** Removes a rate that was added; it must be the same object. */
   remove(rate: RateRevision): void {
     for (const head of this.#groupKeysOf(rate)) {
       const group = this.#groups.get(head)
@@ -83,7 +85,9 @@ export class RateIndex {
     return this.#prefix === null ? [] : rateTexts(rate, this.#prefix.rateKey)
   }
 
-  /** The best rate at the instant; of equal ones that with the lowest key. Null if none fits. */
+  /**
+   * The best rate at the instant; of equal ones the one with the lowest key. Null if none matches.
+   */
   find(usage: UsageFields, atMs: number): RateRevision | null {
     const values: string[] = []
     let head = usage.usaget
@@ -124,7 +128,7 @@ export class RateIndex {
       if (this.#isDirect) return rate
       const ranks = this.#ranksOf(rate, values)
       if (ranks === null || (best !== null && !isAbove(ranks, bestRanks))) continue
-      // Only a further prefix can be better than a rate that comes first.
+      // Without further prefixes the first rate is the best one.
       if (ranks.length === 0) return rate
       best = rate
       bestRanks = ranks
@@ -144,7 +148,7 @@ export class RateIndex {
     return lengths
   }
 
-  /** The keys of the groups that a rate belongs to: several where it has lists of values. */
+  /** The keys of the groups of a rate: several if it has lists of values. */
   #groupKeysOf(rate: RateRevision): readonly string[] {
     if (rate.category !== this.#category) return []
     const usagets = this.#usaget === ANY_USAGET ? [...rate.usages.keys()] : [this.#usaget]
@@ -162,7 +166,7 @@ function holds(rate: RateRevision, play: string, atMs: number): boolean {
   return rate.play === '' || rate.play === play
 }
 
-/** With its length, so that no value can pass for two. */
+/** Prefixed with its length, so that keys are unambiguous. */
 function part(value: string): string {
   return `\n${value.length}:${value}`
 }

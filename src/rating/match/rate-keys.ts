@@ -1,21 +1,21 @@
-/** Rates by templates of their keys: what is tried where no calculators are configured. */
+/** Templates of rate keys, which are tried if no calculators are configured. */
 
-/** The fields that a rate key may be made of. */
+/** The fields that a template may contain. */
 export interface RateKeyFields {
   usaget: string
-  /** -1 if the request named none. */
+  /** -1 if the request has none. */
   ratingGroup: number
 }
 
-/** Makes a candidate rate key from the fields; null if a field it needs is absent. */
+/** Builds a rate key from the fields; null if a required field is absent. */
 export type RateKeyTemplate = (fields: RateKeyFields) => string | null
 
-/** Stands for the rate with the longest prefix of the called number, and makes no key. */
+/** Placeholder for the rate with the longest prefix of the called number; it yields no key. */
 export const CALLED_NUMBER = '{called_number}'
 
 /**
- * Compiles a template of `rating.rateKeys`, such as `{USAGET}_{rating_group}`. Throws if it names a
- * placeholder that does not exist.
+ * Compiles a template of `rating.rateKeys`, such as `{USAGET}_{rating_group}`. Throws for an
+ * unknown placeholder.
  */
 export function compileRateKey(template: string): RateKeyTemplate {
   if (template === CALLED_NUMBER) return () => null
@@ -44,10 +44,10 @@ export function compileRateKey(template: string): RateKeyTemplate {
   })
 }
 
-/** Keys that a template remembers. */
+/** Maximum number of cached keys per template. */
 const KEYS_MAX = 1000
 
-/** Few keys are made again and again: the same text is found faster than a new one. */
+/** Few keys recur, and a map finds the same string object faster than a new one. */
 function memoized(make: RateKeyTemplate): RateKeyTemplate {
   const usagets = new Map<string, Map<number, string | null>>()
   let count = 0

@@ -1,16 +1,18 @@
-/** Lists of rate revisions that are sorted by key and validity, so that the first is the lowest. */
+/**
+ * Lists of rate revisions, sorted by key and validity, so that the first one has the lowest key.
+ */
 import type { RateRevision } from '../../domain/catalogue.ts'
 
 export type RateList = RateRevision[]
 
 export function addSorted(list: RateList, rate: RateRevision): void {
   const last = list.at(-1)
-  // Catalogues are mostly read in the order of their keys.
+  // Catalogues are mostly read in key order.
   if (last === undefined || compare(last, rate) < 0) list.push(rate)
   else list.splice(insertionIndex(list, rate), 0, rate)
 }
 
-/** Takes out this very revision, if it is there. */
+/** Removes this revision object, if it is in the list. */
 export function removeSorted(list: RateList, rate: RateRevision): void {
   for (let at = insertionIndex(list, rate); at < list.length; at += 1) {
     const found = list[at] as RateRevision
@@ -22,7 +24,7 @@ export function removeSorted(list: RateList, rate: RateRevision): void {
   }
 }
 
-/** Index of the first that is not below the rate. */
+/** Index of the first element that is not below the rate. */
 function insertionIndex(list: readonly RateRevision[], rate: RateRevision): number {
   let low = 0
   let high = list.length
@@ -39,7 +41,7 @@ function compare(one: RateRevision, other: RateRevision): number {
   return one.fromMs - other.fromMs
 }
 
-/** What a place in a table holds: mostly one rate, which then needs no list. */
+/** The entry of a table slot: mostly one rate, which needs no list. */
 export type RateEntry = RateRevision | RateList
 
 export function withRate(held: RateEntry | undefined, rate: RateRevision): RateEntry {

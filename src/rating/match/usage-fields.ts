@@ -1,20 +1,20 @@
-/** What rate matching knows of a usage, and how a rule names a field of it. */
+/** The fields of a usage for rate matching, and how rules name them. */
 import { requestField } from '../rule-names.ts'
 
 export interface UsageFields {
   usaget: string
-  /** -1 if the request named none. */
+  /** -1 if the request has none. */
   ratingGroup: number
   /** As in `ServiceRequest`. */
   serviceIdentifier: string
   /** Empty if there is none. */
   calledNumber: string
   plan: string
-  /** The subscriber's play; empty where plays are not in use. */
+  /** The subscriber's play; empty if plays are not in use. */
   play: string
-  /** IANA zone of the subscriber, in which date parts are taken. */
+  /** IANA zone of the subscriber, for date parts. */
   timeZone: string
-  /** A field of the request by the name it has there; undefined if it is absent. */
+  /** A field of the request by its name there; undefined if it is absent. */
   field(name: string): string | undefined
 }
 
@@ -30,12 +30,12 @@ const OWN: Readonly<Record<string, UsageFieldReader>> = {
   service_identifier: ({ serviceIdentifier }) => serviceIdentifier || undefined,
 }
 
-/** The time of the event, as a rule may name it. */
+/** Name of the event time in rules. */
 export const EVENT_TIME = 'urt'
 
 /**
- * The reader of a `line_key` (spec/realtime.md 4.3). `uf.` and `cf.` mean the request's own field
- * first; without them a field that every usage has means that one.
+ * The reader of a `line_key`. With `uf.` or `cf.`, the field of the request takes precedence over
+ * the field of the usage with the same name.
  */
 export function readerOf(name: string): UsageFieldReader {
   const bare = requestField(name)
@@ -44,7 +44,7 @@ export function readerOf(name: string): UsageFieldReader {
   return bare === name ? own : (usage) => usage.field(bare) ?? own(usage)
 }
 
-/** The names of the request's fields that these rule fields read. */
+/** The names of the request fields that these rule fields read. */
 export function requestFields(names: Iterable<string>): readonly string[] {
   const needed = new Set<string>()
   for (const name of names) {

@@ -1,5 +1,4 @@
 /** Diameter identity of the node. */
-
 import { hostname } from 'node:os'
 import type { Config } from '../../config/schema.ts'
 import type { WireIdentity } from '../codecs/diameter-wire/protocol.ts'

@@ -1,5 +1,4 @@
 /** Starts Diameter: access control and listeners. */
-
 import { isLoopback, mustAuthenticate } from '../../config/hosts.ts'
 import type { Config } from '../../config/schema.ts'
 import { type Clock, monotonicMs } from '../../runtime/clock.ts'

@@ -1,5 +1,4 @@
 /** Charge requests over HTTP: authentication, message format, and location of the message. */
-
 import { monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'

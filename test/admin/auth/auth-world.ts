@@ -1,5 +1,4 @@
 /** Logging in over HTTP on stores of their own, at a time that tests set. */
-
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll } from 'vitest'

@@ -1,5 +1,4 @@
 /** Documents as they are stored, and how a compiler refuses them. */
-
 import { ObjectId } from 'mongodb'
 import type { RawDocument } from '../../../src/catalog/compile/document.ts'
 import { FieldError } from '../../../src/domain/fields.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { lineDocument, pricingFields } from '../../../src/catalog/records/line-document.ts'
 import { UNLIMITED_TOTAL } from '../../../src/domain/counters.ts'
 import type { Line } from '../../../src/domain/line.ts'
-import type { Payment } from '../../../src/domain/session.ts'
+import type { Payment } from '../../../src/domain/segment-parts.ts'
 import { UNLIMITED } from '../../../src/domain/tariff.ts'
 
 const paid = (more: Partial<Payment>): Payment => ({

@@ -4,7 +4,6 @@
  * rules, not from the code that it judges. It knows what cases of `generate.ts` contain: no time
  * bands, no matching, no second tariff category, no free numbers, no refunds.
  */
-
 import { fraction } from '../../domain/fraction.ts'
 import { instantOf } from './calendar.ts'
 import type { QuoteCase, QuoteEvent, QuoteResult, SubscriberDocument } from './case.ts'

@@ -1,5 +1,4 @@
 /** Messages that are as bad as can be: twice the size takes twice the work, no more. */
-
 import { describe, expect, it } from 'vitest'
 import { operationsOf } from '../../support/operations.ts'
 import { context, dialectsOf, fuzzDialects, wideDocument } from './fuzz-dialects.ts'

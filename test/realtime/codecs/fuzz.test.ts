@@ -1,5 +1,4 @@
 /** Whatever the bytes: every decoder answers a named error, or a request that is one. */
-
 import fc from 'fast-check'
 import { SaxesParser } from 'saxes'
 import { afterAll, describe, expect, it } from 'vitest'

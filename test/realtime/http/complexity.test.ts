@@ -1,5 +1,4 @@
 /** Forms and queries that are as bad as can be: twice the size takes twice the work, no more. */
-
 import { expect, it } from 'vitest'
 import {
   decodeValue,

@@ -1,5 +1,4 @@
 /** What the node asks its clients: to authorize their sessions anew (RAR), or to end them (ASR). */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID } from '../../../bench/population.ts'
 import { profileFenceOf } from '../../../src/admin/profile-fence.ts'

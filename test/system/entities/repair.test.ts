@@ -1,5 +1,4 @@
 /** What a dead process has left of a change is finished before the control plane is ready. */
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate } from '../../../bench/population.ts'
 import { type Product, startProduct } from '../../../bench/product.ts'

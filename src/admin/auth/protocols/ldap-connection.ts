@@ -1,5 +1,4 @@
 /** One connection to a directory, with a deadline and without side effects after its end. */
-
 import { Client, InvalidCredentialsError, ResultCodeError } from 'ldapts'
 import type { LdapSettings } from '../../../catalog/settings/auth-schema.ts'
 

@@ -2,7 +2,6 @@
  * LDAP login (RFC 4511): the user's entry is found by a search or named by a template, and the
  * password is checked by a bind.
  */
-
 import { randomBytes } from 'node:crypto'
 import type { LdapSettings } from '../../../catalog/settings/auth-schema.ts'
 import type { TextSealer } from '../../../catalog/settings/auth-secrets.ts'

@@ -1,5 +1,4 @@
 /** Identity provider, by node-saml: authentication requests and signature verification. */
-
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml'
 import { pemOf } from '../../../catalog/settings/auth-rules.ts'
 import type { SamlSettings } from '../../../catalog/settings/auth-schema.ts'

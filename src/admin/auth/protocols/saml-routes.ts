@@ -3,7 +3,6 @@
  * cookies. It is only stored, and the browser is redirected by GET; that request carries the cookie
  * of the browser that began the login, and only this browser gets the session.
  */
-
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../../catalog/actor.ts'

@@ -1,5 +1,4 @@
 /** Login by SAML 2.0 (web browser SSO), independent of HTTP. */
-
 import { createHash, randomBytes } from 'node:crypto'
 import { isLocalPath } from '../../../catalog/settings/auth-rules.ts'
 import type { SamlSettings } from '../../../catalog/settings/auth-schema.ts'

@@ -1,5 +1,4 @@
 /** Second factor at login and wherever a password is checked. */
-
 import type { AuthDeps } from '../auth-deps.ts'
 import { actorOf, auditLogin } from '../login-audit.ts'
 import { AuthRefusal } from '../refusal.ts'

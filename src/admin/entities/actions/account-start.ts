@@ -2,7 +2,6 @@
  * An account exists from the start of its first subscriber: if it would start later, its first
  * revision is moved back to the start of the subscriber.
  */
-
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { ChangeDecision } from '../../../catalog/revisions/entity-changes.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'

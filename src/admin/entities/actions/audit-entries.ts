@@ -1,5 +1,4 @@
 /** Audit entries of writes of revisions. */
-
 import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { ChangeDecision } from '../../../catalog/revisions/entity-changes.ts'

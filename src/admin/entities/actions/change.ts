@@ -2,7 +2,6 @@
  * Writes of stored entities: `update`, `close`, `closeandnew`, `reopen`, `move`, `permanentchange`
  * and `delete`.
  */
-
 import { randomUUID } from 'node:crypto'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'

@@ -1,5 +1,4 @@
 /** Steps that all writes share, from the draft to the decision that is stored. */
-
 import type { Actor } from '../../../catalog/actor.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { EntityCollection } from '../../../catalog/entities/entity-table.ts'

@@ -1,5 +1,4 @@
 /** The action `create`. */
-
 import { type Actor, plainActor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'

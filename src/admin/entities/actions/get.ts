@@ -1,5 +1,4 @@
 /** The action `get`: all matching revisions, one page at a time. */
-
 import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { type CollectionDefinition, isRecord } from '../definitions/definition.ts'

@@ -1,5 +1,4 @@
 /** Limit on the length of indexed texts: indexes do not accept texts of any length. */
-
 import { ENTITIES, type EntityCollection } from '../../../catalog/entities/entity-table.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'

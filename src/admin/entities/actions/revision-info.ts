@@ -1,5 +1,4 @@
 /** `revision_info`: the actions that are allowed on a revision. */
-
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'

@@ -1,5 +1,4 @@
 /** Reads of revisions as they are stored. */
-
 import type { Collection, ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'

@@ -1,5 +1,4 @@
 /** Finds the revision that a write addresses. */
-
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'

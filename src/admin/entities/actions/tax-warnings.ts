@@ -1,5 +1,4 @@
 /** Warnings about the taxes of written rates and taxes. */
-
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { isUntaxed, readTaxContext } from '../../../catalog/feed/stored-taxes.ts'
 import { FieldError } from '../../../domain/fields.ts'

@@ -4,7 +4,6 @@
  * other sort order, each candidate is compared with the other revisions of its entity. In both
  * cases each revision is read a bounded number of times.
  */
-
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'

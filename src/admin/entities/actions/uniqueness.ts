@@ -1,5 +1,4 @@
 /** Uniqueness checks against other entities, and the names of the locks that protect them. */
-
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'

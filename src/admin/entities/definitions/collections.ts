@@ -1,5 +1,4 @@
 /** All collections of the entity API. */
-
 import { accounts } from './accounts.ts'
 import { audit } from './audit.ts'
 import { autorenew } from './autorenew.ts'

@@ -2,7 +2,6 @@
  * The current revision of each entity, selected as in `uniqueget`, in the order of the keys. Each
  * page starts after the last key of the page before, so slow readers do not keep a cursor open.
  */
-
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog, ReadLimits } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'

@@ -2,7 +2,6 @@
  * The action `export`: the entities that match a query, as CSV or JSON lines. Pages are read on
  * demand, so reading stops when the client disconnects.
  */
-
 import { stringify } from 'csv-stringify/sync'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'

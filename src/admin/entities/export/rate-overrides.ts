@@ -1,5 +1,4 @@
 /** Prices of rates in plans and services, read for one page of rates at a time. */
-
 import type { Collection } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'

@@ -1,5 +1,4 @@
 /** Merges the built-in fields of a collection with the configuration of the operator. */
-
 import type { FieldCategory, FieldSettings } from '../../../catalog/settings/stored-config.ts'
 import {
   arrayAt,

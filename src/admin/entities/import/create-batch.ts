@@ -2,7 +2,6 @@
  * Creates many entities together: the reads that `create` makes for one entity are made once for
  * all of them, and all are stored with one write.
  */
-
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'

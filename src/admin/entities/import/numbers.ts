@@ -1,5 +1,4 @@
 /** Assigns numbers to new accounts and subscribers, once for all rows of a batch. */
-
 import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'

@@ -1,5 +1,4 @@
 /** Progress of an import, stored in MongoDB, so that it can be resumed after the last batch. */
-
 import { randomUUID } from 'node:crypto'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type {

@@ -1,5 +1,4 @@
 /** Settings of an import, parsed from `update` of the request. */
-
 import { nearest } from '../../../config/nearest.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'

@@ -1,5 +1,4 @@
 /** Streams the rows of a CSV or JSON lines file; the file is never read into memory as a whole. */
-
 import { createReadStream } from 'node:fs'
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'

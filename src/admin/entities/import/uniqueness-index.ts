@@ -1,5 +1,4 @@
 /** Uniqueness index of a batch: the stored and pending values that conflict with its documents. */
-
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { documentsOf, NOT_DELETED } from '../actions/revisions.ts'

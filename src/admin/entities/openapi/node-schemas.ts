@@ -1,5 +1,4 @@
 /** Schemas of the responses of endpoints besides the entity API. */
-
 import {
   anyValue,
   choice,

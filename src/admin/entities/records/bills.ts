@@ -2,7 +2,6 @@
  * Invoices and payments: their dates can be changed, and bills that no other bill refers to can be
  * deleted.
  */
-
 import { ObjectId, type WithId } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { BillDocument } from '../../../catalog/entities/bill.ts'

@@ -1,5 +1,4 @@
 /** Lines are read-only, except that credits can be deleted until they are invoiced. */
-
 import type { Actor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import { cycleAt } from '../../../domain/cycle.ts'

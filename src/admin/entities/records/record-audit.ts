@@ -1,5 +1,4 @@
 /** Audit entries of writes of records, which have no revisions. */
-
 import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../../../catalog/actor.ts'
 import { appendRecords } from '../../../catalog/audit/append.ts'

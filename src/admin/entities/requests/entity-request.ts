@@ -1,5 +1,4 @@
 /** Requests of the entity API, parsed and validated against the definition of their action. */
-
 import type { Actor } from '../../../catalog/actor.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { ChangeStores } from '../../../catalog/revisions/entity-changes.ts'

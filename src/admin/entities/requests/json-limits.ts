@@ -1,7 +1,6 @@
 /**
  * Limits on JSON from clients: depth, number of keys, names, and numbers that would lose precision.
  */
-
 import { unsafeName } from './names.ts'
 import { truncatedName } from './problems.ts'
 

@@ -1,5 +1,4 @@
 /** Paging, sort order, projection, states and `options` of a request. */
-
 import { nearest } from '../../../config/nearest.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'

@@ -1,5 +1,4 @@
 /** Reads of other entities in rules. Deleted revisions are never returned. */
-
 import type { Collection } from '../../../catalog/collections.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { InUseError } from '../errors.ts'

@@ -2,7 +2,6 @@
  * Services of subscribers and accounts: each entry gets a start, an end and a number. An end
  * earlier than that of the service is kept; a later one is shortened.
  */
-
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { serviceTermsAt } from '../../../catalog/compile/period.ts'
 import { zoneAt } from '../../../catalog/compile/profile.ts'

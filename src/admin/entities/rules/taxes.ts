@@ -1,5 +1,4 @@
 /** Rules for taxes. */
-
 import { readCategory } from '../../../catalog/settings/stored-config.ts'
 import { storedDefaultTax } from '../../../catalog/settings/taxation-settings.ts'
 import { isUnset, FieldError as StoredRuleError } from '../../../domain/fields.ts'

@@ -1,5 +1,4 @@
 /** All revisions of one entity while they are edited. Pure: `steps` returns the writes. */
-
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { RevisionWrite } from '../../../catalog/revisions/lock-document.ts'

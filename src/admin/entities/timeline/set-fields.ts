@@ -1,5 +1,4 @@
 /** Applies field changes to a document. Pure. */
-
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Fields } from '../../../domain/fields.ts'
 

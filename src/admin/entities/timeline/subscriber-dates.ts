@@ -2,7 +2,6 @@
  * Derived dates of the revisions of subscribers and accounts: start and end of the entity, start
  * and end of the plan, and the former plan. Pure.
  */
-
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { type Draft, fromOf, toOf } from './draft.ts'

@@ -1,5 +1,4 @@
 /** Compiles the response tree of a file type into functions that write AVPs. */
-
 import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import type {
   AnswerReader,

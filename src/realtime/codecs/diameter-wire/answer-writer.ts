@@ -1,5 +1,4 @@
 /** Encodes answers to credit-control requests from the response tree of a file type. */
-
 import { reasons, type ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import type { AnswerSource, ResponseNode } from '../../../file-types/file-type.ts'
 import { AnswerBytes } from './answer-bytes.ts'

@@ -1,5 +1,4 @@
 /** Codec of binary credit-control messages, mapped by a file type of parser `diameter`. */
-
 import { createHash } from 'node:crypto'
 import type { ServiceRequest } from '../../../domain/charge-request.ts'
 import type {

@@ -3,7 +3,6 @@
  * from the package `diameter` (scripts/diameter-dictionary.mjs), corrected and completed for credit
  * control (supplement.ts), and compiled once.
  */
-
 import { readFileSync } from 'node:fs'
 import type { AvpEntry, AvpType } from './avp-entry.ts'
 import { supplement } from './supplement.ts'

@@ -2,7 +2,6 @@
  * Encodes answers to credit-control requests as JSON in the layout of the request: AVP names or
  * codes, layout, envelope.
  */
-
 import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
 import type {
   AnswerReader,

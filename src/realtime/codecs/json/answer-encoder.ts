@@ -1,5 +1,4 @@
 /** Encodes answers of the plain JSON format (docs/WIRE.md) from `ChargeOutcome`. */
-
 import {
   type ChargeOutcome,
   type Reason,

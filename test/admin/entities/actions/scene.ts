@@ -1,5 +1,4 @@
 /** Entities on real stores, written by the actions themselves. */
-
 import { change } from '../../../../src/admin/entities/actions/change.ts'
 import { create } from '../../../../src/admin/entities/actions/create.ts'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'

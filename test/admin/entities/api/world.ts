@@ -1,5 +1,4 @@
 /** The entity API over HTTP: admins on stores of their own, and a clock that tests set. */
-
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type Admin, startAdmin } from '../../../../src/admin/start.ts'

@@ -1,0 +1,47 @@
+/** Payments and prices of a segment, which its line contains as well. */
+import type { OwnerSlot } from './bucket.ts'
+import type { PricePosition, Tariff } from './tariff.ts'
+
+/**
+ * The total that one bucket paid for a segment. `limit`: counted against an account limit in
+ * addition to the payment itself. `creditedUnits`, `creditedMoney`: credited to the bucket by a
+ * refund without an earlier event, and therefore negative.
+ */
+export interface Payment {
+  owner: OwnerSlot
+  bucketId: number
+  prepaidIncludeId: number
+  kind: 'units' | 'money' | 'limit' | 'creditedUnits' | 'creditedMoney'
+  amount: number
+  /** Name of the counter; empty for prepaid credit. */
+  counter: string
+  /** For a counter: its remaining amount after the last change of this segment, and its total. */
+  left: number
+  total: number
+}
+
+/** The price in another tariff category than retail, such as wholesale. */
+export interface CategoryPrice {
+  category: string
+  rateKey: string
+  tariff: Tariff
+  /** Whether it is part of what the customer pays (`add_to_retail`). */
+  isAdded: boolean
+}
+
+/** State carried over from earlier segments of the service: price positions and payments. */
+export interface Carried {
+  /** Positions of charged units, and of units paid by included money. */
+  priced: PricePosition
+  covered: PricePosition
+  /** Positions of the other categories, in the order of those of the segment. */
+  others: PricePosition[]
+  /** Units at the start of the segment that lie in an interval already paid for. */
+  pricedSold: number
+  coveredSold: number
+  /** Payments and debt that a volume price may return; empty and 0 for other prices. */
+  payments: Payment[]
+  debt: number
+  /** The part of `debt` that belongs to the account. */
+  accountDebt: number
+}
