@@ -37,7 +37,7 @@ describe('rules that cannot be used', () => {
   it.each<[object, string]>([
     [{ ...BY_KEY, type: 'prefix' }, '.type must be one of match, equalFalse, longestPrefix, range'],
     [{ ...BY_KEY, rate_key: undefined }, '.rate_key is missing'],
-    [{ ...BY_KEY, line_key: '' }, '.line_key must be a text, not empty'],
+    [{ ...BY_KEY, line_key: '' }, '.line_key must be a text that is not empty'],
     [{ ...BY_KEY, lineKey: 'a' }, '.lineKey is not known'],
     [{ ...BY_KEY, computed: condition }, ".computed needs line_key 'computed'"],
     [{ ...BY_KEY, preFunction: 'year' }, '.preFunction must be one of minute_of_hour'],
