@@ -43,8 +43,7 @@ export function allocate(
   if (!hasAdded(segment)) return plan
   // Other categories price every unit, including those in groups, so their cost has to be payable
   // too.
-  const fits = (wanted: number) =>
-    isPaid(segment, allocateUsed(work, segment, order, wanted), wanted)
+  const fits = (tried: number) => isPaid(segment, allocateUsed(work, segment, order, tried), tried)
   const possible = units - plan.unpaid
   if (possible === 0 || fits(possible)) return plan
   const most = largestFitting(possible, fits)
@@ -84,7 +83,7 @@ function isPaid(segment: PricedSegment, plan: Allocation, units: number): boolea
 /**
  * Walks the funding sources in order. Money that is too little for a whole interval stays in the
  * pool and is added to that of the next source, so that no remainder is stranded. The cost of other
- * categories is ignored: the caller charges it for used units. `held`: reservations of earlier
+ * categories is ignored: the caller charges it for used units. `reserved`: reservations of earlier
  * segments in prepaid buckets, which pay first.
  */
 export function allocateUsed(
@@ -92,7 +91,7 @@ export function allocateUsed(
   segment: PricedSegment,
   order: readonly FundingSource[],
   units: number,
-  held: Reservation = EMPTY_RESERVATION,
+  reserved: Reservation = EMPTY_RESERVATION,
 ): Allocation {
   const plan = emptyPlan(units)
   let pool: Pool | null = null
@@ -112,7 +111,7 @@ export function allocateUsed(
     takePriced(plan, plan.unpaid)
     return plan
   }
-  takePaid(work, segment, order, plan, held)
+  takePaid(work, segment, order, plan, reserved)
   return plan
 }
 
@@ -127,9 +126,9 @@ function takePaid(
   segment: PricedSegment,
   order: readonly FundingSource[],
   plan: Allocation,
-  held: Reservation,
+  reserved: Reservation,
 ): void {
-  let pool = held.units > 0 ? takeHeld(segment, plan, held) : null
+  let pool = reserved.units > 0 ? takeHeld(segment, plan, reserved) : null
   const needsAll = hasAdded(segment)
   for (const source of fundingSourcesOf(segment, order)) {
     if (plan.unpaid === 0 && !needsAll) return
@@ -152,13 +151,13 @@ function takePaid(
   takePriced(plan, pool.add(0, plan.priced, plan.unpaid))
 }
 
-function takeHeld(segment: PricedSegment, plan: Allocation, held: Reservation): Pool {
+function takeHeld(segment: PricedSegment, plan: Allocation, reserved: Reservation): Pool {
   const pool = poolOf(segment)
-  for (const hold of held.money) {
+  for (const hold of reserved.money) {
     plan.money = appended(plan.money, hold)
     pool.add(hold.micros, plan.priced, 0)
   }
-  for (const { bucket, units } of held.slices) {
+  for (const { bucket, units } of reserved.slices) {
     if (bucket !== null) takeUnits(plan, bucket, units)
     else takePriced(plan, pool.add(0, plan.priced, Math.min(plan.unpaid, units)))
   }

@@ -69,17 +69,17 @@ export function parseGroupCounter(counter: string): GroupCounter | null {
 
 /**
  * Opens missing counters and updates totals. Returns the owners, and the ids of the buckets in the
- * order of `wanted`. An owner without changes is returned as it is. `oldestMs`: start of the oldest
- * cycle that still receives events; counters before it are dropped.
+ * order of `required`. An owner without changes is returned as it is. `oldestMs`: start of the
+ * oldest cycle that still receives events; counters before it are dropped.
  */
 export function openCounters(
   owners: CounterOwners,
-  wanted: readonly RequiredCounter[],
+  required: readonly RequiredCounter[],
   oldestMs: number,
 ): { owners: CounterOwners; ids: number[] } {
   let { subscriber, account } = owners
   const ids: number[] = []
-  for (const counter of wanted) {
+  for (const counter of required) {
     const before = counter.owner === 0 ? subscriber : (account ?? emptyOwner(subscriber.aid, 0))
     const { owner, id } = openCounter(before, counter, oldestMs)
     ids.push(id)
@@ -91,25 +91,25 @@ export function openCounters(
 
 function openCounter(
   owner: OwnerState,
-  wanted: RequiredCounter,
+  required: RequiredCounter,
   oldestMs: number,
 ): { owner: OwnerState; id: number } {
-  const limit = wanted.total === 0 ? EMPTY_LIMIT : wanted.total
+  const limit = required.total === 0 ? EMPTY_LIMIT : required.total
   const known = owner.buckets.find(
-    ({ counter, fromMs }) => counter === wanted.counter && fromMs === wanted.fromMs,
+    ({ counter, fromMs }) => counter === required.counter && fromMs === required.fromMs,
   )
   if (known === undefined) {
     const id = owner.nextBucketId
     const kept = owner.buckets.filter((bucket) => !isPast(bucket, oldestMs))
-    const opened = withBuckets(owner, [...kept, newCounter(id, wanted, limit)])
+    const opened = withBuckets(owner, [...kept, newCounter(id, required, limit)])
     opened.nextBucketId = id + 1
     return { owner: opened, id }
   }
   const { id } = known
-  if (known.limit === limit && known.toMs === wanted.toMs) return { owner, id }
+  if (known.limit === limit && known.toMs === required.toMs) return { owner, id }
   const changed = copyBucket(known)
   changed.limit = limit
-  changed.toMs = wanted.toMs
+  changed.toMs = required.toMs
   const buckets = owner.buckets.map((bucket) => (bucket === known ? changed : bucket))
   return { owner: withBuckets(owner, buckets), id }
 }
@@ -132,8 +132,8 @@ export function isClosed(
   return toMs <= (counter.startsWith('term/') ? oldestMs - TERM_RETENTION_MS : oldestMs)
 }
 
-function newCounter(id: number, wanted: RequiredCounter, limit: number): Bucket {
-  const { counter, kind, fromMs, toMs } = wanted
+function newCounter(id: number, required: RequiredCounter, limit: number): Bucket {
+  const { counter, kind, fromMs, toMs } = required
   return {
     id,
     prepaidIncludeId: 0,

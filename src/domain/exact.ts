@@ -31,7 +31,7 @@ export function exactText({ numerator, denominator }: Fraction): string {
   return digits < 0 ? `${top}/${bottom}` : decimal((top * 10n ** BigInt(digits)) / bottom, digits)
 }
 
-/** Number of decimals of 1/under; -1 if they do not end. */
+/** Number of decimals of 1/denominator; -1 if they do not end. */
 function decimalDigits(under: bigint): number {
   const [twos, odd] = powersOf(2n, under)
   const [fives, rest] = powersOf(5n, odd)

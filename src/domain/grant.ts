@@ -60,8 +60,8 @@ function reservePlan(
     if (bucket !== null) hold(work, bucket, units)
   }
   const covering = coveredMicros - segment.coveredMicros
-  const held = holdMoney(work, plan.groupMoney, covering, EMPTY_RESERVATION.money)
-  const money = holdMoney(work, plan.money, charged - segment.charged, held)
+  const groupHolds = holdMoney(work, plan.groupMoney, covering, EMPTY_RESERVATION.money)
+  const money = holdMoney(work, plan.money, charged - segment.charged, groupHolds)
   work.granted = granted
   work.service.reservation = { units: granted, slices: plan.slices, money }
   work.finalUnit = plan.unpaid > 0 || isLast(work, segment, plan, order)

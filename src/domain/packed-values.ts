@@ -14,13 +14,13 @@ export class TaskWriter {
   #numbers = new Float64Array(NUMBERS_FIRST)
   #length = 0
   /** Indexes of texts that are likely to recur. */
-  readonly #places = new Map<string, number>()
+  readonly #indexes = new Map<string, number>()
 
   begin(): void {
     // Index 0 is the empty text, the most frequent one.
     this.texts = ['']
     this.#length = 0
-    this.#places.clear()
+    this.#indexes.clear()
   }
 
   number(value: number): void {
@@ -40,12 +40,12 @@ export class TaskWriter {
       this.number(0)
       return
     }
-    let place = this.#places.get(text)
-    if (place === undefined) {
-      place = this.texts.push(text) - 1
-      this.#places.set(text, place)
+    let index = this.#indexes.get(text)
+    if (index === undefined) {
+      index = this.texts.push(text) - 1
+      this.#indexes.set(text, index)
     }
-    this.number(place)
+    this.number(index)
   }
 
   numbers(): Float64Array {
@@ -81,8 +81,8 @@ export class TaskReader {
   }
 
   text(): string {
-    const place = this.#numbers[this.#at] as number
+    const index = this.#numbers[this.#at] as number
     this.#at += 1
-    return this.#texts[place] as string
+    return this.#texts[index] as string
   }
 }

@@ -40,8 +40,8 @@ interface Continued {
 }
 
 /**
- * The state that a new segment carries over. A different rate starts without any. `othersAccessCharged`:
- * whether the access price of other categories has already been charged.
+ * The state that a new segment carries over. A different rate starts without any.
+ * `othersAccessCharged`: whether the access price of other categories has already been charged.
  */
 export function continuePrice(
   ended: EndedSegment | null,

@@ -4,8 +4,11 @@ import { emptyService } from './segment.ts'
 import type { ServiceSession, Session } from './session.ts'
 
 /** The service of a session for a request; undefined if the session has none. */
-export function findService({ services }: Session, wanted: ServiceKey): ServiceSession | undefined {
-  for (const service of services) if (isSameService(service, wanted)) return service
+export function findService(
+  { services }: Session,
+  request: ServiceKey,
+): ServiceSession | undefined {
+  for (const service of services) if (isSameService(service, request)) return service
   return undefined
 }
 
@@ -30,15 +33,15 @@ export function identifierValue(identifier: string): number | number[] | null {
 }
 
 /** As `findService`; an empty service if the session has none. */
-export function serviceOf(session: Session, wanted: ServiceRequest): ServiceSession {
-  const { ratingGroup, serviceIdentifier, usaget, calledNumber } = wanted
+export function serviceOf(session: Session, request: ServiceRequest): ServiceSession {
+  const { ratingGroup, serviceIdentifier, usaget, calledNumber } = request
   return (
-    findService(session, wanted) ??
+    findService(session, request) ??
     emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier)
   )
 }
 
 /** Units since the last report; negative if a total is less than the one reported before. */
-export function newlyUsed(wanted: ServiceRequest, previous: ServiceSession): number {
-  return wanted.isTotal ? wanted.used - previous.usedTotal : wanted.used
+export function newlyUsed(request: ServiceRequest, previous: ServiceSession): number {
+  return request.isTotal ? request.used - previous.usedTotal : request.used
 }

@@ -68,7 +68,7 @@ function utcTime(atMs: number): LocalTime {
  * length of the gap; for one that occurs twice, the first instant is returned.
  */
 export function instantOf(zone: string, local: LocalTime): number {
-  const wanted = Date.UTC(
+  const localMs = Date.UTC(
     local.year,
     local.month - 1,
     local.day,
@@ -76,11 +76,11 @@ export function instantOf(zone: string, local: LocalTime): number {
     local.minute,
     local.second,
   )
-  const before = wanted - offsetMs(zone, wanted - 86_400_000)
-  const after = wanted - offsetMs(zone, wanted + 86_400_000)
+  const before = localMs - offsetMs(zone, localMs - 86_400_000)
+  const after = localMs - offsetMs(zone, localMs + 86_400_000)
   const candidates = before <= after ? [before, after] : [after, before]
   for (const candidate of candidates) {
-    if (candidate + offsetMs(zone, candidate) === wanted) return candidate
+    if (candidate + offsetMs(zone, candidate) === localMs) return candidate
   }
   return before
 }
@@ -88,7 +88,7 @@ export function instantOf(zone: string, local: LocalTime): number {
 function offsetMs(zone: string, atMs: number): number {
   const whole = Math.floor(atMs / 1000) * 1000
   const local = localTime(zone, whole)
-  const shown = Date.UTC(
+  const localMs = Date.UTC(
     local.year,
     local.month - 1,
     local.day,
@@ -96,7 +96,7 @@ function offsetMs(zone: string, atMs: number): number {
     local.minute,
     local.second,
   )
-  return shown - whole
+  return localMs - whole
 }
 
 const DATE = /(\d{4})-(\d{2})-(\d{2})/

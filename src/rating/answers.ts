@@ -63,17 +63,17 @@ export function detailOf(
   return eventTimeMs < profile.activeFromMs ? 'not active yet' : 'not active any more'
 }
 
-export function denied(wanted: ServiceRequest, reason: Reason): ServiceOutcome {
-  const outcome = settledOnly(wanted)
+export function denied(service: ServiceRequest, reason: Reason): ServiceOutcome {
+  const outcome = settledOnly(service)
   outcome.reason = reason
   return outcome
 }
 
-export function settledOnly(wanted: ServiceRequest): ServiceOutcome {
+export function settledOnly(service: ServiceRequest): ServiceOutcome {
   return {
-    ratingGroup: wanted.ratingGroup,
-    serviceIdentifier: wanted.serviceIdentifier,
-    usaget: wanted.usaget,
+    ratingGroup: service.ratingGroup,
+    serviceIdentifier: service.serviceIdentifier,
+    usaget: service.usaget,
     reason: 'granted',
     granted: 0,
     parts: null,

@@ -16,22 +16,22 @@ import { chooseUnits } from './service-units.ts'
 import { SessionWork } from './session-work.ts'
 
 /**
- * Whether the decision needs the subscriber's profile; a release must succeed without it. `isAway`:
- * the profile is unavailable; then granted units are not split at the end of a band or cycle.
+ * Whether the decision needs the subscriber's profile; a release must succeed without it. Without
+ * an available profile, granted units are not split at the end of a band or cycle.
  */
 export function needsProfile(
   request: ChargeRequest,
   session: Session | null,
-  isAway = false,
+  isProfileUnavailable = false,
 ): boolean {
   if (opensSession(request.kind)) return true
   if (session === null) return false
   const isLate = session.state === 'expired'
   // Other tombstones settle no usage.
   if (session.state !== 'open' && !isLate) return false
-  const atMs = isAway ? Number.NEGATIVE_INFINITY : request.eventTimeMs
+  const atMs = isProfileUnavailable ? Number.NEGATIVE_INFINITY : request.eventTimeMs
   // During an outage a missing line without usage is acceptable.
-  const kind = isAway ? 'update' : request.kind
+  const kind = isProfileUnavailable ? 'update' : request.kind
   if (kind === 'release' && !isLate && session.services.some(hasNoUsage)) return true
   for (const service of request.services) {
     for (const units of chargedUnits(session, service)) {

@@ -7,11 +7,11 @@ import type { ServiceSession } from '../domain/session.ts'
 /** Units to grant: none after expiry, with a release, or if the request only reports usage. */
 export function requestedUnits(
   request: ChargeRequest,
-  wanted: ServiceRequest,
+  service: ServiceRequest,
   isLate: boolean,
 ): number {
-  const isSilent = isLate || request.kind === 'release' || wanted.requested < 0
-  return isSilent ? 0 : wanted.requested
+  const isSilent = isLate || request.kind === 'release' || service.requested < 0
+  return isSilent ? 0 : service.requested
 }
 
 /**
@@ -19,21 +19,21 @@ export function requestedUnits(
  */
 export function effectiveRequest(
   request: ChargeRequest,
-  wanted: ServiceRequest,
+  service: ServiceRequest,
   used: number,
   previous: ServiceSession,
   isLate: boolean,
 ): ServiceRequest {
-  const requested = requestedUnits(request, wanted, isLate)
+  const requested = requestedUnits(request, service, isLate)
   // For totals, `usedBefore` is meaningless: part of a total was reported before the tariff change
   // was announced.
-  const usedBefore = wanted.isTotal ? -1 : wanted.usedBefore
+  const usedBefore = service.isTotal ? -1 : service.usedBefore
   // A report may omit the called number, on which the rate may depend.
-  const calledNumber = wanted.calledNumber === '' ? previous.calledNumber : wanted.calledNumber
+  const calledNumber = service.calledNumber === '' ? previous.calledNumber : service.calledNumber
   const isJustThat =
-    requested === wanted.requested &&
-    used === wanted.used &&
-    usedBefore === wanted.usedBefore &&
-    calledNumber === wanted.calledNumber
-  return isJustThat ? wanted : withVolumes(wanted, requested, used, usedBefore, calledNumber)
+    requested === service.requested &&
+    used === service.used &&
+    usedBefore === service.usedBefore &&
+    calledNumber === service.calledNumber
+  return isJustThat ? service : withVolumes(service, requested, used, usedBefore, calledNumber)
 }

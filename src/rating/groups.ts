@@ -137,17 +137,17 @@ function sharesOfMember(
   const { plan, services } = member
   if (offer.kind === 'plan') return plan === offer.name ? 1 : 0
   let shares = 0
-  const add = (held: SubscribedService, slot: OwnerSlot) => {
-    if (held.name !== offer.name || atMs < held.fromMs || atMs >= held.toMs) return
-    const terms = termsSince(catalogue.services.get(held.name) ?? [], held.fromMs)
-    if (atMs >= endOfService(terms, held, calendarOf(member, slot, calendar))) return
-    shares += group.isPerQuantity ? held.quantity : 1
+  const add = (service: SubscribedService, slot: OwnerSlot) => {
+    if (service.name !== offer.name || atMs < service.fromMs || atMs >= service.toMs) return
+    const terms = termsSince(catalogue.services.get(service.name) ?? [], service.fromMs)
+    if (atMs >= endOfService(terms, service, calendarOf(member, slot, calendar))) return
+    shares += group.isPerQuantity ? service.quantity : 1
   }
   // Services that a plan includes count for each subscriber of the plan, those of the account for
   // all.
   const itsPlan = revisionAt(catalogue.plans.get(plan), atMs)
   if (itsPlan?.services.includes(offer.name) === true) add(includedService(offer.name, member), 0)
-  for (const held of services) add(held, 0)
-  for (const held of profile.accountServices) add(held, 1)
+  for (const service of services) add(service, 0)
+  for (const service of profile.accountServices) add(service, 1)
   return shares
 }

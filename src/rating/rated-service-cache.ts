@@ -57,7 +57,7 @@ export class RatedServiceCache {
   find(rate: RateRevision, terms: RatingTerms): RatedService | null {
     const list = this.#byRate.get(rate)
     if (list === undefined) return null
-    for (const known of list) if (isSame(known, terms)) return known.rated
+    for (const cached of list) if (isSame(cached, terms)) return cached.rated
     return null
   }
 
@@ -72,7 +72,7 @@ export class RatedServiceCache {
     const { mapTax, defaultTax, zone, service, open } = terms
     const { usaget, untaxed } = service
     const { key: cycleKey, fromMs: cycleFromMs } = open.cycle
-    const known: CachedRatedService = {
+    const cached: CachedRatedService = {
       mapTax,
       defaultTax,
       zone,
@@ -87,22 +87,22 @@ export class RatedServiceCache {
     }
     if (this.#byRate.size >= RATES_MAX) this.#byRate.clear()
     const others = this.#byRate.get(rate) ?? []
-    this.#byRate.set(rate, [known, ...others.slice(0, PER_RATE_MAX - 1)])
+    this.#byRate.set(rate, [cached, ...others.slice(0, PER_RATE_MAX - 1)])
   }
 }
 
-function isSame(known: CachedRatedService, terms: RatingTerms): boolean {
+function isSame(cached: CachedRatedService, terms: RatingTerms): boolean {
   const { atMs, service, open } = terms
   return (
-    atMs >= known.sinceMs &&
-    atMs < known.untilMs &&
-    known.mapTax === terms.mapTax &&
-    known.defaultTax === terms.defaultTax &&
-    known.zone === terms.zone &&
-    known.usaget === service.usaget &&
-    known.untaxed === service.untaxed &&
-    known.cycleFromMs === open.cycle.fromMs &&
-    known.cycleKey === open.cycle.key &&
-    known.oldestMs === open.oldestMs
+    atMs >= cached.sinceMs &&
+    atMs < cached.untilMs &&
+    cached.mapTax === terms.mapTax &&
+    cached.defaultTax === terms.defaultTax &&
+    cached.zone === terms.zone &&
+    cached.usaget === service.usaget &&
+    cached.untaxed === service.untaxed &&
+    cached.cycleFromMs === open.cycle.fromMs &&
+    cached.cycleKey === open.cycle.key &&
+    cached.oldestMs === open.oldestMs
   )
 }

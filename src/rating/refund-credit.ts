@@ -60,9 +60,9 @@ export function creditRefund(
   if (micros > microsMax) return 'refundLimit'
   const opened = openFundingSources(owners, terms, served)
   const { atMs } = usage
-  const asked = { usaget, used: 0, requested: units, atMs, end: 'none', exact: true } as const
+  const request = { usaget, used: 0, requested: units, atMs, end: 'none', exact: true } as const
   const { catalogue } = context
-  const { nextOrder } = buildProgram(catalogue, opened.owners, null, opened.start, asked)
+  const { nextOrder } = buildProgram(catalogue, opened.owners, null, opened.start, request)
   const work = new CreditWork(opened.owners, opened.start, wanted, atMs)
   try {
     if (!work.run(units, nextOrder)) return micros > 0 ? 'noCredit' : 'nothingToRefund'

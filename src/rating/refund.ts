@@ -143,7 +143,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     session.services.push(emptyService(ratingGroup, usaget, calledNumber, serviceIdentifier))
     const service = this.#ended(session.services.length - 1, credited.segment, null)
     service.endedMicros -= credited.segment.charged
-    return given(wanted, wanted.requested, service)
+    return refundOutcome(wanted, wanted.requested, service)
   }
 
   /** Refunds one service of an event, or a part of it. */
@@ -163,7 +163,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     this.#giveBack(refunded)
     const service = this.#ended(index, refunded, remaining)
     service.usedTotal -= refunded.used
-    return given(wanted, requested, service)
+    return refundOutcome(wanted, requested, service)
   }
 
   /** Refunds an amount of money of an event, from the last of its services backwards. */
@@ -211,7 +211,7 @@ class RefundWork implements Refund, UnitWork<WorkState> {
     this.#giveBack(segment)
     const service = this.#ended(index, recomputable(segment), null)
     service.usedTotal -= segment.used
-    return given(service, segment.used, service)
+    return refundOutcome(service, segment.used, service)
   }
 
   /** Records the line of the refunded part, and leaves the rest to the service. */
@@ -261,7 +261,11 @@ function isNamed(service: ServiceKey, wanted: ServiceKey): boolean {
   return isOfGroup && (identifier === '' || service.serviceIdentifier === identifier)
 }
 
-function given(named: ServiceKey, granted: number, service: ServiceSession): ServiceOutcome {
+function refundOutcome(
+  named: ServiceKey,
+  granted: number,
+  service: ServiceSession,
+): ServiceOutcome {
   return {
     ratingGroup: named.ratingGroup,
     serviceIdentifier: named.serviceIdentifier,

@@ -115,8 +115,8 @@ export class RequestStates {
       isUnused,
     } = options
     const exact = this.#request.kind === 'event'
-    const wanted = { usaget, used, requested, atMs, end, exact, reservedUnits: reservation.units }
-    const program = buildProgram(this.#context.catalogue, state, segment, next, wanted)
+    const input = { usaget, used, requested, atMs, end, exact, reservedUnits: reservation.units }
+    const program = buildProgram(this.#context.catalogue, state, segment, next, input)
     if (carriedReservation !== undefined && carriedReservation !== EMPTY_RESERVATION)
       program.carriedReservation = carriedReservation
     if (carriesReservation === true) program.carriesReservation = true

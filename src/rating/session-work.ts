@@ -316,12 +316,12 @@ export class SessionWork implements UnitWork<WorkState> {
   #closeOthers(): void {
     for (const service of this.session.services) {
       if (service.segment !== null) this.#states.settle(service, 0, 0, null, 'closed')
-      else if (hasNoUsage(service)) this.#closeUntouched(service)
+      else if (hasNoUsage(service)) this.#closeUnused(service)
     }
   }
 
   /** Closes a service without usage. It has a line unless it cannot be rated. */
-  #closeUntouched(service: ServiceSession): void {
+  #closeUnused(service: ServiceSession): void {
     const { ratingGroup, serviceIdentifier, usaget, calledNumber } = service
     const named = { ratingGroup, serviceIdentifier, usaget, calledNumber }
     const effective = serviceRequest({ ...named, requested: 0 })

@@ -42,10 +42,10 @@ type Taxes = ReadonlyMap<string, readonly TaxRevision[]>
  * Returns the mapping for the taxes of a catalogue, cached as long as these are the same object.
  */
 export function createTaxMappings(priorities: TaxPriorities): (taxes: Taxes) => TaxMapping {
-  const known = new WeakMap<Taxes, TaxMapping>()
+  const cache = new WeakMap<Taxes, TaxMapping>()
   return (taxes) => {
-    const mapping = known.get(taxes) ?? createTaxMapping(priorities, taxes)
-    known.set(taxes, mapping)
+    const mapping = cache.get(taxes) ?? createTaxMapping(priorities, taxes)
+    cache.set(taxes, mapping)
     return mapping
   }
 }
@@ -65,8 +65,8 @@ export function createTaxMapping(priorities: TaxPriorities, taxes: Taxes): TaxMa
 }
 
 function matches({ taxField, rateField }: Pair, tax: TaxRevision, rate: RateRevision): boolean {
-  const wanted = valuesAt(rate, rateField)
-  return valuesAt(tax, taxField).some((value) => wanted.includes(value))
+  const rateValues = valuesAt(rate, rateField)
+  return valuesAt(tax, taxField).some((value) => rateValues.includes(value))
 }
 
 const PARAMS = 'params.'

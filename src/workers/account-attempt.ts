@@ -65,10 +65,11 @@ export class AccountAttempt {
   /** The states on which the next request of this subscriber and session is decided. */
   view(cached: CachedOwner, { sessionKey, request }: Item): ChargeView {
     const { state } = this.#ownerOf(cached)
-    const drafted = this.#sessions?.get(sessionKey)?.session
+    const latest = this.#sessions?.get(sessionKey)?.session
     // Another subscriber's session of this id matters only to a request that opens one.
-    const isMet = drafted !== undefined && (drafted.sid === state.sid || registersSession(request))
-    const session = isMet ? drafted : (cached.sessions.get(sessionKey) ?? null)
+    const isVisible =
+      latest !== undefined && (latest.sid === state.sid || registersSession(request))
+    const session = isVisible ? latest : (cached.sessions.get(sessionKey) ?? null)
     return { subscriber: state, account: this.#sharedState, session }
   }
 
@@ -147,11 +148,11 @@ export class AccountAttempt {
   /** One registration for each session, whichever subscriber has it in the end. */
   #register(item: Item, session: SessionCommit): void {
     const { sessionKey, expectedLocation } = item
-    const home = formatLocation(item)
+    const location = formatLocation(item)
     this.#registrations ??= new SmallMap()
     const earlier = this.#registrations.get(sessionKey)
-    const expected = earlier?.expected ?? (session.before === null ? expectedLocation : home)
-    this.#registrations.set(sessionKey, { sessionKey, location: home, expected, session })
+    const expected = earlier?.expected ?? (session.before === null ? expectedLocation : location)
+    this.#registrations.set(sessionKey, { sessionKey, location, expected, session })
   }
 
   /** The commit; null if there is nothing to write. */
@@ -174,12 +175,12 @@ export class AccountAttempt {
       registrations:
         this.#registrations === null
           ? NO_REGISTRATIONS
-          : this.#registrations.values.map((claim) => this.#timed(claim)),
+          : this.#registrations.values.map((registration) => this.#timed(registration)),
       operation: null,
       mayChangeCredit: this.#isCredited,
       // Lines of ended segments. The recorder reads those of open ones from the session.
       lines: this.#lines === null ? NO_LINES : this.#lines.values,
-      setsBackoffHint: setsBackoffHint,
+      setsBackoffHint,
     }
   }
 

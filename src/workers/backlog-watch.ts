@@ -38,17 +38,17 @@ export function startBacklogWatch(options: BacklogWatchOptions): BacklogWatch {
   const look = async () => {
     const backlog = await readBacklog(ledger)
     const percent = backlogPercent(backlog)
-    const figures = { ...backlog, percent: Math.round(percent) }
+    const values = { ...backlog, percent: Math.round(percent) }
     if (warning.update(percent)) {
-      if (warning.isExceeded) log?.warn(figures, 'backlog: the recorder lags behind')
-      else log?.info(figures, 'backlog: the recorder has caught up')
+      if (warning.isExceeded) log?.warn(values, 'backlog: the recorder lags behind')
+      else log?.info(values, 'backlog: the recorder has caught up')
     }
     if (refusing.update(percent)) {
-      if (refusing.isExceeded) log?.error(figures, 'backlog: new sessions are rejected')
-      else log?.warn(figures, 'backlog: new sessions are accepted again')
+      if (refusing.isExceeded) log?.error(values, 'backlog: new sessions are rejected')
+      else log?.warn(values, 'backlog: new sessions are accepted again')
     }
     refusal = refusing.isExceeded
-      ? `the recorder's backlog takes ${figures.percent} % of the memory of Redis`
+      ? `the recorder's backlog takes ${values.percent} % of the memory of Redis`
       : null
   }
 

@@ -36,16 +36,16 @@ export function batched<Question, Answer>(
 
 async function answer<Question, Answer>(
   answerAll: AnswerAll<Question, Answer>,
-  asked: readonly PendingQuery<Question, Answer>[],
+  pending: readonly PendingQuery<Question, Answer>[],
 ): Promise<void> {
   try {
-    const answers = await answerAll(asked.map(({ question }) => question))
-    for (const [index, { resolve, reject }] of asked.entries()) {
+    const answers = await answerAll(pending.map(({ question }) => question))
+    for (const [index, { resolve, reject }] of pending.entries()) {
       const found = answers[index] as Answer | Error
       if (found instanceof Error) reject(found)
       else resolve(found)
     }
   } catch (error) {
-    for (const { reject } of asked) reject(error)
+    for (const { reject } of pending) reject(error)
   }
 }

@@ -14,9 +14,9 @@ export class GenerationCache<Key, Value> {
   get(key: Key): Value | undefined {
     const value = this.#young.get(key)
     if (value !== undefined) return value
-    const kept = this.#old.get(key)
-    if (kept !== undefined) this.set(key, kept)
-    return kept
+    const older = this.#old.get(key)
+    if (older !== undefined) this.set(key, older)
+    return older
   }
 
   set(key: Key, value: Value): void {

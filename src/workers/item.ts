@@ -40,13 +40,13 @@ export class Item implements IdentifiedRequest {
     request: ChargeRequest,
     { sessionKey, digest }: Pick<IdentifiedRequest, 'sessionKey' | 'digest'>,
     rules: RuleSet,
-    isProfileAway: boolean,
+    isProfileUnavailable: boolean,
   ) {
     this.request = request
     this.sessionKey = sessionKey
     this.digest = digest
     this.rules = rules
-    this.isProfileUnavailable = isProfileAway
+    this.isProfileUnavailable = isProfileUnavailable
   }
 
   get isLocated(): boolean {

@@ -161,8 +161,8 @@ const SKIPPED_NAMED_MAX = 100
 
 /** Reports how many documents of the catalogue are left out, at the start and after each change. */
 function reportSkipped(feed: CatalogFeed, everyMs: number): void {
-  let told = ''
-  const tell = () => {
+  let last = ''
+  const report = () => {
     const catalogueSkipped: Record<string, number> = {}
     for (const collection of CHARGING_COLLECTIONS) catalogueSkipped[collection] = 0
     const skipped = feed.skipped()
@@ -173,16 +173,16 @@ function reportSkipped(feed: CatalogFeed, everyMs: number): void {
       .slice(0, SKIPPED_NAMED_MAX)
       .map(({ collection, name, path, reason }) => ({ collection, name, path, reason }))
     const text = JSON.stringify([catalogueSkipped, entities])
-    if (text === told) return
-    told = text
+    if (text === last) return
+    last = text
     postEvent({ kind: 'skipped', catalogueSkipped, entities })
   }
-  tell()
-  setInterval(tell, everyMs).unref()
+  report()
+  setInterval(report, everyMs).unref()
 }
 
-function postEvent(news: WorkerEvent): void {
-  parentPort?.postMessage(news)
+function postEvent(event: WorkerEvent): void {
+  parentPort?.postMessage(event)
 }
 
 /** The constant part of the rating context. */

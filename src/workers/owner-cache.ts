@@ -42,11 +42,11 @@ export class OwnerCache {
   account(aid: number): CachedAccount | undefined {
     const account = this.#young.get(aid)
     if (account !== undefined) return account
-    const kept = this.#old.get(aid)
-    if (kept === undefined) return undefined
+    const older = this.#old.get(aid)
+    if (older === undefined) return undefined
     this.#old.delete(aid)
-    this.#keep(aid, kept)
-    return kept
+    this.#keep(aid, older)
+    return older
   }
 
   get(aid: number, sid: number): CachedOwner | undefined {

@@ -19,7 +19,9 @@ export function dropPastDeadline(batch: AccountBatch, nowMs: number): number {
   return items.length + waiting.length - batch.items.length - account.waiting.length
 }
 
-/** Answers the dropped items and returns the others. Adds the keys of their sessions to `broken`. */
+/**
+ * Answers the dropped items and returns the others. Adds the keys of their sessions to `broken`.
+ */
 function withoutPastDeadline(items: readonly Item[], nowMs: number, broken: Set<string>): Item[] {
   for (const item of items) {
     if (!broken.has(item.sessionKey) && !item.isPastDeadline(nowMs)) continue

@@ -91,8 +91,8 @@ class BatchProcessor implements Processor {
       // In another epoch fences restart, so that an old profile might satisfy them.
       if (isAnother) options.profiles.clear()
     })
-    const homes = new SessionLocationCache(ledger, directoryTtlMs, options.ownersCachedMax)
-    this.#locator = new SessionLocator(homes, options)
+    const locations = new SessionLocationCache(ledger, directoryTtlMs, options.ownersCachedMax)
+    this.#locator = new SessionLocator(locations, options)
     this.#executor = new BatchExecutor({
       ledger,
       owners: this.#owners,
@@ -196,13 +196,13 @@ class BatchProcessor implements Processor {
   async #chargeFromMemory(
     requests: readonly ChargeRequest[],
     deadlineMs: number,
-    isProfileAway = false,
+    isProfileUnavailable = false,
   ): Promise<(ChargeOutcome | null)[]> {
     const nowMs = this.#options.clock.nowMs()
     const items: Item[] = []
     let unknown: Item[] | null = null
     for (const request of requests) {
-      const item = this.#locator.itemOf(request, isProfileAway, nowMs)
+      const item = this.#locator.itemOf(request, isProfileUnavailable, nowMs)
       items.push(item)
       if (item.isLocated || item.outcome !== null || opensSession(request.kind)) continue
       unknown ??= []
@@ -240,13 +240,13 @@ class BatchProcessor implements Processor {
     if (isAbandoned(subscriber, nowMs) || isAbandoned(account, nowMs)) return undefined
     const { request } = item
     const isOpening = opensSession(request.kind)
-    const held = isOpening
+    const cached = isOpening
       ? this.#locator.peek(queriesOf(item), nowMs)
       : this.#options.profiles.peekSid(item.sid, request.eventTimeMs, nowMs)
-    if (held === undefined || !isOf(held, item, isOpening)) return undefined
-    const { profile } = held
+    if (cached === undefined || !isOf(cached, item, isOpening)) return undefined
+    const { profile } = cached
     if (profile?.pool === null && this.#options.needsPool(profile)) return undefined
-    return satisfies(held, subscriber.fence, account.fence) ? held : undefined
+    return satisfies(cached, subscriber.fence, account.fence) ? cached : undefined
   }
 
   /** As `#chargeFromMemory`, but reads missing profiles from MongoDB first. */

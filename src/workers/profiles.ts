@@ -100,18 +100,18 @@ export class ProfileCache {
 
   /** As `peek` by `sid`, used by every request of an open session. */
   peekSid(sid: number, atMs: number, nowMs: number): CachedProfile | undefined {
-    const held = this.#bySid.get(sid)
-    if (held !== undefined && this.#holdsAt(held, atMs)) return held
+    const cached = this.#bySid.get(sid)
+    if (cached !== undefined && this.#holdsAt(cached, atMs)) return cached
     return this.#peekUnknown(`sid:${sid}`, atMs, nowMs)
   }
 
   #peekKnown(query: ProfileQuery): CachedProfile | undefined {
     const sid = sidOf(query)
-    const held = sid === 0 ? this.#byName.get(nameOf(query)) : this.#bySid.get(sid)
-    if (held === undefined || held.profile === null) return undefined
+    const cached = sid === 0 ? this.#byName.get(nameOf(query)) : this.#bySid.get(sid)
+    if (cached === undefined || cached.profile === null) return undefined
     // Other identifiers may have been reassigned since, so the subscriber's own entry decides.
-    if (sid === 0 && this.#bySid.get(held.profile.sid) !== held) return undefined
-    return this.#holdsAt(held, query.atMs) ? held : undefined
+    if (sid === 0 && this.#bySid.get(cached.profile.sid) !== cached) return undefined
+    return this.#holdsAt(cached, query.atMs) ? cached : undefined
   }
 
   #holdsAt({ profile, begun, validUntilMs }: CachedProfile, atMs: number): boolean {
@@ -120,9 +120,9 @@ export class ProfileCache {
   }
 
   #peekUnknown(name: string, atMs: number, nowMs: number): CachedProfile | undefined {
-    const held = this.#unknown.get(name)
-    if (held === undefined || nowMs >= held.validUntilMs) return undefined
-    return Math.abs(atMs - held.atMs) <= held.validUntilMs - held.readMs ? held : undefined
+    const cached = this.#unknown.get(name)
+    if (cached === undefined || nowMs >= cached.validUntilMs) return undefined
+    return Math.abs(atMs - cached.atMs) <= cached.validUntilMs - cached.readMs ? cached : undefined
   }
 
   /**
@@ -214,10 +214,10 @@ export class ProfileCache {
     }
     const fresh: CachedProfile = { profile, validUntilMs, readMs: nowMs, begun, ...fences, atMs }
     // One revision under several identifiers is one entry.
-    const held = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
-    if (sidOf(query) === 0) this.#byName.set(name, held)
-    this.#bySid.set(profile.sid, held)
-    return held
+    const cached = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
+    if (sidOf(query) === 0) this.#byName.set(name, cached)
+    this.#bySid.set(profile.sid, cached)
+    return cached
   }
 
   #forget(query: ProfileQuery): void {
@@ -232,12 +232,12 @@ export class ProfileCache {
  * older than the last write and has to be read again. A profile read well after the last change
  * satisfies them.
  */
-export function satisfies(held: CachedProfile, subscriber: Fence, account: Fence): boolean {
-  const { readMs } = held
-  if (!isBehind(held.fence, subscriber, readMs)) return false
-  if (!isBehind(held.accountFence, account, readMs)) return false
-  held.fence = subscriber.number
-  held.accountFence = account.number
+export function satisfies(cached: CachedProfile, subscriber: Fence, account: Fence): boolean {
+  const { readMs } = cached
+  if (!isBehind(cached.fence, subscriber, readMs)) return false
+  if (!isBehind(cached.accountFence, account, readMs)) return false
+  cached.fence = subscriber.number
+  cached.accountFence = account.number
   return true
 }
 

@@ -21,7 +21,7 @@ export interface SessionEventsOptions {
    */
   subscriberExists: (sid: number, atMs: number) => Promise<boolean>
   clock: Clock
-  emit: (news: SessionEvent) => void
+  emit: (event: SessionEvent) => void
   log: Pick<Logger, 'warn' | 'error'>
   /** Maximum number of subscribers waiting for a lookup. */
   lookUpsMax?: number
@@ -37,7 +37,7 @@ const LOOK_UPS_MAX = 10_000
 
 export function watchSessionEvents(options: SessionEventsOptions): SessionEventsWatch {
   const { feed, redis, emit, log } = options
-  const departures = new ClosedSubscriberCheck(options)
+  const closedCheck = new ClosedSubscriberCheck(options)
   const changes = new ChangeDebouncer()
   let isFirst = true
   const subscriberChanged = (change: SubscriberChange) => {
@@ -52,15 +52,15 @@ export function watchSessionEvents(options: SessionEventsOptions): SessionEvents
     const { isCatalogue, owners } = changes.takeComplete()
     if (isCatalogue) emit({ kind: 'reauthorizeAll' })
     for (const owner of owners) {
-      if (!isCatalogue || !owner.isInForce) departures.check(owner)
+      if (!isCatalogue || !owner.isInForce) closedCheck.check(owner)
     }
   })
-  const onHint = (hint: PublishedSessionEvent) => {
+  const onPublished = (published: PublishedSessionEvent) => {
     // The pending change of the same owner will be emitted; one request serves both.
-    if (hint.cause !== 'credit' || !changes.isPending(hint.aid, hint.sid))
-      emit(sessionEventOf(hint))
+    if (published.cause !== 'credit' || !changes.isPending(published.aid, published.sid))
+      emit(sessionEventOf(published))
   }
-  const following = subscribeToSessionEvents(redis, onHint, log)
+  const following = subscribeToSessionEvents(redis, onPublished, log)
   return {
     isListening: () => following.isListening(),
     close() {
@@ -71,9 +71,10 @@ export function watchSessionEvents(options: SessionEventsOptions): SessionEvents
   }
 }
 
-function sessionEventOf(hint: PublishedSessionEvent): SessionEvent {
-  if (hint.cause === 'credit') return { kind: 'reauthorize', aid: hint.aid, sid: hint.sid }
-  return { kind: 'release', origin: hint.origin, sessionId: hint.sessionId }
+function sessionEventOf(published: PublishedSessionEvent): SessionEvent {
+  if (published.cause === 'credit')
+    return { kind: 'reauthorize', aid: published.aid, sid: published.sid }
+  return { kind: 'release', origin: published.origin, sessionId: published.sessionId }
 }
 
 /**
@@ -105,15 +106,15 @@ class ClosedSubscriberCheck {
     this.#isLooking = true
     for (const [sid, aid] of this.#waiting) {
       this.#waiting.delete(sid)
-      const isThere = await this.#isThere(sid)
-      this.#options.emit({ kind: isThere ? 'reauthorize' : 'abort', aid, sid })
+      const exists = await this.#exists(sid)
+      this.#options.emit({ kind: exists ? 'reauthorize' : 'abort', aid, sid })
     }
     this.#isLooking = false
   }
 
   /** No session is terminated because MongoDB is unavailable or a document is invalid. */
-  #isThere(sid: number): Promise<boolean> {
-    const { subscriberExists: isThere, clock } = this.#options
-    return isThere(sid, clock.nowMs()).catch(() => true)
+  #exists(sid: number): Promise<boolean> {
+    const { subscriberExists: exists, clock } = this.#options
+    return exists(sid, clock.nowMs()).catch(() => true)
   }
 }

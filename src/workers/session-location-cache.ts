@@ -28,15 +28,15 @@ export class SessionLocationCache {
   /** The cached location. Renews the directory entry of long sessions. */
   peek(session: SessionIdentity, nowMs: number): CachedLocation | undefined {
     const name = nameOf(session)
-    const known = this.#known.get(name)
-    if (known === undefined) return undefined
-    if (nowMs - known.freshMs > this.#ttlMs / 2) {
-      known.freshMs = nowMs
+    const cached = this.#known.get(name)
+    if (cached === undefined) return undefined
+    if (nowMs - cached.freshMs > this.#ttlMs / 2) {
+      cached.freshMs = nowMs
       // If Redis is unavailable, the entry has half its TTL left, and the next worker that uses it
       // renews it.
-      this.#ledger.renewLocations([known.sessionKey]).catch(() => this.#known.delete(name))
+      this.#ledger.renewLocations([cached.sessionKey]).catch(() => this.#known.delete(name))
     }
-    return known
+    return cached
   }
 
   remember(
@@ -58,14 +58,15 @@ export class SessionLocationCache {
   async find(
     sessions: readonly { request: SessionIdentity; sessionKey: string }[],
   ): Promise<(SessionLocation | null | StoreDownError)[]> {
-    const homes = await this.#ledger.findLocations(sessions.map(({ sessionKey }) => sessionKey))
+    const locations = await this.#ledger.findLocations(sessions.map(({ sessionKey }) => sessionKey))
     for (const [index, { request, sessionKey }] of sessions.entries()) {
-      const home = homes[index]
+      const location = locations[index]
       // The age of the entry is unknown. Assumed to be old, it is renewed on next use.
-      if (home === undefined || home === null || home instanceof StoreDownError) continue
-      this.remember(request, sessionKey, home, 0)
+      if (location === undefined || location === null || location instanceof StoreDownError)
+        continue
+      this.remember(request, sessionKey, location, 0)
     }
-    return homes
+    return locations
   }
 }
 

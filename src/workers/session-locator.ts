@@ -20,8 +20,8 @@ export class SessionLocator {
   readonly #locations: SessionLocationCache
   readonly #sources: SessionLocatorSources
 
-  constructor(homes: SessionLocationCache, sources: SessionLocatorSources) {
-    this.#locations = homes
+  constructor(locations: SessionLocationCache, sources: SessionLocatorSources) {
+    this.#locations = locations
     this.#sources = sources
   }
 
@@ -31,22 +31,22 @@ export class SessionLocator {
   }
 
   /** Creates an item, with its location if that is cached, or with an outcome if it has none. */
-  itemOf(request: ChargeRequest, isProfileAway: boolean, nowMs: number): Item {
-    const known = this.#locations.peek(request, nowMs)
-    const sessionKey = known?.sessionKey ?? sessionKeyOf(request.origin, request.sessionId)
+  itemOf(request: ChargeRequest, isProfileUnavailable: boolean, nowMs: number): Item {
+    const cached = this.#locations.peek(request, nowMs)
+    const sessionKey = cached?.sessionKey ?? sessionKeyOf(request.origin, request.sessionId)
     const rules = this.#sources.rules.of(request.rules)
     // Without its rules it is only settled, for which they are not used.
-    const isAway = isProfileAway || rules === undefined
+    const isUnavailable = isProfileUnavailable || rules === undefined
     const used = rules ?? (this.#sources.rules.of('') as RuleSet)
-    const item = new Item(request, { sessionKey, digest: digestOf(request) }, used, isAway)
+    const item = new Item(request, { sessionKey, digest: digestOf(request) }, used, isUnavailable)
     if (!opensSession(request.kind)) {
-      if (known !== undefined) item.setLocation(known)
+      if (cached !== undefined) item.setLocation(cached)
       return item
     }
-    const home = this.#subscriberHome(queriesOf(item), nowMs)
-    if (home === undefined) return item
-    if (isLocation(home)) item.setLocation(home)
-    else item.outcome = home
+    const location = this.#subscriberLocation(queriesOf(item), nowMs)
+    if (location === undefined) return item
+    if (isLocation(location)) item.setLocation(location)
+    else item.outcome = location
     return item
   }
 
@@ -55,23 +55,23 @@ export class SessionLocator {
     const sessions = new Map<string, Item>()
     for (const item of items)
       if (!sessions.has(item.sessionKey)) sessions.set(item.sessionKey, item)
-    const asked = [...sessions.values()]
+    const unique = [...sessions.values()]
     const found = new Map<string, SessionLocation | ChargeOutcome>()
     try {
-      for (const [index, home] of (await this.#locations.find(asked)).entries()) {
-        const isDown = home instanceof StoreDownError
+      for (const [index, location] of (await this.#locations.find(unique)).entries()) {
+        const isDown = location instanceof StoreDownError
         const nowhere = plainOutcome(isDown ? 'storeDown' : 'unknownSession')
-        found.set(asked[index]?.sessionKey ?? '', home === null || isDown ? nowhere : home)
+        found.set(unique[index]?.sessionKey ?? '', location === null || isDown ? nowhere : location)
       }
     } catch (error) {
       if (!(error instanceof StoreDownError)) throw error
-      for (const { sessionKey } of asked) found.set(sessionKey, plainOutcome('storeDown'))
+      for (const { sessionKey } of unique) found.set(sessionKey, plainOutcome('storeDown'))
     }
     for (const item of items) {
-      const home = found.get(item.sessionKey)
-      if (home === undefined) continue
-      if (isLocation(home)) item.setLocation(home)
-      else item.outcome = home
+      const location = found.get(item.sessionKey)
+      if (location === undefined) continue
+      if (isLocation(location)) item.setLocation(location)
+      else item.outcome = location
     }
   }
 
@@ -124,22 +124,22 @@ export class SessionLocator {
   peek(queries: readonly ProfileQuery[], nowMs: number): CachedProfile | undefined {
     let unknown: CachedProfile | undefined
     for (const query of queries) {
-      const held = this.#sources.profiles.peek(query, nowMs)
-      if (held === undefined || held.profile !== null) return held
-      unknown ??= held
+      const cached = this.#sources.profiles.peek(query, nowMs)
+      if (cached === undefined || cached.profile !== null) return cached
+      unknown ??= cached
     }
     return unknown
   }
 
-  #subscriberHome(
+  #subscriberLocation(
     queries: readonly ProfileQuery[],
     nowMs: number,
   ): SessionLocation | ChargeOutcome | undefined {
     if (!this.#sources.isCatalogueLoaded()) return plainOutcome('storeDown')
     if (queries.length === 0) return plainOutcome('unknownSubscriber')
-    const held = this.peek(queries, nowMs)
-    if (held === undefined) return undefined
-    return held.profile ?? plainOutcome('unknownSubscriber')
+    const cached = this.peek(queries, nowMs)
+    if (cached === undefined) return undefined
+    return cached.profile ?? plainOutcome('unknownSubscriber')
   }
 }
 

@@ -24,8 +24,8 @@ export interface RegistrationResolver {
 export function createRegistrationResolver(ledger: Ledger): RegistrationResolver {
   return {
     async resolve(items, refused, nowMs) {
-      const claims = [refused, ...(await existingSessions(ledger, items, refused.sessionKey))]
-      await Promise.all(claims.map((claim) => resolveOne(ledger, items, claim, nowMs)))
+      const registered = [refused, ...(await existingSessions(ledger, items, refused.sessionKey))]
+      await Promise.all(registered.map((existing) => resolveOne(ledger, items, existing, nowMs)))
     },
   }
 }
@@ -82,8 +82,8 @@ async function resolveOne(
   }
 }
 
-async function loadSession(ledger: Ledger, home: SessionLocation, sessionKey: string) {
-  const [loaded] = await ledger.load([{ ...home, sessionKeys: [sessionKey] }])
+async function loadSession(ledger: Ledger, location: SessionLocation, sessionKey: string) {
+  const [loaded] = await ledger.load([{ ...location, sessionKeys: [sessionKey] }])
   if (loaded === undefined || loaded instanceof CorruptValueError) return null
   return loaded.sessions[0] ?? null
 }

@@ -59,9 +59,9 @@ export class PrefixTable {
       return
     }
     const key = otherKey(group, prefix)
-    const held = withoutRate(this.#others.get(key), rate)
-    if (held === undefined) this.#others.delete(key)
-    else this.#others.set(key, held)
+    const entry = withoutRate(this.#others.get(key), rate)
+    if (entry === undefined) this.#others.delete(key)
+    else this.#others.set(key, entry)
   }
 
   /**
@@ -165,20 +165,20 @@ class Shard {
     if (this.#tags[slot] !== 0) this.#setEntry(slot, withoutRate(this.#entries[slot], rate))
   }
 
-  #put(key: number, group: number, hash: number, held: RateEntry): void {
+  #put(key: number, group: number, hash: number, entry: RateEntry): void {
     const slot = this.#slotOf(key, group, hash)
     this.#tags[slot] = tagOf(hash)
     this.#slots[SLOT_FIELDS * slot] = key
     this.#slots[SLOT_FIELDS * slot + 1] = group
-    this.#setEntry(slot, held)
+    this.#setEntry(slot, entry)
     this.#used += 1
   }
 
-  #setEntry(slot: number, held: RateEntry | undefined): void {
-    this.#entries[slot] = held
-    const isOne = held !== undefined && !Array.isArray(held) && held.play === ''
-    this.#slots[SLOT_FIELDS * slot + 2] = isOne ? held.fromMs : Number.POSITIVE_INFINITY
-    this.#slots[SLOT_FIELDS * slot + 3] = isOne ? held.toMs : Number.NEGATIVE_INFINITY
+  #setEntry(slot: number, entry: RateEntry | undefined): void {
+    this.#entries[slot] = entry
+    const isOne = entry !== undefined && !Array.isArray(entry) && entry.play === ''
+    this.#slots[SLOT_FIELDS * slot + 2] = isOne ? entry.fromMs : Number.POSITIVE_INFINITY
+    this.#slots[SLOT_FIELDS * slot + 3] = isOne ? entry.toMs : Number.NEGATIVE_INFINITY
   }
 
   /** The slot of the key, or the free slot for it. */
@@ -201,21 +201,24 @@ class Shard {
   /** Rebuilds the table with room for twice the entries in use. */
   #rebuild(): void {
     const owners = this.#slots
-    const oldHeld = this.#entries
-    const inUse = oldHeld.reduce<number>((sum, held) => (held === undefined ? sum : sum + 1), 0)
+    const oldEntries = this.#entries
+    const inUse = oldEntries.reduce<number>(
+      (sum, entry) => (entry === undefined ? sum : sum + 1),
+      0,
+    )
     let capacity = 16
     while (capacity < (inUse + 1) * 3) capacity *= 2
     this.#tags = new Uint8Array(capacity)
     this.#slots = new Float64Array(SLOT_FIELDS * capacity)
     this.#entries = new Array(capacity)
     this.#used = 0
-    for (const [at, held] of oldHeld.entries()) {
-      if (held === undefined) continue
+    for (const [at, entry] of oldEntries.entries()) {
+      if (entry === undefined) continue
       const [key, group] = [owners[SLOT_FIELDS * at], owners[SLOT_FIELDS * at + 1]] as [
         number,
         number,
       ]
-      this.#put(key, group, hashOf(key, group), held)
+      this.#put(key, group, hashOf(key, group), entry)
     }
   }
 }

@@ -113,13 +113,13 @@ export class RateIndex {
   }
 
   #choose(
-    held: RateEntry,
+    entry: RateEntry,
     values: readonly string[],
     play: string,
     atMs: number,
   ): RateRevision | null {
-    if (this.#isDirect && !Array.isArray(held)) return holds(held, play, atMs) ? held : null
-    const rates = Array.isArray(held) ? held : [held]
+    if (this.#isDirect && !Array.isArray(entry)) return holds(entry, play, atMs) ? entry : null
+    const rates = Array.isArray(entry) ? entry : [entry]
     let best: RateRevision | null = null
     let bestRanks: readonly number[] = NO_RANKS
     for (let at = 0; at < rates.length; at += 1) {

@@ -53,8 +53,8 @@ function memoized(make: RateKeyTemplate): RateKeyTemplate {
   let count = 0
   return (fields) => {
     const { usaget, ratingGroup } = fields
-    const known = usagets.get(usaget)?.get(ratingGroup)
-    if (known !== undefined) return known
+    const cached = usagets.get(usaget)?.get(ratingGroup)
+    if (cached !== undefined) return cached
     const key = make(fields)
     if (count >= KEYS_MAX) {
       usagets.clear()

@@ -44,18 +44,18 @@ function compare(one: RateRevision, other: RateRevision): number {
 /** The entry of a table slot: mostly one rate, which needs no list. */
 export type RateEntry = RateRevision | RateList
 
-export function withRate(held: RateEntry | undefined, rate: RateRevision): RateEntry {
-  if (held === undefined) return rate
-  const list = Array.isArray(held) ? held : [held]
+export function withRate(entry: RateEntry | undefined, rate: RateRevision): RateEntry {
+  if (entry === undefined) return rate
+  const list = Array.isArray(entry) ? entry : [entry]
   addSorted(list, rate)
   return list
 }
 
 export function withoutRate(
-  held: RateEntry | undefined,
+  entry: RateEntry | undefined,
   rate: RateRevision,
 ): RateEntry | undefined {
-  if (!Array.isArray(held)) return held === rate ? undefined : held
-  removeSorted(held, rate)
-  return held.length > 1 ? held : held[0]
+  if (!Array.isArray(entry)) return entry === rate ? undefined : entry
+  removeSorted(entry, rate)
+  return entry.length > 1 ? entry : entry[0]
 }
