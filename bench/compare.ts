@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ROOT } from './product.ts'
+import { ROOT } from '../test/support/product/product.ts'
 import {
   type Compared,
   CompareError,

@@ -21,7 +21,7 @@ import {
   flags,
   HEADER_BYTES,
 } from '../src/realtime/codecs/diameter-wire/protocol.ts'
-import { ConnectionLostError } from './client.ts'
+import { ConnectionLostError } from '../test/support/product/charge-client.ts'
 
 export interface DiameterClientOptions {
   port: number

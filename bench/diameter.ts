@@ -7,12 +7,12 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { readMessage, uint32Of } from '../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode } from '../src/realtime/codecs/diameter-wire/protocol.ts'
+import { FIRST_SID, populate } from '../test/support/product/population.ts'
+import { type Product, startProduct } from '../test/support/product/product.ts'
 import { cpuMicros } from './cpu.ts'
 import { DiameterClient } from './diameter-client.ts'
 import { gatewayRequest, MIB } from './diameter-messages.ts'
 import { type LoadResult, meetSubscribers, runLoad } from './load.ts'
-import { FIRST_SID, populate } from './population.ts'
-import { type Product, startProduct } from './product.ts'
 
 const { values } = parseArgs({
   options: {

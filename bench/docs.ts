@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from './product.ts'
+import { ROOT } from '../test/support/product/product.ts'
 import { partsOf, replacePart } from './report/markers.ts'
 import { type Plotted, plotsOf } from './report/plots.ts'
 import { type Results, readResults } from './report/results.ts'

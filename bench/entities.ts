@@ -4,8 +4,8 @@
  */
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { aidOf, FIRST_SID, populate } from './population.ts'
-import { startProduct } from './product.ts'
+import { aidOf, FIRST_SID, populate } from '../test/support/product/population.ts'
+import { startProduct } from '../test/support/product/product.ts'
 
 const { values } = parseArgs({
   options: {

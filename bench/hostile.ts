@@ -8,10 +8,10 @@ import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { populate } from '../test/support/product/population.ts'
+import { startProduct } from '../test/support/product/product.ts'
 import { cpuMicros } from './cpu.ts'
 import { meetSubscribers, runLoad, sessionBodies } from './load.ts'
-import { populate } from './population.ts'
-import { startProduct } from './product.ts'
 
 const { values } = parseArgs({
   options: {

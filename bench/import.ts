@@ -19,7 +19,7 @@ import { createLedger } from '../src/ledger/ledger.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/log.ts'
 import { openRedis } from '../src/store/redis.ts'
-import { type Product, startProduct } from './product.ts'
+import { type Product, startProduct } from '../test/support/product/product.ts'
 
 const { values } = parseArgs({
   options: { rows: { type: 'string', default: '20000' } },

@@ -1,7 +1,8 @@
 /** A large catalogue, and changes to it, written straight into MongoDB. */
-import type { EntityCollection } from '../src/catalog/entities/entity-table.ts'
+
 import { ObjectId } from 'mongodb'
 import type { Catalog } from '../src/catalog/connection.ts'
+import type { EntityCollection } from '../src/catalog/entities/entity-table.ts'
 import { bump } from '../src/catalog/revisions/revisions.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
 

@@ -2,8 +2,8 @@
  * Closed loop: each connection sends its next request when the answer to the last has come. Latency
  * is that of the closed loop, without correction for what an open loop would have queued.
  */
-import { Client } from './client.ts'
-import { FIRST_SID } from './population.ts'
+import { Client } from '../test/support/product/charge-client.ts'
+import { FIRST_SID } from '../test/support/product/population.ts'
 
 export interface LoadOptions {
   port: number

@@ -1,11 +1,11 @@
 /** Many sessions that end at once, and sessions that go on beside them. */
 import { performance } from 'node:perf_hooks'
-import { type Answer, Client, ConnectionLostError } from './client.ts'
+import { type Answer, Client, ConnectionLostError } from '../test/support/product/charge-client.ts'
+import { FIRST_SID } from '../test/support/product/population.ts'
+import type { Product } from '../test/support/product/product.ts'
 import { DiameterClient } from './diameter-client.ts'
 import { gatewayRequest, MIB } from './diameter-messages.ts'
 import { resultCodeOf } from './generator/diameter-link.ts'
-import { FIRST_SID } from './population.ts'
-import type { Product } from './product.ts'
 
 export type ReleaseProtocol = 'diameter' | 'json' | 'keyValue'
 

@@ -1,6 +1,7 @@
 /** What a scenario of the benchmark is given, and what it gives. */
+
+import type { Product, ProductOptions } from '../test/support/product/product.ts'
 import type { Flow, Protocol } from './generator/job.ts'
-import type { Product, ProductOptions } from './product.ts'
 
 export interface Settings {
   /** Of each measured window. */

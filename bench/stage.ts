@@ -1,9 +1,9 @@
 /** Products of the benchmark: one at a time, seeded and warm, kept while the same is asked for. */
 import { loadConfig } from '../src/config/load.ts'
+import { populate } from '../test/support/product/population.ts'
+import { type Product, startProduct } from '../test/support/product/product.ts'
 import type { Flow, Protocol } from './generator/job.ts'
 import { meetSubscribers } from './load.ts'
-import { populate } from './population.ts'
-import { type Product, startProduct } from './product.ts'
 import type { Bench, ProductKind, Settings } from './scenario.ts'
 
 const GIB = 1024 ** 3

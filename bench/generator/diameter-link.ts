@@ -1,9 +1,9 @@
 /** Diameter connections with many requests under way on each. */
 import type { Socket } from 'node:net'
 import { avpCode, HEADER_BYTES } from '../../src/realtime/codecs/diameter-wire/protocol.ts'
+import { FIRST_SID } from '../../test/support/product/population.ts'
 import { DiameterClient } from '../diameter-client.ts'
 import { gatewayRequest } from '../diameter-messages.ts'
-import { FIRST_SID } from '../population.ts'
 import { ASKED, USED } from './http-messages.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { type Fate, UPDATES } from './session-ring.ts'

@@ -1,5 +1,5 @@
 /** Requests of a session over HTTP, and what is read of their answers. */
-import { FIRST_SID } from '../population.ts'
+import { FIRST_SID } from '../../test/support/product/population.ts'
 import { type Fate, type SessionRing, UPDATES } from './session-ring.ts'
 import { answerNumber } from './tally.ts'
 

@@ -1,7 +1,7 @@
 /** What the product and Redis say of themselves. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import type { Product } from '../product.ts'
+import type { Product } from '../../test/support/product/product.ts'
 
 /** The sum of a figure of the product over all of its processes. */
 export async function productFigure(product: Product, name: string): Promise<number> {

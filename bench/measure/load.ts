@@ -1,9 +1,9 @@
 /** One measured window: the load, and what it cost each process. */
 
+import type { Product } from '../../test/support/product/product.ts'
 import type { Generator } from '../generator/generator.ts'
 import { type Histogram, histogramOf } from '../generator/histogram.ts'
 import type { Flow, JobResult, PhaseResult } from '../generator/job.ts'
-import type { Product } from '../product.ts'
 import { cpuOf, cpuOfNode } from './threads.ts'
 
 export interface Window {

@@ -1,7 +1,8 @@
 /** What most scenarios do: a product, a generator that is ended, closed loops in turns. */
+
+import type { Product } from '../../test/support/product/product.ts'
 import { type Generator, startGenerator } from '../generator/generator.ts'
 import type { Flow, Protocol } from '../generator/job.ts'
-import type { Product } from '../product.ts'
 import type { Bench, Table } from '../scenario.ts'
 import { type Ceiling, measureEcho } from './ceilings.ts'
 import { measureLoad, median, millis, round, type Window } from './load.ts'

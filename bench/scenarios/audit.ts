@@ -1,16 +1,16 @@
 /** The books after a full load: what the generator was told was charged, the lines, the ledger. */
 import { MongoClient } from 'mongodb'
-import { tollgate } from '../command.ts'
+import { tollgate } from '../../test/support/product/command.ts'
+import { FIRST_SID } from '../../test/support/product/population.ts'
+import type { Product } from '../../test/support/product/product.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 import { USED } from '../generator/http-messages.ts'
 import type { Reports } from '../generator/job.ts'
 import { productFigure } from '../measure/figures.ts'
 import { windowOf } from '../measure/load.ts'
 import { loadTable, measureClosed, withGenerator } from '../measure/turns.ts'
-import { FIRST_SID } from '../population.ts'
-import type { Product } from '../product.ts'
 import type { Bench, Scenario, ScenarioResult } from '../scenario.ts'
 import { createBench } from '../stage.ts'
-import { waitUntil } from '../wait.ts'
 
 const DRAIN_MS = 300_000
 /** `tollgate audit` looks at one account after the other: fewer, each with more sessions. */

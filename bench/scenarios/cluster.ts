@@ -1,8 +1,9 @@
 /** A Redis Cluster of three masters, each with a replica, on the same machine. */
+
+import { startTestCluster } from '../../test/support/product/cluster.ts'
 import { measureEcho } from '../measure/ceilings.ts'
 import { round } from '../measure/load.ts'
 import { loadTable, measureClosed, otherAnswers, withGenerator } from '../measure/turns.ts'
-import { startTestCluster } from '../redis-cluster.ts'
 import type { Scenario } from '../scenario.ts'
 import { PAUSED } from './json.ts'
 

@@ -2,10 +2,10 @@
  * First contact with subscribers: a node that has nothing in memory, and the same node afterwards.
  */
 import { performance } from 'node:perf_hooks'
-import { Client } from '../client.ts'
+import { Client } from '../../test/support/product/charge-client.ts'
+import { FIRST_SID } from '../../test/support/product/population.ts'
+import type { Product } from '../../test/support/product/product.ts'
 import { round } from '../measure/load.ts'
-import { FIRST_SID } from '../population.ts'
-import type { Product } from '../product.ts'
 import type { Bench, Scenario, Table } from '../scenario.ts'
 
 const SUBSCRIBERS = 2_000

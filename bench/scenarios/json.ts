@@ -1,4 +1,6 @@
 /** The peak: sessions of plain JSON in a closed loop, recorder paused, beside both ceilings. */
+
+import type { Product } from '../../test/support/product/product.ts'
 import type { Generator } from '../generator/generator.ts'
 import { type Ceiling, measureEcho, measureRawScript } from '../measure/ceilings.ts'
 import {
@@ -10,7 +12,6 @@ import {
 } from '../measure/figures.ts'
 import { measureLoad, millis, round, type Window } from '../measure/load.ts'
 import { middle, otherAnswers, withGenerator } from '../measure/turns.ts'
-import type { Product } from '../product.ts'
 import type { Bench, Goal, Scenario, ScenarioResult, Table } from '../scenario.ts'
 
 /** Nothing is recorded: Redis and the charging process have the cores to themselves. */

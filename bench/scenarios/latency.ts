@@ -1,11 +1,11 @@
 /** Latency of an open loop, from the due time, at fixed rates and at shares of saturation. */
 
+import type { Product } from '../../test/support/product/product.ts'
 import type { Generator } from '../generator/generator.ts'
 import { histogramOf } from '../generator/histogram.ts'
 import { measureEcho } from '../measure/ceilings.ts'
 import { measureLoad, median, millis, round, type Window } from '../measure/load.ts'
 import { measureClosed, openFlow, withGenerator } from '../measure/turns.ts'
-import type { Product } from '../product.ts'
 import type { Bench, Goal, Scenario, Table } from '../scenario.ts'
 import { PAUSED } from './json.ts'
 

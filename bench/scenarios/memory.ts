@@ -9,12 +9,18 @@ import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
 import type { LedgerKeys } from '../../src/ledger/keys.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import type { RedisConnection } from '../../src/store/redis.ts'
+import {
+  FIRST_AID,
+  FIRST_SID,
+  populate,
+  prepaidIncludes,
+  withCatalog,
+} from '../../test/support/product/population.ts'
+import { type Product, startProduct } from '../../test/support/product/product.ts'
 import { redisMemory } from '../measure/figures.ts'
 import { withLedger } from '../measure/ledger.ts'
 import { round, windowOf } from '../measure/load.ts'
 import { otherAnswers, withGenerator } from '../measure/turns.ts'
-import { FIRST_AID, FIRST_SID, populate, prepaidIncludes, withCatalog } from '../population.ts'
-import { type Product, startProduct } from '../product.ts'
 import type { Bench, Scenario } from '../scenario.ts'
 import { PAUSED } from './json.ts'
 

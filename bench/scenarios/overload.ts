@@ -3,6 +3,7 @@
  * still served, how long it takes, what becomes of the rest, and how soon all is well again.
  */
 
+import type { Product } from '../../test/support/product/product.ts'
 import type { Generator } from '../generator/generator.ts'
 import { histogramOf } from '../generator/histogram.ts'
 import { type Flow, LATE_MS, type PhaseResult } from '../generator/job.ts'
@@ -11,7 +12,6 @@ import { measureEcho } from '../measure/ceilings.ts'
 import { median, millis, round, type Window, windowOf } from '../measure/load.ts'
 import { withGenerator } from '../measure/turns.ts'
 import { optionsFor } from '../preload/preloads.ts'
-import type { Product } from '../product.ts'
 import type { Bench, Goal, Scenario } from '../scenario.ts'
 
 const MULTIPLES = [0.5, 0.8, 1, 1.5, 3]

@@ -9,13 +9,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Product } from '../../test/support/product/product.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 import { type CpuProfile, largest, selfTimes } from '../measure/cpu-profile.ts'
 import { measureLoad, round, type Window } from '../measure/load.ts'
 import { withGenerator } from '../measure/turns.ts'
 import { optionsFor } from '../preload/preloads.ts'
-import type { Product } from '../product.ts'
 import type { Bench, Scenario, Table } from '../scenario.ts'
-import { waitUntil } from '../wait.ts'
 
 const PLACES = 16
 const FUNCTIONS = 15

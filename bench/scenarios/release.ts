@@ -1,4 +1,6 @@
 /** Ten thousand sessions that end at once, beside sessions that go on. */
+
+import type { Product } from '../../test/support/product/product.ts'
 import {
   type Answers,
   type Beside,
@@ -9,7 +11,6 @@ import {
   startUpdates,
 } from '../mass-release.ts'
 import { round } from '../measure/load.ts'
-import type { Product } from '../product.ts'
 import type { Bench, Goal, Scenario, Table } from '../scenario.ts'
 import { PAUSED } from './json.ts'
 

@@ -1,5 +1,8 @@
 /** The highest rate at which the recorder keeps up, found by trial, and held for a minute. */
 import { streamBacklog } from '../../src/ledger/streams.ts'
+import { withCatalog } from '../../test/support/product/population.ts'
+import type { Product } from '../../test/support/product/product.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 import type { Generator } from '../generator/generator.ts'
 import { measureEcho } from '../measure/ceilings.ts'
 import { entriesAppended } from '../measure/figures.ts'
@@ -7,10 +10,7 @@ import { withLedger } from '../measure/ledger.ts'
 import { type Costs, measureLoad, millis, round, type Window } from '../measure/load.ts'
 import { cpuOf } from '../measure/threads.ts'
 import { measureClosed, openFlow, otherAnswers, withGenerator } from '../measure/turns.ts'
-import { withCatalog } from '../population.ts'
-import type { Product } from '../product.ts'
 import type { Bench, Scenario, Table } from '../scenario.ts'
-import { waitUntil } from '../wait.ts'
 
 const TRIALS = 4
 const TRIAL_SECONDS = 8

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { refuseCrossSite } from '../../src/admin/browsers.ts'
 import type { ListedOrigins } from '../../src/admin/cors.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
-import { bareServer, type SETTINGS, sendRaw } from './bare.ts'
+import { bareServer, type SETTINGS, sendRaw } from '../support/admin/bare.ts'
 
 const NOBODY: ListedOrigins = async () => new Set()
 const CRM = 'https://crm.example.net'

@@ -3,8 +3,8 @@ import type { Server } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { errorHandler } from '../../src/admin/entities/answer.ts'
 import { readParameters, registerBodies } from '../../src/admin/entities/requests/body.ts'
-import { openSocket, type RawAnswer } from '../realtime/http/socket.ts'
-import { bareServer } from './bare.ts'
+import { bareServer } from '../support/admin/bare.ts'
+import { openSocket, type RawAnswer } from '../support/realtime/http/socket.ts'
 
 const HEAD = 'Host: 127.0.0.1\r\n'
 const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`

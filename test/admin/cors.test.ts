@@ -3,8 +3,8 @@ import { refuseCrossSite } from '../../src/admin/browsers.ts'
 import { listedOrigins } from '../../src/admin/cors.ts'
 import { createCurrentSettings } from '../../src/catalog/settings/current-settings.ts'
 import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
-import { startTestStores, type TestStores } from '../recorder/accounts.ts'
-import { bareServer } from './bare.ts'
+import { bareServer } from '../support/admin/bare.ts'
+import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
 const CRM = 'https://crm.example.net'
 const POLL_MS = 500

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bareServer } from './bare.ts'
+import { bareServer } from '../support/admin/bare.ts'
 
 describe('the address of a client', () => {
   const forwarded = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-host': 'evil.test' }

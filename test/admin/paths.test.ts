@@ -1,7 +1,7 @@
 /** Nobody gets at a route by another way of writing its address, or another method. */
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { bareServer, sendRaw } from './bare.ts'
+import { bareServer, sendRaw } from '../support/admin/bare.ts'
 
 const reached: string[] = []
 afterEach(() => {

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { openSocket, type RawAnswer } from '../realtime/http/socket.ts'
-import { bareServer, sendRaw } from './bare.ts'
+import { bareServer, sendRaw } from '../support/admin/bare.ts'
+import { openSocket, type RawAnswer } from '../support/realtime/http/socket.ts'
 
 const HEAD = 'Host: 127.0.0.1\r\n'
 const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`

@@ -1,8 +1,8 @@
 /** Requests behind a request that could end elsewhere: none of them reaches a route. */
 import { describe, expect, it } from 'vitest'
-import { openSocket } from '../realtime/http/socket.ts'
+import { bareServer } from '../support/admin/bare.ts'
+import { openSocket } from '../support/realtime/http/socket.ts'
 import { REFUSALS, smuggledRequests } from '../support/smuggling.ts'
-import { bareServer } from './bare.ts'
 
 const HEADERS = 'Content-Type: application/json\r\n'
 const hidden = '{"hidden":1}'

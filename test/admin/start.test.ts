@@ -9,8 +9,8 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../src/store/metrics-exchange.ts'
-import { silent, startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
 import { TEST_EPOCH } from '../support/ledger.ts'
+import { silent, startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
 import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts'
 
 let stores: TestStores

@@ -5,10 +5,14 @@ import { connect } from 'node:tls'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { AdminListenError } from '../../src/admin/listening.ts'
 import { createServer } from '../../src/admin/server.ts'
-import { type Authority, createAuthority, HAS_OPENSSL } from '../realtime/diameter/certificates.ts'
-import { openSocket } from '../realtime/http/socket.ts'
-import { silent } from '../recorder/accounts.ts'
-import { bareServer, SETTINGS } from './bare.ts'
+import { bareServer, SETTINGS } from '../support/admin/bare.ts'
+import {
+  type Authority,
+  createAuthority,
+  HAS_OPENSSL,
+} from '../support/realtime/diameter/certificates.ts'
+import { openSocket } from '../support/realtime/http/socket.ts'
+import { silent } from '../support/recorder/accounts.ts'
 
 type Files = { certFile: string; keyFile: string }
 

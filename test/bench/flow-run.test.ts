@@ -5,7 +5,7 @@ import type { Flow } from '../../bench/generator/job.ts'
 import type { Link } from '../../bench/generator/link.ts'
 import { SessionRing } from '../../bench/generator/session-ring.ts'
 import { answerNumber } from '../../bench/generator/tally.ts'
-import { waitUntil } from '../../bench/wait.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const GRANTED = answerNumber(200, 1)
 

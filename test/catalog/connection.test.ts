@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError, CatalogUrlError } from '../../src/catalog/errors.ts'
+import { useStore } from '../support/catalog/store.ts'
 import { type StoreProxy, startStoreProxy } from '../support/store-proxy.ts'
-import { useStore } from './store.ts'
 
 const store = useStore()
 let proxy: StoreProxy | null = null

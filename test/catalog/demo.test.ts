@@ -3,7 +3,7 @@ import { finishDemoSeed, seedDemoCatalogue } from '../../src/catalog/demo.ts'
 import { createCatalogFeed } from '../../src/catalog/feed/feed.ts'
 import { findSubscriber } from '../../src/catalog/feed/subscribers.ts'
 import { charge } from '../../src/domain/tariff.ts'
-import { insertEntity, recordingLog, useStore } from './store.ts'
+import { insertEntity, recordingLog, useStore } from '../support/catalog/store.ts'
 
 const store = useStore()
 const NOTHING = { created: [], credits: [] }

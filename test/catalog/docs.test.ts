@@ -9,7 +9,7 @@ import { compileRate } from '../../src/catalog/compile/rate.ts'
 import { compileTax } from '../../src/catalog/compile/tax.ts'
 import { withDates } from '../../src/catalog/dates.ts'
 import { SubscriberEntity } from '../../src/catalog/entities/subscriber.ts'
-import { refusal, stored } from './compile/stored.ts'
+import { refusal, stored } from '../support/catalog/compile/stored.ts'
 
 type Fields = Record<string, unknown>
 

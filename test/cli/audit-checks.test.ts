@@ -17,7 +17,7 @@ import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
 import type { Session } from '../../src/domain/session.ts'
-import { lineOf } from '../recorder/accounts.ts'
+import { lineOf } from '../support/recorder/accounts.ts'
 
 const bucketOf = (more: Partial<Bucket> = {}): Bucket => ({
   id: 1,

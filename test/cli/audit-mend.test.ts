@@ -7,7 +7,7 @@ import type { AccountEvidence } from '../../src/cli/audit/evidence.ts'
 import { planMend } from '../../src/cli/audit/mend-plan.ts'
 import { emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
-import { lineOf } from '../recorder/accounts.ts'
+import { lineOf } from '../support/recorder/accounts.ts'
 
 const owing = (sid: number, owed: number): OwnerState => ({
   ...emptyOwner(1, sid),

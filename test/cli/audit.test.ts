@@ -7,7 +7,7 @@ import type { Line } from '../../src/domain/line.ts'
 import { packOwner } from '../../src/ledger/owner-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
-import { writing } from '../ledger/fixture.ts'
+import { writing } from '../support/ledger/fixture.ts'
 import {
   holdUnits,
   lineOf,
@@ -18,7 +18,7 @@ import {
   type TestStores,
   topUp,
   use,
-} from '../recorder/accounts.ts'
+} from '../support/recorder/accounts.ts'
 
 let stores: TestStores
 let drain: Drain

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '../../src/catalog/demo.ts'
-import { insertEntity } from '../catalog/store.ts'
-import { useTollgate } from './tollgate.ts'
+import { insertEntity } from '../support/catalog/store.ts'
+import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()
 

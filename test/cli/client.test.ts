@@ -4,8 +4,8 @@ import { readStoredClients } from '../../src/catalog/clients/client-changes.ts'
 import { compileClients } from '../../src/catalog/clients/clients.ts'
 import { createSealer, keyIdOf } from '../../src/catalog/settings/sealing.ts'
 import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
-import type { Ended } from './product.ts'
-import { useTollgate } from './tollgate.ts'
+import type { Ended } from '../support/cli/product.ts'
+import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()
 const KEY = 'words of the operator'

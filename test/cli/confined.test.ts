@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createProduct, type Product, type Started } from './product.ts'
+import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 
 const KEY = 'a key that seals what is secret in the store'
 

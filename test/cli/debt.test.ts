@@ -1,6 +1,6 @@
 /** Debt of an account, and of a subscriber, as an operator meets it in the whole product. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createProduct, type Product, type Started } from './product.ts'
+import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 
 type Fields = Record<string, unknown>
 interface Home {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readFieldSettings } from '../../src/catalog/settings/stored-config.ts'
-import { useTollgate } from './tollgate.ts'
+import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CheckReport } from '../../src/file-types/check-report.ts'
-import { useTollgate } from './tollgate.ts'
+import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()
 

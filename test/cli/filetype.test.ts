@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { readStoredConfig } from '../../src/catalog/settings/stored-config.ts'
-import { useTollgate } from './tollgate.ts'
+import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()
 

@@ -10,10 +10,10 @@ import {
   ACCOUNT_HEADER,
   accountLine,
   accountsCsv,
-} from '../admin/entities/import/scene.ts'
-import { insertEntity } from '../catalog/store.ts'
-import { startTestStores, type TestStores } from '../recorder/accounts.ts'
-import type { Ended } from './product.ts'
+} from '../support/admin/entities/import/scene.ts'
+import { insertEntity } from '../support/catalog/store.ts'
+import type { Ended } from '../support/cli/product.ts'
+import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'tg-import-cli-'))

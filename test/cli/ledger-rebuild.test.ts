@@ -14,7 +14,9 @@ import { lostPartitions } from '../../src/ledger/install.ts'
 import { unpackResult } from '../../src/ledger/record-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
-import { bucketOf, contents, operationOf } from '../ledger/fixture.ts'
+import { operation, owner, paid, usage } from '../support/cli/recorded-accounts.ts'
+import { bucketOf, contents, operationOf } from '../support/ledger/fixture.ts'
+import { TEST_EPOCH } from '../support/ledger.ts'
 import {
   holdUnits,
   LEDGER_SETTINGS,
@@ -26,10 +28,8 @@ import {
   type TestStores,
   topUp,
   use,
-} from '../recorder/accounts.ts'
-import { TEST_EPOCH } from '../support/ledger.ts'
+} from '../support/recorder/accounts.ts'
 import { waitUntil } from '../support/wait.ts'
-import { operation, owner, paid, usage } from './recorded-accounts.ts'
 
 const { partitions, operationKeepMs } = LEDGER_SETTINGS
 const SETTINGS = { ...LEDGER_SETTINGS, isDryRun: false, settleMs: 0, nowMs: NOW_MS }

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createProduct, type Product, type Started, shell } from '../support/cli/product.ts'
 import { waitUntil } from '../support/wait.ts'
-import { createProduct, type Product, type Started, shell } from './product.ts'
 
 let product: Product
 let tollgate: Started

@@ -5,8 +5,8 @@ import type { LaterLine, SegmentLine } from '../../src/cli/audit/evidence.ts'
 import { followingSessions } from '../../src/cli/audit/mend-sessions.ts'
 import type { Session } from '../../src/domain/session.ts'
 import { segmentLines } from '../../src/ledger/stream-entries.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { Scene } from '../rating/scene.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { Scene } from '../support/rating/scene.ts'
 
 const KEY = 'k'.repeat(22)
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createProduct, type Product, processesWith } from './product.ts'
+import { createProduct, type Product, processesWith } from '../support/cli/product.ts'
 
 let product: Product
 

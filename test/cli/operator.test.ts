@@ -2,7 +2,7 @@
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { operator, recordByOperator, writeConfigByOperator } from '../../src/cli/operator.ts'
-import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
 let open: TestStores
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { hashOfKey } from '../../src/catalog/settings/peer-settings.ts'
 import { compilePeers } from '../../src/catalog/settings/peers.ts'
 import { readStoredConfig } from '../../src/catalog/settings/stored-config.ts'
-import type { Ended } from './product.ts'
-import { useTollgate } from './tollgate.ts'
+import type { Ended } from '../support/cli/product.ts'
+import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()
 

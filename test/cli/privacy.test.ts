@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAudit } from '../../src/catalog/audit/audit.ts'
-import { insertEntity } from '../catalog/store.ts'
-import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+import { insertEntity } from '../support/catalog/store.ts'
+import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const ACTOR = { by: 'cli', id: '', name: 'tester', address: '' } as const

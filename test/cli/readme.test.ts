@@ -6,10 +6,10 @@ import { execFile } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Walked, WalkOptions } from '../admin/entities/openapi/walk-types.ts'
 import { HOUSE } from '../house/tree.ts'
+import type { Walked, WalkOptions } from '../support/admin/entities/openapi/walk-types.ts'
+import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 import { waitUntil } from '../support/wait.ts'
-import { createProduct, type Product, type Started } from './product.ts'
 
 const BLOCK = /^```sh entities\n([\s\S]*?)\n```$/gm
 

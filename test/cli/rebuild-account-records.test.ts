@@ -14,8 +14,8 @@ import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import type { CreditedInclude } from '../../src/domain/credit.ts'
 import type { OperationLine } from '../../src/domain/line.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
-import { bucketOf } from '../ledger/fixture.ts'
-import { lineOf, NOW_MS } from '../recorder/accounts.ts'
+import { bucketOf } from '../support/ledger/fixture.ts'
+import { lineOf, NOW_MS } from '../support/recorder/accounts.ts'
 
 const DAY_MS = 86_400_000
 const COUNTER = 'group/GOLD/0/CALLS'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
-import { silent, startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
+import { silent, startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
 
 let stores: TestStores
 let drain: Drain

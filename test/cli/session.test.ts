@@ -7,15 +7,15 @@ import {
   type PublishedSessionEvent,
   subscribeToSessionEvents,
 } from '../../src/store/session-events.ts'
-import { insertEntity } from '../catalog/store.ts'
+import { insertEntity } from '../support/catalog/store.ts'
+import { emptyLedger } from '../support/ledger.ts'
 import {
   openSession,
   silent,
   startTestStores,
   type TestStores,
   topUp,
-} from '../recorder/accounts.ts'
-import { emptyLedger } from '../support/ledger.ts'
+} from '../support/recorder/accounts.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { useTollgate } from './tollgate.ts'
+import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()
 

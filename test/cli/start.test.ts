@@ -10,7 +10,7 @@ import {
   rolesOf,
   type Started,
   shell,
-} from './product.ts'
+} from '../support/cli/product.ts'
 
 const MIB = 1024 * 1024
 

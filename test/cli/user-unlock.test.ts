@@ -6,8 +6,8 @@ import { createAttempts } from '../../src/admin/auth/attempts.ts'
 import { createCurrentSettings } from '../../src/catalog/settings/current-settings.ts'
 import { unlockUser } from '../../src/cli/user-unlock.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../../src/store/expiring.ts'
-import { addUser, USER } from '../admin/auth/auth-world.ts'
-import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+import { addUser, USER } from '../support/admin/auth/auth-world.ts'
+import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tg-unlock-'))
 const file = join(folder, 'tollgate.yaml')

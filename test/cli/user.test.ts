@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os'
 import { verify } from '@node-rs/argon2'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { addUser, setSecurity } from '../admin/auth/auth-world.ts'
-import { useTollgate } from './tollgate.ts'
+import { addUser, setSecurity } from '../support/admin/auth/auth-world.ts'
+import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()
 const ADMIN = 'boss@example.org'

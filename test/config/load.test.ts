@@ -6,7 +6,7 @@ import { childEnvironment } from '../../src/config/child-environment.ts'
 import { redactUrl } from '../../src/config/error.ts'
 import { DEFAULT_FILE, loadConfig } from '../../src/config/load.ts'
 import { ConfigSchema, leavesOf } from '../../src/config/schema.ts'
-import { fileWith, folder, problemsOf } from './files.ts'
+import { fileWith, folder, problemsOf } from '../support/config/files.ts'
 
 describe('default document', () => {
   const text = readFileSync(DEFAULT_FILE, 'utf8')

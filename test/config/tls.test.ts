@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
-import { fileWith, problemsOf } from './files.ts'
+import { fileWith, problemsOf } from '../support/config/files.ts'
 
 describe('settings of TLS', () => {
   it('the native server is refused for TLS that it cannot serve', () => {

@@ -13,7 +13,7 @@ import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../src/store/redis.ts'
 import { checkRedisPolicy } from '../../src/store/redis-policy.ts'
 import { HOUSE } from '../house/tree.ts'
-import { runScript } from './health.ts'
+import { runScript } from '../support/deploy/health.ts'
 
 interface Service {
   image: string

@@ -16,8 +16,14 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { HOUSE } from '../house/tree.ts'
-import { type Copy, copiesOf, ignoredBy, parseDockerfile, type Stage } from './dockerfile.ts'
-import { runScript } from './health.ts'
+import {
+  type Copy,
+  copiesOf,
+  ignoredBy,
+  parseDockerfile,
+  type Stage,
+} from '../support/deploy/dockerfile.ts'
+import { runScript } from '../support/deploy/health.ts'
 
 const read = (path: string) => readFileSync(join(HOUSE, path), 'utf8')
 const stages = parseDockerfile(read('Dockerfile'))

@@ -8,8 +8,8 @@ import {
   NotCreditError,
   UnknownBucketError,
 } from '../../src/domain/credit.ts'
-import { bucketOf, moneyOf, ownerOf } from './owners.ts'
-import { propertyRuns } from './property-runs.ts'
+import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
 
 const close = { mode: 'close', bucketId: 1 } as const
 const out = { mode: 'transfer_out', bucketId: 1 } as const

@@ -10,8 +10,8 @@ import {
   type OwnerState,
   paysFor,
 } from '../../src/domain/bucket.ts'
-import { bucketOf, ownerOf } from './owners.ts'
-import { readTable } from './table.ts'
+import { bucketOf, ownerOf } from '../support/domain/owners.ts'
+import { readTable } from '../support/domain/table.ts'
 
 /** Each row is a bucket; `place` is its turn at instant 50 for data, or why it has none. */
 const ORDER = readTable(`

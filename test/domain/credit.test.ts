@@ -9,9 +9,9 @@ import {
   NotCreditError,
   UnknownBucketError,
 } from '../../src/domain/credit.ts'
-import { bucketOf, moneyOf, ownerOf } from './owners.ts'
-import { propertyRuns } from './property-runs.ts'
-import { readTable } from './table.ts'
+import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { readTable } from '../support/domain/table.ts'
 
 const PACK: PrepaidInclude = {
   id: 'pack',

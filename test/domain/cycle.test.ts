@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCycleFinder, cycleAt } from '../../src/domain/cycle.ts'
 import { localTime, parseInstant } from '../../src/domain/time.ts'
-import { propertyRuns } from './property-runs.ts'
-import { readTable } from './table.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { readTable } from '../support/domain/table.ts'
 
 const CASES = readTable(`
   | instant              | zone              | day | key    | from             | to               |

@@ -15,10 +15,10 @@ import { emptyService } from '../../src/domain/segment.ts'
 import type { Segment } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
 import { type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
-import { frozen } from './frozen.ts'
-import { bucketOf, moneyOf, ownerOf } from './owners.ts'
-import { startOf } from './programs.ts'
-import { readTable } from './table.ts'
+import { frozen } from '../support/domain/frozen.ts'
+import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
+import { startOf } from '../support/domain/programs.ts'
+import { readTable } from '../support/domain/table.ts'
 
 const NOW_MS = 100
 

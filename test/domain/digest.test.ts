@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { digestOf } from '../../src/domain/digest.ts'
-import { propertyRuns } from './property-runs.ts'
-import { requestOf, serviceRequest } from './requests.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { requestOf, serviceRequest } from '../support/domain/requests.ts'
 
 const BASE = requestOf({ services: [serviceRequest({ requested: 100, used: 5 })] })
 

@@ -5,9 +5,9 @@ import { emptyService } from '../../src/domain/segment.ts'
 import type { ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
 import { UNLIMITED } from '../../src/domain/tariff.ts'
-import { bucketOf, moneyOf, ownerOf } from './owners.ts'
-import { startOf } from './programs.ts'
-import { sessionOf } from './requests.ts'
+import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
+import { startOf } from '../support/domain/programs.ts'
+import { sessionOf } from '../support/domain/requests.ts'
 
 const TARIFF = {
   tiers: [{ units: UNLIMITED, interval: 1, price: 1, ceil: true }],

@@ -13,8 +13,8 @@ import {
   nearestEven,
   times,
   upward,
-} from './fraction.ts'
-import { propertyRuns } from './property-runs.ts'
+} from '../support/domain/fraction.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
 
 const TARIFF: Tariff = {
   tiers: [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sessionTagOf, transactionIdOf } from '../../src/domain/lines.ts'
-import { outcomeOf, sessionOf } from './requests.ts'
+import { outcomeOf, sessionOf } from '../support/domain/requests.ts'
 
 const OPENED_MS = Date.UTC(2026, 6, 1)
 

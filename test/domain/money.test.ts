@@ -9,8 +9,8 @@ import {
   parseDecimal,
   toScale,
 } from '../../src/domain/money.ts'
-import { fraction, fromDecimal, nearestEven } from './fraction.ts'
-import { propertyRuns } from './property-runs.ts'
+import { fraction, fromDecimal, nearestEven } from '../support/domain/fraction.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
 
 describe('parseDecimal', () => {
   it.each([

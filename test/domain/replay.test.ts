@@ -7,8 +7,8 @@ import {
   sequenceErrorOf,
 } from '../../src/domain/replay.ts'
 import type { SessionState } from '../../src/domain/session.ts'
-import { outcomeOf, requestOf, serviceRequest, sessionOf } from './requests.ts'
-import { readTable } from './table.ts'
+import { outcomeOf, requestOf, serviceRequest, sessionOf } from '../support/domain/requests.ts'
+import { readTable } from '../support/domain/table.ts'
 
 /**
  * How a request that was not answered before fits a session whose last number is 5 (– : none).

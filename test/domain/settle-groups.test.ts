@@ -19,12 +19,12 @@ import type { CategoryPrice } from '../../src/domain/segment-parts.ts'
 import type { Segment, ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
 import { charge, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
-import { modelTariff, SMALL, tariffOf, tariffWithTerms } from './arbitraries.ts'
-import { frozen } from './frozen.ts'
-import { priceOf } from './model-price.ts'
-import { bucketOf, moneyOf, ownerOf } from './owners.ts'
-import { startOf } from './programs.ts'
-import { propertyRuns } from './property-runs.ts'
+import { modelTariff, SMALL, tariffOf, tariffWithTerms } from '../support/domain/arbitraries.ts'
+import { frozen } from '../support/domain/frozen.ts'
+import { priceOf } from '../support/domain/model-price.ts'
+import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
+import { startOf } from '../support/domain/programs.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
 
 interface Drawn {
   tariff: Tariff

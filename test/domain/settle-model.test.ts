@@ -15,18 +15,18 @@ import { emptyService } from '../../src/domain/segment.ts'
 import type { Segment, ServiceSession } from '../../src/domain/session.ts'
 import { settle } from '../../src/domain/settle.ts'
 import type { Tariff } from '../../src/domain/tariff.ts'
-import { modelTariff, SMALL, tariffOf } from './arbitraries.ts'
-import { frozen } from './frozen.ts'
+import { modelTariff, SMALL, tariffOf } from '../support/domain/arbitraries.ts'
+import { frozen } from '../support/domain/frozen.ts'
 import {
   ModelAccount,
   type ModelBucket,
   type ModelSegment,
   type ModelService,
   modelService,
-} from './model.ts'
-import { priceOf } from './model-price.ts'
-import { startOf } from './programs.ts'
-import { propertyRuns } from './property-runs.ts'
+} from '../support/domain/model.ts'
+import { priceOf } from '../support/domain/model-price.ts'
+import { startOf } from '../support/domain/programs.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
 
 const SERVICES = ['data', 'data', 'call'] as const
 

@@ -4,9 +4,9 @@ import type { Settlement } from '../../src/domain/charge-program.ts'
 import { emptyService } from '../../src/domain/segment.ts'
 import { settle } from '../../src/domain/settle.ts'
 import { PriceRangeError, type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
-import { bucketOf, moneyOf, ownerOf } from './owners.ts'
-import { startOf } from './programs.ts'
-import { readTable } from './table.ts'
+import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
+import { startOf } from '../support/domain/programs.ts'
+import { readTable } from '../support/domain/table.ts'
 
 /** `10/60`: 10 micros for each begun interval of 60 units; `+5`: and an access price of 5. */
 function tariffFrom(text: string): Tariff {

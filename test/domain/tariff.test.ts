@@ -11,10 +11,10 @@ import {
   type Tier,
   UNLIMITED,
 } from '../../src/domain/tariff.ts'
-import { modelTariff, SMALL, tariffOf, tariffWithTerms } from './arbitraries.ts'
-import { priceOf } from './model-price.ts'
-import { propertyRuns } from './property-runs.ts'
-import { readTable } from './table.ts'
+import { modelTariff, SMALL, tariffOf, tariffWithTerms } from '../support/domain/arbitraries.ts'
+import { priceOf } from '../support/domain/model-price.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { readTable } from '../support/domain/table.ts'
 
 /** Tenths of a unit count as units, so that bounds such as 0.7 are whole. */
 const TENTHS = 10

@@ -7,8 +7,8 @@ import {
   parseCommonInstant,
   parseInstant,
 } from '../../src/domain/time.ts'
-import { propertyRuns } from './property-runs.ts'
-import { readTable } from './table.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { readTable } from '../support/domain/table.ts'
 
 const ZONES = [
   'UTC',

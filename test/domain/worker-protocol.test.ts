@@ -17,7 +17,7 @@ import {
 } from '../../src/domain/charge-request.ts'
 import { packResult, packTask, unpackResult, unpackTask } from '../../src/domain/worker-protocol.ts'
 import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
-import { propertyRuns } from './property-runs.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
 
 /** The way over the boundary. */
 const overTask = (task: WorkerTask) => unpackTask(structuredClone(packTask(task)))

@@ -3,7 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Collection, type Document, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compileEmbedded, type MongoProcess, startMongoProcess } from './mongo-process.ts'
+import {
+  compileEmbedded,
+  type MongoProcess,
+  startMongoProcess,
+} from '../support/embedded/mongo-process.ts'
 
 /** KILL_ROUNDS for more. A server that is not ours is never killed: TEST_MONGO_URL has no part. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 5)

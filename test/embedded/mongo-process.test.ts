@@ -5,7 +5,11 @@ import { type Document, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FolderInUseError } from '../../src/embedded/folder-lock.ts'
 import { SocketPathError, startMongoServer } from '../../src/embedded/mongo/server.ts'
-import { compileEmbedded, type MongoProcess, startMongoProcess } from './mongo-process.ts'
+import {
+  compileEmbedded,
+  type MongoProcess,
+  startMongoProcess,
+} from '../support/embedded/mongo-process.ts'
 
 let built: ReturnType<typeof compileEmbedded>
 let folder: string

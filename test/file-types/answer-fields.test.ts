@@ -11,8 +11,8 @@ import {
   type FinalUnitAction,
   NumberText,
 } from '../../src/file-types/file-type.ts'
-import { wireExamples } from '../realtime/wire-examples.ts'
-import { answerOf, echoOf, granted, service } from './answers.ts'
+import { answerOf, echoOf, granted, service } from '../support/file-types/answers.ts'
+import { wireExamples } from '../support/realtime/wire-examples.ts'
 
 const read = (name: AnswerFieldName, answer: AnswerSource, of: ServiceOutcome | null = null) =>
   answerFields[name](answer, of, answer.echo.message)

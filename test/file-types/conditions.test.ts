@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compileConditions } from '../../src/file-types/conditions.ts'
-import { refusal } from './sample.ts'
+import { refusal } from '../support/file-types/sample.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 const readerOf = (name: string) => (fields: Fields) => fields[name]

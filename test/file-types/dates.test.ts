@@ -4,7 +4,7 @@ import { compileEventTime } from '../../src/file-types/dates.ts'
 import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import type { ParserSettings } from '../../src/file-types/file-type.ts'
 import { compileDateFormat } from '../../src/file-types/php-dates.ts'
-import { CONTEXT, NOW_MS, refusal } from './sample.ts'
+import { CONTEXT, NOW_MS, refusal } from '../support/file-types/sample.ts'
 
 type Fields = Record<string, unknown>
 

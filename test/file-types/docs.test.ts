@@ -1,7 +1,7 @@
 /** docs/FILE-TYPES.md: its documents are taken, and make of its messages what it says. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { documentWith, type Fields, refusalOf, result } from './sample.ts'
+import { documentWith, type Fields, refusalOf, result } from '../support/file-types/sample.ts'
 
 const text = readFileSync(new URL('../../docs/FILE-TYPES.md', import.meta.url), 'utf8')
 

@@ -1,7 +1,7 @@
 /** A document as forms of existing installations write it, with every section. */
 import { expect, it } from 'vitest'
 import { compileFileType } from '../../src/file-types/compile.ts'
-import { CONTEXT, DEFAULTS, NOW_MS, requestOf } from './sample.ts'
+import { CONTEXT, DEFAULTS, NOW_MS, requestOf } from '../support/file-types/sample.ts'
 
 const DOCUMENT = {
   file_type: 'PGW_1',

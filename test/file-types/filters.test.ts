@@ -13,7 +13,7 @@ import {
   serviceOf,
   withMapping,
   withRealtime,
-} from './sample.ts'
+} from '../support/file-types/sample.ts'
 
 const UPDATE = { record_type: 'update_request', session_id: 's1' }
 

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { fileTypeOrProblem, installedFileTypes } from '../../src/file-types/installed.ts'
-import { propertyRuns } from '../domain/property-runs.ts'
-import { wideDocument } from '../realtime/codecs/fuzz-dialects.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
 import {
   DEFAULTS,
   documentWith,
@@ -13,7 +12,8 @@ import {
   START,
   withMapping,
   withRealtime,
-} from './sample.ts'
+} from '../support/file-types/sample.ts'
+import { wideDocument } from '../support/realtime/codecs/fuzz-dialects.ts'
 
 function nested(depth: number, wrap: (inner: unknown) => unknown, core: unknown = 'x'): unknown {
   let value = core

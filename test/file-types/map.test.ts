@@ -15,7 +15,7 @@ import {
   START,
   withMapping,
   withRealtime,
-} from './sample.ts'
+} from '../support/file-types/sample.ts'
 
 const UPDATE = { record_type: 'update_request', session_id: 's1' }
 const EVENT = { ...START, record_type: 'event_request' }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compileHidden } from '../../src/file-types/hidden.ts'
 import { compilePath, pathAt } from '../../src/file-types/paths.ts'
-import { refusal } from './sample.ts'
+import { refusal } from '../support/file-types/sample.ts'
 
 const MESSAGE = {
   a: { b: 1, list: [{ c: 'first' }, { c: 'second', d: 4 }] },

@@ -9,7 +9,7 @@ import {
   refusalOf,
   withMapping,
   withRealtime,
-} from './sample.ts'
+} from '../support/file-types/sample.ts'
 
 const RULE = { src_key: 'imsi', target_key: 'imsi' }
 const FILTER = { type: 'match', rate_key: 'key', line_key: 'apn' }

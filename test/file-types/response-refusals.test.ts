@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FieldError } from '../../src/domain/fields.ts'
-import { compile, constant, field, type Given } from './responses.ts'
+import { compile, constant, field, type Given } from '../support/file-types/responses.ts'
 
 describe('an address that is not of its type', () => {
   it.each([

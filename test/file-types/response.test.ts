@@ -2,8 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import type { AnswerSource, ParserSettings, ResponseNode } from '../../src/file-types/file-type.ts'
 import { createJsonEncoder } from '../../src/realtime/codecs/json/mapped-encoder.ts'
-import { answerOf, echoOf, granted, service, settings } from './answers.ts'
-import { compile, constant, field, type Given, json, lines } from './responses.ts'
+import { answerOf, echoOf, granted, service, settings } from '../support/file-types/answers.ts'
+import {
+  compile,
+  constant,
+  field,
+  type Given,
+  json,
+  lines,
+} from '../support/file-types/responses.ts'
 
 /** The answer as JSON. */
 function written(section: unknown, answer: AnswerSource, given: Given = {}): string {

@@ -10,7 +10,7 @@ import {
   result,
   START,
   withRealtime,
-} from './sample.ts'
+} from '../support/file-types/sample.ts'
 
 const UPDATE = { record_type: 'update_request', session_id: 's1' }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import { beforeChangeAt } from '../../src/file-types/tariff-change.ts'
-import { problemOf, refusalOf, serviceOf, withRealtime } from './sample.ts'
+import { problemOf, refusalOf, serviceOf, withRealtime } from '../support/file-types/sample.ts'
 
 const USED = { each: 'used', fields: [['total'], ['in', 'out']], tariff_change_field: 'side' }
 const UPDATE = { record_type: 'update_request', session_id: 's1' }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { microsOfUnitValue } from '../../src/file-types/unit-value.ts'
 import { fromBaseUnits, toBaseUnits } from '../../src/file-types/units.ts'
-import { problemOf, START, serviceOf, withMapping } from './sample.ts'
+import { problemOf, START, serviceOf, withMapping } from '../support/file-types/sample.ts'
 
 const amount = (digits: unknown, exponent?: unknown) =>
   exponent === undefined

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromBaseUnits, isDecimalUnit, toBaseUnits, unitAt } from '../../src/file-types/units.ts'
-import { refusal } from './sample.ts'
+import { refusal } from '../support/file-types/sample.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 const FACTORS = {

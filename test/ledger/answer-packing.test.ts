@@ -4,7 +4,7 @@ import type { AnsweredRequest, Session } from '../../src/domain/session.ts'
 import { readAnswer, STORED_REASONS, writeAnswer } from '../../src/ledger/answer-packing.ts'
 import { Reader } from '../../src/ledger/reader.ts'
 import { Writer } from '../../src/ledger/writer.ts'
-import { keyOf, sessionOf } from './fixture.ts'
+import { keyOf, sessionOf } from '../support/ledger/fixture.ts'
 
 const sessionKey = keyOf('a')
 const session: Session = sessionOf(7, 'a', { openedMs: 1_795_305_724_971, processed: 9 })

@@ -2,10 +2,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
-import { lineOf } from '../recorder/accounts.ts'
-import { emptyLedger } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { NOW_MS } from '../workers/scene.ts'
 import {
   bucketOf,
   contents,
@@ -18,7 +14,11 @@ import {
   seed,
   sessionOf,
   writing,
-} from './fixture.ts'
+} from '../support/ledger/fixture.ts'
+import { emptyLedger } from '../support/ledger.ts'
+import { lineOf } from '../support/recorder/accounts.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { NOW_MS } from '../support/workers/scene.ts'
 
 const PARTITIONS = Array.from({ length: SETTINGS.partitions }, (_, partition) => partition)
 

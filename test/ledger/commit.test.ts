@@ -4,9 +4,6 @@ import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
 import { indexMember } from '../../src/ledger/keys.ts'
 import { commitScript } from '../../src/ledger/scripts.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
-import { emptyLedger } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { NOW_MS } from '../workers/scene.ts'
 import {
   bucketOf,
   commitOf,
@@ -20,7 +17,10 @@ import {
   seed,
   sessionOf,
   writing,
-} from './fixture.ts'
+} from '../support/ledger/fixture.ts'
+import { emptyLedger } from '../support/ledger.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { NOW_MS } from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let ledger: OpenLedger

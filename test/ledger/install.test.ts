@@ -5,8 +5,8 @@ import { createKeys } from '../../src/ledger/keys.ts'
 import { createLedger } from '../../src/ledger/ledger.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
+import { ownerOf, SETTINGS } from '../support/ledger/fixture.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { ownerOf, SETTINGS } from './fixture.ts'
 
 const { partitions } = SETTINGS
 

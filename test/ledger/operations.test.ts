@@ -14,9 +14,6 @@ import {
   OperationReusedError,
 } from '../../src/ledger/operations.ts'
 import { CorruptValueError } from '../../src/ledger/owner-packing.ts'
-import { emptyLedger } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { includes, MONEY, NOW_MS, SHARED_DATA } from '../workers/scene.ts'
 import {
   bucketOf,
   loadOne,
@@ -25,7 +22,10 @@ import {
   ownerOf,
   seed,
   writing,
-} from './fixture.ts'
+} from '../support/ledger/fixture.ts'
+import { emptyLedger } from '../support/ledger.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { includes, MONEY, NOW_MS, SHARED_DATA } from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let ledger: OpenLedger

@@ -7,10 +7,10 @@ import type { Session } from '../../src/domain/session.ts'
 import { CorruptValueError, packOwner, unpackOwner } from '../../src/ledger/owner-packing.ts'
 import { packResult, unpackRecord, unpackResult } from '../../src/ledger/record-packing.ts'
 import { unpackSession } from '../../src/ledger/session-packing.ts'
+import { bucket, likely, line, owner, segment, session } from '../support/ledger/arbitrary.ts'
+import { type OpenLedger, openLedger, operationOf, sessionOf } from '../support/ledger/fixture.ts'
 import { packRecord, packSession } from '../support/packing.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { bucket, likely, line, owner, segment, session } from './arbitrary.ts'
-import { type OpenLedger, openLedger, operationOf, sessionOf } from './fixture.ts'
 
 const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31)
 const RUNS = { seed: SEED, numRuns: 300 }

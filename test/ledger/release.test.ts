@@ -19,7 +19,7 @@ import {
   request,
   type Scene,
   service,
-} from '../workers/scene.ts'
+} from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let scene: Scene

@@ -3,10 +3,6 @@ import { beginEpoch, lostPartitions } from '../../src/ledger/install.ts'
 import { acquireRebuildLock } from '../../src/ledger/rebuild-lock.ts'
 import { createRestorer, LedgerStandsError } from '../../src/ledger/restore.ts'
 import { restoreDirectory } from '../../src/ledger/restore-directory.ts'
-import { TEST_EPOCH } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { waitUntil } from '../support/wait.ts'
-import { NOW_MS } from '../workers/scene.ts'
 import {
   bucketOf,
   contents,
@@ -18,7 +14,11 @@ import {
   ownerOf,
   sessionOf,
   writing,
-} from './fixture.ts'
+} from '../support/ledger/fixture.ts'
+import { TEST_EPOCH } from '../support/ledger.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { waitUntil } from '../support/wait.ts'
+import { NOW_MS } from '../support/workers/scene.ts'
 
 let server: TestRedis
 let ledger: OpenLedger

@@ -2,11 +2,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { openSessions, openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
+import { bucketOf, ownerOf, writing } from '../support/ledger/fixture.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
-import { MONEY, openScene, request, type Scene, SHARED_DATA, service } from '../workers/scene.ts'
-import { bucketOf, ownerOf, writing } from './fixture.ts'
+import {
+  MONEY,
+  openScene,
+  request,
+  type Scene,
+  SHARED_DATA,
+  service,
+} from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let scene: Scene

@@ -18,7 +18,7 @@ import {
   SHARED_DATA,
   service,
   VALIDITY_MS,
-} from '../workers/scene.ts'
+} from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let scene: Scene

@@ -2,6 +2,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { unpackRecord } from '../../src/ledger/record-packing.ts'
 import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
+import {
+  bucketOf,
+  keyOf,
+  openLedger,
+  ownerOf,
+  seed,
+  sessionOf,
+  writing,
+} from '../support/ledger/fixture.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -16,8 +25,7 @@ import {
   type Scene,
   service,
   VALIDITY_MS,
-} from '../workers/scene.ts'
-import { bucketOf, keyOf, openLedger, ownerOf, seed, sessionOf, writing } from './fixture.ts'
+} from '../support/workers/scene.ts'
 
 const LIFE_MS = VALIDITY_MS + GRACE_MS
 const DUE_MS = NOW_MS + LIFE_MS

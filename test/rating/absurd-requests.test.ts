@@ -1,8 +1,8 @@
 /** Requests for more than there is of anything: what can be granted is, again and again. */
 import { describe, expect, it } from 'vitest'
-import { serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf } from './catalogue.ts'
-import { Scene } from './scene.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
+import { Scene } from '../support/rating/scene.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const MOST = Number.MAX_SAFE_INTEGER

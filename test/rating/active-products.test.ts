@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Override, ServiceRevision } from '../../src/domain/catalogue.ts'
 import { activeProductsAt } from '../../src/rating/active-products.ts'
-import { catalogueOf, planOf, profileOf } from './catalogue.ts'
-import { heldOf, serviceOf } from './offers.ts'
+import { catalogueOf, planOf, profileOf } from '../support/rating/catalogue.ts'
+import { heldOf, serviceOf } from '../support/rating/offers.ts'
 
 const CALENDAR = { zone: 'UTC', cycleDay: 1 }
 const FAR = { fromMs: 0, toMs: 1e15 }

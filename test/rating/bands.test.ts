@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { PriceSet, TimeBand } from '../../src/domain/catalogue.ts'
 import { parseInstant } from '../../src/domain/time.ts'
 import { priceAt } from '../../src/rating/bands.ts'
-import { readTable } from '../domain/table.ts'
-import { tariffFrom } from './catalogue.ts'
+import { readTable } from '../support/domain/table.ts'
+import { tariffFrom } from '../support/rating/catalogue.ts'
 
 const HOUR = 3600
 

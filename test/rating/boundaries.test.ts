@@ -5,11 +5,11 @@ import type { PriceSet } from '../../src/domain/catalogue.ts'
 import type { RequestKind, ServiceRequest } from '../../src/domain/charge-request.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { type Tariff, UNLIMITED } from '../../src/domain/tariff.ts'
-import { bucketOf, moneyOf } from '../domain/owners.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from './catalogue.ts'
-import { groupOf } from './offers.ts'
-import { Scene, START_MS } from './scene.ts'
+import { bucketOf, moneyOf } from '../support/domain/owners.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
+import { groupOf } from '../support/rating/offers.ts'
+import { Scene, START_MS } from '../support/rating/scene.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const SECOND = 1000

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Bucket } from '../../src/domain/bucket.ts'
-import { moneyOf, ownerOf } from '../domain/owners.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { Scene, SETTINGS, START_MS, usualBuckets } from './scene.ts'
+import { moneyOf, ownerOf } from '../support/domain/owners.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { Scene, SETTINGS, START_MS, usualBuckets } from '../support/rating/scene.ts'
 
 const data = (requested: number, used = 0) => serviceRequest({ requested, used })
 

@@ -9,11 +9,11 @@ import type {
   SubscriberProfile,
 } from '../../src/domain/catalogue.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
-import { moneyOf } from '../domain/owners.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from './catalogue.ts'
-import { groupOf, heldOf, pricesOf, serviceOf } from './offers.ts'
-import { Scene, START_MS } from './scene.ts'
+import { moneyOf } from '../support/domain/owners.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
+import { groupOf, heldOf, pricesOf, serviceOf } from '../support/rating/offers.ts'
+import { Scene, START_MS } from '../support/rating/scene.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const DAY = 86_400_000

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RequestKind } from '../../src/domain/charge-request.ts'
 import type { Line } from '../../src/domain/line.ts'
-import { propertyRuns } from '../domain/property-runs.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { Scene } from './scene.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { Scene } from '../support/rating/scene.ts'
 
 const SESSIONS = ['a', 'b', 'c']
 const BUCKETS = ['PACK', 'MONEY', 'SHARED']

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { bucketOf, moneyOf } from '../domain/owners.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, profileOf, rateOf } from './catalogue.ts'
-import { PLANS, RATES, Scene, SETTINGS, START_MS } from './scene.ts'
+import { bucketOf, moneyOf } from '../support/domain/owners.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { catalogueOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
+import { PLANS, RATES, Scene, SETTINGS, START_MS } from '../support/rating/scene.ts'
 
 const data = (requested: number, used = 0) => serviceRequest({ requested, used })
 

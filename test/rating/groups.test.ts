@@ -9,8 +9,8 @@ import { createCycleFinder } from '../../src/domain/cycle.ts'
 import { activeProductsAt } from '../../src/rating/active-products.ts'
 import { includedFor } from '../../src/rating/groups.ts'
 import { endOf } from '../../src/rating/periods.ts'
-import { catalogueOf, planOf, profileOf } from './catalogue.ts'
-import { groupOf, heldOf, serviceOf } from './offers.ts'
+import { catalogueOf, planOf, profileOf } from '../support/rating/catalogue.ts'
+import { groupOf, heldOf, serviceOf } from '../support/rating/offers.ts'
 
 const AT = Date.UTC(2026, 6, 10)
 const DAY = 86_400_000

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FieldError } from '../../src/domain/fields.ts'
 import { compileIdentification, normalizeNumber } from '../../src/rating/identify.ts'
-import { readTable } from '../domain/table.ts'
+import { readTable } from '../support/domain/table.ts'
 
 const ALWAYS = [{ field: 'usaget', regex: '/.*/' }]
 

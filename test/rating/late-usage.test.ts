@@ -4,10 +4,10 @@ import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { RequestKind } from '../../src/domain/charge-request.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { needsProfile } from '../../src/rating/charge-session.ts'
-import { propertyRuns } from '../domain/property-runs.ts'
-import { requestOf, serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, rateOf } from './catalogue.ts'
-import { PLANS, Scene, SETTINGS } from './scene.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { requestOf, serviceRequest } from '../support/domain/requests.ts'
+import { catalogueOf, rateOf } from '../support/rating/catalogue.ts'
+import { PLANS, Scene, SETTINGS } from '../support/rating/scene.ts'
 
 const data = (requested: number, used = 0) => serviceRequest({ requested, used })
 const call = (requested: number, used = 0) => serviceRequest({ usaget: 'call', requested, used })

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { LineRounding, TaxRule } from '../../src/domain/tax.ts'
 import { finalCharge } from '../../src/rating/line-tax.ts'
-import { add, fraction, fromDecimal, times } from '../domain/fraction.ts'
-import { propertyRuns } from '../domain/property-runs.ts'
-import { readTable } from '../domain/table.ts'
+import { add, fraction, fromDecimal, times } from '../support/domain/fraction.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { readTable } from '../support/domain/table.ts'
 
 const ruleOf = (key: string, rate: string, isEmbedded = false): TaxRule => ({
   key,

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { propertyRuns } from '../domain/property-runs.ts'
-import { cycleOf, instantOf, periodEnd } from './model/calendar.ts'
-import { quoteCases } from './model/generate.ts'
-import { moneyOf, rateOf } from './model/generate-prices.ts'
-import { modelCase } from './model/model.ts'
-import { payableSteps, priceOf, tariffOf } from './model/price.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { cycleOf, instantOf, periodEnd } from '../support/rating/model/calendar.ts'
+import { quoteCases } from '../support/rating/model/generate.ts'
+import { moneyOf, rateOf } from '../support/rating/model/generate-prices.ts'
+import { modelCase } from '../support/rating/model/model.ts'
+import { payableSteps, priceOf, tariffOf } from '../support/rating/model/price.ts'
 
 const runs = propertyRuns(300)
 /** A case takes a few milliseconds; the long mode has a hundred thousand of them. */

@@ -1,11 +1,11 @@
 /** Prices of tariff categories beside retail that are added to what the customer pays. */
 import { describe, expect, it } from 'vitest'
 import type { PlanRevision, RateRevision, TimeBand } from '../../src/domain/catalogue.ts'
-import { bucketOf, moneyOf } from '../domain/owners.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from './catalogue.ts'
-import { groupOf } from './offers.ts'
-import { Scene, START_MS } from './scene.ts'
+import { bucketOf, moneyOf } from '../support/domain/owners.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
+import { groupOf } from '../support/rating/offers.ts'
+import { Scene, START_MS } from '../support/rating/scene.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const HOUR = 3_600_000

@@ -9,10 +9,17 @@ import {
   rateService,
 } from '../../src/rating/program.ts'
 import type { RatedService } from '../../src/rating/rated-service-cache.ts'
-import { bucketOf, moneyOf, ownerOf } from '../domain/owners.ts'
-import { startOf } from '../domain/programs.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, contextOf, planOf, profileOf, rateOf, tariffFrom } from './catalogue.ts'
+import { bucketOf, moneyOf, ownerOf } from '../support/domain/owners.ts'
+import { startOf } from '../support/domain/programs.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import {
+  catalogueOf,
+  contextOf,
+  planOf,
+  profileOf,
+  rateOf,
+  tariffFrom,
+} from '../support/rating/catalogue.ts'
 
 const JULY = Date.UTC(2026, 6, 1)
 const AUGUST = Date.UTC(2026, 7, 1)

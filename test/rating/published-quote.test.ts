@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { quoteCase } from '../../src/cli/quote/quote-case.ts'
-import { PAYER_CASES } from './model/agreed-payers.ts'
-import { differences } from './model/compare.ts'
-import { INCLUDE_CASES } from './model/published-includes.ts'
-import { CHARGE_CASES, GRANT_CASES, TAX_CASES } from './model/published-prices.ts'
+import { PAYER_CASES } from '../support/rating/model/agreed-payers.ts'
+import { differences } from '../support/rating/model/compare.ts'
+import { INCLUDE_CASES } from '../support/rating/model/published-includes.ts'
+import { CHARGE_CASES, GRANT_CASES, TAX_CASES } from '../support/rating/model/published-prices.ts'
 
 describe('published and agreed cases, by the product', () => {
   it.each(CHARGE_CASES)('price $name', (story) => quote(story))

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { quoteCase } from '../../src/cli/quote/quote-case.ts'
-import { propertyRuns } from '../domain/property-runs.ts'
-import { differences } from './model/compare.ts'
-import { quoteCases } from './model/generate.ts'
-import { modelCase } from './model/model.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { differences } from '../support/rating/model/compare.ts'
+import { quoteCases } from '../support/rating/model/generate.ts'
+import { modelCase } from '../support/rating/model/model.ts'
 
 const runs = propertyRuns(1500)
 /** A case takes a few milliseconds; the long mode has a hundred thousand of them. */

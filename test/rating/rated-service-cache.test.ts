@@ -7,8 +7,8 @@ import type { IncludedGroup, Override, TaxRevision, TimeBand } from '../../src/d
 import { openFundingSources } from '../../src/rating/funding-sources.ts'
 import { type RatingContext, rateService, type Usage } from '../../src/rating/program.ts'
 import type { RatedService } from '../../src/rating/rated-service-cache.ts'
-import { propertyRuns } from '../domain/property-runs.ts'
-import { serviceRequest } from '../domain/requests.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
 import {
   catalogueOf,
   contextOf,
@@ -17,7 +17,7 @@ import {
   profileOf,
   rateOf,
   tariffFrom,
-} from './catalogue.ts'
+} from '../support/rating/catalogue.ts'
 
 const JUNE = Date.UTC(2026, 5, 29)
 const DAY = 86_400_000

@@ -4,11 +4,11 @@ import type { PlanRevision, RateRevision } from '../../src/domain/catalogue.ts'
 import type { ServiceRequest } from '../../src/domain/charge-request.ts'
 import { explain } from '../../src/domain/explain.ts'
 import type { Line } from '../../src/domain/line.ts'
-import { bucketOf, moneyOf } from '../domain/owners.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf } from './catalogue.ts'
-import { groupOf } from './offers.ts'
-import { Scene, SETTINGS } from './scene.ts'
+import { bucketOf, moneyOf } from '../support/domain/owners.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
+import { groupOf } from '../support/rating/offers.ts'
+import { Scene, SETTINGS } from '../support/rating/scene.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const RATES = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { splitByTime } from '../../src/rating/split.ts'
-import { propertyRuns } from '../domain/property-runs.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
 
 describe('usage over boundaries', () => {
   it.each([

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import type { PriceSet } from '../../src/domain/catalogue.ts'
 import type { RequestKind, ServiceRequest } from '../../src/domain/charge-request.ts'
-import { moneyOf } from '../domain/owners.ts'
-import { serviceRequest } from '../domain/requests.ts'
-import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from './catalogue.ts'
-import { Scene, SETTINGS, START_MS } from './scene.ts'
+import { moneyOf } from '../support/domain/owners.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
+import { Scene, SETTINGS, START_MS } from '../support/rating/scene.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const HOUR = 3_600_000

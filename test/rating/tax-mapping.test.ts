@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TaxRevision } from '../../src/domain/catalogue.ts'
 import { compileTaxMapping, createTaxMappings } from '../../src/rating/tax-mapping.ts'
-import { catalogueOf, rateOf } from './catalogue.ts'
+import { catalogueOf, rateOf } from '../support/rating/catalogue.ts'
 
 function tax(key: string, params: Record<string, unknown>): TaxRevision {
   return {

@@ -8,7 +8,7 @@ import {
 } from '../../src/realtime/admission.ts'
 import type { LoadClass } from '../../src/realtime/load-class.ts'
 import type { AdmissionCandidate } from '../../src/realtime/report-queue.ts'
-import { requestOf } from './requests.ts'
+import { requestOf } from '../support/realtime/requests.ts'
 
 const QUEUE = { targetMs: 20, limitMin: 8, newSessionsPercent: 50 }
 const BYTES = 100

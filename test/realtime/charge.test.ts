@@ -7,7 +7,7 @@ import type { Codec } from '../../src/realtime/codecs/codec.ts'
 import type { OnOutcome } from '../../src/realtime/worker-queue.ts'
 import { monotonicMs } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
-import { jsonCodec } from './codecs/settings.ts'
+import { jsonCodec } from '../support/realtime/codecs/settings.ts'
 
 /** The stages before and after the worker; the worker's part is played by the test. */
 function chargeOf(inFlightMax: number) {

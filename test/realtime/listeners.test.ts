@@ -1,6 +1,5 @@
 /** Several event loops on one port, over real sockets. The threads run what is built. */
 import { afterEach, expect, it } from 'vitest'
-import { freePort } from '../../bench/product.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { fileTypeDefaultsOf } from '../../src/file-types/defaults.ts'
 import { startListeners } from '../../src/realtime/listeners.ts'
@@ -8,8 +7,9 @@ import type { Realtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { freePort } from '../support/product/product.ts'
+import { openSocket, post } from '../support/realtime/http/socket.ts'
 import { waitUntil } from '../support/wait.ts'
-import { openSocket, post } from './http/socket.ts'
 
 const open: Realtime[] = []
 afterEach(async () => {
@@ -61,8 +61,8 @@ async function nodeOf(env: Record<string, string> = {}) {
       listener({ fileTypes: [], peers })
       return { close: async () => undefined }
     },
-    workerFile: new URL('./pool-worker.mjs', import.meta.url),
-    loopFile: new URL('./loop-thread.mjs', import.meta.url),
+    workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
+    loopFile: new URL('../support/realtime/loop-thread.mjs', import.meta.url),
     onFailure: (error) => failures.push(error.message),
   })
   open.push(node)

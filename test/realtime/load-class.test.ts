@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { type ChargeRequest, serviceRequest } from '../../src/domain/charge-request.ts'
 import { loadClassOf } from '../../src/realtime/load-class.ts'
-import { requestOf } from './requests.ts'
+import { requestOf } from '../support/realtime/requests.ts'
 
 const of = (kind: ChargeRequest['kind'], service?: Partial<Parameters<typeof serviceRequest>[0]>) =>
   loadClassOf(

@@ -8,10 +8,10 @@ import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { openSocket, post } from '../support/realtime/http/socket.ts'
+import { connectLink, type Link } from '../support/system/diameter/link.ts'
+import { dataSession, GATEWAY, NODE_SETTINGS } from '../support/system/diameter/story.ts'
 import { waitUntil } from '../support/wait.ts'
-import { connectLink, type Link } from '../system/diameter/link.ts'
-import { dataSession, GATEWAY, NODE_SETTINGS } from '../system/diameter/story.ts'
-import { openSocket, post } from './http/socket.ts'
 
 const channel = new BroadcastChannel('held-worker')
 channel.unref()
@@ -68,7 +68,7 @@ async function start(
       listener({ fileTypes: [], peers: compilePeers([]) })
       return { close: async () => undefined }
     },
-    workerFile: new URL('./held-worker.mjs', import.meta.url),
+    workerFile: new URL('../support/realtime/held-worker.mjs', import.meta.url),
   })
   link = await connectLink({ port: room.diameterPort, identity: GATEWAY })
   await tell('hold')

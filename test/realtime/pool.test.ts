@@ -4,8 +4,8 @@ import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
 import type { RequestSender } from '../../src/realtime/worker-queue.ts'
 import { createLogger } from '../../src/runtime/log.ts'
+import { requestOf } from '../support/realtime/requests.ts'
 import { waitUntil } from '../support/wait.ts'
-import { requestOf } from './requests.ts'
 
 const WAITING = { isGone: false }
 
@@ -18,7 +18,7 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
   const batches: number[] = []
   const stats: Record<string, number>[] = []
   const pool = await startPool({
-    workerFile: new URL('./pool-worker.mjs', import.meta.url),
+    workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
     workerData: (worker) => ({ worker }),
     workers: 1,
     batchSizeMax: 4,

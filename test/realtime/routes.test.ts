@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import { createRoutes } from '../../src/realtime/routes.ts'
-import { requestOf } from './requests.ts'
+import { requestOf } from '../support/realtime/requests.ts'
 
 const granted = (aid: number) => plainOutcome('granted', '', aid)
 const start = (sessionId: string, sid: string) =>

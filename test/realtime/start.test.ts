@@ -10,8 +10,8 @@ import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { openSocket, post } from '../support/realtime/http/socket.ts'
 import { startTestRedis } from '../support/redis.ts'
-import { openSocket, post } from './http/socket.ts'
 
 const open: Realtime[] = []
 afterEach(async () => {
@@ -48,7 +48,7 @@ async function roomOf(env: Record<string, string> = {}, log = silent, peers = co
       onClients({ clients, signature: { enabled: true, windowMs: 300_000 } })
       return { close: async () => undefined }
     },
-    workerFile: new URL('./pool-worker.mjs', import.meta.url),
+    workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
   })
   open.push(room)
   const charge = async (sessionId: string, headers: Record<string, string> = {}, query = '') => {

@@ -6,8 +6,13 @@ import { compileFileType } from '../../src/file-types/compile.ts'
 import type { Codec } from '../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../src/realtime/codecs/codec-of.ts'
 import { createJsonCodec } from '../../src/realtime/codecs/json/codec.ts'
-import { ANSWERS, jsonCodec } from './codecs/settings.ts'
-import { dialectOfExample, examplesOf, type WireDialect, wireExamples } from './wire-examples.ts'
+import { ANSWERS, jsonCodec } from '../support/realtime/codecs/settings.ts'
+import {
+  dialectOfExample,
+  examplesOf,
+  type WireDialect,
+  wireExamples,
+} from '../support/realtime/wire-examples.ts'
 
 const context = {
   origin: 'test',

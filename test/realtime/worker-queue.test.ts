@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
 import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
 import { type BatchWorker, type Pending, WorkerQueue } from '../../src/realtime/worker-queue.ts'
-import { requestOf } from './requests.ts'
+import { requestOf } from '../support/realtime/requests.ts'
 
 type Call = {
   ids: string[]

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest'
 import { WorkerThread } from '../../src/realtime/worker-thread.ts'
-import { requestOf } from './requests.ts'
+import { requestOf } from '../support/realtime/requests.ts'
 
 const open: WorkerThread[] = []
 afterEach(async () => {
@@ -9,7 +9,7 @@ afterEach(async () => {
 
 async function threadOf() {
   const thread = new WorkerThread({
-    workerFile: new URL('./pool-worker.mjs', import.meta.url),
+    workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
     workerData: { worker: 0 },
     onError: () => undefined,
     onEvent: () => undefined,

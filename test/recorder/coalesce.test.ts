@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { emptyOwner } from '../../src/domain/bucket.ts'
 import { coalesce, type EntryContent, keysOf } from '../../src/recorder/coalesce.ts'
-import { lineOf } from './accounts.ts'
+import { lineOf } from '../support/recorder/accounts.ts'
 
 const entry = (version: number, sid = 11): EntryContent => ({
   owners: [{ ...emptyOwner(1, sid), version }],

@@ -5,8 +5,8 @@ import type { Line } from '../../src/domain/line.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { debtWhere } from '../../src/recorder/gauges.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
-import { bucketOf } from '../ledger/fixture.ts'
-import { lineOf, startTestStores, type TestStores } from './accounts.ts'
+import { bucketOf } from '../support/ledger/fixture.ts'
+import { lineOf, startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
 let stores: TestStores
 beforeAll(async () => {

@@ -10,8 +10,8 @@ import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
+import { lineOf, silent, startTestStores, topUp, use } from '../support/recorder/accounts.ts'
 import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
-import { lineOf, silent, startTestStores, topUp, use } from './accounts.ts'
 
 const problem = mountProblem()
 const title = problem === undefined ? 'the recorder' : `the recorder (skipped: ${problem})`

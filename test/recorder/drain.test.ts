@@ -9,9 +9,7 @@ import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
 import { createLogger } from '../../src/runtime/log.ts'
-import { writing } from '../ledger/fixture.ts'
-import { startStoreProxy } from '../support/store-proxy.ts'
-import { waitUntil } from '../support/wait.ts'
+import { writing } from '../support/ledger/fixture.ts'
 import {
   commitOwner,
   lineOf,
@@ -22,7 +20,9 @@ import {
   type TestStores,
   topUp,
   use,
-} from './accounts.ts'
+} from '../support/recorder/accounts.ts'
+import { startStoreProxy } from '../support/store-proxy.ts'
+import { waitUntil } from '../support/wait.ts'
 
 let stores: TestStores
 beforeAll(async () => {

@@ -5,6 +5,7 @@ import { sweepPartition } from '../../src/ledger/sweep.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
+import { silent, startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 import {
   aidOf,
   DATA_UNITS,
@@ -15,8 +16,7 @@ import {
   request,
   type Scene,
   service,
-} from '../workers/scene.ts'
-import { silent, startTestStores, type TestStores } from './accounts.ts'
+} from '../support/workers/scene.ts'
 
 const CREDIT = 1_000_000
 

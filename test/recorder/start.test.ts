@@ -11,7 +11,7 @@ import {
   startTestStores,
   type TestStores,
   topUp,
-} from './accounts.ts'
+} from '../support/recorder/accounts.ts'
 
 let stores: TestStores
 beforeAll(async () => {

@@ -11,10 +11,10 @@ import {
   seed,
   sessionOf,
   writing,
-} from '../ledger/fixture.ts'
+} from '../support/ledger/fixture.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
-import { log, NOW_MS } from '../workers/scene.ts'
+import { log, NOW_MS } from '../support/workers/scene.ts'
 
 const HOUR_MS = 3_600_000
 /** In the partition where a sweeper begins. */

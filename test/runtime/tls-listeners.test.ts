@@ -13,10 +13,14 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { DEFAULT_CIPHERS } from '../../src/config/tls.ts'
 import type { TlsMetrics } from '../../src/runtime/tls-metrics.ts'
-import { bareServer, SETTINGS } from '../admin/bare.ts'
-import { type Authority, createAuthority, HAS_OPENSSL } from '../realtime/diameter/certificates.ts'
-import { nodeOf } from '../realtime/diameter/node-of.ts'
-import { serverOf, tlsOf } from '../realtime/http/server-of.ts'
+import { bareServer, SETTINGS } from '../support/admin/bare.ts'
+import {
+  type Authority,
+  createAuthority,
+  HAS_OPENSSL,
+} from '../support/realtime/diameter/certificates.ts'
+import { nodeOf } from '../support/realtime/diameter/node-of.ts'
+import { serverOf, tlsOf } from '../support/realtime/http/server-of.ts'
 import { waitUntil } from '../support/wait.ts'
 
 type Limits = { minVersion?: 'TLSv1.2' | 'TLSv1.3'; ciphers?: readonly string[] }
@@ -84,7 +88,7 @@ const starts: Record<string, (files: Files, limits: Limits) => Promise<World>> =
     const more = { minVersion: 'TLSv1.2', ciphers: [], clientCaFile: '', ...limits } as const
     const tls = { enabled: true, only: true, port: 0, ...files, ...more }
     const { node, lines, reloads } = await nodeOf({ settings: { tls } })
-    const { cer } = await import('../realtime/diameter/raw-peer.ts')
+    const { cer } = await import('../support/realtime/diameter/raw-peer.ts')
     return {
       port: node.tlsPort,
       // A getter: they come later.

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { populate } from '../../bench/population.ts'
-import { type Product, startProduct } from '../../bench/product.ts'
-import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
-import { Auditor } from './auditor.ts'
-import { tollgate } from './command.ts'
-import { countersOf, kindOf } from './mixed.ts'
-import { runWorkload } from './workload.ts'
+import { populate } from '../support/product/population.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
+import { audited, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
+import { Auditor } from '../support/system/auditor.ts'
+import { tollgate } from '../support/system/command.ts'
+import { countersOf, kindOf } from '../support/system/mixed.ts'
+import { runWorkload } from '../support/system/workload.ts'
 
 const seed = seedOf()
 const SESSIONS = Number(process.env['AUDIT_SESSIONS'] ?? 2000)

@@ -4,9 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
-import { type Product, startProduct } from '../../bench/product.ts'
-import { waitUntil } from '../support/wait.ts'
+import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
 import {
   type Books,
   type Fields,
@@ -16,7 +15,8 @@ import {
   type Reply,
   subscriber,
   withCatalog,
-} from './exchange.ts'
+} from '../support/system/exchange.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const MIB = 1024 * 1024
 const MIB_PRICE = 10_000

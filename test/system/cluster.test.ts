@@ -1,16 +1,16 @@
 /** The product over a Redis Cluster: the books agree, also when a master dies under load. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { populate } from '../../bench/population.ts'
-import { type Product, startProduct } from '../../bench/product.ts'
+import { populate } from '../support/product/population.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
 import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
+import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
+import { audit } from '../support/system/auditor.ts'
+import { withLastWords } from '../support/system/last-words.ts'
+import { Random } from '../support/system/random.ts'
+import type { SessionTruth } from '../support/system/session-truth.ts'
+import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
-import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
-import { audit } from './auditor.ts'
-import { withLastWords } from './last-words.ts'
-import { Random } from './random.ts'
-import type { SessionTruth } from './session-truth.ts'
-import { runWorkload } from './workload.ts'
 
 const seed = seedOf()
 const SESSIONS = 300

@@ -1,9 +1,9 @@
 /** The embedded stores share a disk: what the product does when it is full, and afterwards. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { createProduct, type Product, type Started } from '../cli/product.ts'
+import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
+import { type Fields, post } from '../support/system/exchange.ts'
 import { waitUntil } from '../support/wait.ts'
-import { type Fields, post } from './exchange.ts'
 
 const MIB = 1024 * 1024
 /** Store down; or unknown: Redis with `always` ends in the midst of a request, again and again. */

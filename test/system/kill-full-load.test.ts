@@ -4,15 +4,15 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID, populate } from '../../bench/population.ts'
-import { type Product, startProduct } from '../../bench/product.ts'
+import { FIRST_SID, populate } from '../support/product/population.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
+import { seedOf } from '../support/system/audited.ts'
+import { ClientBooks } from '../support/system/client-books.ts'
+import { linesOf, POPULATION, SUBSCRIBERS, spentOf } from '../support/system/client-stores.ts'
+import { tollgate } from '../support/system/command.ts'
+import { withLastWords } from '../support/system/last-words.ts'
+import { Random } from '../support/system/random.ts'
 import { waitUntil } from '../support/wait.ts'
-import { seedOf } from './audited.ts'
-import { ClientBooks } from './client-books.ts'
-import { linesOf, POPULATION, SUBSCRIBERS, spentOf } from './client-stores.ts'
-import { tollgate } from './command.ts'
-import { withLastWords } from './last-words.ts'
-import { Random } from './random.ts'
 
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_LOAD_ROUNDS'] ?? 2)

@@ -1,13 +1,20 @@
 /** What happens to the product while it charges: stores that go and come, changes, restarts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
-import { type Product, startProduct } from '../../bench/product.ts'
 import { profileFenceOf } from '../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
 import { writeEntity } from '../../src/catalog/revisions/write.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
+import {
+  type Books,
+  type Fields,
+  openBooks,
+  post,
+  subscriber,
+  withCatalog,
+} from '../support/system/exchange.ts'
 import { waitUntil } from '../support/wait.ts'
-import { type Books, type Fields, openBooks, post, subscriber, withCatalog } from './exchange.ts'
 
 const MIB = 1024 * 1024
 const MIB_PRICE = 10_000

@@ -8,10 +8,10 @@ import {
   startUpdates,
   USED,
 } from '../../bench/mass-release.ts'
-import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
-import { type Product, startProduct } from '../../bench/product.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { type Books, openBooks } from './exchange.ts'
+import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
+import { type Books, openBooks } from '../support/system/exchange.ts'
 
 const SESSIONS = 10_000
 const SUBSCRIBERS = 500

@@ -2,12 +2,12 @@
 import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { populate } from '../../bench/population.ts'
-import { ROOT } from '../../bench/product.ts'
-import { createProduct, type Product, type Started } from '../cli/product.ts'
+import { createProduct, type Product, type Started } from '../support/cli/product.ts'
+import { populate } from '../support/product/population.ts'
+import { ROOT } from '../support/product/product.ts'
+import { ClientBooks } from '../support/system/client-books.ts'
+import { linesOf, POPULATION, portOf, spentOf, storesOf } from '../support/system/client-stores.ts'
 import { waitUntil } from '../support/wait.ts'
-import { ClientBooks } from './client-books.ts'
-import { linesOf, POPULATION, portOf, spentOf, storesOf } from './client-stores.ts'
 
 let product: Product
 let tollgate: Started

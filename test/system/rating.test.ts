@@ -2,16 +2,30 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../../bench/patience.ts'
-import { aidOf, FIRST_SID, populate } from '../../bench/population.ts'
-import { type Product, startProduct } from '../../bench/product.ts'
 import { profileFenceOf } from '../../src/admin/profile-fence.ts'
 import { type ProfileFence, writeEntity } from '../../src/catalog/revisions/write.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { PATIENT } from '../support/product/patience.ts'
+import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
+import { tollgate } from '../support/system/command.ts'
+import {
+  type Books,
+  type Fields,
+  openBooks,
+  post,
+  withCatalog,
+} from '../support/system/exchange.ts'
+import {
+  FAMILY,
+  RULES,
+  SINCE,
+  SINGLE,
+  subscriber,
+  TEAM,
+  writeTariffs,
+} from '../support/system/tariffs.ts'
 import { waitUntil } from '../support/wait.ts'
-import { tollgate } from './command.ts'
-import { type Books, type Fields, openBooks, post, withCatalog } from './exchange.ts'
-import { FAMILY, RULES, SINCE, SINGLE, subscriber, TEAM, writeTariffs } from './tariffs.ts'
 
 const MONEY = 1_000_000
 const DAY_MS = 86_400_000

@@ -8,8 +8,8 @@ import type { WorkerEvent } from '../../src/domain/worker-task.ts'
 import { type Pool, startPool } from '../../src/realtime/pool.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { publishSessionEvent } from '../../src/store/session-events.ts'
-import { requestOf } from '../realtime/requests.ts'
-import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+import { requestOf } from '../support/realtime/requests.ts'
+import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const log = createLogger({ name: 'test', level: 'silent' })
@@ -32,7 +32,7 @@ beforeAll(async () => {
     },
   })
   pool = await startPool({
-    workerFile: new URL('./outages/faulty-worker.mjs', import.meta.url),
+    workerFile: new URL('../support/system/outages/faulty-worker.mjs', import.meta.url),
     workerData: (worker) => ({ config, worker }),
     workers: 2,
     batchSizeMax: 1,

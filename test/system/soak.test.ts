@@ -4,13 +4,13 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { populate, topUp } from '../../bench/population.ts'
-import { type Product, startProduct } from '../../bench/product.ts'
+import { populate, topUp } from '../support/product/population.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
+import { audited, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
+import { Auditor } from '../support/system/auditor.ts'
+import { type Part, Sampler, type Trend, tableOf, trendsOf } from '../support/system/sampler.ts'
+import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
-import { audited, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
-import { Auditor } from './auditor.ts'
-import { type Part, Sampler, type Trend, tableOf, trendsOf } from './sampler.ts'
-import { runWorkload } from './workload.ts'
 
 const seed = seedOf()
 const MINUTES = Number(process.env['SOAK_MINUTES'] ?? 0.3)

@@ -1,17 +1,17 @@
 /** An orderly stop while the disk is full, under load: nothing acknowledged is lost. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { populate } from '../../bench/population.ts'
 import {
   createProduct,
   isAlive,
   type Product,
   processesWith,
   type Started,
-} from '../cli/product.ts'
+} from '../support/cli/product.ts'
+import { populate } from '../support/product/population.ts'
 import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
+import { ClientBooks } from '../support/system/client-books.ts'
+import { linesOf, POPULATION, portOf, spentOf, storesOf } from '../support/system/client-stores.ts'
 import { waitUntil } from '../support/wait.ts'
-import { ClientBooks } from './client-books.ts'
-import { linesOf, POPULATION, portOf, spentOf, storesOf } from './client-stores.ts'
 
 const MIB = 1024 * 1024
 const problem = mountProblem()

@@ -9,18 +9,18 @@ import {
   USED,
   usedOf,
 } from '../../bench/abandoned.ts'
-import { PATIENT } from '../../bench/patience.ts'
-import { populate } from '../../bench/population.ts'
-import { type Product, startProduct } from '../../bench/product.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { PATIENT } from '../support/product/patience.ts'
+import { populate } from '../support/product/population.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
+import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
+import { audit } from '../support/system/auditor.ts'
+import { type Books, openBooks, post } from '../support/system/exchange.ts'
+import type { SessionTruth } from '../support/system/session-truth.ts'
+import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
-import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from './audited.ts'
-import { audit } from './auditor.ts'
-import { type Books, openBooks, post } from './exchange.ts'
-import type { SessionTruth } from './session-truth.ts'
-import { runWorkload } from './workload.ts'
 
 const seed = seedOf()
 const SESSIONS = Number(process.env['SWEEP_SESSIONS'] ?? 100_000)

@@ -3,7 +3,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readBacklog } from '../../src/ledger/backlog.ts'
 import { type BacklogWatch, startBacklogWatch } from '../../src/workers/backlog-watch.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { MONEY, openScene, profileOf, request, type Scene, service } from './scene.ts'
+import {
+  MONEY,
+  openScene,
+  profileOf,
+  request,
+  type Scene,
+  service,
+} from '../support/workers/scene.ts'
 
 const MIB = 1024 * 1024
 /** In the streams from the beginning: next to it, everything else is small. */

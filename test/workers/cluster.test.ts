@@ -17,7 +17,7 @@ import {
   request,
   type Scene,
   service,
-} from './scene.ts'
+} from '../support/workers/scene.ts'
 
 const MIB = 1_000_000
 

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openSessions } from '../../src/ledger/streams.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { compileWorkers } from './compiled.ts'
-import type { ClientPlan, ClientReport } from './contention-client.ts'
-import { chooseSeed } from './random.ts'
-import { DATA_UNITS, openScene, type Scene, SHARED_DATA } from './scene.ts'
+import { compileWorkers } from '../support/workers/compiled.ts'
+import type { ClientPlan, ClientReport } from '../support/workers/contention-client.ts'
+import { chooseSeed } from '../support/workers/random.ts'
+import { DATA_UNITS, openScene, type Scene, SHARED_DATA } from '../support/workers/scene.ts'
 
 const SEED = chooseSeed()
 const PROCESSES = 3

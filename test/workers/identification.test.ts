@@ -3,7 +3,14 @@ import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import type { ProfileQuery } from '../../src/workers/profiles.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { MONEY, openScene, profileOf, request, type Scene, service } from './scene.ts'
+import {
+  MONEY,
+  openScene,
+  profileOf,
+  request,
+  type Scene,
+  service,
+} from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let scene: Scene

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
-import { aidOf, MONEY, openScene, request, type Scene, service } from './scene.ts'
+import { aidOf, MONEY, openScene, request, type Scene, service } from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let scene: Scene

@@ -2,7 +2,14 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { DATA_UNITS, NOW_MS, openScene, request, type Scene, service } from './scene.ts'
+import {
+  DATA_UNITS,
+  NOW_MS,
+  openScene,
+  request,
+  type Scene,
+  service,
+} from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let scene: Scene

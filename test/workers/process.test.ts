@@ -13,7 +13,7 @@ import {
   type Scene,
   SHARED_DATA,
   service,
-} from './scene.ts'
+} from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let scene: Scene

@@ -3,7 +3,15 @@ import { type ChargeRequest, serviceRequest } from '../../src/domain/charge-requ
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { MONEY, NOW_MS, openScene, REPLAY_MS, request, type Scene, service } from './scene.ts'
+import {
+  MONEY,
+  NOW_MS,
+  openScene,
+  REPLAY_MS,
+  request,
+  type Scene,
+  service,
+} from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let scene: Scene

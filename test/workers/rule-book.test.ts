@@ -16,7 +16,7 @@ import {
   request,
   type Scene,
   service,
-} from './scene.ts'
+} from '../support/workers/scene.ts'
 
 let redis: TestRedis
 let scene: Scene

@@ -7,8 +7,8 @@ import { writeEntity } from '../../src/catalog/revisions/write.ts'
 import type { SessionEvent } from '../../src/domain/worker-task.ts'
 import { publishSessionEvent } from '../../src/store/session-events.ts'
 import { type SessionEventsOptions, watchSessionEvents } from '../../src/workers/session-events.ts'
-import { insertEntity } from '../catalog/store.ts'
-import { silent, startTestStores, type TestStores, topUp } from '../recorder/accounts.ts'
+import { insertEntity } from '../support/catalog/store.ts'
+import { silent, startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1)

@@ -9,7 +9,7 @@ import type { Line, OperationLine } from '../../src/domain/line.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { sweepPartition } from '../../src/ledger/sweep.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { chooseSeed, createRandom, type Random } from './random.ts'
+import { chooseSeed, createRandom, type Random } from '../support/workers/random.ts'
 import {
   aidOf,
   DATA_UNITS,
@@ -23,7 +23,7 @@ import {
   SHARED_DATA,
   service,
   VALIDITY_MS,
-} from './scene.ts'
+} from '../support/workers/scene.ts'
 
 const SEED = chooseSeed()
 const STEPS = 250

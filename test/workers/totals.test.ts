@@ -13,7 +13,7 @@ import {
   request,
   type Scene,
   service,
-} from './scene.ts'
+} from '../support/workers/scene.ts'
 
 const SWEEP = { batchMax: 100, leaseMs: 10_000, replayMs: 600_000, token: 'test' }
 

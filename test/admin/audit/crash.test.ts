@@ -11,10 +11,14 @@ import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { recoverAbandoned } from '../../../src/catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import { insertEntity } from '../../catalog/store.ts'
-import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
-import { ACTOR, act, at, RATE, YEAR_MS } from '../entities/actions/scene.ts'
-import { ACCOUNT_COLUMNS, accountsCsv, useImports } from '../entities/import/scene.ts'
+import { ACTOR, act, at, RATE, YEAR_MS } from '../../support/admin/entities/actions/scene.ts'
+import {
+  ACCOUNT_COLUMNS,
+  accountsCsv,
+  useImports,
+} from '../../support/admin/entities/import/scene.ts'
+import { insertEntity } from '../../support/catalog/store.ts'
+import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
 let open: TestStores
 beforeAll(async () => {

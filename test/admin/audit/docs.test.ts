@@ -1,8 +1,8 @@
 /** docs/AUDIT.md: its example is what the node answers. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { make } from '../entities/api/creators.ts'
-import { idOf, useWorld } from '../entities/api/world.ts'
+import { make } from '../../support/admin/entities/api/creators.ts'
+import { idOf, useWorld } from '../../support/admin/entities/api/world.ts'
 
 const text = readFileSync(new URL('../../../docs/AUDIT.md', import.meta.url), 'utf8')
 

@@ -1,8 +1,20 @@
 /** What is recorded of each write of the entity API, over HTTP. */
 import { describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../src/catalog/collections.ts'
-import { BEGIN, make, makeAny, makePrepaidGroup, makeSubscriber } from '../entities/api/creators.ts'
-import { type Body, type Fields, idOf, stored, useWorld } from '../entities/api/world.ts'
+import {
+  BEGIN,
+  make,
+  makeAny,
+  makePrepaidGroup,
+  makeSubscriber,
+} from '../../support/admin/entities/api/creators.ts'
+import {
+  type Body,
+  type Fields,
+  idOf,
+  stored,
+  useWorld,
+} from '../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
-import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
+import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
 
 const PASSWORD = 'a good password'
 const WRITER = 'writer@example.org'

@@ -12,7 +12,7 @@ import {
   type Told,
   USER,
   useAuth,
-} from './auth-world.ts'
+} from '../../support/admin/auth/auth-world.ts'
 
 const auth = useAuth()
 const LOCKOUT = { attempts: 3, seconds: 30, seconds_max: 100 }

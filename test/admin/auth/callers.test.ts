@@ -1,7 +1,7 @@
 /** Who calls where a request says it twice: a token, then a signature, then the session. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
-import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
+import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
 
 const PASSWORD = 'a good password'
 const BOSS = 'boss@example.org'

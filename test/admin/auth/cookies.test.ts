@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import type { AuthWorld } from './auth-world.ts'
-import { addUser, cookieOf, logIn, PASSWORD, post, send, USER, useAuth, who } from './auth-world.ts'
+import type { AuthWorld } from '../../support/admin/auth/auth-world.ts'
+import {
+  addUser,
+  cookieOf,
+  logIn,
+  PASSWORD,
+  post,
+  send,
+  USER,
+  useAuth,
+  who,
+} from '../../support/admin/auth/auth-world.ts'
 
 const auth = useAuth()
 const TLS = { 'x-forwarded-proto': 'https' }

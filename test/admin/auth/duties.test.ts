@@ -2,7 +2,7 @@
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AUTH_ENDPOINTS, NODE_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
-import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
+import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
 
 const PASSWORD = 'a good password'
 const NEXT = 'a better password'

@@ -7,7 +7,6 @@ import { openCatalog } from '../../../src/catalog/connection.ts'
 import { AUTH } from '../../../src/catalog/settings/auth-settings.ts'
 import { openExpiringKeys } from '../../../src/store/expiring.ts'
 import { openRedis } from '../../../src/store/redis.ts'
-import { silent } from '../../recorder/accounts.ts'
 import {
   addUser,
   BEGIN_MS,
@@ -19,7 +18,8 @@ import {
   USER,
   useAuth,
   who,
-} from './auth-world.ts'
+} from '../../support/admin/auth/auth-world.ts'
+import { silent } from '../../support/recorder/accounts.ts'
 
 const auth = useAuth()
 const WRONG = 'the user name or the password is wrong'

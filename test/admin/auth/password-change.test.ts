@@ -17,7 +17,7 @@ import {
   USER,
   useAuth,
   who,
-} from './auth-world.ts'
+} from '../../support/admin/auth/auth-world.ts'
 
 const auth = useAuth()
 const NEXT = 'a staple, and a battery'

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { addUser, logIn, PASSWORD, setSecurity, USER, useAuth } from './auth-world.ts'
+import {
+  addUser,
+  logIn,
+  PASSWORD,
+  setSecurity,
+  USER,
+  useAuth,
+} from '../../support/admin/auth/auth-world.ts'
 
 const auth = useAuth()
 const LOCKOUT = { attempts: 3, seconds: 30, seconds_max: 100 }

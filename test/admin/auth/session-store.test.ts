@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createSessions, REPLACED_MS } from '../../../src/admin/auth/session-store.ts'
 import { openExpiringKeys } from '../../../src/store/expiring.ts'
 import { openRedis, StoreDownError } from '../../../src/store/redis.ts'
-import { silent } from '../../recorder/accounts.ts'
-import { MINUTE_MS, setSecurity, useAuth } from './auth-world.ts'
+import { MINUTE_MS, setSecurity, useAuth } from '../../support/admin/auth/auth-world.ts'
+import { silent } from '../../support/recorder/accounts.ts'
 
 const auth = useAuth()
 const OPS = { id: 'a1', name: 'ops', roles: null }

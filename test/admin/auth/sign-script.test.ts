@@ -8,7 +8,7 @@ import { readParameters, registerBodies } from '../../../src/admin/entities/requ
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { openExpiringKeys } from '../../../src/store/expiring.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
-import { silent } from '../../recorder/accounts.ts'
+import { silent } from '../../support/recorder/accounts.ts'
 import { startTestRedis, type TestRedis } from '../../support/redis.ts'
 
 const KEY = '00112233445566778899aabbccddeeff'

@@ -7,7 +7,7 @@ import { createSealer } from '../../../src/catalog/settings/sealing.ts'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
 import { type ExpiringKeys, openExpiringKeys } from '../../../src/store/expiring.ts'
 import { openRedis, StoreDownError, waitForRedis } from '../../../src/store/redis.ts'
-import { silent } from '../../recorder/accounts.ts'
+import { silent } from '../../support/recorder/accounts.ts'
 import { startTestRedis, type TestRedis } from '../../support/redis.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 22, 12)

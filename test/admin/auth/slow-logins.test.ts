@@ -1,7 +1,7 @@
 /** A thousand logins that never end, on an admin as it is started by default. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openSocket } from '../../realtime/http/socket.ts'
-import { type ClosedAdmin, startClosedAdmin } from './closed-admin.ts'
+import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { openSocket } from '../../support/realtime/http/socket.ts'
 
 const USER = 'ops@example.org'
 const PASSWORD = 'correct horse battery'

@@ -1,9 +1,9 @@
 /** What the entity API lets be done to users, beyond its own rules. */
 import { verify } from '@node-rs/argon2'
 import { describe, expect, it } from 'vitest'
-import { make } from '../entities/api/creators.ts'
-import { idOf, stored, useWorld } from '../entities/api/world.ts'
-import { setSecurity } from './auth-world.ts'
+import { setSecurity } from '../../support/admin/auth/auth-world.ts'
+import { make } from '../../support/admin/entities/api/creators.ts'
+import { idOf, stored, useWorld } from '../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

@@ -10,7 +10,7 @@ import {
   SID,
   seedCatalogue,
   seedChargingPlan,
-} from './scene.ts'
+} from '../../support/admin/balances/scene.ts'
 
 let scene: Scene
 const SECRET = '123456789012'

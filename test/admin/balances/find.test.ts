@@ -4,9 +4,16 @@ import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
 import { balanceIdOf, balanceObjectId } from '../../../src/catalog/records/balance-id.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { debtWhere } from '../../../src/recorder/gauges.ts'
-import { bucketOf } from '../../ledger/fixture.ts'
-import { commitOwner } from '../../recorder/accounts.ts'
-import { AID, NOW_MS, openScene, type Scene, SID, seedCatalogue } from './scene.ts'
+import {
+  AID,
+  NOW_MS,
+  openScene,
+  type Scene,
+  SID,
+  seedCatalogue,
+} from '../../support/admin/balances/scene.ts'
+import { bucketOf } from '../../support/ledger/fixture.ts'
+import { commitOwner } from '../../support/recorder/accounts.ts'
 
 let scene: Scene
 const DAY_MS = 86_400_000

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type BalanceUpdated, updateBalance } from '../../../src/admin/balances/update.ts'
-import { insertEntity } from '../../catalog/store.ts'
 import {
   AID,
   moveBuckets,
@@ -9,7 +8,8 @@ import {
   SID,
   seedCatalogue,
   seedChargingPlan,
-} from './scene.ts'
+} from '../../support/admin/balances/scene.ts'
+import { insertEntity } from '../../support/catalog/store.ts'
 
 const OTHER = 21
 

@@ -9,8 +9,6 @@ import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { watchRecorderProgress } from '../../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
-import { bucketOf } from '../../ledger/fixture.ts'
-import { silent } from '../../recorder/accounts.ts'
 import {
   AID,
   moveBuckets,
@@ -20,7 +18,9 @@ import {
   SID,
   seedCatalogue,
   seedChargingPlan,
-} from './scene.ts'
+} from '../../support/admin/balances/scene.ts'
+import { bucketOf } from '../../support/ledger/fixture.ts'
+import { silent } from '../../support/recorder/accounts.ts'
 
 let scene: Scene
 let drain: Drain

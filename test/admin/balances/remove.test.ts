@@ -4,9 +4,16 @@ import { deleteBalance } from '../../../src/admin/balances/remove.ts'
 import { EntityRuleError, TargetError } from '../../../src/admin/entities/errors.ts'
 import { balanceIdOf } from '../../../src/catalog/records/balance-id.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
-import { bucketOf } from '../../ledger/fixture.ts'
-import { holdUnits, openSession, topUp } from '../../recorder/accounts.ts'
-import { AID, NOW_MS, openScene, type Scene, SID, seedCatalogue } from './scene.ts'
+import {
+  AID,
+  NOW_MS,
+  openScene,
+  type Scene,
+  SID,
+  seedCatalogue,
+} from '../../support/admin/balances/scene.ts'
+import { bucketOf } from '../../support/ledger/fixture.ts'
+import { holdUnits, openSession, topUp } from '../../support/recorder/accounts.ts'
 
 let scene: Scene
 

@@ -9,9 +9,15 @@ import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSessionsOf } from '../../../src/ledger/open-sessions.ts'
 import { type CreditOperation, creditBucket } from '../../../src/ledger/operations.ts'
 import { releaseSession } from '../../../src/ledger/release.ts'
-import { bucketOf } from '../../ledger/fixture.ts'
-import { DATA_PACK, openSession, topUp } from '../../recorder/accounts.ts'
-import { dyingAfter, moveBuckets, NOW_MS, openScene, type Scene } from './scene.ts'
+import {
+  dyingAfter,
+  moveBuckets,
+  NOW_MS,
+  openScene,
+  type Scene,
+} from '../../support/admin/balances/scene.ts'
+import { bucketOf } from '../../support/ledger/fixture.ts'
+import { DATA_PACK, openSession, topUp } from '../../support/recorder/accounts.ts'
 
 let scene: Scene
 const SID = 18

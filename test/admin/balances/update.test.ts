@@ -4,9 +4,6 @@ import { type BalanceUpdate, updateBalance } from '../../../src/admin/balances/u
 import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
 import { balanceIdOf } from '../../../src/catalog/records/balance-id.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
-import { insertEntity } from '../../catalog/store.ts'
-import { readTable } from '../../domain/table.ts'
-import { commitOwner } from '../../recorder/accounts.ts'
 import {
   AID,
   NOW_MS,
@@ -15,7 +12,10 @@ import {
   SID,
   seedCatalogue,
   seedChargingPlan,
-} from './scene.ts'
+} from '../../support/admin/balances/scene.ts'
+import { insertEntity } from '../../support/catalog/store.ts'
+import { readTable } from '../../support/domain/table.ts'
+import { commitOwner } from '../../support/recorder/accounts.ts'
 
 let scene: Scene
 let calls = 0

@@ -14,7 +14,7 @@ import { type Admin, startAdmin } from '../../../src/admin/start.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
-import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
+import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
 const text = readFileSync(new URL('../../../docs/ENTITY-API.md', import.meta.url), 'utf8')
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { filterOf, sortOf } from '../../../src/admin/entities/actions/get.ts'
 import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
 import type { ReadRequest } from '../../../src/admin/entities/requests/entity-request.ts'
-import { useStore } from '../../catalog/store.ts'
+import { useStore } from '../../support/catalog/store.ts'
 
 const isReal = process.env['TEST_MONGO_URL'] !== undefined
 const store = useStore()

@@ -10,8 +10,8 @@ import {
   PLANNED_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../src/admin/permissions/endpoints.ts'
-import { type ClosedAdmin, startClosedAdmin } from '../auth/closed-admin.ts'
-import { withPermissions } from './page.ts'
+import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { withPermissions } from '../../support/admin/permissions/page.ts'
 
 const LEVELS = ['read', 'write', 'reports', 'admin'] as const
 

@@ -13,9 +13,9 @@ import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { recoverAbandoned } from '../../../src/catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
-import { openSession, silent, topUp } from '../../recorder/accounts.ts'
-import { make } from '../entities/api/creators.ts'
-import { type Fields, useWorld } from '../entities/api/world.ts'
+import { make } from '../../support/admin/entities/api/creators.ts'
+import { type Fields, useWorld } from '../../support/admin/entities/api/world.ts'
+import { openSession, silent, topUp } from '../../support/recorder/accounts.ts'
 
 const world = useWorld()
 

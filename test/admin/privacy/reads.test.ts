@@ -1,7 +1,7 @@
 /** Reads of personal data are recorded where `audit.reads` asks for it. */
 import { expect, it } from 'vitest'
-import { make } from '../entities/api/creators.ts'
-import { useWorld } from '../entities/api/world.ts'
+import { make } from '../../support/admin/entities/api/creators.ts'
+import { useWorld } from '../../support/admin/entities/api/world.ts'
 
 const world = useWorld({ env: { TOLLGATE_AUDIT_READS: 'accounts' } })
 

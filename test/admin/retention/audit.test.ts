@@ -8,7 +8,7 @@ import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
+import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.UTC(2026, 5, 1)

@@ -18,7 +18,7 @@ import {
   type TestStores,
   topUp,
   use,
-} from '../../recorder/accounts.ts'
+} from '../../support/recorder/accounts.ts'
 
 const DAY_MS = 86_400_000
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { openCatalog } from '../../../src/catalog/connection.ts'
-import { askAt, type Fields, NOW_MS, openOffice, toldBy, useOffice } from './office.ts'
+import {
+  askAt,
+  type Fields,
+  NOW_MS,
+  openOffice,
+  toldBy,
+  useOffice,
+} from '../../support/admin/settings/office.ts'
 
 const office = useOffice()
 const COLOUR = { field_name: 'colour', type: 'text', title: 'Colour' }

@@ -11,8 +11,8 @@ import {
   type Authority,
   createAuthority,
   HAS_OPENSSL,
-} from '../../realtime/diameter/certificates.ts'
-import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
+} from '../../support/realtime/diameter/certificates.ts'
+import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
 const ACTOR = { by: 'session', id: 'u1', name: 'Zoë', address: '192.0.2.1' } as const
 

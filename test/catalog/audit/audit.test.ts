@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { appendRecords } from '../../../src/catalog/audit/append.ts'
 import { auditDocument, createAudit } from '../../../src/catalog/audit/audit.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
-import { startTestStores, type TestStores } from '../../recorder/accounts.ts'
+import { startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
 const ACTOR = { by: 'token', id: 'c1', name: 'crm', address: '192.0.2.1' } as const
 

@@ -8,7 +8,7 @@ import { storeRemovedRuns } from '../../../src/catalog/audit/removed-runs.ts'
 import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { startTestStores, type TestStores } from '../../recorder/accounts.ts'
+import { startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
 const ACTOR = { by: 'token', id: 'c1', name: 'crm', address: '192.0.2.1' } as const
 

@@ -4,7 +4,7 @@ import { type CurrentClients, watchClients } from '../../../src/catalog/clients/
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { Poller } from '../../../src/catalog/poller.ts'
 import { createSealer } from '../../../src/catalog/settings/sealing.ts'
-import { recordingLog, useStore } from '../store.ts'
+import { recordingLog, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 const open: Poller[] = []

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compilePlan, compileService } from '../../../src/catalog/compile/offer.ts'
 import { UNLIMITED_TOTAL } from '../../../src/domain/counters.ts'
-import { REVISION, refusal, stored, tier } from './stored.ts'
+import { REVISION, refusal, stored, tier } from '../../support/catalog/compile/stored.ts'
 
 const plan = (fields: object = {}) =>
   stored({ name: 'GOLD', connection_type: 'prepaid', ...fields })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compilePrepaidInclude } from '../../../src/catalog/compile/prepaid-include.ts'
-import { REVISION, refusal, stored } from './stored.ts'
+import { REVISION, refusal, stored } from '../../support/catalog/compile/stored.ts'
 
 const include = (fields: object = {}) =>
   stored({

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { LENIENT } from '../../../src/catalog/compile/document.ts'
 import { compilePrice, compilePrices } from '../../../src/catalog/compile/price.ts'
 import { NO_TERMS } from '../../../src/catalog/compile/tariff.ts'
-import { refusal, tier } from './stored.ts'
+import { refusal, tier } from '../../support/catalog/compile/stored.ts'
 
 const context = { ...LENIENT, terms: NO_TERMS }
 const price = (fields: object) => compilePrice({ rate: [tier()], ...fields }, 'P', context)

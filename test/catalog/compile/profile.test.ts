@@ -5,7 +5,7 @@ import {
   withAccount,
 } from '../../../src/catalog/compile/profile.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
-import { FROM, REVISION, refusal, stored, TO, tier } from './stored.ts'
+import { FROM, REVISION, refusal, stored, TO, tier } from '../../support/catalog/compile/stored.ts'
 
 const subscriber = (fields: object = {}) =>
   compileSubscriber(stored({ type: 'subscriber', sid: 18, aid: 17, plan: 'GOLD', ...fields }))

@@ -3,7 +3,7 @@ import { STRICT } from '../../../src/catalog/compile/document.ts'
 import { compileRate } from '../../../src/catalog/compile/rate.ts'
 import { charge } from '../../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
-import { REVISION, refusal, stored, tier } from './stored.ts'
+import { REVISION, refusal, stored, tier } from '../../support/catalog/compile/stored.ts'
 
 const price = { rate: [tier()] }
 

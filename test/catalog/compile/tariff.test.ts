@@ -3,8 +3,8 @@ import { type CompileOptions, LENIENT, STRICT } from '../../../src/catalog/compi
 import { compileTariff, NO_TERMS } from '../../../src/catalog/compile/tariff.ts'
 import { charge, type Tariff, UNLIMITED } from '../../../src/domain/tariff.ts'
 import type { RateTerms } from '../../../src/domain/tariff-terms.ts'
-import { readTable } from '../../domain/table.ts'
-import { refusal, tier } from './stored.ts'
+import { refusal, tier } from '../../support/catalog/compile/stored.ts'
+import { readTable } from '../../support/domain/table.ts'
 
 const compile = (
   price: object,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compileTax } from '../../../src/catalog/compile/tax.ts'
-import { REVISION, refusal, stored } from './stored.ts'
+import { REVISION, refusal, stored } from '../../support/catalog/compile/stored.ts'
 
 const tax = (fields: object = {}) => stored({ key: 'VAT_17', rate: 0.17, ...fields })
 

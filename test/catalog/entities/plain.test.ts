@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { DuplicateEntityError } from '../../../src/catalog/errors.ts'
 import { writeEntity } from '../../../src/catalog/revisions/write.ts'
-import { insertEntity, ORDINARY, useStore } from '../store.ts'
+import { insertEntity, ORDINARY, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createCatalogFeed } from '../../../src/catalog/feed/feed.ts'
-import { insertEntity, recordingLog, useStore } from '../store.ts'
+import { insertEntity, recordingLog, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 

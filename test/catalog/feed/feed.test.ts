@@ -10,8 +10,8 @@ import {
 import type { SubscriberChange } from '../../../src/catalog/feed/subscriber-watch.ts'
 import { bump, LATE_WRITES_MAX } from '../../../src/catalog/revisions/revisions.ts'
 import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { insertEntity, ORDINARY, recordingLog, useStore } from '../../support/catalog/store.ts'
 import { startStoreProxy } from '../../support/store-proxy.ts'
-import { insertEntity, ORDINARY, recordingLog, useStore } from '../store.ts'
 
 const store = useStore()
 const feeds: CatalogFeed[] = []

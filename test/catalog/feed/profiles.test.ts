@@ -5,7 +5,7 @@ import { PoolTooLargeError } from '../../../src/catalog/errors.ts'
 import { findProfile, POOL_MEMBERS_MAX } from '../../../src/catalog/feed/profiles.ts'
 import { FieldError } from '../../../src/domain/fields.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
-import { insertEntity, ORDINARY, useStore } from '../store.ts'
+import { insertEntity, ORDINARY, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 const at = (text: string) => Date.parse(`${text}T12:00:00Z`)

@@ -3,7 +3,7 @@ import type { Catalog } from '../../../src/catalog/connection.ts'
 import { findSubscriber } from '../../../src/catalog/feed/subscribers.ts'
 import { FieldError } from '../../../src/domain/fields.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
-import { insertEntity, useStore } from '../store.ts'
+import { insertEntity, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 const at = (text: string) => Date.parse(`${text}T12:00:00Z`)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FieldError } from '../../../src/domain/fields.ts'
-import { insertEntity, useStore } from '../store.ts'
+import { insertEntity, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 

@@ -7,7 +7,7 @@ import { bump, LATE_WRITES_MAX } from '../../../src/catalog/revisions/revisions.
 import { writeEntity } from '../../../src/catalog/revisions/write.ts'
 import { FieldError } from '../../../src/domain/fields.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
-import { insertEntity, ORDINARY, useStore } from '../store.ts'
+import { insertEntity, ORDINARY, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 

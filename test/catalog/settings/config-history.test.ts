@@ -12,7 +12,7 @@ import {
   type StoredCategory,
   writeStoredConfig,
 } from '../../../src/catalog/settings/stored-config.ts'
-import { useStore } from '../store.ts'
+import { useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 const ADA: Actor = { by: 'session', id: 'u1', name: 'ada', address: '192.0.2.1' }

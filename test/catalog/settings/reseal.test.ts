@@ -8,7 +8,7 @@ import { readStoredSecrets, resealAll } from '../../../src/catalog/settings/rese
 import { createSealer } from '../../../src/catalog/settings/sealing.ts'
 import { sealerOf } from '../../../src/catalog/settings/secret-keys.ts'
 import { readCategory, writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
-import { recordingLog, useStore } from '../store.ts'
+import { recordingLog, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 const NOW_MS = Date.UTC(2026, 5, 15)

@@ -9,8 +9,8 @@ import {
   type StoredConfigWatch,
   watchStoredConfig,
 } from '../../../src/catalog/settings/stored-config-watch.ts'
+import { recordingLog, useStore } from '../../support/catalog/store.ts'
 import { startStoreProxy } from '../../support/store-proxy.ts'
-import { recordingLog, useStore } from '../store.ts'
 
 const store = useStore()
 const watches: StoredConfigWatch[] = []

@@ -7,7 +7,7 @@ import {
   readStoredConfig,
   writeStoredConfig,
 } from '../../../src/catalog/settings/stored-config.ts'
-import { useStore } from '../store.ts'
+import { useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
 const change = { nowMs: Date.UTC(2026, 0, 1), by: 'test' }

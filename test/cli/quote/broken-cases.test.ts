@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { quoteText } from '../../../src/cli/quote/cases.ts'
 import { quoteCase, quoteLine } from '../../../src/cli/quote/quote-case.ts'
 import { STANDARD } from '../../../src/cli/quote/settings.ts'
-import { call, type Json, perUnit, prepaid, rate, story } from './story.ts'
+import { call, type Json, perUnit, prepaid, rate, story } from '../../support/cli/quote/story.ts'
 
 const tier = (more: Json) => ({ from: 0, to: 'UNLIMITED', interval: 1, price: 1, ...more })
 const priced = (...tiers: Json[]) =>

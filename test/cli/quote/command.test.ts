@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createProduct, type Product, type Started, shell } from '../product.ts'
-import { prepaid, story } from './story.ts'
+import { createProduct, type Product, type Started, shell } from '../../support/cli/product.ts'
+import { prepaid, story } from '../../support/cli/quote/story.ts'
 
 let product: Product
 let folder: string

@@ -1,7 +1,16 @@
 import { Decimal128 } from 'bson'
 import { describe, expect, it } from 'vitest'
 import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
-import { call, type Json, prepaid, rate, resultsOf, story, told, wallet } from './story.ts'
+import {
+  call,
+  type Json,
+  prepaid,
+  rate,
+  resultsOf,
+  story,
+  told,
+  wallet,
+} from '../../support/cli/quote/story.ts'
 
 /** What a program makes of 0.3. */
 const NOISE = 0.1 * 3

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
-import { call, story } from './story.ts'
+import { call, story } from '../../support/cli/quote/story.ts'
 
 /** What is found to differ; null if the case is as expected. */
 function verdict(...expected: object[]) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { call, type Json, story, told } from './story.ts'
+import { call, type Json, story, told } from '../../support/cli/quote/story.ts'
 
 /** Two weeks of 100 units from the 5th of January; calls cost 0.01 beyond. */
 function pack(dates: readonly [string, number][], more: Json = {}): unknown[] {

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
-import { call, perUnit, prepaid, rate, resultsOf, story, told, WALLET, wallet } from './story.ts'
+import {
+  call,
+  perUnit,
+  prepaid,
+  rate,
+  resultsOf,
+  story,
+  told,
+  WALLET,
+  wallet,
+} from '../../support/cli/quote/story.ts'
 
 const AMOUNTS = ['granted', 'aprice', 'in_group', 'over_group', 'out_group'] as const
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { call, type Json, story, told } from './story.ts'
+import { call, type Json, story, told } from '../../support/cli/quote/story.ts'
 
 const GROUPS = { groups: { G: { value: 100, usage_types: ['call'] } } }
 const LIMITED = { name: 'S', limit_cycles: 1, price: [{ from: 0, to: 1, price: 5 }] }

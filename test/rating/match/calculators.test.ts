@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FieldError } from '../../../src/domain/fields.ts'
 import { compileCalculators } from '../../../src/rating/match/calculators.ts'
-import { finderOf, rateWith, retailCalls, usageWith } from './rates.ts'
+import { finderOf, rateWith, retailCalls, usageWith } from '../../support/rating/match/rates.ts'
 
 const BY_KEY = { type: 'match', rate_key: 'key', line_key: 'rate' }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { RateRevision } from '../../../src/domain/catalogue.ts'
 import { compileCalculators } from '../../../src/rating/match/calculators.ts'
 import { RateFinder } from '../../../src/rating/match/finder.ts'
-import { rateWith, retailCalls, usageWith } from './rates.ts'
+import { rateWith, retailCalls, usageWith } from '../../support/rating/match/rates.ts'
 
 type Filter = { type: string; rate_key: string; line_key: string }
 

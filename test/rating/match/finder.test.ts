@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RateRevision } from '../../../src/domain/catalogue.ts'
-import { readTable } from '../../domain/table.ts'
-import { finderOf, rateWith, retailCalls, usageWith } from './rates.ts'
+import { readTable } from '../../support/domain/table.ts'
+import { finderOf, rateWith, retailCalls, usageWith } from '../../support/rating/match/rates.ts'
 
 const prefix = (rate: string, line: string) => ({
   type: 'longestPrefix',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compileRateKey } from '../../../src/rating/match/rate-keys.ts'
-import { readTable } from '../../domain/table.ts'
+import { readTable } from '../../support/domain/table.ts'
 
 describe('a rate key template', () => {
   const cases = readTable(`

@@ -6,8 +6,8 @@ import { answerFields } from '../../../src/file-types/answer-fields.ts'
 import { compileFileType } from '../../../src/file-types/compile.ts'
 import type { Codec, DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
-import { settings } from '../../file-types/answers.ts'
-import { wireExamples } from '../wire-examples.ts'
+import { settings } from '../../support/file-types/answers.ts'
+import { wireExamples } from '../../support/realtime/wire-examples.ts'
 
 const context: DecodeContext = {
   origin: 'test',

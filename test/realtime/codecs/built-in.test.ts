@@ -4,9 +4,9 @@ import { builtInFileTypes } from '../../../src/file-types/built-in.ts'
 import { compileFileType } from '../../../src/file-types/compile.ts'
 import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
-import { settings } from '../../file-types/answers.ts'
-import { examplesOf, wireExamples } from '../wire-examples.ts'
-import { jsonCodec } from './settings.ts'
+import { settings } from '../../support/file-types/answers.ts'
+import { jsonCodec } from '../../support/realtime/codecs/settings.ts'
+import { examplesOf, wireExamples } from '../../support/realtime/wire-examples.ts'
 
 const context: DecodeContext = {
   origin: 'test',

@@ -1,7 +1,12 @@
 /** Messages that are as bad as can be: twice the size takes twice the work, no more. */
 import { describe, expect, it } from 'vitest'
 import { operationsOf } from '../../support/operations.ts'
-import { context, dialectsOf, fuzzDialects, wideDocument } from './fuzz-dialects.ts'
+import {
+  context,
+  dialectsOf,
+  fuzzDialects,
+  wideDocument,
+} from '../../support/realtime/codecs/fuzz-dialects.ts'
 
 const BODY_BYTES_MAX = 65_536
 const HALF = BODY_BYTES_MAX / 2

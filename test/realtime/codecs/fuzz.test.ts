@@ -3,10 +3,14 @@ import fc from 'fast-check'
 import { SaxesParser } from 'saxes'
 import { afterAll, describe, expect, it } from 'vitest'
 import { plainOutcome, type Reason } from '../../../src/domain/charge-outcome.ts'
-import { propertyRuns } from '../../domain/property-runs.ts'
-import { context, type FuzzDialect, fuzzDialects } from './fuzz-dialects.ts'
-import { anyBytes, damaged } from './fuzz-inputs.ts'
-import { isText, problemsOf } from './request-validator.ts'
+import { propertyRuns } from '../../support/domain/property-runs.ts'
+import {
+  context,
+  type FuzzDialect,
+  fuzzDialects,
+} from '../../support/realtime/codecs/fuzz-dialects.ts'
+import { anyBytes, damaged } from '../../support/realtime/codecs/fuzz-inputs.ts'
+import { isText, problemsOf } from '../../support/realtime/codecs/request-validator.ts'
 
 const RUNS = 400
 const dialects = fuzzDialects()

@@ -19,9 +19,9 @@ import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
 import { createJsonCodec } from '../../../src/realtime/codecs/json/codec.ts'
 import { createMappedCodec } from '../../../src/realtime/codecs/mapped.ts'
-import { echoOf, granted, service, settings } from '../../file-types/answers.ts'
-import { examplesOf } from '../wire-examples.ts'
-import { ANSWERS } from './settings.ts'
+import { echoOf, granted, service, settings } from '../../support/file-types/answers.ts'
+import { ANSWERS } from '../../support/realtime/codecs/settings.ts'
+import { examplesOf } from '../../support/realtime/wire-examples.ts'
 
 const context: DecodeContext = {
   origin: 'test',

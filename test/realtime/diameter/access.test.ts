@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { dnsNames } from '../../../src/realtime/certificate-names.ts'
 import { find, uint32Of } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
-import { waitUntil } from '../../support/wait.ts'
-import { nodeOf, storedPeer } from './node-of.ts'
+import { nodeOf, storedPeer } from '../../support/realtime/diameter/node-of.ts'
 import {
   ccr,
   cer,
@@ -14,7 +13,8 @@ import {
   origin,
   resultOf,
   written,
-} from './raw-peer.ts'
+} from '../../support/realtime/diameter/raw-peer.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const LISTED = { openTo: 'nobody' } as const
 /** Looks often, so that changes are seen at once. */

@@ -16,8 +16,16 @@ import {
   capabilitiesAnswer,
   readCapabilities,
 } from '../../../src/realtime/diameter/capabilities.ts'
-import { IDENTITY, nodeOf } from './node-of.ts'
-import { cer, cerAvps, HOST, openPeer, REALM, resultOf, written } from './raw-peer.ts'
+import { IDENTITY, nodeOf } from '../../support/realtime/diameter/node-of.ts'
+import {
+  cer,
+  cerAvps,
+  HOST,
+  openPeer,
+  REALM,
+  resultOf,
+  written,
+} from '../../support/realtime/diameter/raw-peer.ts'
 
 const without = (code: number) => cerAvps().filter((one) => one.code !== code)
 const noApplication = () => without(258)

@@ -14,9 +14,9 @@ import {
   abortSessionRequest,
   reAuthRequest,
 } from '../../../src/realtime/diameter/server-requests.ts'
+import { IDENTITY, NOW_MS, nodeOf } from '../../support/realtime/diameter/node-of.ts'
+import { ccr, HOST, REALM, resultOf } from '../../support/realtime/diameter/raw-peer.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { IDENTITY, NOW_MS, nodeOf } from './node-of.ts'
-import { ccr, HOST, REALM, resultOf } from './raw-peer.ts'
 
 const clientOf = (port: number, further: Partial<ClientOptions> = {}) =>
   connectDiameter({

@@ -8,8 +8,7 @@ import {
   uint32Of,
 } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { PeerConnection } from '../../../src/realtime/diameter/connection.ts'
-import { waitUntil } from '../../support/wait.ts'
-import { IDENTITY, NOW_MS, nodeOf } from './node-of.ts'
+import { IDENTITY, NOW_MS, nodeOf } from '../../support/realtime/diameter/node-of.ts'
 import {
   ccr,
   cer,
@@ -23,7 +22,8 @@ import {
   REALM,
   resultOf,
   written,
-} from './raw-peer.ts'
+} from '../../support/realtime/diameter/raw-peer.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 describe('a peer that connects', () => {
   it('is told who the node is', async () => {

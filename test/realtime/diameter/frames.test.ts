@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFrames } from '../../../src/realtime/diameter/frames.ts'
-import { ccr, cer, written } from './raw-peer.ts'
+import { ccr, cer, written } from '../../support/realtime/diameter/raw-peer.ts'
 
 const MAX = 4096
 

@@ -2,9 +2,18 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { baseAnswer } from '../../../src/realtime/codecs/diameter-wire/base-answer.ts'
 import { avp } from '../../../src/realtime/codecs/diameter-wire/message.ts'
+import { IDENTITY, nodeOf } from '../../support/realtime/diameter/node-of.ts'
+import {
+  ccr,
+  cer,
+  dwr,
+  openKnownPeer,
+  openPeer,
+  peerOf,
+  resultOf,
+  written,
+} from '../../support/realtime/diameter/raw-peer.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { IDENTITY, nodeOf } from './node-of.ts'
-import { ccr, cer, dwr, openKnownPeer, openPeer, peerOf, resultOf, written } from './raw-peer.ts'
 
 /** A CCR that fills a message of so many bytes. */
 const filled = (bytes: number) => {

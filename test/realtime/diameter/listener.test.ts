@@ -2,8 +2,8 @@ import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { PortTakenError } from '../../../src/realtime/diameter/listener.ts'
 import { ListenError } from '../../../src/realtime/http/listening.ts'
-import { nodeOf } from './node-of.ts'
-import { openKnownPeer } from './raw-peer.ts'
+import { nodeOf } from '../../support/realtime/diameter/node-of.ts'
+import { openKnownPeer } from '../../support/realtime/diameter/raw-peer.ts'
 
 const others: { close(): void }[] = []
 afterEach(() => {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import { expect, it } from 'vitest'
-import { nodeOf } from './node-of.ts'
+import { nodeOf } from '../../support/realtime/diameter/node-of.ts'
 
 type PackagedAvp = [name: string, value: unknown]
 

@@ -9,9 +9,9 @@ import {
   ReadThrottle,
   YIELD_BYTES,
 } from '../../../src/realtime/diameter/read-throttle.ts'
+import { IDENTITY, nodeOf } from '../../support/realtime/diameter/node-of.ts'
+import { ccr, dwr, openPeer, resultOf } from '../../support/realtime/diameter/raw-peer.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { IDENTITY, nodeOf } from './node-of.ts'
-import { ccr, dwr, openPeer, resultOf } from './raw-peer.ts'
 
 /** A node that answers when the test says so, and is behind as long as that says so. */
 async function busyNode() {

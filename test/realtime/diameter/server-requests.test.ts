@@ -7,8 +7,17 @@ import {
   createHopByHopIds,
   reAuthRequest,
 } from '../../../src/realtime/diameter/server-requests.ts'
-import { IDENTITY, NOW_MS, nodeOf } from './node-of.ts'
-import { ccr, dpr, HOST, openKnownPeer, openPeer, origin, REALM, written } from './raw-peer.ts'
+import { IDENTITY, NOW_MS, nodeOf } from '../../support/realtime/diameter/node-of.ts'
+import {
+  ccr,
+  dpr,
+  HOST,
+  openKnownPeer,
+  openPeer,
+  origin,
+  REALM,
+  written,
+} from '../../support/realtime/diameter/raw-peer.ts'
 
 const ADDRESS = {
   sessionId: 's;1',

@@ -3,9 +3,12 @@ import { connect as connectTcp } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readTlsFiles } from '../../../src/runtime/tls-files.ts'
-import { waitUntil } from '../../support/wait.ts'
-import { type Authority, createAuthority, HAS_OPENSSL } from './certificates.ts'
-import { nodeOf } from './node-of.ts'
+import {
+  type Authority,
+  createAuthority,
+  HAS_OPENSSL,
+} from '../../support/realtime/diameter/certificates.ts'
+import { nodeOf } from '../../support/realtime/diameter/node-of.ts'
 import {
   ccr,
   cer,
@@ -15,7 +18,8 @@ import {
   peerOf,
   type RawPeer,
   resultOf,
-} from './raw-peer.ts'
+} from '../../support/realtime/diameter/raw-peer.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 /** The default versions and cipher suites. */
 const LIMITS = { minVersion: 'TLSv1.2', ciphers: [] } as const

@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Peer } from '../../../src/catalog/settings/peers.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
-import { accessOf, KINDS, serverOf, UNCOUNTED } from './server-of.ts'
-import { openSocket } from './socket.ts'
+import { accessOf, KINDS, serverOf, UNCOUNTED } from '../../support/realtime/http/server-of.ts'
+import { openSocket } from '../../support/realtime/http/socket.ts'
 
 const peerOf = (name: string, more: Partial<Peer> = {}): Peer => ({
   name,

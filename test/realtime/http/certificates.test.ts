@@ -9,9 +9,13 @@ import { createAuthenticator, createKeyCheck } from '../../../src/realtime/http/
 import type { HttpTls } from '../../../src/realtime/http/listening.ts'
 import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import type { HttpServerOptions } from '../../../src/realtime/http/server.ts'
+import {
+  type Authority,
+  createAuthority,
+  HAS_OPENSSL,
+} from '../../support/realtime/diameter/certificates.ts'
+import { NO_CALLERS, serverOf, tlsOf, UNCOUNTED } from '../../support/realtime/http/server-of.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { type Authority, createAuthority, HAS_OPENSSL } from '../diameter/certificates.ts'
-import { NO_CALLERS, serverOf, tlsOf, UNCOUNTED } from './server-of.ts'
 
 type Files = { certFile: string; keyFile: string }
 type Shown = Pick<RequestOptions, 'cert' | 'key'>

@@ -1,6 +1,5 @@
 /** Clients that charge with signatures, and floods of those that nobody knows. */
 import { describe, expect, it } from 'vitest'
-import { waitUntil } from '../../support/wait.ts'
 import {
   callersOf,
   count,
@@ -15,8 +14,9 @@ import {
   tokenOf,
   useClients,
   world,
-} from './clients-world.ts'
-import { accessOf, KINDS } from './server-of.ts'
+} from '../../support/realtime/http/clients-world.ts'
+import { accessOf, KINDS } from '../../support/realtime/http/server-of.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 useClients()
 

@@ -5,7 +5,6 @@ import { createClientAuthenticator } from '../../../src/realtime/http/client-aut
 import { openExpiringKeys } from '../../../src/store/expiring.ts'
 import { openRedis } from '../../../src/store/redis.ts'
 import { createTokens } from '../../../src/store/tokens.ts'
-import { waitUntil } from '../../support/wait.ts'
 import {
   bearer,
   callersOf,
@@ -26,9 +25,10 @@ import {
   tokens,
   useClients,
   world,
-} from './clients-world.ts'
-import { KINDS } from './server-of.ts'
-import { openSocket } from './socket.ts'
+} from '../../support/realtime/http/clients-world.ts'
+import { KINDS } from '../../support/realtime/http/server-of.ts'
+import { openSocket } from '../../support/realtime/http/socket.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 useClients()
 

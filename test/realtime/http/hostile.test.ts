@@ -2,9 +2,9 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { ChargeOf } from '../../../src/realtime/charge.ts'
+import { KINDS, type Kind, serverOf } from '../../support/realtime/http/server-of.ts'
+import { openSocket, post } from '../../support/realtime/http/socket.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { KINDS, type Kind, serverOf } from './server-of.ts'
-import { openSocket, post } from './socket.ts'
 
 const POST = 'POST /realtime HTTP/1.1\r\nHost: t\r\n'
 const CHUNKED = 'Transfer-Encoding: chunked\r\n'

@@ -1,7 +1,7 @@
 /** Which file type a request has, where its message is, and who answers what is wrong. */
 import { describe, expect, it } from 'vitest'
-import { BODY_BYTES_MAX, dialects, KINDS, serverOf } from './server-of.ts'
-import { openSocket } from './socket.ts'
+import { BODY_BYTES_MAX, dialects, KINDS, serverOf } from '../../support/realtime/http/server-of.ts'
+import { openSocket } from '../../support/realtime/http/socket.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 

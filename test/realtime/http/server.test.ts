@@ -1,8 +1,8 @@
 import { connect, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { wireExamples } from '../wire-examples.ts'
-import { BODY_BYTES_MAX, KINDS, serverOf } from './server-of.ts'
-import { openSocket, post } from './socket.ts'
+import { BODY_BYTES_MAX, KINDS, serverOf } from '../../support/realtime/http/server-of.ts'
+import { openSocket, post } from '../../support/realtime/http/socket.ts'
+import { wireExamples } from '../../support/realtime/wire-examples.ts'
 
 /** What is received until there is `end`; the second message is sent when the first has a head. */
 async function bytesUntil(port: number, [first, second]: [string, string], end: string) {

@@ -1,10 +1,10 @@
 /** Requests behind a request that could end elsewhere: they never run, wherever TCP cuts. */
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { KINDS, serverOf } from '../../support/realtime/http/server-of.ts'
+import { openSocket, post, type RawAnswer } from '../../support/realtime/http/socket.ts'
 import { REFUSALS, smuggledRequests } from '../../support/smuggling.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { KINDS, serverOf } from './server-of.ts'
-import { openSocket, post, type RawAnswer } from './socket.ts'
 
 const HIDDEN = post('{"hidden":1}')
 const ROWS = smuggledRequests({ line: 'POST /realtime', headers: '' }, HIDDEN)

@@ -6,11 +6,11 @@ import { createAdmission } from '../../../src/realtime/admission.ts'
 import { createCharge } from '../../../src/realtime/charge.ts'
 import { createMessageFormats, isMessageFormat } from '../../../src/realtime/message-formats.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
-import { granted, service } from '../../file-types/answers.ts'
-import { ANSWERS, jsonCodec } from '../codecs/settings.ts'
-import { wireExamples } from '../wire-examples.ts'
-import { KINDS, type Kind, serverOf } from './server-of.ts'
-import { openSocket, type RawAnswer } from './socket.ts'
+import { granted, service } from '../../support/file-types/answers.ts'
+import { ANSWERS, jsonCodec } from '../../support/realtime/codecs/settings.ts'
+import { KINDS, type Kind, serverOf } from '../../support/realtime/http/server-of.ts'
+import { openSocket, type RawAnswer } from '../../support/realtime/http/socket.ts'
+import { wireExamples } from '../../support/realtime/wire-examples.ts'
 
 const rules = { rateCalculators: {}, customerIdentification: {} }
 const dialects = createMessageFormats({

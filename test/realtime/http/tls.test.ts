@@ -5,9 +5,13 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { nextDescriptor } from '../../../src/realtime/descriptors.ts'
 import type { HttpTls } from '../../../src/realtime/http/listening.ts'
 import { TlsFileError } from '../../../src/runtime/tls-files.ts'
-import { type Authority, createAuthority, HAS_OPENSSL } from '../diameter/certificates.ts'
-import { KINDS, serverOf, tlsOf } from './server-of.ts'
-import { openSocket, post } from './socket.ts'
+import {
+  type Authority,
+  createAuthority,
+  HAS_OPENSSL,
+} from '../../support/realtime/diameter/certificates.ts'
+import { KINDS, serverOf, tlsOf } from '../../support/realtime/http/server-of.ts'
+import { openSocket, post } from '../../support/realtime/http/socket.ts'
 
 type Files = { certFile: string; keyFile: string }
 

@@ -1,15 +1,15 @@
 /** File types that are changed, broken and removed while network elements speak them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Client } from '../../../bench/client.ts'
-import { PATIENT } from '../../../bench/patience.ts'
-import { aidOf, FIRST_SID, populate } from '../../../bench/population.ts'
-import { type Product, startProduct } from '../../../bench/product.ts'
 import { bump } from '../../../src/catalog/revisions/revisions.ts'
+import { Client } from '../../support/product/charge-client.ts'
+import { PATIENT } from '../../support/product/patience.ts'
+import { aidOf, FIRST_SID, populate } from '../../support/product/population.ts'
+import { type Product, startProduct } from '../../support/product/product.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { setFileTypes } from '../../support/system/dialects/all.ts'
+import { GATEWAY } from '../../support/system/dialects/gateway.ts'
+import { type Books, openBooks, withCatalog } from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { tollgate } from '../command.ts'
-import { type Books, openBooks, withCatalog } from '../exchange.ts'
-import { setFileTypes } from './all.ts'
-import { GATEWAY } from './gateway.ts'
 
 const MIB = 1024 * 1024
 /** Micros of money; a MiB costs 10,000 by the rate DATA, and 2,000 by DATA_10. */

@@ -1,16 +1,16 @@
 /** One story told in every dialect: balances and lines must not tell the difference. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Client } from '../../../bench/client.ts'
-import { PATIENT } from '../../../bench/patience.ts'
-import { aidOf, FIRST_SID, populate } from '../../../bench/population.ts'
-import { type Product, startProduct } from '../../../bench/product.ts'
+import { Client } from '../../support/product/charge-client.ts'
+import { PATIENT } from '../../support/product/patience.ts'
+import { aidOf, FIRST_SID, populate } from '../../support/product/population.ts'
+import { type Product, startProduct } from '../../support/product/product.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { type DialectAdapter, plainJson } from '../../support/system/dialects/adapter.ts'
+import { DIALECTS as ALIKE, setAllFileTypes } from '../../support/system/dialects/all.ts'
+import { totals } from '../../support/system/dialects/totals.ts'
+import { diameterWire } from '../../support/system/diameter/wire.ts'
+import { type Books, type Fields, openBooks, withCatalog } from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { tollgate } from '../command.ts'
-import { diameterWire } from '../diameter/wire.ts'
-import { type Books, type Fields, openBooks, withCatalog } from '../exchange.ts'
-import { type DialectAdapter, plainJson } from './adapter.ts'
-import { DIALECTS as ALIKE, setAllFileTypes } from './all.ts'
-import { totals } from './totals.ts'
 
 const wire = diameterWire(() => product.diameterPort)
 const DIALECTS = [...ALIKE, totals(), wire]

@@ -1,18 +1,24 @@
 /** What the node asks its clients: to authorize their sessions anew (RAR), or to end them (ASR). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID } from '../../../bench/population.ts'
 import { profileFenceOf } from '../../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { writeEntity } from '../../../src/catalog/revisions/write.ts'
 import { textOf, type WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode, command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { connectLink, type Link, type Message, polite } from '../../support/system/diameter/link.ts'
+import {
+  dataSession,
+  GATEWAY,
+  granted,
+  NODE,
+  NODE_SETTINGS,
+} from '../../support/system/diameter/story.ts'
+import { type Fields, withCatalog } from '../../support/system/exchange.ts'
+import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { tollgate } from '../command.ts'
-import { type Fields, withCatalog } from '../exchange.ts'
-import { money, startNode, type TestNode } from '../outages/node.ts'
-import { connectLink, type Link, type Message, polite } from './link.ts'
-import { dataSession, GATEWAY, granted, NODE, NODE_SETTINGS } from './story.ts'
 
 /** All that a subscriber has, in MiB. */
 const ALL = 10_000

@@ -1,14 +1,21 @@
 /** Sessions that gateways open before any service is used, and services of one rating group. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID } from '../../../bench/population.ts'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { connectLink, type Link, polite } from '../../support/system/diameter/link.ts'
+import {
+  creditControl,
+  dataSession,
+  GATEWAY,
+  MIB,
+  NODE_SETTINGS,
+  subscription,
+} from '../../support/system/diameter/story.ts'
+import { withCatalog } from '../../support/system/exchange.ts'
+import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { tollgate } from '../command.ts'
-import { withCatalog } from '../exchange.ts'
-import { money, startNode, type TestNode } from '../outages/node.ts'
-import { connectLink, type Link, polite } from './link.ts'
-import { creditControl, dataSession, GATEWAY, MIB, NODE_SETTINGS, subscription } from './story.ts'
 
 /** MiB that use up all that a subscriber has. */
 const ALL = 10_000

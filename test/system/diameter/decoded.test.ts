@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID } from '../../../bench/population.ts'
 import { avp } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
-import { hasTshark, type SharkAvp, type SharkMessage, tsharkOf } from '../../tshark.ts'
-import { tollgate } from '../command.ts'
-import { startNode, type TestNode } from '../outages/node.ts'
-import { type Ask, capabilitiesOf, connectLink, type Link, type Message, openLink } from './link.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import { tollgate } from '../../support/system/command.ts'
+import {
+  type Ask,
+  capabilitiesOf,
+  connectLink,
+  type Link,
+  type Message,
+  openLink,
+} from '../../support/system/diameter/link.ts'
 import {
   creditControl,
   dataSession,
@@ -14,7 +19,9 @@ import {
   NODE_SETTINGS,
   service,
   subscription,
-} from './story.ts'
+} from '../../support/system/diameter/story.ts'
+import { startNode, type TestNode } from '../../support/system/outages/node.ts'
+import { hasTshark, type SharkAvp, type SharkMessage, tsharkOf } from '../../support/tshark.ts'
 
 /** More than the credit of a subscriber, in MiB. */
 const TOO_MUCH = 20_000

@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
-import { CLIENT_REALM, hasFreeDiameter, RELAY, type Relay, startRelay } from './free-diameter.ts'
-import { connectLink, type Link } from './link.ts'
-import { type StubNode, startStubNode } from './stub-node.ts'
+import {
+  CLIENT_REALM,
+  hasFreeDiameter,
+  RELAY,
+  type Relay,
+  startRelay,
+} from '../../support/system/diameter/free-diameter.ts'
+import { connectLink, type Link } from '../../support/system/diameter/link.ts'
+import { type StubNode, startStubNode } from '../../support/system/diameter/stub-node.ts'
 
 const NODE = { 'Origin-Host': 'node.node.example', 'Origin-Realm': 'node.example' }
 const CLIENT = { 'Origin-Host': `gateway.${CLIENT_REALM}`, 'Origin-Realm': CLIENT_REALM }

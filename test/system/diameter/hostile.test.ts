@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gatewayRequest } from '../../../bench/diameter-messages.ts'
-import { FIRST_SID } from '../../../bench/population.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
 import {
   readMessage,
@@ -20,15 +19,34 @@ import {
   isProtocolError,
 } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import { FAST_EXPIRY, seedOf } from '../../support/system/audited.ts'
+import { tollgate } from '../../support/system/command.ts'
+import {
+  capabilitiesOf,
+  connectLink,
+  type Link,
+  requestBytes,
+} from '../../support/system/diameter/link.ts'
+import { beheaded, mutated } from '../../support/system/diameter/mutations.ts'
+import { capabilities, openRaw, type RawLink } from '../../support/system/diameter/raw.ts'
+import {
+  creditControl,
+  dataSession,
+  GATEWAY,
+  NODE,
+  NODE_SETTINGS,
+  subscription,
+} from '../../support/system/diameter/story.ts'
+import {
+  MONEY,
+  money,
+  openFiles,
+  startNode,
+  type TestNode,
+} from '../../support/system/outages/node.ts'
+import { Random } from '../../support/system/random.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { FAST_EXPIRY, seedOf } from '../audited.ts'
-import { tollgate } from '../command.ts'
-import { MONEY, money, openFiles, startNode, type TestNode } from '../outages/node.ts'
-import { Random } from '../random.ts'
-import { capabilitiesOf, connectLink, type Link, requestBytes } from './link.ts'
-import { beheaded, mutated } from './mutations.ts'
-import { capabilities, openRaw, type RawLink } from './raw.ts'
-import { creditControl, dataSession, GATEWAY, NODE, NODE_SETTINGS, subscription } from './story.ts'
 
 const seed = seedOf()
 const CASES = Number(process.env['DIAMETER_CASES'] ?? 3000)

@@ -1,17 +1,17 @@
 /** `kill -9` of the node, and of its Redis, while network elements repeat what they do not know. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { populate, topUp } from '../../../bench/population.ts'
-import { type Product, startProduct } from '../../../bench/product.ts'
+import { populate, topUp } from '../../support/product/population.ts'
+import { type Product, startProduct } from '../../support/product/product.ts'
+import { audited, CREDITS, FAST_EXPIRY, seedOf } from '../../support/system/audited.ts'
+import { Auditor } from '../../support/system/auditor.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { plainJson } from '../../support/system/dialects/adapter.ts'
+import { diameterWire } from '../../support/system/diameter/wire.ts'
+import { withLastWords } from '../../support/system/last-words.ts'
+import { Random } from '../../support/system/random.ts'
+import { runWorkload } from '../../support/system/workload.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { audited, CREDITS, FAST_EXPIRY, seedOf } from '../audited.ts'
-import { Auditor } from '../auditor.ts'
-import { tollgate } from '../command.ts'
-import { plainJson } from '../dialects/adapter.ts'
-import { withLastWords } from '../last-words.ts'
-import { Random } from '../random.ts'
-import { runWorkload } from '../workload.ts'
-import { diameterWire } from './wire.ts'
 
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 2)

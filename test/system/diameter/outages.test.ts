@@ -1,14 +1,21 @@
 /** What Diameter peers are told while something is away, too much, or ends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../../../bench/patience.ts'
-import { aidOf } from '../../../bench/population.ts'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
 import { publishSessionEvent } from '../../../src/store/session-events.ts'
+import { PATIENT } from '../../support/product/patience.ts'
+import { aidOf } from '../../support/product/population.ts'
+import { connectLink, type Link, type Message } from '../../support/system/diameter/link.ts'
+import {
+  creditControl,
+  dataSession,
+  GATEWAY,
+  granted,
+  NODE_SETTINGS,
+  service,
+} from '../../support/system/diameter/story.ts'
+import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { money, startNode, type TestNode } from '../outages/node.ts'
-import { connectLink, type Link, type Message } from './link.ts'
-import { creditControl, dataSession, GATEWAY, granted, NODE_SETTINGS, service } from './story.ts'
 
 const environment: Record<string, string> = {
   ...NODE_SETTINGS,

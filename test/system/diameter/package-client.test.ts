@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../../../bench/patience.ts'
-import { FIRST_SID } from '../../../bench/population.ts'
+import { PATIENT } from '../../support/product/patience.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import { tollgate } from '../../support/system/command.ts'
+import {
+  connectPackage,
+  type PackageClient,
+  type Pairs,
+} from '../../support/system/diameter/package-client.ts'
+import { MIB, NODE, NODE_SETTINGS } from '../../support/system/diameter/story.ts'
+import { MONEY, money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { tollgate } from '../command.ts'
-import { MONEY, money, startNode, type TestNode } from '../outages/node.ts'
-import { connectPackage, type PackageClient, type Pairs } from './package-client.ts'
-import { MIB, NODE, NODE_SETTINGS } from './story.ts'
 
 const SUCCESS = 'DIAMETER_SUCCESS'
 /** Micros of one message in the demo catalogue. */

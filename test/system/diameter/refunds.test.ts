@@ -1,14 +1,19 @@
 /** Refunds over Diameter (RFC 8506 section 6.4) and over JSON, with their lines and the books. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID } from '../../../bench/population.ts'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { connectLink, type Link } from '../../support/system/diameter/link.ts'
+import {
+  creditControl,
+  GATEWAY,
+  NODE_SETTINGS,
+  subscription,
+} from '../../support/system/diameter/story.ts'
+import { withCatalog } from '../../support/system/exchange.ts'
+import { MONEY, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { tollgate } from '../command.ts'
-import { withCatalog } from '../exchange.ts'
-import { MONEY, startNode, type TestNode } from '../outages/node.ts'
-import { connectLink, type Link } from './link.ts'
-import { creditControl, GATEWAY, NODE_SETTINGS, subscription } from './story.ts'
 
 /** Micros of one message in the demo catalogue, and of one MiB. */
 const SMS_PRICE = 40_000

@@ -4,13 +4,25 @@ import {
   flags,
   HEADER_BYTES,
 } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
-import { hasTshark, tsharkOf } from '../../tshark.ts'
-import { tollgate } from '../command.ts'
-import { money, startNode, type TestNode } from '../outages/node.ts'
-import { CLIENT_REALM, hasFreeDiameter, RELAY, type Relay, startRelay } from './free-diameter.ts'
-import { arrived, connectLink, type Link } from './link.ts'
-import { dataSession, GATEWAY, granted, NODE, NODE_SETTINGS } from './story.ts'
-import { startTap, type Tap } from './tap.ts'
+import { tollgate } from '../../support/system/command.ts'
+import {
+  CLIENT_REALM,
+  hasFreeDiameter,
+  RELAY,
+  type Relay,
+  startRelay,
+} from '../../support/system/diameter/free-diameter.ts'
+import { arrived, connectLink, type Link } from '../../support/system/diameter/link.ts'
+import {
+  dataSession,
+  GATEWAY,
+  granted,
+  NODE,
+  NODE_SETTINGS,
+} from '../../support/system/diameter/story.ts'
+import { startTap, type Tap } from '../../support/system/diameter/tap.ts'
+import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
+import { hasTshark, tsharkOf } from '../../support/tshark.ts'
 
 const SUBSCRIBERS = 4
 

@@ -1,13 +1,13 @@
 /** Clients that restart: what they say of their state ends the sessions that they have lost. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Product, startProduct } from '../../../bench/product.ts'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import { type Product, startProduct } from '../../support/product/product.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { connectLink, type Identity, type Link } from '../../support/system/diameter/link.ts'
+import { dataSession, granted, NODE_SETTINGS } from '../../support/system/diameter/story.ts'
+import { withCatalog } from '../../support/system/exchange.ts'
+import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { tollgate } from '../command.ts'
-import { withCatalog } from '../exchange.ts'
-import { money, startNode, type TestNode } from '../outages/node.ts'
-import { connectLink, type Identity, type Link } from './link.ts'
-import { dataSession, granted, NODE_SETTINGS } from './story.ts'
 
 const REALM = 'access.example'
 const RELAY = { 'Origin-Host': `relay.${REALM}`, 'Origin-Realm': REALM }

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { PATIENT } from '../../../bench/patience.ts'
-import { freePort, type Product, startProduct } from '../../../bench/product.ts'
-import { tollgate } from '../command.ts'
-import { creditControl } from './wire.ts'
+import { PATIENT } from '../../support/product/patience.ts'
+import { freePort, type Product, startProduct } from '../../support/product/product.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { creditControl } from '../../support/system/diameter/wire.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 /** The first example of YAML behind a heading. */

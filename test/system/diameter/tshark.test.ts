@@ -7,7 +7,7 @@ import {
 } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode, command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { wireAvps } from '../../../src/realtime/diameter/named.ts'
-import { hasTshark, tsharkOf } from '../../tshark.ts'
+import { hasTshark, tsharkOf } from '../../support/tshark.ts'
 
 const last = textAvp(avpCode.originHost, 'node.test.example')
 const head = { flags: 0x40, command: command.creditControl, application: 4 }

@@ -1,16 +1,15 @@
 /** Requests of one session that come to two nodes of an installation, in whatever order. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID } from '../../../bench/population.ts'
-import { type Product, startProduct } from '../../../bench/product.ts'
 import {
   command,
   flags,
   HEADER_BYTES,
 } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
-import { tollgate } from '../command.ts'
-import { MONEY, money, startNode, type TestNode } from '../outages/node.ts'
-import { connectLink, type Link, type Message } from './link.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import { type Product, startProduct } from '../../support/product/product.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { connectLink, type Link, type Message } from '../../support/system/diameter/link.ts'
 import {
   creditControl,
   dataSession,
@@ -19,7 +18,8 @@ import {
   NODE,
   NODE_SETTINGS,
   subscription,
-} from './story.ts'
+} from '../../support/system/diameter/story.ts'
+import { MONEY, money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 
 /** Names of one length, so that nothing else of an answer is in another place. */
 const HOSTS = ['node1.node.example', 'node2.node.example'] as const

@@ -1,15 +1,19 @@
 /** What is written over the entity API, and what charging makes of it: over HTTP and Diameter. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../../../bench/patience.ts'
-import { populate } from '../../../bench/population.ts'
-import { type Product, startProduct } from '../../../bench/product.ts'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
-import { waitUntil } from '../../support/wait.ts'
-import { tollgate } from '../command.ts'
-import { connectLink, type Link, polite } from '../diameter/link.ts'
-import { creditControl, GATEWAY, granted, NODE_SETTINGS, service } from '../diameter/story.ts'
-import { type Fields, post, type Reply } from '../exchange.ts'
+import { PATIENT } from '../../support/product/patience.ts'
+import { populate } from '../../support/product/population.ts'
+import { type Product, startProduct } from '../../support/product/product.ts'
+import { tollgate } from '../../support/system/command.ts'
+import { connectLink, type Link, polite } from '../../support/system/diameter/link.ts'
+import {
+  creditControl,
+  GATEWAY,
+  granted,
+  NODE_SETTINGS,
+  service,
+} from '../../support/system/diameter/story.ts'
 import {
   createAccount,
   createSubscriber,
@@ -19,7 +23,9 @@ import {
   nowOf,
   PREPAID_PLAN,
   pricePer,
-} from './client.ts'
+} from '../../support/system/entities/client.ts'
+import { type Fields, post, type Reply } from '../../support/system/exchange.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 /** Money of everybody, as balances show credit. */
 const CREDIT = -10

@@ -1,17 +1,19 @@
 /** `kill -9` of the admin process while clients write over the entity API. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../../../bench/patience.ts'
-import { populate } from '../../../bench/population.ts'
-import { type Product, startProduct } from '../../../bench/product.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { waitUntil } from '../../support/wait.ts'
-import { seedOf } from '../audited.ts'
-import { tollgate } from '../command.ts'
-import { type Fields, withCatalog } from '../exchange.ts'
-import { withLastWords } from '../last-words.ts'
-import { Random } from '../random.ts'
-import { createAccount, createSubscriber, entityClient, nowOf, pricePer } from './client.ts'
+import { PATIENT } from '../../support/product/patience.ts'
+import { populate } from '../../support/product/population.ts'
+import { type Product, startProduct } from '../../support/product/product.ts'
+import { seedOf } from '../../support/system/audited.ts'
+import { tollgate } from '../../support/system/command.ts'
+import {
+  createAccount,
+  createSubscriber,
+  entityClient,
+  nowOf,
+  pricePer,
+} from '../../support/system/entities/client.ts'
 import {
   FOREVER_FROM_MS,
   type OwnRate,
@@ -19,7 +21,11 @@ import {
   shownMs,
   type Truth,
   writeUntilCut,
-} from './writers.ts'
+} from '../../support/system/entities/writers.ts'
+import { type Fields, withCatalog } from '../../support/system/exchange.ts'
+import { withLastWords } from '../../support/system/last-words.ts'
+import { Random } from '../../support/system/random.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3)

@@ -1,14 +1,14 @@
 /** What a dead process has left of a change is finished before the control plane is ready. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { populate } from '../../../bench/population.ts'
-import { type Product, startProduct } from '../../../bench/product.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { LATE_WRITES_MAX } from '../../../src/catalog/revisions/revisions.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
+import { populate } from '../../support/product/population.ts'
+import { type Product, startProduct } from '../../support/product/product.ts'
+import { entityClient, pricePer } from '../../support/system/entities/client.ts'
+import { type Fields, withCatalog } from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { type Fields, withCatalog } from '../exchange.ts'
-import { entityClient, pricePer } from './client.ts'
 
 const MIDDLE = new Date(Date.UTC(2025, 5, 1))
 

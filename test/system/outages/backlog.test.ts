@@ -3,16 +3,24 @@
  * open goes on (design.md §3).
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Client } from '../../../bench/client.ts'
-import { PATIENT } from '../../../bench/patience.ts'
-import { FIRST_SID } from '../../../bench/population.ts'
 import { backlogPercent, readBacklog } from '../../../src/ledger/backlog.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
+import { Client } from '../../support/product/charge-client.ts'
+import { PATIENT } from '../../support/product/patience.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import { audit } from '../../support/system/auditor.ts'
+import type { Reply } from '../../support/system/exchange.ts'
+import {
+  GRANTED,
+  MIB,
+  MONEY,
+  money,
+  session,
+  startNode,
+  type TestNode,
+} from '../../support/system/outages/node.ts'
+import { type Report, type SessionTruth, sessionTruth } from '../../support/system/session-truth.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { audit } from '../auditor.ts'
-import type { Reply } from '../exchange.ts'
-import { type Report, type SessionTruth, sessionTruth } from '../session-truth.ts'
-import { GRANTED, MIB, MONEY, money, session, startNode, type TestNode } from './node.ts'
 
 const SUBSCRIBERS = 64
 /** Network elements, each with a session of its own. */

@@ -1,13 +1,13 @@
 /** A clock that is set, in all threads and in the sweep (the matrix of docs/OPERATING.md). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { aidOf, FIRST_SID } from '../../../bench/population.ts'
 import { indexMember, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { type Recorder, startRecorder } from '../../../src/recorder/start.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
+import { aidOf, FIRST_SID } from '../../support/product/population.ts'
+import { type FaultyNode, startFaultyNode } from '../../support/system/outages/faulty-node.ts'
+import { GRANTED, MIB, money, session } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { type FaultyNode, startFaultyNode } from './faulty-node.ts'
-import { GRANTED, MIB, money, session } from './node.ts'
 
 const VALIDITY_MS = 1_000
 /** Larger than the steps, by so much that a slow machine does not matter. */

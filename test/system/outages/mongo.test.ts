@@ -3,11 +3,10 @@
  * shown in ../live.test.ts, one that is away under load in backlog.test.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID } from '../../../bench/population.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
 import { type StoreProxy, startStoreProxy } from '../../support/store-proxy.ts'
-import { waitUntil } from '../../support/wait.ts'
-import { withCatalog } from '../exchange.ts'
+import { withCatalog } from '../../support/system/exchange.ts'
 import {
   DOWN,
   expectNoLeak,
@@ -18,7 +17,8 @@ import {
   session,
   startNode,
   type TestNode,
-} from './node.ts'
+} from '../../support/system/outages/node.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const environment: Record<string, string> = {}
 let node: TestNode

@@ -3,10 +3,16 @@
  * load is shown in ../kill.test.ts, sessions that outlive a restart in ../live.test.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../../../bench/patience.ts'
-import { FIRST_SID } from '../../../bench/population.ts'
+import { PATIENT } from '../../support/product/patience.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import {
+  GRANTED,
+  money,
+  session,
+  startNode,
+  type TestNode,
+} from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
-import { GRANTED, money, session, startNode, type TestNode } from './node.ts'
 
 const ELEMENTS = 32
 

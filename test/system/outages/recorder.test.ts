@@ -3,8 +3,17 @@
  * load is shown in ../kill.test.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID } from '../../../bench/population.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import { withCatalog } from '../../support/system/exchange.ts'
+import {
+  GRANTED,
+  MIB_PRICE,
+  money,
+  session,
+  startNode,
+  type TestNode,
+} from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 import {
   aidOf,
@@ -13,9 +22,7 @@ import {
   request,
   type Scene,
   service,
-} from '../../workers/scene.ts'
-import { withCatalog } from '../exchange.ts'
-import { GRANTED, MIB_PRICE, money, session, startNode, type TestNode } from './node.ts'
+} from '../../support/workers/scene.ts'
 
 const COMMITS = 100_000
 /** One subscriber of each account: those of one call share an entry. */

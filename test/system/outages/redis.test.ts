@@ -5,10 +5,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID } from '../../../bench/population.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
 import { type StoreProxy, startStoreProxy } from '../../support/store-proxy.ts'
-import { waitUntil } from '../../support/wait.ts'
-import type { Reply } from '../exchange.ts'
+import type { Reply } from '../../support/system/exchange.ts'
 import {
   DOWN,
   expectNoLeak,
@@ -19,7 +18,8 @@ import {
   session,
   startNode,
   type TestNode,
-} from './node.ts'
+} from '../../support/system/outages/node.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const environment: Record<string, string> = {}
 let node: TestNode

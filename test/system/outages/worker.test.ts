@@ -1,10 +1,21 @@
 /** Faults of a worker thread (the outage matrix of docs/OPERATING.md). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { FIRST_SID } from '../../../bench/population.ts'
+import { FIRST_SID } from '../../support/product/population.ts'
+import type { Reply } from '../../support/system/exchange.ts'
+import {
+  type Fault,
+  type FaultyNode,
+  startFaultyNode,
+} from '../../support/system/outages/faulty-node.ts'
+import {
+  expectNoLeak,
+  GRANTED,
+  MIB,
+  money,
+  openFiles,
+  session,
+} from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
-import type { Reply } from '../exchange.ts'
-import { type Fault, type FaultyNode, startFaultyNode } from './faulty-node.ts'
-import { expectNoLeak, GRANTED, MIB, money, openFiles, session } from './node.ts'
 
 let faulty: FaultyNode
 beforeAll(async () => {

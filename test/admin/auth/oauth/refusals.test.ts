@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, basic, type Fields, FORM, PASSWORD, userNow, useScene } from './scene.ts'
+import {
+  type Answer,
+  basic,
+  type Fields,
+  FORM,
+  PASSWORD,
+  userNow,
+  useScene,
+} from '../../../support/admin/auth/oauth/scene.ts'
 
 const scene = useScene()
 const GRANT = { grant_type: 'client_credentials' }

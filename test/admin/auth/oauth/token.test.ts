@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { withNewKey, withoutClient } from '../../../../src/catalog/clients/client-changes.ts'
-import { basic, changeOf, NOW_MS, useScene } from './scene.ts'
+import { basic, changeOf, NOW_MS, useScene } from '../../../support/admin/auth/oauth/scene.ts'
 
 const scene = useScene()
 const GRANT = { grant_type: 'client_credentials' }

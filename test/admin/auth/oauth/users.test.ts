@@ -1,5 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Answer, basic, type Fields, NOW_MS, PASSWORD, userNow, useScene } from './scene.ts'
+import {
+  type Answer,
+  basic,
+  type Fields,
+  NOW_MS,
+  PASSWORD,
+  userNow,
+  useScene,
+} from '../../../support/admin/auth/oauth/scene.ts'
 
 const scene = useScene()
 const ALL = ['client_credentials', 'password', 'refresh_token']

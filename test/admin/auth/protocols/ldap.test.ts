@@ -4,7 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLdap } from '../../../../src/admin/auth/protocols/ldap.ts'
 import { AUTH, checkAuthSettings } from '../../../../src/catalog/settings/auth-settings.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
-import { addEntries, hasSlapd, SERVICE, type Slapd, SUFFIX, startSlapd } from './slapd.ts'
+import {
+  addEntries,
+  hasSlapd,
+  SERVICE,
+  type Slapd,
+  SUFFIX,
+  startSlapd,
+} from '../../../support/admin/auth/protocols/slapd.ts'
 
 type Fields = Record<string, unknown>
 

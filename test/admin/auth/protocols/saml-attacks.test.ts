@@ -1,8 +1,13 @@
 /** Attacks on the XML of SAML: the signature is good, and what is read is something else. */
 import { describe, expect, it } from 'vitest'
-import { HAS_OPENSSL } from '../../../realtime/diameter/certificates.ts'
-import { answer, assertionXml, responseXml, signed } from './identity-provider.ts'
-import { useSamlWorld } from './saml-world.ts'
+import {
+  answer,
+  assertionXml,
+  responseXml,
+  signed,
+} from '../../../support/admin/auth/protocols/identity-provider.ts'
+import { useSamlWorld } from '../../../support/admin/auth/protocols/saml-world.ts'
+import { HAS_OPENSSL } from '../../../support/realtime/diameter/certificates.ts'
 
 const EVIL = 'root@example.net'
 

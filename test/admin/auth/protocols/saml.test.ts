@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { HAS_OPENSSL } from '../../../realtime/diameter/certificates.ts'
 import {
   answer,
   assertionXml,
@@ -10,8 +9,9 @@ import {
   type Said,
   SHA1,
   signed,
-} from './identity-provider.ts'
-import { base64, loggedIn, useSamlWorld } from './saml-world.ts'
+} from '../../../support/admin/auth/protocols/identity-provider.ts'
+import { base64, loggedIn, useSamlWorld } from '../../../support/admin/auth/protocols/saml-world.ts'
+import { HAS_OPENSSL } from '../../../support/realtime/diameter/certificates.ts'
 
 describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
   const world = useSamlWorld()

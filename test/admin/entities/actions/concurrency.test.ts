@@ -2,8 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recoverAbandoned } from '../../../../src/catalog/revisions/entity-changes.ts'
 import { LATE_WRITES_MAX } from '../../../../src/catalog/revisions/revisions.ts'
 import { FOREVER_MS } from '../../../../src/domain/time.ts'
-import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
-import { act, at, periodsOf, RATE, storesOf, YEAR_MS } from './scene.ts'
+import {
+  act,
+  at,
+  periodsOf,
+  RATE,
+  storesOf,
+  YEAR_MS,
+} from '../../../support/admin/entities/actions/scene.ts'
+import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 
 let open: TestStores
 beforeAll(async () => {

@@ -5,9 +5,17 @@ import { createRules } from '../../../../src/admin/entities/rules/rules.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
 import { recoverAbandoned } from '../../../../src/catalog/revisions/entity-changes.ts'
-import { insertEntity } from '../../../catalog/store.ts'
-import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
-import { act, at, idOf, periodsOf, RATE, storesOf, YEAR_MS } from './scene.ts'
+import {
+  act,
+  at,
+  idOf,
+  periodsOf,
+  RATE,
+  storesOf,
+  YEAR_MS,
+} from '../../../support/admin/entities/actions/scene.ts'
+import { insertEntity } from '../../../support/catalog/store.ts'
+import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 
 let open: TestStores
 beforeAll(async () => {

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { change } from '../../../../src/admin/entities/actions/change.ts'
 import { USER_RULES } from '../../../../src/admin/entities/rules/users.ts'
 import type { Actor } from '../../../../src/catalog/actor.ts'
-import { insertEntity } from '../../../catalog/store.ts'
-import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
-import { definitionOf, storesOf } from './scene.ts'
+import { definitionOf, storesOf } from '../../../support/admin/entities/actions/scene.ts'
+import { insertEntity } from '../../../support/catalog/store.ts'
+import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 
 let open: TestStores
 beforeAll(async () => {

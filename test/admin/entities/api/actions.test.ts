@@ -1,7 +1,14 @@
 /** What the writes make of revisions (spec/entity-api.md 2), over HTTP. */
 import { describe, expect, it } from 'vitest'
-import { fresh, make, makeSubscriber } from './creators.ts'
-import { dayOf, type Fields, idOf, periods, stored, useWorld } from './world.ts'
+import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
+import {
+  dayOf,
+  type Fields,
+  idOf,
+  periods,
+  stored,
+  useWorld,
+} from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

@@ -2,7 +2,7 @@
 import { request } from 'node:http'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Fields, NOW, useWorld } from './world.ts'
+import { type Fields, NOW, useWorld } from '../../../support/admin/entities/api/world.ts'
 
 const ACCOUNTS = 12_000
 /** Accounts with a subscriber each; every hundredth one begins later. */

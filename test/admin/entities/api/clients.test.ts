@@ -1,6 +1,6 @@
 /** What clients of the existing system send (spec/entity-api.md 1.8), and what a file may be. */
 import { describe, expect, it } from 'vitest'
-import { useWorld } from './world.ts'
+import { useWorld } from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

@@ -1,6 +1,6 @@
 /** Two admins on the same stores, and many who change one entity at once. */
 import { describe, expect, it } from 'vitest'
-import { make, makeSubscriber } from './creators.ts'
+import { make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
 import {
   type Answer,
   type Fields,
@@ -10,7 +10,7 @@ import {
   stored,
   useWorld,
   type Way,
-} from './world.ts'
+} from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld({ admins: 2 })
 const WAYS: readonly Way[] = ['form', 'json', 'multipart']

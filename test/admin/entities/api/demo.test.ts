@@ -1,7 +1,7 @@
 /** The demo catalogue satisfies the rules of the entity API, and is what the API would store. */
 import { describe, expect, it } from 'vitest'
 import { DEMO_ENTITIES, seedDemoCatalogue } from '../../../../src/catalog/demo.ts'
-import { type Fields, useWorld } from './world.ts'
+import { type Fields, useWorld } from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
-import { propertyRuns } from '../../../domain/property-runs.ts'
-import { make, makeAny, ORDINARY } from './creators.ts'
-import { type FuzzRequest, fuzzRequest } from './fuzz-requests.ts'
-import { type Body, useWorld } from './world.ts'
+import { make, makeAny, ORDINARY } from '../../../support/admin/entities/api/creators.ts'
+import { type FuzzRequest, fuzzRequest } from '../../../support/admin/entities/api/fuzz-requests.ts'
+import { type Body, useWorld } from '../../../support/admin/entities/api/world.ts'
+import { propertyRuns } from '../../../support/domain/property-runs.ts'
 
 const world = useWorld()
 const known = new Map<string, { ids: string[]; keys: unknown[] }>()

@@ -1,7 +1,14 @@
 /** What requests find subscribers by is nobody else's at the same time. */
 import { describe, expect, it } from 'vitest'
-import { fresh, makeSubscriber } from './creators.ts'
-import { type Body, type Fields, idOf, requestOf, sendTo, useWorld } from './world.ts'
+import { fresh, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
+import {
+  type Body,
+  type Fields,
+  idOf,
+  requestOf,
+  sendTo,
+  useWorld,
+} from '../../../support/admin/entities/api/world.ts'
 
 const IDENTIFICATION = { '*': [{ src_key: 'device', target_key: 'device_id' }] }
 const env = { TOLLGATE_RATING_CUSTOMER_IDENTIFICATION: JSON.stringify(IDENTIFICATION) }

@@ -1,7 +1,13 @@
 /** Each row of the table of interface section 4.1, over HTTP. */
 import { describe, expect, it } from 'vitest'
-import { make, makeAny, makeRenewal } from './creators.ts'
-import { type Fields, idOf, periods, stored, useWorld } from './world.ts'
+import { make, makeAny, makeRenewal } from '../../../support/admin/entities/api/creators.ts'
+import {
+  type Fields,
+  idOf,
+  periods,
+  stored,
+  useWorld,
+} from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

@@ -1,7 +1,7 @@
 /** What others need does not end under them: `close`, `move` and `closeandnew` with an end. */
 import { describe, expect, it } from 'vitest'
-import { fresh, make, makeSubscriber } from './creators.ts'
-import { type Fields, idOf, useWorld } from './world.ts'
+import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
+import { type Fields, idOf, useWorld } from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

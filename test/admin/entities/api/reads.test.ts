@@ -1,7 +1,7 @@
 /** What reads find and show (spec/entity-api.md 1.3, 1.6, 2.2, 2.3), over HTTP. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { fresh, make, makeSubscriber } from './creators.ts'
-import { type Fields, idOf, useWorld } from './world.ts'
+import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
+import { type Fields, idOf, useWorld } from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 const NAMES = ['READ_A', 'READ_B', 'READ_C', 'READ_D', 'READ_E']

@@ -1,8 +1,8 @@
 /** The rows of interface section 4.1 whose records are no entities: balances, bills, lines. */
 import { describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
-import { make, makeSubscriber } from './creators.ts'
-import { displayCode, type Fields, useWorld } from './world.ts'
+import { make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
+import { displayCode, type Fields, useWorld } from '../../../support/admin/entities/api/world.ts'
 
 // With the recorder: it writes what balances are read from.
 const world = useWorld({ env: { TOLLGATE_RECORDER_ENABLED: 'true' } })

@@ -5,8 +5,8 @@ import {
   changeEntities,
   recoverAbandoned,
 } from '../../../../src/catalog/revisions/entity-changes.ts'
-import { startTestStores, type TestStores } from '../../../recorder/accounts.ts'
-import { at, storesOf } from '../actions/scene.ts'
+import { at, storesOf } from '../../../support/admin/entities/actions/scene.ts'
+import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 
 let open: TestStores
 beforeAll(async () => {

@@ -8,8 +8,15 @@ import {
   makeRenewal,
   makeSubscriber,
   ORDINARY,
-} from './creators.ts'
-import { type Body, displayCode, type Fields, idOf, stored, useWorld } from './world.ts'
+} from '../../../support/admin/entities/api/creators.ts'
+import {
+  type Body,
+  displayCode,
+  type Fields,
+  idOf,
+  stored,
+  useWorld,
+} from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

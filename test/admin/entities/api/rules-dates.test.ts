@@ -1,7 +1,13 @@
 /** R10 to R19 of spec/entity-api.md 1.7: when revisions may begin and end. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { make } from './creators.ts'
-import { type Body, displayCode, type Fields, idOf, useWorld } from './world.ts'
+import { make } from '../../../support/admin/entities/api/creators.ts'
+import {
+  type Body,
+  displayCode,
+  type Fields,
+  idOf,
+  useWorld,
+} from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 /** End of the last confirmed cycle. */

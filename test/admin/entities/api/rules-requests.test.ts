@@ -1,8 +1,19 @@
 /** R1 to R9 of spec/entity-api.md 1.7: what a request must be, and what it may address. */
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
-import { fresh, make, makeSubscriber, ORDINARY } from './creators.ts'
-import { type Body, displayCode, type Fields, idOf, useWorld } from './world.ts'
+import {
+  fresh,
+  make,
+  makeSubscriber,
+  ORDINARY,
+} from '../../../support/admin/entities/api/creators.ts'
+import {
+  type Body,
+  displayCode,
+  type Fields,
+  idOf,
+  useWorld,
+} from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

@@ -1,7 +1,7 @@
 /** Cases that are known of the existing system (spec/entity-api.md 7: items 1, 3, 7). */
 import { describe, expect, it } from 'vitest'
-import { make, makeSubscriber } from './creators.ts'
-import { type Fields, idOf, stored, useWorld } from './world.ts'
+import { make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
+import { type Fields, idOf, stored, useWorld } from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 const DAY_S = 86_400

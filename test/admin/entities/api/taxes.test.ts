@@ -1,8 +1,8 @@
 /** Which tax holds where a rate names none: the one that settings name, else none. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { writeStoredConfig } from '../../../../src/catalog/settings/stored-config.ts'
-import { make } from './creators.ts'
-import { type Fields, idOf, useWorld } from './world.ts'
+import { make } from '../../../support/admin/entities/api/creators.ts'
+import { type Fields, idOf, useWorld } from '../../../support/admin/entities/api/world.ts'
 
 const world = useWorld()
 

@@ -10,8 +10,8 @@ import {
 } from '../../../../src/admin/entities/export/export-rows.ts'
 import { neutralCell, originalCell } from '../../../../src/admin/entities/export/formula.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
-import { insertEntity } from '../../../catalog/store.ts'
-import { NOW_MS, useImports } from '../import/scene.ts'
+import { NOW_MS, useImports } from '../../../support/admin/entities/import/scene.ts'
+import { insertEntity } from '../../../support/catalog/store.ts'
 
 const scene = useImports()
 

@@ -16,7 +16,7 @@ import {
   writeStoredConfig,
 } from '../../../../src/catalog/settings/stored-config.ts'
 import { FieldError } from '../../../../src/domain/fields.ts'
-import { useStore } from '../../../catalog/store.ts'
+import { useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()
 

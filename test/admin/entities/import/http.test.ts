@@ -5,9 +5,14 @@ import { type Admin, startAdmin } from '../../../../src/admin/start.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
-import { insertEntity } from '../../../catalog/store.ts'
-import { silent, startTestStores, type TestStores } from '../../../recorder/accounts.ts'
-import { ACCOUNT_COLUMNS, ACCOUNT_HEADER, accountLine, accountsCsv } from './scene.ts'
+import {
+  ACCOUNT_COLUMNS,
+  ACCOUNT_HEADER,
+  accountLine,
+  accountsCsv,
+} from '../../../support/admin/entities/import/scene.ts'
+import { insertEntity } from '../../../support/catalog/store.ts'
+import { silent, startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 
 let stores: TestStores
 let admin: Admin

@@ -10,7 +10,7 @@ import {
   subscriberLine,
   subscriberSettings,
   useImports,
-} from './scene.ts'
+} from '../../../support/admin/entities/import/scene.ts'
 
 const scene = useImports()
 const accounts = () =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { insertEntity } from '../../../catalog/store.ts'
-import { columns, insertPlan, useImports } from './scene.ts'
+import { columns, insertPlan, useImports } from '../../../support/admin/entities/import/scene.ts'
+import { insertEntity } from '../../../support/catalog/store.ts'
 
 const scene = useImports()
 

@@ -4,7 +4,6 @@ import { readProgress } from '../../../../src/admin/entities/import/progress.ts'
 import type { ImportResult } from '../../../../src/admin/entities/import/result.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../../src/catalog/errors.ts'
-import { insertEntity } from '../../../catalog/store.ts'
 import {
   ACCOUNT_COLUMNS,
   ACCOUNT_HEADER,
@@ -18,7 +17,8 @@ import {
   subscriberLine,
   subscriberSettings,
   useImports,
-} from './scene.ts'
+} from '../../../support/admin/entities/import/scene.ts'
+import { insertEntity } from '../../../support/catalog/store.ts'
 
 const scene = useImports()
 

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { rangeIn, rangesIn, setAlong } from '../../../../src/admin/entities/import/cells.ts'
-import { ACCOUNT_COLUMNS, ACCOUNT_HEADER, accountLine, accountsCsv, useImports } from './scene.ts'
+import {
+  ACCOUNT_COLUMNS,
+  ACCOUNT_HEADER,
+  accountLine,
+  accountsCsv,
+  useImports,
+} from '../../../support/admin/entities/import/scene.ts'
 
 const scene = useImports()
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DOCUMENT } from './answer-check.ts'
+import { DOCUMENT } from '../../../support/admin/entities/openapi/answer-check.ts'
 
 const WALK = fileURLToPath(new URL('./client/walk.ts', import.meta.url))
 const MODULES = fileURLToPath(new URL('../../../../node_modules', import.meta.url))

@@ -2,7 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Operation } from '../../../../src/admin/entities/openapi/operations.ts'
 import { refName, type Schema } from '../../../../src/admin/entities/openapi/schema.ts'
-import { createAnswerCheck, DOCUMENT, resolved } from './answer-check.ts'
+import {
+  createAnswerCheck,
+  DOCUMENT,
+  resolved,
+} from '../../../support/admin/entities/openapi/answer-check.ts'
 
 const check = createAnswerCheck(DOCUMENT)
 const { schemas, responses } = DOCUMENT.components

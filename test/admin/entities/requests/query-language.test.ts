@@ -8,7 +8,7 @@ import {
 } from '../../../../src/admin/entities/errors.ts'
 import { castQuery, OPERATORS } from '../../../../src/admin/entities/requests/query-language.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
-import { useStore } from '../../../catalog/store.ts'
+import { useStore } from '../../../support/catalog/store.ts'
 
 const context = { timeZone: 'UTC', nowMs: Date.parse('2026-01-28T10:30:15Z') }
 const HEX = '65f0c0ffee0123456789abcd'

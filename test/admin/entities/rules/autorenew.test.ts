@@ -2,8 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { afterCharge, nextRenewMs } from '../../../../src/admin/entities/rules/autorenew.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
 import { instantOf } from '../../../../src/domain/time.ts'
-import { insertEntity, useStore } from '../../../catalog/store.ts'
-import { check, contextOf, day, documentOf, NOW_MS, prepare, refusal } from './context.ts'
+import {
+  check,
+  contextOf,
+  day,
+  documentOf,
+  NOW_MS,
+  prepare,
+  refusal,
+} from '../../../support/admin/entities/rules/context.ts'
+import { insertEntity, useStore } from '../../../support/catalog/store.ts'
 
 const MIDNIGHT = { hour: 0, minute: 0, second: 0 }
 

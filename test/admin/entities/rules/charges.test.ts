@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { RuleContext } from '../../../../src/admin/entities/rules/rule.ts'
-import { useStore } from '../../../catalog/store.ts'
-import { check, contextOf, DISPLAY, documentOf, refusal } from './context.ts'
+import {
+  check,
+  contextOf,
+  DISPLAY,
+  documentOf,
+  refusal,
+} from '../../../support/admin/entities/rules/context.ts'
+import { useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()
 let context: RuleContext

@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { createRuleCache } from '../../../../src/admin/entities/rules/cache.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
-import { insertEntity, useStore } from '../../../catalog/store.ts'
-import { check, contextOf, day, documentOf, NOW_MS, prepare, refusal } from './context.ts'
+import {
+  check,
+  contextOf,
+  day,
+  documentOf,
+  NOW_MS,
+  prepare,
+  refusal,
+} from '../../../support/admin/entities/rules/context.ts'
+import { insertEntity, useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()
 

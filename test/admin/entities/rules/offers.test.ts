@@ -1,7 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { RuleContext } from '../../../../src/admin/entities/rules/rule.ts'
-import { useStore } from '../../../catalog/store.ts'
-import { check, contextOf, DISPLAY, documentOf, prepare, refusal } from './context.ts'
+import {
+  check,
+  contextOf,
+  DISPLAY,
+  documentOf,
+  prepare,
+  refusal,
+} from '../../../support/admin/entities/rules/context.ts'
+import { useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()
 let context: RuleContext

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { insertEntity, useStore } from '../../../catalog/store.ts'
-import { check, contextOf, documentOf, prepare, refusal } from './context.ts'
+import {
+  check,
+  contextOf,
+  documentOf,
+  prepare,
+  refusal,
+} from '../../../support/admin/entities/rules/context.ts'
+import { insertEntity, useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()
 

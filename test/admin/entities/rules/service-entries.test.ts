@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
 import { FOREVER_MS } from '../../../../src/domain/time.ts'
-import { insertEntity, useStore } from '../../../catalog/store.ts'
 import {
   contextOf,
   DISPLAY,
@@ -12,7 +11,8 @@ import {
   RULES,
   refusal,
   sets,
-} from './context.ts'
+} from '../../../support/admin/entities/rules/context.ts'
+import { insertEntity, useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()
 

@@ -2,8 +2,16 @@ import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
 import type { BalanceDocument } from '../../../../src/catalog/records/balance-document.ts'
 import { writeStoredConfig } from '../../../../src/catalog/settings/stored-config.ts'
-import { insertEntity, useStore } from '../../../catalog/store.ts'
-import { checkUnused, contextOf, DISPLAY, day, documentOf, NOW_MS, refusal } from './context.ts'
+import {
+  checkUnused,
+  contextOf,
+  DISPLAY,
+  day,
+  documentOf,
+  NOW_MS,
+  refusal,
+} from '../../../support/admin/entities/rules/context.ts'
+import { insertEntity, useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()
 const account = { type: 'account', sid: undefined, plan: undefined }

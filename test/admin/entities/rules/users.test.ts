@@ -1,8 +1,15 @@
 import { verify } from '@node-rs/argon2'
 import { describe, expect, it } from 'vitest'
 import { TargetError } from '../../../../src/admin/entities/errors.ts'
-import { insertEntity, useStore } from '../../../catalog/store.ts'
-import { check, checkUnused, contextOf, documentOf, prepare, refusal } from './context.ts'
+import {
+  check,
+  checkUnused,
+  contextOf,
+  documentOf,
+  prepare,
+  refusal,
+} from '../../../support/admin/entities/rules/context.ts'
+import { insertEntity, useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()
 const ops = { username: 'ops@example.org', password: 'hash', roles: ['read', 'admin'] }

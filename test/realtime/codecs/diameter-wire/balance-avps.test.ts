@@ -2,10 +2,15 @@
 import { describe, expect, it } from 'vitest'
 import type { BalanceReport } from '../../../../src/domain/charge-outcome.ts'
 import { createWireCodec } from '../../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
-import { builtIn, fileTypeOf } from '../diameter/file-type.ts'
-import { context, identity, outcomeFor, requestIn } from './codecs.ts'
-import { data } from './composed.ts'
-import { messageOf, treeOf } from './trees.ts'
+import { builtIn, fileTypeOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
+import {
+  context,
+  identity,
+  outcomeFor,
+  requestIn,
+} from '../../../support/realtime/codecs/diameter-wire/codecs.ts'
+import { data } from '../../../support/realtime/codecs/diameter-wire/composed.ts'
+import { messageOf, treeOf } from '../../../support/realtime/codecs/diameter-wire/trees.ts'
 
 /** The built-in file type, with what `docs/DIAMETER.md` says to add. */
 function codecWith(threshold?: string | number) {

@@ -6,9 +6,9 @@ import {
   readMessage,
   type WireAvp,
 } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
-import { identity } from './codecs.ts'
-import { data, head } from './composed.ts'
-import { messageOf, treeOf } from './trees.ts'
+import { identity } from '../../../support/realtime/codecs/diameter-wire/codecs.ts'
+import { data, head } from '../../../support/realtime/codecs/diameter-wire/composed.ts'
+import { messageOf, treeOf } from '../../../support/realtime/codecs/diameter-wire/trees.ts'
 
 const answered = (body: Buffer, resultCode: number, why: string, failed: WireAvp | null = null) =>
   problemAnswer(body, { resultCode, why, failed }, identity)

@@ -8,10 +8,15 @@ import {
   writeMessage,
 } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { routeOf } from '../../../../src/realtime/codecs/diameter-wire/route.ts'
-import { context, identity, outcomeFor, wire } from './codecs.ts'
-import { composed } from './composed.ts'
-import { samples } from './samples.ts'
-import { messageOf } from './trees.ts'
+import {
+  context,
+  identity,
+  outcomeFor,
+  wire,
+} from '../../../support/realtime/codecs/diameter-wire/codecs.ts'
+import { composed } from '../../../support/realtime/codecs/diameter-wire/composed.ts'
+import { samples } from '../../../support/realtime/codecs/diameter-wire/samples.ts'
+import { messageOf } from '../../../support/realtime/codecs/diameter-wire/trees.ts'
 
 const valid = [
   ...Object.values(composed).map((tree) => messageOf(tree)),

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { avp, textAvp } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { routeOf } from '../../../../src/realtime/codecs/diameter-wire/route.ts'
-import { data, head } from './composed.ts'
-import { avpsOf, bytesOf, messageOf } from './trees.ts'
+import { data, head } from '../../../support/realtime/codecs/diameter-wire/composed.ts'
+import { avpsOf, bytesOf, messageOf } from '../../../support/realtime/codecs/diameter-wire/trees.ts'
 
 const nowhere = {
   sessionId: '',

@@ -5,8 +5,13 @@ import {
   type WireAvp,
   writeMessage,
 } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
-import { context, outcomeFor, requestIn, wire } from './codecs.ts'
-import { samples, whyNoSamples } from './samples.ts'
+import {
+  context,
+  outcomeFor,
+  requestIn,
+  wire,
+} from '../../../support/realtime/codecs/diameter-wire/codecs.ts'
+import { samples, whyNoSamples } from '../../../support/realtime/codecs/diameter-wire/samples.ts'
 
 const TGPP_CAPTURE_MS = Date.UTC(2021, 4, 5, 20, 30)
 const then = { ...context, nowMs: TGPP_CAPTURE_MS }

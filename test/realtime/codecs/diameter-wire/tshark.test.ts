@@ -7,11 +7,21 @@ import {
   uint32Avp,
   type WireAvp,
 } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
-import { hasTshark, type SharkAvp, tsharkOf } from '../../../tshark.ts'
-import { context, outcomeFor, requestIn, wire } from './codecs.ts'
-import { composed, data } from './composed.ts'
-import { samples } from './samples.ts'
-import { avpsOf, bytesOf, messageOf, type Tree } from './trees.ts'
+import {
+  context,
+  outcomeFor,
+  requestIn,
+  wire,
+} from '../../../support/realtime/codecs/diameter-wire/codecs.ts'
+import { composed, data } from '../../../support/realtime/codecs/diameter-wire/composed.ts'
+import { samples } from '../../../support/realtime/codecs/diameter-wire/samples.ts'
+import {
+  avpsOf,
+  bytesOf,
+  messageOf,
+  type Tree,
+} from '../../../support/realtime/codecs/diameter-wire/trees.ts'
+import { hasTshark, type SharkAvp, tsharkOf } from '../../../support/tshark.ts'
 
 const requests = Object.values(composed).map((tree) => messageOf(tree))
 

@@ -8,10 +8,22 @@ import {
 } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { createWireCodec } from '../../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
 import { messageLimits } from '../../../../src/realtime/codecs/message-limits.ts'
-import { builtIn, fileTypeOf } from '../diameter/file-type.ts'
-import { context, identity, outcomeFor, refusalOf, wire } from './codecs.ts'
-import { composed, data, head } from './composed.ts'
-import { avpsOf, bytesOf, messageOf, type Tree, treeOf } from './trees.ts'
+import { builtIn, fileTypeOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
+import {
+  context,
+  identity,
+  outcomeFor,
+  refusalOf,
+  wire,
+} from '../../../support/realtime/codecs/diameter-wire/codecs.ts'
+import { composed, data, head } from '../../../support/realtime/codecs/diameter-wire/composed.ts'
+import {
+  avpsOf,
+  bytesOf,
+  messageOf,
+  type Tree,
+  treeOf,
+} from '../../../support/realtime/codecs/diameter-wire/trees.ts'
 
 const TGPP = 10415
 

@@ -4,7 +4,7 @@ import { AnswerBytes } from '../../../../src/realtime/codecs/diameter-wire/answe
 import { type AvpRule, ruleByKey } from '../../../../src/realtime/codecs/diameter-wire/avp-rules.ts'
 import { readAvps, type WireAvp } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { writeValue } from '../../../../src/realtime/codecs/diameter-wire/write-values.ts'
-import { recordOf } from './trees.ts'
+import { recordOf } from '../../../support/realtime/codecs/diameter-wire/trees.ts'
 
 function written(name: string, value: AnswerValue): WireAvp[] {
   const bytes = new AnswerBytes()

@@ -6,9 +6,15 @@ import {
   type ServiceOutcome,
 } from '../../../../src/domain/charge-outcome.ts'
 import type { ServiceRequest } from '../../../../src/domain/charge-request.ts'
-import { service } from '../../../file-types/answers.ts'
-import { type Body, ccr, decode, dialectOf, mscc } from './credit-control-messages.ts'
-import { builtIn } from './file-type.ts'
+import { service } from '../../../support/file-types/answers.ts'
+import {
+  type Body,
+  ccr,
+  decode,
+  dialectOf,
+  mscc,
+} from '../../../support/realtime/codecs/diameter/credit-control-messages.ts'
+import { builtIn } from '../../../support/realtime/codecs/diameter/file-type.ts'
 
 function servicesOf(body: Body): readonly ServiceRequest[] {
   return decode(body).request?.services ?? []

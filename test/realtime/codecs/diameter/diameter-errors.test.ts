@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
-import { builtIn, context, dialectOf } from './file-type.ts'
+import { builtIn, context, dialectOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
 
 const codec = dialectOf(builtIn())
 

@@ -5,9 +5,9 @@ import {
   type ServiceOutcome,
 } from '../../../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../../../src/domain/charge-request.ts'
-import { service } from '../../../file-types/answers.ts'
-import { byCodes, byNames, entries, pairs } from './ccr.ts'
-import { builtIn, context, dialectOf } from './file-type.ts'
+import { service } from '../../../support/file-types/answers.ts'
+import { byCodes, byNames, entries, pairs } from '../../../support/realtime/codecs/diameter/ccr.ts'
+import { builtIn, context, dialectOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
 
 const codec = dialectOf(builtIn())
 

@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest'
 import type { DiameterForm } from '../../../../src/realtime/codecs/diameter/diameter-form.ts'
 import { diameterMessageParser } from '../../../../src/realtime/codecs/diameter/diameter-message.ts'
 import { limitProblems } from '../../../../src/realtime/codecs/message-limits.ts'
-import { byCodes, byNames, entries, pairs, update } from './ccr.ts'
+import {
+  byCodes,
+  byNames,
+  entries,
+  pairs,
+  update,
+} from '../../../support/realtime/codecs/diameter/ccr.ts'
 
 function parse(body: unknown) {
   const text = typeof body === 'string' ? body : JSON.stringify(body)

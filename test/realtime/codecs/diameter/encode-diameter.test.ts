@@ -11,7 +11,7 @@ import {
 import { builtInReturnCodes } from '../../../../src/file-types/return-codes.ts'
 import { diameterMessageParser } from '../../../../src/realtime/codecs/diameter/diameter-message.ts'
 import { createDiameterEncoder } from '../../../../src/realtime/codecs/diameter/encode-diameter.ts'
-import { byCodes, byNames, entries, pairs } from './ccr.ts'
+import { byCodes, byNames, entries, pairs } from '../../../support/realtime/codecs/diameter/ccr.ts'
 
 const value = (name: string, constant: AnswerValue | undefined): ResponseNode => ({
   kind: 'value',

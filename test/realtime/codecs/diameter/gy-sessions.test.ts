@@ -1,9 +1,9 @@
 /** Sessions of packet gateways, from message to answer: what is granted, and what is paid. */
 import { describe, expect, it } from 'vitest'
-import { bucketOf, moneyOf } from '../../../domain/owners.ts'
-import { catalogueOf, profileOf, rateOf } from '../../../rating/catalogue.ts'
-import { PLANS, RATES, Scene } from '../../../rating/scene.ts'
-import { Gateway } from './gateway.ts'
+import { bucketOf, moneyOf } from '../../../support/domain/owners.ts'
+import { catalogueOf, profileOf, rateOf } from '../../../support/rating/catalogue.ts'
+import { PLANS, RATES, Scene } from '../../../support/rating/scene.ts'
+import { Gateway } from '../../../support/realtime/codecs/diameter/gateway.ts'
 
 const ALWAYS = { fromMs: 0, toMs: 4e12 }
 const MSI = { 'Multiple-Services-Indicator': 1 }

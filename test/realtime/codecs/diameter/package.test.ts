@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import type { AvpEntry } from '../../../../src/realtime/codecs/diameter/avp-entry.ts'
-import { wireExamples } from '../../wire-examples.ts'
+import { wireExamples } from '../../../support/realtime/wire-examples.ts'
 
 /** The codec of the package `diameter`, which others wrote. */
 interface PackageCodec {

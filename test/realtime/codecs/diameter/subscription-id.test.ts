@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { compileIdentification } from '../../../../src/rating/identify.ts'
-import { type Body, ccr, decode } from './credit-control-messages.ts'
-import { builtIn } from './file-type.ts'
+import {
+  type Body,
+  ccr,
+  decode,
+} from '../../../support/realtime/codecs/diameter/credit-control-messages.ts'
+import { builtIn } from '../../../support/realtime/codecs/diameter/file-type.ts'
 
 describe('a subscriber', () => {
   const { customer_identification_fields: rules } = builtIn() as Body

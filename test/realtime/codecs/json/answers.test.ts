@@ -8,7 +8,7 @@ import {
 } from '../../../../src/domain/charge-outcome.ts'
 import type { AnswerSettings } from '../../../../src/file-types/file-type.ts'
 import { createJsonCodec } from '../../../../src/realtime/codecs/json/codec.ts'
-import { ANSWERS } from '../settings.ts'
+import { ANSWERS } from '../../../support/realtime/codecs/settings.ts'
 
 const envelope = {
   recordType: 'update_request',

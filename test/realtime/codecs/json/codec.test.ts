@@ -3,7 +3,7 @@ import { plainOutcome, type Reason, reasons } from '../../../../src/domain/charg
 import { serviceRequest } from '../../../../src/domain/charge-request.ts'
 import type { DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
 import { httpStatus } from '../../../../src/realtime/codecs/result-codes.ts'
-import { jsonCodec } from '../settings.ts'
+import { jsonCodec } from '../../../support/realtime/codecs/settings.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 10)
 const context: DecodeContext = {

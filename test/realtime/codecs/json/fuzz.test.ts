@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
 import type { DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
-import { jsonCodec } from '../settings.ts'
+import { jsonCodec } from '../../../support/realtime/codecs/settings.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 10)
 const context: DecodeContext = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AnswerValue, ResponseNode } from '../../../../src/file-types/file-type.ts'
 import { createJsonEncoder } from '../../../../src/realtime/codecs/json/mapped-encoder.ts'
-import { answerOf, granted } from '../../../file-types/answers.ts'
+import { answerOf, granted } from '../../../support/file-types/answers.ts'
 
 /** Answers one after the other, each of the values that the fields of the message have. */
 function encoded(messages: readonly Readonly<Record<string, AnswerValue>>[]): string[] {

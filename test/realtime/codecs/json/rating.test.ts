@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
 import type { DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
-import { jsonCodec } from '../settings.ts'
+import { jsonCodec } from '../../../support/realtime/codecs/settings.ts'
 
 const context: DecodeContext = {
   origin: 'test',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
-import { jsonCodec } from '../settings.ts'
+import { jsonCodec } from '../../../support/realtime/codecs/settings.ts'
 
 const context: DecodeContext = {
   origin: 'test',

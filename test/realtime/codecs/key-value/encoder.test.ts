@@ -8,7 +8,7 @@ import {
 import { createKeyValueEncoder } from '../../../../src/realtime/codecs/key-value/encoder.ts'
 import { createKeyValueParser } from '../../../../src/realtime/codecs/key-value/parser.ts'
 import { encodePercent, percentCodes } from '../../../../src/realtime/codecs/key-value/percent.ts'
-import { allKinds, answerWith, valueNode } from '../answers.ts'
+import { allKinds, answerWith, valueNode } from '../../../support/realtime/codecs/answers.ts'
 
 const form: KeyValueSyntax = {
   pairSeparator: '&',

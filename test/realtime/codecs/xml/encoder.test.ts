@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { AnswerValue, ResponseNode } from '../../../../src/file-types/file-type.ts'
 import { createXmlEncoder } from '../../../../src/realtime/codecs/xml/encoder.ts'
 import { xmlParser } from '../../../../src/realtime/codecs/xml/parser.ts'
-import { allKinds, answerWith, valueNode } from '../answers.ts'
+import { allKinds, answerWith, valueNode } from '../../../support/realtime/codecs/answers.ts'
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 

@@ -4,7 +4,7 @@
  */
 import createClient from 'openapi-fetch'
 import type { components, paths } from 'tollgate-api'
-import type { Walked, WalkOptions } from '../walk-types.ts'
+import type { Walked, WalkOptions } from '../../../../support/admin/entities/openapi/walk-types.ts'
 
 type Account = components['schemas']['accounts.create.update']
 

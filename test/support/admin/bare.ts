@@ -1,0 +1,45 @@
+/** A server of the control plane without stores, for what holds whatever the routes are. */
+import type { FastifyInstance } from 'fastify'
+import { afterEach } from 'vitest'
+import { listen } from '../../../src/admin/listening.ts'
+import { createServer, type ServerSettings } from '../../../src/admin/server.ts'
+import { openSocket, type RawAnswer } from '../realtime/http/socket.ts'
+import { silent } from '../recorder/accounts.ts'
+
+const open: FastifyInstance[] = []
+afterEach(async () => {
+  for (const server of open.splice(0)) await server.close()
+})
+
+export const SETTINGS: ServerSettings = {
+  tls: { enabled: false, certFile: '', keyFile: '', minVersion: 'TLSv1.2', ciphers: [] },
+  trustedProxies: [],
+  connectionsMax: 100,
+  connectionsPerAddressMax: 100,
+  requestTimeoutMs: 60_000,
+  bodyTimeoutMs: 60_000,
+  bodyBytesPerSecondMin: 1_000,
+}
+
+/** Listens on a free port of loopback, with what `prepare` adds. */
+export async function bareServer(
+  prepare: (server: FastifyInstance) => void,
+  settings: Partial<ServerSettings> = {},
+  log: Parameters<typeof createServer>[1] = silent,
+  metrics?: Parameters<typeof createServer>[2],
+) {
+  const server = createServer({ ...SETTINGS, ...settings }, log, metrics)
+  open.push(server)
+  prepare(server)
+  const port = await listen(server, { host: '127.0.0.1', port: 0 })
+  return { server, port, url: `http://127.0.0.1:${port}` }
+}
+
+/** Sends what no client would; null: the connection ended without an answer. */
+export async function sendRaw(port: number, text: string): Promise<RawAnswer | null> {
+  const socket = openSocket(port)
+  await socket.send(text)
+  const answer = await socket.answer()
+  socket.destroy()
+  return answer
+}

@@ -1,0 +1,91 @@
+/** Entities on real stores, written by the actions themselves. */
+import { change } from '../../../../../src/admin/entities/actions/change.ts'
+import { create } from '../../../../../src/admin/entities/actions/create.ts'
+import { DEFINITIONS } from '../../../../../src/admin/entities/definitions/collections.ts'
+import type {
+  ActionName,
+  CollectionDefinition,
+} from '../../../../../src/admin/entities/definitions/definition.ts'
+import type {
+  EntityStores,
+  WriteResult,
+} from '../../../../../src/admin/entities/requests/entity-request.ts'
+import { profileFenceOf } from '../../../../../src/admin/profile-fence.ts'
+import { ObjectId } from '../../../../../src/catalog/collections.ts'
+import { loadConfig } from '../../../../../src/config/load.ts'
+import type { Fields } from '../../../../../src/domain/fields.ts'
+import { silent, type TestStores } from '../../../recorder/accounts.ts'
+
+/** The first of January 2026, at midnight. */
+export const YEAR_MS = Date.UTC(2026, 0, 1)
+
+/** Who writes. */
+export const ACTOR = { by: 'cli', id: '', name: 'tester', address: '' } as const
+
+export function at(text: string): Date {
+  return new Date(`${text}T00:00:00Z`)
+}
+
+export function storesOf({ catalog, ledger }: TestStores, nowMs = YEAR_MS): EntityStores {
+  const clock = { nowMs: () => nowMs }
+  return {
+    catalog,
+    ledger,
+    clock,
+    config: loadConfig({ env: {} }),
+    rules: {},
+    fence: profileFenceOf(ledger, clock),
+    planTransfer: async (move) => move,
+    runFollowUp: async () => {},
+    log: silent,
+  }
+}
+
+export function definitionOf(name: string): CollectionDefinition {
+  const definition = DEFINITIONS.get(name)
+  if (definition === undefined) throw new Error(`there is no ${name}`)
+  return definition
+}
+
+export interface Written {
+  target?: Fields
+  set?: Fields
+  from?: Date
+  to?: Date
+}
+
+/** Does one write, as if a request had been read. */
+export function act(
+  stores: EntityStores,
+  name: string,
+  action: ActionName,
+  { target = {}, set = {}, from, to }: Written = {},
+): Promise<WriteResult> {
+  const definition = definitionOf(name)
+  const changes = { set, push: [], pull: [] }
+  const period = { from: from ?? null, to: to ?? null }
+  const request = { definition, actor: ACTOR, target, changes, raw: set, ...period, fields: [] }
+  return action === 'create' ? create(stores, request) : change(stores, action, request)
+}
+
+export const RATE = {
+  description: 'Data',
+  pricing_method: 'tiered',
+  tariff_category: 'retail',
+  rates: { data: { BASE: { rate: [{ from: 0, to: 'UNLIMITED', interval: 1024, price: 0.01 }] } } },
+}
+
+/** Validity of all revisions of a rate, by begin. */
+export async function periodsOf({ catalog }: EntityStores, key: string): Promise<[Date, Date][]> {
+  const found = await catalog.rates
+    .find({ key, deleted: { $ne: true } })
+    .sort({ from: 1 })
+    .toArray()
+  return found.map(({ from, to }) => [from, to])
+}
+
+export function idOf({ entity }: WriteResult): ObjectId {
+  const id = (entity as Fields | null)?.['_id']
+  if (!(id instanceof ObjectId)) throw new Error('there is no entity')
+  return id
+}

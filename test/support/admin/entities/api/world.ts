@@ -1,0 +1,279 @@
+/** The entity API over HTTP: admins on stores of their own, and a clock that tests set. */
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { type Admin, startAdmin } from '../../../../../src/admin/start.ts'
+import type { Collection } from '../../../../../src/catalog/collections.ts'
+import { ENTITIES } from '../../../../../src/catalog/entities/entity-table.ts'
+import {
+  type FieldCategory,
+  writeStoredConfig,
+} from '../../../../../src/catalog/settings/stored-config.ts'
+import { loadConfig } from '../../../../../src/config/load.ts'
+import type { Clock } from '../../../../../src/runtime/clock.ts'
+import { createMetrics } from '../../../../../src/runtime/metrics.ts'
+import { silent, startTestStores, type TestStores } from '../../../recorder/accounts.ts'
+import { createAnswerCheck, DOCUMENT } from '../openapi/answer-check.ts'
+
+export type Fields = Record<string, unknown>
+
+/** How parameters are sent. */
+export type Way = 'form' | 'json' | 'multipart' | 'query'
+
+export interface Answer {
+  http: number
+  contentType: string
+  text: string
+  body: Body
+}
+
+/** Any of the envelopes (spec/entity-api.md 1.3, 1.7); what a test asks for it checks. */
+export interface Body {
+  status: number
+  details: unknown
+  entity: Fields & { _id: { $id: string } }
+  next_page: boolean
+  code: number
+  message: string
+  display: { code: number; desc: string } | string
+  data: { message: string }
+  totalUpdated: number
+  totalCreated: number
+  warnings: string[]
+}
+
+/** The middle of 2026, at noon. */
+export const NOW = '2026-06-15T12:00:00Z'
+
+export interface World {
+  stores(): TestStores
+  /** Base addresses of the admins. */
+  urls: string[]
+  now(): number
+  /** From now on it is this time. */
+  setNow(text: string): void
+  send(path: string, init: RequestInit): Promise<Answer>
+  call(collection: string, action: string, params?: Fields, way?: Way): Promise<Answer>
+  /** A call that must succeed. */
+  ok(collection: string, action: string, params?: Fields, way?: Way): Promise<Body>
+  /** A call that must be refused, and must not write. */
+  refused(collection: string, action: string, params?: Fields): Promise<Body>
+  /** The rows of a read. */
+  rows(collection: string, params?: Fields, action?: string): Promise<Fields[]>
+  /** Stores configured fields; a minute passes, so that the admins look again. */
+  configure(category: FieldCategory, value: unknown): Promise<void>
+  /** What is stored, but for numbers that are counted. */
+  digest(): Promise<string>
+}
+
+export interface WorldOptions {
+  admins?: number
+  env?: Record<string, string>
+}
+
+/** Starts them before the tests of a file, and ends them after. */
+export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
+  let stores: TestStores
+  let nowMs = Date.parse(NOW)
+  const running: Admin[] = []
+  const urls: string[] = []
+  const clock = { nowMs: () => nowMs }
+  beforeAll(async () => {
+    stores = await startTestStores()
+    for (let index = 0; index < admins; index += 1) {
+      const admin = await startOn(stores, clock, env)
+      running.push(admin)
+      urls.push(`http://127.0.0.1:${admin.port}`)
+    }
+  })
+  afterAll(async () => {
+    for (const admin of running) await admin.close(0)
+    await stores.close()
+  })
+  // What is stored does not change while nothing is sent, and nobody has the stores themselves.
+  let known: string | null = null
+  const send = (path: string, init: RequestInit) => {
+    known = null
+    return sendTo(`${urls[0]}${path}`, init)
+  }
+  const call: World['call'] = (collection, action, params = {}, way = 'form') => {
+    const [query, init] = requestOf(params, way)
+    const answer = send(`/billapi/${collection}/${action}${query}`, init)
+    return checked(answer, { path: `/billapi/${collection}/${action}`, init, params })
+  }
+  const ok: World['ok'] = async (...request) => {
+    const answer = await call(...request)
+    expect(answer.text).toMatch(/^\{"status":1[,}]/)
+    expect([answer.http, answer.contentType]).toEqual([200, JSON_TYPE])
+    return answer.body
+  }
+  const digest = () => digestOf(stores)
+  return {
+    urls,
+    send,
+    call,
+    ok,
+    digest,
+    stores() {
+      known = null
+      return stores
+    },
+    now: () => nowMs,
+    setNow(text) {
+      nowMs = Date.parse(text)
+    },
+    async configure(category, value) {
+      known = null
+      const change = { nowMs, by: 'test' }
+      await writeStoredConfig(stores.catalog, category, () => value, change)
+      nowMs += 60_000
+    },
+    async refused(...request) {
+      const before = known ?? (await digest())
+      const answer = await call(...request)
+      expect(answer.text).toMatch(/^\{"status":0[,}]/)
+      expect([answer.http, answer.contentType]).toEqual([200, JSON_TYPE])
+      known = await digest()
+      expect(known).toBe(before)
+      return answer.body
+    },
+    async rows(collection, params = {}, action = 'get') {
+      return (await ok(collection, action, params)).details as Fields[]
+    },
+  }
+}
+
+function startOn(stores: TestStores, clock: Clock, env: Record<string, string>): Promise<Admin> {
+  const config = loadConfig({ env: { ...settingsOf(stores), ...env } })
+  const metrics = createMetrics({ node: 'test', role: 'admin' })
+  return startAdmin({ config, log: silent, metrics, clock })
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+function settingsOf({ server, mongo }: TestStores): Record<string, string> {
+  return {
+    TOLLGATE_REDIS_URL: server.url,
+    TOLLGATE_MONGO_URL: mongo.url,
+    TOLLGATE_MONGO_DATABASE: mongo.database,
+    TOLLGATE_LEDGER_PARTITIONS: '4',
+    TOLLGATE_RECORDER_ENABLED: 'false',
+    TOLLGATE_ADMIN_PORT: '0',
+    TOLLGATE_ADMIN_OPEN_TO: 'loopback',
+  }
+}
+
+export async function sendTo(url: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(url, init)
+  const text = await response.text()
+  const contentType = response.headers.get('content-type') ?? ''
+  return { http: response.status, contentType, text, body: bodyOf(text) }
+}
+
+function bodyOf(text: string): Body {
+  try {
+    return JSON.parse(text) as Body
+  } catch {
+    throw new Error(`no JSON: ${text.slice(0, 200)}`)
+  }
+}
+
+const check = createAnswerCheck(DOCUMENT)
+
+/** The answer, which must be as the OpenAPI document says. */
+async function checked(
+  answer: Promise<Answer>,
+  { path, init, params }: { path: string; init: RequestInit; params: Fields },
+): Promise<Answer> {
+  const { http: status, contentType, text, body } = await answer
+  const method = init.method === 'GET' ? 'GET' : 'POST'
+  const { project } = params
+  const names = typeof project === 'string' ? [project] : Object.keys(project ?? {})
+  // A part of a compound value may be without what the whole must have.
+  if (names.some((name) => name.includes('.'))) return answer
+  const isJson = contentType.startsWith('application/json')
+  const shown = { method, path, status, contentType, body: isJson ? body : text } as const
+  const problems = check.problems(shown) ?? []
+  if (problems.length > 0) {
+    throw new Error(`${method} ${path} is not as documented: ${problems.join('; ')}: ${text}`)
+  }
+  return answer
+}
+
+/** Texts go as they are, all else as JSON in a text; in a body of JSON nothing is changed. */
+export function requestOf(params: Fields, way: Way): [query: string, init: RequestInit] {
+  const sent = Object.entries(params).filter(([, value]) => value !== undefined)
+  const texts = sent.map(([name, value]): [string, string] => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  const form = new URLSearchParams(texts)
+  if (way === 'query') return [texts.length === 0 ? '' : `?${form}`, { method: 'GET' }]
+  if (way === 'form') return ['', { method: 'POST', body: form }]
+  if (way === 'json') {
+    const headers = { 'Content-Type': 'application/json' }
+    return ['', { method: 'POST', headers, body: JSON.stringify(params) }]
+  }
+  const parts = new FormData()
+  for (const [name, value] of texts) parts.append(name, value)
+  return ['', { method: 'POST', body: parts }]
+}
+
+const DIGESTED = [
+  ...Object.keys(ENTITIES),
+  'lines',
+  'balances',
+  'bills',
+  'billrun',
+  'cards',
+  'config',
+  'entitylocks',
+  'audit',
+]
+
+async function digestOf({ catalog }: TestStores): Promise<string> {
+  const collections = catalog as unknown as Record<string, Collection>
+  const digests = await Promise.all(
+    DIGESTED.map(async (name) => {
+      const found = await collections[name]?.find().sort({ _id: 1 }).toArray()
+      const hash = createHash('sha256').update(JSON.stringify(found)).digest('hex').slice(0, 16)
+      return `${name} ${found?.length} ${hash}`
+    }),
+  )
+  return digests.join('\n')
+}
+
+export function idOf({ entity }: Pick<Body, 'entity'>): string {
+  return entity._id.$id
+}
+
+/** Display code of an error of shape A. */
+export function displayCode({ display }: Body): unknown {
+  return typeof display === 'object' ? display.code : display
+}
+
+/** Begins and ends of the revisions of an entity, by begin; an open end is `-`. */
+export async function periods(world: World, store: string, filter: Fields): Promise<string[]> {
+  const collections = world.stores().catalog as unknown as Record<string, Collection>
+  const found = await collections[store]
+    ?.find({ ...filter, deleted: { $ne: true } })
+    .sort({ from: 1 })
+    .toArray()
+  return (found ?? []).map(({ from, to }) => `${dayOf(from)} ${dayOf(to)}`)
+}
+
+/** The day, or the whole time where that is not midnight. */
+export function dayOf(value: unknown): string {
+  if (!(value instanceof Date)) return String(value)
+  if (value.getTime() > Date.UTC(2100, 0, 1)) return '-'
+  return value.toISOString().replace(/T00:00:00\.000Z$/, '')
+}
+
+/** Documents of a collection of the store. */
+export async function stored(world: World, store: string, filter: Fields): Promise<Fields[]> {
+  const collections = world.stores().catalog as unknown as Record<string, Collection>
+  const found = await collections[store]
+    ?.find({ ...filter, deleted: { $ne: true } })
+    .sort({ from: 1 })
+    .toArray()
+  return (found ?? []) as Fields[]
+}

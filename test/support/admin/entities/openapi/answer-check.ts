@@ -1,0 +1,90 @@
+/** Answers checked against the OpenAPI document, by JSON Schema 2020-12. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { DEFINITIONS } from '../../../../../src/admin/entities/definitions/collections.ts'
+import { DEFAULT_FIELDS } from '../../../../../src/admin/entities/fields/defaults.ts'
+import {
+  type OpenApiDocument,
+  openApiDocument,
+} from '../../../../../src/admin/entities/openapi/document.ts'
+import type { Operation } from '../../../../../src/admin/entities/openapi/operations.ts'
+import type { Schema } from '../../../../../src/admin/entities/openapi/schema.ts'
+
+export const DOCUMENT = openApiDocument(DEFINITIONS, {
+  fields: new Map(Object.entries(DEFAULT_FIELDS)),
+  version: '6.0',
+  baseUrl: 'http://127.0.0.1:8182',
+})
+
+export interface Checked {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly status: number
+  readonly contentType: string
+  readonly body: unknown
+}
+
+export interface AnswerCheck {
+  /** What of an answer is not as the document says; empty: nothing. Null: it says nothing. */
+  problems(answer: Checked): string[] | null
+  /** What of a value is not as a schema of the document says. */
+  mismatches(schema: Schema, value: unknown): string[]
+}
+
+const SCHEMAS = '#/components/schemas/'
+const BASE = 'https://tollgate.test/'
+/** Values, not schemas: what they hold must not be taken for one. */
+const VALUES: ReadonlySet<string> = new Set(['examples', 'example', 'default'])
+
+/** With references to components by absolute address. */
+function rewritten(value: unknown, isSchema = true): unknown {
+  if (Array.isArray(value)) return value.map((each) => rewritten(each))
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([key]) => !isSchema || !VALUES.has(key))
+  return Object.fromEntries(
+    kept.map(([key, part]) => {
+      const isRef = isSchema && key === '$ref' && typeof part === 'string'
+      if (isRef) return [key, part.replace(SCHEMAS, BASE)]
+      return [key, rewritten(part, !(isSchema && /^(?:patternP|p)roperties$/.test(key)))]
+    }),
+  )
+}
+
+export function createAnswerCheck(document: OpenApiDocument): AnswerCheck {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    ajv.addSchema(rewritten(schema) as object, `${BASE}${name}`)
+  }
+  const compiled = new Map<Schema, ValidateFunction>()
+  const mismatches: AnswerCheck['mismatches'] = (schema, value) => {
+    const known = compiled.get(schema) ?? ajv.compile(rewritten(schema) as object)
+    compiled.set(schema, known)
+    if (known(value)) return []
+    const errors = (known.errors ?? []).filter(({ keyword }) => keyword !== 'anyOf')
+    return errors.map(({ instancePath, message }) => `${instancePath} ${message}`)
+  }
+  return {
+    mismatches,
+    problems({ method, path, status, contentType, body }) {
+      const item = document.paths[path]
+      const operation: Operation | undefined = method === 'GET' ? item?.get : item?.post
+      if (operation === undefined) return null
+      const response = resolved(document, operation.responses[String(status)])
+      if (response === undefined) return [`status ${status} is not documented`]
+      const content = (response['content'] ?? {}) as Record<string, { schema: Schema }>
+      const type = contentType.split(';', 1)[0] ?? ''
+      const media = content[type]
+      if (media === undefined) return [`content of type ${type} is not documented`]
+      return mismatches(media.schema, body)
+    },
+  }
+}
+
+/** A response, or the component that it refers to. */
+export function resolved(
+  { components }: OpenApiDocument,
+  response: Schema | undefined,
+): Schema | undefined {
+  const { $ref: pointer } = response ?? {}
+  if (typeof pointer !== 'string') return response
+  return components.responses[pointer.slice('#/components/responses/'.length)]
+}

@@ -1,0 +1,155 @@
+/** `/api/settings` on a server of its own, with callers that say themselves what they may do. */
+import type { FastifyInstance } from 'fastify'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
+import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
+import { createServer } from '../../../../src/admin/server.ts'
+import { createCategories } from '../../../../src/admin/settings/categories.ts'
+import type { Category } from '../../../../src/admin/settings/category.ts'
+import { type Admit, addSettingsRoutes } from '../../../../src/admin/settings/routes.ts'
+import { createAudit } from '../../../../src/catalog/audit/audit.ts'
+import type { AuditDocument } from '../../../../src/catalog/audit/audit-document.ts'
+import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
+import { loadConfig } from '../../../../src/config/load.ts'
+import { createLogger } from '../../../../src/runtime/log.ts'
+import { startTestMongo, type TestMongo } from '../../mongo.ts'
+
+export const NOW_MS = Date.UTC(2026, 5, 15)
+export type Fields = Record<string, unknown>
+
+export interface Told {
+  http: number
+  headers: Headers
+  status: number
+  details: unknown
+  rev: number
+  effective: unknown
+  input: Fields
+  /** Of an error, whatever its shape. */
+  message: string
+}
+
+export interface Office {
+  catalog(): Catalog
+  url(): string
+  /** A form by POST, unless it is to be JSON; in a form data are JSON. */
+  ask(params: Fields, more?: { role?: string; json?: boolean }): Promise<Told>
+  get(category: string, more?: Fields): Promise<Told>
+  /** A change that must be made. */
+  ok(params: Fields): Promise<Told>
+  /** A call that must be refused and must not write anything; gives the text. */
+  refused(params: Fields): Promise<string>
+  audited(): Promise<AuditDocument[]>
+}
+
+/** Roles in a header: `-` stands for nobody. */
+const admit: Admit = async ({ headers }, _sent, needed) => {
+  const role = String(headers['x-role'] ?? 'admin')
+  if (role === '-') throw new NotLoggedInError('not logged in')
+  const caller: Caller = {
+    by: 'session',
+    id: 'u1',
+    name: 'ada',
+    address: '192.0.2.1',
+    roles: role.split(','),
+    mustChangePassword: false,
+    mustEnrolTotp: false,
+  }
+  if (!mayDo(caller, needed)) throw new NotAllowedError(`needs ${needed.join(', ')}`)
+  return caller
+}
+
+export function useOffice(more: readonly Category[] = []): Office {
+  let mongo: TestMongo
+  let catalog: Catalog
+  let server: FastifyInstance
+  let url = ''
+  beforeAll(async () => {
+    mongo = await startTestMongo()
+    const { url: mongoUrl, database } = mongo
+    catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 20_000, appName: 'test' })
+    const opened = await openOffice(catalog, more)
+    server = opened.server
+    url = opened.url
+  })
+  afterEach(async () => {
+    for (const each of [catalog.config, catalog.confighistory, catalog.audit, catalog.taxes]) {
+      await each.deleteMany({})
+    }
+  })
+  afterAll(async () => {
+    await server.close()
+    await catalog.close()
+    await mongo.close()
+  })
+  const ask: Office['ask'] = (params, how = {}) => askAt(url, params, how)
+  const stored = async () =>
+    JSON.stringify(
+      await Promise.all([
+        catalog.config.find().toArray(),
+        catalog.confighistory.find().toArray(),
+        catalog.audit.find().toArray(),
+      ]),
+    )
+  return {
+    ask,
+    catalog: () => catalog,
+    url: () => url,
+    get: (category, params = {}) => ask({ category, ...params }),
+    async ok(params) {
+      const told = await ask(params)
+      expect([told.http, told.status, told.message]).toEqual([200, 1, undefined])
+      return told
+    },
+    async refused(params) {
+      const before = await stored()
+      const { http, status, message } = await ask(params)
+      expect([http, status]).toEqual([200, 0])
+      expect(await stored()).toBe(before)
+      return message
+    },
+    audited: () => catalog.audit.find().sort({ urt: 1, _id: 1 }).toArray(),
+  }
+}
+
+export async function openOffice(catalog: Catalog, more: readonly Category[] = []) {
+  const log = createLogger({ name: 'test', level: 'silent' })
+  const server = createServer(loadConfig({ env: {} }).admin, log)
+  const categories = createCategories(loadConfig({ env: {} }), more)
+  const audit = createAudit(catalog)
+  const clock = { nowMs: () => NOW_MS }
+  addSettingsRoutes(server, { catalog, audit, clock, categories, admit, log })
+  const url = `${await server.listen({ host: '127.0.0.1', port: 0 })}/api/settings`
+  return { server, url }
+}
+
+export async function askAt(
+  url: string,
+  params: Fields,
+  { role = 'admin', json = false }: { role?: string; json?: boolean } = {},
+): Promise<Told> {
+  const headers = { 'x-role': role }
+  const response = json
+    ? await fetch(url, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(params),
+      })
+    : await fetch(url, { method: 'POST', headers, body: formOf(params) })
+  return toldBy(response)
+}
+
+export async function toldBy(response: Response): Promise<Told> {
+  const body = (await response.json()) as Told & { data?: { message: string }; desc: string }
+  const message = body.message ?? body.data?.message
+  return { ...body, message, http: response.status, headers: response.headers }
+}
+
+/** Texts go as they are but for data, which are JSON. */
+function formOf(params: Fields): URLSearchParams {
+  const pairs = Object.entries(params).map(([name, value]): [string, string] => [
+    name,
+    name !== 'data' && typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+  return new URLSearchParams(pairs)
+}

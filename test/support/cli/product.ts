@@ -1,0 +1,208 @@
+/** The built product as a person runs it, on a data folder of its own. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { HOUSE } from '../../house/tree.ts'
+
+const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
+const START_TIMEOUT_MS = 60_000
+const POLL_MS = 20
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface Product {
+  readonly dataDir: string
+  /** Runs a command to its end. */
+  run(...args: string[]): Promise<Ended>
+  /** `tollgate start`, or a command in the project's folder, until it has printed its addresses. */
+  start(env?: Record<string, string>, command?: string[]): Promise<Started>
+  /** One role by itself, on the stores that run; resolves when it is ready. */
+  role(name: string): Promise<{ signal(name: NodeJS.Signals): void; ended: Promise<Ended> }>
+  /** Ends what a failed test has left, and removes the data. */
+  close(): Promise<void>
+}
+
+export interface Started {
+  readonly pid: number
+  /** What it has written so far. */
+  output(): string
+  readonly realtime: string
+  readonly admin: string
+  readonly curls: string[]
+  /** The processes that it has started, by role. */
+  children(): Map<string, number>
+  signal(name: NodeJS.Signals): void
+  readonly ended: Promise<Ended>
+}
+
+export function createProduct(): Product {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-cli-'))
+  const dataDir = join(folder, 'data')
+  const env = {
+    ...withoutSettings(),
+    TOLLGATE_DATA_DIR: dataDir,
+    TOLLGATE_REALTIME_PORT: '0',
+    TOLLGATE_DIAMETER_PORT: '0',
+    TOLLGATE_ADMIN_PORT: '0',
+    TOLLGATE_ADMIN_OPEN_TO: 'loopback',
+    TOLLGATE_REALTIME_WORKERS: '1',
+    TOLLGATE_REDIS_APPENDFSYNC: 'always',
+  }
+  const open: ChildProcess[] = []
+  return {
+    dataDir,
+    run: (...args) =>
+      new Promise((resolve) => {
+        execFile(process.execPath, [BIN, ...args], { env }, (error, stdout, stderr) => {
+          resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+        })
+      }),
+    async start(
+      more = {},
+      [command = process.execPath, ...args] = [process.execPath, BIN, 'start'],
+    ) {
+      const child = spawn(command, args, {
+        cwd: HOUSE,
+        env: { ...env, ...more },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      open.push(child)
+      return started(child)
+    },
+    async role(name) {
+      const args = [BIN, name]
+      const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+      open.push(child)
+      const { said, ended } = listenTo(child)
+      await until(ended, said, () => said.stdout.includes('"ready"'))
+      return { signal: (signal) => child.kill(signal), ended }
+    },
+    async close() {
+      for (const child of open) if (child.exitCode === null) child.kill('SIGKILL')
+      for (const pid of processesWith(folder)) process.kill(pid, 'SIGKILL')
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+function withoutSettings(): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('TOLLGATE_')),
+  )
+}
+
+interface Said {
+  stdout: string
+  stderr: string
+}
+
+function listenTo(child: ChildProcess): { said: Said; ended: Promise<Ended> } {
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.on('data', (bytes: Buffer) => {
+      said[name] += bytes.toString('utf8')
+    })
+  }
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('close', (code) => resolve({ code, ...said }))
+  })
+  return { said, ended }
+}
+
+/** Waits for what a process says; rejects with all that it said if it ends or takes too long. */
+async function until(ended: Promise<Ended>, said: Said, isSaid: () => boolean): Promise<void> {
+  let code: number | null | undefined
+  void ended.then((end) => {
+    code = end.code
+  })
+  const lastPoll = START_TIMEOUT_MS / POLL_MS
+  for (let poll = 0; !isSaid(); poll += 1) {
+    const how = code === undefined ? 'does not start' : `ended with code ${code}`
+    if (code !== undefined || poll > lastPoll) {
+      throw new Error(`tollgate ${how}:\n${said.stdout}${said.stderr}`)
+    }
+    await delay(POLL_MS)
+  }
+}
+
+async function started(child: ChildProcess): Promise<Started> {
+  const { said, ended } = listenTo(child)
+  await until(ended, said, () => said.stdout.includes('balance show'))
+  const addressOf = (name: string, path: string) =>
+    new RegExp(`${name} +(http://[^/\\s]+)${path}`).exec(said.stdout)?.[1] ?? ''
+  return {
+    pid: child.pid ?? 0,
+    output: () => said.stdout + said.stderr,
+    realtime: addressOf('charging', '/realtime'),
+    admin: addressOf('metrics', '/metrics'),
+    curls: said.stdout.split('\n').filter((line) => line.startsWith('curl ')),
+    children: () => childrenOf(child.pid ?? 0),
+    signal: (name) => child.kill(name),
+    ended,
+  }
+}
+
+/** Runs a line as a shell does. */
+export function shell(line: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('sh', ['-c', line], (error, stdout) => (error ? reject(error) : resolve(stdout)))
+  })
+}
+
+export function isAlive(pid: number): boolean {
+  const stat = textOf(`/proc/${pid}/stat`)
+  return stat !== '' && !/\) Z /.test(stat)
+}
+
+/** Processes of a role that a process has started, the oldest first. */
+export function rolesOf(parent: number, role: string): number[] {
+  const startOf = (pid: number) => {
+    const fields = textOf(`/proc/${pid}/stat`).split(') ')[1]?.split(' ') ?? []
+    return { ppid: Number(fields[1]), startedAt: Number(fields[19]) }
+  }
+  return processes()
+    .filter((pid) => textOf(`/proc/${pid}/cmdline`).includes(`role-process.js\0${role}`))
+    .map((pid) => ({ pid, ...startOf(pid) }))
+    .filter(({ ppid }) => ppid === parent)
+    .sort((a, b) => a.startedAt - b.startedAt)
+    .map(({ pid }) => pid)
+}
+
+function childrenOf(parent: number): Map<string, number> {
+  const children = new Map<string, number>()
+  for (const pid of processes()) {
+    const ppid = /\) \S (\d+) /.exec(textOf(`/proc/${pid}/stat`))?.[1]
+    if (Number(ppid) !== parent) continue
+    const command = textOf(`/proc/${pid}/cmdline`)
+    const role = /role-process\.js\0(\w+)/.exec(command)?.[1]
+    const store = /redis-server|mongo/.exec(command)?.[0]
+    children.set(role ?? store ?? command, pid)
+  }
+  return children
+}
+
+/** Processes whose command line names a folder: what was started for it. */
+export function processesWith(folder: string): number[] {
+  return processes().filter(
+    (pid) => pid !== process.pid && textOf(`/proc/${pid}/cmdline`).includes(folder) && isAlive(pid),
+  )
+}
+
+function processes(): number[] {
+  return readdirSync('/proc').map(Number).filter(Number.isInteger)
+}
+
+function textOf(path: string): string {
+  try {
+    return existsSync(path) ? readFileSync(path, 'utf8') : ''
+  } catch {
+    return ''
+  }
+}

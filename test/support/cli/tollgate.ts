@@ -1,0 +1,75 @@
+/** The built command line on a MongoDB of its own, for commands that need no other store. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
+import { startTestMongo, type TestMongo } from '../mongo.ts'
+import type { Ended } from './product.ts'
+
+const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
+
+export interface Tollgate {
+  run(...args: string[]): Promise<Ended>
+  /** With standard input. */
+  pipe(input: string, ...args: string[]): Promise<Ended>
+  /** Writes a file and gives its path. */
+  file(name: string, text: string): string
+  catalog(): Catalog
+}
+
+/** The configuration is emptied after each test. */
+export function useTollgate(): Tollgate {
+  const folder = mkdtempSync(join(tmpdir(), 'tg-command-'))
+  let mongo: TestMongo
+  let catalog: Catalog
+  beforeAll(async () => {
+    mongo = await startTestMongo()
+    const { url, database } = mongo
+    catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
+  })
+  afterEach(async () => {
+    await catalog.config.deleteMany({})
+  })
+  afterAll(async () => {
+    await catalog.close()
+    await mongo.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const pipe = (input: string, ...args: string[]) => {
+    const env = {
+      PATH: process.env['PATH'],
+      TOLLGATE_MONGO_URL: mongo.url,
+      TOLLGATE_MONGO_DATABASE: mongo.database,
+      TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
+      TOLLGATE_DATA_DIR: folder,
+    }
+    return ended(spawn(process.execPath, [BIN, ...args], { env }), input)
+  }
+  return {
+    pipe,
+    run: (...args) => pipe('', ...args),
+    file(name, text) {
+      const path = join(folder, name)
+      writeFileSync(path, text)
+      return path
+    },
+    catalog: () => catalog,
+  }
+}
+
+function ended(child: ReturnType<typeof spawn>, input: string): Promise<Ended> {
+  const said = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (bytes: Buffer) => {
+    said.stdout += bytes.toString('utf8')
+  })
+  child.stderr?.on('data', (bytes: Buffer) => {
+    said.stderr += bytes.toString('utf8')
+  })
+  child.stdin?.end(input)
+  return new Promise((resolve) => {
+    child.once('close', (code) => resolve({ code, ...said }))
+  })
+}

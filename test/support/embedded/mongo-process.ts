@@ -1,0 +1,86 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../../..')
+/** What the entry of the process needs, and all that this may import. */
+const ROOMS = ['embedded', 'runtime', 'config', 'domain']
+
+/** The product's sources as JavaScript, in a folder of their own: no build is needed, none used. */
+export function compileEmbedded(): { readonly main: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'tg-built-'))
+  for (const room of ROOMS) compile(join(root, 'src', room), join(folder, room))
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  return {
+    main: join(folder, 'embedded/mongo/main.js'),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+function compile(from: string, to: string): void {
+  mkdirSync(to, { recursive: true })
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const path = join(from, entry.name)
+    if (entry.isDirectory()) compile(path, join(to, entry.name))
+    if (!entry.name.endsWith('.ts')) continue
+    const { outputText } = ts.transpileModule(readFileSync(path, 'utf8'), {
+      compilerOptions: {
+        target: ts.ScriptTarget.ES2023,
+        module: ts.ModuleKind.ESNext,
+        rewriteRelativeImportExtensions: true,
+        verbatimModuleSyntax: true,
+      },
+    })
+    writeFileSync(join(to, entry.name.replace(/\.ts$/, '.js')), outputText)
+  }
+}
+
+export type MongoProcess = {
+  readonly child: ChildProcess
+  readonly url: string
+  /** Exit code and signal, once it has ended. */
+  readonly ended: Promise<readonly [code: number | null, signal: string | null]>
+  /** What it has written. */
+  output(): string
+}
+
+/** Starts the entry as the supervisor does; rejects with its output if it ends instead. */
+export async function startMongoProcess(
+  main: string,
+  dataDir: string,
+  socketPath: string,
+): Promise<MongoProcess> {
+  const child = fork(main, ['--data', dataDir, '--socket', socketPath], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (bytes: Buffer) => {
+      output += bytes.toString('utf8')
+    })
+  }
+  // Not its 'close': that never comes after a disconnect from this side.
+  const exit = once(child, 'exit') as Promise<[number | null, string | null]>
+  const written = [child.stdout, child.stderr].map((stream) => stream && once(stream, 'close'))
+  const ended = Promise.all(written).then(() => exit)
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('message', (message: { type: string; url: string }) => resolve(message.url))
+    ended.then(([code, signal]) => {
+      reject(new Error(`ended with ${code ?? signal}: ${output}`))
+    })
+  })
+  return { child, url, ended, output: () => output }
+}

@@ -1,0 +1,146 @@
+/** A ledger on a real Redis, and the smallest values that go into it. */
+import { randomInt } from 'node:crypto'
+import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
+import type { OperationLine } from '../../../src/domain/line.ts'
+import type { Session } from '../../../src/domain/session.ts'
+import { FOREVER_MS } from '../../../src/domain/time.ts'
+import type { AccountCommit } from '../../../src/ledger/commit-layout.ts'
+import { sessionKeyOf } from '../../../src/ledger/keys.ts'
+import type { Ledger, LoadedOwner } from '../../../src/ledger/ledger.ts'
+import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
+import { openTestLedger } from '../ledger.ts'
+import { log, NOW_MS } from '../workers/scene.ts'
+
+export const SETTINGS = { partitions: 4, directoryTtlMs: 3_600_000, operationKeepMs: 60_000 }
+export const REPLAY_MS = 600_000
+
+export interface OpenLedger extends Ledger {
+  close(): Promise<void>
+}
+
+export async function openLedger(url: string): Promise<OpenLedger> {
+  const redis = openRedis({ url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }, log)
+  await waitForRedis(redis, 20_000)
+  const ledger = await openTestLedger(redis, SETTINGS, randomInt(1, 2 ** 47))
+  return { ...ledger, close: () => redis.close() }
+}
+
+export function bucketOf(credited: number, more: Partial<Bucket> = {}): Bucket {
+  return {
+    id: 1,
+    prepaidIncludeId: 1,
+    kind: 'totalCost',
+    usaget: '',
+    priority: 0,
+    fromMs: 0,
+    toMs: FOREVER_MS,
+    credited,
+    spent: 0,
+    reserved: 0,
+    free: credited,
+    limit: 0,
+    counter: '',
+    ...more,
+  }
+}
+
+export function ownerOf(sid: number, version: number, buckets: Bucket[], aid = 1): OwnerState {
+  return { aid, sid, version, nextBucketId: buckets.length + 1, owed: 0, repaid: 0, buckets }
+}
+
+export function keyOf(sessionId: string): string {
+  return sessionKeyOf('test', sessionId)
+}
+
+export function sessionOf(sid: number, sessionId: string, more: Partial<Session> = {}): Session {
+  return {
+    aid: 1,
+    sid,
+    origin: 'test',
+    sessionId,
+    state: 'open',
+    openedMs: NOW_MS,
+    client: null,
+    expiresMs: NOW_MS + 1000,
+    lastNumber: 0,
+    processed: 1,
+    answered: [],
+    services: [],
+    ...more,
+  }
+}
+
+export function operationOf(operationId: string, amount: number): OperationLine {
+  return {
+    stamp: `op-1-${operationId}`,
+    aid: 1,
+    sid: 1,
+    operationId,
+    operation: 'inc',
+    bucketId: 1,
+    prepaidIncludeId: 1,
+    kind: 'money',
+    usaget: '',
+    amount,
+    before: 0,
+    after: amount,
+    repaid: 0,
+    atMs: NOW_MS,
+    version: 1,
+    priority: 0,
+    fromMs: 0,
+    toMs: FOREVER_MS,
+  }
+}
+
+/** A commit of account 1 that writes nothing yet. */
+export function commitOf(more: Partial<AccountCommit>): AccountCommit {
+  return {
+    aid: 1,
+    owners: [],
+    shared: { expectedVersion: -1, state: null },
+    registrations: [],
+    operation: null,
+    lines: [],
+    setsBackoffHint: false,
+    ...more,
+  }
+}
+
+/** Writes one state of a subscriber, with its sessions. */
+export function writing(
+  state: OwnerState,
+  more: Partial<AccountCommit> = {},
+  sessions: AccountCommit['owners'][number]['sessions'] = [],
+): AccountCommit {
+  return commitOf({ aid: state.aid, owners: [{ state, fence: -1, sessions }], ...more })
+}
+
+/** Puts credit into a bucket by an operation, as the first version of the owner. */
+export async function seed(ledger: Ledger, sid: number, credited: number, aid = 1): Promise<void> {
+  const state = ownerOf(sid, 1, [bucketOf(credited)], aid)
+  const operation = { id: `seed-${aid}-${sid}`, result: operationOf('seed', credited) }
+  const [reply] = await ledger.commit([writing(state, { operation })], NOW_MS)
+  if (reply?.kind !== 'committed') throw new Error(`seed: ${JSON.stringify(reply)}`)
+}
+
+export async function loadOne(
+  ledger: Ledger,
+  sid: number,
+  sessionKeys: string[] = [],
+  aid = 1,
+): Promise<LoadedOwner> {
+  const [loaded] = await ledger.load([{ aid, sid, sessionKeys }])
+  if (loaded === undefined || loaded instanceof Error) throw loaded ?? new Error('nothing loaded')
+  return loaded
+}
+
+/** Every key with what it holds, to see that nothing was written. */
+export async function contents({ redis }: Ledger): Promise<Map<string, string>> {
+  const all = new Map<string, string>()
+  for (const key of (await redis.client.keys('*')).sort()) {
+    const dump = await redis.client.dumpBuffer(key)
+    all.set(key, dump?.toString('base64') ?? '')
+  }
+  return all
+}

@@ -1,0 +1,199 @@
+/** A real Redis Cluster on loopback: masters with a replica each, any of which can be killed. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { environmentFor, findRedis, type RedisProgram } from '../../../src/embedded/redis/find.ts'
+import { waitUntil } from '../wait.ts'
+
+const MASTERS = 3
+const SLOTS = 16_384
+/** How long a node is silent before the others take it for dead, ms. */
+const NODE_TIMEOUT_MS = 1_500
+/** The bus of a cluster listens 10,000 above the port of its clients. */
+const PORT_MAX = 55_000
+
+export interface ClusterNode {
+  readonly port: number
+  readonly pid: number
+  readonly client: Redis
+  /** `kill -9`; resolves when it is gone. */
+  kill9(): Promise<void>
+  /** Starts it again on its data. */
+  start(): Promise<void>
+}
+
+export interface TestCluster {
+  url: string
+  nodes: readonly ClusterNode[]
+  /** The nodes that are masters now, as those that live see it. */
+  masters(): Promise<ClusterNode[]>
+  /** Resolves when every slot is served and each of so many masters has a replica in sync. */
+  untilWhole(masters: number, replicas: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Needs a redis-server; throws what `findRedis` throws. */
+export async function startTestCluster(): Promise<TestCluster> {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-cluster-'))
+  const program = await findRedis(folder)
+  const nodes: Node[] = []
+  const cluster = new RunningCluster(folder, nodes)
+  try {
+    for (let index = 0; index < MASTERS * 2; index += 1) {
+      const node = new Node(program, join(folder, String(index)), await freePort())
+      nodes.push(node)
+      await node.start()
+    }
+    await cluster.join()
+    return cluster
+  } catch (error) {
+    await cluster.close()
+    throw error
+  }
+}
+
+class Node implements ClusterNode {
+  readonly port: number
+  readonly client: Redis
+  readonly #program: RedisProgram
+  readonly #folder: string
+  #child: ChildProcess | undefined
+
+  constructor(program: RedisProgram, folder: string, port: number) {
+    this.#program = program
+    this.#folder = folder
+    this.port = port
+    this.client = new Redis({ port, host: '127.0.0.1', lazyConnect: true, maxRetriesPerRequest: 1 })
+    this.client.on('error', () => undefined)
+    mkdirSync(folder)
+  }
+
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error(`node ${this.port} does not run`)
+    return this.#child.pid
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && !this.#child.signalCode
+  }
+
+  async start(): Promise<void> {
+    const settings = {
+      port: this.port,
+      bind: '127.0.0.1',
+      dir: this.#folder,
+      save: '',
+      daemonize: 'no',
+      appendonly: 'yes',
+      appendfsync: 'everysec',
+      'maxmemory-policy': 'noeviction',
+      'cluster-enabled': 'yes',
+      'cluster-node-timeout': NODE_TIMEOUT_MS,
+      // A part that is away must not stop the others; and no replica is too old to take over.
+      'cluster-require-full-coverage': 'no',
+      'cluster-replica-validity-factor': 0,
+      'repl-diskless-sync-delay': 0,
+    }
+    const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
+    const environment = environmentFor(this.#program)
+    this.#child = spawn(this.#program.command, args, { ...environment, stdio: 'ignore' })
+    await waitUntil(`node ${this.port} answers`, async () => {
+      const answer = await this.client.ping().catch(() => '')
+      return answer === 'PONG'
+    })
+  }
+
+  async kill9(): Promise<void> {
+    if (!this.isRunning) return
+    const ended = once(this.#child as ChildProcess, 'exit')
+    this.#child?.kill('SIGKILL')
+    await ended
+  }
+}
+
+class RunningCluster implements TestCluster {
+  readonly nodes: readonly Node[]
+  readonly #folder: string
+
+  constructor(folder: string, nodes: readonly Node[]) {
+    this.#folder = folder
+    this.nodes = nodes
+  }
+
+  get url(): string {
+    return `redis-cluster://${this.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
+  }
+
+  /** Makes one cluster of the nodes: the first half are masters, the others their replicas. */
+  async join(): Promise<void> {
+    const [first, ...others] = this.nodes.map((node) => node.client) as [Redis, ...Redis[]]
+    for (const node of this.nodes.slice(1)) await first.cluster('MEET', '127.0.0.1', node.port)
+    for (let index = 0; index < MASTERS; index += 1) {
+      const from = Math.ceil((SLOTS * index) / MASTERS)
+      const to = Math.ceil((SLOTS * (index + 1)) / MASTERS)
+      const slots = Array.from({ length: to - from }, (_, offset) => from + offset)
+      await this.nodes[index]?.client.cluster('ADDSLOTS', ...slots)
+    }
+    for (const client of [first, ...others]) {
+      await waitUntil('the nodes know each other', async () => {
+        const known = String(await client.cluster('NODES'))
+        return known.trim().split('\n').length === this.nodes.length && !/handshake/.test(known)
+      })
+    }
+    for (let index = 0; index < MASTERS; index += 1) {
+      const id = await this.nodes[index]?.client.cluster('MYID')
+      await this.nodes[index + MASTERS]?.client.cluster('REPLICATE', String(id))
+    }
+    await this.untilWhole(MASTERS, 1)
+  }
+
+  async masters(): Promise<Node[]> {
+    const roles = await Promise.all(this.nodes.map((node) => roleOf(node)))
+    return this.nodes.filter((_, index) => roles[index]?.role === 'master')
+  }
+
+  async untilWhole(masters: number, replicas: number): Promise<void> {
+    await waitUntil('the cluster is whole', async () => {
+      const living = this.nodes.filter((node) => node.isRunning)
+      const states = await Promise.all(
+        living.map(({ client }) => client.cluster('INFO').catch(() => '')),
+      )
+      if (!states.every((info) => isServed(String(info)))) return false
+      const roles = (await Promise.all(living.map(roleOf))).filter(({ role }) => role === 'master')
+      return roles.length === masters && roles.every(({ online }) => online >= replicas)
+    })
+  }
+
+  async close(): Promise<void> {
+    for (const node of this.nodes) {
+      await node.kill9()
+      node.client.disconnect()
+    }
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+function isServed(info: string): boolean {
+  return info.includes('cluster_state:ok') && info.includes(`cluster_slots_ok:${SLOTS}`)
+}
+
+/** A master that nobody follows any more may take itself for one; then nobody is online. */
+async function roleOf({ client, isRunning }: Node): Promise<{ role: string; online: number }> {
+  const info = isRunning ? await client.info('replication').catch(() => '') : ''
+  const role = /^role:(\w+)/m.exec(info)?.[1] ?? 'away'
+  return { role, online: (info.match(/state=online/g) ?? []).length }
+}
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    server.close()
+    if (port <= PORT_MAX) return port
+  }
+}

@@ -1,0 +1,30 @@
+// A worker that answers nothing between 'hold' and 'go', which come on a channel of that name.
+import { packResult, unpackTask } from '../../../dist/src/domain/worker-protocol.js'
+import { serve } from '../../../dist/src/workers/serve.js'
+
+const channel = new BroadcastChannel('held-worker')
+let going = Promise.resolve()
+let go = () => undefined
+
+channel.onmessage = ({ data }) => {
+  if (data === 'go') go()
+  else {
+    going = new Promise((resolve) => {
+      go = resolve
+    })
+    channel.postMessage('holds')
+  }
+}
+channel.unref()
+
+export default ({ port }) => serve(port, work)
+
+async function work(task) {
+  const { requests } = unpackTask(task)
+  await going
+  const outcomes = requests.map(({ sessionId }) => ({
+    ...{ reason: 'granted', detail: '', aid: 1, sid: 1, transactionId: sessionId },
+    ...{ services: [], balances: null },
+  }))
+  return packResult({ outcomes, stats: {} })
+}

@@ -1,0 +1,46 @@
+// A worker with the contract of the product's: what it does with a request is in its session id.
+import { parentPort, workerData } from 'node:worker_threads'
+import { packResult, unpackTask } from '../../../dist/src/domain/worker-protocol.js'
+import { serve } from '../../../dist/src/workers/serve.js'
+
+if (workerData.failsAtStart) throw new Error('no catalogue')
+
+parentPort.postMessage({
+  kind: 'skipped',
+  catalogueSkipped: { rates: 3 + workerData.worker },
+  entities: [],
+})
+
+/** Wakes up tasks that wait in this thread: a later request may release an earlier one. */
+let released = () => undefined
+const release = new Promise((resolve) => {
+  released = resolve
+})
+
+export default ({ port }) => serve(port, work)
+
+async function work(task) {
+  const { requests, mayLookUp } = unpackTask(task)
+  const does = (word) => requests.some(({ sessionId }) => sessionId.startsWith(word))
+  if (does('release')) released()
+  if (does('exit')) process.exit(3)
+  if (does('throw')) throw new Error('a defect')
+  if (does('spin')) while (true);
+  if (does('wait')) await release
+  const outcomes = requests.map((request) => ({
+    reason: 'granted',
+    detail: `worker ${workerData.worker}, batch of ${requests.length}${mayLookUp ? ', slow' : ''}`,
+    aid: Number(request.subscriberValue || 0),
+    sid: 0,
+    transactionId: request.sessionId,
+    services: [],
+    cost: 0,
+    balances: null,
+  }))
+  if (does('miscount')) outcomes.pop()
+  for (const [index, { sessionId }] of requests.entries()) {
+    if (sessionId.startsWith('look-up') && !mayLookUp) outcomes[index] = null
+  }
+  const stats = { requests: requests.length, conflicts: 1, ...(does('stale') && { stale: 1 }) }
+  return packResult({ outcomes, stats })
+}

@@ -1,0 +1,210 @@
+/**
+ * A client from outside that keeps its own account of what it was told, and holds it against
+ * balances and lines afterwards. It knows the plain JSON dialect and nothing else of the product.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { Client, ConnectionLostError } from '../product/charge-client.ts'
+import { FIRST_SID } from '../product/population.ts'
+
+export interface ClientOptions {
+  /** Begins the names of all sessions. */
+  name: string
+  /** Connections, each with a session of its own at a time. */
+  clients: number
+  subscribers: number
+  /** Of the first of them; `FIRST_SID` if not given. */
+  firstSid?: number
+}
+
+export interface ClientSession {
+  readonly id: string
+  readonly sid: number
+  /** Bytes of reports that were acknowledged. */
+  usedBytes: number
+  /** Bytes of the last answer: what the next report has used. */
+  grantedBytes: number
+  isOpen: boolean
+}
+
+/** What a client reads of a line. */
+export interface ClientLine {
+  session_id: string
+  usagev: number
+}
+
+const WANTED_BYTES = 64 * 1024
+const UPDATES = 6
+const PATIENCE_MS = 60_000
+const RETRY_MS = 20
+
+interface Answer {
+  returnCode: number
+  grantedVolume: number
+}
+
+/** One client or many, on as many connections; `run` and `finish` may alternate. */
+export class ClientBooks {
+  readonly sessions: ClientSession[] = []
+  /** Answers that contradict what was told before. */
+  readonly complaints: string[] = []
+  /** Requests that were acknowledged, and answers that were none (503, lost connections). */
+  acknowledged = 0
+  refused = 0
+  /** Return codes of answers with status 503, and how often each came. */
+  readonly refusals = new Map<number, number>()
+  #isRunning = false
+  readonly #options: ClientOptions
+  readonly #elements: Element[]
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.#elements = Array.from({ length: options.clients }, () => new Element(this))
+  }
+
+  /** Charges as fast as answers come, until `stop`: what has no answer then stays unknown. */
+  async run(port: number): Promise<void> {
+    this.#isRunning = true
+    await Promise.all(this.#elements.map((element) => element.run(port, () => this.#isRunning)))
+  }
+
+  stop(): void {
+    this.#isRunning = false
+  }
+
+  /** Repeats what has no answer until it has one, and releases what is open. */
+  async finish(port: number): Promise<void> {
+    const until = performance.now() + PATIENCE_MS
+    const isPatient = () => performance.now() < until
+    await Promise.all(this.#elements.map((element) => element.finish(port, isPatient)))
+  }
+
+  open(): ClientSession {
+    const index = this.sessions.length
+    const { subscribers, firstSid = FIRST_SID } = this.#options
+    const sid = firstSid + (index % subscribers)
+    const id = `${this.#options.name}-${index}`
+    const session = { id, sid, usedBytes: 0, grantedBytes: 0, isOpen: false }
+    this.sessions.push(session)
+    return session
+  }
+
+  /** Acknowledged bytes of each subscriber. */
+  usedBySubscriber(): Map<number, number> {
+    const used = new Map<number, number>()
+    for (const { sid, usedBytes } of this.sessions) used.set(sid, (used.get(sid) ?? 0) + usedBytes)
+    return used
+  }
+
+  /** How lines and balances differ from what was acknowledged. */
+  differences(lines: readonly ClientLine[], spent: ReadonlyMap<number, number>): string[] {
+    const onLines = new Map<string, number>()
+    for (const { session_id, usagev } of lines) {
+      onLines.set(session_id, (onLines.get(session_id) ?? 0) + usagev)
+    }
+    const ofSessions = this.sessions.flatMap(({ id, sid, usedBytes }) => {
+      const found = onLines.get(id) ?? 0
+      return found === usedBytes ? [] : [`${id} of ${sid}: ${found} on lines, told ${usedBytes}`]
+    })
+    const ofBalances = [...this.usedBySubscriber()].flatMap(([sid, used]) => {
+      const found = spent.get(sid) ?? 0
+      return found === used ? [] : [`subscriber ${sid}: ${found} spent, told ${used}`]
+    })
+    return [...this.complaints, ...ofSessions, ...ofBalances]
+  }
+}
+
+interface Request {
+  body: string
+  usedBytes: number
+  isLast: boolean
+}
+
+/** One connection: a request at a time, repeated until its outcome is known. */
+class Element {
+  readonly #books: ClientBooks
+  #session: ClientSession | undefined
+  #number = 0
+  #pending: Request | undefined
+
+  constructor(books: ClientBooks) {
+    this.#books = books
+  }
+
+  async run(port: number, isWanted: () => boolean): Promise<void> {
+    const client = new Client(port)
+    while (isWanted()) {
+      this.#pending ??= this.#next(this.#number === UPDATES)
+      await this.#send(client, isWanted)
+    }
+    client.close()
+  }
+
+  async finish(port: number, isPatient: () => boolean): Promise<void> {
+    const client = new Client(port)
+    for (;;) {
+      if (this.#pending === undefined) {
+        if (this.#session?.isOpen !== true) break
+        this.#pending = this.#next(true)
+      }
+      await this.#send(client, isPatient)
+      if (!isPatient()) throw new Error(`no answer to ${this.#pending?.body}`)
+    }
+    client.close()
+  }
+
+  #next(isLast: boolean): Request {
+    const isFirst = this.#session === undefined
+    this.#session ??= this.#books.open()
+    const { id: session_id, sid, grantedBytes: usedBytes } = this.#session
+    const record_type = isFirst ? 'start_request' : isLast ? 'release_request' : 'update_request'
+    const what = { record_type, session_id, request_num: this.#number, sid, rating_group: 10 }
+    const volumes = {
+      ...(isFirst ? {} : { used_usagev: usedBytes }),
+      ...(isLast ? {} : { usagev: WANTED_BYTES }),
+    }
+    const body = JSON.stringify({ ...what, usaget: 'data', ...volumes })
+    return { body, usedBytes: isFirst ? 0 : usedBytes, isLast: isLast && !isFirst }
+  }
+
+  async #send(client: Client, isWanted: () => boolean): Promise<void> {
+    while (isWanted()) {
+      const answer = await this.#ask(client)
+      if (answer !== null) return this.#take(answer)
+      this.#books.refused += 1
+      await pause(RETRY_MS)
+    }
+  }
+
+  async #ask(client: Client): Promise<Answer | null> {
+    try {
+      const { status, body } = await client.post((this.#pending as Request).body)
+      const answer = JSON.parse(body) as Answer
+      if (status === 200) return answer
+      const { refusals } = this.#books
+      refusals.set(answer.returnCode, (refusals.get(answer.returnCode) ?? 0) + 1)
+      return null
+    } catch (error) {
+      if (error instanceof ConnectionLostError) return null
+      throw error
+    }
+  }
+
+  #take({ returnCode, grantedVolume }: Answer): void {
+    const session = this.#session as ClientSession
+    const { body, usedBytes, isLast } = this.#pending as Request
+    this.#pending = undefined
+    if (returnCode === 1) {
+      this.#books.acknowledged += 1
+      session.usedBytes += usedBytes
+      session.grantedBytes = grantedVolume
+      session.isOpen = !isLast
+      this.#number += 1
+    } else {
+      this.#books.complaints.push(`${body}: ${returnCode}`)
+      session.isOpen = false
+    }
+    if (session.isOpen) return
+    this.#session = undefined
+    this.#number = 0
+  }
+}

@@ -1,0 +1,45 @@
+/** What must be true of the counters of an owner: of groups, and of postpaid credit. */
+import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
+import type { ExpectedCounter } from './mixed.ts'
+
+/** What lines say of credit: micros by cycle, and how far a limit can have been exceeded. */
+export interface CreditTruth {
+  byCycle: ReadonlyMap<string, number>
+  mayExceed: number
+}
+
+/** Every difference of the counters of an owner that may have those `expected`. */
+export function counterDifferences(
+  { aid, sid, buckets }: OwnerState,
+  expected: readonly ExpectedCounter[],
+  credit: CreditTruth,
+): string[] {
+  const found: string[] = []
+  const owing = new Map<string, number>()
+  for (const bucket of buckets) {
+    if (bucket.counter === '') continue
+    const what = `counter ${aid}:${sid}:${bucket.counter}`
+    const known = expected.find(({ counter }) => counter === bucket.counter)
+    if (known === undefined) {
+      found.push(`${what} is nobody's`)
+      continue
+    }
+    const isCredit = bucket.counter === 'credit'
+    const most = known.total + (isCredit ? credit.mayExceed : 0)
+    if (bucket.kind !== known.kind) found.push(`${what} counts ${bucket.kind}`)
+    if (bucket.limit !== known.total) found.push(`${what} limit: ${bucket.limit}`)
+    if (bucket.spent > most) found.push(`${what} spent: ${bucket.spent}, at most ${most}`)
+    if (isCredit) owing.set(cycleOf(bucket), bucket.spent)
+  }
+  for (const cycle of new Set([...owing.keys(), ...credit.byCycle.keys()])) {
+    const [owed, said] = [owing.get(cycle) ?? 0, credit.byCycle.get(cycle) ?? 0]
+    if (owed !== said) found.push(`credit ${aid}:${sid} in ${cycle}: ${owed}, expected ${said}`)
+  }
+  return found
+}
+
+/** A cycle has the name of the month in which it ends. */
+function cycleOf({ toMs }: Bucket): string {
+  const end = new Date(toMs)
+  return `${end.getUTCFullYear()}${String(end.getUTCMonth() + 1).padStart(2, '0')}`
+}

@@ -1,0 +1,111 @@
+/** A node with subscribers of known credit: what the cells of the outage matrix share. */
+import { readdirSync } from 'node:fs'
+import { aidOf, FIRST_SID, populate } from '../../product/population.ts'
+import { type Product, startProduct } from '../../product/product.ts'
+import { waitUntil } from '../../wait.ts'
+import { type Books, type Fields, openBooks, post, type Reply } from '../exchange.ts'
+
+export const MIB = 1024 * 1024
+/** Micros of one MiB in the demo catalogue. */
+export const MIB_PRICE = 10_000
+export const MONEY = 100_000_000
+
+export const GRANTED = { status: 200, returnCode: 1 }
+export const DOWN = { status: 503, returnCode: -91, headers: { 'retry-after': '1' } }
+
+export const DATA = { usaget: 'data', usagev: MIB }
+const USED = { usaget: 'data', used_usagev: MIB }
+
+/** The requests of one session: each reports one MiB and asks for the next. */
+export function session(session_id: string, sid: number) {
+  const later = (kind: string, request_num: number, more: Fields) => ({
+    record_type: `${kind}_request`,
+    session_id,
+    request_num,
+    ...more,
+  })
+  return {
+    sid,
+    start: () => later('start', 0, { sid, ...DATA }),
+    update: (number: number) => later('update', number, { ...USED, ...DATA }),
+    release: (number: number) => later('release', number, USED),
+    event: () => later('event', 0, { sid, ...DATA }),
+  }
+}
+
+/** What a bucket says after so many MiB were spent and so many are reserved. */
+export function money(spentMib: number, reservedMib: number) {
+  const [spent, reserved] = [spentMib * MIB_PRICE, reservedMib * MIB_PRICE]
+  return { credited: MONEY, spent, reserved, free: MONEY - spent - reserved }
+}
+
+export interface TestNode {
+  product: Product
+  books: Books
+  send(body: Fields): Promise<Reply>
+  /** Repeats a request until its outcome is known. */
+  insist(body: Fields): Promise<Reply>
+  /** The one bucket of money, in micros. */
+  moneyOf(sid: number): Promise<ReturnType<typeof money>>
+  stop(): Promise<void>
+}
+
+export interface NodeOptions {
+  subscribers: number
+  /** Read when a role starts: what is put there later holds from then on. */
+  environment?: Record<string, string>
+}
+
+/** Stores and subscribers, each with an account of its own; the roles are started by the test. */
+export async function startNode({ subscribers, environment = {} }: NodeOptions): Promise<TestNode> {
+  const product = await startProduct({ appendfsync: 'always', environment })
+  try {
+    const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
+    await populate({ ...product, subscribers, subscribersPerAccount: 1, credits })
+    return nodeOf(product, await openBooks(product.redisUrl))
+  } catch (error) {
+    await product.stop()
+    throw error
+  }
+}
+
+function nodeOf(product: Product, books: Books): TestNode {
+  const send = (body: Fields) => post(product.realtimePort, body)
+  return {
+    product,
+    books,
+    send,
+    insist: (body) => insistOn(() => send(body)),
+    moneyOf: (sid) => moneyIn(books, sid),
+    async stop() {
+      await books.close()
+      await product.stop()
+    },
+  }
+}
+
+/** Sends until the answer is no outage. */
+export async function insistOn(send: () => Promise<Reply>): Promise<Reply> {
+  let reply: Reply | undefined
+  await waitUntil('a definite answer', async () => {
+    reply = await send().catch(() => undefined)
+    return reply !== undefined && reply.status !== 503
+  })
+  return reply as Reply
+}
+
+export async function moneyIn(books: Books, sid: number): Promise<ReturnType<typeof money>> {
+  const { buckets } = await books.ownerOf(aidOf(sid - FIRST_SID, 1), sid)
+  const { credited = 0, spent = 0, reserved = 0, free = 0 } = buckets[0] ?? {}
+  return { credited, spent, reserved, free }
+}
+
+/** Files and sockets that a process has open. */
+export function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length
+}
+
+/** Waits until a process has no more files and sockets open than it had before. */
+export async function expectNoLeak(pid: number, before: number): Promise<void> {
+  await waitUntil(`at most ${before} open files`, () => openFiles(pid) <= before)
+}

@@ -1,0 +1,352 @@
+/** A processor on a real Redis with a small catalogue: what the tests of the worker side share. */
+import { randomInt } from 'node:crypto'
+import type {
+  Catalogue,
+  PlanRevision,
+  PrepaidInclude,
+  RateRevision,
+  SubscriberProfile,
+} from '../../../src/domain/catalogue.ts'
+import type { ChargeOutcome } from '../../../src/domain/charge-outcome.ts'
+import {
+  type ChargeRequest,
+  type ServiceRequest,
+  serviceRequest,
+} from '../../../src/domain/charge-request.ts'
+import { createCycleFinder } from '../../../src/domain/cycle.ts'
+import { type Tariff, UNLIMITED } from '../../../src/domain/tariff.ts'
+import { FOREVER_MS } from '../../../src/domain/time.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import { creditBucket } from '../../../src/ledger/operations.ts'
+import { RateFinder } from '../../../src/rating/match/finder.ts'
+import { compileRules, type RatingRuleSettings } from '../../../src/rating/rules.ts'
+import { createLogger } from '../../../src/runtime/log.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../../../src/store/redis.ts'
+import { createPoolCheck } from '../../../src/workers/pools.ts'
+import { createProcessor, type Processor } from '../../../src/workers/process.ts'
+import { ProfileCache, type ProfileReader } from '../../../src/workers/profiles.ts'
+import { RuleBook, type RuleSet } from '../../../src/workers/rule-book.ts'
+import { openTestLedger } from '../ledger.ts'
+
+export const NOW_MS = Date.UTC(2026, 2, 10, 12)
+export const log = createLogger({ name: 'test', level: 'silent' })
+export const LEDGER = { partitions: 64, directoryTtlMs: 172_800_000, operationKeepMs: 86_400_000 }
+export const REPLAY_MS = 600_000
+export const VALIDITY_MS = 3_600_000
+export const GRACE_MS = 60_000
+
+export const MONEY = 1
+export const DATA_UNITS = 2
+export const SHARED_DATA = 3
+
+const forever = { fromMs: 0, toMs: FOREVER_MS }
+
+const include = (
+  externalId: number,
+  kind: PrepaidInclude['kind'],
+  priority: number,
+): PrepaidInclude => ({
+  ...forever,
+  id: String(externalId),
+  externalId,
+  name: `INCLUDE_${externalId}`,
+  kind,
+  usaget: kind === 'units' ? 'data' : '',
+  priority,
+  shared: externalId === SHARED_DATA,
+  unlimited: false,
+  allowedIn: null,
+  moreUsagets: [],
+})
+
+export const includes = new Map([
+  [MONEY, include(MONEY, 'totalCost', 10)],
+  [DATA_UNITS, include(DATA_UNITS, 'units', 50)],
+  [SHARED_DATA, include(SHARED_DATA, 'units', 30)],
+])
+
+/** A price of so many micros per interval. */
+export function flat(interval: number, priceMicros: number, accessMicros = 0): Tariff {
+  return {
+    tiers: [{ units: UNLIMITED, interval, price: priceMicros, ceil: true }],
+    access: accessMicros,
+    extraDigits: 0,
+    terms: null,
+  }
+}
+
+const plainRate: Omit<RateRevision, 'id' | 'key' | 'usages'> = {
+  ...forever,
+  category: 'retail',
+  addToRetail: false,
+  play: '',
+  method: 'tiered',
+  params: {},
+  taxHints: [],
+  rounding: null,
+}
+
+export const plan: PlanRevision = {
+  ...forever,
+  id: 'PLAN',
+  name: 'PLAN',
+  connectionType: 'prepaid',
+  disallowedRates: new Set(),
+  services: [],
+  prices: new Map(),
+  groups: [],
+  facts: {},
+}
+
+export function catalogueOf(tariffs: Record<string, Record<string, Tariff>>): Catalogue {
+  const rates = Object.entries(tariffs).map(([key, usages]): [string, RateRevision[]] => {
+    const priced = Object.entries(usages).map(
+      ([usaget, tariff]) => [usaget, { base: { tariff, bands: [] }, plans: new Map() }] as const,
+    )
+    return [key, [{ ...plainRate, id: key, key, usages: new Map(priced) }]]
+  })
+  return {
+    revision: 1,
+    rates: new Map(rates),
+    plans: new Map([['PLAN', [plan]]]),
+    services: new Map(),
+    taxes: new Map(),
+    prepaidIncludes: new Map([...includes].map(([id, one]) => [id, [one]])),
+  }
+}
+
+/** Subscribers 1 to 9,999 exist; a hundred of them share an account. */
+export function profileOf(sid: number): SubscriberProfile | null {
+  if (!(sid >= 1 && sid < 10_000)) return null
+  return {
+    ...forever,
+    id: `s${sid}`,
+    aid: aidOf(sid),
+    sid,
+    plan: 'PLAN',
+    barred: false,
+    activeFromMs: 0,
+    activeToMs: FOREVER_MS,
+    planFromMs: 0,
+    services: [],
+    accountServices: [],
+    overrides: [],
+    creditLimit: null,
+    accountCreditLimit: null,
+    timeZone: '',
+    play: '',
+    pool: null,
+  }
+}
+
+export function aidOf(sid: number): number {
+  return Math.floor(sid / 100) + 1
+}
+
+export interface Scene {
+  ledger: Ledger
+  redis: RedisConnection
+  processor: Processor
+  profiles: ProfileCache
+  clock: { nowMs: () => number; set(nowMs: number): void }
+  defects: unknown[]
+  /** The outcomes of requests that travel in one batch. */
+  charge(...requests: ChargeRequest[]): Promise<ChargeOutcome[]>
+  credit(sid: number, includeId: number, amount: number, operationId?: string): Promise<void>
+  owner(sid: number): Promise<ReturnType<typeof stateOf>>
+  close(): Promise<void>
+}
+
+function stateOf(loaded: Awaited<ReturnType<Ledger['load']>>[number] | undefined) {
+  if (loaded === undefined || loaded instanceof Error) throw loaded ?? new Error('nothing loaded')
+  return loaded
+}
+
+export const DEFAULT_TARIFFS = {
+  DATA: { data: flat(1_000_000, 10_000) },
+  DATA_10: { data: flat(1_000_000, 2_000) },
+  CALL: { call: flat(60, 100_000, 50_000) },
+  FREE: { free: flat(1, 0) },
+}
+
+export const RATE_KEYS = ['{USAGET}_{rating_group}', '{USAGET}']
+
+export interface SceneOptions {
+  tariffs?: Record<string, Record<string, Tariff>>
+  /** Instead of one of tariffs. */
+  catalogue?: Catalogue
+  rules?: Partial<RatingRuleSettings>
+  ownersCachedMax?: number
+  profilesCachedMax?: number
+  unknownTtlMs?: number
+  commandTimeoutMs?: number
+  replicaAcks?: number
+  /** Why new sessions are refused; nobody is without it. */
+  refusal?: () => string | null
+  /** Rules of file types, by the digest that requests have; and what finds further ones. */
+  book?: (own: RuleSet) => RuleBook
+  findRules?: () => Promise<void>
+  /** Instead of the subscribers that `profileOf` has. */
+  read?: ProfileReader
+}
+
+const readProfile: ProfileReader = async ({ value }) => {
+  const found = profileOf(Number(value))
+  return found === null ? null : { profile: found, validUntilMs: found.toMs }
+}
+
+const CHARGE_SETTINGS = {
+  validityMs: VALIDITY_MS,
+  graceMs: GRACE_MS,
+  replayMs: REPLAY_MS,
+  refundMicrosMax: 1_000_000,
+  refundUnitsMax: 10_000_000,
+}
+
+/** On the slow lane, for as long as it takes. */
+const PATIENT = { mayLookUp: true, deadlineMs: FOREVER_MS }
+
+function rulesOf(options: SceneOptions, tariffs: NonNullable<SceneOptions['tariffs']>) {
+  const catalogue = options.catalogue ?? catalogueOf(tariffs)
+  const { rules = {} } = options
+  const none = {
+    rateCalculators: {},
+    customerIdentification: {},
+    countryPrefix: '',
+    taxMapping: {},
+  }
+  const { calculators, identification } = compileRules({ ...none, ...rules })
+  const finder = new RateFinder(calculators, RATE_KEYS)
+  finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
+  const own = { identification, finder }
+  const book = options.book?.(own) ?? new RuleBook({ own, rateKeys: RATE_KEYS, countryPrefix: '' })
+  return { catalogue, finder, book }
+}
+
+export async function openScene(url: string, options: SceneOptions = {}): Promise<Scene> {
+  const { commandTimeoutMs = 20_000, replicaAcks = 0, tariffs = DEFAULT_TARIFFS } = options
+  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 20_000, replicaAcks }, log)
+  await waitForRedis(redis, 20_000)
+  const ledger = await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47))
+  let now = NOW_MS
+  const clock = {
+    nowMs: () => now,
+    set(nowMs: number) {
+      now = nowMs
+    },
+  }
+  const defects: unknown[] = []
+  const { catalogue, finder, book } = rulesOf(options, tariffs)
+  const profiles = new ProfileCache(options.read ?? readProfile, {
+    entriesMax: options.profilesCachedMax ?? 100_000,
+    unknownTtlMs: options.unknownTtlMs ?? 1000,
+  })
+  const processor = createProcessor({
+    ledger,
+    profiles,
+    rules: book,
+    findRules: options.findRules ?? (async () => undefined),
+    needsPool: createPoolCheck(() => catalogue),
+    clock,
+    elapsedMs: clock.nowMs,
+    context: (nowMs) => ({
+      catalogue,
+      cycleAt: createCycleFinder('UTC', 1),
+      calendar: { zone: 'UTC', cycleDay: 1 },
+      defaultTax: null,
+      mapTax: () => null,
+      isFreeNumber: () => false,
+      finder,
+      profile: null,
+      settings: CHARGE_SETTINGS,
+      nowMs,
+    }),
+    isCatalogueLoaded: () => true,
+    refusal: options.refusal ?? (() => null),
+    ownersCachedMax: options.ownersCachedMax ?? 10_000,
+    commitAttemptsMax: 8,
+    directoryTtlMs: LEDGER.directoryTtlMs,
+    replayMs: REPLAY_MS,
+    onDefect: (error) => defects.push(error),
+  })
+  return {
+    ledger,
+    redis,
+    processor,
+    profiles,
+    clock,
+    defects,
+    async charge(...requests) {
+      const { outcomes } = await processor.process({ requests, ...PATIENT })
+      return outcomes.map((outcome) => {
+        if (outcome === null) throw new Error('the slow lane left a request unanswered')
+        return outcome
+      })
+    },
+    credit: (sid, includeId, amount, operationId) =>
+      credit(ledger, sid, includeId, amount, operationId ?? `op-${randomInt(2 ** 47)}`, now),
+    async owner(sid) {
+      const [loaded] = await ledger.load([{ aid: aidOf(sid), sid, sessionKeys: [] }])
+      return stateOf(loaded)
+    },
+    close: () => redis.close(),
+  }
+}
+
+async function credit(
+  ledger: Ledger,
+  sid: number,
+  includeId: number,
+  amount: number,
+  operationId: string,
+  nowMs: number,
+): Promise<void> {
+  const found = includes.get(includeId)
+  if (found === undefined) throw new Error(`no include ${includeId}`)
+  const operation = {
+    operationId,
+    aid: aidOf(sid),
+    sid: found.shared ? 0 : sid,
+    include: found,
+    amount,
+    fromMs: 0,
+    toMs: FOREVER_MS,
+    mode: 'inc' as const,
+  }
+  await creditBucket(ledger, operation, { attemptsMax: 8 }, nowMs)
+}
+
+export function service(
+  requested: number,
+  used = 0,
+  more: Partial<ServiceRequest> = {},
+): ServiceRequest {
+  return serviceRequest({ usaget: 'data', requested, used, ...more })
+}
+
+export function request(
+  kind: ChargeRequest['kind'],
+  sid: number,
+  requestNumber: number,
+  services: ServiceRequest[],
+  more: Partial<ChargeRequest> = {},
+): ChargeRequest {
+  return {
+    kind,
+    origin: 'test',
+    sessionId: `session-${sid}`,
+    requestNumber,
+    stamp: '',
+    rules: '',
+    subscriberKey: 'sid',
+    subscriberValue: String(sid),
+    eventTimeMs: NOW_MS,
+    eventTimeGiven: false,
+    services,
+    wantBalances: false,
+    pretend: false,
+    refund: false,
+    fields: null,
+    ...more,
+  }
+}

@@ -1,2 +1,0 @@
-/** The benchmark runs commands, too: by the same function. */
-export { type Ended, tollgate } from '../../bench/command.ts'
