@@ -10,7 +10,7 @@ import {
   ACCOUNT_HEADER,
   accountLine,
   accountsCsv,
-} from '../support/admin/entities/import/scene.ts'
+} from '../support/admin/entities/import/import-fixture.ts'
 import { insertEntity } from '../support/catalog/store.ts'
 import type { Ended } from '../support/cli/product.ts'
 import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'

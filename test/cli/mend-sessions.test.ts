@@ -6,13 +6,13 @@ import { followingSessions } from '../../src/cli/audit/mend-sessions.ts'
 import type { Session } from '../../src/domain/session.ts'
 import { segmentLines } from '../../src/ledger/stream-entries.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
-import { Scene } from '../support/rating/scene.ts'
+import { RatingFixture } from '../support/rating/rating-fixture.ts'
 
 const KEY = 'k'.repeat(22)
 
 /** An open session that has used 30 units of one service, and its owner as evidence. */
 function openSession() {
-  const scene = new Scene()
+  const scene = new RatingFixture()
   const grants = { requested: 50 }
   scene.send({ kind: 'start', sessionId: 's', services: [serviceRequest(grants)] })
   scene.send({

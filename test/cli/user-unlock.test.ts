@@ -6,7 +6,7 @@ import { createAttempts } from '../../src/admin/auth/attempts.ts'
 import { createCurrentSettings } from '../../src/catalog/settings/current-settings.ts'
 import { unlockUser } from '../../src/cli/user-unlock.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../../src/store/expiring.ts'
-import { addUser, USER } from '../support/admin/auth/auth-world.ts'
+import { addUser, USER } from '../support/admin/auth/login-server.ts'
 import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tg-unlock-'))

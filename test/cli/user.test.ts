@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { verify } from '@node-rs/argon2'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { addUser, setSecurity } from '../support/admin/auth/auth-world.ts'
+import { addUser, setSecurity } from '../support/admin/auth/login-server.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()

@@ -55,7 +55,7 @@ describe('an import is refused', () => {
   })
 
   it.each([
-    ['../support/redis.ts', 'src never imports test/support/redis.ts'],
+    ['../../test/support/redis.ts', 'src never imports test/support/redis.ts'],
     ['../../scripts/build.mjs', 'src never imports scripts/build.mjs'],
     ['../../bench/main.ts', 'src never imports bench/main.ts'],
     ['../config/a.js', 'an import of our own ends in .ts, not ../config/a.js'],

@@ -18,7 +18,7 @@ import {
 import { emptyLedger } from '../support/ledger.ts'
 import { lineOf } from '../support/recorder/accounts.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { NOW_MS } from '../support/workers/scene.ts'
+import { NOW_MS } from '../support/workers/processor-fixture.ts'
 
 const PARTITIONS = Array.from({ length: SETTINGS.partitions }, (_, partition) => partition)
 

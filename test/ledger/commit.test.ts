@@ -20,7 +20,7 @@ import {
 } from '../support/ledger/fixture.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { NOW_MS } from '../support/workers/scene.ts'
+import { NOW_MS } from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
 let ledger: OpenLedger

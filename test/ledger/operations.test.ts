@@ -25,7 +25,7 @@ import {
 } from '../support/ledger/fixture.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { includes, MONEY, NOW_MS, SHARED_DATA } from '../support/workers/scene.ts'
+import { includes, MONEY, NOW_MS, SHARED_DATA } from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
 let ledger: OpenLedger

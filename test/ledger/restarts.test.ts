@@ -9,22 +9,22 @@ import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   REPLAY_MS,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
+let scene: ProcessorFixture
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
 })
 afterAll(() => redis.close())
 beforeEach(async () => {
-  scene = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url)
   await emptyLedger(scene.ledger)
   return () => scene.close()
 })

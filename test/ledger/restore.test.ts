@@ -18,7 +18,7 @@ import {
 import { TEST_EPOCH } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
-import { NOW_MS } from '../support/workers/scene.ts'
+import { NOW_MS } from '../support/workers/processor-fixture.ts'
 
 let server: TestRedis
 let ledger: OpenLedger

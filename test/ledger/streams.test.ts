@@ -8,19 +8,19 @@ import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
   MONEY,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   request,
-  type Scene,
   SHARED_DATA,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
+let scene: ProcessorFixture
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
-  scene = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url)
 })
 afterAll(async () => {
   await scene.close()
@@ -199,7 +199,7 @@ it('passes over what an older Redis has as deleted, and says if it cannot forget
 })
 
 it('says that the ledger is lost where streams are gone, also while it waits at them', async () => {
-  const other = await openScene(redis.url)
+  const other = await openProcessorFixture(redis.url)
   const reader = await openStreamReader(other.ledger, 'one')
   const waiting = reader.read(100, 1_500).catch((error: unknown) => error)
   await waitUntil('it waits', async () => {

@@ -11,18 +11,18 @@ import {
   GRACE_MS,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   REPLAY_MS,
   request,
-  type Scene,
   SHARED_DATA,
   service,
   VALIDITY_MS,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
-let other: Scene
+let scene: ProcessorFixture
+let other: ProcessorFixture
 
 const LIFE_MS = VALIDITY_MS + GRACE_MS
 const SETTINGS = { batchMax: 100, leaseMs: 5000, replayMs: REPLAY_MS, token: 'one' }
@@ -32,8 +32,8 @@ beforeAll(async () => {
 })
 afterAll(() => redis.close())
 beforeEach(async () => {
-  scene = await openScene(redis.url)
-  other = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url)
+  other = await openProcessorFixture(redis.url)
   await emptyLedger(scene.ledger)
   return async () => {
     await scene.close()

@@ -19,13 +19,13 @@ import {
   LEDGER,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   REPLAY_MS,
   request,
-  type Scene,
   service,
   VALIDITY_MS,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 const LIFE_MS = VALIDITY_MS + GRACE_MS
 const DUE_MS = NOW_MS + LIFE_MS
@@ -34,15 +34,15 @@ const LEASE_MS = 300
 const SETTINGS = { batchMax: 50, leaseMs: LEASE_MS, replayMs: REPLAY_MS }
 
 let redis: TestRedis
-let scenes: Scene[]
-let scene: Scene
+let scenes: ProcessorFixture[]
+let scene: ProcessorFixture
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
 })
 afterAll(() => redis.close())
 beforeEach(async () => {
-  scenes = await Promise.all([1, 2, 3, 4].map(() => openScene(redis.url)))
+  scenes = await Promise.all([1, 2, 3, 4].map(() => openProcessorFixture(redis.url)))
   scene = scenes[0]!
   await emptyLedger(scene.ledger)
   return async () => {

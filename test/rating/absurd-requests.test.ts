@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
-import { Scene } from '../support/rating/scene.ts'
+import { RatingFixture } from '../support/rating/rating-fixture.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const MOST = Number.MAX_SAFE_INTEGER
 
-function sceneOf(price: string, connectionType: 'prepaid' | 'postpaid'): Scene {
-  const scene = new Scene()
+function sceneOf(price: string, connectionType: 'prepaid' | 'postpaid'): RatingFixture {
+  const scene = new RatingFixture()
   const plan = planOf('PREPAID', { ...FAR, connectionType })
   scene.catalogue = catalogueOf([rateOf('DATA', 'data', price, FAR)], [plan])
   scene.profile = profileOf({ ...FAR, creditLimit: null })

@@ -13,7 +13,7 @@ import { propertyRuns } from '../support/domain/property-runs.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { pricesOfParts } from '../support/rating/boundary-model.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
-import { Scene, START_MS } from '../support/rating/scene.ts'
+import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const MINUTE = 60_000
@@ -32,8 +32,10 @@ function bandsOf(tariff: Tariff, other: Tariff): PriceSet {
   return { tariff, bands }
 }
 
-function sceneOf(price: PriceSet, money: number, atMs: number): Scene {
-  const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(money, { toMs: FAR.toMs }) } })
+function sceneOf(price: PriceSet, money: number, atMs: number): RatingFixture {
+  const scene = new RatingFixture({
+    MONEY: { slot: 0, bucket: moneyOf(money, { toMs: FAR.toMs }) },
+  })
   const usages = new Map([['call', { base: price, plans: new Map() }]])
   scene.catalogue = catalogueOf(
     [{ ...rateOf('CALL', 'call', null, FAR), usages }],
@@ -59,7 +61,7 @@ const report: fc.Arbitrary<Report> = fc.record({
   asks: fc.boolean(),
 })
 
-function play(scene: Scene, reports: readonly Report[]): Line[] {
+function play(scene: RatingFixture, reports: readonly Report[]): Line[] {
   const call = (more: object) => [serviceRequest({ usaget: 'call', ...more })]
   scene.send({ kind: 'start', requestNumber: 0, services: call({ requested: 50 }) })
   for (const [index, { minutes, used, before, asks }] of reports.entries()) {

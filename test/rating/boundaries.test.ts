@@ -9,7 +9,7 @@ import { bucketOf, moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
 import { groupOf } from '../support/rating/offers.ts'
-import { Scene, START_MS } from '../support/rating/scene.ts'
+import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const SECOND = 1000
@@ -29,12 +29,12 @@ interface SetUp {
 }
 
 class Call {
-  readonly scene: Scene
+  readonly scene: RatingFixture
   #number = 0
 
   constructor({ price = MINUTES, night, buckets = [rich()], plan = {}, atMs }: SetUp) {
     const named = buckets.map((bucket) => [`${bucket.id}`, { slot: 0 as const, bucket }])
-    this.scene = new Scene(Object.fromEntries(named))
+    this.scene = new RatingFixture(Object.fromEntries(named))
     const band = { name: 'night', days: new Set<number>(), dates: new Set<string>() }
     const times = { fromSecond: 22 * 3600, toSecond: 6 * 3600 }
     const bands = night === undefined ? [] : [{ ...band, ...times, tariff: night }]

@@ -2,13 +2,18 @@ import { describe, expect, it } from 'vitest'
 import type { Bucket } from '../../src/domain/bucket.ts'
 import { moneyOf, ownerOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
-import { Scene, SETTINGS, START_MS, usualBuckets } from '../support/rating/scene.ts'
+import {
+  RatingFixture,
+  SETTINGS,
+  START_MS,
+  usualBuckets,
+} from '../support/rating/rating-fixture.ts'
 
 const data = (requested: number, used = 0) => serviceRequest({ requested, used })
 
 describe('a retransmission', () => {
   it('gets the stored outcome and moves nothing, also after the end', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     const requests = [
       { kind: 'start' as const, requestNumber: 0, services: [data(50)] },
       { kind: 'update' as const, requestNumber: 1, services: [data(50, 10)] },
@@ -26,7 +31,7 @@ describe('a retransmission', () => {
   })
 
   it('is told from new requests by number and content', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     const reasonOf = (requestNumber: number, used: number) =>
       scene.send({ kind: 'update', requestNumber, services: [data(10, used)] }).reason
     expect(reasonOf(1, 1)).toBe('unknownSession')
@@ -43,7 +48,7 @@ describe('a retransmission', () => {
   })
 
   it('without a number is known by its content, among the last eight', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     const send = (kind: 'start' | 'update', used: number) =>
       scene.send({ kind, requestNumber: -1, services: [data(5, used)] })
     const first = send('start', 0)
@@ -55,7 +60,7 @@ describe('a retransmission', () => {
   })
 
   it('of one session is not of another, nor of its next life', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     const start = { kind: 'start' as const, requestNumber: 0, services: [data(10)] }
     const one = scene.send(start).transactionId
     const other = scene.send({ ...start, sessionId: 't' }).transactionId
@@ -72,7 +77,7 @@ describe('a pretended request', () => {
   it.each(['start', 'event'] as const)(
     '%s: is answered like a real one, and moves nothing',
     (kind) => {
-      const scene = new Scene()
+      const scene = new RatingFixture()
       const pretended = scene.decide({ kind, services: [data(300)], pretend: true })
       const real = scene.decide({ kind, services: [data(300)] })
       expect(pretended.commit).toBeNull()
@@ -88,7 +93,7 @@ describe('a pretended request', () => {
 
 describe('the report of balances', () => {
   it('shows each bucket that could pay for a service of the request, once, after the grant', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     const services = [data(50), serviceRequest({ usaget: 'call', requested: 60 })]
     const { balances } = scene.send({ kind: 'start', services, wantBalances: true })
     const { toMs } = scene.bucket('PACK')
@@ -136,7 +141,7 @@ describe('the report of balances', () => {
       [[ended], [], [{ prepaidIncludeId: 0, counter: 'debt', free: 0, debt: 100 }]],
     ]
     for (const [own, shared, wanted] of cases) {
-      const scene = new Scene({})
+      const scene = new RatingFixture({})
       scene.subscriber = ownerOf(own)
       scene.account = ownerOf(shared, { sid: 0 })
       scene.send({ kind: 'start', requestNumber: 0, services: [] })
@@ -153,6 +158,6 @@ describe('the report of balances', () => {
   })
 
   it('is absent unless it is wanted', () => {
-    expect(new Scene().send({ kind: 'start', services: [data(50)] }).balances).toBeNull()
+    expect(new RatingFixture().send({ kind: 'start', services: [data(50)] }).balances).toBeNull()
   })
 })

@@ -13,7 +13,7 @@ import { moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
 import { groupOf, heldOf, pricesOf, serviceOf } from '../support/rating/offers.ts'
-import { Scene, START_MS } from '../support/rating/scene.ts'
+import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const DAY = 86_400_000
@@ -26,8 +26,10 @@ interface World {
   money?: number
 }
 
-function sceneOf({ rates, plan, services, profile, money = 1000 }: World): Scene {
-  const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(money, { toMs: FAR.toMs }) } })
+function sceneOf({ rates, plan, services, profile, money = 1000 }: World): RatingFixture {
+  const scene = new RatingFixture({
+    MONEY: { slot: 0, bucket: moneyOf(money, { toMs: FAR.toMs }) },
+  })
   const calls = rates ?? [rateOf('CALL', 'call', '1/1', FAR)]
   scene.catalogue = catalogueOf(calls, [planOf('PREPAID', { ...FAR, ...plan })], services)
   scene.profile = profileOf({ ...FAR, ...profile })
@@ -37,7 +39,7 @@ function sceneOf({ rates, plan, services, profile, money = 1000 }: World): Scene
 let sessions = 0
 
 /** A whole session that uses what it is granted; what its lines say, and what was granted. */
-function use(scene: Scene, asked: number, more: Partial<ChargeRequest> = {}) {
+function use(scene: RatingFixture, asked: number, more: Partial<ChargeRequest> = {}) {
   sessions += 1
   const sessionId = `use-${sessions}`
   const service = serviceRequest({ usaget: 'call', requested: asked })

@@ -4,7 +4,7 @@ import type { RequestKind } from '../../src/domain/charge-request.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
-import { Scene } from '../support/rating/scene.ts'
+import { RatingFixture } from '../support/rating/rating-fixture.ts'
 
 const SESSIONS = ['a', 'b', 'c']
 const BUCKETS = ['PACK', 'MONEY', 'SHARED']
@@ -30,7 +30,7 @@ const requestArbitrary = fc.record({
 
 type Drawn = typeof requestArbitrary extends fc.Arbitrary<infer T> ? T : never
 
-function play(scene: Scene, numbers: Map<string, number>, drawn: Drawn): void {
+function play(scene: RatingFixture, numbers: Map<string, number>, drawn: Drawn): void {
   scene.nowMs += drawn.laterMs
   if (drawn.topUp > 0) scene.topUp('MONEY', drawn.topUp)
   if (drawn.expires) scene.expire(drawn.session)
@@ -55,7 +55,7 @@ function play(scene: Scene, numbers: Map<string, number>, drawn: Drawn): void {
 }
 
 /** What the sessions hold according to themselves, bucket by bucket. */
-function held(scene: Scene): Record<string, number> {
+function held(scene: RatingFixture): Record<string, number> {
   const sums: Record<string, number> = {}
   for (const { services } of scene.sessions.values()) {
     for (const { reservation } of services) {
@@ -87,7 +87,7 @@ describe('any exchange of several sessions', () => {
   it('holds what its sessions hold, and spends what its lines say', () => {
     fc.assert(
       fc.property(fc.array(requestArbitrary, { maxLength: 20 }), (exchange) => {
-        const scene = new Scene()
+        const scene = new RatingFixture()
         const numbers = new Map<string, number>()
         for (const drawn of exchange) {
           play(scene, numbers, drawn)
@@ -116,7 +116,7 @@ describe('any exchange of several sessions', () => {
   it('leaves nothing reserved once all sessions are released', () => {
     fc.assert(
       fc.property(fc.array(requestArbitrary, { maxLength: 15 }), (exchange) => {
-        const scene = new Scene()
+        const scene = new RatingFixture()
         const numbers = new Map<string, number>()
         for (const drawn of exchange) play(scene, numbers, drawn)
         for (const sessionId of SESSIONS) {

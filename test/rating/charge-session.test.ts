@@ -2,13 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { bucketOf, moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
-import { PLANS, RATES, Scene, SETTINGS, START_MS } from '../support/rating/scene.ts'
+import {
+  PLANS,
+  RATES,
+  RatingFixture,
+  SETTINGS,
+  START_MS,
+} from '../support/rating/rating-fixture.ts'
 
 const data = (requested: number, used = 0) => serviceRequest({ requested, used })
 
 describe('a data session', () => {
   it('is granted, reported, granted anew and released', () => {
-    new Scene().play(`
+    new RatingFixture().play(`
       | request   | service | used | asks | answer  | units | PACK    | MONEY | SHARED | debt |
       |-----------|---------|------|------|---------|-------|---------|-------|--------|------|
       | start 0   | data    |      | 100  | granted | 100   | 100+100 | 50    | 100    | 0    |
@@ -20,7 +26,7 @@ describe('a data session', () => {
   })
 
   it('is paid by units, then money in whole intervals, then shared units', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.play(`
       | request   | service | used | asks | answer  | units | PACK  | MONEY | SHARED |
       |-----------|---------|------|------|---------|-------|-------|-------|--------|
@@ -44,7 +50,7 @@ describe('a data session', () => {
   })
 
   it('is refused when all is used up, and goes on after a top-up', () => {
-    new Scene().play(`
+    new RatingFixture().play(`
       | request         | service | used | asks | answer   | units | PACK  | MONEY | SHARED | debt |
       |-----------------|---------|------|------|----------|-------|-------|-------|--------|------|
       | start 0         | data    |      | 550  | granted  | 550 * | 0+200 | 0+50  | 0+100  | 0    |
@@ -58,7 +64,7 @@ describe('a data session', () => {
   })
 
   it('charges over-use on release, the rest as debt', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.play(`
       | request   | service | used | asks | answer  | units | PACK   | MONEY | SHARED | debt |
       |-----------|---------|------|------|---------|-------|--------|-------|--------|------|
@@ -69,7 +75,7 @@ describe('a data session', () => {
   })
 
   it('only settles when it asks for nothing', () => {
-    new Scene().play(`
+    new RatingFixture().play(`
       | request  | service | used | asks | answer  | units | PACK    |
       |----------|---------|------|------|---------|-------|---------|
       | start 0  | data    |      | 100  | granted | 100   | 100+100 |
@@ -80,7 +86,7 @@ describe('a data session', () => {
   })
 
   it('ignores what a release asks for', () => {
-    new Scene().play(`
+    new RatingFixture().play(`
       | request   | service | used | asks | answer  | units | PACK    |
       |-----------|---------|------|------|---------|-------|---------|
       | start 0   | data    |      | 100  | granted | 100   | 100+100 |
@@ -91,7 +97,7 @@ describe('a data session', () => {
 
 describe('several services of one session', () => {
   it('are answered in their order, each for itself; one denied does not stop the others', () => {
-    new Scene().play(`
+    new RatingFixture().play(`
       | request   | service | used | asks | answer   | units | PACK   | MONEY | SHARED | debt |
       |-----------|---------|------|------|----------|-------|--------|-------|--------|------|
       | start 0   | call    |      | 240  | granted  | 240 * |        |       |        |      |
@@ -106,7 +112,7 @@ describe('several services of one session', () => {
   })
 
   it('end with a release that does not name them, each with its line', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.play(`
       | request   | service | used | asks | answer  | units | PACK   | MONEY |
       |-----------|---------|------|------|---------|-------|--------|-------|
@@ -124,7 +130,7 @@ describe('several services of one session', () => {
   })
 
   it('bear the access price once each, over all updates', () => {
-    const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(100) } })
+    const scene = new RatingFixture({ MONEY: { slot: 0, bucket: moneyOf(100) } })
     scene.play(`
       | request   | service | used | asks | answer  | units | MONEY |
       |-----------|---------|------|------|---------|-------|-------|
@@ -146,7 +152,7 @@ describe('a change of rate or cycle', () => {
   const money = { MONEY: { slot: 0 as const, bucket: moneyOf(1000) } }
 
   it('ends the line, and the next goes on with the interval that has begun', () => {
-    const scene = new Scene(money)
+    const scene = new RatingFixture(money)
     scene.catalogue = catalogueOf(rates, PLANS)
     scene.play(`
       | request   | service | used | asks | answer  | units | MONEY  |
@@ -171,7 +177,7 @@ describe('a change of rate or cycle', () => {
   })
 
   it('bounds the validity of a grant before it', () => {
-    const scene = new Scene(money)
+    const scene = new RatingFixture(money)
     scene.catalogue = catalogueOf(rates, PLANS)
     const grant = (atMs: number, requestNumber: number) => {
       scene.nowMs = atMs
@@ -186,7 +192,7 @@ describe('a change of rate or cycle', () => {
 
   it('is not the only bound: a bucket that holds the grant may end before', () => {
     const toMs = START_MS + 600_000
-    const scene = new Scene({
+    const scene = new RatingFixture({
       SHORT: { slot: 0, bucket: bucketOf({ credited: 20, priority: 9, toMs }) },
       MONEY: { slot: 0, bucket: moneyOf(100, { id: 2 }) },
     })
@@ -198,7 +204,7 @@ describe('a change of rate or cycle', () => {
   })
 
   it('does not touch what was granted under the old price', () => {
-    const scene = new Scene(money)
+    const scene = new RatingFixture(money)
     scene.send({ kind: 'start', requestNumber: 0, services: [data(20)] })
     scene.catalogue = catalogueOf([rateOf('DATA', 'data', '999/1', { id: 'DATA@9' })], PLANS)
     scene.send({ kind: 'release', services: [data(-1, 20)] })
@@ -208,7 +214,7 @@ describe('a change of rate or cycle', () => {
 
 describe('an event', () => {
   it('is charged at once, all or nothing', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     const event = (sessionId: string, requested: number) =>
       scene.send({
         kind: 'event',
@@ -226,7 +232,7 @@ describe('an event', () => {
   })
 
   it('has no validity, since nothing is left to use', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     const { services } = scene.send({ kind: 'event', services: [data(5)] })
     expect(services[0]).toMatchObject({ granted: 5, validityMs: 0 })
   })
@@ -238,7 +244,7 @@ describe('who may not', () => {
     ['barred', profileOf({ barred: true })],
     ['unknownSubscriber', profileOf({ plan: 'GONE' })],
   ])('is told so and leaves no trace: %s', (reason, profile) => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.profile = profile
     for (const kind of ['start', 'event'] as const) {
       const decision = scene.decide({ kind, services: [data(5)] })
@@ -248,7 +254,7 @@ describe('who may not', () => {
   })
 
   it('still has what was used settled, and can release', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(50)] })
     scene.profile = profileOf({ barred: true })
     scene.play(`
@@ -260,7 +266,9 @@ describe('who may not', () => {
   })
 
   it('has no credit: the start leaves a tombstone, and a later one may succeed', () => {
-    const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(0, { prepaidIncludeId: 2 }) } })
+    const scene = new RatingFixture({
+      MONEY: { slot: 0, bucket: moneyOf(0, { prepaidIncludeId: 2 }) },
+    })
     scene.play(`
       | request         | service | used | asks | answer   | units | MONEY |
       |-----------------|---------|------|------|----------|-------|-------|
@@ -280,7 +288,7 @@ describe('a price out of range', () => {
   const gold = (requested: number, used = 0) => serviceRequest({ usaget: 'gold', requested, used })
 
   it('is denied for its service alone; what the others hold is settled', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.catalogue = absurd
     const services = [data(50), gold(1)]
     scene.send({ kind: 'start', requestNumber: 0, services })
@@ -296,7 +304,7 @@ describe('a price out of range', () => {
 
 describe('a session', () => {
   it('expires some time after the longest validity, a tombstone after the replay time', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     const expiresMs = () => scene.sessions.get('s')?.expiresMs
     scene.send({ kind: 'start', requestNumber: 0, services: [data(50)] })
     expect(expiresMs()).toBe(START_MS + SETTINGS.validityMs + SETTINGS.graceMs)
@@ -305,7 +313,7 @@ describe('a session', () => {
   })
 
   it('never ends before what it was granted until, whatever the clock says meanwhile', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(50)] })
     scene.nowMs = START_MS - 10_000
     scene.send({ kind: 'update', requestNumber: 1, services: [data(50)] })

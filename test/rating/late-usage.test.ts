@@ -7,7 +7,7 @@ import { needsProfile } from '../../src/rating/charge-session.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { requestOf, serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, rateOf } from '../support/rating/catalogue.ts'
-import { PLANS, Scene, SETTINGS } from '../support/rating/scene.ts'
+import { PLANS, RatingFixture, SETTINGS } from '../support/rating/rating-fixture.ts'
 
 const data = (requested: number, used = 0) => serviceRequest({ requested, used })
 const call = (requested: number, used = 0) => serviceRequest({ usaget: 'call', requested, used })
@@ -30,7 +30,7 @@ const told = (lines: readonly Line[]) =>
 
 describe('usage that is reported when its session has expired', () => {
   it('is paid by what the buckets have, and the rest is debt', () => {
-    new Scene().play(`
+    new RatingFixture().play(`
       | request   | service | asks | used | answer        | units | PACK  | MONEY | SHARED | debt |
       |-----------|---------|------|------|---------------|-------|-------|-------|--------|------|
       | start 0   | data    | 150  | 0    | granted       | 150   | 50+150 | 50    | 100    | 0    |
@@ -44,7 +44,7 @@ describe('usage that is reported when its session has expired', () => {
   })
 
   it('goes on with the line that the session had, marked, and at its price', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [call(60)] })
     scene.send({ requestNumber: 1, services: [call(60, 30)] })
     scene.expire('s')
@@ -61,7 +61,7 @@ describe('usage that is reported when its session has expired', () => {
   })
 
   it('of a service that was never used gets the price of its time, and a line of its own', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
     scene.expire('s')
     const services = [call(60, 61), data(10, 5)]
@@ -79,7 +79,7 @@ describe('usage that is reported when its session has expired', () => {
   })
 
   it('is named if it cannot be priced, and does not stop the rest', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
     scene.expire('s')
     const services = [serviceRequest({ usaget: 'mms', used: 1 }), data(10, 5)]
@@ -93,7 +93,7 @@ describe('usage that is reported when its session has expired', () => {
   })
 
   it('grants nothing, also to a service that only asks', () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
     scene.expire('s')
     const outcome = scene.send({ requestNumber: 1, services: [data(10, 5), call(60)] })
@@ -107,12 +107,12 @@ describe('usage that is reported when its session has expired', () => {
 
 describe('an expired session', () => {
   const expired = () => {
-    const scene = new Scene()
+    const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
     scene.expire('s')
     return scene
   }
-  const reasonOf = (scene: Scene, kind: RequestKind, requestNumber: number, used: number) =>
+  const reasonOf = (scene: RatingFixture, kind: RequestKind, requestNumber: number, used: number) =>
     scene.send({ kind, requestNumber, services: [data(10, used)] }).reason
 
   it('is closed to what reports no usage', () => {
@@ -169,7 +169,7 @@ describe('a session that may expire at any time', () => {
   it('has each unit settled once, and is priced as if it had not', () => {
     fc.assert(
       fc.property(fc.array(report, { maxLength: 12 }), (reports) => {
-        const scene = new Scene()
+        const scene = new RatingFixture()
         const opening = ['data', 'call'].map((usaget) => serviceRequest({ usaget, requested: 20 }))
         scene.send({ kind: 'start', requestNumber: 0, services: opening })
         const used: Record<string, number> = {}

@@ -5,7 +5,7 @@ import { bucketOf, moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
 import { groupOf } from '../support/rating/offers.ts'
-import { Scene, START_MS } from '../support/rating/scene.ts'
+import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const HOUR = 3_600_000
@@ -15,10 +15,10 @@ const ALL = { filters: [{ type: 'match', rate_key: 'usaget', line_key: 'usaget' 
 function sceneOf(
   wholesale: RateRevision,
   plan: Partial<PlanRevision>,
-  credit: number | ConstructorParameters<typeof Scene>[0],
-): Scene {
+  credit: number | ConstructorParameters<typeof RatingFixture>[0],
+): RatingFixture {
   const money = (micros: number) => moneyOf(micros, { toMs: FAR.toMs })
-  const scene = new Scene(
+  const scene = new RatingFixture(
     typeof credit === 'number' ? { MONEY: { slot: 0, bucket: money(credit) } } : credit,
   )
   const rates = [rateOf('CALL', 'call', '10/1', FAR), wholesale]
@@ -35,7 +35,12 @@ function wholesaleOf(price: string, bands: TimeBand[] = []): RateRevision {
 }
 
 /** A session that asks for units and reports so many at an instant, and what its lines charge. */
-function chargedFor(scene: Scene, requested: number, used: number, atMs = START_MS): number[] {
+function chargedFor(
+  scene: RatingFixture,
+  requested: number,
+  used: number,
+  atMs = START_MS,
+): number[] {
   const one = serviceRequest({ usaget: 'call', requested })
   scene.send({ kind: 'start', requestNumber: 0, services: [one] })
   scene.nowMs = atMs

@@ -8,7 +8,7 @@ import { bucketOf, moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
 import { groupOf } from '../support/rating/offers.ts'
-import { Scene, SETTINGS } from '../support/rating/scene.ts'
+import { RatingFixture, SETTINGS } from '../support/rating/rating-fixture.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const RATES = [
@@ -16,7 +16,7 @@ const RATES = [
   rateOf('CALL', 'call', '10/60+5', FAR),
   rateOf('FREE', 'free', '0/1', FAR),
 ]
-type Buckets = ConstructorParameters<typeof Scene>[0]
+type Buckets = ConstructorParameters<typeof RatingFixture>[0]
 const money = (micros: number, more = {}) => moneyOf(micros, { toMs: FAR.toMs, ...more })
 const WITH_MONEY: Buckets = { MONEY: { slot: 0, bucket: money(100) } }
 
@@ -28,7 +28,7 @@ interface World {
 }
 
 function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, barred = false }: World = {}) {
-  const scene = new Scene(buckets)
+  const scene = new RatingFixture(buckets)
   scene.catalogue = catalogueOf(rates, [planOf('PREPAID', { ...FAR, ...plan })])
   scene.profile = profileOf({ ...FAR, barred })
   let number = 0

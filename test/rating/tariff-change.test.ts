@@ -5,7 +5,7 @@ import type { RequestKind, ServiceRequest } from '../../src/domain/charge-reques
 import { moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
-import { Scene, SETTINGS, START_MS } from '../support/rating/scene.ts'
+import { RatingFixture, SETTINGS, START_MS } from '../support/rating/rating-fixture.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const HOUR = 3_600_000
@@ -27,8 +27,8 @@ const prices: PriceSet = {
   ],
 }
 
-function sceneAt(nowMs: number): Scene {
-  const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(5000, { toMs: FAR.toMs }) } })
+function sceneAt(nowMs: number): RatingFixture {
+  const scene = new RatingFixture({ MONEY: { slot: 0, bucket: moneyOf(5000, { toMs: FAR.toMs }) } })
   const usages = new Map([['call', { base: prices, plans: new Map() }]])
   const rates = [{ ...rateOf('CALL', 'call', null, FAR), usages }]
   scene.catalogue = catalogueOf(rates, [planOf('PREPAID', FAR)])
@@ -37,7 +37,12 @@ function sceneAt(nowMs: number): Scene {
   return scene
 }
 
-function send(scene: Scene, kind: RequestKind, number: number, more: Partial<ServiceRequest>) {
+function send(
+  scene: RatingFixture,
+  kind: RequestKind,
+  number: number,
+  more: Partial<ServiceRequest>,
+) {
   const services = [serviceRequest({ usaget: 'call', ...more })]
   return scene.send({ kind, requestNumber: number, services }).services[0]
 }

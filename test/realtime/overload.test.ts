@@ -9,8 +9,8 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { openSocket, post } from '../support/realtime/http/socket.ts'
+import { dataSession, GATEWAY, NODE_SETTINGS } from '../support/system/diameter/gateway-requests.ts'
 import { connectLink, type Link } from '../support/system/diameter/link.ts'
-import { dataSession, GATEWAY, NODE_SETTINGS } from '../support/system/diameter/story.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const channel = new BroadcastChannel('held-worker')

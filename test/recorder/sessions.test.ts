@@ -11,20 +11,20 @@ import {
   DATA_UNITS,
   LEDGER,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   REPLAY_MS,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 const CREDIT = 1_000_000
 
 let stores: TestStores
-let scene: Scene
+let scene: ProcessorFixture
 beforeAll(async () => {
   stores = await startTestStores()
-  scene = await openScene(stores.server.url)
+  scene = await openProcessorFixture(stores.server.url)
 })
 afterAll(async () => {
   await scene.close()
@@ -64,7 +64,7 @@ async function drainAll(): Promise<void> {
 type Kind = 'start' | 'update' | 'release'
 
 /** Sends a request of session `session-<sid>`, and expects it to be granted. */
-async function charge(by: Scene, kind: Kind, sid: number, number: number, used = 0) {
+async function charge(by: ProcessorFixture, kind: Kind, sid: number, number: number, used = 0) {
   const requested = kind === 'release' ? -1 : 100
   const [outcome] = await by.charge(request(kind, sid, number, [service(requested, used)]))
   expect(outcome?.reason).toBe('granted')
@@ -98,7 +98,7 @@ it('has one line per opening when its id is used again before anybody has read',
   await charge(scene, 'update', 1101, 2, 30)
   await charge(scene, 'release', 1101, 3, 10)
   await forgetEnded(1101)
-  const later = await openScene(stores.server.url)
+  const later = await openProcessorFixture(stores.server.url)
   later.clock.set(NOW_MS + REPLAY_MS + 2)
   await charge(later, 'start', 1101, 0)
   await charge(later, 'update', 1101, 1, 7)

@@ -14,7 +14,7 @@ import {
 } from '../support/ledger/fixture.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
-import { log, NOW_MS } from '../support/workers/scene.ts'
+import { log, NOW_MS } from '../support/workers/processor-fixture.ts'
 
 const HOUR_MS = 3_600_000
 /** In the partition where a sweeper begins. */

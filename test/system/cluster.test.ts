@@ -6,9 +6,9 @@ import { type Product, startProduct } from '../support/product/product.ts'
 import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { audit } from '../support/system/auditor.ts'
-import { withLastWords } from '../support/system/last-words.ts'
+import type { SessionTruth } from '../support/system/expected-sessions.ts'
 import { Random } from '../support/system/random.ts'
-import type { SessionTruth } from '../support/system/session-truth.ts'
+import { withRecentLogs } from '../support/system/recent-logs.ts'
 import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -70,7 +70,7 @@ describe(`a Redis Cluster, seed ${seed}`, () => {
     })().finally(() => {
       isKilling = false
     })
-    const [sessions] = await withLastWords(product, Promise.all([load, killing]))
+    const [sessions] = await withRecentLogs(product, Promise.all([load, killing]))
     truths.push(...sessions)
     expect(await audit(product, AUDITED, truths)).toEqual([])
   })

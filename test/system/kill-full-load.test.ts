@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { seedOf } from '../support/system/audited.ts'
-import { ClientBooks } from '../support/system/client-books.ts'
+import { ClientLedger } from '../support/system/client-ledger.ts'
 import { linesOf, POPULATION, SUBSCRIBERS, spentOf } from '../support/system/client-stores.ts'
 import { tollgate } from '../support/system/command.ts'
-import { withLastWords } from '../support/system/last-words.ts'
 import { Random } from '../support/system/random.ts'
+import { withRecentLogs } from '../support/system/recent-logs.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const seed = seedOf()
@@ -50,11 +50,11 @@ describe(`kill -9 at full load, seed ${seed}`, () => {
       const random = new Random(seed + round)
       const firstSid = FIRST_SID + round * SUBSCRIBERS
       const given = { clients: CLIENTS, subscribers: SUBSCRIBERS, firstSid }
-      const books = new ClientBooks({ name: `load-${round}`, ...given })
+      const books = new ClientLedger({ name: `load-${round}`, ...given })
       const beganMs = performance.now()
       const load = books.run(product.realtimePort)
       const counting = countEachSecond(books)
-      await withLastWords(product, Promise.all([load, killEach(books, random)]))
+      await withRecentLogs(product, Promise.all([load, killEach(books, random)]))
       clearInterval(counting)
       figures.loadMs += performance.now() - beganMs
       await books.finish(product.realtimePort)
@@ -86,7 +86,7 @@ async function startAgain(part: (typeof VICTIMS)[number]): Promise<void> {
   }
 }
 
-function countEachSecond(books: ClientBooks): NodeJS.Timeout {
+function countEachSecond(books: ClientLedger): NodeJS.Timeout {
   let before = 0
   return setInterval(() => {
     figures.busiest = Math.max(figures.busiest, books.acknowledged - before)
@@ -95,7 +95,7 @@ function countEachSecond(books: ClientBooks): NodeJS.Timeout {
 }
 
 /** In another order each round, and each while the load has recovered from the one before. */
-async function killEach(books: ClientBooks, random: Random): Promise<void> {
+async function killEach(books: ClientLedger, random: Random): Promise<void> {
   try {
     await waitUntil('the load runs', () => books.acknowledged >= RECOVERED)
     for (const victim of random.shuffled(VICTIMS)) {
@@ -113,7 +113,7 @@ async function killEach(books: ClientBooks, random: Random): Promise<void> {
 }
 
 /** The recorder may be behind: what the last lines lack comes. */
-async function untilRecorded(books: ClientBooks, round: number): Promise<void> {
+async function untilRecorded(books: ClientLedger, round: number): Promise<void> {
   await waitUntil('all lines are on record', async () => {
     const lines = await linesOf(product, round)
     return books.differences(lines, books.usedBySubscriber()).length === books.complaints.length

@@ -6,9 +6,9 @@ import { audited, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited
 import { Auditor } from '../support/system/auditor.ts'
 import { tollgate } from '../support/system/command.ts'
 import { inTurn, setAllFileTypes } from '../support/system/dialects/all.ts'
-import { withLastWords } from '../support/system/last-words.ts'
 import { countersOf } from '../support/system/mixed.ts'
 import { Random } from '../support/system/random.ts'
+import { withRecentLogs } from '../support/system/recent-logs.ts'
 import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -77,7 +77,7 @@ describe(`kill -9 under load, seed ${seed}`, () => {
       })().finally(() => {
         isKilling = false
       })
-      const [sessions] = await withLastWords(product, Promise.all([workload, kills]))
+      const [sessions] = await withRecentLogs(product, Promise.all([workload, kills]))
       expect(sessions.filter((one) => one.opened).length).toBeGreaterThan(SESSIONS / 4)
       expect(await auditor.audit(sessions)).toEqual([])
     })

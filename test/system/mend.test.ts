@@ -5,18 +5,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 import { populate } from '../support/product/population.ts'
 import { ROOT } from '../support/product/product.ts'
-import { ClientBooks } from '../support/system/client-books.ts'
+import { ClientLedger } from '../support/system/client-ledger.ts'
 import { linesOf, POPULATION, portOf, spentOf, storesOf } from '../support/system/client-stores.ts'
 import { waitUntil } from '../support/wait.ts'
 
 let product: Product
 let tollgate: Started
-let books: ClientBooks
+let books: ClientLedger
 
 beforeAll(async () => {
   product = createProduct()
   tollgate = await product.start()
-  books = new ClientBooks({ name: 'lost', clients: 8, subscribers: POPULATION.subscribers })
+  books = new ClientLedger({ name: 'lost', clients: 8, subscribers: POPULATION.subscribers })
   await populate({ ...storesOf(product), ...POPULATION })
   await charge(300)
   await untilEven()

@@ -11,7 +11,7 @@ import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited
 import { audit } from '../support/system/auditor.ts'
 import { tollgate as tollgateOn } from '../support/system/command.ts'
 import { type Books, type Fields, openBooks, post, type Reply } from '../support/system/exchange.ts'
-import type { SessionTruth } from '../support/system/session-truth.ts'
+import type { SessionTruth } from '../support/system/expected-sessions.ts'
 import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
 

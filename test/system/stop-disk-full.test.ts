@@ -9,7 +9,7 @@ import {
 } from '../support/cli/product.ts'
 import { populate } from '../support/product/population.ts'
 import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
-import { ClientBooks } from '../support/system/client-books.ts'
+import { ClientLedger } from '../support/system/client-ledger.ts'
 import { linesOf, POPULATION, portOf, spentOf, storesOf } from '../support/system/client-stores.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -31,7 +31,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     product = createProduct()
     disk = mountSmallDisk(product.dataDir, 160 * MIB)
     const tollgate = await product.start(environment)
-    const books = new ClientBooks({
+    const books = new ClientLedger({
       name: 'full',
       clients: 24,
       subscribers: POPULATION.subscribers,
@@ -45,7 +45,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
   }
 
   /** After another start: repeats and releases, and holds its books against lines and balances. */
-  async function expectNothingLost(tollgate: Started, books: ClientBooks): Promise<void> {
+  async function expectNothingLost(tollgate: Started, books: ClientLedger): Promise<void> {
     await books.finish(portOf(tollgate))
     await waitUntil('the audit is clean', async () => {
       const { stdout } = await product.run('audit')
@@ -153,6 +153,6 @@ const BOUND = new RegExp(
 
 interface Filled {
   tollgate: Started
-  books: ClientBooks
+  books: ClientLedger
   load: Promise<void>
 }

@@ -18,7 +18,7 @@ import { type Product, startProduct } from '../support/product/product.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { audit } from '../support/system/auditor.ts'
 import { type Books, openBooks, post } from '../support/system/exchange.ts'
-import type { SessionTruth } from '../support/system/session-truth.ts'
+import type { SessionTruth } from '../support/system/expected-sessions.ts'
 import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
 

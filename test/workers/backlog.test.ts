@@ -5,12 +5,12 @@ import { type BacklogWatch, startBacklogWatch } from '../../src/workers/backlog-
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   MONEY,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   profileOf,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 const MIB = 1024 * 1024
 /** In the streams from the beginning: next to it, everything else is small. */
@@ -18,7 +18,7 @@ const BACKLOG = 8 * MIB
 const NEVER_MS = 1_000_000
 
 let redis: TestRedis
-let scene: Scene
+let scene: ProcessorFixture
 let watch: BacklogWatch
 let said: string[]
 const reads: string[] = []
@@ -27,7 +27,7 @@ beforeEach(async () => {
   redis = await startTestRedis()
   reads.length = 0
   said = []
-  scene = await openScene(redis.url, {
+  scene = await openProcessorFixture(redis.url, {
     commandTimeoutMs: 1_000,
     refusal: () => watch.refusal(),
     read: async ({ value }) => {
@@ -69,7 +69,7 @@ const update = (sid: number, number: number) => request('update', sid, number, [
 const release = (sid: number, number: number) => request('release', sid, number, [service(-1, 5)])
 const event = (sid: number, sessionId: string) =>
   request('event', sid, 0, [service(5)], { sessionId })
-const reasons = async (...requests: Parameters<Scene['charge']>) =>
+const reasons = async (...requests: Parameters<ProcessorFixture['charge']>) =>
   (await scene.charge(...requests)).map(({ reason }) => reason)
 
 const REFUSED = {

@@ -9,25 +9,25 @@ import {
   DATA_UNITS,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   REPLAY_MS,
   request,
-  type Scene,
   SHARED_DATA,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
-let other: Scene
+let scene: ProcessorFixture
+let other: ProcessorFixture
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
 })
 afterAll(() => redis.close())
 beforeEach(async () => {
-  scene = await openScene(redis.url)
-  other = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url)
+  other = await openProcessorFixture(redis.url)
   await emptyLedger(scene.ledger)
   return async () => {
     expect([...scene.defects, ...other.defects]).toEqual([])
@@ -113,7 +113,7 @@ describe('memory that is behind', () => {
   })
 
   it('is exact however small it is', async () => {
-    const tiny = await openScene(redis.url, { ownersCachedMax: 1 })
+    const tiny = await openProcessorFixture(redis.url, { ownersCachedMax: 1 })
     const sids = [1, 2, 3, 101, 102, 201, 301, 401]
     await scene.credit(1, SHARED_DATA, 1_000_000)
     for (const sid of sids) await scene.credit(sid, MONEY, 1_000_000)
@@ -138,7 +138,12 @@ describe('memory that is behind', () => {
     const count = SESSIONS_MAX + 200
     await scene.credit(1, DATA_UNITS, 10_000_000)
     const indexes = Array.from({ length: count }, (_, index) => index)
-    const all = (node: Scene, kind: 'start' | 'update' | 'release', number: number, used: number) =>
+    const all = (
+      node: ProcessorFixture,
+      kind: 'start' | 'update' | 'release',
+      number: number,
+      used: number,
+    ) =>
       node.charge(
         ...indexes.map((index) =>
           request(kind, 1, number, [service(100, used)], { sessionId: `s${index}` }),

@@ -12,24 +12,24 @@ import {
   aidOf,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   REPLAY_MS,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 const MIB = 1_000_000
 
 let cluster: TestCluster
-let scene: Scene
-let other: Scene
+let scene: ProcessorFixture
+let other: ProcessorFixture
 
 beforeAll(async () => {
   cluster = await startTestCluster()
   const options = { commandTimeoutMs: 5_000 }
-  scene = await openScene(cluster.url, options)
-  other = await openScene(cluster.url, options)
+  scene = await openProcessorFixture(cluster.url, options)
+  other = await openProcessorFixture(cluster.url, options)
 })
 afterAll(async () => {
   await scene?.close()
@@ -103,7 +103,10 @@ describe('a batch', () => {
 describe('replicas that are waited for', () => {
   it('must have what is answered, also when it is answered again', async () => {
     const [sid = 0] = await subscribers(1)
-    const careful = await openScene(cluster.url, { commandTimeoutMs: 1_000, replicaAcks: 1 })
+    const careful = await openProcessorFixture(cluster.url, {
+      commandTimeoutMs: 1_000,
+      replicaAcks: 1,
+    })
     const update = request('update', sid, 1, [service(MIB, MIB)], { sessionId: 'careful' })
     expect((await careful.charge(start(sid, 'careful')))[0]?.reason).toBe('granted')
     const masters = await cluster.masters()

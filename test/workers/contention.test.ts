@@ -7,8 +7,13 @@ import { openSessions } from '../../src/ledger/streams.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { compileWorkers } from '../support/workers/compiled.ts'
 import type { ClientPlan, ClientReport } from '../support/workers/contention-client.ts'
+import {
+  DATA_UNITS,
+  openProcessorFixture,
+  type ProcessorFixture,
+  SHARED_DATA,
+} from '../support/workers/processor-fixture.ts'
 import { chooseSeed } from '../support/workers/random.ts'
-import { DATA_UNITS, openScene, type Scene, SHARED_DATA } from '../support/workers/scene.ts'
 
 const SEED = chooseSeed()
 const PROCESSES = 3
@@ -20,7 +25,7 @@ process.stdout.write(JSON.stringify(report))
 `
 
 let redis: TestRedis
-let scene: Scene
+let scene: ProcessorFixture
 let folder: string
 
 beforeAll(async () => {
@@ -28,7 +33,7 @@ beforeAll(async () => {
   compileWorkers(folder)
   writeFileSync(join(folder, 'client.js'), PROGRAM)
   redis = await startTestRedis({ appendfsync: 'everysec' })
-  scene = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url)
 })
 afterAll(async () => {
   await scene.close()

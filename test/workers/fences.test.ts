@@ -10,15 +10,15 @@ import {
   aidOf,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   profileOf,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
+let scene: ProcessorFixture
 /** What stands in the catalogue's store for now, by identifier's value. */
 let stored: Map<string, SubscriberProfile>
 let reads: string[]
@@ -34,7 +34,7 @@ beforeEach(async () => {
   reads = []
   waiting = null
   failure = null
-  scene = await openScene(redis.url, {
+  scene = await openProcessorFixture(redis.url, {
     async read({ key, value }) {
       reads.push(`${key}:${value}`)
       const found = stored.get(value)

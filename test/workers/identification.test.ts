@@ -5,15 +5,15 @@ import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   MONEY,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   profileOf,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
+let scene: ProcessorFixture
 let reads: string[]
 
 /** Who has what, by field and value. */
@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => redis.close())
 beforeEach(async () => {
   reads = []
-  scene = await openScene(redis.url, {
+  scene = await openProcessorFixture(redis.url, {
     rules,
     async read({ key, value }: ProfileQuery) {
       reads.push(`${key}:${value}`)

@@ -3,16 +3,23 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
-import { aidOf, MONEY, openScene, request, type Scene, service } from '../support/workers/scene.ts'
+import {
+  aidOf,
+  MONEY,
+  openProcessorFixture,
+  type ProcessorFixture,
+  request,
+  service,
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
-let other: Scene
+let scene: ProcessorFixture
+let other: ProcessorFixture
 
 beforeEach(async () => {
   redis = await startTestRedis()
-  scene = await openScene(redis.url, { commandTimeoutMs: 200 })
-  other = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url, { commandTimeoutMs: 200 })
+  other = await openProcessorFixture(redis.url)
 })
 afterEach(async () => {
   await scene.close()

@@ -5,21 +5,21 @@ import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   DATA_UNITS,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
+let scene: ProcessorFixture
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
 })
 afterAll(() => redis.close())
 beforeEach(async () => {
-  scene = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url)
   await emptyLedger(scene.ledger)
   await scene.credit(1, DATA_UNITS, 1_000)
   // The subscriber is in memory from now on.

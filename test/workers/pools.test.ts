@@ -8,7 +8,7 @@ import type {
 } from '../../src/domain/catalogue.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { createPoolCheck } from '../../src/workers/pools.ts'
-import { catalogueOf, plan, profileOf } from '../support/workers/scene.ts'
+import { catalogueOf, plan, profileOf } from '../support/workers/processor-fixture.ts'
 
 const group: IncludedGroup = {
   name: 'G',

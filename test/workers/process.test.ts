@@ -8,24 +8,24 @@ import {
   LEDGER,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   request,
-  type Scene,
   SHARED_DATA,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
-let other: Scene
+let scene: ProcessorFixture
+let other: ProcessorFixture
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
 })
 afterAll(() => redis.close())
 beforeEach(async () => {
-  scene = await openScene(redis.url)
-  other = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url)
+  other = await openProcessorFixture(redis.url)
   await emptyLedger(scene.ledger)
   return async () => {
     expect(scene.defects).toEqual([])
@@ -164,15 +164,15 @@ describe('a batch', () => {
 
 describe('contention', () => {
   it('keeps a shared bucket exact and loses no answer under several workers', async () => {
-    const nodes = await Promise.all([1, 2, 3, 4].map(() => openScene(redis.url)))
+    const nodes = await Promise.all([1, 2, 3, 4].map(() => openProcessorFixture(redis.url)))
     const sids = Array.from({ length: 99 }, (_, index) => index + 1)
     const total = 1_000_000
     await scene.credit(1, SHARED_DATA, total)
     const session = async (sid: number, index: number) => {
-      const node = nodes[index % nodes.length] as Scene
+      const node = nodes[index % nodes.length] as ProcessorFixture
       const answers = [await node.charge(request('start', sid, 0, [service(1_000)]))]
       for (let number = 1; number <= 10; number += 1) {
-        const next = nodes[(index + number) % nodes.length] as Scene
+        const next = nodes[(index + number) % nodes.length] as ProcessorFixture
         answers.push(await next.charge(request('update', sid, number, [service(1_000, 700)])))
       }
       answers.push(await node.charge(request('release', sid, 11, [service(-1, 300)])))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
 import { ProfileCache, type ProfileQuery, satisfies } from '../../src/workers/profiles.ts'
-import { aidOf, NOW_MS, profileOf } from '../support/workers/scene.ts'
+import { aidOf, NOW_MS, profileOf } from '../support/workers/processor-fixture.ts'
 
 const END_MS = NOW_MS + 1_000_000
 

@@ -6,24 +6,24 @@ import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   REPLAY_MS,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
-let other: Scene
+let scene: ProcessorFixture
+let other: ProcessorFixture
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
 })
 afterAll(() => redis.close())
 beforeEach(async () => {
-  scene = await openScene(redis.url)
-  other = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url)
+  other = await openProcessorFixture(redis.url)
   await emptyLedger(scene.ledger)
   return async () => {
     expect([...scene.defects, ...other.defects]).toEqual([])

@@ -10,16 +10,16 @@ import {
   flat,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   profileOf,
   RATE_KEYS,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let scene: Scene
+let scene: ProcessorFixture
 let book: RuleBook
 /** What is stored; `findRules` looks there. */
 let stored: NamedRules[]
@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => redis.close())
 beforeEach(async () => {
   stored = []
-  scene = await openScene(redis.url, {
+  scene = await openProcessorFixture(redis.url, {
     tariffs: { ...DEFAULT_TARIFFS, WEB: { data: flat(1_000_000, 70_000) } },
     book: (own: RuleSet) => {
       book = new RuleBook({ own, rateKeys: RATE_KEYS, countryPrefix: '' })

@@ -9,21 +9,21 @@ import type { Line, OperationLine } from '../../src/domain/line.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { sweepPartition } from '../../src/ledger/sweep.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { chooseSeed, createRandom, type Random } from '../support/workers/random.ts'
 import {
   aidOf,
   DATA_UNITS,
   GRACE_MS,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   REPLAY_MS,
   request,
-  type Scene,
   SHARED_DATA,
   service,
   VALIDITY_MS,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
+import { chooseSeed, createRandom, type Random } from '../support/workers/random.ts'
 
 const SEED = chooseSeed()
 const STEPS = 250
@@ -46,11 +46,11 @@ interface ModelSession {
 }
 
 let redis: TestRedis
-let nodes: [Scene, Scene]
+let nodes: [ProcessorFixture, ProcessorFixture]
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
-  nodes = [await openScene(redis.url), await openScene(redis.url)]
+  nodes = [await openProcessorFixture(redis.url), await openProcessorFixture(redis.url)]
 })
 afterAll(async () => {
   for (const node of nodes) await node.close()
@@ -96,7 +96,7 @@ class Simulation {
   }
 
   /** Requests of sessions that no other request of this step is about. */
-  async #batch(node: Scene, free: ModelSession[]): Promise<void> {
+  async #batch(node: ProcessorFixture, free: ModelSession[]): Promise<void> {
     const chosen: { session: ModelSession; request: ChargeRequest; isRepeated: boolean }[] = []
     for (let count = this.#random.below(6); count > 0; count -= 1) {
       const session = this.#choose(free)
@@ -176,7 +176,7 @@ class Simulation {
     if (isOver) this.#sessions.splice(this.#sessions.indexOf(session), 1)
   }
 
-  async #sweep(node: Scene): Promise<void> {
+  async #sweep(node: ProcessorFixture): Promise<void> {
     for (const aid of new Set(SIDS.map(aidOf))) {
       const partition = node.ledger.keys.partitionOf(aid)
       const { corrupt } = await sweepPartition(node.ledger, partition, SWEEP, this.#nowMs)

@@ -8,24 +8,24 @@ import {
   LEDGER,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   profileOf,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 const SWEEP = { batchMax: 100, leaseMs: 10_000, replayMs: 600_000, token: 'test' }
 
 let redis: TestRedis
-let scene: Scene
+let scene: ProcessorFixture
 
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
 })
 afterAll(() => redis.close())
 beforeEach(async () => {
-  scene = await openScene(redis.url)
+  scene = await openProcessorFixture(redis.url)
   await emptyLedger(scene.ledger)
   await scene.credit(7, MONEY, 10_000_000)
   return async () => {
@@ -37,7 +37,7 @@ beforeEach(async () => {
 const call = (requested: number, used = 0, isTotal = false) =>
   service(requested, used, { usaget: 'call', isTotal })
 
-async function charge(...requests: Parameters<Scene['charge']>) {
+async function charge(...requests: Parameters<ProcessorFixture['charge']>) {
   const outcomes = await scene.charge(...requests)
   return outcomes
 }
@@ -118,7 +118,7 @@ describe('usage as the total of the session', () => {
 
   it('is closed without the profile where it has nothing new', async () => {
     let isAway = false
-    const without = await openScene(redis.url, {
+    const without = await openProcessorFixture(redis.url, {
       read: async ({ value }) => {
         if (isAway) throw new CatalogUnavailableError('away')
         const found = profileOf(Number(value))

@@ -7,16 +7,16 @@ import {
   aidOf,
   MONEY,
   NOW_MS,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   profileOf,
   request,
-  type Scene,
   service,
-} from '../support/workers/scene.ts'
+} from '../support/workers/processor-fixture.ts'
 
 let redis: TestRedis
-let first: Scene
-let second: Scene
+let first: ProcessorFixture
+let second: ProcessorFixture
 /** What the node that starts has read of profiles. */
 let reads: string[]
 
@@ -26,8 +26,8 @@ beforeAll(async () => {
 afterAll(() => redis.close())
 beforeEach(async () => {
   reads = []
-  first = await openScene(redis.url)
-  second = await openScene(redis.url, {
+  first = await openProcessorFixture(redis.url)
+  second = await openProcessorFixture(redis.url, {
     async read({ key, value }) {
       reads.push(`${key}:${value}`)
       const found = profileOf(Number(value.slice(-4)))

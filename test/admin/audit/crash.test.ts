@@ -11,12 +11,18 @@ import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { recoverAbandoned } from '../../../src/catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import { ACTOR, act, at, RATE, YEAR_MS } from '../../support/admin/entities/actions/scene.ts'
+import {
+  ACTOR,
+  act,
+  at,
+  RATE,
+  YEAR_MS,
+} from '../../support/admin/entities/actions/entity-fixture.ts'
 import {
   ACCOUNT_COLUMNS,
   accountsCsv,
   useImports,
-} from '../../support/admin/entities/import/scene.ts'
+} from '../../support/admin/entities/import/import-fixture.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 

@@ -1,12 +1,12 @@
 /** docs/AUDIT.md: its example is what the node answers. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { idOf, useApiServer } from '../../support/admin/entities/api/api-server.ts'
 import { make } from '../../support/admin/entities/api/creators.ts'
-import { idOf, useWorld } from '../../support/admin/entities/api/world.ts'
 
 const text = readFileSync(new URL('../../../docs/AUDIT.md', import.meta.url), 'utf8')
 
-const world = useWorld()
+const world = useApiServer()
 
 /** Ids and stamps are other ones each time. */
 function withoutIds(answer: unknown): unknown {

@@ -2,21 +2,21 @@
 import { describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import {
+  type Body,
+  type Fields,
+  idOf,
+  stored,
+  useApiServer,
+} from '../../support/admin/entities/api/api-server.ts'
+import {
   BEGIN,
   make,
   makeAny,
   makePrepaidGroup,
   makeSubscriber,
 } from '../../support/admin/entities/api/creators.ts'
-import {
-  type Body,
-  type Fields,
-  idOf,
-  stored,
-  useWorld,
-} from '../../support/admin/entities/api/world.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 interface Recorded {
   collection: string

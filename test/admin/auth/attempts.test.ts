@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { backOffMs, createAttempts, unlockAccount } from '../../../src/admin/auth/attempts.ts'
 import { createPasswords } from '../../../src/admin/auth/passwords.ts'
 import {
-  type AuthWorld,
   addUser,
+  type LoginServer,
   logIn,
   PASSWORD,
   post,
@@ -12,7 +12,7 @@ import {
   type Told,
   USER,
   useAuth,
-} from '../../support/admin/auth/auth-world.ts'
+} from '../../support/admin/auth/login-server.ts'
 
 const auth = useAuth()
 const LOCKOUT = { attempts: 3, seconds: 30, seconds_max: 100 }
@@ -198,7 +198,7 @@ const cookiesIn = ({ setCookie }: Told): string =>
     .filter((each) => each?.includes('tollgate_device'))
     .join('; ')
 
-function logInWith(world: AuthWorld, cookie: string, password = PASSWORD): Promise<Told> {
+function logInWith(world: LoginServer, cookie: string, password = PASSWORD): Promise<Told> {
   const payload = { username: USER, password }
   return send(world, { method: 'POST', url: '/auth/login', headers: { cookie }, payload })
 }
@@ -206,7 +206,7 @@ function logInWith(world: AuthWorld, cookie: string, password = PASSWORD): Promi
 describe('one user, guessed from everywhere', () => {
   const FEW = { lockout: { ...LOCKOUT, failures_per_hour: 10 } }
   /** So many wrong tries, each from an address of its own. */
-  const guess = async (world: AuthWorld, at: { address: string }, times: number) => {
+  const guess = async (world: LoginServer, at: { address: string }, times: number) => {
     const told: number[] = []
     for (let host = 0; host < times; host += 1) {
       at.address = `10.1.${times}.${host}`

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AuthWorld } from '../../support/admin/auth/auth-world.ts'
+import type { LoginServer } from '../../support/admin/auth/login-server.ts'
 import {
   addUser,
   cookieOf,
@@ -10,12 +10,12 @@ import {
   USER,
   useAuth,
   who,
-} from '../../support/admin/auth/auth-world.ts'
+} from '../../support/admin/auth/login-server.ts'
 
 const auth = useAuth()
 const TLS = { 'x-forwarded-proto': 'https' }
 
-function withCookies(world: AuthWorld, cookie: string, headers = {}) {
+function withCookies(world: LoginServer, cookie: string, headers = {}) {
   return send(world, { method: 'GET', url: '/auth/login', headers: { cookie, ...headers } })
 }
 

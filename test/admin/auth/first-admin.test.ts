@@ -18,7 +18,7 @@ import {
 } from '../../../src/admin/auth/first-admin.ts'
 import { passwordFileIn } from '../../../src/admin/auth/password-file.ts'
 import { createPasswords } from '../../../src/admin/auth/passwords.ts'
-import { addUser, BEGIN_MS, logIn, useAuth } from '../../support/admin/auth/auth-world.ts'
+import { addUser, BEGIN_MS, logIn, useAuth } from '../../support/admin/auth/login-server.ts'
 
 const auth = useAuth()
 let dataDir: string

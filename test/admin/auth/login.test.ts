@@ -18,7 +18,7 @@ import {
   USER,
   useAuth,
   who,
-} from '../../support/admin/auth/auth-world.ts'
+} from '../../support/admin/auth/login-server.ts'
 import { silent } from '../../support/recorder/accounts.ts'
 
 const auth = useAuth()

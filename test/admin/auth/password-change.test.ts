@@ -7,22 +7,22 @@ import { createSessionCheck } from '../../../src/admin/auth/session-check.ts'
 import { changeUser } from '../../../src/admin/auth/user-write.ts'
 import { createUsers } from '../../../src/admin/auth/users.ts'
 import {
-  type AuthWorld,
   addUser,
   BEGIN_MS,
   cookieOf,
+  type LoginServer,
   logIn,
   PASSWORD,
   post,
   USER,
   useAuth,
   who,
-} from '../../support/admin/auth/auth-world.ts'
+} from '../../support/admin/auth/login-server.ts'
 
 const auth = useAuth()
 const NEXT = 'a staple, and a battery'
 
-function change(world: AuthWorld, fields: Record<string, string> = {}, cookie?: string) {
+function change(world: LoginServer, fields: Record<string, string> = {}, cookie?: string) {
   const both = { password: PASSWORD, new_password: NEXT }
   return post(world, 'password', { ...both, ...fields }, cookie ?? null)
 }

@@ -6,7 +6,7 @@ import {
   setSecurity,
   USER,
   useAuth,
-} from '../../support/admin/auth/auth-world.ts'
+} from '../../support/admin/auth/login-server.ts'
 
 const auth = useAuth()
 const LOCKOUT = { attempts: 3, seconds: 30, seconds_max: 100 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createSessions, REPLACED_MS } from '../../../src/admin/auth/session-store.ts'
 import { openExpiringKeys } from '../../../src/store/expiring.ts'
 import { openRedis, StoreDownError } from '../../../src/store/redis.ts'
-import { MINUTE_MS, setSecurity, useAuth } from '../../support/admin/auth/auth-world.ts'
+import { MINUTE_MS, setSecurity, useAuth } from '../../support/admin/auth/login-server.ts'
 import { silent } from '../../support/recorder/accounts.ts'
 
 const auth = useAuth()

@@ -1,11 +1,11 @@
 /** What the entity API lets be done to users, beyond its own rules. */
 import { verify } from '@node-rs/argon2'
 import { describe, expect, it } from 'vitest'
-import { setSecurity } from '../../support/admin/auth/auth-world.ts'
+import { setSecurity } from '../../support/admin/auth/login-server.ts'
+import { idOf, stored, useApiServer } from '../../support/admin/entities/api/api-server.ts'
 import { make } from '../../support/admin/entities/api/creators.ts'
-import { idOf, stored, useWorld } from '../../support/admin/entities/api/world.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 async function one(username: unknown) {
   const [user] = await stored(world, 'users', { username })

@@ -3,22 +3,22 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { updateBalance } from '../../../src/admin/balances/update.ts'
 import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
 import {
+  type BalanceFixture,
   dyingAfter,
   NOW_MS,
-  openScene,
-  type Scene,
+  openBalanceFixture,
   SID,
   seedCatalogue,
   seedChargingPlan,
-} from '../../support/admin/balances/scene.ts'
+} from '../../support/admin/balances/balance-fixture.ts'
 
-let scene: Scene
+let scene: BalanceFixture
 const SECRET = '123456789012'
 const NO_CARD = 'there is no active card with this secret'
 const HOUR_MS = 3_600_000
 
 beforeAll(async () => {
-  scene = await openScene()
+  scene = await openBalanceFixture()
 })
 afterAll(() => scene.stores.close())
 beforeEach(async () => {

@@ -6,21 +6,21 @@ import { creditBucket } from '../../../src/ledger/operations.ts'
 import { debtWhere } from '../../../src/recorder/gauges.ts'
 import {
   AID,
+  type BalanceFixture,
   NOW_MS,
-  openScene,
-  type Scene,
+  openBalanceFixture,
   SID,
   seedCatalogue,
-} from '../../support/admin/balances/scene.ts'
+} from '../../support/admin/balances/balance-fixture.ts'
 import { bucketOf } from '../../support/ledger/fixture.ts'
 import { commitOwner } from '../../support/recorder/accounts.ts'
 
-let scene: Scene
+let scene: BalanceFixture
 const DAY_MS = 86_400_000
 const FAR_AID = 2 ** 41
 
 beforeAll(async () => {
-  scene = await openScene()
+  scene = await openBalanceFixture()
 })
 afterAll(() => scene.stores.close())
 beforeEach(async () => {

@@ -2,20 +2,20 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type BalanceUpdated, updateBalance } from '../../../src/admin/balances/update.ts'
 import {
   AID,
+  type BalanceFixture,
   moveBuckets,
-  openScene,
-  type Scene,
+  openBalanceFixture,
   SID,
   seedCatalogue,
   seedChargingPlan,
-} from '../../support/admin/balances/scene.ts'
+} from '../../support/admin/balances/balance-fixture.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 
 const OTHER = 21
 
-let scene: Scene
+let scene: BalanceFixture
 beforeAll(async () => {
-  scene = await openScene()
+  scene = await openBalanceFixture()
 })
 afterAll(() => scene.stores.close())
 beforeEach(async () => {

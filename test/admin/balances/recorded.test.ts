@@ -11,24 +11,24 @@ import { watchRecorderProgress } from '../../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
 import {
   AID,
+  type BalanceFixture,
   moveBuckets,
   NOW_MS,
-  openScene,
-  type Scene,
+  openBalanceFixture,
   SID,
   seedCatalogue,
   seedChargingPlan,
-} from '../../support/admin/balances/scene.ts'
+} from '../../support/admin/balances/balance-fixture.ts'
 import { bucketOf } from '../../support/ledger/fixture.ts'
 import { silent } from '../../support/recorder/accounts.ts'
 
-let scene: Scene
+let scene: BalanceFixture
 let drain: Drain
 const NEW_AID = 40
 const settings = { attemptsMax: 8 }
 
 beforeAll(async () => {
-  scene = await openScene()
+  scene = await openBalanceFixture()
   await seedCatalogue(scene)
   drain = startDrain({
     ledger: await scene.stores.connect(),

@@ -6,19 +6,19 @@ import { balanceIdOf } from '../../../src/catalog/records/balance-id.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import {
   AID,
+  type BalanceFixture,
   NOW_MS,
-  openScene,
-  type Scene,
+  openBalanceFixture,
   SID,
   seedCatalogue,
-} from '../../support/admin/balances/scene.ts'
+} from '../../support/admin/balances/balance-fixture.ts'
 import { bucketOf } from '../../support/ledger/fixture.ts'
 import { holdUnits, openSession, topUp } from '../../support/recorder/accounts.ts'
 
-let scene: Scene
+let scene: BalanceFixture
 
 beforeAll(async () => {
-  scene = await openScene()
+  scene = await openBalanceFixture()
 })
 afterAll(() => scene.stores.close())
 beforeEach(async () => {

@@ -10,23 +10,23 @@ import { openSessionsOf } from '../../../src/ledger/open-sessions.ts'
 import { type CreditOperation, creditBucket } from '../../../src/ledger/operations.ts'
 import { releaseSession } from '../../../src/ledger/release.ts'
 import {
+  type BalanceFixture,
   dyingAfter,
   moveBuckets,
   NOW_MS,
-  openScene,
-  type Scene,
-} from '../../support/admin/balances/scene.ts'
+  openBalanceFixture,
+} from '../../support/admin/balances/balance-fixture.ts'
 import { bucketOf } from '../../support/ledger/fixture.ts'
 import { DATA_PACK, openSession, topUp } from '../../support/recorder/accounts.ts'
 
-let scene: Scene
+let scene: BalanceFixture
 const SID = 18
 const asked = { sid: SID, fromAid: 17, toAid: 40, operationId: 'move' }
 const settings = { attemptsMax: 8 }
 const DAY_MS = 86_400_000
 
 beforeAll(async () => {
-  scene = await openScene()
+  scene = await openBalanceFixture()
 })
 afterAll(() => scene.stores.close())
 beforeEach(() => scene.clear())

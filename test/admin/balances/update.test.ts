@@ -6,22 +6,22 @@ import { balanceIdOf } from '../../../src/catalog/records/balance-id.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import {
   AID,
+  type BalanceFixture,
   NOW_MS,
-  openScene,
-  type Scene,
+  openBalanceFixture,
   SID,
   seedCatalogue,
   seedChargingPlan,
-} from '../../support/admin/balances/scene.ts'
+} from '../../support/admin/balances/balance-fixture.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 import { readTable } from '../../support/domain/table.ts'
 import { commitOwner } from '../../support/recorder/accounts.ts'
 
-let scene: Scene
+let scene: BalanceFixture
 let calls = 0
 
 beforeAll(async () => {
-  scene = await openScene()
+  scene = await openBalanceFixture()
 })
 afterAll(() => scene.stores.close())
 beforeEach(async () => {

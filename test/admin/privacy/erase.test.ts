@@ -13,11 +13,11 @@ import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { recoverAbandoned } from '../../../src/catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
+import { type Fields, useApiServer } from '../../support/admin/entities/api/api-server.ts'
 import { make } from '../../support/admin/entities/api/creators.ts'
-import { type Fields, useWorld } from '../../support/admin/entities/api/world.ts'
 import { openSession, silent, topUp } from '../../support/recorder/accounts.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 const ANN = { firstname: 'Annabel', lastname: 'Quimby', address: '12 Wisteria Lane' } as const
 const SECRETS = [

@@ -1,9 +1,9 @@
 /** Reads of personal data are recorded where `audit.reads` asks for it. */
 import { expect, it } from 'vitest'
+import { useApiServer } from '../../support/admin/entities/api/api-server.ts'
 import { make } from '../../support/admin/entities/api/creators.ts'
-import { useWorld } from '../../support/admin/entities/api/world.ts'
 
-const world = useWorld({ env: { TOLLGATE_AUDIT_READS: 'accounts' } })
+const world = useApiServer({ env: { TOLLGATE_AUDIT_READS: 'accounts' } })
 
 const READS = { type: { $in: ['get', 'uniqueget', 'export'] } }
 

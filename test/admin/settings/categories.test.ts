@@ -5,7 +5,7 @@ import { compilePeers } from '../../../src/catalog/settings/peers.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { FieldError, isObject } from '../../../src/domain/fields.ts'
 import { builtInFileTypes } from '../../../src/file-types/built-in.ts'
-import { type Fields, useOffice } from '../../support/admin/settings/office.ts'
+import { type Fields, useSettingsServer } from '../../support/admin/settings/settings-server.ts'
 
 /** As one whose values have secrets: `password` is never told, and stays unless it is sent. */
 const SECRETIVE: Category = {
@@ -45,7 +45,7 @@ const MAKING: Category = {
   },
 }
 
-const office = useOffice([SECRETIVE, MAKING])
+const office = useSettingsServer([SECRETIVE, MAKING])
 
 const set = (category: string, data: unknown, more: Fields = {}) =>
   office.ok({ action: 'set', category, data, ...more })

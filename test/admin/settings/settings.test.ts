@@ -4,12 +4,12 @@ import {
   askAt,
   type Fields,
   NOW_MS,
-  openOffice,
+  openSettingsServer,
   toldBy,
-  useOffice,
-} from '../../support/admin/settings/office.ts'
+  useSettingsServer,
+} from '../../support/admin/settings/settings-server.ts'
 
-const office = useOffice()
+const office = useSettingsServer()
 const COLOUR = { field_name: 'colour', type: 'text', title: 'Colour' }
 const SIZE = { field_name: 'size', type: 'integer' }
 
@@ -298,7 +298,7 @@ describe('without MongoDB', () => {
   it('it is a 503 that says so', async () => {
     const away = { url: 'mongodb://127.0.0.1:1', database: 'x', timeoutMs: 200, appName: 'test' }
     const catalog = await openCatalog(away)
-    const { server, url } = await openOffice(catalog)
+    const { server, url } = await openSettingsServer(catalog)
     try {
       for (const params of [
         { category: 'rates' },

@@ -2,12 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { quoteText } from '../../../src/cli/quote/cases.ts'
 import { quoteCase, quoteLine } from '../../../src/cli/quote/quote-case.ts'
 import { STANDARD } from '../../../src/cli/quote/settings.ts'
-import { call, type Json, perUnit, prepaid, rate, story } from '../../support/cli/quote/story.ts'
+import {
+  call,
+  type Json,
+  perUnit,
+  prepaid,
+  quoteCaseOf,
+  rate,
+} from '../../support/cli/quote/case-builder.ts'
 
 const tier = (more: Json) => ({ from: 0, to: 'UNLIMITED', interval: 1, price: 1, ...more })
 const priced = (...tiers: Json[]) =>
-  story({ catalogue: { rates: [rate('T01', 'call', { rate: tiers })] } })
-const event = (more: Json) => story({ events: [call(1), call(1, more)] })
+  quoteCaseOf({ catalogue: { rates: [rate('T01', 'call', { rate: tiers })] } })
+const event = (more: Json) => quoteCaseOf({ events: [call(1), call(1, more)] })
 const bucket = (more: Json) =>
   prepaid(1, {
     subscriber: { plan: 'P', buckets: [{ pp_includes_external_id: 7, value: 1, ...more }] },
@@ -21,30 +28,40 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
   ['tier of nothing', priced(tier({ from: 5, to: 5 })), `${TIER}.to`, /must be above from/],
   ['key of a tier', priced(tier({ prise: 1 })), `${TIER}.prise`, 'is not known'],
   ['no catalogue', { name: 'x', subscriber: {}, events: [] }, 'catalogue', 'is missing'],
-  ['no events', story({ events: undefined }), 'events', /must be a list|is missing/],
-  ['key of a case', story({ expects: [] }), 'expects', 'is not known'],
-  ['key of a catalogue', story({ catalogue: { plan: [] } }), 'catalogue.plan', 'is not known'],
+  ['no events', quoteCaseOf({ events: undefined }), 'events', /must be a list|is missing/],
+  ['key of a case', quoteCaseOf({ expects: [] }), 'expects', 'is not known'],
+  [
+    'key of a catalogue',
+    quoteCaseOf({ catalogue: { plan: [] } }),
+    'catalogue.plan',
+    'is not known',
+  ],
   ['key of an event', event({ ratee: 'T01' }), 'events.1.ratee', 'is not known'],
   ['key of a bucket', bucket({ amount: 1 }), 'subscriber.buckets.0.amount', 'is not known'],
-  ['key of the settings', story({ config: { zone: 'UTC' } }), 'config.zone', 'is not known'],
-  ['account of nobody', story({ account: { aid: 9 } }), 'account.aid', /any subscriber: 9/],
+  ['key of the settings', quoteCaseOf({ config: { zone: 'UTC' } }), 'config.zone', 'is not known'],
+  ['account of nobody', quoteCaseOf({ account: { aid: 9 } }), 'account.aid', /any subscriber: 9/],
   [
     'key of a held service',
-    story({ account: { services: [{ name: 'S', quantitiy: 2 }] } }),
+    quoteCaseOf({ account: { services: [{ name: 'S', quantitiy: 2 }] } }),
     'account.services.0.quantitiy',
     'is not known',
   ],
   [
     'key of an override',
-    story({ subscriber: { plan: 'P', overrides: [{ type: 'plan', key: 'P', values: {} }] } }),
+    quoteCaseOf({ subscriber: { plan: 'P', overrides: [{ type: 'plan', key: 'P', values: {} }] } }),
     'subscriber.overrides.0.values',
     'is not known',
   ],
-  ['no plan', story({ subscriber: {} }), 'subscriber.plan', 'is missing'],
-  ['plan of nobody', story({ subscriber: { plan: 'Q' } }), 'subscriber.plan', /catalogue\.plans/],
+  ['no plan', quoteCaseOf({ subscriber: {} }), 'subscriber.plan', 'is missing'],
+  [
+    'plan of nobody',
+    quoteCaseOf({ subscriber: { plan: 'Q' } }),
+    'subscriber.plan',
+    /catalogue\.plans/,
+  ],
   [
     'service of nobody',
-    story({ subscriber: { plan: 'P', services: [{ name: 'S' }] } }),
+    quoteCaseOf({ subscriber: { plan: 'P', services: [{ name: 'S' }] } }),
     'subscriber.services.0.name',
     'names a service that does not exist: S',
   ],
@@ -70,27 +87,29 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
   ],
   [
     'two prices at a time',
-    story({ catalogue: { rates: [rate('A', 'call', perUnit(1)), rate('A', 'call', perUnit(2))] } }),
+    quoteCaseOf({
+      catalogue: { rates: [rate('A', 'call', perUnit(1)), rate('A', 'call', perUnit(2))] },
+    }),
     'catalogue.rates.1',
     'overlaps another revision: A',
   ],
-  ['unknown zone', story({ config: { time_zone: 'Mars' } }), 'config.time_zone', /IANA/],
-  ['day 31', story({ config: { cycle_day: 31 } }), 'config.cycle_day', /from 1 to 28/],
+  ['unknown zone', quoteCaseOf({ config: { time_zone: 'Mars' } }), 'config.time_zone', /IANA/],
+  ['day 31', quoteCaseOf({ config: { cycle_day: 31 } }), 'config.cycle_day', /from 1 to 28/],
   [
     'rule of matching',
-    story({ config: { rate_calculators: { retail: { call: [[{ type: 'like' }]] } } } }),
+    quoteCaseOf({ config: { rate_calculators: { retail: { call: [[{ type: 'like' }]] } } } }),
     'config.rate_calculators.retail.call.0.0.type',
     /./,
   ],
   [
     'kind of an include',
-    story({ catalogue: { prepaidincludes: [{ external_id: 7, charging_by: 'money' }] } }),
+    quoteCaseOf({ catalogue: { prepaidincludes: [{ external_id: 7, charging_by: 'money' }] } }),
     'catalogue.prepaidincludes.0.charging_by',
     /./,
   ],
   [
     'group without an amount',
-    story({
+    quoteCaseOf({
       catalogue: { plans: [{ name: 'P', include: { groups: { G: { usage_types: {} } } } }] },
     }),
     'catalogue.plans.0.include.groups.G',
@@ -98,7 +117,7 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
   ],
   [
     'both kinds of subscriber',
-    story({ subscribers: [] }),
+    quoteCaseOf({ subscribers: [] }),
     'subscribers',
     /combined with 'subscriber'/,
   ],
@@ -125,13 +144,17 @@ describe('a broken case', () => {
 
   it('may not use the session of an earlier event again', () => {
     const session = { record_type: 'event_request', session_id: 's' }
-    const { error } = quoteCase(story({ events: [call(1, session), call(2, session)] }))
+    const { error } = quoteCase(quoteCaseOf({ events: [call(1, session), call(2, session)] }))
     expect(error).toEqual({ field: 'events.1.session_id', why: 'is used by an earlier event' })
   })
 
   it.each([
     ['tariff', (deep: unknown) => priced(tier({ price: deep })), `${TIER}.price.0.0`],
-    ['expectation', (deep: unknown) => story({ expect: [{ aprice: deep }] }), 'expect.0.aprice.0'],
+    [
+      'expectation',
+      (deep: unknown) => quoteCaseOf({ expect: [{ aprice: deep }] }),
+      'expect.0.aprice.0',
+    ],
   ])('is nested too deep: %s', (_what, caseOf, path) => {
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
     const { error } = JSON.parse(quoteLine(quoteCase(caseOf(deep))))

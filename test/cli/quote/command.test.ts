@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProduct, type Product, type Started, shell } from '../../support/cli/product.ts'
-import { prepaid, story } from '../../support/cli/quote/story.ts'
+import { prepaid, quoteCaseOf } from '../../support/cli/quote/case-builder.ts'
 
 let product: Product
 let folder: string
@@ -24,8 +24,8 @@ function fileOf(...lines: string[]): string {
   return path
 }
 
-const good = JSON.stringify(story({ name: 'good', expect: [{ aprice: 0.61 }] }))
-const bad = JSON.stringify(story({ name: 'bad', expect: [{ aprice: 0.6 }] }))
+const good = JSON.stringify(quoteCaseOf({ name: 'good', expect: [{ aprice: 0.61 }] }))
+const bad = JSON.stringify(quoteCaseOf({ name: 'bad', expect: [{ aprice: 0.6 }] }))
 const silent = JSON.stringify(prepaid(1, { name: 'silent' }))
 
 describe('tollgate quote --cases', () => {

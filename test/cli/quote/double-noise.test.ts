@@ -5,12 +5,12 @@ import {
   call,
   type Json,
   prepaid,
+  quoteCaseOf,
   rate,
   resultsOf,
-  story,
   told,
   wallet,
-} from '../../support/cli/quote/story.ts'
+} from '../../support/cli/quote/case-builder.ts'
 
 /** What a program makes of 0.3. */
 const NOISE = 0.1 * 3
@@ -18,7 +18,7 @@ const TEXT = '0.30000000000000004'
 
 const tier = (more: Json) => ({ rate: [{ to: 'UNLIMITED', interval: 1, price: 0, ...more }] })
 const priced = (base: Json, more: Json = {}) =>
-  story({ catalogue: { rates: [rate('T01', 'call', base)], ...more }, events: [call(2)] })
+  quoteCaseOf({ catalogue: { rates: [rate('T01', 'call', base)], ...more }, events: [call(2)] })
 const planned = (plan: Json) => priced(tier({ price: 1 }), { plans: [{ name: 'P', ...plan }] })
 
 describe('a number with the noise of a double is the decimal that it stands for', () => {
@@ -43,7 +43,7 @@ describe('a number with the noise of a double is the decimal that it stands for'
       }),
       0.6,
     ],
-    ['units of usage', (usagev) => ({ ...story(), events: [call(usagev as number)] }), 0.01],
+    ['units of usage', (usagev) => ({ ...quoteCaseOf(), events: [call(usagev as number)] }), 0.01],
   ])('%s', (_, of, aprice) => {
     for (const noise of [NOISE, TEXT]) expect(told(of(noise), 'aprice')).toEqual([[aprice]])
   })
@@ -52,7 +52,7 @@ describe('a number with the noise of a double is the decimal that it stands for'
     const taxes = [{ key: 'DEFAULT_VAT', rate: NOISE }]
     const taxed = priced(tier({ price: 1 }), { taxes })
     expect(told(taxed, 'final_charge')).toEqual([[2.6]])
-    const limited = { ...story(), subscriber: { plan: 'P', credit_limit: NOISE } }
+    const limited = { ...quoteCaseOf(), subscriber: { plan: 'P', credit_limit: NOISE } }
     expect(told(limited, 'granted')).toEqual([[30]])
     const paid = prepaid(NOISE)
     expect(told(paid, 'granted')).toEqual([[30]])

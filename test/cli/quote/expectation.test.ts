@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
-import { call, story } from '../../support/cli/quote/story.ts'
+import { call, quoteCaseOf } from '../../support/cli/quote/case-builder.ts'
 
 /** What is found to differ; null if the case is as expected. */
 function verdict(...expected: object[]) {
-  const { ok, mismatches } = quoteCase(story({ events: [call(61), call(1)], expect: expected }))
+  const { ok, mismatches } = quoteCase(
+    quoteCaseOf({ events: [call(61), call(1)], expect: expected }),
+  )
   expect(ok).toBe(mismatches === undefined)
   return mismatches ?? null
 }
@@ -37,7 +39,7 @@ describe('what a case expects', () => {
   })
 
   it('leaves a case without it without a verdict', () => {
-    const told = quoteCase(story())
+    const told = quoteCase(quoteCaseOf())
     expect('ok' in told || 'mismatches' in told).toBe(false)
   })
 })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { call, type Json, story, told } from '../../support/cli/quote/story.ts'
+import { call, type Json, quoteCaseOf, told } from '../../support/cli/quote/case-builder.ts'
 
 /** Two weeks of 100 units from the 5th of January; calls cost 0.01 beyond. */
 function pack(dates: readonly [string, number][], more: Json = {}): unknown[] {
   const include = { groups: { G: { value: 100, usage_types: ['call'] } } }
-  const value = story({
+  const value = quoteCaseOf({
     catalogue: { services: [{ name: 'PACK', balance_period: '+2 weeks', include }] },
     subscriber: { plan: 'P', from: '2026-01-01', services: [{ name: 'PACK', from: '2026-01-05' }] },
     events: dates.map(([date, units]) => call(units, { urt: `${date}T12:00:00Z` })),

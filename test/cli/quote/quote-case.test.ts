@@ -4,13 +4,13 @@ import {
   call,
   perUnit,
   prepaid,
+  quoteCaseOf,
   rate,
   resultsOf,
-  story,
   told,
   WALLET,
   wallet,
-} from '../../support/cli/quote/story.ts'
+} from '../../support/cli/quote/case-builder.ts'
 
 const AMOUNTS = ['granted', 'aprice', 'in_group', 'over_group', 'out_group'] as const
 
@@ -116,7 +116,7 @@ describe('a case of the tariff bench', () => {
       plans: [{ name: 'P', connection_type: 'prepaid', include: { groups } }],
     }
     const events = [call(-61), call(100), call(-61)]
-    expect(told(story({ catalogue, events }), ...AMOUNTS)).toEqual([
+    expect(told(quoteCaseOf({ catalogue, events }), ...AMOUNTS)).toEqual([
       [-61, -2.2, 0, 0, -61],
       [100, 0, 100, 0, 0],
       [-61, -2.2, 0, 0, -61],
@@ -133,7 +133,7 @@ describe('a case of the tariff bench', () => {
 
   it('knows several subscribers, and what their account shares', () => {
     const value = {
-      ...story({ catalogue: { prepaidincludes: [{ ...WALLET, shared: true }] } }),
+      ...quoteCaseOf({ catalogue: { prepaidincludes: [{ ...WALLET, shared: true }] } }),
       subscriber: undefined,
       subscribers: [
         { sid: 5, plan: 'P', buckets: [wallet(1)] },
@@ -151,7 +151,7 @@ describe('a case of the tariff bench', () => {
   it('shares a pool by what each subscriber holds', () => {
     const groups = { G: { value: 50, usage_types: { call: {} }, account_pool: true } }
     const value = {
-      ...story({ catalogue: { services: [{ name: 'S', include: { groups } }] } }),
+      ...quoteCaseOf({ catalogue: { services: [{ name: 'S', include: { groups } }] } }),
       subscriber: undefined,
       subscribers: [
         { plan: 'P', services: [{ name: 'S' }] },
@@ -173,7 +173,7 @@ describe('a case of the tariff bench', () => {
     const base = { ...perUnit(0.1), bands: [night] }
     const event = call(120, { urt: '2026-01-05T21:59:00Z', eurt: '2026-01-05T22:01:00Z' })
     const [result] = resultsOf(
-      story({ catalogue: { rates: [rate('T01', 'call', base)] }, events: [event] }),
+      quoteCaseOf({ catalogue: { rates: [rate('T01', 'call', base)] }, events: [event] }),
     )
     expect(result).toMatchObject({ granted: 120, aprice: 6.6, out_group: 120 })
     const prices = result?.rating.filter(({ step }) => step === 'price')
@@ -190,12 +190,12 @@ describe('a case of the tariff bench', () => {
       taxes: [{ key: 'VAT', rate: 0.17 }],
     }
     const config = { default_tax: 'VAT' }
-    const value = story({ catalogue, config })
+    const value = quoteCaseOf({ catalogue, config })
     expect(told(value, 'aprice', 'final_charge', 'before_rounding')).toEqual([
       [0.8547008547, 1, { aprice: 0.61, final_charge: 0.7137 }],
     ])
-    expect(told(story({ catalogue }), 'returnCode', 'final_charge')).toEqual([[1, 1]])
-    const missing = story({ catalogue, config: { default_tax: 'GST' } })
+    expect(told(quoteCaseOf({ catalogue }), 'returnCode', 'final_charge')).toEqual([[1, 1]])
+    const missing = quoteCaseOf({ catalogue, config: { default_tax: 'GST' } })
     expect(told(missing, 'returnCode', 'desc')).toEqual([[-5, 'Tax not found']])
   })
 
@@ -212,7 +212,7 @@ describe('a case of the tariff bench', () => {
       rates: [rate('T01', 'call', perUnit(0.01), { from: date, to: { sec: 1e10, usec: 0 } })],
     }
     const events = [call(1, { urt: time }), call(1, { urt: '2026-01-05T18:31:04Z' })]
-    expect(told(story({ catalogue, events }), 'returnCode')).toEqual([[1], [-3]])
+    expect(told(quoteCaseOf({ catalogue, events }), 'returnCode')).toEqual([[1], [-3]])
   })
 
   it('takes an account and a subscriber as they are read', () => {
@@ -223,7 +223,7 @@ describe('a case of the tariff bench', () => {
     }
     const account = { ...read, aid: 1, tenant_return_url: 'https://ui.example.org/' }
     const subscriber = { ...read, aid: 1, plan: 'P' }
-    expect(told(story({ account, subscriber }), 'granted')).toEqual([[61]])
+    expect(told(quoteCaseOf({ account, subscriber }), 'granted')).toEqual([[61]])
   })
 
   it('matches where an event names no rate', () => {
@@ -240,7 +240,7 @@ describe('a case of the tariff bench', () => {
       { usaget: 'call', usagev: 1, dialled: '4915112345' },
       { usaget: 'call', usagev: 1, uf: { dialled: '49301' } },
     ]
-    const value = story({ catalogue: { rates }, config: { rate_calculators }, events })
+    const value = quoteCaseOf({ catalogue: { rates }, config: { rate_calculators }, events })
     expect(told(value, 'arate_key', 'aprice')).toEqual([
       ['ABROAD', 1],
       ['CITY', 2],
@@ -262,14 +262,14 @@ describe('a case of the tariff bench', () => {
       call(50, { urt: '2026-01-31T22:59:59Z' }),
     ]
     const config = { time_zone: 'Europe/Berlin' }
-    expect(told(story({ catalogue, config, events }), 'in_group')).toEqual([[50], [50], [0]])
+    expect(told(quoteCaseOf({ catalogue, config, events }), 'in_group')).toEqual([[50], [50], [0]])
   })
 
   it('pays in advance where there is credit, unless the plan says otherwise', () => {
     const plans = [{ name: 'P', connection_type: 'postpaid' }]
     expect(told(prepaid(0.5), 'granted')).toEqual([[50]])
     expect(told(prepaid(0.5, { catalogue: { plans } }), 'granted')).toEqual([[61]])
-    expect(told(story(), 'granted')).toEqual([[61]])
+    expect(told(quoteCaseOf(), 'granted')).toEqual([[61]])
   })
 
   it('prices overlapping tiers by their sizes', () => {
@@ -278,7 +278,7 @@ describe('a case of the tariff bench', () => {
       { from: 0, to: 1, interval: 1, price: 100 },
     ]
     const catalogue = { rates: [rate('T01', 'call', { rate: tiers, access: 1000 })] }
-    expect(told(story({ catalogue, events: [call(11)] }), 'aprice')).toEqual([[1110]])
+    expect(told(quoteCaseOf({ catalogue, events: [call(11)] }), 'aprice')).toEqual([[1110]])
   })
 })
 
@@ -295,7 +295,7 @@ describe('fractions of units', () => {
     }
     const buckets = [wallet(0.7), { pp_includes_external_id: 8, value: 0.25 }]
     const events = [call(1.05), call(0.1)]
-    const value = story({ catalogue, subscriber: { plan: 'P', buckets }, events })
+    const value = quoteCaseOf({ catalogue, subscriber: { plan: 'P', buckets }, events })
     expect(told(value, ...AMOUNTS)).toEqual([
       // 0.5 of the group, 0.25 of the bucket, and two of three intervals.
       [0.95, 0.6, 0.5, 0.45, 0],
@@ -325,7 +325,7 @@ describe('the most that a case can cost', () => {
   it('is of a billing cycle on a postpaid plan', () => {
     const urts = ['2026-01-10', '2026-01-11', '2026-02-01'].map((day) => `${day}T00:00:00Z`)
     const events = urts.map((urt) => call(3, { urt }))
-    expect(told(story({ catalogue: billion, events }), 'granted')).toEqual([[3], [1], [3]])
+    expect(told(quoteCaseOf({ catalogue: billion, events }), 'granted')).toEqual([[3], [1], [3]])
   })
 
   it('is what the buckets have on a prepaid plan', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { call, type Json, story, told } from '../../support/cli/quote/story.ts'
+import { call, type Json, quoteCaseOf, told } from '../../support/cli/quote/case-builder.ts'
 
 const GROUPS = { groups: { G: { value: 100, usage_types: ['call'] } } }
 const LIMITED = { name: 'S', limit_cycles: 1, price: [{ from: 0, to: 1, price: 5 }] }
@@ -18,7 +18,7 @@ interface Case {
 }
 
 function held({ service = {}, plan = {}, subscriber = {}, more = {} }: Case): Json {
-  return story({
+  return quoteCaseOf({
     catalogue: {
       plans: [{ name: 'P', ...plan }, { name: 'OTHER' }],
       services: [{ ...LIMITED, include: GROUPS, ...service }],
@@ -127,7 +127,7 @@ describe('a service of a subscriber ends', () => {
       { ...LIMITED, from: '2026-02-01', include: GROUPS },
     ]
     const begun = (from: string) => ({
-      ...story({ catalogue: { services } }),
+      ...quoteCaseOf({ catalogue: { services } }),
       subscriber: { plan: 'P', from: '2026-01-01', services: [{ name: 'S', from }] },
     })
     expect(includedAt(begun('2026-01-15'), ['2026-06-01'])).toEqual([true])

@@ -14,7 +14,7 @@ import {
   tokenOf,
   useClients,
   world,
-} from '../../support/realtime/http/clients-world.ts'
+} from '../../support/realtime/http/client-servers.ts'
 import { accessOf, KINDS } from '../../support/realtime/http/server-of.ts'
 import { waitUntil } from '../../support/wait.ts'
 

@@ -25,7 +25,7 @@ import {
   tokens,
   useClients,
   world,
-} from '../../support/realtime/http/clients-world.ts'
+} from '../../support/realtime/http/client-servers.ts'
 import { KINDS } from '../../support/realtime/http/server-of.ts'
 import { openSocket } from '../../support/realtime/http/socket.ts'
 import { waitUntil } from '../../support/wait.ts'

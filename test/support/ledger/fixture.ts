@@ -9,7 +9,7 @@ import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import type { Ledger, LoadedOwner } from '../../../src/ledger/ledger.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
 import { openTestLedger } from '../ledger.ts'
-import { log, NOW_MS } from '../workers/scene.ts'
+import { log, NOW_MS } from '../workers/processor-fixture.ts'
 
 export const SETTINGS = { partitions: 4, directoryTtlMs: 3_600_000, operationKeepMs: 60_000 }
 export const REPLAY_MS = 600_000

@@ -12,9 +12,9 @@ import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
 import { aidOf, FIRST_SID } from '../product/population.ts'
 import type { Product } from '../product/product.ts'
 import { waitUntil } from '../wait.ts'
-import { type AuditedPopulation, Books, Sums, TopUps } from './books.ts'
+import { type AuditedPopulation, BalanceChecks, Sums, TopUps } from './balance-checks.ts'
+import type { SessionTruth } from './expected-sessions.ts'
 import type { LineView } from './line-check.ts'
-import type { SessionTruth } from './session-truth.ts'
 
 /** Every difference found; empty if the books agree. For a product that is audited only once. */
 export function audit(
@@ -56,7 +56,7 @@ export class Auditor {
     return this.#withStores(async (ledger, db) => {
       await waitUntil('abandoned sessions expire', async () => (await openSessions(ledger)) === 0)
       await waitUntil('the recorder catches up', async () => (await streamBacklog(ledger)) === 0)
-      const books = new Books(await this.#newLines(db), population, sums, topUps)
+      const books = new BalanceChecks(await this.#newLines(db), population, sums, topUps)
       // All sessions have ended: what is begun from now on is for the next audit.
       this.#sinceMs = Date.now()
       books.sessions(truths)

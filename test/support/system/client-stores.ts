@@ -4,7 +4,7 @@ import { mongoSocketIn, mongoUrlOf } from '../../../src/cli/stores.ts'
 import { runDirFor } from '../../../src/embedded/run-dir.ts'
 import type { Product, Started } from '../cli/product.ts'
 import { FIRST_AID, FIRST_SID } from '../product/population.ts'
-import type { ClientLine } from './client-books.ts'
+import type { ClientLine } from './client-ledger.ts'
 import { openBooks, withCatalog } from './exchange.ts'
 
 /** Of one client. */

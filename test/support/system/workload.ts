@@ -7,8 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client, ConnectionLostError } from '../product/charge-client.ts'
 import { aidOf, FIRST_SID } from '../product/population.ts'
 import { type Connection, type DialectAdapter, plainJson } from './dialects/adapter.ts'
+import { type Report, type SessionTruth, sessionTruth } from './expected-sessions.ts'
 import { Random } from './random.ts'
-import { type Report, type SessionTruth, sessionTruth } from './session-truth.ts'
 
 export interface WorkloadOptions {
   seed: number

@@ -2,8 +2,14 @@
  * One process of the contention test: two workers, several clients, all on one account. Prints what
  * it did as one line of JSON.
  */
+
+import {
+  openProcessorFixture,
+  type ProcessorFixture,
+  request,
+  service,
+} from './processor-fixture.ts'
 import { createRandom, type Random } from './random.ts'
-import { openScene, request, type Scene, service } from './scene.ts'
 
 export interface ClientPlan {
   url: string
@@ -25,7 +31,7 @@ export interface ClientReport {
 }
 
 interface Drive {
-  nodes: Scene[]
+  nodes: ProcessorFixture[]
   random: Random
   report: ClientReport
 }
@@ -70,7 +76,7 @@ async function runClient(drive: Drive, plan: ClientPlan, client: number): Promis
 }
 
 export async function runClients(plan: ClientPlan): Promise<ClientReport> {
-  const nodes = [await openScene(plan.url), await openScene(plan.url)]
+  const nodes = [await openProcessorFixture(plan.url), await openProcessorFixture(plan.url)]
   const report: ClientReport = { sessions: 0, used: 0, answers: {}, differing: 0, defects: [] }
   const drive = { nodes, random: createRandom(plan.seed), report }
   const clients = Array.from({ length: plan.clients }, (_, client) =>

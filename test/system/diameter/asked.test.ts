@@ -8,14 +8,14 @@ import { avpCode, command } from '../../../src/realtime/codecs/diameter-wire/pro
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
-import { connectLink, type Link, type Message, polite } from '../../support/system/diameter/link.ts'
 import {
   dataSession,
   GATEWAY,
   granted,
   NODE,
   NODE_SETTINGS,
-} from '../../support/system/diameter/story.ts'
+} from '../../support/system/diameter/gateway-requests.ts'
+import { connectLink, type Link, type Message, polite } from '../../support/system/diameter/link.ts'
 import { type Fields, withCatalog } from '../../support/system/exchange.ts'
 import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'

@@ -4,7 +4,6 @@ import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
-import { connectLink, type Link, polite } from '../../support/system/diameter/link.ts'
 import {
   creditControl,
   dataSession,
@@ -12,7 +11,8 @@ import {
   MIB,
   NODE_SETTINGS,
   subscription,
-} from '../../support/system/diameter/story.ts'
+} from '../../support/system/diameter/gateway-requests.ts'
+import { connectLink, type Link, polite } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
 import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'

@@ -5,6 +5,14 @@ import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
+  creditControl,
+  dataSession,
+  GATEWAY,
+  NODE_SETTINGS,
+  service,
+  subscription,
+} from '../../support/system/diameter/gateway-requests.ts'
+import {
   type Ask,
   capabilitiesOf,
   connectLink,
@@ -12,14 +20,6 @@ import {
   type Message,
   openLink,
 } from '../../support/system/diameter/link.ts'
-import {
-  creditControl,
-  dataSession,
-  GATEWAY,
-  NODE_SETTINGS,
-  service,
-  subscription,
-} from '../../support/system/diameter/story.ts'
 import { startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { hasTshark, type SharkAvp, type SharkMessage, tsharkOf } from '../../support/tshark.ts'
 

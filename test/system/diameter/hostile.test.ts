@@ -23,6 +23,14 @@ import { FIRST_SID } from '../../support/product/population.ts'
 import { FAST_EXPIRY, seedOf } from '../../support/system/audited.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
+  creditControl,
+  dataSession,
+  GATEWAY,
+  NODE,
+  NODE_SETTINGS,
+  subscription,
+} from '../../support/system/diameter/gateway-requests.ts'
+import {
   capabilitiesOf,
   connectLink,
   type Link,
@@ -30,14 +38,6 @@ import {
 } from '../../support/system/diameter/link.ts'
 import { beheaded, mutated } from '../../support/system/diameter/mutations.ts'
 import { capabilities, openRaw, type RawLink } from '../../support/system/diameter/raw.ts'
-import {
-  creditControl,
-  dataSession,
-  GATEWAY,
-  NODE,
-  NODE_SETTINGS,
-  subscription,
-} from '../../support/system/diameter/story.ts'
 import {
   MONEY,
   money,

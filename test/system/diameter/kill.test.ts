@@ -8,8 +8,8 @@ import { Auditor } from '../../support/system/auditor.ts'
 import { tollgate } from '../../support/system/command.ts'
 import { plainJson } from '../../support/system/dialects/adapter.ts'
 import { diameterWire } from '../../support/system/diameter/wire.ts'
-import { withLastWords } from '../../support/system/last-words.ts'
 import { Random } from '../../support/system/random.ts'
+import { withRecentLogs } from '../../support/system/recent-logs.ts'
 import { runWorkload } from '../../support/system/workload.ts'
 import { waitUntil } from '../../support/wait.ts'
 
@@ -69,7 +69,7 @@ describe(`kill -9 under a load of Diameter, seed ${seed}`, () => {
       })().finally(() => {
         isKilling = false
       })
-      const [sessions] = await withLastWords(product, Promise.all([workload, kills]))
+      const [sessions] = await withRecentLogs(product, Promise.all([workload, kills]))
       const own = sessions.filter(({ dialect }) => dialect === wire.name)
       expect(own.filter(({ opened }) => opened).length).toBeGreaterThan(SESSIONS / 4)
       expect(await auditor.audit(sessions)).toEqual([])

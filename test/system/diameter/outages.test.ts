@@ -5,7 +5,6 @@ import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
 import { publishSessionEvent } from '../../../src/store/session-events.ts'
 import { PATIENT } from '../../support/product/patience.ts'
 import { aidOf } from '../../support/product/population.ts'
-import { connectLink, type Link, type Message } from '../../support/system/diameter/link.ts'
 import {
   creditControl,
   dataSession,
@@ -13,7 +12,8 @@ import {
   granted,
   NODE_SETTINGS,
   service,
-} from '../../support/system/diameter/story.ts'
+} from '../../support/system/diameter/gateway-requests.ts'
+import { connectLink, type Link, type Message } from '../../support/system/diameter/link.ts'
 import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 

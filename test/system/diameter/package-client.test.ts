@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PATIENT } from '../../support/product/patience.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
+import { MIB, NODE, NODE_SETTINGS } from '../../support/system/diameter/gateway-requests.ts'
 import {
   connectPackage,
   type PackageClient,
   type Pairs,
 } from '../../support/system/diameter/package-client.ts'
-import { MIB, NODE, NODE_SETTINGS } from '../../support/system/diameter/story.ts'
 import { MONEY, money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 

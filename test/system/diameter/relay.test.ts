@@ -12,14 +12,14 @@ import {
   type Relay,
   startRelay,
 } from '../../support/system/diameter/free-diameter.ts'
-import { arrived, connectLink, type Link } from '../../support/system/diameter/link.ts'
 import {
   dataSession,
   GATEWAY,
   granted,
   NODE,
   NODE_SETTINGS,
-} from '../../support/system/diameter/story.ts'
+} from '../../support/system/diameter/gateway-requests.ts'
+import { arrived, connectLink, type Link } from '../../support/system/diameter/link.ts'
 import { startTap, type Tap } from '../../support/system/diameter/tap.ts'
 import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { hasTshark, tsharkOf } from '../../support/tshark.ts'

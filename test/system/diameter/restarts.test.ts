@@ -3,8 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
 import { tollgate } from '../../support/system/command.ts'
+import {
+  dataSession,
+  granted,
+  NODE_SETTINGS,
+} from '../../support/system/diameter/gateway-requests.ts'
 import { connectLink, type Identity, type Link } from '../../support/system/diameter/link.ts'
-import { dataSession, granted, NODE_SETTINGS } from '../../support/system/diameter/story.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
 import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'

@@ -9,7 +9,6 @@ import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
 import { tollgate } from '../../support/system/command.ts'
-import { connectLink, type Link, type Message } from '../../support/system/diameter/link.ts'
 import {
   creditControl,
   dataSession,
@@ -18,7 +17,8 @@ import {
   NODE,
   NODE_SETTINGS,
   subscription,
-} from '../../support/system/diameter/story.ts'
+} from '../../support/system/diameter/gateway-requests.ts'
+import { connectLink, type Link, type Message } from '../../support/system/diameter/link.ts'
 import { MONEY, money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 
 /** Names of one length, so that nothing else of an answer is in another place. */

@@ -6,14 +6,14 @@ import { PATIENT } from '../../support/product/patience.ts'
 import { populate } from '../../support/product/population.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
 import { tollgate } from '../../support/system/command.ts'
-import { connectLink, type Link, polite } from '../../support/system/diameter/link.ts'
 import {
   creditControl,
   GATEWAY,
   granted,
   NODE_SETTINGS,
   service,
-} from '../../support/system/diameter/story.ts'
+} from '../../support/system/diameter/gateway-requests.ts'
+import { connectLink, type Link, polite } from '../../support/system/diameter/link.ts'
 import {
   createAccount,
   createSubscriber,

@@ -23,8 +23,8 @@ import {
   writeUntilCut,
 } from '../../support/system/entities/writers.ts'
 import { type Fields, withCatalog } from '../../support/system/exchange.ts'
-import { withLastWords } from '../../support/system/last-words.ts'
 import { Random } from '../../support/system/random.ts'
+import { withRecentLogs } from '../../support/system/recent-logs.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const seed = seedOf()
@@ -196,7 +196,7 @@ describe(`kill -9 of admin while clients write, seed ${seed}`, () => {
         await pause(random.between(50, 1_500))
         await product.kill9('admin')
       })()
-      await withLastWords(product, Promise.all([...writers, kill]))
+      await withRecentLogs(product, Promise.all([...writers, kill]))
       expect(truth.unanswered).toBe(CLIENTS)
       await product.start('admin')
       await checkAll()

@@ -11,6 +11,11 @@ import { FIRST_SID } from '../../support/product/population.ts'
 import { audit } from '../../support/system/auditor.ts'
 import type { Reply } from '../../support/system/exchange.ts'
 import {
+  type Report,
+  type SessionTruth,
+  sessionTruth,
+} from '../../support/system/expected-sessions.ts'
+import {
   GRANTED,
   MIB,
   MONEY,
@@ -19,7 +24,6 @@ import {
   startNode,
   type TestNode,
 } from '../../support/system/outages/node.ts'
-import { type Report, type SessionTruth, sessionTruth } from '../../support/system/session-truth.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const SUBSCRIBERS = 64

@@ -18,11 +18,11 @@ import { waitUntil } from '../../support/wait.ts'
 import {
   aidOf,
   MONEY as MONEY_INCLUDE,
-  openScene,
+  openProcessorFixture,
+  type ProcessorFixture,
   request,
-  type Scene,
   service,
-} from '../../support/workers/scene.ts'
+} from '../../support/workers/processor-fixture.ts'
 
 const COMMITS = 100_000
 /** One subscriber of each account: those of one call share an entry. */
@@ -31,10 +31,10 @@ const MILLION = 1_000_000
 const PRICE = 10_000
 
 let node: TestNode
-let scene: Scene
+let scene: ProcessorFixture
 beforeAll(async () => {
   node = await startNode({ subscribers: 4 })
-  scene = await openScene(node.product.redisUrl, { commandTimeoutMs: 20_000 })
+  scene = await openProcessorFixture(node.product.redisUrl, { commandTimeoutMs: 20_000 })
   scene.clock.set(Date.now())
 })
 afterAll(async () => {
@@ -50,7 +50,7 @@ async function writeEntries(): Promise<number> {
     expect(aidOf(sid)).toBe((sid - 1) / 100 + 1)
     await scene.credit(sid, MONEY_INCLUDE, 1_000_000_000)
   }
-  const granted = async (requests: Parameters<Scene['charge']>) => {
+  const granted = async (requests: Parameters<ProcessorFixture['charge']>) => {
     const reasons = (await scene.charge(...requests)).map(({ reason }) => reason)
     expect(new Set(reasons)).toEqual(new Set(['granted']))
   }

@@ -5,11 +5,11 @@ import {
   type Fields,
   FORM,
   PASSWORD,
+  useOAuthServer,
   userNow,
-  useScene,
-} from '../../../support/admin/auth/oauth/scene.ts'
+} from '../../../support/admin/auth/oauth/oauth-server.ts'
 
-const scene = useScene()
+const scene = useOAuthServer()
 const GRANT = { grant_type: 'client_credentials' }
 const JSON_BODY = { 'content-type': 'application/json' }
 const told = ({ http, body }: Answer) => [http, body['error']]

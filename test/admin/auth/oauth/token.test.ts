@@ -2,9 +2,14 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { withNewKey, withoutClient } from '../../../../src/catalog/clients/client-changes.ts'
-import { basic, changeOf, NOW_MS, useScene } from '../../../support/admin/auth/oauth/scene.ts'
+import {
+  basic,
+  changeOf,
+  NOW_MS,
+  useOAuthServer,
+} from '../../../support/admin/auth/oauth/oauth-server.ts'
 
-const scene = useScene()
+const scene = useOAuthServer()
 const GRANT = { grant_type: 'client_credentials' }
 const curl = promisify(execFile)
 

@@ -5,11 +5,11 @@ import {
   type Fields,
   NOW_MS,
   PASSWORD,
+  useOAuthServer,
   userNow,
-  useScene,
-} from '../../../support/admin/auth/oauth/scene.ts'
+} from '../../../support/admin/auth/oauth/oauth-server.ts'
 
-const scene = useScene()
+const scene = useOAuthServer()
 const ALL = ['client_credentials', 'password', 'refresh_token']
 const LOGIN = { grant_type: 'password', username: 'ops', password: PASSWORD }
 

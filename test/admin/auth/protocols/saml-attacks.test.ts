@@ -6,13 +6,13 @@ import {
   responseXml,
   signed,
 } from '../../../support/admin/auth/protocols/identity-provider.ts'
-import { useSamlWorld } from '../../../support/admin/auth/protocols/saml-world.ts'
+import { useSamlServer } from '../../../support/admin/auth/protocols/saml-server.ts'
 import { HAS_OPENSSL } from '../../../support/realtime/diameter/certificates.ts'
 
 const EVIL = 'root@example.net'
 
 describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () => {
-  const world = useSamlWorld()
+  const world = useSamlServer()
 
   /** Parts of a good answer, and an assertion of somebody else that answers the same request. */
   const scene = async () => {

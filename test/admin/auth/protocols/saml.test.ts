@@ -10,11 +10,15 @@ import {
   SHA1,
   signed,
 } from '../../../support/admin/auth/protocols/identity-provider.ts'
-import { base64, loggedIn, useSamlWorld } from '../../../support/admin/auth/protocols/saml-world.ts'
+import {
+  base64,
+  loggedIn,
+  useSamlServer,
+} from '../../../support/admin/auth/protocols/saml-server.ts'
 import { HAS_OPENSSL } from '../../../support/realtime/diameter/certificates.ts'
 
 describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
-  const world = useSamlWorld()
+  const world = useSamlServer()
   const { opened, saying, refused } = world
   const response = (said: Said) => answer(said, world.provider())
   /** A response to a new login, of which something is not as it should be. */

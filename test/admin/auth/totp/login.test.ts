@@ -6,9 +6,9 @@ import { createSessionCheck } from '../../../../src/admin/auth/session-check.ts'
 import { createLoginProtection } from '../../../../src/admin/auth/session-routes.ts'
 import { createUserVerifier } from '../../../../src/admin/auth/verify-user.ts'
 import {
-  type AuthWorld,
   addUser,
   cookieOf,
+  type LoginServer,
   PASSWORD,
   post,
   send,
@@ -17,16 +17,16 @@ import {
   USER,
   useAuth,
   who,
-} from '../../../support/admin/auth/auth-world.ts'
+} from '../../../support/admin/auth/login-server.ts'
 
 const auth = useAuth()
 const STEP_MS = 30_000
 const WRONG_CODE = 'the code of the second factor is wrong, or was used before'
 
-const codeNow = (world: AuthWorld, secret: string, steps = 0) =>
+const codeNow = (world: LoginServer, secret: string, steps = 0) =>
   generateSync({ secret, epoch: world.now() / 1000 + 30 * steps })
 
-const logIn = (world: AuthWorld, totp?: string, username = USER): Promise<Told> =>
+const logIn = (world: LoginServer, totp?: string, username = USER): Promise<Told> =>
   post(world, 'login', { username, password: PASSWORD, ...(totp !== undefined && { totp }) })
 
 /** Sets one up, with its recovery codes; the next code is free. */
@@ -45,7 +45,7 @@ async function enrolled() {
   return { world, cookie, secret, uri, codes, used: totp }
 }
 
-async function state(world: AuthWorld, cookie: string | null) {
+async function state(world: LoginServer, cookie: string | null) {
   const headers = { cookie: `tollgate_session=${cookie}` }
   return (await send(world, { method: 'GET', url: '/auth/totp', headers })).body
 }

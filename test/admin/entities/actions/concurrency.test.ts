@@ -9,7 +9,7 @@ import {
   RATE,
   storesOf,
   YEAR_MS,
-} from '../../../support/admin/entities/actions/scene.ts'
+} from '../../../support/admin/entities/actions/entity-fixture.ts'
 import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 
 let open: TestStores

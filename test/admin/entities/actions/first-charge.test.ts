@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findBalances } from '../../../../src/admin/balances/find.ts'
 import { entityStoresOf } from '../../../../src/admin/entity-api.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
-import { act, at } from '../../../support/admin/entities/actions/scene.ts'
+import { act, at } from '../../../support/admin/entities/actions/entity-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
 import { silent, startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 

@@ -13,7 +13,7 @@ import {
   RATE,
   storesOf,
   YEAR_MS,
-} from '../../../support/admin/entities/actions/scene.ts'
+} from '../../../support/admin/entities/actions/entity-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
 import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 

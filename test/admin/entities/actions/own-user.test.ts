@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { change } from '../../../../src/admin/entities/actions/change.ts'
 import { USER_RULES } from '../../../../src/admin/entities/rules/users.ts'
 import type { Actor } from '../../../../src/catalog/actor.ts'
-import { definitionOf, storesOf } from '../../../support/admin/entities/actions/scene.ts'
+import { definitionOf, storesOf } from '../../../support/admin/entities/actions/entity-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
 import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 

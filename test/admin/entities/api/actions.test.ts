@@ -1,16 +1,16 @@
 /** What the writes make of revisions (spec/entity-api.md 2), over HTTP. */
 import { describe, expect, it } from 'vitest'
-import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
 import {
   dayOf,
   type Fields,
   idOf,
   periods,
   stored,
-  useWorld,
-} from '../../../support/admin/entities/api/world.ts'
+  useApiServer,
+} from '../../../support/admin/entities/api/api-server.ts'
+import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 interface Chain {
   name: string

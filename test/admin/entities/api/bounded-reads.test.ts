@@ -2,14 +2,14 @@
 import { request } from 'node:http'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Fields, NOW, useWorld } from '../../../support/admin/entities/api/world.ts'
+import { type Fields, NOW, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 
 const ACCOUNTS = 12_000
 /** Accounts with a subscriber each; every hundredth one begins later. */
 const SUBSCRIBERS = 3_000
 const DAY_MS = 86_400_000
 
-const world = useWorld()
+const world = useApiServer()
 let client: MongoClient
 
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 /** What clients of the existing system send (spec/entity-api.md 1.8), and what a file may be. */
 import { describe, expect, it } from 'vitest'
-import { useWorld } from '../../../support/admin/entities/api/world.ts'
+import { useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 const ACCOUNT = {
   firstname: 'Ada',

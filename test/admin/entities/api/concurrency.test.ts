@@ -1,6 +1,5 @@
 /** Two admins on the same stores, and many who change one entity at once. */
 import { describe, expect, it } from 'vitest'
-import { make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
 import {
   type Answer,
   type Fields,
@@ -8,11 +7,12 @@ import {
   requestOf,
   sendTo,
   stored,
-  useWorld,
+  useApiServer,
   type Way,
-} from '../../../support/admin/entities/api/world.ts'
+} from '../../../support/admin/entities/api/api-server.ts'
+import { make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
 
-const world = useWorld({ admins: 2 })
+const world = useApiServer({ admins: 2 })
 const WAYS: readonly Way[] = ['form', 'json', 'multipart']
 const DAY_MS = 86_400_000
 const BEGIN_MS = Date.UTC(2026, 0, 1)

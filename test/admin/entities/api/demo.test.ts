@@ -1,9 +1,9 @@
 /** The demo catalogue satisfies the rules of the entity API, and is what the API would store. */
 import { describe, expect, it } from 'vitest'
 import { DEMO_ENTITIES, seedDemoCatalogue } from '../../../../src/catalog/demo.ts'
-import { type Fields, useWorld } from '../../../support/admin/entities/api/world.ts'
+import { type Fields, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 /** Given by the node, or by the order of writes. */
 const GIVEN = ['_id', 'rev', 'aid', 'sid']

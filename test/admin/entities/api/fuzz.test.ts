@@ -2,12 +2,12 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
+import { type Body, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import { make, makeAny, ORDINARY } from '../../../support/admin/entities/api/creators.ts'
 import { type FuzzRequest, fuzzRequest } from '../../../support/admin/entities/api/fuzz-requests.ts'
-import { type Body, useWorld } from '../../../support/admin/entities/api/world.ts'
 import { propertyRuns } from '../../../support/domain/property-runs.ts'
 
-const world = useWorld()
+const world = useApiServer()
 const known = new Map<string, { ids: string[]; keys: unknown[] }>()
 const MADE = [
   'accounts',

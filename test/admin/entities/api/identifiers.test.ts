@@ -1,18 +1,18 @@
 /** What requests find subscribers by is nobody else's at the same time. */
 import { describe, expect, it } from 'vitest'
-import { fresh, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
 import {
   type Body,
   type Fields,
   idOf,
   requestOf,
   sendTo,
-  useWorld,
-} from '../../../support/admin/entities/api/world.ts'
+  useApiServer,
+} from '../../../support/admin/entities/api/api-server.ts'
+import { fresh, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
 
 const IDENTIFICATION = { '*': [{ src_key: 'device', target_key: 'device_id' }] }
 const env = { TOLLGATE_RATING_CUSTOMER_IDENTIFICATION: JSON.stringify(IDENTIFICATION) }
-const world = useWorld({ admins: 2, env })
+const world = useApiServer({ admins: 2, env })
 
 let last = 447_700_100_000
 

@@ -1,15 +1,15 @@
 /** Each row of the table of interface section 4.1, over HTTP. */
 import { describe, expect, it } from 'vitest'
-import { make, makeAny, makeRenewal } from '../../../support/admin/entities/api/creators.ts'
 import {
   type Fields,
   idOf,
   periods,
   stored,
-  useWorld,
-} from '../../../support/admin/entities/api/world.ts'
+  useApiServer,
+} from '../../../support/admin/entities/api/api-server.ts'
+import { make, makeAny, makeRenewal } from '../../../support/admin/entities/api/creators.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 interface Row {
   key: string

@@ -1,9 +1,9 @@
 /** What others need does not end under them: `close`, `move` and `closeandnew` with an end. */
 import { describe, expect, it } from 'vitest'
+import { type Fields, idOf, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
-import { type Fields, idOf, useWorld } from '../../../support/admin/entities/api/world.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 async function planOf(subscribers: number): Promise<{ name: string; query: Fields }> {
   const name = fresh('NEEDED')

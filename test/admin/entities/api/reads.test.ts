@@ -1,9 +1,9 @@
 /** What reads find and show (spec/entity-api.md 1.3, 1.6, 2.2, 2.3), over HTTP. */
 import { beforeAll, describe, expect, it } from 'vitest'
+import { type Fields, idOf, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
-import { type Fields, idOf, useWorld } from '../../../support/admin/entities/api/world.ts'
 
-const world = useWorld()
+const world = useApiServer()
 const NAMES = ['READ_A', 'READ_B', 'READ_C', 'READ_D', 'READ_E']
 const all = { name: { $regex: '^READ_' } }
 

@@ -1,11 +1,15 @@
 /** The rows of interface section 4.1 whose records are no entities: balances, bills, lines. */
 import { describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
+import {
+  displayCode,
+  type Fields,
+  useApiServer,
+} from '../../../support/admin/entities/api/api-server.ts'
 import { make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
-import { displayCode, type Fields, useWorld } from '../../../support/admin/entities/api/world.ts'
 
 // With the recorder: it writes what balances are read from.
-const world = useWorld({ env: { TOLLGATE_RECORDER_ENABLED: 'true' } })
+const world = useApiServer({ env: { TOLLGATE_RECORDER_ENABLED: 'true' } })
 
 describe('bills', () => {
   it('get, uniqueget, update, delete', async () => {

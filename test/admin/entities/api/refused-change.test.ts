@@ -5,7 +5,7 @@ import {
   changeEntities,
   recoverAbandoned,
 } from '../../../../src/catalog/revisions/entity-changes.ts'
-import { at, storesOf } from '../../../support/admin/entities/actions/scene.ts'
+import { at, storesOf } from '../../../support/admin/entities/actions/entity-fixture.ts'
 import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 
 let open: TestStores

@@ -1,6 +1,14 @@
 /** R20 to R34 of spec/entity-api.md 1.7: what collections ask of their documents. */
 import { afterEach, describe, expect, it } from 'vitest'
 import {
+  type Body,
+  displayCode,
+  type Fields,
+  idOf,
+  stored,
+  useApiServer,
+} from '../../../support/admin/entities/api/api-server.ts'
+import {
   BEGIN,
   fresh,
   make,
@@ -9,16 +17,8 @@ import {
   makeSubscriber,
   ORDINARY,
 } from '../../../support/admin/entities/api/creators.ts'
-import {
-  type Body,
-  displayCode,
-  type Fields,
-  idOf,
-  stored,
-  useWorld,
-} from '../../../support/admin/entities/api/world.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 /** Refused with shape A, a display code, and a text that has these parts. */
 async function isRefused(

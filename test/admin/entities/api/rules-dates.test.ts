@@ -1,15 +1,15 @@
 /** R10 to R19 of spec/entity-api.md 1.7: when revisions may begin and end. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { make } from '../../../support/admin/entities/api/creators.ts'
 import {
   type Body,
   displayCode,
   type Fields,
   idOf,
-  useWorld,
-} from '../../../support/admin/entities/api/world.ts'
+  useApiServer,
+} from '../../../support/admin/entities/api/api-server.ts'
+import { make } from '../../../support/admin/entities/api/creators.ts'
 
-const world = useWorld()
+const world = useApiServer()
 /** End of the last confirmed cycle. */
 const CONFIRMED = '2026-03-01'
 

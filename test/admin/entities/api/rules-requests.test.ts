@@ -2,20 +2,20 @@
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import {
+  type Body,
+  displayCode,
+  type Fields,
+  idOf,
+  useApiServer,
+} from '../../../support/admin/entities/api/api-server.ts'
+import {
   fresh,
   make,
   makeSubscriber,
   ORDINARY,
 } from '../../../support/admin/entities/api/creators.ts'
-import {
-  type Body,
-  displayCode,
-  type Fields,
-  idOf,
-  useWorld,
-} from '../../../support/admin/entities/api/world.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 /** Refused with shape A, a display code, and a text that has these parts. */
 async function isRefused(

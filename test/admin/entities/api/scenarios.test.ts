@@ -1,9 +1,14 @@
 /** Cases that are known of the existing system (spec/entity-api.md 7: items 1, 3, 7). */
 import { describe, expect, it } from 'vitest'
+import {
+  type Fields,
+  idOf,
+  stored,
+  useApiServer,
+} from '../../../support/admin/entities/api/api-server.ts'
 import { make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
-import { type Fields, idOf, stored, useWorld } from '../../../support/admin/entities/api/world.ts'
 
-const world = useWorld()
+const world = useApiServer()
 const DAY_S = 86_400
 
 describe('item 1: the heartbeat', () => {

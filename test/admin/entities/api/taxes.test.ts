@@ -1,10 +1,10 @@
 /** Which tax holds where a rate names none: the one that settings name, else none. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { writeStoredConfig } from '../../../../src/catalog/settings/stored-config.ts'
+import { type Fields, idOf, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import { make } from '../../../support/admin/entities/api/creators.ts'
-import { type Fields, idOf, useWorld } from '../../../support/admin/entities/api/world.ts'
 
-const world = useWorld()
+const world = useApiServer()
 
 function nameDefault(value: Fields): Promise<unknown> {
   const change = { nowMs: world.now(), by: 'test' }

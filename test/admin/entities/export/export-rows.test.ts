@@ -10,7 +10,7 @@ import {
 } from '../../../../src/admin/entities/export/export-rows.ts'
 import { neutralCell, originalCell } from '../../../../src/admin/entities/export/formula.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
-import { NOW_MS, useImports } from '../../../support/admin/entities/import/scene.ts'
+import { NOW_MS, useImports } from '../../../support/admin/entities/import/import-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
 
 const scene = useImports()

@@ -10,7 +10,7 @@ import {
   subscriberLine,
   subscriberSettings,
   useImports,
-} from '../../../support/admin/entities/import/scene.ts'
+} from '../../../support/admin/entities/import/import-fixture.ts'
 
 const scene = useImports()
 const accounts = () =>

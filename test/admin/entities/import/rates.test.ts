@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { columns, insertPlan, useImports } from '../../../support/admin/entities/import/scene.ts'
+import {
+  columns,
+  insertPlan,
+  useImports,
+} from '../../../support/admin/entities/import/import-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
 
 const scene = useImports()

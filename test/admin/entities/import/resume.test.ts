@@ -17,7 +17,7 @@ import {
   subscriberLine,
   subscriberSettings,
   useImports,
-} from '../../../support/admin/entities/import/scene.ts'
+} from '../../../support/admin/entities/import/import-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
 
 const scene = useImports()

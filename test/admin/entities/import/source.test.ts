@@ -6,7 +6,7 @@ import {
   accountLine,
   accountsCsv,
   useImports,
-} from '../../../support/admin/entities/import/scene.ts'
+} from '../../../support/admin/entities/import/import-fixture.ts'
 
 const scene = useImports()
 

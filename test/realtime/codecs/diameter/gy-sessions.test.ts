@@ -2,16 +2,16 @@
 import { describe, expect, it } from 'vitest'
 import { bucketOf, moneyOf } from '../../../support/domain/owners.ts'
 import { catalogueOf, profileOf, rateOf } from '../../../support/rating/catalogue.ts'
-import { PLANS, RATES, Scene } from '../../../support/rating/scene.ts'
+import { PLANS, RATES, RatingFixture } from '../../../support/rating/rating-fixture.ts'
 import { Gateway } from '../../../support/realtime/codecs/diameter/gateway.ts'
 
 const ALWAYS = { fromMs: 0, toMs: 4e12 }
 const MSI = { 'Multiple-Services-Indicator': 1 }
 
 /** Somebody with money alone, and rates beside the usual ones. */
-function withMoney(micros: number, ...rates: (typeof RATES)[number][]): Scene {
+function withMoney(micros: number, ...rates: (typeof RATES)[number][]): RatingFixture {
   const { toMs } = ALWAYS
-  const scene = new Scene({ MONEY: { slot: 0, bucket: moneyOf(micros, { id: 2, toMs }) } })
+  const scene = new RatingFixture({ MONEY: { slot: 0, bucket: moneyOf(micros, { id: 2, toMs }) } })
   scene.catalogue = catalogueOf([...RATES, ...rates], PLANS)
   return scene
 }
@@ -366,7 +366,9 @@ describe('a request for 0 octets', () => {
 })
 
 it('a subscriber of units has them for all services of a rating group', () => {
-  const scene = new Scene({ PACK: { slot: 0, bucket: bucketOf({ credited: 200, toMs: 4e12 }) } })
+  const scene = new RatingFixture({
+    PACK: { slot: 0, bucket: bucketOf({ credited: 200, toMs: 4e12 }) },
+  })
   const gateway = new Gateway(scene)
   const service = (identifier: number) => ({
     ...asked({ 'CC-Total-Octets': 100 }, { 'Rating-Group': 10, 'Service-Identifier': identifier }),

@@ -1,5 +1,5 @@
 /** Entities that are complete, with what a test says instead; each with a key of its own. */
-import type { Body, Fields, World } from './world.ts'
+import type { ApiServer, Body, Fields } from './api-server.ts'
 
 let last = 0
 
@@ -76,14 +76,14 @@ export const ORDINARY: Readonly<Record<string, () => Fields>> = {
 }
 
 /** Creates one from the beginning on; what is undefined is left out. */
-export function make(world: World, collection: string, fields: Fields = {}): Promise<Body> {
+export function make(world: ApiServer, collection: string, fields: Fields = {}): Promise<Body> {
   const update = { from: BEGIN, ...ORDINARY[collection]?.(), ...fields }
   if (collection === 'users') Reflect.deleteProperty(update, 'from')
   return world.ok(collection, 'create', { update })
 }
 
 /** A subscriber of an account and a plan, which are made unless they are given. */
-export async function makeSubscriber(world: World, fields: Fields = {}): Promise<Body> {
+export async function makeSubscriber(world: ApiServer, fields: Fields = {}): Promise<Body> {
   const aid = fields['aid'] ?? (await make(world, 'accounts')).entity['aid']
   const plan = fields['plan'] ?? (await make(world, 'plans')).entity['name']
   const person = { firstname: 'Grace', lastname: 'Hopper', address: '1 Navy Yard' }
@@ -93,7 +93,7 @@ export async function makeSubscriber(world: World, fields: Fields = {}): Promise
 }
 
 /** A group of one bucket, which is made. */
-export async function makePrepaidGroup(world: World, fields: Fields = {}): Promise<Body> {
+export async function makePrepaidGroup(world: ApiServer, fields: Fields = {}): Promise<Body> {
   const bucket = (await make(world, 'prepaidincludes')).entity
   const include = [{ pp_includes_external_id: bucket['external_id'], value: -10 }]
   return world.ok('prepaidgroups', 'create', {
@@ -106,7 +106,7 @@ function groupOf(include: unknown): Fields {
 }
 
 /** A renewal of a subscriber and a group, which are made. */
-export async function makeRenewal(world: World, fields: Fields = {}): Promise<Body> {
+export async function makeRenewal(world: ApiServer, fields: Fields = {}): Promise<Body> {
   const { sid, aid } = (await makeSubscriber(world)).entity
   const { name } = (await makePrepaidGroup(world)).entity
   return world.ok('autorenew', 'create', {
@@ -115,7 +115,7 @@ export async function makeRenewal(world: World, fields: Fields = {}): Promise<Bo
 }
 
 /** Creates one of any collection. */
-export function makeAny(world: World, collection: string, fields: Fields = {}): Promise<Body> {
+export function makeAny(world: ApiServer, collection: string, fields: Fields = {}): Promise<Body> {
   if (collection === 'subscribers') return makeSubscriber(world, fields)
   if (collection === 'prepaidgroups') return makePrepaidGroup(world, fields)
   if (collection === 'autorenew') return makeRenewal(world, fields)

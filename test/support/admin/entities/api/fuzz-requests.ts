@@ -10,8 +10,8 @@ import type {
   Param,
   Params,
 } from '../../../../../src/admin/entities/definitions/definition.ts'
+import { type Fields, requestOf, type Way } from './api-server.ts'
 import { ORDINARY } from './creators.ts'
-import { type Fields, requestOf, type Way } from './world.ts'
 
 export interface FuzzRequest {
   collection: string

@@ -1,5 +1,5 @@
 /** A gateway whose messages are charged in memory, by the built-in file type. */
-import { Scene } from '../../../rating/scene.ts'
+import { RatingFixture } from '../../../rating/rating-fixture.ts'
 import { builtIn, context as decoding, dialectOf } from './file-type.ts'
 
 export type Avps = Record<string, unknown>
@@ -9,10 +9,10 @@ const TYPES = ['', 'start', 'update', 'release', 'event']
 const codec = dialectOf(builtIn())
 
 export class Gateway {
-  readonly scene: Scene
+  readonly scene: RatingFixture
   #number = 0
 
-  constructor(scene = new Scene()) {
+  constructor(scene = new RatingFixture()) {
     this.scene = scene
   }
 

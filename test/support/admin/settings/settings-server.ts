@@ -29,7 +29,7 @@ export interface Told {
   message: string
 }
 
-export interface Office {
+export interface SettingsServer {
   catalog(): Catalog
   url(): string
   /** A form by POST, unless it is to be JSON; in a form data are JSON. */
@@ -59,7 +59,7 @@ const admit: Admit = async ({ headers }, _sent, needed) => {
   return caller
 }
 
-export function useOffice(more: readonly Category[] = []): Office {
+export function useSettingsServer(more: readonly Category[] = []): SettingsServer {
   let mongo: TestMongo
   let catalog: Catalog
   let server: FastifyInstance
@@ -68,7 +68,7 @@ export function useOffice(more: readonly Category[] = []): Office {
     mongo = await startTestMongo()
     const { url: mongoUrl, database } = mongo
     catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 20_000, appName: 'test' })
-    const opened = await openOffice(catalog, more)
+    const opened = await openSettingsServer(catalog, more)
     server = opened.server
     url = opened.url
   })
@@ -82,7 +82,7 @@ export function useOffice(more: readonly Category[] = []): Office {
     await catalog.close()
     await mongo.close()
   })
-  const ask: Office['ask'] = (params, how = {}) => askAt(url, params, how)
+  const ask: SettingsServer['ask'] = (params, how = {}) => askAt(url, params, how)
   const stored = async () =>
     JSON.stringify(
       await Promise.all([
@@ -112,7 +112,7 @@ export function useOffice(more: readonly Category[] = []): Office {
   }
 }
 
-export async function openOffice(catalog: Catalog, more: readonly Category[] = []) {
+export async function openSettingsServer(catalog: Catalog, more: readonly Category[] = []) {
   const log = createLogger({ name: 'test', level: 'silent' })
   const server = createServer(loadConfig({ env: {} }).admin, log)
   const categories = createCategories(loadConfig({ env: {} }), more)

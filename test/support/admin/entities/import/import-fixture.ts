@@ -32,7 +32,7 @@ export interface Imported {
   watch?: ImportWatch
 }
 
-export interface Scene {
+export interface ImportFixture {
   catalog(): Catalog
   api(options?: { catalog?: Catalog; nowMs?: number; config?: Partial<Config> }): EntityApi
   run(imported: Imported): Promise<ImportResult>
@@ -42,7 +42,7 @@ export interface Scene {
 const WRITTEN = ['subscribers', 'plans', 'services', 'rates', 'discounts', 'taxes'] as const
 
 /** Stores of one test file; they are emptied after each test. */
-export function useImports(): Scene {
+export function useImports(): ImportFixture {
   const folder = mkdtempSync(join(tmpdir(), 'tg-import-'))
   let stores: TestStores
   let files = 0
@@ -60,7 +60,11 @@ export function useImports(): Scene {
     await stores.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const api: Scene['api'] = ({ catalog = stores.catalog, nowMs = NOW_MS, config = {} } = {}) =>
+  const api: ImportFixture['api'] = ({
+    catalog = stores.catalog,
+    nowMs = NOW_MS,
+    config = {},
+  } = {}) =>
     createEntityApi({
       catalog,
       ledger: stores.ledger,

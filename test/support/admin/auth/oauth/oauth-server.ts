@@ -42,7 +42,7 @@ export function userNow(given: Partial<CurrentUser>): CurrentUser {
   return { ...user, hasGeneratedPassword: false, ...given } as CurrentUser
 }
 
-export interface Scene {
+export interface OAuthServer {
   url: string
   redis: RedisConnection
   catalog: Catalog
@@ -78,8 +78,8 @@ export const basic = (name: string, secret: string) => ({
 })
 
 /** Everything is empty before each test. */
-export function useScene(): Scene {
-  const scene = {} as Scene
+export function useOAuthServer(): OAuthServer {
+  const scene = {} as OAuthServer
   const ends: (() => unknown)[] = []
   beforeAll(async () => {
     const [server, mongo] = await Promise.all([
@@ -157,7 +157,7 @@ function verifierOf(users: ReadonlyMap<string, CurrentUser>): VerifyUser {
   }
 }
 
-function methodsOf(scene: Scene): Partial<Scene> {
+function methodsOf(scene: OAuthServer): Partial<OAuthServer> {
   const send = (path: string, init: RequestInit) => answerOf(fetch(scene.url + path, init))
   const form =
     (path: string) =>

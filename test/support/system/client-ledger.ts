@@ -43,7 +43,7 @@ interface Answer {
 }
 
 /** One client or many, on as many connections; `run` and `finish` may alternate. */
-export class ClientBooks {
+export class ClientLedger {
   readonly sessions: ClientSession[] = []
   /** Answers that contradict what was told before. */
   readonly complaints: string[] = []
@@ -121,12 +121,12 @@ interface Request {
 
 /** One connection: a request at a time, repeated until its outcome is known. */
 class Element {
-  readonly #books: ClientBooks
+  readonly #books: ClientLedger
   #session: ClientSession | undefined
   #number = 0
   #pending: Request | undefined
 
-  constructor(books: ClientBooks) {
+  constructor(books: ClientLedger) {
     this.#books = books
   }
 

@@ -143,7 +143,7 @@ export function aidOf(sid: number): number {
   return Math.floor(sid / 100) + 1
 }
 
-export interface Scene {
+export interface ProcessorFixture {
   ledger: Ledger
   redis: RedisConnection
   processor: Processor
@@ -171,7 +171,7 @@ export const DEFAULT_TARIFFS = {
 
 export const RATE_KEYS = ['{USAGET}_{rating_group}', '{USAGET}']
 
-export interface SceneOptions {
+export interface ProcessorFixtureOptions {
   tariffs?: Record<string, Record<string, Tariff>>
   /** Instead of one of tariffs. */
   catalogue?: Catalogue
@@ -206,7 +206,10 @@ const CHARGE_SETTINGS = {
 /** On the slow lane, for as long as it takes. */
 const PATIENT = { mayLookUp: true, deadlineMs: FOREVER_MS }
 
-function rulesOf(options: SceneOptions, tariffs: NonNullable<SceneOptions['tariffs']>) {
+function rulesOf(
+  options: ProcessorFixtureOptions,
+  tariffs: NonNullable<ProcessorFixtureOptions['tariffs']>,
+) {
   const catalogue = options.catalogue ?? catalogueOf(tariffs)
   const { rules = {} } = options
   const none = {
@@ -223,7 +226,10 @@ function rulesOf(options: SceneOptions, tariffs: NonNullable<SceneOptions['tarif
   return { catalogue, finder, book }
 }
 
-export async function openScene(url: string, options: SceneOptions = {}): Promise<Scene> {
+export async function openProcessorFixture(
+  url: string,
+  options: ProcessorFixtureOptions = {},
+): Promise<ProcessorFixture> {
   const { commandTimeoutMs = 20_000, replicaAcks = 0, tariffs = DEFAULT_TARIFFS } = options
   const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 20_000, replicaAcks }, log)
   await waitForRedis(redis, 20_000)

@@ -40,7 +40,7 @@ export interface Begun {
   cookie: string
 }
 
-export interface SamlWorld {
+export interface SamlServer {
   provider(): KeyPair
   /** Who signs, and is not known. */
   stranger(): KeyPair
@@ -87,7 +87,7 @@ const protocolSettings = (provider: KeyPair) => ({
   roles: { map: [{ value: 'staff', roles: ['read', 'write'] }] },
 })
 
-export function useSamlWorld(): SamlWorld {
+export function useSamlServer(): SamlServer {
   let running: Running
   const lines: string[] = []
   const opened: SessionUser[] = []
@@ -101,7 +101,7 @@ export function useSamlWorld(): SamlWorld {
     await world.configure(world.settings())
   })
   afterAll(() => running?.close())
-  const world: SamlWorld = {
+  const world: SamlServer = {
     nowMs: NOW_MS,
     opened,
     said: () => lines.join(''),
@@ -201,7 +201,7 @@ async function startRunning(log: Logger, clock: Clock, opened: SessionUser[]): P
   }
 }
 
-function requests(url: () => string): Pick<SamlWorld, 'get' | 'post'> {
+function requests(url: () => string): Pick<SamlServer, 'get' | 'post'> {
   const redirect = 'manual'
   return {
     get: (path, cookie) =>
@@ -218,7 +218,7 @@ export function base64(text: string): string {
 }
 
 /** A login that must succeed, with what an assertion says. Gives where it ends. */
-export async function loggedIn(world: SamlWorld, more: Partial<Said> = {}): Promise<Response> {
+export async function loggedIn(world: SamlServer, more: Partial<Said> = {}): Promise<Response> {
   const begun = await world.login()
   const done = await world.accepted(answer(world.saying(begun, more), world.provider()), begun)
   expect(done.status).toBe(303)

@@ -13,7 +13,7 @@ export function rate(key: string, usaget: string, base: Json, more: Json = {}): 
 }
 
 /** A subscriber of plan P; calls at T01 cost 0.01 for each unit. */
-export function story({ catalogue = {}, ...more }: { catalogue?: Json } & Json = {}): Json {
+export function quoteCaseOf({ catalogue = {}, ...more }: { catalogue?: Json } & Json = {}): Json {
   return {
     name: 'a story',
     catalogue: {
@@ -41,7 +41,7 @@ export function wallet(value: number): Json {
 /** A case with money in a wallet. */
 export function prepaid(money: number, more: { catalogue?: Json } & Json = {}): Json {
   const { catalogue = {}, ...rest } = more
-  return story({
+  return quoteCaseOf({
     catalogue: { prepaidincludes: [WALLET], ...catalogue },
     subscriber: { plan: 'P', buckets: [wallet(money)] },
     ...rest,

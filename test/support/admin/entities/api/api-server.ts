@@ -44,7 +44,7 @@ export interface Body {
 /** The middle of 2026, at noon. */
 export const NOW = '2026-06-15T12:00:00Z'
 
-export interface World {
+export interface ApiServer {
   stores(): TestStores
   /** Base addresses of the admins. */
   urls: string[]
@@ -65,13 +65,13 @@ export interface World {
   digest(): Promise<string>
 }
 
-export interface WorldOptions {
+export interface ApiServerOptions {
   admins?: number
   env?: Record<string, string>
 }
 
 /** Starts them before the tests of a file, and ends them after. */
-export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
+export function useApiServer({ admins = 1, env = {} }: ApiServerOptions = {}): ApiServer {
   let stores: TestStores
   let nowMs = Date.parse(NOW)
   const running: Admin[] = []
@@ -95,12 +95,12 @@ export function useWorld({ admins = 1, env = {} }: WorldOptions = {}): World {
     known = null
     return sendTo(`${urls[0]}${path}`, init)
   }
-  const call: World['call'] = (collection, action, params = {}, way = 'form') => {
+  const call: ApiServer['call'] = (collection, action, params = {}, way = 'form') => {
     const [query, init] = requestOf(params, way)
     const answer = send(`/billapi/${collection}/${action}${query}`, init)
     return checked(answer, { path: `/billapi/${collection}/${action}`, init, params })
   }
-  const ok: World['ok'] = async (...request) => {
+  const ok: ApiServer['ok'] = async (...request) => {
     const answer = await call(...request)
     expect(answer.text).toMatch(/^\{"status":1[,}]/)
     expect([answer.http, answer.contentType]).toEqual([200, JSON_TYPE])
@@ -252,7 +252,7 @@ export function displayCode({ display }: Body): unknown {
 }
 
 /** Begins and ends of the revisions of an entity, by begin; an open end is `-`. */
-export async function periods(world: World, store: string, filter: Fields): Promise<string[]> {
+export async function periods(world: ApiServer, store: string, filter: Fields): Promise<string[]> {
   const collections = world.stores().catalog as unknown as Record<string, Collection>
   const found = await collections[store]
     ?.find({ ...filter, deleted: { $ne: true } })
@@ -269,7 +269,7 @@ export function dayOf(value: unknown): string {
 }
 
 /** Documents of a collection of the store. */
-export async function stored(world: World, store: string, filter: Fields): Promise<Fields[]> {
+export async function stored(world: ApiServer, store: string, filter: Fields): Promise<Fields[]> {
   const collections = world.stores().catalog as unknown as Record<string, Collection>
   const found = await collections[store]
     ?.find({ ...filter, deleted: { $ne: true } })

@@ -15,7 +15,7 @@ import { insertEntity } from '../../catalog/store.ts'
 import { emptyLedger } from '../../ledger.ts'
 import { loadOwner, NOW_MS, startTestStores, type TestStores } from '../../recorder/accounts.ts'
 
-export interface Scene extends BalanceDeps {
+export interface BalanceFixture extends BalanceDeps {
   stores: TestStores
   clock: { nowMs: () => number; set(nowMs: number): void }
   /** Takes everything away but indexes. */
@@ -28,7 +28,7 @@ export interface Scene extends BalanceDeps {
 export const AID = 17
 export const SID = 18
 
-export async function openScene(): Promise<Scene> {
+export async function openBalanceFixture(): Promise<BalanceFixture> {
   const stores = await startTestStores()
   const { ledger, catalog } = stores
   let nowMs = NOW_MS
@@ -68,7 +68,7 @@ export async function openScene(): Promise<Scene> {
 const FROM = { from: '2026-01-01' }
 
 /** The plan lets bucket 1 hold 50 at most, and bucket 2 a thousand units. */
-export async function seedCatalogue({ catalog }: Scene): Promise<void> {
+export async function seedCatalogue({ catalog }: BalanceFixture): Promise<void> {
   const pp_threshold = { 1: -50, 2: '-1000' }
   await insertEntity(catalog, 'plans', { name: 'GOLD', pp_threshold })
   await insertEntity(catalog, 'subscribers', { sid: SID, aid: AID, plan: 'GOLD' })
@@ -85,7 +85,7 @@ export async function seedCatalogue({ catalog }: Scene): Promise<void> {
 }
 
 export async function seedChargingPlan(
-  { catalog }: Scene,
+  { catalog }: BalanceFixture,
   include: Record<string, unknown>[],
   more: Record<string, unknown> = {},
 ): Promise<void> {

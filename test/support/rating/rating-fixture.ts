@@ -55,7 +55,7 @@ export function usualBuckets(): Named {
   }
 }
 
-export class Scene {
+export class RatingFixture {
   subscriber: OwnerState
   account: OwnerState
   catalogue: Catalogue = catalogueOf(RATES, PLANS)

@@ -6,7 +6,7 @@ import type { Product } from '../product/product.ts'
 const LINES = 12
 
 /** Waits, and adds the ends of all logs to the error if it rejects. */
-export async function withLastWords<T>(product: Product, work: Promise<T>): Promise<T> {
+export async function withRecentLogs<T>(product: Product, work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {

@@ -32,7 +32,7 @@ export const PASSWORD = 'correct horse battery'
 
 const CONFIG = loadConfig({ env: {} })
 
-export interface AuthWorld {
+export interface LoginServer {
   readonly deps: AuthDeps
   readonly redis: RedisConnection
   readonly sessions: LoginSessions
@@ -47,7 +47,7 @@ export interface AuthWorld {
   pass(ms: number): void
 }
 
-export interface WorldParts {
+export interface LoginServerParts {
   readonly deps?: Partial<AuthDeps>
   readonly passwords?: Passwords
   readonly protocols?: Partial<LoginProtocols>
@@ -59,7 +59,7 @@ export interface WorldParts {
 export interface AuthStores {
   catalog(): Catalog
   redis(): RedisConnection
-  world(parts?: WorldParts): AuthWorld
+  world(parts?: LoginServerParts): LoginServer
 }
 
 /** Both stores are empty before each test. */
@@ -101,7 +101,11 @@ export function useAuth(): AuthStores {
   }
 }
 
-function worldOn(catalog: Catalog, redis: RedisConnection, parts: WorldParts = {}): AuthWorld {
+function worldOn(
+  catalog: Catalog,
+  redis: RedisConnection,
+  parts: LoginServerParts = {},
+): LoginServer {
   let nowMs = BEGIN_MS
   const clock = { nowMs: () => nowMs }
   const { log, records } = recordingLog()
@@ -193,7 +197,7 @@ export interface Sent {
 }
 
 export async function send(
-  { server }: Pick<AuthWorld, 'server'>,
+  { server }: Pick<LoginServer, 'server'>,
   { method, url, headers = {}, payload }: Sent,
 ): Promise<Told> {
   if (!server.server.listening) await server.listen({ host: '127.0.0.1', port: 0 })
@@ -217,7 +221,7 @@ function portOf({ server }: FastifyInstance): number {
 
 /** Sends a form to `/auth/...`, with a cookie where one is given. */
 export function post(
-  world: AuthWorld,
+  world: LoginServer,
   path: string,
   fields: Readonly<Record<string, string>> = {},
   cookie: string | null = null,
@@ -228,11 +232,11 @@ export function post(
   return send(world, { method: 'POST', url: `/auth/${path}`, headers, payload })
 }
 
-export function logIn(world: AuthWorld, username = USER, password = PASSWORD): Promise<Told> {
+export function logIn(world: LoginServer, username = USER, password = PASSWORD): Promise<Told> {
   return post(world, 'login', { username, password })
 }
 
-export function who(world: AuthWorld, cookie: string | null): Promise<Told> {
+export function who(world: LoginServer, cookie: string | null): Promise<Told> {
   return send(world, { method: 'GET', url: '/auth/login', headers: cookieHeader(cookie) })
 }
 
@@ -241,7 +245,7 @@ function cookieHeader(cookie: string | null): Record<string, string> {
 }
 
 /** Logs in, which must succeed; gives the cookie. */
-export async function cookieOf(world: AuthWorld, username = USER): Promise<string> {
+export async function cookieOf(world: LoginServer, username = USER): Promise<string> {
   const { body, cookie } = await logIn(world, username)
   if (body.status !== 1 || cookie === null) throw new Error(`no login: ${JSON.stringify(body)}`)
   return cookie

@@ -6,9 +6,9 @@ import type { Bucket } from '../../../src/domain/bucket.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
 import type { LoadedOwner } from '../../../src/ledger/ledger.ts'
 import { type CreditTruth, counterDifferences } from './counter-check.ts'
+import { expectedOf, type ServiceTruth, type SessionTruth } from './expected-sessions.ts'
 import { type LineView, lineDifferences, priceAt } from './line-check.ts'
 import { type Kind, kindOf, type Mix, UNMIXED } from './mixed.ts'
-import { expectedOf, type ServiceTruth, type SessionTruth } from './session-truth.ts'
 
 export interface AuditedPopulation {
   subscribers: number
@@ -93,7 +93,7 @@ function mapDifferences(
 }
 
 /** One audit: lines and sessions since the last one, states as they are now. */
-export class Books {
+export class BalanceChecks {
   readonly differences: string[] = []
   readonly #bySession = new Map<string, LineView[]>()
   readonly #states: { owner: LoadedOwner; bucket: Bucket }[] = []
