@@ -51,11 +51,11 @@ describe('a date without a format', () => {
     ['1'.repeat(100), FREE],
     [MAY_S - 400 * 86_400, 'd is too far in the past'],
     [MAY_S + 400 * 86_400, 'd is in the future'],
-  ])('%j is %s', (value, expected) => {
+  ])('%j is read as %s', (value, expected) => {
     expect(timeOf({}, { d: value })).toBe(expected)
   })
 
-  it('is now where it is too far away and the document says so', () => {
+  it('is now if it is too far away and the document allows that', () => {
     for (const value of [MAY_S - 400 * 86_400, MAY_S + 400 * 86_400]) {
       expect(timeOf({ date_beyond: 'now' }, { d: value })).toBe('absent')
       expect(timeOf({ date_beyond: 'refuse' }, { d: value })).toMatch(/^d is /)
@@ -65,7 +65,7 @@ describe('a date without a format', () => {
     expect(() => timeOf({ date_beyond: 'clamp' }, {})).toThrow("p.date_beyond must be 'refuse'")
   })
 
-  it('is of the installation, of the document, or of the message in that order of weakness', () => {
+  it('is in the zone of the document, then of the message, then of the installation', () => {
     const message = { d: '2026-05-03 12:20:30', zone: 'America/New_York' }
     expect(timeOf({}, message, 'Europe/Berlin')).toBe(MAY)
     expect(timeOf({ timezone_field: 'zone' }, message)).toBe('2026-05-03T16:20:30.000Z')
@@ -84,13 +84,13 @@ describe('a date without a format', () => {
     ['2026-03-29 03:00:00', '2026-03-29T01:00:00.000Z'],
     ['2026-10-25 02:30:00', '2026-10-25T00:30:00.000Z'],
     ['2026-10-25 03:00:00', '2026-10-25T02:00:00.000Z'],
-  ])('%s in Berlin, around a change of the clock, is %s', (value, expected) => {
+  ])('%s in Berlin, near a clock change, is %s', (value, expected) => {
     expect(timeOf({}, { d: value }, 'Europe/Berlin')).toBe(expected)
     const format = { date_format: 'Y-m-d H:i:s', timezone: 'Europe/Berlin' }
     expect(timeOf(format, { d: value })).toBe(expected)
   })
 
-  it('is NTP seconds in Diameter, where it can be', () => {
+  it('is NTP seconds in Diameter where the value fits', () => {
     const ntp = MAY_S + 2_208_988_800
     expect(timeOf({}, { d: ntp }, 'UTC', 'diameter')).toBe(MAY)
     expect(timeOf({}, { d: MAY_S }, 'UTC', 'diameter')).toBe(MAY)
@@ -131,11 +131,11 @@ describe('a date with a format', () => {
     // Unix seconds are taken beside any format.
     ['d/m/Y', String(MAY_S), MAY],
     ['d/m/Y', MAY_S, MAY],
-  ])('%s takes %j as %s', (date_format, value, expected) => {
+  ])('%s reads %j as %s', (date_format, value, expected) => {
     expect(timeOf({ date_format }, { d: value })).toBe(expected)
   })
 
-  it('may have its time in another field', () => {
+  it('may have its time in a second field', () => {
     const split = { time_field: 't', date_format: 'd.m.Y', time_format: 'H:i' }
     expect(timeOf(split, { d: '03.05.2026', t: '10:20' })).toBe('2026-05-03T10:20:00.000Z')
     expect(timeOf(split, { d: '03.05.2026' })).toBe('d must be a date as d.m.Y H:i')
@@ -173,7 +173,7 @@ describe('a date with a format', () => {
     expect(refusal(() => timeOf(processor, {}))).toEqual(message)
   })
 
-  it('never throws, whatever the text, and reads what it writes', () => {
+  it('never throws, whatever the text, and reads back what it writes', () => {
     const formats = ['d/m/Y H:i:s', 'D, d M y g:i a T', 'YmdHisu', 'U', 'Y-m-d e P']
     const readers = formats.map((format) => compileDateFormat(format, 'at'))
     fc.assert(

@@ -55,21 +55,21 @@ const tables: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 describe('docs/FILE-TYPES.md', () => {
-  it.each(tables)('%s: the table has the keys that there are', (title, keys) => {
+  it.each(tables)('%s: the table lists exactly the keys of the code', (title, keys) => {
     expect([...namesOfRows(title)].sort()).toEqual([...new Set(keys)].sort())
   })
 
-  it('has every part of a date', () => {
+  it('lists every part of a date', () => {
     const names = namesIn(sections.get('Rate calculators') ?? '')
     expect(DATE_PARTS.filter((part) => !names.includes(part))).toEqual([])
   })
 
-  it('has every unit', () => {
+  it('lists every unit', () => {
     const names = namesIn(sections.get('Units') ?? '')
     expect(UNITS.filter((unit) => !names.includes(unit))).toEqual([])
   })
 
-  it('has the keys of what a key consists of', () => {
+  it('lists the keys of the parts of a key', () => {
     const final = sections.get('Holding time, threshold and final unit') ?? ''
     expect(FINAL_UNIT_KEYS.filter((key) => !final.includes(`"${key}"`))).toEqual([])
     const methods = namesIn(sections.get('A field of an answer') ?? '')

@@ -9,14 +9,14 @@ function read(value: unknown, message: Record<string, unknown>) {
 }
 
 describe('a flag', () => {
-  it('is what a field says', () => {
+  it('has the value of a field', () => {
     expect(read('dry.run', { dry: { run: 'yes' } })).toBe(true)
     expect(read('dry.run', {})).toBe(false)
     expect(read('dry', { dry: 'maybe' })).toEqual({ field: 'dry', why: 'must be true or false' })
     expect(flagAt({ value: undefined, path: 'flag' })).toBeNull()
   })
 
-  it('is whether conditions hold', () => {
+  it('has the result of conditions', () => {
     const conditions = [
       { src_field: 'action', op: '$in', pattern: [2, 3] },
       { field_name: 'kind', value: 'event' },

@@ -22,7 +22,7 @@ describe('a subscriber', () => {
   }
   const { sid, ...NOBODY } = START
 
-  it('is named by a field, the first of those that there are', () => {
+  it('is named by a field, the first one present', () => {
     const document = withRealtime({ subscriber_fields: { msisdn: 'from.number', imsi: 'imsi' } })
     const who = (message: Fields) => {
       const { subscriberKey, subscriberValue } = requestOf(document, { ...START, ...message })
@@ -67,7 +67,7 @@ describe('a subscriber', () => {
     expect(missing).toMatchObject({ field: 'nai' })
   })
 
-  it('is not found by a number that has lost digits', () => {
+  it('is not looked up by a number that has lost digits', () => {
     const sent = (text: string) => ({ ...NOBODY, ids: JSON.parse(`{"type": 1, "value": ${text}}`) })
     expect(problemOf(documentWith(rules), sent('8949000000000000012'))).toBe(
       'ids[type=1].value is too large for a number: it must be a text',

@@ -53,7 +53,7 @@ describe(`docs/${FILE}`, () => {
     expect(answered(codecFor(name), request, example.outcome)).toBe(example.response)
   })
 
-  it('the same request and outcome give the same bytes, whichever codec they meet', () => {
+  it('the same request and outcome produce the same bytes, whichever codec encodes them', () => {
     const { request = '', outcome, response } = examples.get('mapped')!
     const stored = JSON.parse(JSON.stringify(outcome)) as ChargeOutcome
     const codec = codecFor('mapped')
@@ -70,13 +70,13 @@ describe(`docs/${FILE}`, () => {
 })
 
 describe('docs/TUTORIAL.md', () => {
-  it('has a file type that answers its message as it says', () => {
+  it('has a file type that answers its message as shown', () => {
     const { document, request = '', outcome, response } = wireExamples('TUTORIAL.md').get('pgw')!
     expect(answered(codecOfDocument(document), request, outcome)).toBe(response)
   })
 })
 
-describe('balances', () => {
+describe('balances in answers', () => {
   const document = {
     file_type: 'B',
     parser: { type: 'json' },
@@ -95,14 +95,14 @@ describe('balances', () => {
     return decoded.request.wantBalances
   }
 
-  it('are asked for by the field of the message, if there is one', () => {
+  it('are requested by the field of the message, if there is one', () => {
     const fileType = { realtime: { ...realtime, balances_field: 'show' } }
     expect(areAsked(fileType, { show: true })).toBe(true)
     expect(areAsked(fileType, { show: false })).toBe(false)
     expect(areAsked(fileType, {})).toBe(false)
   })
 
-  it('are asked for always, if answers name them', () => {
+  it('are always requested if answers contain them', () => {
     const fields = [{ response_field_name: 'b', row_field_name: 'balances' }]
     expect(areAsked({ realtime, response: { fields } }, {})).toBe(true)
     expect(areAsked({ realtime }, {})).toBe(false)

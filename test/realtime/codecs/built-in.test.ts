@@ -51,7 +51,7 @@ describe('the built-in file types', () => {
     return `<${name}>${content.join('')}</${name}>`
   }
 
-  it.each(messages)('make of %s in docs/WIRE.md the same request', (_name, message) => {
+  it.each(messages)('decode %s of docs/WIRE.md to the same request', (_name, message) => {
     const plain = jsonCodec.decode(Buffer.from(JSON.stringify(message)), context)
     if (!plain.ok) throw new Error(plain.error.why)
     const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
@@ -67,7 +67,7 @@ describe('the built-in file types', () => {
 
   const { request: asked = '', outcome } = wireExamples().get('cost') ?? {}
 
-  it('tell the cost to those who ask for it', () => {
+  it('return the cost to clients that request it', () => {
     const answersTo = (message: unknown) => {
       const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
       return (['keyvalue', 'xml'] as const).map((name) => {

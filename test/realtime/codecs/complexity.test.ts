@@ -105,7 +105,7 @@ const rows = [
     .map((name) => ({ name, shapes: pairs })),
 ]
 
-describe.each(rows)('$name', ({ name, shapes }) => {
+describe.each(rows)('linear work: $name', ({ name, shapes }) => {
   it.each(Object.keys(shapes))('%s', (what) => {
     const fresh = dialects.get(name)!
     const shape = shapes[what]!

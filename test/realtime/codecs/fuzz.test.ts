@@ -71,7 +71,7 @@ function unreadable(contentType: string, text: string): string[] {
 }
 
 describe.each(dialects)('$name', (dialect) => {
-  it('takes the messages that are to be damaged', () => {
+  it('accepts the messages before they are damaged', () => {
     const taken = dialect.messages.filter((text) => {
       expect(wrongWith(dialect, Buffer.from(text))).toEqual([])
       return dialect.codec.decode(Buffer.from(text), context).ok
@@ -79,7 +79,7 @@ describe.each(dialects)('$name', (dialect) => {
     expect(taken.length).toBeGreaterThan(0)
   })
 
-  it('takes any bytes, or says what is wrong with them', () => {
+  it('accepts any bytes, or names the error', () => {
     fc.assert(
       fc.property(anyBytes, (bytes) => {
         expect(wrongWith(dialect, bytes), String(bytes)).toEqual([])
@@ -88,7 +88,7 @@ describe.each(dialects)('$name', (dialect) => {
     )
   })
 
-  it('takes damaged messages, or says what is wrong with them', () => {
+  it('accepts damaged messages, or names the error', () => {
     fc.assert(
       fc.property(damaged(dialect.messages), (bytes) => {
         expect(wrongWith(dialect, bytes), String(bytes)).toEqual([])
@@ -98,8 +98,8 @@ describe.each(dialects)('$name', (dialect) => {
   })
 })
 
-describe('all of them', () => {
-  it('were both taken and refused', () => {
+describe('all inputs', () => {
+  it('contain accepted and refused ones', () => {
     expect(counts.refused).toBeGreaterThan(RUNS)
     expect(counts.taken).toBeGreaterThan(RUNS)
   })

@@ -74,7 +74,7 @@ const amount = (digits: number, exponent: number) => ({
 })
 
 describe('the answer to an update', () => {
-  it('has what the session has cost, and what is left, as digits and exponent', () => {
+  it('has the cost of the session and the remaining money as digits and exponent', () => {
     const { request, tree } = answered([money(9_500_000), money(250_000)])
     expect(request.wantBalances).toBe(true)
     expect(tree['Cost-Information']).toEqual(amount(125, -2))
@@ -99,11 +99,11 @@ describe('the answer to an update', () => {
     ],
     ['nothing where there is no money', [money(4_000_000, { kind: 'units' })], undefined],
     ['nothing in a failure', null, undefined],
-  ])('tells of %s', (_what, balances, told) => {
+  ])('has the remaining balance: %s', (_what, balances, told) => {
     expect(answered(balances).tree['Remaining-Balance']).toEqual(told)
   })
 
-  it('says whether that is low, by the threshold of the file type', () => {
+  it('has a low-balance indication by the threshold of the file type', () => {
     const low = (free: number, threshold: string | number) =>
       answered([money(free)], threshold).tree['Low-Balance-Indication']
     expect(low(999_999, 1)).toBe(1)
@@ -113,7 +113,7 @@ describe('the answer to an update', () => {
     expect(answered(null, 1).tree).not.toHaveProperty('Low-Balance-Indication')
   })
 
-  it.each([-1, 'x', '0.0000001', {}])('takes no threshold of %j', (threshold) => {
+  it.each([-1, 'x', '0.0000001', {}])('cannot have a threshold of %j', (threshold) => {
     expect(() => codecWith(threshold as string)).toThrow(
       'low_balance_threshold must be an amount of money from 0 with at most 6 decimals',
     )

@@ -39,13 +39,13 @@ function servicesIn(avps: readonly WireAvp[]) {
 }
 
 describe.skipIf(whyNoSamples !== '')(`captured messages${whyNoSamples}`, () => {
-  it.each(samples())('$name is written as it was read', ({ bytes }) => {
+  it.each(samples())('$name is written with the bytes that were read', ({ bytes }) => {
     expect(writeMessage(readMessage(bytes))).toEqual(bytes)
   })
 
   const requests = samples().filter(({ isRequest }) => isRequest)
 
-  it.each(requests)('$name is a request to charge', ({ bytes, type, number, services }) => {
+  it.each(requests)('$name is a charge request', ({ bytes, type, number, services }) => {
     const { avps } = readMessage(bytes)
     const request = requestIn(wire, bytes, then)
     expect(request).toMatchObject({

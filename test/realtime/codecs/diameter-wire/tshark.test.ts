@@ -80,11 +80,11 @@ async function expectAlike(messages: readonly Buffer[], odd = NOTHING): Promise<
 }
 
 describe.skipIf(!hasTshark)('tshark (not installed: skipped)', () => {
-  it('sees the AVPs of captured and composed requests as we do', async () => {
+  it('reads the same AVPs in captured and composed requests', async () => {
     await expectAlike([...samples().map(({ bytes }) => bytes), ...requests], SENT_SO)
   })
 
-  it('finds nothing odd in our answers', async () => {
+  it('reports nothing in our answers', async () => {
     const answers = requests.flatMap((body) => {
       const decoded = wire.decode(body, context)
       if (!decoded.ok) throw new Error('is refused')
@@ -96,7 +96,7 @@ describe.skipIf(!hasTshark)('tshark (not installed: skipped)', () => {
     await expectAlike(answers)
   })
 
-  it('nor in our errors', async () => {
+  it('reports nothing in our errors', async () => {
     const proxy = { 'Proxy-Host': 'p.example.net', 'Proxy-State': 'state' }
     const wrong: Tree[] = [
       { ...data, 'CC-Request-Type': 5, 'Proxy-Info': [proxy, proxy] },

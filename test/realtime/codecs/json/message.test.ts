@@ -63,7 +63,7 @@ describe('a JSON message', () => {
     expect(whyNot(name(257))).toBe('has a name of more than 256 characters')
   })
 
-  it('finds each name that is too long, wherever it is', () => {
+  it('is refused for each name that is too long, at any position', () => {
     const texts = fc.array(fc.string({ maxLength: 300, unit: 'grapheme-ascii' }), { maxLength: 8 })
     fc.assert(
       fc.property(texts, texts, (names, values) => {
@@ -76,7 +76,7 @@ describe('a JSON message', () => {
     )
   })
 
-  it('is what JSON says, __proto__ a name as any other', () => {
+  it('is read as by JSON.parse, with __proto__ as an ordinary name', () => {
     const parsed = parse('{"__proto__":{"polluted":1},"a":1,"a":2,"constructor":null}')
     if (!parsed.ok) throw new Error(parsed.error.why)
     expect(Object.keys(parsed.message)).toEqual(['__proto__', 'a', 'constructor'])

@@ -24,7 +24,7 @@ function namesOf(message: object): unknown {
 }
 
 describe('service identifiers', () => {
-  it('tell services of one rating group apart, in whatever order they are', () => {
+  it('distinguish services of one rating group, in any order', () => {
     const identified = [{ service_identifier: 7 }, { service_identifier: [9, 8, 9] }]
     const services = [data, ...identified.map((more) => ({ ...data, ...more }))]
     expect(namesOf({ services })).toEqual(['', '7', '8,9'])
