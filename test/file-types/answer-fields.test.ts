@@ -17,7 +17,7 @@ import { wireExamples } from '../support/realtime/wire-examples.ts'
 const read = (name: AnswerFieldName, answer: AnswerSource, of: ServiceOutcome | null = null) =>
   answerFields[name](answer, of, answer.echo.message)
 
-/** Fields that say something about a grant, or what comes of it. */
+/** Fields that describe a grant or its result. */
 const ofGrants = [
   'granted_volume',
   'usagev',

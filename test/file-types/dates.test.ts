@@ -8,7 +8,7 @@ import { CONTEXT, NOW_MS, refusal } from '../support/file-types/sample.ts'
 
 type Fields = Record<string, unknown>
 
-/** The time as ISO 8601, `absent`, or the problem. */
+/** The time as ISO 8601, `absent`, or the error. */
 function timeOf(
   processor: Fields,
   message: Fields,
@@ -128,7 +128,7 @@ describe('a date with a format', () => {
     ['YmdHis', '2026050324203', 'd must be a date as YmdHis'],
     ['Y-m-d e', '2026-05-03 Mars/Olympus', 'd must be a date as Y-m-d e'],
     ['Ymd', 20260503, '2026-05-03T00:00:00.000Z'],
-    // Unix seconds are taken beside any format.
+    // Unix seconds are accepted with any format.
     ['d/m/Y', String(MAY_S), MAY],
     ['d/m/Y', MAY_S, MAY],
   ])('%s reads %j as %s', (date_format, value, expected) => {

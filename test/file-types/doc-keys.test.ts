@@ -1,4 +1,4 @@
-/** docs/FILE-TYPES.md: its tables have every key that documents may have, and no other. */
+/** docs/FILE-TYPES.md: its tables list all keys that documents may have, and no other. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { answerFields, answerMethods } from '../../src/file-types/answer-fields.ts'
@@ -26,12 +26,12 @@ const sections = new Map(
   }),
 )
 
-/** What stands between backticks in a cell. */
+/** The text between backticks in a cell. */
 function namesIn(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
 }
 
-/** The names in the first cells of a section's tables. */
+/** The names in the first column of the tables of a section. */
 function namesOfRows(title: string): Set<string> {
   const rows = (sections.get(title) ?? '').split('\n').filter((line) => line.startsWith('| '))
   return new Set(rows.flatMap((row) => namesIn(row.split('|')[1] ?? '')))

@@ -1,4 +1,4 @@
-/** docs/FILE-TYPES.md: its documents are taken, and make of its messages what it says. */
+/** docs/FILE-TYPES.md: its documents are accepted, and map its messages as described. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { documentWith, type Fields, refusalOf, result } from '../support/file-types/sample.ts'

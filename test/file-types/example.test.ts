@@ -1,4 +1,4 @@
-/** A document as forms of existing installations write it, with every section. */
+/** A document with all sections, written as in existing installations. */
 import { expect, it } from 'vitest'
 import { compileFileType } from '../../src/file-types/compile.ts'
 import { CONTEXT, DEFAULTS, NOW_MS, requestOf } from '../support/file-types/sample.ts'

@@ -74,7 +74,7 @@ describe('filters', () => {
     }
     const begun = { kind: 'start', subscriberKey: 'sid', subscriberValue: '7', services: [] }
     expect(requestFor(list, { ...START, list: [skipped] })).toMatchObject(begun)
-    // Nobody could be charged for what follows.
+    // There is no subscriber to charge for later services.
     expect(requestFor(list, { ...nobody, list: [skipped] })).toBeNull()
     expect(requestFor(single, { ...START, ...skipped })).toBeNull()
     expect(requestFor(list, { ...START, record_type: 4, list: [skipped] })).toBeNull()

@@ -1,4 +1,4 @@
-/** Documents that nobody writes by mistake: each is refused with a path, or is a file type. */
+/** Maliciously built documents: each is refused with a path, or is a file type. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -195,7 +195,7 @@ const VALUES: readonly unknown[] = [
   [{ each: 'a', fields: {} }],
 ]
 
-/** The same with another value, or none, in one of its places. */
+/** A copy with one value replaced or removed. */
 function changed(document: unknown, places: readonly number[], value: unknown): unknown {
   const copy = structuredClone(document)
   let parent: Record<string, unknown> = { root: copy }
@@ -226,7 +226,7 @@ describe('any value at any position of a document', () => {
     const property = fc.property(parsers, damages, (type, all) => {
       let document: unknown = wideDocument({ type })
       for (const [places, value] of all) {
-        // What cannot be copied ends the changes.
+        // A value that cannot be copied ends the changes.
         try {
           document = changed(document, places, value)
         } catch {

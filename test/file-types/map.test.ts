@@ -249,7 +249,7 @@ describe('a message', () => {
   })
 })
 
-/** All sections, with everything in them that makes a reader of its own. */
+/** All sections, with every form of a field that has its own reader. */
 const FULL = documentWith({
   parser: { type: 'json', structure: [{ name: 'list.secret', checked: false }] },
   processor: {

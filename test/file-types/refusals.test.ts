@@ -1,4 +1,4 @@
-/** Documents that cannot be used: each is refused with the path of what is wrong, and why. */
+/** Invalid documents: each is refused with the path of the error and the reason. */
 import { describe, expect, it } from 'vitest'
 import {
   documentWith,

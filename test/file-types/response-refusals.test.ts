@@ -21,7 +21,7 @@ describe('an address that does not fit its type', () => {
 })
 
 describe('a wrong response section', () => {
-  /** The path and the reason of what is refused. */
+  /** The path and reason of the refusal. */
   function refusal(section: unknown, given: Given = {}): string {
     try {
       compile(section, given)

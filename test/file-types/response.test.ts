@@ -17,7 +17,7 @@ function written(section: unknown, answer: AnswerSource, given: Given = {}): str
   return createJsonEncoder(compile(section, given).nodes).encode(answer, null)
 }
 
-/** The same with nothing but fields. */
+/** The answer of a response section with fields only. */
 const fieldsAs = (fields: unknown[], answer: AnswerSource) => written({ fields }, answer)
 
 const outcome = granted([service({ usaget: 'data', granted: 1536, ratingGroup: 7 })])

@@ -4,7 +4,7 @@ import { builtInReturnCodes, compileReturnCodes } from '../../src/file-types/ret
 
 const compile = (document: unknown) => compileReturnCodes(document, 'codes', builtInReturnCodes)
 
-/** What of the codes is not as it is built in. */
+/** The codes that differ from the built-in ones. */
 function changedBy(document: unknown) {
   return Object.entries(compile(document)).filter(
     ([reason, code]) => code !== reasons[reason as Reason].code,

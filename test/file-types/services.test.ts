@@ -119,10 +119,10 @@ describe('volumes of a service', () => {
       isTotal: true,
     })
     expect(serviceOf(own, { ...UPDATE, total: 0 })).toMatchObject({ used: 0, isTotal: true })
-    // Who reports nothing does not report a total of 0.
+    // An absent report is not a total of 0.
     expect(serviceOf(own, UPDATE)).toMatchObject({ used: 0, isTotal: false })
     expect(serviceOf(withRealtime({}), UPDATE).isTotal).toBe(false)
-    // Who says nothing has not said 0, which would be below the total before.
+    // An absent field is not 0, which would be below the previous total.
     expect(serviceOf(own, { ...UPDATE, total: 0 })).toMatchObject({ used: 0, isTotal: true })
     expect(serviceOf(own, { ...UPDATE })).toMatchObject({ used: 0, isTotal: false })
   })
@@ -193,7 +193,7 @@ describe('a list of services', () => {
     expect(request?.services).toMatchObject([{ ratingGroup: 6, fields: null }])
     expect(echo.entries).toEqual([alone])
     expect(requestOf(document, withList([])).services).toEqual([])
-    // Nothing is asked, and nothing reported.
+    // No units are requested or reported.
     expect(requestOf(document, withList(undefined, { rg: 6 })).services).toEqual([])
   })
 

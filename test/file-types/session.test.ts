@@ -63,11 +63,11 @@ describe('a session id', () => {
     const idOf = (message: Fields) =>
       requestOf(document, { ...START, call: 'c;1', ...message }).sessionId
     expect(idOf({ request_num: 7 })).toBe('c%3B1;7')
-    // Without a number all of its bytes tell it from the others.
+    // Without a number the digest of all bytes identifies it.
     expect(idOf({})).toBe(`c%3B1;${CONTEXT.bodyDigest()}`)
     expect(idOf({ call: 'c'.repeat(256) })).toMatch(/^[0-9a-f]{64}$/)
     expect(mapped(document, { ...START, call: 'c;1' }).echo.sessionId).toBe('c;1')
-    // What is given back is found by the id that both events have.
+    // A refund finds the charge by the id that both events have.
     const refunding = withRealtime({ postpay_charge: true, refund_field: 'back' })
     expect(requestOf(refunding, START).sessionId).toBe('s1')
   })
@@ -105,7 +105,7 @@ describe('a stamp', () => {
     expect(requestOf(stamped, { ...START, m: 1795255200.25, n: true }).stamp).toBe(
       '1795255200.25;true',
     )
-    // Then it is all of its bytes: what no rule reads may be what tells it from another.
+    // Then the stamp covers all bytes: a field that no rule reads may distinguish the message.
     expect(requestOf(stamped, START).stamp).toBe('d1ge57')
     expect(requestOf(stamped, { ...START, request_num: 1 }).stamp).toBe('')
     const processor = { usaget_mapping: [MAPPING], stamp_fields: 'k' }

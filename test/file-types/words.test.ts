@@ -26,7 +26,7 @@ it('words of a document are all possible field names, in keys and texts, and mon
       'none',
       'self',
       'other',
-      // What amounts of money consist of.
+      // The fields of an amount of money.
       'Unit-Value',
       'Value-Digits',
       'Exponent',

@@ -67,7 +67,7 @@ async function roomOf(env: Record<string, string> = {}, log = silent, peers = co
   return { room, charge, figure }
 }
 
-it('takes a request from the socket to a worker and back, and counts it', async () => {
+it('passes a request from the socket to a worker and back, and counts it', async () => {
   const { charge, figure } = await roomOf()
   expect(await charge('one')).toMatchObject({
     status: 200,
@@ -83,7 +83,7 @@ it('takes a request from the socket to a worker and back, and counts it', async 
   expect(await figure('tollgate_commit_conflicts_total')).toMatchObject([{ value: 1 }])
 })
 
-it('listens on the network if the operator has opened it, and says so', async () => {
+it('listens on the network if the operator has opened it, and logs that', async () => {
   const lines: string[] = []
   const destination = { write: (line: string) => lines.push(line) }
   const log = createLogger({ name: 'test', level: 'warn', destination })
@@ -102,7 +102,7 @@ it('listens on the network if the operator has opened it, and says so', async ()
   expect(lines).toHaveLength(1)
 })
 
-it('listens on the network without being opened, and then everybody authenticates', async () => {
+it('requires authentication if it listens on the network without being opened', async () => {
   const lines: string[] = []
   const destination = { write: (line: string) => lines.push(line) }
   const log = createLogger({ name: 'test', level: 'warn', destination })
@@ -138,7 +138,7 @@ it('listens on the network without being opened, and then everybody authenticate
   expect(lines).toEqual([])
 })
 
-it('takes what a client has signed, by the Redis of its settings', async () => {
+it('accepts signed requests of clients, with the Redis of the configuration', async () => {
   const redis = await startTestRedis()
   try {
     const { charge, figure } = await roomOf({ TOLLGATE_REDIS_URL: redis.url })
@@ -157,7 +157,7 @@ it('takes what a client has signed, by the Redis of its settings', async () => {
   }
 })
 
-it('speaks the file type that is the default', async () => {
+it('has the configured default file type', async () => {
   const { charge } = await roomOf({ TOLLGATE_REALTIME_DEFAULT_FILE_TYPE: 'gy' })
   expect(await charge('one')).toMatchObject({
     status: 404,
@@ -165,7 +165,7 @@ it('speaks the file type that is the default', async () => {
   })
 })
 
-it('refuses at once what is over the limit, and goes on when there is room', async () => {
+it('refuses requests above the limit immediately, and continues when there is room', async () => {
   const { charge, figure } = await roomOf({
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '500',
@@ -177,7 +177,7 @@ it('refuses at once what is over the limit, and goes on when there is room', asy
   expect(await charge('three')).toMatchObject({ status: 200 })
 })
 
-it('answers what is under way before it closes', async () => {
+it('answers requests in flight before it closes', async () => {
   const { room, charge, figure } = await roomOf({ TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '300' })
   const kept = openSocket(room.port)
   await kept.connected
@@ -191,7 +191,7 @@ it('answers what is under way before it closes', async () => {
   await kept.closed()
 })
 
-it('names what keeps it from starting, and leaves no thread behind', async () => {
+it('names the reason if it cannot start, and leaves no thread running', async () => {
   const { room } = await roomOf()
   const started = roomOf({ TOLLGATE_REALTIME_PORT: String(room.port) })
   await expect(started).rejects.toThrow('the port is in use')

@@ -26,7 +26,7 @@ const context = {
   identifies: () => false,
 }
 const service = serviceRequest({ usaget: 'data' })
-/** What the example `redirect` says of its settings. */
+/** The settings described with the example `redirect`. */
 const redirectCodec = createJsonCodec({
   ...ANSWERS,
   quotaHoldingMs: 600_000,
@@ -34,7 +34,7 @@ const redirectCodec = createJsonCodec({
   finalUnit: { action: 'redirect', addressType: 'url', address: 'https://shop.example.net/top-up' },
 })
 
-/** The dialect of a file type that comes with the product. */
+/** The message format of a built-in file type. */
 function builtIn(name: string): Codec<unknown> {
   const rules = { rateCalculators: {}, customerIdentification: {} }
   const defaults = { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '972', rules }
@@ -98,7 +98,7 @@ describe('docs/WIRE.md', () => {
     }
   })
 
-  it('decodes the start of the session to this request', () => {
+  it('has a session start that decodes to this request', () => {
     const decoded = jsonCodec.decode(
       Buffer.from(wireExamples().get('start')?.request ?? ''),
       context,
@@ -123,7 +123,7 @@ describe('docs/WIRE.md', () => {
     })
   })
 
-  it('decodes several services to this list', () => {
+  it('has several services that decode to this list', () => {
     const request = wireExamples().get('services')?.request ?? ''
     const decoded = jsonCodec.decode(Buffer.from(request), context)
     expect(decoded.ok && decoded.request.services).toEqual([

@@ -11,7 +11,7 @@ type Call = {
   fail: (error: Error) => void
 }
 
-/** A worker whose batches end when the test says so. */
+/** A worker whose batches end when the test lets them. */
 function workerOf() {
   const calls: Call[] = []
   const worker: BatchWorker = {
@@ -62,7 +62,7 @@ const result = (size: number): WorkerResult => ({
   stats: {},
 })
 
-it('sends when the turn ends, so many at once, in order', async () => {
+it('sends at the end of the turn, up to the batch size, in order', async () => {
   const { calls, push, events } = laneOf()
   for (const id of ['a', 'b', 'c', 'd']) push(id)
   expect(calls).toEqual([])
@@ -71,7 +71,7 @@ it('sends when the turn ends, so many at once, in order', async () => {
   expect(events).toEqual(['batch of 3', 'batch of 1'])
 })
 
-it('gathers while all batches are under way, and goes on when one ends or fails', async () => {
+it('queues while all batches are in flight, and continues when one ends or fails', async () => {
   const { calls, push, events } = laneOf()
   push('a')
   await turn()
@@ -95,7 +95,7 @@ it('gathers while all batches are under way, and goes on when one ends or fails'
   expect(events.filter((event) => !event.startsWith('batch'))).toEqual(['result a', 'failure b'])
 })
 
-it('forgets what was answered while it waited', async () => {
+it('forgets requests that were answered while they waited', async () => {
   const { lane, calls, push } = laneOf()
   for (const id of ['a', 'b']) {
     push(id)
@@ -111,7 +111,7 @@ it('forgets what was answered while it waited', async () => {
   expect(calls[2]?.ids).toEqual(['e'])
 })
 
-it('does not send what nobody waits for, and tells so', async () => {
+it('does not send requests that are answered, late or of disconnected clients', async () => {
   const { calls, push, events, time } = laneOf()
   for (const id of ['a', 'b']) {
     push(id)
@@ -131,7 +131,7 @@ it('does not send what nobody waits for, and tells so', async () => {
   expect(calls[2]?.deadlineMs).toBe(1_000)
 })
 
-it('sends what reports usage also if its client has gone', async () => {
+it('sends usage reports even if their client has disconnected', async () => {
   const { lane, calls, events } = laneOf()
   lane.push({
     request: requestOf('report'),
@@ -148,7 +148,7 @@ it('sends what reports usage also if its client has gone', async () => {
   expect(events).toEqual(['batch of 1'])
 })
 
-it('drops what follows in the session of a request that is dropped', async () => {
+it('drops the requests behind a dropped one in its session', async () => {
   const { lane, calls, push, events, time } = laneOf()
   for (const id of ['a', 'b']) {
     push(id)
@@ -177,7 +177,7 @@ it('drops what follows in the session of a request that is dropped', async () =>
   expect(calls[4]?.ids).toEqual(['h'])
 })
 
-it('goes on with another worker; what comes late from the old one is dropped', async () => {
+it('continues with another worker, and drops late results of the old one', async () => {
   const { lane, calls, push, events, time } = laneOf()
   expect(lane.oldestMs(time.nowMs)).toBe(0)
   push('a')

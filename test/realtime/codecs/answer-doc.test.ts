@@ -24,7 +24,7 @@ const context: DecodeContext = {
 const FILE = 'FILE-TYPES.md'
 const examples = wireExamples(FILE)
 
-/** The dialect of a document, by the name of its example or of those that begin with it. */
+/** The message format of a document, by the name of its example or of those with that prefix. */
 function codecFor(name: string): Codec<unknown> {
   return codecOfDocument(examples.get(name.split('-')[0] ?? '')?.document)
 }
@@ -85,7 +85,7 @@ describe('balances in answers', () => {
   const realtime = { used_usagev_field: 'used', default_values: { default: 1 } }
   const message = { request_type: 2, session_id: 's', used: 1 }
 
-  /** Whether the request asks for them. */
+  /** Whether the request asks for balances. */
   function areAsked(fileType: object, given: object): boolean {
     const rules = { rateCalculators: {}, customerIdentification: {} }
     const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }

@@ -20,7 +20,7 @@ const context: DecodeContext = {
   identifies: () => false,
 }
 
-/** The dialect of a file type that comes with the product. */
+/** The message format of a built-in file type. */
 function builtIn(name: string) {
   const rules = { rateCalculators: {}, customerIdentification: {} }
   const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
@@ -34,7 +34,7 @@ describe('the built-in file types', () => {
     .filter(([, { outcome, request }]) => outcome !== undefined && request !== undefined)
     .map(([name, { request = '' }]) => [name, JSON.parse(request)] as const)
 
-  /** Pairs of a JSON message. */
+  /** The key-value pairs of a JSON message. */
   function pairsOf(value: unknown, key = ''): string[] {
     if (typeof value !== 'object' || value === null) {
       return [`${key}=${encodeURIComponent(String(value))}`]
@@ -58,7 +58,7 @@ describe('the built-in file types', () => {
     for (const name of ['keyvalue', 'xml'] as const) {
       const decoded = dialects[name].decode(Buffer.from(texts[name]), context)
       const origin = `test/${name}`
-      // Without a number the bytes tell requests apart, and these are others.
+      // Without a number the bytes identify a request, and these differ.
       const isNumbered = plain.request.requestNumber >= 0
       const stamp = isNumbered ? '' : createHash('sha256').update(texts[name]).digest('hex')
       expect(decoded).toMatchObject({ ok: true, request: { ...plain.request, origin, stamp } })

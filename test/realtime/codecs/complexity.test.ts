@@ -1,4 +1,4 @@
-/** Messages that are as bad as can be: twice the size takes twice the work, no more. */
+/** The worst possible messages: twice the size takes at most about twice the work. */
 import { describe, expect, it } from 'vitest'
 import { operationsOf } from '../../support/operations.ts'
 import {
@@ -10,14 +10,14 @@ import {
 
 const BODY_BYTES_MAX = 65_536
 const HALF = BODY_BYTES_MAX / 2
-/** A little more than twice, for what grows with the logarithm. */
+/** A little more than twice, which allows for logarithmic growth. */
 const FACTOR_MAX = 2.4
-/** Blocks of code for each byte: what is linear can be slow, too. */
+/** Executed blocks of code for each byte: linear work can be slow, too. */
 const PER_BYTE_MAX = 60
 
 const dialects = new Map(fuzzDialects().map((dialect) => [dialect.name, dialect.fresh]))
 
-/** As many parts as there is room for. */
+/** As many parts as fit. */
 function filled(bytes: number, start: string, part: (index: number) => string, end = ''): Buffer {
   const parts: string[] = []
   let room = bytes - start.length - end.length
@@ -116,7 +116,7 @@ describe.each(rows)('linear work: $name', ({ name, shapes }) => {
         if (!decoded.ok) codec.encodeError(decoded.error)
       })
     }
-    // Once before, so that nothing is counted that is done at first only.
+    // A warm-up run, so that one-time work is not counted.
     const known = fresh()
     work(BODY_BYTES_MAX, known)
     const [half, whole] = [work(HALF), work(BODY_BYTES_MAX)]
@@ -129,7 +129,7 @@ describe.each(rows)('linear work: $name', ({ name, shapes }) => {
 describe('a file type with 32 services', () => {
   const FEW = 475
   const MANY = 1_900
-  /** Beside 32 services a list of so many members, which each of them is asked about. */
+  /** 32 services beside a list of this length, whose members are tested for each service. */
   const message = (members: number, member: (index: number) => unknown) => {
     const big = Array.from({ length: members }, (_, index) => member(index))
     const list = Array.from({ length: 32 }, (_, index) => ({ group: index, want: 1, type: 'data' }))
@@ -164,7 +164,7 @@ describe('a file type with 32 services', () => {
     }
     const [few, many] = [work(FEW), work(MANY)]
     expect(many).toBeLessThan(few * 2 * FACTOR_MAX)
-    // For each service and member a few blocks.
+    // A few blocks for each pair of service and member.
     expect(many).toBeLessThan(32 * MANY * 25)
   })
 })

@@ -1,4 +1,4 @@
-/** Whatever the bytes: every decoder answers a named error, or a request that is one. */
+/** Any bytes: every decoder returns a named error or a valid request. */
 import fc from 'fast-check'
 import { SaxesParser } from 'saxes'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -15,7 +15,7 @@ import { isText, problemsOf } from '../../support/realtime/codecs/request-valida
 const RUNS = 400
 const dialects = fuzzDialects()
 
-/** Everything that a message could have left behind for all others. */
+/** Prototypes that a message could have changed for all other objects. */
 function prototypes(): unknown {
   return [Object.prototype, Array.prototype, Function.prototype, String.prototype].map(
     (prototype) =>
@@ -27,12 +27,12 @@ afterAll(() => expect(prototypes()).toEqual(before))
 
 const counts = { refused: 0, taken: 0, skipped: 0 }
 
-/** What is wrong with what became of the bytes; empty if nothing is. */
+/** The problems of a decoding result; empty if there is none. */
 function wrongWith({ codec, fresh }: FuzzDialect, bytes: Buffer): string[] {
   const given = Buffer.from(bytes)
   const decoded = codec.decode(bytes, context)
   const wrong = bytes.equals(given) ? [] : ['the body was changed']
-  // Nothing depends on what came before, nor is anything of it left.
+  // A decoder keeps no state of earlier messages.
   for (const other of [codec, fresh()]) {
     const again = other.decode(given, context)
     const isSame = again.ok === decoded.ok && JSON.stringify(again) === JSON.stringify(decoded)
@@ -58,7 +58,7 @@ function wrongWith({ codec, fresh }: FuzzDialect, bytes: Buffer): string[] {
   return wrong
 }
 
-/** Why nobody could read an answer. */
+/** The reason why an answer cannot be read. */
 function unreadable(contentType: string, text: string): string[] {
   if (/\p{Cs}/u.test(text)) return ['an answer with half characters']
   try {

@@ -37,7 +37,7 @@ const context: DecodeContext = {
 
 type Map = (message: Message, context: MapContext) => MappedRequest | { field: string; why: string }
 
-/** A file type that maps as it is told, and answers by the section. */
+/** A file type with the given mapping and answers by the section. */
 function fileType(map: Map, section?: unknown, hasServices = false, defaults = settings): FileType {
   const parser = { type: 'json' } as const
   const options = { path: 'response', parser, hasServices, defaults, realtime: {} }
@@ -82,11 +82,11 @@ const bytesOf = (message: object) => Buffer.from(JSON.stringify(message))
 interface Parts {
   charged?: ServiceRequest[]
   skipped?: SkippedService[]
-  /** Whether the message lists its entries, and is not the only one itself. */
+  /** Whether the message has a list of entries, instead of being the only one itself. */
   isList?: boolean
 }
 
-/** The answer to a message of these entries, of which the first services are charged. */
+/** The answer to a message with these entries, the first of which are charged. */
 function answered(
   { charged = [], skipped = [], isList = true }: Parts,
   outcome = granted([]),
@@ -290,7 +290,7 @@ describe('without a response in its document', () => {
   }
   const plain = createJsonCodec(ANSWERS)
 
-  /** Maps as the plain dialect decodes. */
+  /** Maps as the plain JSON format decodes. */
   const plainMap: Map = (message) => {
     const decoded = plain.decode(bytesOf(message), context)
     if (!decoded.ok) return decoded.error
@@ -299,7 +299,7 @@ describe('without a response in its document', () => {
     const echo = { ...echoOf(message, list), sessionId, requestNumber, requestType }
     return { request: decoded.request, skipped: [], echo }
   }
-  // It has no field that asks for the cost.
+  // It has no field that requests the cost.
   const examples = examplesOf('json').filter(([name]) => name !== 'cost')
 
   it.each(examples)('a file type answers like the plain JSON format: %s', (name, example) => {

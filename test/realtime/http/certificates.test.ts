@@ -1,4 +1,4 @@
-/** Certificates of clients on charging over HTTP: who must have one, and whom it stands for. */
+/** Client certificates for charging over HTTP: who must have one, and whom it authenticates. */
 import { readFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:https'
 import { connect } from 'node:tls'
@@ -28,7 +28,7 @@ const PEERS = [
   { name: 'far', certificate_names: ['far.example.net'], addresses: ['10.0.0.0/8'] },
 ]
 
-describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
+describe.runIf(HAS_OPENSSL)('the certificate of a client', () => {
   let authority: Authority
   let server: Files
   const shown: Record<string, Shown> = {}
@@ -102,7 +102,7 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
       asked.on('error', () => resolve([0, ''])).end('{}')
     })
 
-  it('has HTTP served in JavaScript, which the log says', async () => {
+  it('needs HTTP in JavaScript, which is logged', async () => {
     const { lines } = await started()
     expect(lines).toEqual([
       {
@@ -118,7 +118,7 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
     ['pgw', 'pgw'],
     ['common', 'pgw'],
     ['gw', 'gw'],
-  ])('%s is that of the peer %s, whatever the case', async (name, peer) => {
+  ])('%s belongs to the peer %s, in any case', async (name, peer) => {
     for (const how of ['required', 'optional'] as const) {
       const { port, arrivals } = await started({ how })
       expect((await charge(port, shown[name]))[0]).toBe(200)
@@ -126,20 +126,20 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
     }
   })
 
-  it.each(['nobody', 'hidden', 'several'])('is not enough: %s', async (name) => {
+  it.each(['nobody', 'hidden', 'several'])('%s is not sufficient', async (name) => {
     const { port, arrivals, refused } = await started()
     expect((await charge(port, shown[name]))[0]).toBe(401)
     expect(refused).toEqual([['', 'unauthenticated', 'loopback']])
     expect(arrivals).toEqual([])
   })
 
-  it('is taken from the addresses of its peer only', async () => {
+  it('is accepted from the addresses of its peer only', async () => {
     const { port, refused } = await started()
     expect((await charge(port, shown['far']))[0]).toBe(403)
     expect(refused).toEqual([['far', 'address', 'loopback']])
   })
 
-  it('is refused in the handshake if it is not of the authority, or absent', async () => {
+  it('is refused in the handshake if it is of another authority, or absent', async () => {
     const { port, arrivals, refused, lines } = await started()
     expect(await charge(port, shown['foreign'])).toEqual([0, ''])
     expect(await charge(port, undefined, { 'x-api-key': 'k1' })).toEqual([0, ''])
@@ -153,7 +153,7 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
     expect(arrivals).toEqual([])
   })
 
-  it('that is optional may be absent, but not wrong', async () => {
+  it('may be absent if it is optional, but not wrong', async () => {
     const { port, arrivals, refused } = await started({ how: 'optional' })
     expect((await charge(port, undefined))[0]).toBe(401)
     expect((await charge(port, undefined, { 'x-api-key': 'k1' }))[0]).toBe(200)
@@ -163,7 +163,7 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
     expect(arrivals).toHaveLength(1)
   })
 
-  it('goes with the key of the same peer, or of one that has none', async () => {
+  it('may come with the key of the same peer, or of one without a certificate', async () => {
     const { port, arrivals, refused } = await started()
     const send = async (name: string, key: string) =>
       (await charge(port, shown[name], { 'x-api-key': key }))[0]
@@ -185,20 +185,20 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
     expect(await send('pgw', 'wrong')).toBe(401)
   })
 
-  it('does not speak for a page in a browser', async () => {
+  it('does not authenticate a page in a browser', async () => {
     const { port, refused } = await started({ mustAuthenticate: false })
     const [status] = await charge(port, shown['pgw'], { origin: 'https://evil.example' })
     expect(status).toBe(403)
     expect(refused).toEqual([['', 'browser', 'loopback']])
   })
 
-  it('waits until peers have been read', async () => {
+  it('is not accepted before peers have been read', async () => {
     const { port, refused } = await started({ areKnown: false })
     expect((await charge(port, shown['pgw']))[0]).toBe(503)
     expect(refused).toEqual([['', 'unavailable', 'loopback']])
   })
 
-  it('is known for all requests of its connection', async () => {
+  it('is valid for all requests of its connection', async () => {
     const { port, arrivals } = await started()
     const ca = readFileSync(authority.caFile)
     const named = { port, host: '127.0.0.1', ca, servername: 'localhost' }

@@ -1,4 +1,4 @@
-/** Clients that charge with signatures, and floods of those that nobody knows. */
+/** Clients that sign their requests, and floods of requests of unknown clients. */
 import { describe, expect, it } from 'vitest'
 import {
   callersOf,
@@ -21,7 +21,7 @@ import { waitUntil } from '../../support/wait.ts'
 useClients()
 
 describe.each(KINDS)('a signature: %s', (kind) => {
-  it.each(['_sig_', 'signature'])('as %s gets in: query, form, JSON', async (name) => {
+  it.each(['_sig_', 'signature'])('as %s is accepted: query, form, JSON', async (name) => {
     const { ask, arrivals, bodies } = await world(kind)
     const inQuery = fresh()
     inQuery.set(name, signatureFor(new Map([...inQuery, ['a', new Map()]])))
@@ -49,7 +49,7 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     expect(new Set(arrivals.map(({ origin }) => origin))).toEqual(new Set(['client:pgw']))
   })
 
-  it('is good once, whatever way it comes', async () => {
+  it('is valid once, wherever it is sent', async () => {
     const { ask, bodies } = await world(kind)
     const sent = fresh([['request', '{}']])
     sent.set('_sig_', signatureFor(sent))
@@ -61,7 +61,7 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     expect(bodies).toEqual(['{}'])
   })
 
-  it('covers the body: another one is refused, and one that it cannot cover', async () => {
+  it('covers the body: a different or uncovered one is refused', async () => {
     const { ask, bodies } = await world(kind)
     const sent = fresh()
     sent.set('_sig_', signatureFor(new Map([...sent, ['a', 1]])))
@@ -78,7 +78,7 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     expect((await ask(path, { body: '{"a":1}' })).status).toBe(200)
   })
 
-  it('is refused for what is wrong with it, in words without it', async () => {
+  it('is refused with its reason, without showing the signature', async () => {
     const { ask, bodies, refused } = await world(kind)
     const refusedFor = async (sent: Map<string, unknown>) => {
       const { status, text, headers } = await ask(`?${formText(sent)}`, { body: '' })
@@ -101,7 +101,7 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     expect((await off.ask(`?${formText(old)}`)).text).toContain('switched off')
   })
 
-  it('is not looked for in the body of who need not authenticate', async () => {
+  it('is not looked up in the body of a peer that need not authenticate', async () => {
     const { ask, arrivals } = await world(kind, { mustAuthenticate: false })
     expect((await ask('', { body: '{"_sig_":"x","signature":1}' })).status).toBe(200)
     expect((await ask('?signature=mine')).status).toBe(200)
@@ -110,10 +110,10 @@ describe.each(KINDS)('a signature: %s', (kind) => {
   })
 })
 
-describe('a flood', () => {
+describe('a flood of wrong credentials', () => {
   const exchange = { remoteAddress: () => '', certificateNames: () => null }
 
-  it('of unknown tokens is asked for up to a bound; who was known gets in', async () => {
+  it('causes a limited number of token lookups; a cached client is accepted', async () => {
     const callers = callersOf()
     const known = await tokenOf('pgw')
     expect(await callers.authenticateToken(known, 'authorization')).toMatchObject({
@@ -136,7 +136,7 @@ describe('a flood', () => {
     await callers.idle()
   })
 
-  it('of signatures takes no more time than it may', async () => {
+  it('of signatures uses a limited amount of time', async () => {
     const callers = callersOf()
     const ask = async () => {
       const found = await callers.authenticateSignature(fresh([['_sig_', 'x']]), 4 * 1024 * 1024)
@@ -150,7 +150,7 @@ describe('a flood', () => {
     expect(await ask()).toBe(401)
   })
 
-  it('of bodies that cannot be read ends in refusals', async () => {
+  it('of bodies that cannot be read is refused', async () => {
     const authenticator = accessOf({ callers: callersOf(), mustAuthenticate: true })
     const framing = { lengths: 0, length: '', encodings: 0, encoding: '', hosts: 1, isOld: false }
     const head = {

@@ -16,7 +16,7 @@ function world() {
 }
 
 describe('the log of refusals', () => {
-  it('has a line for each address, cause and peer, and counts the others of a minute', () => {
+  it('has a line for each address, cause and peer, and counts further ones for a minute', () => {
     const { lines, refuse, pass } = world()
     for (let count = 0; count < 10; count += 1) refuse('192.0.2.1')
     refuse('192.0.2.1', { cause: 'address', peer: 'pgw' })
@@ -33,7 +33,7 @@ describe('the log of refusals', () => {
     expect(lines.at(-1)).toEqual({ ...line, address: '192.0.2.1', repeated: 9, message })
   })
 
-  it('does not grow with the number of addresses', () => {
+  it('is limited in memory, however many addresses there are', () => {
     const { lines, refuse, pass } = world()
     for (let count = 0; count < 5_000; count += 1) refuse(`2001:db8::${count.toString(16)}`)
     expect(lines).toHaveLength(60)
@@ -64,6 +64,6 @@ it.each([
   ['2001:db8::1', 'public'],
   ['203.0.113.7', 'public'],
   ['', 'unknown'],
-])('the address "%s" is %s', (address, source) => {
+])('classifies the address "%s" as %s', (address, source) => {
   expect(sourceClassOf(address)).toBe(source)
 })

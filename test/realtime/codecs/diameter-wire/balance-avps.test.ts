@@ -1,4 +1,4 @@
-/** What a file type may tell of money beside grants (TS 32.299 section 6.4.3). */
+/** Balances and cost that a file type may return beside grants (TS 32.299 section 6.4.3). */
 import { describe, expect, it } from 'vitest'
 import type { BalanceReport } from '../../../../src/domain/charge-outcome.ts'
 import { createWireCodec } from '../../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
@@ -12,7 +12,7 @@ import {
 import { data } from '../../../support/realtime/codecs/diameter-wire/composed.ts'
 import { messageOf, treeOf } from '../../../support/realtime/codecs/diameter-wire/trees.ts'
 
-/** The built-in file type, with what `docs/DIAMETER.md` says to add. */
+/** The built-in file type with the additions described in `docs/DIAMETER.md`. */
 function codecWith(threshold?: string | number) {
   const { response, realtime, ...rest } = builtIn()
   const { fields, ...others } = response as { fields: object[] }
@@ -86,19 +86,19 @@ describe('the answer to an update', () => {
     ['nothing', [money(0)], { 'Unit-Value': { 'Value-Digits': 0 }, 'Currency-Code': 999 }],
     ['micros', [money(1)], amount(1, -6)],
     ['a large amount', [money(9_000_000_000_000_001)], amount(9_000_000_000_000_001, -6)],
-    ['less than nothing', [money(-1_500_000)], amount(-15, -1)],
+    ['a negative balance', [money(-1_500_000)], amount(-15, -1)],
     [
-      'credit: what the nearest limit leaves',
+      'credit: the remainder of the nearest limit',
       [money(5), money(3_000_000, { counter: 'credit' }), money(200_000, { counter: 'credit' })],
       amount(2, -1),
     ],
     [
-      'neither units nor what a plan includes',
+      'money, without units and included units',
       [money(4_000_000, { kind: 'units' }), money(9, { counter: 'group/PLAN/0/G' }), money(3e6)],
       { 'Unit-Value': { 'Value-Digits': 3 }, 'Currency-Code': 999 },
     ],
-    ['nothing where there is no money', [money(4_000_000, { kind: 'units' })], undefined],
-    ['nothing in a failure', null, undefined],
+    ['absent without money', [money(4_000_000, { kind: 'units' })], undefined],
+    ['absent in a failure', null, undefined],
   ])('has the remaining balance: %s', (_what, balances, told) => {
     expect(answered(balances).tree['Remaining-Balance']).toEqual(told)
   })

@@ -23,7 +23,7 @@ const valid = [
   ...samples().map(({ bytes }) => bytes),
 ]
 
-/** Whatever is in the bytes, there is an answer that is a message, with their ids. */
+/** Any bytes have an answer that is a message with their ids. */
 function expectAnswer(body: Buffer): void {
   const before = Buffer.from(body)
   const decoded = wire.decode(body, context)
@@ -53,7 +53,7 @@ function expectAnswer(body: Buffer): void {
   }
 }
 
-/** Places of AVP headers, also within groups, as far as they can be told apart. */
+/** Offsets of AVP headers, also within groups, as far as they can be recognised. */
 function headersOf(body: Buffer): number[] {
   const places: number[] = []
   for (let at = 20; at + 8 <= body.length; at += 4) {

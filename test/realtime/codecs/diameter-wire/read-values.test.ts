@@ -8,7 +8,7 @@ import {
 } from '../../../../src/realtime/codecs/diameter-wire/read-values.ts'
 
 const hex = (text: string) => Buffer.from(text, 'hex')
-/** Read from within other bytes. */
+/** Read from the middle of a larger buffer. */
 const within = <T>(read: (bytes: Buffer, from: number, to: number) => T, data: Buffer) =>
   read(Buffer.concat([hex('ffff'), data, hex('ffff')]), 2, 2 + data.length)
 

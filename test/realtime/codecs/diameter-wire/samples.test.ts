@@ -24,7 +24,7 @@ const number = (avp: WireAvp | undefined, absent = 0) => {
   return avp.data.length === 4 ? avp.data.readUInt32BE() : Number(avp.data.readBigUInt64BE())
 }
 
-/** The services of a request, read another way. */
+/** The services of a request, read independently of the codec. */
 function servicesIn(avps: readonly WireAvp[]) {
   return find(avps, 456).map((group) => {
     const service = inner(group)

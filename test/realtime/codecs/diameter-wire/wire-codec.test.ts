@@ -32,7 +32,7 @@ function jsonOf(tree: Tree): Buffer {
   return Buffer.from(JSON.stringify(tree))
 }
 
-/** An event that differs in nothing but what is told here. */
+/** An event that differs only in the given AVPs. */
 function stampOf(given: Tree, header = {}): string {
   const { 'CC-Request-Number': _, ...tree } = { ...composed['an SMS, debited at once (IEC)'] }
   return requestIn(wire, messageOf({ ...tree, ...given }, header)).stamp
@@ -228,7 +228,7 @@ describe('the error of a request that cannot be read', () => {
   })
 })
 
-/** As the bytes have it: what is a list of one is that one. */
+/** As in the bytes: a list of one is that one. */
 function single(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 1 ? single(value[0]) : value.map(single)
   if (typeof value !== 'object' || value === null) return value

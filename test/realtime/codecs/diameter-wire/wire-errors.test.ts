@@ -27,7 +27,7 @@ import {
 
 const TGPP = 10415
 
-/** A sound message with more AVPs at its end. */
+/** A valid message with more AVPs at its end. */
 function withAvps(...more: WireAvp[]): Buffer {
   return bytesOf([...avpsOf(data), ...more])
 }
@@ -42,7 +42,7 @@ function failedOf(body: Buffer): unknown {
   return [code, failed]
 }
 
-/** The one AVP in Failed-AVP, as it is. */
+/** The one AVP in Failed-AVP, as bytes. */
 function failedBytes(body: Buffer): WireAvp | undefined {
   const decoded = wire.decode(body, context)
   if (decoded.ok) throw new Error('is taken')
@@ -103,11 +103,11 @@ describe('a message without a mandatory AVP', () => {
 describe('a message with an invalid value', () => {
   it.each<[string, Tree, unknown?]>([
     ['another application', { 'Auth-Application-Id': 3 }],
-    ['a type of request that there is not', { 'CC-Request-Type': 5 }],
+    ['an unknown request type', { 'CC-Request-Type': 5 }],
     ['type 0', { 'CC-Request-Type': 0 }],
     ['a session id that is too long', { 'Session-Id': 'x'.repeat(257) }],
-    ['one that is empty', { 'Session-Id': '' }],
-    ['one with a control character', { 'Session-Id': 'a\u0007b' }],
+    ['an empty session id', { 'Session-Id': '' }],
+    ['a session id with a control character', { 'Session-Id': 'a\u0007b' }],
   ])('is refused: %s', (_, wrong) => {
     expect(failedOf(messageOf({ ...data, ...wrong }))).toEqual([5004, wrong])
   })

@@ -1,4 +1,4 @@
-/** The built-in file type: what RFC 8506 and TS 32.299 have beside grants of octets and seconds. */
+/** The built-in file type: RFC 8506 and TS 32.299 beyond grants of octets and seconds. */
 import { describe, expect, it } from 'vitest'
 import {
   type ChargeOutcome,
@@ -20,7 +20,7 @@ function servicesOf(body: Body): readonly ServiceRequest[] {
   return decode(body).request?.services ?? []
 }
 
-/** The answer, parsed. */
+/** The parsed answer. */
 function answer(body: Body, services: ServiceOutcome[], more: Partial<ChargeOutcome> = {}) {
   return answerOf(dialectOf(), body, services, more)
 }

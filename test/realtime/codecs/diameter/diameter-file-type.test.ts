@@ -22,7 +22,7 @@ function requestOf(body: unknown, dialect = codec): ChargeRequest {
   return decoded.request
 }
 
-/** The answer, parsed. */
+/** The parsed answer. */
 function answer(body: unknown, outcome: Partial<ChargeOutcome>, dialect = codec) {
   const decoded = decode(body, dialect)
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
@@ -164,7 +164,7 @@ describe('units of a request', () => {
   })
 })
 
-/** Units as many as the file type grants by default. */
+/** Requests the default number of units of the file type. */
 const ASKING = { 'Requested-Service-Unit': {} }
 
 describe('called numbers', () => {

@@ -1,4 +1,4 @@
-/** Sessions of packet gateways, from message to answer: what is granted, and what is paid. */
+/** Sessions of packet gateways, from message to answer: granted units and charges. */
 import { describe, expect, it } from 'vitest'
 import { bucketOf, moneyOf } from '../../../support/domain/owners.ts'
 import { catalogueOf, profileOf, rateOf } from '../../../support/rating/catalogue.ts'
@@ -8,7 +8,7 @@ import { Gateway } from '../../../support/realtime/codecs/diameter/gateway.ts'
 const ALWAYS = { fromMs: 0, toMs: 4e12 }
 const MSI = { 'Multiple-Services-Indicator': 1 }
 
-/** Somebody with money alone, and rates beside the usual ones. */
+/** A subscriber with money only, and rates beside the usual ones. */
 function withMoney(micros: number, ...rates: (typeof RATES)[number][]): RatingFixture {
   const { toMs } = ALWAYS
   const scene = new RatingFixture({ MONEY: { slot: 0, bucket: moneyOf(micros, { id: 2, toMs }) } })
@@ -25,8 +25,8 @@ const output = rateOf('DATA_OUTPUT', 'data_output', '3/10', ALWAYS)
 describe('a session that starts without services', () => {
   it.each([
     ['with Multiple-Services-Indicator', MSI],
-    ['without any word of units', {}],
-    ['of a service context that nobody knows', { ...MSI, 'Service-Context-Id': 'x@example' }],
+    ['without units', {}],
+    ['of an unknown service context', { ...MSI, 'Service-Context-Id': 'x@example' }],
     ['of calls', { ...MSI, 'Service-Context-Id': '32260@3gpp.org' }],
     ['with an empty list', { 'Multiple-Services-Credit-Control': [] }],
   ])('is open, with nothing reserved or granted: %s', (_, avps) => {
@@ -207,7 +207,7 @@ describe('time and octets together', () => {
       { ...used({ 'CC-Time': 60, 'CC-Total-Octets': 10 }), ...asked(both, group) },
     ])
     expect(next['Granted-Service-Unit']).toEqual(both)
-    // It ended by its time, and says nothing of octets.
+    // The session ended by its time limit, and reports no octets.
     const [timed] = gateway.ask('U', [used({ 'CC-Time': 60 }, group)])
     expect(timed['Result-Code']).toBe(2001)
     gateway.ask('T', [used({ 'CC-Time': 5, 'CC-Total-Octets': 20 }, group)])

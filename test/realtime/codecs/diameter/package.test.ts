@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { AvpEntry } from '../../../../src/realtime/codecs/diameter/avp-entry.ts'
 import { wireExamples } from '../../../support/realtime/wire-examples.ts'
 
-/** The codec of the package `diameter`, which others wrote. */
+/** The codec of the third-party package `diameter`. */
 interface PackageCodec {
   encodeMessage(message: unknown): Buffer
   decodeMessage(bytes: Buffer): { body: unknown }

@@ -11,7 +11,7 @@ describe('a subscriber', () => {
   const { customer_identification_fields: rules } = builtIn() as Body
   const identification = compileIdentification(rules, '972')
 
-  /** Who is looked for, in order. */
+  /** The subscribers that are looked up, in order. */
   function candidates(ids: Body): string[] {
     const { 'Subscription-Id': _, ...body } = ccr(1)
     const fields = decode({ ...body, ...ids }).request?.fields ?? {}

@@ -23,14 +23,14 @@ const decodeText = (text: string) => decodeBytes(Buffer.from(text))
 const start = { record_type: 'start_request', session_id: 's', sid: 7, usaget: 'data', usagev: 10 }
 const update = { record_type: 'update_request', session_id: 's' }
 
-/** Decodes a message that must be right. */
+/** Decodes a message that must be valid. */
 function requestOf(message: object) {
   const decoded = decodeText(JSON.stringify(message))
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
   return decoded.request
 }
 
-/** The field that a wrong message is refused for. */
+/** The field of the refusal of an invalid message. */
 function fieldOf(message: object | string): string {
   const decoded = decodeText(typeof message === 'string' ? message : JSON.stringify(message))
   return decoded.ok ? 'accepted' : decoded.error.field

@@ -3,7 +3,7 @@ import type { AnswerValue, ResponseNode } from '../../../../src/file-types/file-
 import { createJsonEncoder } from '../../../../src/realtime/codecs/json/mapped-encoder.ts'
 import { answerOf, granted } from '../../../support/file-types/answers.ts'
 
-/** Answers one after the other, each of the values that the fields of the message have. */
+/** Consecutive answers, each with the values of the fields of its message. */
 function encoded(messages: readonly Readonly<Record<string, AnswerValue>>[]): string[] {
   const nodes = ['a', 'b'].map(
     (name): ResponseNode => ({

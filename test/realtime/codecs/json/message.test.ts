@@ -4,7 +4,7 @@ import { jsonMessageParser } from '../../../../src/realtime/codecs/json/message.
 
 const parse = (text: string | Buffer) => jsonMessageParser.parse(Buffer.from(text))
 
-/** Why the body is refused. */
+/** The reason of the refusal of the body. */
 function whyNot(text: string | Buffer): string {
   const parsed = parse(text)
   if (parsed.ok) return 'accepted'
@@ -12,7 +12,7 @@ function whyNot(text: string | Buffer): string {
   return parsed.error.why
 }
 
-/** The record, and within it so many times what is opened and closed. */
+/** The record, with nested brackets of this depth. */
 const nested = (times: number, open: string, close: string) =>
   `{"a":${open.repeat(times)}1${close.repeat(times)}}`
 

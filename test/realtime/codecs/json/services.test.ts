@@ -16,7 +16,7 @@ const context: DecodeContext = {
 const update = { record_type: 'update_request', session_id: 's' }
 const data = { usaget: 'data', rating_group: 1 }
 
-/** The names of the services, or the field that the message is refused for. */
+/** The names of the services, or the field of the refusal. */
 function namesOf(message: object): unknown {
   const decoded = jsonCodec.decode(Buffer.from(JSON.stringify({ ...update, ...message })), context)
   if (!decoded.ok) return decoded.error.field

@@ -4,7 +4,7 @@ import { parseInstant } from '../../../../src/domain/time.ts'
 import { isUnusable, quote } from '../../../../src/realtime/codecs/json/text.ts'
 import { instantMs } from '../../../../src/realtime/codecs/json/time.ts'
 
-/** Any text, halves of surrogate pairs too. */
+/** Any text, including halves of surrogate pairs. */
 const text = fc
   .array(fc.oneof(fc.integer({ min: 0, max: 0xff }), fc.integer({ min: 0xd000, max: 0xffff })))
   .map((codes) => String.fromCharCode(...codes))

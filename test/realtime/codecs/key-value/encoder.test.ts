@@ -84,7 +84,7 @@ describe('answers as key-value text', () => {
     [{ ...lines, pairSeparator: '::' }, 'a:b', 'a:b'],
     [{ ...lines, pairSeparator: '::' }, 'ab:', 'ab '],
     [{ ...lines, pairSeparator: '::' }, 'a::b:', 'a  b '],
-  ] as const)('with %j: %j is written %j', (syntax, value, text) => {
+  ] as const)('with %j: %j is encoded as %j', (syntax, value, text) => {
     const nodes = [valueNode('k', value), valueNode('l', 1)]
     const { pairSeparator, valueSeparator: is } = syntax
     expect(encode(nodes, syntax)).toBe(`k${is}${text}${pairSeparator}l${is}1`)

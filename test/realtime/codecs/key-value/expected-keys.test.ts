@@ -18,10 +18,10 @@ function read(parser: MessageParser, body: string): unknown {
   return JSON.stringify(parsed.message)
 }
 
-/** What a parser that has seen nothing before makes of it. */
+/** The result of a new parser without expected keys. */
 const fresh = (body: string, syntax = form) => read(createKeyValueParser(syntax), body)
 
-/** What is known after a text was learnt. */
+/** The expected keys after learning a text. */
 function knownOf(text: string, syntax = form): ExpectedKeys {
   const known = new ExpectedKeys(syntax)
   known.learn(text)

@@ -12,7 +12,7 @@ const form: KeyValueSyntax = {
 const lines: KeyValueSyntax = { ...form, pairSeparator: '\n', quoting: 'none' }
 const quotes: KeyValueSyntax = { ...form, pairSeparator: ',', quoting: 'quotes' }
 
-/** The message as JSON has it, or the problem as `field why`. */
+/** The message as in JSON, or the problem as `field why`. */
 function read(body: string | Buffer, syntax: Partial<KeyValueSyntax> = {}): unknown {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const parsed = createKeyValueParser({ ...form, ...syntax }).parse(bytes)
@@ -301,7 +301,7 @@ describe('any bytes', () => {
     )
   })
 
-  // Looking for the same thing again from each pair would take the square of the length.
+  // Repeating a search from each pair would take quadratic time.
   it('also if they are the largest bodies, with repeated parts', () => {
     const repeated = ['a&', '&', '=', 'a', '%', '+', '%41', '"', '""', '"a",', '.', 'a.', '\r\n']
     const texts = [...repeated, 'a=%', 'a.0.', '=,', '",', '&=', ',"', '%C3', 'a[]&', '\n', 'é']

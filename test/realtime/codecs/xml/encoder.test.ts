@@ -104,7 +104,7 @@ describe('answers as XML', () => {
   })
 })
 
-/** A text without what XML cannot have, and without white space at its ends. */
+/** A text without characters that XML cannot contain, and without white space at its ends. */
 function visible(text: string): string {
   const left = text.replace(/[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/gu, '')
   return `<${left}&`

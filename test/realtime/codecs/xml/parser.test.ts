@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { xmlParser } from '../../../../src/realtime/codecs/xml/parser.ts'
 
-/** The message as JSON has it, or the problem as `field why`. */
+/** The message as in JSON, or the problem as `field why`. */
 function read(body: string | Buffer): unknown {
   const parsed = xmlParser.parse(typeof body === 'string' ? Buffer.from(body) : body)
   if (!parsed.ok) return `${parsed.error.field} ${parsed.error.why}`

@@ -1,4 +1,4 @@
-/** Dialects for the fuzz tests, each with messages that it takes. */
+/** Message formats for the fuzz tests, each with messages that it accepts. */
 import { builtInFileTypes } from '../../../../src/file-types/built-in.ts'
 import { compileFileType } from '../../../../src/file-types/compile.ts'
 import type { Codec, DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
@@ -10,7 +10,7 @@ import { jsonCodec } from './settings.ts'
 export interface FuzzDialect {
   name: string
   codec: Codec<unknown>
-  /** The same without a memory of earlier messages. */
+  /** A new codec without state of earlier messages. */
   fresh: () => Codec<unknown>
   messages: readonly string[]
 }
@@ -30,7 +30,7 @@ export const context: DecodeContext = {
 const identification = [{ src_key: 'who.number', target_key: 'msisdn', clear_regex: '/^(\\+|00)/' }]
 const rate = [[{ type: 'longestPrefix', rate_key: 'params.prefix', line_key: 'uf.to' }]]
 
-/** A file type that uses what there is to be used. */
+/** A file type that uses every feature. */
 export function wideDocument(parser: Record<string, unknown>, name = 'wide') {
   const structure = [
     { name: 'hidden', checked: false },
@@ -112,7 +112,7 @@ const defaults = {
   rules: { rateCalculators: {}, customerIdentification: {} },
 }
 
-/** Makes the dialect of a document anew, as if no message had come before. */
+/** Creates the message format of a document again, without state of earlier messages. */
 export function dialectsOf(document: unknown): () => Codec<unknown> {
   const fileType = compileFileType(document, defaults)
   return () => codecOf(fileType)

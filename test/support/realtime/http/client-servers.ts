@@ -1,4 +1,4 @@
-/** Servers for clients that come with tokens and signatures, on a Redis of their own. */
+/** Servers for clients with tokens and signatures, on their own Redis. */
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { withClient } from '../../../../src/catalog/clients/client-changes.ts'
 import { type ApiClients, compileClients } from '../../../../src/catalog/clients/clients.ts'
@@ -26,17 +26,17 @@ export const JSON_TYPE = { 'content-type': 'application/json' }
 const sealer = createSealer('')
 export const change = { nowMs: NOW_MS, by: 'test', sealer, timeZone: 'UTC' }
 
-/** What tests set; as new before each of them. */
+/** State that tests set; reset before each of them. */
 export const scene = {
   nowMs: NOW_MS,
   elapsedMs: 0,
   /** Stored clients. */
   list: [] as readonly unknown[],
-  /** How often the store was asked for a token. */
+  /** The number of token lookups in the store. */
   finds: 0,
   /** Resolves when the store may answer. */
   gate: Promise.resolve(),
-  /** Has the store wait; what it gives lets it answer. */
+  /** Blocks the store; the returned function releases it. */
   shut(): () => void {
     let open = () => {}
     scene.gate = new Promise((resolve) => {
@@ -51,7 +51,7 @@ let connection: ReturnType<typeof openRedis>
 let keys: ExpiringKeys
 export let tokens: Tokens
 
-/** Starts it before the tests of a file. */
+/** Starts Redis before the tests of a file. */
 export function useClients(): void {
   beforeAll(async () => {
     redis = await startTestRedis()
@@ -74,7 +74,7 @@ export function useClients(): void {
   })
 }
 
-/** Makes or changes a client. */
+/** Creates or changes a client. */
 export function store(client: object): void {
   scene.list = withClient(scene.list, client, change).list
 }
@@ -113,7 +113,7 @@ export async function tokenOf(name: string, more: object = {}): Promise<string> 
   return tokens.access.issue({ ...holder, ...terms, ...more }, HOUR_MS)
 }
 
-/** A server where everybody must authenticate unless told otherwise. */
+/** A server that requires authentication by default. */
 export async function world(
   kind: Kind,
   more: { callers?: ClientAuthenticator; mustAuthenticate?: boolean } = {},
@@ -136,7 +136,7 @@ export const bearer = (token: string) => ({
   headers: { ...JSON_TYPE, authorization: `Bearer ${token}` },
 })
 
-/** Of `fresh`. */
+/** The signature of the parameters of `fresh`. */
 export let count = 0
 /** Parameters with a time, and one that no other request has. */
 export function fresh(more: readonly (readonly [string, unknown])[] = []): Map<string, unknown> {
