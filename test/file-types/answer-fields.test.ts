@@ -157,33 +157,40 @@ describe('a field of an answer', () => {
 
 describe('the fields of the final unit', () => {
   const last = granted([service({ granted: 5, finalUnit: true })])
-  const told = (finalUnit: FinalUnitAction, outcome = last) =>
+  const finalUnitFields = (finalUnit: FinalUnitAction, outcome = last) =>
     (['final_unit_action', 'redirect_address', 'restriction_filters'] as const).map((name) =>
       read(name, answerOf(outcome, {}, { finalUnit })),
     )
 
   it('have the configured action', () => {
-    expect(told({ action: 'none' })).toEqual([undefined, undefined, undefined])
-    expect(told({ action: 'terminate' })).toEqual(['terminate', undefined, undefined])
-    expect(told(redirect)).toEqual(['redirect', 'http://a', undefined])
-    expect(told({ action: 'restrict', filters: ['f'] })).toEqual(['restrict', undefined, ['f']])
+    expect(finalUnitFields({ action: 'none' })).toEqual([undefined, undefined, undefined])
+    expect(finalUnitFields({ action: 'terminate' })).toEqual(['terminate', undefined, undefined])
+    expect(finalUnitFields(redirect)).toEqual(['redirect', 'http://a', undefined])
+    expect(finalUnitFields({ action: 'restrict', filters: ['f'] })).toEqual([
+      'restrict',
+      undefined,
+      ['f'],
+    ])
     const unfiltered = ['restrict', undefined, undefined]
-    expect(told({ action: 'restrict', filters: [] })).toEqual(unfiltered)
+    expect(finalUnitFields({ action: 'restrict', filters: [] })).toEqual(unfiltered)
   })
 
   it('are absent before the last grant', () => {
     const before = granted([service({ granted: 5 })])
-    expect(told(redirect, before)).toEqual([undefined, undefined, undefined])
+    expect(finalUnitFields(redirect, before)).toEqual([undefined, undefined, undefined])
   })
 })
 
 const held = (units: number) => service({ granted: units, validityMs: 1000 })
 
-it.each(['threshold', 'quota_holding_time'] as const)('%s is absent from the answer to an event', (name) => {
-  expect(read(name, answerOf(granted([held(5)]), {}, rich))).toBeGreaterThan(0)
-  expect(read(name, answerOf(granted([service({ granted: 5 })]), {}, rich))).toBeUndefined()
-  expect(read(name, answerOf(granted([held(0)]), {}, rich))).toBeUndefined()
-})
+it.each(['threshold', 'quota_holding_time'] as const)(
+  '%s is absent from the answer to an event',
+  (name) => {
+    expect(read(name, answerOf(granted([held(5)]), {}, rich))).toBeGreaterThan(0)
+    expect(read(name, answerOf(granted([service({ granted: 5 })]), {}, rich))).toBeUndefined()
+    expect(read(name, answerOf(granted([held(0)]), {}, rich))).toBeUndefined()
+  },
+)
 
 describe('tariff_change', () => {
   const changing = (tariffChangeMs: number) =>

@@ -15,10 +15,10 @@ function timeOf(
   zone = 'UTC',
   parser: ParserSettings['type'] = 'json',
 ): string {
-  const findings = new DecodeErrors()
+  const errors = new DecodeErrors()
   const read = compileEventTime({ date_field: 'd', ...processor }, 'p', parser, zone)
-  const atMs = read(message, CONTEXT, findings)
-  if (findings.problem !== null) return `${findings.problem.field} ${findings.problem.why}`
+  const atMs = read(message, CONTEXT, errors)
+  if (errors.problem !== null) return `${errors.problem.field} ${errors.problem.why}`
   return atMs < 0 ? 'absent' : new Date(atMs).toISOString()
 }
 

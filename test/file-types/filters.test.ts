@@ -61,7 +61,7 @@ describe('filters', () => {
   })
 
   it('keep the session: it continues, ends, and starts where other services may follow', () => {
-    const { sid, ...nobody } = START
+    const { sid, ...anonymous } = START
     const skipped = { to: 112, want: 3 }
     const requestFor = (document: Fields, message: Fields) => mapped(document, message).request
     const single = filtered(['all'])
@@ -75,7 +75,7 @@ describe('filters', () => {
     const begun = { kind: 'start', subscriberKey: 'sid', subscriberValue: '7', services: [] }
     expect(requestFor(list, { ...START, list: [skipped] })).toMatchObject(begun)
     // There is no subscriber to charge for later services.
-    expect(requestFor(list, { ...nobody, list: [skipped] })).toBeNull()
+    expect(requestFor(list, { ...anonymous, list: [skipped] })).toBeNull()
     expect(requestFor(single, { ...START, ...skipped })).toBeNull()
     expect(requestFor(list, { ...START, record_type: 4, list: [skipped] })).toBeNull()
   })

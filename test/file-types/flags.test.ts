@@ -3,9 +3,9 @@ import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import { flagAt } from '../../src/file-types/flags.ts'
 
 function read(value: unknown, message: Record<string, unknown>) {
-  const findings = new DecodeErrors()
-  const isSet = flagAt({ value, path: 'flag' })?.read(message, findings)
-  return findings.problem ?? isSet
+  const errors = new DecodeErrors()
+  const isSet = flagAt({ value, path: 'flag' })?.read(message, errors)
+  return errors.problem ?? isSet
 }
 
 describe('a flag', () => {

@@ -56,10 +56,13 @@ describe('installed file types', () => {
     ])
   })
 
-  it.each([[null], [{}], ['text'], [5]])('report %j in place of a list, and keep the built-in ones', (stored) => {
-    const [found] = named(stored, '')
-    expect(found?.problem).toEqual({ path: 'file_types', reason: 'must be a list' })
-  })
+  it.each([[null], [{}], ['text'], [5]])(
+    'report %j in place of a list, and keep the built-in ones',
+    (stored) => {
+      const [found] = named(stored, '')
+      expect(found?.problem).toEqual({ path: 'file_types', reason: 'must be a list' })
+    },
+  )
 
   it.each([[null], [[]], ['text'], [{ file_type: 5 }], [{ file_type: 'a b' }]])(
     'report the position of %j, which has no usable name',

@@ -37,8 +37,8 @@ describe('usage over a tariff change', () => {
         { total: 23, side: 1 },
       ],
     ],
-  ])('is %j as total and units before the change', (wanted, used) => {
-    expect(before(used)).toEqual(wanted)
+  ])('is %j as total and units before the change', (expected, used) => {
+    expect(before(used)).toEqual(expected)
   })
 
   it.each([

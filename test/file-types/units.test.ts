@@ -132,8 +132,8 @@ describe('base units in a unit', () => {
       fc.property(amounts, units, (given, [unit, factor]) => {
         const text = fromBaseUnits(given, unit)
         const [whole = '', decimals = ''] = text.split('.')
-        const said = BigInt(whole + decimals) * factor
-        expect(said <= BigInt(given) * 10n ** BigInt(decimals.length)).toBe(true)
+        const written = BigInt(whole + decimals) * factor
+        expect(written <= BigInt(given) * 10n ** BigInt(decimals.length)).toBe(true)
         expect(toBaseUnits(text, unit)).toBe(given)
       }),
     )

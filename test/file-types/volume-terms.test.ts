@@ -3,10 +3,10 @@ import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import { termAt } from '../../src/file-types/volume-terms.ts'
 
 function read(document: unknown, message: Record<string, unknown>, isPartial = false) {
-  const findings = new DecodeErrors()
+  const errors = new DecodeErrors()
   const term = termAt(document, 'volume', 'counter', isPartial)
-  const units = term.read({ entry: message, message }, findings)
-  return findings.problem ?? units
+  const units = term.read({ entry: message, message }, errors)
+  return errors.problem ?? units
 }
 
 describe('a volume', () => {

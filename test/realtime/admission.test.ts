@@ -18,16 +18,16 @@ const admissionOf = (options: Partial<AdmissionOptions> = {}) =>
 
 let sessions = 0
 /** Of its own session unless one is named. */
-function entrantOf(load: LoadClass, session?: string): AdmissionCandidate {
+function candidateOf(load: LoadClass, session?: string): AdmissionCandidate {
   sessions += 1
   return { request: requestOf(session ?? `s${sessions}`), load, bytes: BYTES }
 }
 
 const enter = (admission: Admission, load: LoadClass, nowMs = 1_000, session?: string) =>
-  admission.acquire(entrantOf(load, session), nowMs)
+  admission.acquire(candidateOf(load, session), nowMs)
 
 const leave = (admission: Admission, load: LoadClass, nowMs = 1_000, isAside = false) =>
-  admission.release(entrantOf(load), nowMs, isAside, true)
+  admission.release(candidateOf(load), nowMs, isAside, true)
 
 const twice = (admission: Admission, load: LoadClass, nowMs = 1_000) => [
   enter(admission, load, nowMs),
@@ -36,7 +36,7 @@ const twice = (admission: Admission, load: LoadClass, nowMs = 1_000) => [
 
 /** Acquires a slot as `charge` does, and logs the result in `log`. */
 function take(admission: Admission, load: LoadClass, nowMs: number, name: string, log: string[]) {
-  const entrant = entrantOf(load, name.split(' ')[0])
+  const entrant = candidateOf(load, name.split(' ')[0])
   const entrance = admission.acquire(entrant, nowMs)
   if (entrance !== 'waits') log.push(`${name} ${entrance}`)
   else {
@@ -265,7 +265,7 @@ it('does not mistake a pause of its own thread for one of the workers', () => {
 it('does not measure answer times of failed requests', () => {
   const admission = atLimit()
   for (let nowMs = 1_001; nowMs < 1_200; nowMs += 1) {
-    admission.release(entrantOf('asking'), nowMs, false, false)
+    admission.release(candidateOf('asking'), nowMs, false, false)
     enter(admission, 'asking', nowMs)
     enter(admission, 'asking', nowMs)
   }

@@ -7,14 +7,17 @@ import {
   nonHttpConnectionsMax,
 } from '../../src/realtime/descriptors.ts'
 
-it.skipIf(process.platform === 'win32')('predicts the number of the next file or connection', () => {
-  const next = nextDescriptor()
-  const opened = openSync(devNull, 'r')
-  expect(opened).toBe(next)
-  expect(nextDescriptor()).toBeGreaterThan(next)
-  closeSync(opened)
-  expect(nextDescriptor()).toBe(next)
-})
+it.skipIf(process.platform === 'win32')(
+  'predicts the number of the next file or connection',
+  () => {
+    const next = nextDescriptor()
+    const opened = openSync(devNull, 'r')
+    expect(opened).toBe(next)
+    expect(nextDescriptor()).toBeGreaterThan(next)
+    closeSync(opened)
+    expect(nextDescriptor()).toBe(next)
+  },
+)
 
 it.each([
   { what: 'the setting', base: 40, max: 100, limit: 20_000, ceiling: 140 },

@@ -16,7 +16,7 @@ import { waitUntil } from '../support/wait.ts'
 const channel = new BroadcastChannel('held-worker')
 channel.unref()
 
-const tell = (word: 'hold' | 'go') => {
+const setWorkers = (word: 'hold' | 'go') => {
   if (word === 'go') {
     channel.postMessage(word)
     return Promise.resolve()
@@ -71,12 +71,12 @@ async function start(
     workerFile: new URL('../support/realtime/held-worker.mjs', import.meta.url),
   })
   link = await connectLink({ port: room.diameterPort, identity: GATEWAY })
-  await tell('hold')
+  await setWorkers('hold')
 }
 
 const open: ReturnType<typeof openSocket>[] = []
 beforeEach(() => async () => {
-  await tell('go')
+  await setWorkers('go')
   for (const socket of open.splice(0)) socket.destroy()
   await link.close()
   await room.close()
@@ -144,7 +144,7 @@ describe('while open sessions are served', () => {
     expect([await refused('new'), await refused('queue')]).toEqual([3, 0])
     const next = link.ask(command.creditControl, dataSession('gw;2', 0).update(1, { used: 5 }))
     await underWay(next, 2)
-    await tell('go')
+    await setWorkers('go')
     expect((await update).status).toBe(200)
     expect((await next).named['Result-Code']).toBe(2001)
     expect((await charge('start', 'c')).status).toBe(200)
@@ -186,7 +186,7 @@ describe('while nothing is answered', () => {
       async () => (await waiting()) + (await inFlight()) === taken + all,
     )
     expect(await waiting()).toBeGreaterThan(0)
-    await tell('go')
+    await setWorkers('go')
     expect((await Promise.all(releases)).map(({ status }) => status)).toEqual(
       releases.map(() => 200),
     )
@@ -205,15 +205,15 @@ describe('a client that disconnects while its request waits', () => {
     await start(60_000, 1, server)
     const first = charge('update', 'a')
     await underWay(first, 1)
-    const going = charge('update', 'b')
-    await underWay(going, 2)
+    const disconnecting = charge('update', 'b')
+    await underWay(disconnecting, 2)
     const behind = charge('update', 'c')
     await underWay(behind, 3)
     open[1]?.reset()
-    expect(await going).toMatchObject({ status: 0 })
+    expect(await disconnecting).toMatchObject({ status: 0 })
     // By the time these are refused, the node has seen the disconnection.
     for (let asked = 0; asked < 3; asked += 1) expect((await charge('start', 'd')).status).toBe(503)
-    await tell('go')
+    await setWorkers('go')
     expect((await first).status).toBe(200)
     expect((await behind).status).toBe(200)
     expect(await figure('tollgate_requests_dropped_total', 'gone')).toBe(1)

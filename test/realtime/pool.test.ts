@@ -52,15 +52,15 @@ it('sends batches and returns every outcome to its request', async () => {
 })
 
 it('passes on the events of a worker', async () => {
-  const news: unknown[] = []
-  await poolOf({ workers: 2, onEvent: (told) => news.push(told) })
-  await waitUntil('both', () => news.length === 2)
-  const told = [3, 4].map((rates) => ({
+  const events: unknown[] = []
+  await poolOf({ workers: 2, onEvent: (event) => events.push(event) })
+  await waitUntil('both', () => events.length === 2)
+  const expected = [3, 4].map((rates) => ({
     kind: 'skipped',
     catalogueSkipped: { rates },
     entities: [],
   }))
-  expect(news).toEqual(expect.arrayContaining(told))
+  expect(events).toEqual(expect.arrayContaining(expected))
 })
 
 it('sends a request for a lookup again if the worker has not cached its data', async () => {
@@ -71,12 +71,15 @@ it('sends a request for a lookup again if the worker has not cached its data', a
 })
 
 describe('a worker that fails', () => {
-  it.each(['throw', 'exit', 'miscount'])('by %s ends its batch, and the pool continues', async (word) => {
-    const { ask } = await poolOf()
-    const lost = await Promise.all([ask('good'), ask(word)])
-    expect(reasonsOf(lost)).toEqual(['timedOut', 'timedOut'])
-    expect(await ask('after')).toMatchObject({ reason: 'granted', transactionId: 'after' })
-  })
+  it.each(['throw', 'exit', 'miscount'])(
+    'by %s ends its batch, and the pool continues',
+    async (word) => {
+      const { ask } = await poolOf()
+      const lost = await Promise.all([ask('good'), ask(word)])
+      expect(reasonsOf(lost)).toEqual(['timedOut', 'timedOut'])
+      expect(await ask('after')).toMatchObject({ reason: 'granted', transactionId: 'after' })
+    },
+  )
 
   it('ends only the batches in flight in its thread', async () => {
     const { ask } = await poolOf({ workers: 2, batchSizeMax: 1, batchesInFlightMax: 4 })

@@ -8,9 +8,9 @@ import { codecOf } from '../../src/realtime/codecs/codec-of.ts'
 import { createJsonCodec } from '../../src/realtime/codecs/json/codec.ts'
 import { ANSWERS, jsonCodec } from '../support/realtime/codecs/settings.ts'
 import {
-  dialectOfExample,
   examplesOf,
-  type WireDialect,
+  formatOfExample,
+  type WireFormat,
   wireExamples,
 } from '../support/realtime/wire-examples.ts'
 
@@ -41,13 +41,13 @@ function builtIn(name: string): Codec<unknown> {
   return codecOf(compileFileType(builtInFileTypes().get(name), defaults))
 }
 
-const dialects: Readonly<Record<WireDialect, Codec<unknown>>> = {
+const formats: Readonly<Record<WireFormat, Codec<unknown>>> = {
   json: jsonCodec,
   keyvalue: builtIn('keyvalue'),
   xml: builtIn('xml'),
   diameter: builtIn('diameter'),
 }
-const names: Readonly<Record<WireDialect, string>> = {
+const names: Readonly<Record<WireFormat, string>> = {
   json:
     'start update release services cost redirect late event refund refund-money pretend ' +
     'denied failed fraction no-session other-type not-json',
@@ -57,17 +57,17 @@ const names: Readonly<Record<WireDialect, string>> = {
     'diameter-start diameter-codes diameter-pairs diameter-sms diameter-denied ' +
     'diameter-missing diameter-value',
 }
-const all = Object.keys(names) as WireDialect[]
-const examples = all.flatMap((dialect) => examplesOf(dialect))
+const all = Object.keys(names) as WireFormat[]
+const examples = all.flatMap((format) => examplesOf(format))
 
 describe('docs/WIRE.md', () => {
-  it.each(all)('has the examples of %s that the tests expect', (dialect) => {
-    expect(examplesOf(dialect).map(([name]) => name)).toEqual(names[dialect].split(' '))
+  it.each(all)('has the examples of %s that the tests expect', (format) => {
+    expect(examplesOf(format).map(([name]) => name)).toEqual(names[format].split(' '))
   })
 
   it.each(examples)('%s: the response, byte for byte', (name, { request, outcome, response }) => {
-    const dialect = dialectOfExample(name)
-    const codec = name === 'redirect' ? redirectCodec : dialects[dialect]
+    const format = formatOfExample(name)
+    const codec = name === 'redirect' ? redirectCodec : formats[format]
     const decoded = codec.decode(Buffer.from(request ?? ''), context)
     if (decoded.ok) {
       expect(outcome).toBeDefined()
@@ -76,7 +76,7 @@ describe('docs/WIRE.md', () => {
       expect(outcome).toBeUndefined()
       expect(codec.encodeError(decoded.error)).toBe(response)
     }
-    if (dialect === 'json' || dialect === 'diameter') {
+    if (format === 'json' || format === 'diameter') {
       expect(() => JSON.parse(response ?? '')).not.toThrow()
     }
   })

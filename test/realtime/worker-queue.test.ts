@@ -23,12 +23,12 @@ function workerOf() {
   return { worker, calls }
 }
 
-function laneOf() {
+function queueOf() {
   const first = workerOf()
   const events: string[] = []
   const time = { nowMs: 100 }
   const ids = (batch: readonly Pending[]) => batch.map(({ request }) => request.sessionId).join()
-  const lane = new WorkerQueue(first.worker, {
+  const queue = new WorkerQueue(first.worker, {
     batchSizeMax: 3,
     batchesInFlightMax: 2,
     mayLookUp: false,
@@ -50,10 +50,10 @@ function laneOf() {
       earlier: null,
       later: null,
     }
-    lane.push(pending)
+    queue.push(pending)
     return pending
   }
-  return { lane, calls: first.calls, events, time, push }
+  return { queue, calls: first.calls, events, time, push }
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -63,7 +63,7 @@ const result = (size: number): WorkerResult => ({
 })
 
 it('sends at the end of the turn, up to the batch size, in order', async () => {
-  const { calls, push, events } = laneOf()
+  const { calls, push, events } = queueOf()
   for (const id of ['a', 'b', 'c', 'd']) push(id)
   expect(calls).toEqual([])
   await turn()
@@ -72,7 +72,7 @@ it('sends at the end of the turn, up to the batch size, in order', async () => {
 })
 
 it('queues while all batches are in flight, and continues when one ends or fails', async () => {
-  const { calls, push, events } = laneOf()
+  const { calls, push, events } = queueOf()
   push('a')
   await turn()
   push('b')
@@ -96,7 +96,7 @@ it('queues while all batches are in flight, and continues when one ends or fails
 })
 
 it('forgets requests that were answered while they waited', async () => {
-  const { lane, calls, push } = laneOf()
+  const { queue, calls, push } = queueOf()
   for (const id of ['a', 'b']) {
     push(id)
     await turn()
@@ -104,7 +104,7 @@ it('forgets requests that were answered while they waited', async () => {
   const answered = [push('c'), push('d')]
   push('e')
   for (const pending of answered) pending.done = null
-  lane.prune()
+  queue.prune()
   calls[0]?.end(result(1))
   await turn()
   await turn()
@@ -112,7 +112,7 @@ it('forgets requests that were answered while they waited', async () => {
 })
 
 it('does not send requests that are answered, late or of disconnected clients', async () => {
-  const { calls, push, events, time } = laneOf()
+  const { calls, push, events, time } = queueOf()
   for (const id of ['a', 'b']) {
     push(id)
     await turn()
@@ -132,8 +132,8 @@ it('does not send requests that are answered, late or of disconnected clients', 
 })
 
 it('sends usage reports even if their client has disconnected', async () => {
-  const { lane, calls, events } = laneOf()
-  lane.push({
+  const { queue, calls, events } = queueOf()
+  queue.push({
     request: requestOf('report'),
     client: { isGone: true },
     done: () => {},
@@ -149,7 +149,7 @@ it('sends usage reports even if their client has disconnected', async () => {
 })
 
 it('drops the requests behind a dropped one in its session', async () => {
-  const { lane, calls, push, events, time } = laneOf()
+  const { queue, calls, push, events, time } = queueOf()
   for (const id of ['a', 'b']) {
     push(id)
     await turn()
@@ -170,7 +170,7 @@ it('drops the requests behind a dropped one in its session', async () => {
   expect(calls[3]?.ids).toEqual(['f', 'g'])
   push('u').done = null
   for (const id of ['u', 'h']) push(id)
-  lane.prune()
+  queue.prune()
   calls[2]?.end(result(3))
   await turn()
   await turn()
@@ -178,18 +178,18 @@ it('drops the requests behind a dropped one in its session', async () => {
 })
 
 it('continues with another worker, and drops late results of the old one', async () => {
-  const { lane, calls, push, events, time } = laneOf()
-  expect(lane.oldestMs(time.nowMs)).toBe(0)
+  const { queue, calls, push, events, time } = queueOf()
+  expect(queue.oldestMs(time.nowMs)).toBe(0)
   push('a')
   await turn()
   time.nowMs += 50
   push('b')
   await turn()
   time.nowMs += 50
-  expect(lane.oldestMs(time.nowMs)).toBe(100)
+  expect(queue.oldestMs(time.nowMs)).toBe(100)
   const second = workerOf()
-  lane.replace(second.worker)
-  expect(lane.oldestMs(time.nowMs)).toBe(0)
+  queue.replace(second.worker)
+  expect(queue.oldestMs(time.nowMs)).toBe(0)
   push('c')
   calls[0]?.end(result(1))
   calls[1]?.fail(new Error('worker has gone'))

@@ -27,7 +27,7 @@ function builtIn(name: string) {
   return codecOf(compileFileType(builtInFileTypes().get(name), defaults))
 }
 
-const dialects = { keyvalue: builtIn('keyvalue'), xml: builtIn('xml') }
+const formats = { keyvalue: builtIn('keyvalue'), xml: builtIn('xml') }
 
 describe('the built-in file types', () => {
   const messages = examplesOf('json')
@@ -56,7 +56,7 @@ describe('the built-in file types', () => {
     if (!plain.ok) throw new Error(plain.error.why)
     const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
     for (const name of ['keyvalue', 'xml'] as const) {
-      const decoded = dialects[name].decode(Buffer.from(texts[name]), context)
+      const decoded = formats[name].decode(Buffer.from(texts[name]), context)
       const origin = `test/${name}`
       // Without a number the bytes identify a request, and these differ.
       const isNumbered = plain.request.requestNumber >= 0
@@ -71,9 +71,9 @@ describe('the built-in file types', () => {
     const answersTo = (message: unknown) => {
       const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
       return (['keyvalue', 'xml'] as const).map((name) => {
-        const decoded = dialects[name].decode(Buffer.from(texts[name]), context)
+        const decoded = formats[name].decode(Buffer.from(texts[name]), context)
         return decoded.ok && outcome !== undefined
-          ? dialects[name].encode(decoded.envelope, outcome)
+          ? formats[name].encode(decoded.envelope, outcome)
           : ''
       })
     }

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { operationsOf } from '../../support/operations.ts'
 import {
+  codecFactoryOf,
   context,
-  dialectsOf,
-  fuzzDialects,
+  fuzzFormats,
   wideDocument,
 } from '../../support/realtime/codecs/fuzz-dialects.ts'
 
@@ -15,7 +15,7 @@ const FACTOR_MAX = 2.4
 /** Executed blocks of code for each byte: linear work can be slow, too. */
 const PER_BYTE_MAX = 60
 
-const dialects = new Map(fuzzDialects().map((dialect) => [dialect.name, dialect.fresh]))
+const formats = new Map(fuzzFormats().map((format) => [format.name, format.fresh]))
 
 /** As many parts as fit. */
 function filled(bytes: number, start: string, part: (index: number) => string, end = ''): Buffer {
@@ -100,14 +100,14 @@ const rows = [
   ...['plain JSON', 'mapped JSON', 'mapped JSON of docs'].map((name) => ({ name, shapes: json })),
   ...['built-in xml', 'mapped XML'].map((name) => ({ name, shapes: xml })),
   ...['built-in diameter', 'mapped Diameter'].map((name) => ({ name, shapes: diameter })),
-  ...[...dialects.keys()]
+  ...[...formats.keys()]
     .filter((name) => name.startsWith('pairs') || name === 'built-in keyvalue')
     .map((name) => ({ name, shapes: pairs })),
 ]
 
 describe.each(rows)('linear work: $name', ({ name, shapes }) => {
   it.each(Object.keys(shapes))('%s', (what) => {
-    const fresh = dialects.get(name)!
+    const fresh = formats.get(name)!
     const shape = shapes[what]!
     const work = (bytes: number, codec = fresh()) => {
       const body = shape(bytes)
@@ -139,7 +139,10 @@ describe('a file type with 32 services', () => {
     const { processor, ...rest } = wideDocument({ type: 'json' })
     const rule = { usaget: 'sms', volume_src: ['want'], conditions: [condition] }
     const mappings = [rule, ...processor.usaget_mapping]
-    const codec = dialectsOf({ ...rest, processor: { ...processor, usaget_mapping: mappings } })()
+    const codec = codecFactoryOf({
+      ...rest,
+      processor: { ...processor, usaget_mapping: mappings },
+    })()
     return (body: Buffer) => codec.decode(body, context)
   }
   const values = Array.from({ length: 500 }, (_, index) => index + 0.5)

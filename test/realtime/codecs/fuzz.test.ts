@@ -6,14 +6,14 @@ import { plainOutcome, type Reason } from '../../../src/domain/charge-outcome.ts
 import { propertyRuns } from '../../support/domain/property-runs.ts'
 import {
   context,
-  type FuzzDialect,
-  fuzzDialects,
+  type FuzzFormat,
+  fuzzFormats,
 } from '../../support/realtime/codecs/fuzz-dialects.ts'
 import { anyBytes, damaged } from '../../support/realtime/codecs/fuzz-inputs.ts'
 import { isText, problemsOf } from '../../support/realtime/codecs/request-validator.ts'
 
 const RUNS = 400
-const dialects = fuzzDialects()
+const formats = fuzzFormats()
 
 /** Prototypes that a message could have changed for all other objects. */
 function prototypes(): unknown {
@@ -28,7 +28,7 @@ afterAll(() => expect(prototypes()).toEqual(before))
 const counts = { refused: 0, taken: 0, skipped: 0 }
 
 /** The problems of a decoding result; empty if there is none. */
-function wrongWith({ codec, fresh }: FuzzDialect, bytes: Buffer): string[] {
+function wrongWith({ codec, fresh }: FuzzFormat, bytes: Buffer): string[] {
   const given = Buffer.from(bytes)
   const decoded = codec.decode(bytes, context)
   const wrong = bytes.equals(given) ? [] : ['the body was changed']
@@ -70,11 +70,11 @@ function unreadable(contentType: string, text: string): string[] {
   }
 }
 
-describe.each(dialects)('$name', (dialect) => {
+describe.each(formats)('$name', (format) => {
   it('accepts the messages before they are damaged', () => {
-    const taken = dialect.messages.filter((text) => {
-      expect(wrongWith(dialect, Buffer.from(text))).toEqual([])
-      return dialect.codec.decode(Buffer.from(text), context).ok
+    const taken = format.messages.filter((text) => {
+      expect(wrongWith(format, Buffer.from(text))).toEqual([])
+      return format.codec.decode(Buffer.from(text), context).ok
     })
     expect(taken.length).toBeGreaterThan(0)
   })
@@ -82,7 +82,7 @@ describe.each(dialects)('$name', (dialect) => {
   it('accepts any bytes, or names the error', () => {
     fc.assert(
       fc.property(anyBytes, (bytes) => {
-        expect(wrongWith(dialect, bytes), String(bytes)).toEqual([])
+        expect(wrongWith(format, bytes), String(bytes)).toEqual([])
       }),
       propertyRuns(RUNS),
     )
@@ -90,8 +90,8 @@ describe.each(dialects)('$name', (dialect) => {
 
   it('accepts damaged messages, or names the error', () => {
     fc.assert(
-      fc.property(damaged(dialect.messages), (bytes) => {
-        expect(wrongWith(dialect, bytes), String(bytes)).toEqual([])
+      fc.property(damaged(format.messages), (bytes) => {
+        expect(wrongWith(format, bytes), String(bytes)).toEqual([])
       }),
       propertyRuns(3 * RUNS),
     )

@@ -115,15 +115,15 @@ describe('silent peers', () => {
   it('are disconnected by the thousand while others are served', async () => {
     const { port, node } = await nodeOf({ settings: { capabilitiesTimeoutMs: 1500 } })
     const known = await openKnownPeer(port)
-    const crowd: Socket[] = []
+    const sockets: Socket[] = []
     for (let count = 0; count < CROWD; count += 1) {
       const socket = connect({ port, host: '127.0.0.1' })
       peerOf(socket)
-      crowd.push(socket)
+      sockets.push(socket)
     }
     let isOver = false
     const closed = Promise.all(
-      crowd.map((socket) => new Promise((resolve) => socket.on('close', resolve))),
+      sockets.map((socket) => new Promise((resolve) => socket.on('close', resolve))),
     ).then(() => {
       isOver = true
     })

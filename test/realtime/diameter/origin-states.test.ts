@@ -62,7 +62,7 @@ describe('a client', () => {
     expect(await pending()).toEqual({})
     await say(other, 'gw', 6)
     await say(one, 'GW', 6)
-    await waitUntil('it is told', () => restarted.length > 0)
+    await waitUntil('the restart', () => restarted.length > 0)
     expect(restarted).toEqual(['gw R'])
     expect(await pending()).toEqual({ 'gw@r': 6 })
     await say(nodeOf(), 'gw', 9)
@@ -92,7 +92,7 @@ describe('a client', () => {
     await waitUntil('it has failed', () => warned === 1)
     node.observe('gw', 'R', 6)
     isAway = false
-    await waitUntil('it is told', () => {
+    await waitUntil('the restart', () => {
       node.observe('gw', 'R', 6)
       return restarted.length > 0
     })

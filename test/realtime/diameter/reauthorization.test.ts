@@ -60,8 +60,8 @@ function queueOf(more: Partial<ReauthorizationOptions<Wire>> = {}) {
     sent,
     learn,
     step,
-    tell(news: SessionEvent) {
-      queue.take(news)
+    announce(event: SessionEvent) {
+      queue.take(event)
       return names(step())
     },
     /** Answers are handled in the next step. */
@@ -81,32 +81,32 @@ const ALL: SessionEvent = { kind: 'reauthorizeAll' }
 
 describe('session events', () => {
   it('reach the sessions that they concern', () => {
-    const { learn, tell } = queueOf()
+    const { learn, announce } = queueOf()
     learn('a')
     learn('b', 11)
-    expect(tell(changed(10))).toEqual(['reauthorize a'])
-    expect(tell(closed(11))).toEqual(['abort b'])
-    expect(tell(changed(12))).toEqual([])
-    expect(tell({ kind: 'reauthorize', aid: 2, sid: 10 })).toEqual([])
+    expect(announce(changed(10))).toEqual(['reauthorize a'])
+    expect(announce(closed(11))).toEqual(['abort b'])
+    expect(announce(changed(12))).toEqual([])
+    expect(announce({ kind: 'reauthorize', aid: 2, sid: 10 })).toEqual([])
   })
 
   it('of an account reach all of its sessions, of the catalogue all sessions, once', () => {
     const account = queueOf()
     for (const name of ['a', 'b']) account.learn(name)
-    expect(account.tell(changed(0)).sort()).toEqual(['reauthorize a', 'reauthorize b'])
-    const { learn, tell, step } = queueOf()
+    expect(account.announce(changed(0)).sort()).toEqual(['reauthorize a', 'reauthorize b'])
+    const { learn, announce, step } = queueOf()
     for (const name of ['a', 'b', 'c']) learn(name)
-    expect(tell(ALL)).toEqual(['reauthorize a', 'reauthorize b', 'reauthorize c'])
+    expect(announce(ALL)).toEqual(['reauthorize a', 'reauthorize b', 'reauthorize c'])
     expect(step()).toEqual([])
   })
 
   it('of an operator reach one session, if this node has cached it', () => {
-    const { learn, tell } = queueOf()
+    const { learn, announce } = queueOf()
     learn('a')
     learn('b')
-    expect(tell({ kind: 'release', origin: ORIGIN, sessionId: 'b' })).toEqual(['abort b'])
-    expect(tell({ kind: 'release', origin: ORIGIN, sessionId: 'c' })).toEqual([])
-    expect(tell({ kind: 'release', origin: 'other', sessionId: 'a' })).toEqual([])
+    expect(announce({ kind: 'release', origin: ORIGIN, sessionId: 'b' })).toEqual(['abort b'])
+    expect(announce({ kind: 'release', origin: ORIGIN, sessionId: 'c' })).toEqual([])
+    expect(announce({ kind: 'release', origin: 'other', sessionId: 'a' })).toEqual([])
   })
 
   it('need no request if the session has been charged since', () => {
@@ -219,11 +219,11 @@ describe('a request without an answer', () => {
   })
 
   it('is replaced immediately by the end of the session', async () => {
-    const { queue, learn, tell, step, answer } = queueOf()
+    const { queue, learn, announce, step, answer } = queueOf()
     learn('a')
     queue.take(changed())
     await answer(step()[0], 0)
-    expect(tell(closed())).toEqual(['abort a'])
+    expect(announce(closed())).toEqual(['abort a'])
   })
 
   it('is not repeated if it was refused', async () => {
@@ -272,12 +272,12 @@ describe('many sessions', () => {
   })
 
   it('above the queue limit are not asked, but still ended', () => {
-    const { queue, learn, tell } = queueOf({ waitingMax: 2 })
+    const { queue, learn, announce } = queueOf({ waitingMax: 2 })
     for (const name of ['a', 'b', 'c']) learn(name)
-    expect(tell(changed())).toHaveLength(2)
+    expect(announce(changed())).toHaveLength(2)
     expect(queue.counts()).toMatchObject({ dropped: 1, pending: 2 })
     learn('d', 11)
-    expect(tell(closed(11))).toEqual(['abort d'])
+    expect(announce(closed(11))).toEqual(['abort d'])
   })
 })
 

@@ -52,7 +52,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     return peer
   }
 
-  const shown = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => {
+  const credentialsOf = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => {
     return { cert: readFileSync(certFile), key: readFileSync(keyFile) }
   }
 
@@ -78,18 +78,18 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
 
   it('accepts the Origin-Host of the certificate, in any case', async () => {
     const { node } = await tlsNode(authority.caFile)
-    const client = shown(authority.issue('client', 'other.test', HOST.toUpperCase()))
+    const client = credentialsOf(authority.issue('client', 'other.test', HOST.toUpperCase()))
     const peer = await openTls(node.tlsPort, client)
     expect(await peer.introduce(cer(cerAvps('Gw1.Peer.Test')))).toBe(2001)
-    const stranger = await openTls(node.tlsPort, client)
-    expect(await stranger.introduce(cer(cerAvps('gw2.peer.test')))).toBe(3010)
-    expect(await stranger.next()).toBeNull()
+    const other = await openTls(node.tlsPort, client)
+    expect(await other.introduce(cer(cerAvps('gw2.peer.test')))).toBe(3010)
+    expect(await other.next()).toBeNull()
   })
 
   it('refuses a certificate without a DNS name', async () => {
     const { node, figures } = await tlsNode(authority.caFile)
     // It only has a subject name.
-    const peer = await openTls(node.tlsPort, shown(authority.issue(HOST)))
+    const peer = await openTls(node.tlsPort, credentialsOf(authority.issue(HOST)))
     expect(await peer.introduce()).toBe(3010)
     const counted = await figures('tollgate_diameter_peers_refused_total')
     expect(counted).toEqual(['cause=certificate: 1'])
@@ -98,7 +98,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
   it('refuses certificates of another authority, and peers without one', async () => {
     const { node, requests, lines } = await tlsNode(authority.caFile)
     const foreign = createAuthority().issue('client', HOST)
-    for (const options of [shown(foreign), {}]) {
+    for (const options of [credentialsOf(foreign), {}]) {
       const peer = await openTls(node.tlsPort, options)
       peer.send(cer(), ccr(1))
       expect(await peer.next()).toBeNull()

@@ -89,8 +89,8 @@ describe.each(KINDS)('a key: %s', (kind) => {
     })
     const counted: unknown[][] = []
     const metrics = { tls: UNCOUNTED, refused: (...what: unknown[]) => counted.push(what) }
-    const stranger = { key: peerOf('PGW', { allowsAddress: () => false }) }
-    const authenticator = accessOf({ byKey: stranger })
+    const remote = { key: peerOf('PGW', { allowsAddress: () => false }) }
+    const authenticator = accessOf({ byKey: remote })
     const { port } = await serverOf(kind, { authenticator, log, metrics })
     for (const key of ['wrong-1', 'wrong-2', 'key']) await charge(port, [`X-Api-Key: ${key}`])
     expect(counted).toEqual([

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   callersOf,
+  clientServer,
   count,
   FORM,
   fetchGet,
@@ -9,11 +10,10 @@ import {
   fresh,
   KEY,
   NOW_MS,
-  scene,
   signatureFor,
+  state,
   tokenOf,
   useClients,
-  world,
 } from '../../support/realtime/http/client-servers.ts'
 import { accessOf, KINDS } from '../../support/realtime/http/server-of.ts'
 import { waitUntil } from '../../support/wait.ts'
@@ -22,7 +22,7 @@ useClients()
 
 describe.each(KINDS)('a signature: %s', (kind) => {
   it.each(['_sig_', 'signature'])('as %s is accepted: query, form, JSON', async (name) => {
-    const { ask, arrivals, bodies } = await world(kind)
+    const { ask, arrivals, bodies } = await clientServer(kind)
     const inQuery = fresh()
     inQuery.set(name, signatureFor(new Map([...inQuery, ['a', new Map()]])))
     expect((await ask(`?${formText(inQuery)}`, { body: '{"a":{}}' })).status).toBe(200)
@@ -50,7 +50,7 @@ describe.each(KINDS)('a signature: %s', (kind) => {
   })
 
   it('is valid once, wherever it is sent', async () => {
-    const { ask, bodies } = await world(kind)
+    const { ask, bodies } = await clientServer(kind)
     const sent = fresh([['request', '{}']])
     sent.set('_sig_', signatureFor(sent))
     const form = () => ask('', { headers: FORM, body: formText(sent) })
@@ -62,7 +62,7 @@ describe.each(KINDS)('a signature: %s', (kind) => {
   })
 
   it('covers the body: a different or uncovered one is refused', async () => {
-    const { ask, bodies } = await world(kind)
+    const { ask, bodies } = await clientServer(kind)
     const sent = fresh()
     sent.set('_sig_', signatureFor(new Map([...sent, ['a', 1]])))
     const path = `?${formText(sent)}`
@@ -79,7 +79,7 @@ describe.each(KINDS)('a signature: %s', (kind) => {
   })
 
   it('is refused with its reason, without showing the signature', async () => {
-    const { ask, bodies, refused } = await world(kind)
+    const { ask, bodies, refused } = await clientServer(kind)
     const refusedFor = async (sent: Map<string, unknown>) => {
       const { status, text, headers } = await ask(`?${formText(sent)}`, { body: '' })
       expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
@@ -97,12 +97,12 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     crm.set('_sig_', signatureFor(crm, `crm-${KEY}`))
     expect((await ask(`?${formText(crm)}`, { body: '' })).status).toBe(403)
     expect([bodies, refused.at(-1)]).toEqual([[], 'client:crm role'])
-    const off = await world(kind, { callers: callersOf({ enabled: false }) })
+    const off = await clientServer(kind, { callers: callersOf({ enabled: false }) })
     expect((await off.ask(`?${formText(old)}`)).text).toContain('switched off')
   })
 
   it('is not looked up in the body of a peer that need not authenticate', async () => {
-    const { ask, arrivals } = await world(kind, { mustAuthenticate: false })
+    const { ask, arrivals } = await clientServer(kind, { mustAuthenticate: false })
     expect((await ask('', { body: '{"_sig_":"x","signature":1}' })).status).toBe(200)
     expect((await ask('?signature=mine')).status).toBe(200)
     expect(arrivals.map(({ origin }) => origin)).toEqual(['http', 'http'])
@@ -119,15 +119,15 @@ describe('a flood of wrong credentials', () => {
     expect(await callers.authenticateToken(known, 'authorization')).toMatchObject({
       name: 'client:pgw',
     })
-    scene.elapsedMs = 5_000
+    state.elapsedMs = 5_000
     expect(callers.cached(known)).toBe(null)
-    const open = scene.shut()
+    const open = state.blockStore()
     const flood = Array.from({ length: 500 }, (_, index) =>
       callers.authenticateToken(index.toString(16).padStart(40, '0'), 'authorization'),
     )
     const asking = callers.authenticateToken(known, 'authorization')
-    await waitUntil('the store is asked', () => scene.finds > 100)
-    expect(scene.finds).toBe(130)
+    await waitUntil('the store is asked', () => state.lookups > 100)
+    expect(state.lookups).toBe(130)
     open()
     const refusals = (await Promise.all(flood)).map((one) => 'refused' in one && one.refused)
     expect(refusals.filter((one) => one === 503)).toHaveLength(372)
@@ -146,7 +146,7 @@ describe('a flood of wrong credentials', () => {
     for (let number = 0; number < 12; number += 1) refusals.push(await ask())
     expect(new Set(refusals.slice(0, 3))).toEqual(new Set([401]))
     expect(new Set(refusals.slice(-6))).toEqual(new Set([503]))
-    scene.elapsedMs = 10_000
+    state.elapsedMs = 10_000
     expect(await ask()).toBe(401)
   })
 

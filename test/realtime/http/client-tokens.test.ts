@@ -9,6 +9,7 @@ import {
   bearer,
   callersOf,
   change,
+  clientServer,
   clientsNow,
   FORM,
   fetchGet,
@@ -17,14 +18,13 @@ import {
   HOUR_MS,
   JSON_TYPE,
   NOW_MS,
-  scene,
   signatureFor,
   silent,
+  state,
   store,
   tokenOf,
   tokens,
   useClients,
-  world,
 } from '../../support/realtime/http/client-servers.ts'
 import { KINDS } from '../../support/realtime/http/server-of.ts'
 import { openSocket } from '../../support/realtime/http/socket.ts'
@@ -34,7 +34,7 @@ useClients()
 
 describe.each(KINDS)('a token: %s', (kind) => {
   it('is accepted in header, query or form, and its client owns the sessions', async () => {
-    const { ask, arrivals, bodies } = await world(kind)
+    const { ask, arrivals, bodies } = await clientServer(kind)
     const token = await tokenOf('pgw')
     expect((await ask('', bearer(token))).status).toBe(200)
     expect((await ask(`?access_token=${token}`)).status).toBe(200)
@@ -49,21 +49,21 @@ describe.each(KINDS)('a token: %s', (kind) => {
   })
 
   it('in the query is not part of the message there', async () => {
-    const { ask, bodies } = await world(kind)
+    const { ask, bodies } = await clientServer(kind)
     const query = `?file_type=pairs&a=1&access_token=${await tokenOf('pgw')}&b=2`
     expect((await fetchGet(ask, query)).status).toBe(200)
     expect(bodies).toEqual(['a=1&b=2'])
   })
 
   it('that is unknown, expired, revoked or of a deleted client is refused', async () => {
-    const { ask, bodies, refused } = await world(kind)
+    const { ask, bodies, refused } = await clientServer(kind)
     const [ended, revoked, gone] = [
       await tokenOf('pgw', { expiresMs: NOW_MS }),
       await tokenOf('pgw'),
       await tokenOf('boss'),
     ]
     await tokens.access.revoke(revoked)
-    scene.list = withoutClient(scene.list, { name: 'boss' }, change).list
+    state.list = withoutClient(state.list, { name: 'boss' }, change).list
     // A client that is created again with the same name is a new one.
     store({ name: 'boss', roles: ['admin'] })
     for (const token of ['0'.repeat(40), ended, revoked, gone]) {
@@ -81,7 +81,7 @@ describe.each(KINDS)('a token: %s', (kind) => {
   })
 
   it('must be in one place', async () => {
-    const { ask, bodies } = await world(kind)
+    const { ask, bodies } = await clientServer(kind)
     const token = await tokenOf('pgw')
     // Also if the token is cached.
     expect((await ask('', bearer(token))).status).toBe(200)
@@ -90,8 +90,8 @@ describe.each(KINDS)('a token: %s', (kind) => {
     expect(text).toContain('must be in one place')
   })
 
-  it('needs the realtime role: a client of the control plane alone does not charge', async () => {
-    const { ask, bodies, refused } = await world(kind)
+  it('needs the role charge: a client of the control plane alone does not charge', async () => {
+    const { ask, bodies, refused } = await clientServer(kind)
     const { status, text } = await ask('', bearer(await tokenOf('crm')))
     expect(status).toBe(403)
     expect(text).toContain('client must have the role charge or admin')
@@ -101,7 +101,7 @@ describe.each(KINDS)('a token: %s', (kind) => {
   })
 
   it('is checked even if authentication is optional, and does not replace a wrong key', async () => {
-    const { ask, arrivals } = await world(kind, { mustAuthenticate: false })
+    const { ask, arrivals } = await clientServer(kind, { mustAuthenticate: false })
     expect((await ask('')).status).toBe(200)
     expect((await ask(`?access_token=${'0'.repeat(40)}`)).status).toBe(401)
     const token = await tokenOf('pgw')
@@ -112,26 +112,26 @@ describe.each(KINDS)('a token: %s', (kind) => {
   })
 
   it('is cached for a second, and looked up once by concurrent requests', async () => {
-    const { ask } = await world(kind)
+    const { ask } = await clientServer(kind)
     const token = await tokenOf('pgw')
     const many = () => Promise.all(Array.from({ length: 8 }, () => ask('', bearer(token))))
-    const open = scene.shut()
+    const open = state.blockStore()
     const asking = many()
-    await waitUntil('the store is asked', () => scene.finds > 0)
+    await waitUntil('the store is asked', () => state.lookups > 0)
     open()
     expect(new Set((await asking).map(({ status }) => status))).toEqual(new Set([200]))
     await many()
-    expect(scene.finds).toBe(1)
+    expect(state.lookups).toBe(1)
     await tokens.access.revoke(token)
-    scene.elapsedMs = 999
+    state.elapsedMs = 999
     expect((await ask('', bearer(token))).status).toBe(200)
-    scene.elapsedMs = 1000
+    state.elapsedMs = 1000
     expect((await ask('', bearer(token))).status).toBe(401)
-    expect(scene.finds).toBe(2)
+    expect(state.lookups).toBe(2)
   })
 
   it('that is cached ends immediately with its client, its role, and its time', async () => {
-    const { ask } = await world(kind)
+    const { ask } = await clientServer(kind)
     const status = async (token: string) => (await ask('', bearer(token))).status
     const [pgw, boss] = [await tokenOf('pgw'), await tokenOf('boss')]
     expect([await status(pgw), await status(boss)]).toEqual([200, 200])
@@ -140,12 +140,12 @@ describe.each(KINDS)('a token: %s', (kind) => {
     expect([await status(pgw), await status(boss)]).toEqual([401, 403])
     store({ name: 'pgw', disabled: false })
     expect(await status(pgw)).toBe(200)
-    scene.nowMs = NOW_MS + HOUR_MS
+    state.nowMs = NOW_MS + HOUR_MS
     expect(await status(pgw)).toBe(401)
   })
 
   it('cannot be checked before clients are read or without Redis: an outage', async () => {
-    const unread = await world(kind, { callers: callersOf({}, false) })
+    const unread = await clientServer(kind, { callers: callersOf({}, false) })
     const token = await tokenOf('pgw')
     const { status, text } = await unread.ask('', bearer(token))
     expect([status, text.includes('clients were not read yet')]).toEqual([503, true])
@@ -165,7 +165,7 @@ describe.each(KINDS)('a token: %s', (kind) => {
       elapsedMs: () => 0,
       log: silent,
     })
-    const { ask, bodies, refused } = await world(kind, { callers })
+    const { ask, bodies, refused } = await clientServer(kind, { callers })
     const down = await ask('', bearer(token))
     expect([down.status, down.headers.get('retry-after')]).toEqual([503, '1'])
     const sent = fresh()
@@ -176,14 +176,14 @@ describe.each(KINDS)('a token: %s', (kind) => {
   })
 
   it('is looked up while the body arrives; a disconnected client is not charged', async () => {
-    const open = scene.shut()
-    const { port, bodies } = await world(kind)
+    const open = state.blockStore()
+    const { port, bodies } = await clientServer(kind)
     const head = `POST /realtime HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n`
     const auth = `Authorization: Bearer ${await tokenOf('pgw')}\r\n\r\n`
     const [slow, leaving] = [openSocket(port), openSocket(port)]
     await slow.send(`${head}${auth}{`)
     await leaving.send(`${head}${auth}{12}`)
-    await waitUntil('the store is asked', () => scene.finds === 1)
+    await waitUntil('the store is asked', () => state.lookups === 1)
     leaving.reset()
     await leaving.closed()
     // The answer to another request shows that the server has seen the end of that connection.
@@ -199,7 +199,7 @@ describe.each(KINDS)('a token: %s', (kind) => {
   })
 
   it('does not raise the limit of a body', async () => {
-    const { ask, port, bodies } = await world(kind)
+    const { ask, port, bodies } = await clientServer(kind)
     const token = await tokenOf('pgw')
     const init = { ...bearer(token), body: 'x'.repeat(65_537) }
     expect((await ask('', init)).status).toBe(413)

@@ -146,32 +146,35 @@ describe.each(KINDS)('several requests together on a connection: %s', (kind) => 
 })
 
 describe.each(KINDS)('a client that closes its half: %s', (kind) => {
-  it.each(['with the request', 'later'])('%s: receives its answer, or the connection ends', async (when) => {
-    const { port, answers, bodies } = await echo(kind)
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    let received = ''
-    let hasEnded = false
-    socket.on('data', (bytes) => {
-      received += bytes
-    })
-    socket.on('error', () => undefined)
-    socket.on('end', () => {
-      hasEnded = true
-    })
-    if (when === 'later') {
-      socket.write(post('{"half":1}'))
+  it.each(['with the request', 'later'])(
+    '%s: receives its answer, or the connection ends',
+    async (when) => {
+      const { port, answers, bodies } = await echo(kind)
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      let received = ''
+      let hasEnded = false
+      socket.on('data', (bytes) => {
+        received += bytes
+      })
+      socket.on('error', () => undefined)
+      socket.on('end', () => {
+        hasEnded = true
+      })
+      if (when === 'later') {
+        socket.write(post('{"half":1}'))
+        await waitUntil('the request', () => bodies.length === 1)
+        socket.end()
+      } else socket.end(post('{"half":1}'))
       await waitUntil('the request', () => bodies.length === 1)
-      socket.end()
-    } else socket.end(post('{"half":1}'))
-    await waitUntil('the request', () => bodies.length === 1)
-    if (kind === 'native') await waitUntil('the end', () => hasEnded)
-    answers[0]?.()
-    await waitUntil('the end', () => hasEnded)
-    if (kind === 'javascript') expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*\{"half":1\}$/)
-    else expect(received).toBe('')
-    socket.destroy()
-    await expectGood(port, () => answers.at(-1)?.())
-  })
+      if (kind === 'native') await waitUntil('the end', () => hasEnded)
+      answers[0]?.()
+      await waitUntil('the end', () => hasEnded)
+      if (kind === 'javascript') expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*\{"half":1\}$/)
+      else expect(received).toBe('')
+      socket.destroy()
+      await expectGood(port, () => answers.at(-1)?.())
+    },
+  )
 })
 
 describe.each(KINDS)('a head that is too large: %s', (kind) => {
@@ -295,7 +298,7 @@ describe('connections above the limit: javascript', () => {
     const first = openSocket(port)
     await first.send(post('{}'))
     expect((await first.answer())?.status).toBe(200)
-    const crowd = Array.from({ length: 2 * CONNECTIONS_MAX }, () => openSocket(port))
+    const sockets = Array.from({ length: 2 * CONNECTIONS_MAX }, () => openSocket(port))
     // A refused connection receives nothing, or its end.
     const isTaken = async () => {
       const late = openSocket(port)
@@ -307,7 +310,7 @@ describe('connections above the limit: javascript', () => {
     await waitUntil('a refusal', async () => !(await isTaken()))
     await first.send(post('{}'))
     expect((await first.answer())?.status).toBe(200)
-    for (const socket of crowd) socket.destroy()
+    for (const socket of sockets) socket.destroy()
     await waitUntil('room again', isTaken)
     first.destroy()
   })

@@ -1,6 +1,6 @@
 /** The file type and message of a request, and the format of errors. */
 import { describe, expect, it } from 'vitest'
-import { BODY_BYTES_MAX, dialects, KINDS, serverOf } from '../../support/realtime/http/server-of.ts'
+import { BODY_BYTES_MAX, formats, KINDS, serverOf } from '../../support/realtime/http/server-of.ts'
 import { openSocket } from '../../support/realtime/http/socket.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -97,7 +97,7 @@ describe.each(KINDS)('the file type of a request: %s', (kind) => {
 
   it('is the default one otherwise', async () => {
     const { port, arrivals } = await serverOf(kind, {
-      messageFormats: { ...dialects, defaultName: 'gy' },
+      messageFormats: { ...formats, defaultName: 'gy' },
     })
     expect((await send(port, '/realtime', { body: '{}' }))?.status).toBe(200)
     expect((await send(port, '/realtime/json', { body: '{}' }))?.status).toBe(200)

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { createRefusalLog, type RefusedRequest } from '../../../src/realtime/http/refusal-log.ts'
 import { sourceClassOf } from '../../../src/realtime/http/source-class.ts'
 
-function world() {
+function refusalLogOf() {
   const lines: object[] = []
   let nowMs = 0
   const log = { warn: (what: object, message: string) => lines.push({ ...what, message }) }
-  const told = createRefusalLog(log as never, () => nowMs)
+  const report = createRefusalLog(log as never, () => nowMs)
   const refuse = (address: string, more: Partial<RefusedRequest> = {}) =>
-    told({ peer: '', cause: 'credentials', address, why: 'x-api-key is wrong', ...more })
+    report({ peer: '', cause: 'credentials', address, why: 'x-api-key is wrong', ...more })
   const pass = (ms: number) => {
     nowMs += ms
   }
@@ -17,7 +17,7 @@ function world() {
 
 describe('the log of refusals', () => {
   it('has a line for each address, cause and peer, and counts further ones for a minute', () => {
-    const { lines, refuse, pass } = world()
+    const { lines, refuse, pass } = refusalLogOf()
     for (let count = 0; count < 10; count += 1) refuse('192.0.2.1')
     refuse('192.0.2.1', { cause: 'address', peer: 'pgw' })
     refuse('192.0.2.2')
@@ -34,7 +34,7 @@ describe('the log of refusals', () => {
   })
 
   it('is limited in memory, however many addresses there are', () => {
-    const { lines, refuse, pass } = world()
+    const { lines, refuse, pass } = refusalLogOf()
     for (let count = 0; count < 5_000; count += 1) refuse(`2001:db8::${count.toString(16)}`)
     expect(lines).toHaveLength(60)
     pass(60_000)

@@ -127,31 +127,34 @@ describe('chunked bodies', () => {
     expect(bodies).toEqual([])
   })
 
-  it.each(KINDS)('of 10 MB leave the answer readable before the connection ends: %s', async (kind) => {
-    const { port, bodies } = await serverOf(kind)
-    const socket = connect({ port, host: '127.0.0.1' })
-    let received = ''
-    let hasEnded = false
-    const errors: Error[] = []
-    socket.on('data', (bytes) => {
-      received += bytes
-    })
-    socket.on('close', () => {
-      hasEnded = true
-    })
-    socket.on('error', (error) => errors.push(error))
-    socket.write(HEAD)
-    const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`
-    for (let index = 0; index < 10; index += 1) socket.write(chunk)
-    socket.write('0\r\n\r\n')
-    await waitUntil('the end', () => hasEnded)
-    // A client that has read the end sends no more, and the connection is not reset.
-    expect(errors).toEqual([])
-    expect(received).toMatch(kind === 'native' ? /^HTTP\/1.1 411 / : /^HTTP\/1.1 413 /)
-    expect(received).toMatch(/\r\nConnection: close\r\n/i)
-    expect(bodies).toEqual([])
-    socket.destroy()
-  })
+  it.each(KINDS)(
+    'of 10 MB leave the answer readable before the connection ends: %s',
+    async (kind) => {
+      const { port, bodies } = await serverOf(kind)
+      const socket = connect({ port, host: '127.0.0.1' })
+      let received = ''
+      let hasEnded = false
+      const errors: Error[] = []
+      socket.on('data', (bytes) => {
+        received += bytes
+      })
+      socket.on('close', () => {
+        hasEnded = true
+      })
+      socket.on('error', (error) => errors.push(error))
+      socket.write(HEAD)
+      const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`
+      for (let index = 0; index < 10; index += 1) socket.write(chunk)
+      socket.write('0\r\n\r\n')
+      await waitUntil('the end', () => hasEnded)
+      // A client that has read the end sends no more, and the connection is not reset.
+      expect(errors).toEqual([])
+      expect(received).toMatch(kind === 'native' ? /^HTTP\/1.1 411 / : /^HTTP\/1.1 413 /)
+      expect(received).toMatch(/\r\nConnection: close\r\n/i)
+      expect(bodies).toEqual([])
+      socket.destroy()
+    },
+  )
 
   it('without an end are disconnected', { timeout: 60_000 }, async () => {
     for (const kind of KINDS) {

@@ -13,14 +13,14 @@ import { openSocket, type RawAnswer } from '../../support/realtime/http/socket.t
 import { wireExamples } from '../../support/realtime/wire-examples.ts'
 
 const rules = { rateCalculators: {}, customerIdentification: {} }
-const dialects = createMessageFormats({
+const formats = createMessageFormats({
   defaultName: 'json',
   plain: jsonCodec,
   defaults: { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '', rules },
   identity: { originHost: 'ocs.test', originRealm: 'test' },
 })
 const mapped = wireExamples('FILE-TYPES.md').get('mapped')
-dialects.replace([JSON.parse(mapped?.document ?? '')])
+formats.replace([JSON.parse(mapped?.document ?? '')])
 
 const nowMs = Date.UTC(2026, 10, 21, 10, 10)
 const limits = {
@@ -73,7 +73,7 @@ const MESSAGES: readonly Message[] = [
 
 /** The answer of the codec itself, without HTTP. */
 function answerTo({ fileType, type, body }: Message): string {
-  const found = dialects.find(fileType)
+  const found = formats.find(fileType)
   if (!isMessageFormat(found)) throw new Error(found.why)
   const message = type === FORM && fileType === 'json' ? plainBody : body
   const { codec } = found
@@ -92,7 +92,7 @@ async function chargingServer(kind: Kind) {
     metrics: { request: () => undefined },
     log: createLogger({ name: 'test', level: 'silent' }),
   })
-  return serverOf(kind, { charge, messageFormats: dialects })
+  return serverOf(kind, { charge, messageFormats: formats })
 }
 
 function bytesOf({ fileType, type, body }: Message): Buffer {

@@ -59,18 +59,21 @@ describe.runIf(HAS_OPENSSL).each(KINDS)('charging over TLS: %s', (kind) => {
     expect(await charge(port, '{"a":1}')).toEqual([200, '{"size":7}'])
   })
 
-  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)('has the versions of the configuration: %s', async (version) => {
-    const { port } = await serverOf(kind, { tls })
-    const versions = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' }
-    const socket = connect({ port, host: '127.0.0.1', ca, servername: 'localhost', ...versions })
-    const spoken = await new Promise((resolve) => {
-      socket.on('secureConnect', () => resolve(socket.getProtocol()))
-      socket.on('error', () => resolve(null))
-      socket.on('close', () => resolve(null))
-    })
-    expect(spoken).toBe(version === 'TLSv1.1' ? null : version)
-    socket.destroy()
-  })
+  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)(
+    'has the versions of the configuration: %s',
+    async (version) => {
+      const { port } = await serverOf(kind, { tls })
+      const versions = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' }
+      const socket = connect({ port, host: '127.0.0.1', ca, servername: 'localhost', ...versions })
+      const negotiated = await new Promise((resolve) => {
+        socket.on('secureConnect', () => resolve(socket.getProtocol()))
+        socket.on('error', () => resolve(null))
+        socket.on('close', () => resolve(null))
+      })
+      expect(negotiated).toBe(version === 'TLSv1.1' ? null : version)
+      socket.destroy()
+    },
+  )
 
   it('does not start with unusable files, which are named', async () => {
     const other = authority.issue('other')

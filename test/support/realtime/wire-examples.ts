@@ -32,23 +32,23 @@ function outcomeOf(content: string): ChargeOutcome {
   return { ...outcome, cost: outcome.cost ?? 0, services, balances: balances ?? null }
 }
 
-export type WireDialect = 'json' | 'keyvalue' | 'xml' | 'diameter'
+export type WireFormat = 'json' | 'keyvalue' | 'xml' | 'diameter'
 
-const PREFIXES: ReadonlyMap<string, WireDialect> = new Map([
+const PREFIXES: ReadonlyMap<string, WireFormat> = new Map([
   ['kv', 'keyvalue'],
   ['xml', 'xml'],
   ['diameter', 'diameter'],
 ])
 
 /** The message format of an example of docs/WIRE.md, by the prefix of its name. */
-export function dialectOfExample(name: string): WireDialect {
+export function formatOfExample(name: string): WireFormat {
   return PREFIXES.get(name.split('-')[0] ?? '') ?? 'json'
 }
 
 /** The examples of docs/WIRE.md that a message format decodes. */
-export function examplesOf(dialect: WireDialect): (readonly [string, WireExample])[] {
+export function examplesOf(format: WireFormat): (readonly [string, WireExample])[] {
   return [...wireExamples()].filter(
-    ([name]) => !name.startsWith('http-') && dialectOfExample(name) === dialect,
+    ([name]) => !name.startsWith('http-') && formatOfExample(name) === format,
   )
 }
 

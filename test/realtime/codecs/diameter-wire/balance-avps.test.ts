@@ -99,8 +99,8 @@ describe('the answer to an update', () => {
     ],
     ['absent without money', [money(4_000_000, { kind: 'units' })], undefined],
     ['absent in a failure', null, undefined],
-  ])('has the remaining balance: %s', (_what, balances, told) => {
-    expect(answered(balances).tree['Remaining-Balance']).toEqual(told)
+  ])('has the remaining balance: %s', (_what, balances, expected) => {
+    expect(answered(balances).tree['Remaining-Balance']).toEqual(expected)
   })
 
   it('has a low-balance indication by the threshold of the file type', () => {

@@ -34,7 +34,7 @@ function jsonOf(tree: Tree): Buffer {
 
 /** An event that differs only in the given AVPs. */
 function stampOf(given: Tree, header = {}): string {
-  const { 'CC-Request-Number': _, ...tree } = { ...composed['an SMS, debited at once (IEC)'] }
+  const { 'CC-Request-Number': _, ...tree } = { ...composed['an SMS, debited immediately (IEC)'] }
   return requestIn(wire, messageOf({ ...tree, ...given }, header)).stamp
 }
 

@@ -11,7 +11,7 @@ import {
   type Body,
   ccr,
   decode,
-  dialectOf,
+  formatOf,
   mscc,
 } from '../../../support/realtime/codecs/diameter/credit-control-messages.ts'
 import { builtIn } from '../../../support/realtime/codecs/diameter/file-type.ts'
@@ -22,18 +22,18 @@ function servicesOf(body: Body): readonly ServiceRequest[] {
 
 /** The parsed answer. */
 function answer(body: Body, services: ServiceOutcome[], more: Partial<ChargeOutcome> = {}) {
-  return answerOf(dialectOf(), body, services, more)
+  return answerOf(formatOf(), body, services, more)
 }
 
 function answerOf(
-  dialect: ReturnType<typeof dialectOf>,
+  format: ReturnType<typeof formatOf>,
   body: Body,
   services: ServiceOutcome[],
   more: Partial<ChargeOutcome> = {},
 ) {
-  const { envelope } = decode(body, dialect)
+  const { envelope } = decode(body, format)
   const outcome = { ...plainOutcome('granted'), services, ...more }
-  return JSON.parse(String(dialect.encode(envelope, outcome)))
+  return JSON.parse(String(format.encode(envelope, outcome)))
 }
 
 const groupsOf = (message: Body) => message['Multiple-Services-Credit-Control'] as Body[]
@@ -101,12 +101,12 @@ describe('a tariff change', () => {
 describe('a service that a filter excludes from charging', () => {
   const conditions = [{ field_name: 'uf.Rating-Group', op: '$eq', value: 9 }]
   const document = { ...builtIn(), filters: [{ conditions, skip_calc: ['all'] }] }
-  const dialect = dialectOf(document)
+  const format = formatOf(document)
   const free = { 'Rating-Group': 9, 'Requested-Service-Unit': { 'CC-Total-Octets': 7 } }
 
   it('has 4011 in its own group, without units, while other services are charged', () => {
     const given = service({ ratingGroup: 1, granted: 5000, validityMs: 60_000 })
-    const message = answerOf(dialect, mscc(1, free, asked), [given])
+    const message = answerOf(format, mscc(1, free, asked), [given])
     expect(message['Result-Code']).toBe(2001)
     expect(groupsOf(message)).toMatchObject([
       { 'Rating-Group': 9, 'Result-Code': 4011 },
@@ -116,11 +116,11 @@ describe('a service that a filter excludes from charging', () => {
   })
 
   it('has 4011 as a message by itself, and 2001 around a list', () => {
-    const alone = answerOf(dialect, ccr(1, free), [])
+    const alone = answerOf(format, ccr(1, free), [])
     expect(alone).toMatchObject({ 'Result-Code': 4011, 'CC-Session-Failover': 1 })
     expect(alone).not.toHaveProperty('Error-Message')
     expect(alone).not.toHaveProperty('Granted-Service-Unit')
-    expect(answerOf(dialect, mscc(1, free), [])).toMatchObject({ 'Result-Code': 2001 })
+    expect(answerOf(format, mscc(1, free), [])).toMatchObject({ 'Result-Code': 2001 })
   })
 })
 
@@ -185,12 +185,12 @@ describe('money units', () => {
     const [group] = groupsOf(answer(mscc(1, ask), [given]))
     expect(group?.['Granted-Service-Unit']).toEqual({ 'CC-Money': amount(125, -2) })
     expect(group).not.toHaveProperty('Unit-Quota-Threshold')
-    const inEuros = dialectOf(builtIn(), 978)
-    const told = { 'CC-Money': { ...amount(125, -2), 'Currency-Code': 978 } }
+    const inEuros = formatOf(builtIn(), 978)
+    const expected = { 'CC-Money': { ...amount(125, -2), 'Currency-Code': 978 } }
     const [euros] = groupsOf(answerOf(inEuros, mscc(1, ask), [given]))
-    expect(euros?.['Granted-Service-Unit']).toEqual(told)
+    expect(euros?.['Granted-Service-Unit']).toEqual(expected)
     const event = { ...given, validityMs: 0 }
-    expect(answerOf(inEuros, ccr(4, ask), [event])['Granted-Service-Unit']).toEqual(told)
+    expect(answerOf(inEuros, ccr(4, ask), [event])['Granted-Service-Unit']).toEqual(expected)
     const [none] = groupsOf(answerOf(inEuros, mscc(1, ask), [service({ usaget: 'money' })]))
     expect(none).not.toHaveProperty('Granted-Service-Unit')
   })
@@ -203,11 +203,11 @@ describe('Cost-Information', () => {
     const ended = [service({ ratingGroup: 1, cost: 2_750_000 })]
     const last = mscc(3, { 'Rating-Group': 1 })
     const unit = { 'Value-Digits': 275, Exponent: -2 }
-    const told = { 'Unit-Value': unit, 'Currency-Code': 999 }
-    expect(answer(last, ended, cost)['Cost-Information']).toEqual(told)
-    expect(answer(ccr(3), [], cost)['Cost-Information']).toEqual(told)
-    const euros = answerOf(dialectOf(builtIn(), 978), last, ended, cost)
-    expect(euros['Cost-Information']).toEqual({ ...told, 'Currency-Code': 978 })
+    const expected = { 'Unit-Value': unit, 'Currency-Code': 999 }
+    expect(answer(last, ended, cost)['Cost-Information']).toEqual(expected)
+    expect(answer(ccr(3), [], cost)['Cost-Information']).toEqual(expected)
+    const euros = answerOf(formatOf(builtIn(), 978), last, ended, cost)
+    expect(euros['Cost-Information']).toEqual({ ...expected, 'Currency-Code': 978 })
     expect(answer(last, ended, { cost: 0 })).not.toHaveProperty('Cost-Information')
     expect(answer(mscc(2, asked), ended, cost)).not.toHaveProperty('Cost-Information')
     const unknown = answer(last, [], { reason: 'unknownSession' })
@@ -276,9 +276,9 @@ describe('a group of a service', () => {
   })
 
   it('has its threshold in the unit of its quota', () => {
-    const told = (usaget: string) =>
+    const thresholdOf = (usaget: string) =>
       Object.keys(groupsOf(answer(mscc(2, asked), [{ ...given, usaget }]))[0] ?? {}).at(-1)
-    expect(['data', 'call', 'data_time', 'sms'].map(told)).toEqual([
+    expect(['data', 'call', 'data_time', 'sms'].map(thresholdOf)).toEqual([
       'Volume-Quota-Threshold',
       'Time-Quota-Threshold',
       'Time-Quota-Threshold',
@@ -300,7 +300,7 @@ describe('a message that is itself the service', () => {
   const call = (type: number) => ccr(type, { 'Requested-Service-Unit': { 'CC-Time': 60 } })
   const withFinal = (final_unit: object) => {
     const document = builtIn()
-    return dialectOf({ ...document, realtime: { ...document.realtime, final_unit } })
+    return formatOf({ ...document, realtime: { ...document.realtime, final_unit } })
   }
 
   it('receives the final unit action with its last units, except for an event', () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
-import { builtIn, context, dialectOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
+import { builtIn, context, formatOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
 
-const codec = dialectOf(builtIn())
+const codec = formatOf(builtIn())
 
 function decode(body: unknown) {
   return codec.decode(Buffer.from(JSON.stringify(body)), context)

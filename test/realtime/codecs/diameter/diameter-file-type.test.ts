@@ -7,27 +7,27 @@ import {
 import type { ChargeRequest } from '../../../../src/domain/charge-request.ts'
 import { service } from '../../../support/file-types/answers.ts'
 import { byCodes, byNames, entries, pairs } from '../../../support/realtime/codecs/diameter/ccr.ts'
-import { builtIn, context, dialectOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
+import { builtIn, context, formatOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
 
-const codec = dialectOf(builtIn())
+const codec = formatOf(builtIn())
 
-function decode(body: unknown, dialect = codec) {
-  return dialect.decode(Buffer.from(JSON.stringify(body)), context)
+function decode(body: unknown, format = codec) {
+  return format.decode(Buffer.from(JSON.stringify(body)), context)
 }
 
-function requestOf(body: unknown, dialect = codec): ChargeRequest {
-  const decoded = decode(body, dialect)
+function requestOf(body: unknown, format = codec): ChargeRequest {
+  const decoded = decode(body, format)
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
   if (decoded.request === null) throw new Error('nothing is to be charged')
   return decoded.request
 }
 
 /** The parsed answer. */
-function answer(body: unknown, outcome: Partial<ChargeOutcome>, dialect = codec) {
-  const decoded = decode(body, dialect)
+function answer(body: unknown, outcome: Partial<ChargeOutcome>, format = codec) {
+  const decoded = decode(body, format)
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
   const { reason = 'granted' } = outcome
-  return JSON.parse(dialect.encode(decoded.envelope, { ...plainOutcome(reason), ...outcome }))
+  return JSON.parse(format.encode(decoded.envelope, { ...plainOutcome(reason), ...outcome }))
 }
 
 const ccr = {
@@ -39,36 +39,39 @@ const ccr = {
 const ims = { ...ccr, 'Service-Context-Id': 'ext.001.01.12.32260@3gpp.org' }
 
 describe('a credit-control request', () => {
-  it.each([byNames, byCodes, pairs, entries])('decodes to the same charge request by names, codes and lists (%#)', (body) => {
-    expect(requestOf(body)).toEqual({
-      kind: 'update',
-      origin: 'pgw/diameter',
-      sessionId: 'pgw1;1;7',
-      requestNumber: 3,
-      stamp: '',
-      rules: expect.stringMatching(/^[0-9a-f]{64}$/),
-      subscriberKey: 'none',
-      subscriberValue: '',
-      eventTimeMs: context.nowMs,
-      eventTimeGiven: false,
-      services: [
-        expect.objectContaining({
-          ratingGroup: 10,
-          usaget: 'data',
-          requested: 10_485_760,
-          used: 1000,
-        }),
-        expect.objectContaining({ ratingGroup: 20, usaget: 'data', requested: -1, used: 50 }),
-      ],
-      wantBalances: false,
-      pretend: false,
-      refund: false,
-      fields: {
-        'Subscription-Id[Subscription-Id-Type=0].Subscription-Id-Data': '972501234567',
-        'Subscription-Id[Subscription-Id-Type=1].Subscription-Id-Data': '425010000000001',
-      },
-    })
-  })
+  it.each([byNames, byCodes, pairs, entries])(
+    'decodes to the same charge request by names, codes and lists (%#)',
+    (body) => {
+      expect(requestOf(body)).toEqual({
+        kind: 'update',
+        origin: 'pgw/diameter',
+        sessionId: 'pgw1;1;7',
+        requestNumber: 3,
+        stamp: '',
+        rules: expect.stringMatching(/^[0-9a-f]{64}$/),
+        subscriberKey: 'none',
+        subscriberValue: '',
+        eventTimeMs: context.nowMs,
+        eventTimeGiven: false,
+        services: [
+          expect.objectContaining({
+            ratingGroup: 10,
+            usaget: 'data',
+            requested: 10_485_760,
+            used: 1000,
+          }),
+          expect.objectContaining({ ratingGroup: 20, usaget: 'data', requested: -1, used: 50 }),
+        ],
+        wantBalances: false,
+        pretend: false,
+        refund: false,
+        fields: {
+          'Subscription-Id[Subscription-Id-Type=0].Subscription-Id-Data': '972501234567',
+          'Subscription-Id[Subscription-Id-Type=1].Subscription-Id-Data': '425010000000001',
+        },
+      })
+    },
+  )
 
   it('reads its time in seconds since 1900', () => {
     const body = { ...ccr, 'Event-Timestamp': Date.UTC(2026, 10, 21, 10) / 1000 + 2_208_988_800 }
@@ -290,9 +293,9 @@ describe('answers', () => {
     expect(answer(mscc(1, 2), { reason: 'noRate', services: [noRate] })['Result-Code']).toBe(2001)
     expect(answer(mscc(1, 1), { reason: 'noRate', services: [noRate] })['Result-Code']).toBe(5031)
     const blocked = service({ ratingGroup: 0, reason: 'blocked' })
-    const told = answer(mscc(1, 2), { reason: 'blocked', services: [blocked] })
-    expect(told).toMatchObject({ 'Result-Code': 2001 })
-    expect(told['Multiple-Services-Credit-Control']).toMatchObject([{ 'Result-Code': 5003 }])
+    const denial = answer(mscc(1, 2), { reason: 'blocked', services: [blocked] })
+    expect(denial).toMatchObject({ 'Result-Code': 2001 })
+    expect(denial['Multiple-Services-Credit-Control']).toMatchObject([{ 'Result-Code': 5003 }])
     expect(answer(ccr, { reason: 'noCredit', services: [none] })).toMatchObject({
       'Result-Code': 4012,
       'Error-Message': 'No available balances',
@@ -357,21 +360,21 @@ describe('answers', () => {
     none: [{ action: 'none' }, undefined],
   }
 
-  it.each(Object.entries(finalUnits))('have the final unit action: %s', (_, [given, said]) => {
+  it.each(Object.entries(finalUnits))('have the final unit action: %s', (_, [given, expected]) => {
     const document = builtIn()
     const realtime = { ...document.realtime, final_unit: given }
-    const dialect = dialectOf({ ...document, realtime })
-    const body = answer(mscc(2, 1), { services: [granted, none] }, dialect)
+    const format = formatOf({ ...document, realtime })
+    const body = answer(mscc(2, 1), { services: [granted, none] }, format)
     const [first, second] = body['Multiple-Services-Credit-Control']
-    expect(second['Final-Unit-Indication']).toEqual(said)
+    expect(second['Final-Unit-Indication']).toEqual(expected)
     expect(first).not.toHaveProperty('Final-Unit-Indication')
   })
 
   it('have threshold and holding time of a grant', () => {
     const document = builtIn()
     const realtime = { ...document.realtime, quota_threshold: 20, quota_holding_time: 600 }
-    const dialect = dialectOf({ ...document, realtime })
-    const body = answer(mscc(2, 1), { services: [granted, none] }, dialect)
+    const format = formatOf({ ...document, realtime })
+    const body = answer(mscc(2, 1), { services: [granted, none] }, format)
     const [first, second] = body['Multiple-Services-Credit-Control']
     expect(first).toMatchObject({ 'Quota-Holding-Time': 600, 'Volume-Quota-Threshold': 1000 })
     expect(Object.keys(second)).toEqual(['Rating-Group', 'Result-Code', 'Final-Unit-Indication'])

@@ -35,8 +35,8 @@ describe('a subscriber', () => {
     ['END_USER_PRIVATE', '2001', ['sid 2001']],
     ['END_USER_PRIVATE', 'alice', []],
     [3, '0425@realm.example', ['imsi 0425']],
-  ])('with type %s may be %s', (type, data, wanted) => {
-    expect(plain(type, data)).toEqual(wanted)
+  ])('with type %s may be %s', (type, data, expected) => {
+    expect(plain(type, data)).toEqual(expected)
   })
 
   it('with a permanent NAI is looked up without the leading 0', () => {

@@ -80,7 +80,7 @@ describe('the holding time and threshold of a grant', () => {
 describe('the final unit', () => {
   const final = withService({ finalUnit: true })
   const fields = ['finalUnitAction', 'redirectAddress', 'redirectAddressType', 'restrictionFilters']
-  const toldOf = (settings: Partial<AnswerSettings>, what: ChargeOutcome = final) => {
+  const finalUnitOf = (settings: Partial<AnswerSettings>, what: ChargeOutcome = final) => {
     const answer = answerOf(settings, {}, what)
     return Object.fromEntries(
       fields.filter((name) => name in answer).map((name) => [name, answer[name]]),
@@ -106,9 +106,9 @@ describe('the final unit', () => {
       },
     ],
     [{ action: 'restrict', filters: [] }, { finalUnitAction: 'restrict' }],
-  ])('is written for %j', (finalUnit, told) => {
-    expect(toldOf({ finalUnit })).toEqual(told)
-    expect(toldOf({ finalUnit }, outcome)).toEqual({})
+  ])('is written for %j', (finalUnit, expected) => {
+    expect(finalUnitOf({ finalUnit })).toEqual(expected)
+    expect(finalUnitOf({ finalUnit }, outcome)).toEqual({})
     expect(answerOf({ finalUnit }, {}, final).finalUnit).toBe(true)
   })
 })

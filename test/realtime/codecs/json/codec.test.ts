@@ -69,7 +69,9 @@ describe('record_type', () => {
     [1.5],
     ['01'],
     [true],
-  ])('cannot be %j', (value) => expect(fieldOf({ ...start, record_type: value })).toBe('record_type'))
+  ])('cannot be %j', (value) =>
+    expect(fieldOf({ ...start, record_type: value })).toBe('record_type'),
+  )
 })
 
 describe('body', () => {

@@ -166,7 +166,9 @@ describe('keys given several times', () => {
     ['first', { a: '1', b: '4' }],
     ['list', { a: ['1', null, '3'], b: '4' }],
     ['error', 'a is given several times'],
-  ] as const)('are read as configured: %s', (repeated, expected) => expect(read(body, { repeated })).toEqual(expected))
+  ] as const)('are read as configured: %s', (repeated, expected) =>
+    expect(read(body, { repeated })).toEqual(expected),
+  )
 
   it.each(['last', 'first', 'list', 'error'] as const)('with [] are a list with %s', (repeated) => {
     expect(read('a[]=1', { repeated })).toEqual({ a: ['1'] })

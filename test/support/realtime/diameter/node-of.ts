@@ -37,7 +37,7 @@ export interface NodeOptions {
   readonly peers?: readonly object[] | null
   readonly onRequest?: DiameterOptions['onRequest']
   readonly rateLimits?: RateLimits
-  readonly intake?: Backpressure
+  readonly backpressure?: Backpressure
 }
 
 const KEEPS_UP: Backpressure = { isBehind: false, onCaughtUp: () => undefined }
@@ -51,7 +51,7 @@ export function settingsOf(settings: Partial<Config['diameter']> = {}): Config['
 
 /** A node that answers each credit-control request with 2001, immediately by default. */
 export async function nodeOf(options: NodeOptions = {}) {
-  const { settings = {}, peers = [], onRequest, rateLimits, intake = KEEPS_UP } = options
+  const { settings = {}, peers = [], onRequest, rateLimits, backpressure = KEEPS_UP } = options
   const lines: Line[] = []
   const write = (level: Line['level']) => (fields: object, text: string) => {
     lines.push({ level, fields: { ...fields }, text })
@@ -77,7 +77,7 @@ export async function nodeOf(options: NodeOptions = {}) {
     identity: IDENTITY,
     peers: () => stored,
     ...(rateLimits === undefined ? {} : { rateLimits }),
-    backpressure: intake,
+    backpressure,
     onRequest: (connection, bytes, overRate) => {
       if (overRate !== undefined && onRequest === undefined) {
         overRate()

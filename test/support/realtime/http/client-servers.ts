@@ -27,19 +27,19 @@ const sealer = createSealer('')
 export const change = { nowMs: NOW_MS, by: 'test', sealer, timeZone: 'UTC' }
 
 /** State that tests set; reset before each of them. */
-export const scene = {
+export const state = {
   nowMs: NOW_MS,
   elapsedMs: 0,
   /** Stored clients. */
   list: [] as readonly unknown[],
   /** The number of token lookups in the store. */
-  finds: 0,
+  lookups: 0,
   /** Resolves when the store may answer. */
   gate: Promise.resolve(),
   /** Blocks the store; the returned function releases it. */
-  shut(): () => void {
+  blockStore(): () => void {
     let open = () => {}
-    scene.gate = new Promise((resolve) => {
+    state.gate = new Promise((resolve) => {
       open = resolve
     })
     return () => open()
@@ -62,8 +62,8 @@ export function useClients(): void {
     tokens = createTokens(keys)
   })
   beforeEach(() => {
-    const anew = { nowMs: NOW_MS, elapsedMs: 0, list: [], finds: 0, gate: Promise.resolve() }
-    Object.assign(scene, anew)
+    const initial = { nowMs: NOW_MS, elapsedMs: 0, list: [], lookups: 0, gate: Promise.resolve() }
+    Object.assign(state, initial)
     store({ name: 'pgw', roles: ['charge'], key: KEY })
     store({ name: 'boss', roles: ['admin'] })
     store({ name: 'crm', roles: ['read', 'write'], key: `crm-${KEY}` })
@@ -76,11 +76,11 @@ export function useClients(): void {
 
 /** Creates or changes a client. */
 export function store(client: object): void {
-  scene.list = withClient(scene.list, client, change).list
+  state.list = withClient(state.list, client, change).list
 }
 
 export function clientsNow(): ApiClients {
-  return compileClients(scene.list, sealer)
+  return compileClients(state.list, sealer)
 }
 
 export function callersOf(signature: object = {}, areRead = true): ClientAuthenticator {
@@ -88,8 +88,8 @@ export function callersOf(signature: object = {}, areRead = true): ClientAuthent
     used: keys,
     tokens: {
       find: async (token) => {
-        scene.finds += 1
-        await scene.gate
+        state.lookups += 1
+        await state.gate
         return tokens.access.find(token)
       },
     },
@@ -99,8 +99,8 @@ export function callersOf(signature: object = {}, areRead = true): ClientAuthent
   return createClientAuthenticator({
     now: () => (areRead ? { clients: clientsNow(), signature: rules } : null),
     open: async () => kept,
-    clock: { nowMs: () => scene.nowMs },
-    elapsedMs: () => scene.elapsedMs,
+    clock: { nowMs: () => state.nowMs },
+    elapsedMs: () => state.elapsedMs,
     log: silent,
   })
 }
@@ -114,7 +114,7 @@ export async function tokenOf(name: string, more: object = {}): Promise<string> 
 }
 
 /** A server that requires authentication by default. */
-export async function world(
+export async function clientServer(
   kind: Kind,
   more: { callers?: ClientAuthenticator; mustAuthenticate?: boolean } = {},
 ) {
@@ -136,14 +136,14 @@ export const bearer = (token: string) => ({
   headers: { ...JSON_TYPE, authorization: `Bearer ${token}` },
 })
 
-/** The signature of the parameters of `fresh`. */
+/** The number of calls of `fresh`. */
 export let count = 0
 /** Parameters with a time, and one that no other request has. */
 export function fresh(more: readonly (readonly [string, unknown])[] = []): Map<string, unknown> {
   count += 1
   return new Map<string, unknown>([
     ['n', String(count)],
-    ['_t_', String(scene.nowMs / 1000)],
+    ['_t_', String(state.nowMs / 1000)],
     ...more,
   ])
 }

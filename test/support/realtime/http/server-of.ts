@@ -67,7 +67,7 @@ const found = new Map<string, MessageFormat | MissingMessageFormat>(
 )
 
 /** Message formats of every kind, and reasons why one is missing. */
-export const dialects: MessageFormats = {
+export const formats: MessageFormats = {
   defaultName: 'json',
   find: (name) => found.get(name) ?? { missing: 'unknown', why: 'is unknown' },
 }
@@ -151,7 +151,7 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
     log: createLogger({ name: 'test', level: 'silent' }),
     bodyBytesMax: BODY_BYTES_MAX,
     authenticator: accessOf(),
-    messageFormats: dialects,
+    messageFormats: formats,
     charge: ({ body, codec: _codec, refuseOverRate, ...rest }, answer) => {
       if (refuseOverRate !== null) {
         refuseOverRate()
