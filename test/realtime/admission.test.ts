@@ -220,7 +220,7 @@ describe('a node that is behind', () => {
     expect([admission.isBehind, resumed]).toEqual([false, 1])
   })
 
-  it('is marked while draining the queue at the current rate takes half of the maximum wait', () => {
+  it('is marked while the queue needs half of the maximum wait at the current rate', () => {
     const admission = atLimit()
     const log: string[] = []
     for (let each = 0; each < 54; each += 1) take(admission, 'termination', 1_000, `t${each}`, log)

@@ -169,7 +169,7 @@ it('has the configured default file type', async () => {
   })
 })
 
-it('refuses requests above the limit immediately, and continues when there is realtime', async () => {
+it('refuses requests above the limit immediately, and continues when there is room', async () => {
   const { charge, figure } = await realtimeOf({
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '500',

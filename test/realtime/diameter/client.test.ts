@@ -29,7 +29,7 @@ const clientOf = (port: number, further: Partial<ClientOptions> = {}) =>
   })
 
 describe('the client for tests and tools', () => {
-  it('exchanges capabilities, sends requests, answers those it receives, and disconnects', async () => {
+  it('exchanges capabilities, sends and answers requests, and disconnects', async () => {
     const asked: number[] = []
     const { port, node, lines, requests } = await nodeOf()
     const client = await clientOf(port, {

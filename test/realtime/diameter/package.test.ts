@@ -29,7 +29,7 @@ const ORIGIN: PackagedAvp[] = [
   ['Origin-Realm', 'peer.test'],
 ]
 
-it('the client of the package diameter connects, sends DWR, is served, and disconnects', async () => {
+it('the client of the package diameter connects, is served, and disconnects', async () => {
   const { port, requests } = await nodeOf()
   const packaged = createRequire(import.meta.url)('diameter') as Packaged
   const socket = packaged.createConnection({ host: '127.0.0.1', port }, () => undefined)

@@ -100,7 +100,7 @@ describe.each(KINDS)('a token: %s', (kind) => {
     expect([bodies, refused]).toEqual([[], ['client:crm role', 'client:pgw role']])
   })
 
-  it('is checked even if authentication is optional, and does not replace a wrong key', async () => {
+  it('is checked if authentication is optional, and does not replace a wrong key', async () => {
     const { ask, arrivals } = await clientServer(kind, { mustAuthenticate: false })
     expect((await ask('')).status).toBe(200)
     expect((await ask(`?access_token=${'0'.repeat(40)}`)).status).toBe(401)

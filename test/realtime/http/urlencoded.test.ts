@@ -82,7 +82,7 @@ describe('a megabyte', () => {
     expect(readForm(Buffer.from(text))).toEqual({ fileType: '', request: '' })
   })
 
-  it('as a value', () => {
+  it('is decoded as a value, or refused', () => {
     expect(decodeValue('%'.repeat(MEGABYTE))).toBeNull()
     expect(decodeValue('%41'.repeat(MEGABYTE))?.length).toBe(MEGABYTE)
     expect(decodeValue(`${'+'.repeat(MEGABYTE)}%`)).toBeNull()

@@ -80,7 +80,7 @@ describe('a message without a mandatory AVP', () => {
     })
   })
 
-  it('except the number of an event', () => {
+  it('is accepted if it is an event without a number', () => {
     const event = composed['a price enquiry'] as Tree
     expect(wire.decode(without('CC-Request-Number', event), context).ok).toBe(true)
   })
