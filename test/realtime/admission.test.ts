@@ -36,13 +36,13 @@ const twice = (admission: Admission, load: LoadClass, nowMs = 1_000) => [
 
 /** Acquires a slot as `charge` does, and logs the result in `log`. */
 function take(admission: Admission, load: LoadClass, nowMs: number, name: string, log: string[]) {
-  const entrant = candidateOf(load, name.split(' ')[0])
-  const entrance = admission.acquire(entrant, nowMs)
+  const candidate = candidateOf(load, name.split(' ')[0])
+  const entrance = admission.acquire(candidate, nowMs)
   if (entrance !== 'waits') log.push(`${name} ${entrance}`)
   else {
     admission.wait(
       {
-        ...entrant,
+        ...candidate,
         admitted: () => log.push(`${name} admitted`),
         refused: (why) => log.push(`${name} ${why}`),
       },

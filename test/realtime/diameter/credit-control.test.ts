@@ -199,12 +199,15 @@ describe('a session', () => {
     ['unknownSession', 2, 0],
     ['granted', 4, 0],
     ['storeDown', 2, 0],
-  ] as const)('answered with %s to a request of type %i is cached or not', (reason, type, size) => {
-    const { registry, onRequest } = nodeOf()
-    outcome = plainOutcome(reason, '', 7, 8)
-    onRequest(connectionOf(), ccr({}, type))
-    expect(registry.size).toBe(size)
-  })
+  ] as const)(
+    'is cached only while it is open: %s to a request of type %i',
+    (reason, type, size) => {
+      const { registry, onRequest } = nodeOf()
+      outcome = plainOutcome(reason, '', 7, 8)
+      onRequest(connectionOf(), ccr({}, type))
+      expect(registry.size).toBe(size)
+    },
+  )
 })
 
 it('stays cached if an update or its end fails', () => {
