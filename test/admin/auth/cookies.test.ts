@@ -19,8 +19,8 @@ function withCookies(world: LoginServer, cookie: string, headers = {}) {
   return send(world, { method: 'GET', url: '/auth/login', headers: { cookie, ...headers } })
 }
 
-describe('the cookie of a session', () => {
-  it('is kept from scripts and from other sites', async () => {
+describe('the session cookie', () => {
+  it('is hidden from scripts and from other sites', async () => {
     await addUser(auth.catalog())
     const { setCookie } = await logIn(auth.world())
     expect(setCookie).toMatch(
@@ -30,7 +30,7 @@ describe('the cookie of a session', () => {
     expect(setCookie.split(lasting)).toEqual([expect.stringMatching(/tollgate_device_.*; $/), ''])
   })
 
-  it('behind TLS is only sent over TLS, and no other counts', async () => {
+  it('is only sent over TLS behind TLS, where no other cookie is accepted', async () => {
     await addUser(auth.catalog())
     const world = auth.world({ trustedProxies: ['127.0.0.1'] })
     const payload = { username: USER, password: PASSWORD }
@@ -48,14 +48,14 @@ describe('the cookie of a session', () => {
     expect((await withCookies(world, secure)).body.status).toBe(0)
   })
 
-  it('is that without TLS where nobody who is trusted says otherwise', async () => {
+  it('is the one without TLS unless a trusted proxy reports TLS', async () => {
     await addUser(auth.catalog())
     const payload = { username: USER, password: PASSWORD }
     const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
     expect((await send(auth.world(), options)).setCookie).toMatch(/^tollgate_session=/)
   })
 
-  it('is none where two of the name come', async () => {
+  it('is ignored if its name occurs twice', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const [first, second] = [await cookieOf(world), await cookieOf(world)]
@@ -70,7 +70,7 @@ describe('the cookie of a session', () => {
 })
 
 describe('session fixation', () => {
-  it.each(['A'.repeat(43), 'attacker'])('%s, which a client brings, is never used', async (id) => {
+  it.each(['A'.repeat(43), 'attacker'])('with %s, chosen by the client, is never possible', async (id) => {
     await addUser(auth.catalog())
     const world = auth.world()
     const { cookie } = await post(world, 'login', { username: USER, password: PASSWORD }, id)
@@ -79,7 +79,7 @@ describe('session fixation', () => {
     expect((await who(world, id)).body.status).toBe(0)
   })
 
-  it('with a session of the attacker ends that one', async () => {
+  it('with a session of the attacker ends that session', async () => {
     await addUser(auth.catalog())
     await addUser(auth.catalog(), { username: 'evil@example.org' })
     const world = auth.world()
@@ -90,7 +90,7 @@ describe('session fixation', () => {
     expect((await who(world, cookie)).body).toMatchObject({ details: { user: USER } })
   })
 
-  it('a login that fails leaves the session that is there', async () => {
+  it('by a failed login is not possible: the session stays', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const cookie = await cookieOf(world)
@@ -101,7 +101,7 @@ describe('session fixation', () => {
 })
 
 describe('logout', () => {
-  it('ends what a stolen cookie was good for', async () => {
+  it('ends the session of a stolen cookie', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const stolen = await cookieOf(world)
@@ -112,7 +112,7 @@ describe('logout', () => {
     expect((await who(world, stolen)).body.status).toBe(0)
   })
 
-  it('ends the ids from before as well', async () => {
+  it('ends the former ids as well', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const stolen = await cookieOf(world)
@@ -122,7 +122,7 @@ describe('logout', () => {
     expect((await who(world, stolen)).body.status).toBe(0)
   })
 
-  it('answers the same where nobody is logged in', async () => {
+  it('returns the same answer without a session', async () => {
     const { http, body } = await post(auth.world(), 'logout')
     expect([http, body.status, body.details]).toEqual([200, 1, true])
   })

@@ -1,4 +1,4 @@
-/** What a session may do before the password was changed, or a second factor was set up. */
+/** What a session may do before the password is changed or a second factor is set up. */
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AUTH_ENDPOINTS, NODE_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
@@ -21,7 +21,7 @@ const get = async (path: string, cookie: string) => {
   return `${answer.status} ${await answer.text()}`
 }
 
-/** What each of the routes behind the gate says to a session. */
+/** The answer of each guarded route to a session. */
 async function refusals(cookie: string): Promise<Record<string, string>> {
   const paths = [
     '/billapi/plans/get',
@@ -41,8 +41,8 @@ async function refusals(cookie: string): Promise<Record<string, string>> {
 const isToldTo = (told: Record<string, string>, text: string) =>
   Object.fromEntries(Object.keys(told).map((path) => [path, expect.stringContaining(text)]))
 
-describe('a session whose password somebody else has set', () => {
-  it('changes it or logs out, and is refused all else by a named error', async () => {
+describe('a session whose password was set by another user', () => {
+  it('may change it or log out; everything else is refused by a named error', async () => {
     const boss = await closed.cookieOf(BOSS, PASSWORD)
     const user = { username: NEW, password: PASSWORD, roles: ['admin'] }
     const made = await closed.post('/billapi/users/create', { update: JSON.stringify(user) }, boss)
@@ -60,7 +60,7 @@ describe('a session whose password somebody else has set', () => {
 })
 
 describe('a session of a role that requires a second factor', () => {
-  it('sets one up, and is refused all else; an administrator takes it away again', async () => {
+  it('may set one up; everything else is refused; an administrator may remove it again', async () => {
     const reader = 'reader@example.org'
     await closed.addUser(reader, PASSWORD, ['read'])
     await closed.setting('security', { totp: { required_roles: ['read'] } })
@@ -88,7 +88,7 @@ describe('a session of a role that requires a second factor', () => {
 })
 
 describe('the routes of the second factor', () => {
-  it('are all listed, and answer nobody', async () => {
+  it('are all listed, and refused without a session', async () => {
     const listed = AUTH_ENDPOINTS.filter(({ path }) => path.startsWith('/auth/totp'))
     expect(listed).toHaveLength(6)
     for (const { method, path } of listed) {

@@ -31,7 +31,7 @@ async function audited() {
 }
 
 describe('a login', () => {
-  it('answers as clients know it', async () => {
+  it('returns the answer that clients know', async () => {
     await addUser(auth.catalog(), { last_login: new Date(Date.UTC(2026, 2, 1, 9)) })
     const { http, body, headers } = await logIn(auth.world())
     expect([http, headers['cache-control']]).toEqual([200, 'no-store'])
@@ -47,7 +47,7 @@ describe('a login', () => {
     })
   })
 
-  it('stores when it was, in no revision of its own', async () => {
+  it('stores its time without a new revision of the user', async () => {
     await addUser(auth.catalog())
     const before = await auth.catalog().users.findOne()
     expect((await logIn(auth.world())).body.details).toMatchObject({ last_login: null })
@@ -55,7 +55,7 @@ describe('a login', () => {
     expect(after).toEqual({ ...before, last_login: new Date(BEGIN_MS) })
   })
 
-  it('is taken in every way of sending, at every spelling', async () => {
+  it('is accepted in every encoding, and every spelling of the path', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const fields = { username: USER, password: PASSWORD, protocol: 'Internal' }
@@ -83,7 +83,7 @@ describe('a login', () => {
     [{ username: 'later@example.org', password: PASSWORD }],
     [{ username: 'gone@example.org', password: PASSWORD }],
     [{ username: 'bcrypt@example.org', password: PASSWORD }],
-  ])('by %j is refused with the same words, for the same work', async (fields) => {
+  ])('by %j is refused with the same message, after the same work', async (fields) => {
     const catalog = auth.catalog()
     await addUser(catalog)
     await addUser(catalog, { username: 'later@example.org', from: new Date(BEGIN_MS + 1) })
@@ -101,12 +101,13 @@ describe('a login', () => {
     expect(world.compared).toHaveLength(1)
   })
 
-  it('compares the password of nobody as it does that of somebody', async () => {
+  it('compares a password for an unknown user as for an existing one', async () => {
     const passwords = createPasswords({ runningMax: 1, waitingMax: 0 })
     const stored = await passwords.hash(PASSWORD)
     const cost = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/
     expect(stored).toMatch(cost)
-    // With one at a time, and none that waits, it shows that the work of nobody is done, too.
+    // With one comparison at a time and no queue, the second call proves that the comparison for an
+    // unknown user takes place.
     const first = passwords.isRight(PASSWORD, null)
     await expect(passwords.isRight(PASSWORD, stored)).rejects.toThrow('too many passwords')
     expect(await first).toBe(false)
@@ -114,7 +115,7 @@ describe('a login', () => {
   })
 })
 
-describe('fields that are no plain texts', () => {
+describe('fields that are not plain texts', () => {
   it.each([
     ['username[$ne]=&password=x', 'username'],
     ['username=a&password[$gt]=', 'password'],
@@ -125,7 +126,7 @@ describe('fields that are no plain texts', () => {
     ['username=a%0d%0ax: y&password=x', 'username'],
     [`username=${'a'.repeat(255)}&password=x`, 'username'],
     [`username=a&password=${'x'.repeat(257)}`, 'password'],
-  ])('%.40s is refused by name, before anything is asked', async (payload, field) => {
+  ])('%.40s is refused by name, before any lookup', async (payload, field) => {
     await addUser(auth.catalog())
     const world = auth.world()
     const options = { method: 'POST', url: '/auth/login', headers: FORM, payload } as const
@@ -143,7 +144,7 @@ describe('fields that are no plain texts', () => {
     { username: USER, password: 12_345_678 },
     { username: USER, password: true },
     { username: USER, password: '\ud800aaaaaaaa' },
-  ])('%j in JSON neither', async (payload) => {
+  ])('%j in JSON is refused', async (payload) => {
     await addUser(auth.catalog())
     const world = auth.world()
     const { body, cookie } = await send(world, { method: 'POST', url: '/auth/login', payload })
@@ -182,7 +183,7 @@ describe('credentials in the address', () => {
   )
 })
 
-describe('a protocol', () => {
+describe('a login protocol', () => {
   const directory = { id: 'cn=ops', name: 'Ops', roles: ['read'] }
 
   it.each(['oidc', 'constructor', '__proto__', '../ldap', 'a b', 'x\r\ny'])(
@@ -196,7 +197,7 @@ describe('a protocol', () => {
     },
   )
 
-  it('of a directory says who it is, and what the user may do', async () => {
+  it('of a directory returns the identity and the roles of the user', async () => {
     const asked: unknown[] = []
     const ldap = {
       type: 'ldap',
@@ -220,7 +221,7 @@ describe('a protocol', () => {
     expect(refused).toMatchObject({ status: 0, details: false })
   })
 
-  it('that is away or refuses opens nothing, and only the latter counts as wrong', async () => {
+  it('that is unavailable or refuses opens no session, and only a refusal counts as wrong', async () => {
     let answer: 'refused' | 'unavailable' = 'unavailable'
     const ldap = { type: 'ldap', isConfigured: async () => true, login: async () => answer }
     const world = auth.world({ protocols: { password: [ldap] } })
@@ -233,7 +234,7 @@ describe('a protocol', () => {
     expect(body).toMatchObject({ status: 0, desc: WRONG })
   })
 
-  it('that has no provider configured says so, and counts nothing', async () => {
+  it('without a configured provider is reported, and counts no attempt', async () => {
     const ldap = createLdap({
       settings: { get: async () => AUTH.read({ protocols: [] }) as never },
       log: silent,
@@ -249,7 +250,7 @@ describe('a protocol', () => {
     expect([named.http, named.body.desc]).toEqual([400, notConfigured('ldap', 'corp')])
   })
 
-  it('that sends the user elsewhere says where to', async () => {
+  it('that redirects the user returns the target', async () => {
     const saml = {
       type: 'saml',
       begin: async (provider: string | undefined) =>
@@ -265,7 +266,7 @@ describe('a protocol', () => {
     expect([none.http, none.body.desc]).toEqual([400, notConfigured('saml', undefined)])
   })
 
-  it('is listed for everybody', async () => {
+  it('is listed without a login', async () => {
     const options = [{ type: 'saml', label: 'Corp', name: 'corp' }]
     const world = auth.world({ protocols: { options: async () => options } })
     for (const url of ['/auth/options', '/Auth/Options']) {
@@ -275,8 +276,8 @@ describe('a protocol', () => {
   })
 })
 
-describe('who is logged in', () => {
-  it('is asked for without credentials, by GET and by POST', async () => {
+describe('the current session', () => {
+  it('can be read without credentials, by GET and by POST', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const cookie = await cookieOf(world)
@@ -289,7 +290,7 @@ describe('who is logged in', () => {
     }
   })
 
-  it('has a new cookie when it is time', async () => {
+  it('gets a new cookie when its rotation is due', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const cookie = await cookieOf(world)
@@ -300,8 +301,8 @@ describe('who is logged in', () => {
   })
 })
 
-describe('what is written down', () => {
-  it('is every login, good or not, and every logout; never a password', async () => {
+describe('the audit of logins', () => {
+  it('has every login, successful or not, and every logout; never a password', async () => {
     const id = await addUser(auth.catalog())
     const world = auth.world()
     await logIn(world, USER, 'not this secret')
@@ -331,8 +332,8 @@ describe('what is written down', () => {
   })
 })
 
-describe('stores that are away', () => {
-  it('Redis: nobody gets in', async () => {
+describe('logins while a store is unavailable', () => {
+  it('Redis: are refused', async () => {
     await addUser(auth.catalog())
     const url = 'redis://127.0.0.1:1'
     const redis = openRedis({ url, commandTimeoutMs: 200, connectTimeoutMs: 200 }, silent)
@@ -350,7 +351,7 @@ describe('stores that are away', () => {
     }
   })
 
-  it('MongoDB: nobody gets in, and nobody is locked out', async () => {
+  it('MongoDB: are refused, and lock no user', async () => {
     await addUser(auth.catalog())
     const url = 'mongodb://127.0.0.1:1/'
     const catalog = await openCatalog({ url, database: 'x', timeoutMs: 200, appName: 'test' })

@@ -28,7 +28,7 @@ function change(world: LoginServer, fields: Record<string, string> = {}, cookie?
 }
 
 describe('a user who changes the own password', () => {
-  it('goes on in a new session, and all others end', async () => {
+  it('continues in a new session, and all other sessions end', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const [cookie, other] = [await cookieOf(world), await cookieOf(world)]
@@ -42,7 +42,7 @@ describe('a user who changes the own password', () => {
     expect((await logIn(world, USER, NEXT)).body.status).toBe(1)
   })
 
-  it('needs no session, where one cannot be had', async () => {
+  it('needs no session, where none can be opened', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const { body, cookie } = await change(world, { username: USER })
@@ -50,7 +50,7 @@ describe('a user who changes the own password', () => {
     expect((await logIn(world, USER, NEXT)).body.status).toBe(1)
   })
 
-  it('is written down, without the passwords', async () => {
+  it('is recorded in the audit, without the passwords', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     await change(world, { username: USER })
@@ -73,7 +73,7 @@ describe('a user who changes the own password', () => {
     [{ new_password: 'a\0bcdefghijkl' }, 'new_password must have no zero byte'],
     [{ new_password: '' }, 'new_password is missing'],
     [{ username: 'nobody@example.org' }, 'the user name or the password is wrong'],
-  ])('%j is refused', async (fields, desc) => {
+  ])('gets %j refused', async (fields, desc) => {
     await addUser(auth.catalog())
     const world = auth.world()
     const before = await auth.catalog().users.findOne()
@@ -82,7 +82,7 @@ describe('a user who changes the own password', () => {
     expect(await auth.catalog().users.findOne()).toEqual(before)
   })
 
-  it('is not another one than whose session it is', async () => {
+  it('cannot change the password of another user', async () => {
     await addUser(auth.catalog())
     await addUser(auth.catalog(), { username: 'boss@example.org', roles: ['admin'] })
     const world = auth.world()
@@ -92,7 +92,7 @@ describe('a user who changes the own password', () => {
     expect((await logIn(world, 'boss@example.org')).body.status).toBe(1)
   })
 
-  it('who guesses the old one is locked out, as at login', async () => {
+  it('who guesses the old one is locked, as at login', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     for (let tries = 0; tries < 5; tries += 1) {
@@ -102,7 +102,7 @@ describe('a user who changes the own password', () => {
     expect((await logIn(world)).http).toBe(429)
   })
 
-  it('types it with accents, however they are spelled', async () => {
+  it('may type it with accents, in any Unicode normalisation', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     await change(world, { username: USER, new_password: 'Zoe\u0308 \u00e0 la mer' })
@@ -111,7 +111,7 @@ describe('a user who changes the own password', () => {
 })
 
 describe('a forced change', () => {
-  it('is told at login, and is over after it', async () => {
+  it('is reported at login, and is over after the change', async () => {
     await addUser(auth.catalog(), { must_change_password: true })
     const world = auth.world()
     const { body, cookie } = await logIn(world)
@@ -126,7 +126,7 @@ describe('a forced change', () => {
     })
   })
 
-  it('of the generated password takes the file with it', async () => {
+  it('of the generated password removes its file', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tg-auth-'))
     try {
       await writePasswordFile(dataDir, PASSWORD)
@@ -141,7 +141,7 @@ describe('a forced change', () => {
   })
 })
 
-describe('a session, when the user is changed by others', () => {
+describe('a session whose user is changed by others', () => {
   async function opened() {
     const id = await addUser(auth.catalog())
     const world = auth.world()
@@ -171,7 +171,7 @@ describe('a session, when the user is changed by others', () => {
     expect(await roles()).toEqual(['read'])
   })
 
-  it('ends within half a second of another password, of whatever process', async () => {
+  it('ends within half a second of a password change by any process', async () => {
     const { id, world, roles, cookie } = await opened()
     const hash = (await auth.catalog().users.findOne())?.password
     await changeUser(auth.catalog(), id, (document) => ({ ...document, password: `${hash}x` }))
@@ -180,7 +180,7 @@ describe('a session, when the user is changed by others', () => {
     expect(await world.sessions.find(cookie)).toBeNull()
   })
 
-  it('that is newer than what a process knows of the user goes on there', async () => {
+  it('stays valid in a process that has an older state of the user', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const cookie = await cookieOf(world)

@@ -31,7 +31,7 @@ const check = ({ body }: Answer) => scene.check(body['access_token'] ?? '')
 const told = ({ http, body }: Answer) => [http, body['error']]
 
 describe('a token by the password of a user', () => {
-  it('lets the client do what both may, for the user', async () => {
+  it('lets the client do what both may, on behalf of the user', async () => {
     const answer = await ask(LOGIN)
     expect([answer.http, answer.body]).toEqual([
       200,
@@ -53,7 +53,7 @@ describe('a token by the password of a user', () => {
     expect(await check(answer)).toEqual({ name: 'app', roles: ['reports'], user })
   })
 
-  it('ends with the user, and holds not while a password has to be changed', async () => {
+  it('ends with the user, and is not accepted while a password has to be changed', async () => {
     const answer = await ask(LOGIN)
     setUser({ mustChangePassword: true })
     expect(await check(answer)).toBeNull()
@@ -64,7 +64,7 @@ describe('a token by the password of a user', () => {
     expect(told(await refresh(answer.body['refresh_token']))).toEqual([400, 'invalid_grant'])
   })
 
-  it('ends with the password that gave it', async () => {
+  it('ends with the password it was issued for', async () => {
     const answer = await ask(LOGIN)
     setUser({ passwordMark: 'another' })
     expect(await check(answer)).toBeNull()
@@ -72,7 +72,7 @@ describe('a token by the password of a user', () => {
     expect(await check(await ask(LOGIN))).not.toBeNull()
   })
 
-  it('is refused for a wrong password, and slowed down by login', async () => {
+  it('is refused for a wrong password, and limited like a login', async () => {
     const wrong = await ask({ ...LOGIN, password: 'wrong' })
     const unknown = await ask({ ...LOGIN, username: 'nobody' })
     expect(told(wrong)).toEqual([401, 'invalid_grant'])
@@ -88,11 +88,11 @@ describe('a token by the password of a user', () => {
     }
   })
 
-  it.each([[{ username: '' }], [{ password: '' }]])('needs %j not to be', async (missing) => {
+  it.each([[{ username: '' }], [{ password: '' }]])('is refused with %j', async (missing) => {
     expect(told(await ask({ ...LOGIN, ...missing }))).toEqual([400, 'invalid_request'])
   })
 
-  it('is for nodes and clients that have the grant', async () => {
+  it('requires the grant of the node and of the client', async () => {
     const plain = await scene.client({ name: 'plain' })
     expect(told(await ask(LOGIN, 'plain', plain))).toEqual([400, 'unauthorized_client'])
     await scene.security({})
@@ -100,7 +100,7 @@ describe('a token by the password of a user', () => {
     expect(told(await refresh('0'.repeat(40)))).toEqual([400, 'unsupported_grant_type'])
   })
 
-  it('brings a refresh token only where that grant is', async () => {
+  it('comes with a refresh token only if that grant is allowed', async () => {
     const grants = ['password']
     const only = await scene.client({ name: 'only', grants })
     expect((await ask(LOGIN, 'only', only)).body).not.toHaveProperty('refresh_token')
@@ -112,7 +112,7 @@ describe('a token by the password of a user', () => {
 })
 
 describe('a refresh token', () => {
-  it('gives another pair, and is used up', async () => {
+  it('returns another pair, and is used up', async () => {
     const first = await ask({ ...LOGIN, scope: 'global' })
     const second = await refresh(first.body['refresh_token'])
     expect([second.http, second.body['scope']]).toEqual([200, 'global'])
@@ -128,7 +128,7 @@ describe('a refresh token', () => {
     expect((await scene.audit()).map(({ type }) => type)).toEqual(['token', 'token', 'token'])
   })
 
-  it('that comes again ends all tokens of its login, and no others', async () => {
+  it('that is reused ends all tokens of its login, and no others', async () => {
     const first = await ask(LOGIN)
     const other = await ask(LOGIN)
     const second = await refresh(first.body['refresh_token'])
@@ -143,7 +143,7 @@ describe('a refresh token', () => {
     )
   })
 
-  it('of which many come at once is good for one at most', async () => {
+  it('that is sent many times concurrently succeeds once at most', async () => {
     const { body } = await ask(LOGIN)
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => refresh(body['refresh_token'])),
@@ -152,7 +152,7 @@ describe('a refresh token', () => {
     for (const answer of answers) expect(await check(answer)).toBeNull()
   })
 
-  it('is not spent by what is refused', async () => {
+  it('is not used up by a refused request', async () => {
     const { body } = await ask(LOGIN)
     const token = body['refresh_token'] ?? ''
     const other = await scene.client({ name: 'other', grants: ALL })
@@ -164,7 +164,7 @@ describe('a refresh token', () => {
     expect((await refresh(token)).http).toBe(200)
   })
 
-  it('is good for its time, while its client has that secret', async () => {
+  it('is valid for its lifetime, while its client has the same secret', async () => {
     const [first, second] = [await ask(LOGIN), await ask(LOGIN)]
     scene.nowMs = NOW_MS + 14 * 24 * 3_600_000 - 1
     expect((await refresh(first.body['refresh_token'])).http).toBe(200)
@@ -175,14 +175,14 @@ describe('a refresh token', () => {
     expect(told(await refresh(last.body['refresh_token']))).toEqual([400, 'invalid_grant'])
   })
 
-  it('is no access token, nor the other way round', async () => {
+  it('is not accepted as an access token, nor the other way round', async () => {
     const { body } = await ask(LOGIN)
     expect(await scene.check(body['refresh_token'] ?? '')).toBeNull()
     expect(told(await refresh(body['access_token']))).toEqual([400, 'invalid_grant'])
     expect(told(await refresh(''))).toEqual([400, 'invalid_request'])
   })
 
-  it('takes its login along when it is revoked', async () => {
+  it('ends all tokens of its login when it is revoked', async () => {
     const answer = await ask(LOGIN)
     const token = answer.body['refresh_token'] ?? ''
     const { http } = await scene.revoke({ client_id: 'app', client_secret: secret, token })
@@ -190,7 +190,7 @@ describe('a refresh token', () => {
     expect(told(await refresh(token))).toEqual([400, 'invalid_grant'])
   })
 
-  it('stands in Redis as a digest, as all of a login', async () => {
+  it('is stored in Redis as a digest, like everything of a login', async () => {
     const { body } = await ask(LOGIN)
     await refresh(body['refresh_token'])
     const keys = await scene.redis.client.keys('*')

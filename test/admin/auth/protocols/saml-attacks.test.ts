@@ -1,4 +1,4 @@
-/** Attacks on the XML of SAML: the signature is good, and what is read is something else. */
+/** Attacks on the XML of SAML: the signature is valid, but covers other data than the data read. */
 import { describe, expect, it } from 'vitest'
 import {
   answer,
@@ -14,7 +14,7 @@ const EVIL = 'root@example.net'
 describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () => {
   const world = useSamlServer()
 
-  /** Parts of a good answer, and an assertion of somebody else that answers the same request. */
+  /** Parts of a valid response, and an assertion of another user that answers the same request. */
   const scene = async () => {
     const said = world.saying(await world.login())
     const whole = answer(said, world.provider())
@@ -72,7 +72,7 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
     await world.refused(responseXml(said, evil + renamed), /more than one assertion/)
   })
 
-  it('refuses ids that are there twice, and references to elsewhere', async () => {
+  it('refuses duplicate ids, and references to other elements', async () => {
     const { whole, bare } = await scene()
     const twice = whole.replace('<samlp:Status>', `<samlp:Status Id="${idOf(bare)}">`)
     await world.refused(twice, /it has a duplicate id/)
@@ -80,15 +80,15 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
     await world.refused(elsewhere, /a signature does not cover the element that contains it/)
   })
 
-  it('refuses a changed assertion, and a name that is cut by a comment', async () => {
+  it('refuses a changed assertion, and a name that is split by a comment', async () => {
     const { whole } = await scene()
     await world.refused(whole.replace('>staff<', '>admin<'), /its signature is invalid/)
-    // The provider has signed ada@example.net, without the comment, and still does.
+    // The provider has signed ada@example.net, without the comment, and the signature stays valid.
     const cut = whole.replace('ada@example.net', 'ada@example<!---->.net')
     await world.refused(cut, /it has a comment/)
   })
 
-  it('refuses DOCTYPE, entities, CDATA and instructions, before anything reads them', async () => {
+  it('refuses DOCTYPE, entities, CDATA and processing instructions, before anything reads them', async () => {
     const { whole } = await scene()
     const entity = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
     await world.refused(entity + whole.replace('>staff<', '>&b;<'), /it has a DOCTYPE/)
@@ -100,7 +100,7 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
     await world.refused(whole.replace('>staff<', '><?x y?>staff<'), /processing instruction/)
   })
 
-  it('refuses what is too deep or too large, and what is no XML', async () => {
+  it('refuses XML that is too deep, too large or not well-formed', async () => {
     const { said, assertion } = await scene()
     const deep = `${'<x>'.repeat(40)}${'</x>'.repeat(40)}`
     await world.refused(responseXml(said, assertion + deep), /it is too large/)
@@ -111,7 +111,7 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
     await world.refused('<x/>', /it is not a response/)
   })
 
-  it('refuses algorithms that say nothing: keys in common, transforms that cut', async () => {
+  it('refuses algorithms that prove nothing: shared keys, transforms that drop content', async () => {
     const { whole } = await scene()
     const hmac = whole.replace(/xmldsig-more#rsa-sha256/, 'xmldsig-more#hmac-sha256')
     await world.refused(hmac, /an algorithm of its signature is not allowed/)
@@ -122,7 +122,7 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
     await world.refused(comments, /an algorithm of its signature is not allowed/)
   })
 
-  it('lets the good answer of the same scene in', async () => {
+  it('accepts the valid response that the attacks are derived from', async () => {
     const begun = await world.login()
     const whole = answer(world.saying(begun), world.provider())
     expect((await world.accepted(whole, begun)).status).toBe(303)
@@ -131,7 +131,7 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
   })
 })
 
-/** The first element of this name, with all that is in it. */
+/** The first element with this name, with its content. */
 function partOf(xml: string, name: string): string {
   const begin = xml.indexOf(`<${name} `)
   const end = xml.indexOf(`</${name}>`, begin)

@@ -21,10 +21,10 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
   const world = useSamlServer()
   const { opened, saying, refused } = world
   const response = (said: Said) => answer(said, world.provider())
-  /** A response to a new login, of which something is not as it should be. */
+  /** A response to a new login, in which one value is wrong. */
   const odd = async (more: Partial<Said>) => response(saying(await world.login(), more))
 
-  it('lets in whom the provider has logged in, with roles by the map', async () => {
+  it('lets in users that the provider has logged in, with roles by the map', async () => {
     const done = await loggedIn(world)
     expect(done.headers.get('location')).toBe('/')
     expect(done.headers.get('set-cookie')).toBe(`tollgate=session-${opened.length}`)
@@ -43,7 +43,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     })
   })
 
-  it('asks the provider as it wants to be asked', async () => {
+  it('sends the provider the request that its settings demand', async () => {
     const sent = await world.get('/auth/saml/corp/login')
     const location = sent.headers.get('location') ?? ''
     expect(location.startsWith('https://idp.example.net/sso?SAMLRequest=')).toBe(true)
@@ -54,7 +54,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     expect(sent.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('tells providers what they have to know of us', async () => {
+  it('publishes the metadata that providers need', async () => {
     const metadata = await world.get('/auth/saml/corp/metadata')
     expect(metadata.headers.get('content-type')).toContain('application/samlmetadata+xml')
     const text = await metadata.text()
@@ -62,14 +62,14 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     expect(text).toContain('Location="https://tollgate.example.net/auth/saml/corp/acs"')
   })
 
-  it('begins for the route of logins, too: with a page of ours', async () => {
+  it('begins by the login route, too: with a page of the node', async () => {
     const redirect = 'https://tollgate.example.net/auth/saml/corp/login'
     expect(await world.begin(undefined)).toEqual({ redirect })
     expect(await world.begin('corp')).toEqual({ redirect })
     expect(await world.begin('none')).toBe('unknown')
   })
 
-  it('refuses what has expired or is not valid yet, but for what clocks may differ', async () => {
+  it('refuses assertions that have expired or are not valid yet, except for a clock skew', async () => {
     const { nowMs } = world
     await refused(await odd({ notOnOrAfterMs: nowMs - 60_000 }), /it has expired/)
     await refused(await odd({ notBeforeMs: nowMs + 60_001 }), /it is not valid yet/)
@@ -77,24 +77,24 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     await loggedIn(world, { notBeforeMs: nowMs + 60_000 })
   })
 
-  it('takes an answer once', async () => {
+  it('accepts a response once', async () => {
     const begun = await world.login()
     const xml = response(saying(begun))
     expect((await world.accepted(xml, begun)).status).toBe(303)
     await refused(xml, /answers no pending request/)
-    // The same request, with an assertion of its own.
+    // The same request, with another assertion.
     await refused(response(saying(begun)), /answers no pending request/)
     expect((await world.get('/auth/saml/corp/done', begun.cookie)).status).toBe(403)
   })
 
-  it('takes one of two answers that come at the same time', async () => {
+  it('accepts one of two concurrent responses', async () => {
     const begun = await world.login()
     const SAMLResponse = base64(response(saying(begun)))
     const both = await Promise.all([world.post({ SAMLResponse }), world.post({ SAMLResponse })])
     expect(both.map(({ status }) => status).sort()).toEqual([303, 403])
   })
 
-  it('refuses what is for others: audience, recipient, destination, issuer', async () => {
+  it('refuses responses for others: audience, recipient, destination, issuer', async () => {
     await refused(await odd({ audience: 'https://other.example.net' }), /another audience/)
     const other = 'https://other.example.net/auth/saml/corp/acs'
     await refused(await odd({ recipient: other }), /another recipient/)
@@ -102,7 +102,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     await refused(await odd({ issuer: `${IDP_ID}2` }), /another issuer/)
   })
 
-  it('refuses what answers another request, or none', async () => {
+  it('refuses responses to another request, or to none', async () => {
     const [mine, other] = [await world.login(), await world.login()]
     await refused(response(saying(mine, { confirmedFor: other.id })), /answers another request/)
     await refused(response(saying(mine, { confirmedFor: null })), /answers another request/)
@@ -110,7 +110,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     await refused(response(saying(null)), /it is unsolicited/)
   })
 
-  it('gives the session to the browser that began the login, and to no other', async () => {
+  it('opens the session in the browser that began the login, and in no other', async () => {
     const [attacker, victim] = [await world.login(), await world.login()]
     const SAMLResponse = base64(response(saying(attacker)))
     expect((await world.post({ SAMLResponse })).status).toBe(303)
@@ -122,7 +122,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     expect(opened.length).toBe(sessions)
   })
 
-  it('keeps the logins of two tabs apart, with one cookie', async () => {
+  it('separates the logins of two tabs, with one cookie', async () => {
     const first = await world.login('?return_to=/first')
     const second = await world.login('?return_to=/second', first.cookie)
     expect(second.cookie).toBe(first.cookie)
@@ -135,23 +135,23 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     }
   })
 
-  it('refuses who has no role here', async () => {
+  it('refuses a user without a role', async () => {
     await refused(await odd({ roles: ['guest'] }), /the user has no role here/)
     await refused(await odd({ roles: [] }), /the user has no role here/)
     await refused(await odd({ roles: ['STAFF'] }), /the user has no role here/)
   })
 
-  it('refuses a user without a name, or with one that cannot be shown', async () => {
+  it('refuses a user without a name, or with one that cannot be displayed', async () => {
     await refused(await odd({ nameId: '' }), /it names no user/)
     await refused(await odd({ nameId: 'ada&#10;root' }), /it names no user/)
     await refused(await odd({ nameId: 'a'.repeat(257) }), /it names no user/)
   })
 
-  it('refuses what the provider did not grant', async () => {
+  it('refuses a response without success', async () => {
     await refused(await odd({ status: 'Responder' }), /did not log the user in/)
   })
 
-  it('wants the assertion signed, or, where that is allowed, the response', async () => {
+  it('requires a signed assertion, or, where that is allowed, a signed response', async () => {
     const begun = await world.login()
     const said = saying(begun)
     const unsigned = responseXml(said, assertionXml(said))
@@ -161,7 +161,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     await world.configure(world.settings({ want_assertions_signed: false }))
     await refused(unsigned, /it is not signed/)
     expect((await world.accepted(around, begun)).status).toBe(303)
-    // The other one is no better for being unwanted.
+    // A further assertion is not accepted where the signed response is optional.
     const next = saying(await world.login())
     const both = signed(response(next), 'Response', world.stranger())
     await refused(both, /its signature is invalid/)
@@ -175,7 +175,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     await refused(answer(said, world.stranger()), /its signature is invalid/)
   })
 
-  it('takes any of the certificates of a provider that changes its key', async () => {
+  it('accepts any of the certificates of a provider that changes its key', async () => {
     const { stranger, provider } = world
     await world.configure(world.settings({ idp_certs: [stranger().cert, provider().cert] }))
     await loggedIn(world)
@@ -195,7 +195,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     await refused(sign({ ...SHA1, signature: sha256 }), /an algorithm of its signature/)
   })
 
-  it('sends the browser to paths of ours only', async () => {
+  it('redirects the browser to paths of the node only', async () => {
     const attacks = ['https://evil.example', '//evil.example', '/\\evil.example', '/../\t/evil']
     for (const attack of [...attacks, '/.//evil.example', 'evil', 'javascript:alert(1)', '']) {
       const begun = await world.login(`?return_to=${encodeURIComponent(attack)}`)
@@ -204,7 +204,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     }
   })
 
-  it('takes what nobody asked for only where that is allowed, and once', async () => {
+  it('accepts unsolicited responses only where that is allowed, and once', async () => {
     await world.configure(world.settings({ allow_unsolicited: true, return_url: '/app' }))
     const post = (xml: string, RelayState: string) =>
       world.post({ SAMLResponse: base64(xml), RelayState })
@@ -218,13 +218,13 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     const xml = response(saying(null))
     expect((await post(xml, '')).status).toBe(303)
     await refused(xml, /it has already been used/)
-    // One that answers a request is no less checked.
+    // A response to a request is checked as strictly.
     await refused(response(saying({ id: '_never' })), /answers no pending request/)
     await refused(response(saying(null, { confirmedFor: '_never' })), /answers another request/)
     await world.configure(world.settings())
   })
 
-  it('reads forms only, of one answer, and not too much of it', async () => {
+  it('reads forms only, with one response, up to a limit', async () => {
     const SAMLResponse = base64(response(saying(await world.login())))
     const twice = new URLSearchParams([
       ['SAMLResponse', SAMLResponse],
@@ -239,7 +239,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     expect((await fetch(`${world.url()}/auth/saml/corp/acs`, json)).status).toBe(415)
   })
 
-  it('writes down what was refused, and no assertion', async () => {
+  it('records what was refused, and no assertion', async () => {
     await refused(await odd({ roles: ['guest'], nameId: 'mallory@example.net' }), /no role/)
     const reason = 'the user has no role here'
     const ofReason = ({ new: after }: { new: unknown }) => JSON.stringify(after).includes(reason)
@@ -256,7 +256,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     expect(world.said()).not.toMatch(/mallory|Assertion|SAMLResponse=/)
   })
 
-  it('is not there where it is not configured', async () => {
+  it('does not exist where it is not configured', async () => {
     await world.configure()
     for (const path of ['login', 'done', 'metadata']) {
       expect((await world.get(`/auth/saml/corp/${path}`)).status).toBe(404)

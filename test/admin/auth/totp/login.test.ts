@@ -1,4 +1,4 @@
-/** The second factor: set up, asked for at the login, used once, guessed, lost. */
+/** The second factor: set-up, request at the login, single use, guessing, loss. */
 import { generateSync } from 'otplib'
 import { describe, expect, it } from 'vitest'
 import { createPasswords } from '../../../../src/admin/auth/passwords.ts'
@@ -29,7 +29,7 @@ const codeNow = (world: LoginServer, secret: string, steps = 0) =>
 const logIn = (world: LoginServer, totp?: string, username = USER): Promise<Told> =>
   post(world, 'login', { username, password: PASSWORD, ...(totp !== undefined && { totp }) })
 
-/** Sets one up, with its recovery codes; the next code is free. */
+/** Sets one up, with its recovery codes; the next code is unused. */
 async function enrolled() {
   await addUser(auth.catalog())
   const world = auth.world()
@@ -71,7 +71,7 @@ describe('a second factor', () => {
     })
   })
 
-  it('holds only when it was confirmed', async () => {
+  it('is required only after it was confirmed', async () => {
     await addUser(auth.catalog())
     const world = auth.world()
     const cookie = await cookieOf(world)
@@ -95,7 +95,7 @@ describe('a second factor', () => {
     expect((await who(world, other)).body.status).toBe(0)
   })
 
-  it('is replaced, removed and given other recovery codes by who proves it', async () => {
+  it('is replaced, removed and given other recovery codes by a user who proves it', async () => {
     const { world, cookie, secret, codes } = await enrolled()
     for (const path of ['totp/begin', 'totp/codes', 'totp/remove']) {
       const without = await post(world, path, {}, cookie)
@@ -119,7 +119,7 @@ describe('a second factor', () => {
 })
 
 describe('a login with a second factor', () => {
-  it('says that the code is missing, opens nothing, and takes both together', async () => {
+  it('reports the missing code, opens no session, and accepts password and code together', async () => {
     const { world, secret } = await enrolled()
     const first = await logIn(world)
     expect(first.cookie).toBeNull()
@@ -130,7 +130,7 @@ describe('a login with a second factor', () => {
     expect(second.cookie).not.toBeNull()
   })
 
-  it('tells nothing of it to who does not know the password', async () => {
+  it('does not reveal it without the password', async () => {
     const { world, secret } = await enrolled()
     for (const totp of ['', codeNow(world, secret)]) {
       const { body } = await post(world, 'login', { username: USER, password: 'wrong', totp })
@@ -138,7 +138,7 @@ describe('a login with a second factor', () => {
     }
   })
 
-  it('takes a code once, also where it comes twice at once', async () => {
+  it('accepts a code once, also when it is sent twice concurrently', async () => {
     const { world, secret, used } = await enrolled()
     expect((await logIn(world, used)).body.desc).toBe(WRONG_CODE)
     const totp = codeNow(world, secret)
@@ -147,7 +147,7 @@ describe('a login with a second factor', () => {
     expect((await logIn(world, totp)).body.desc).toBe(WRONG_CODE)
   })
 
-  it('takes the code of the step before and after, and no other', async () => {
+  it('accepts the code of the step before and after, and no other', async () => {
     const { world, secret } = await enrolled()
     world.pass(10 * STEP_MS)
     const verdicts: [number, number][] = []
@@ -162,7 +162,7 @@ describe('a login with a second factor', () => {
     ])
   })
 
-  it('takes each recovery code once, however it is typed, and writes that down', async () => {
+  it('accepts each recovery code once, in any spelling, and records its use', async () => {
     const { world, codes } = await enrolled()
     const [code = ''] = codes
     const typed = code.toUpperCase().replaceAll('-', ' ')
@@ -173,7 +173,7 @@ describe('a login with a second factor', () => {
     expect(record).toMatchObject({ key: `login_${USER}`, new: { left: 9 } })
   })
 
-  it('locks who guesses codes, as passwords; a password alone resets nothing', async () => {
+  it('locks a user whose codes are guessed, as for passwords; a password alone resets nothing', async () => {
     const { world, secret } = await enrolled()
     for (let tries = 0; tries < 5; tries += 1) {
       expect((await logIn(world, '000000')).http).toBe(200)
@@ -216,7 +216,7 @@ describe('a login with a second factor', () => {
     expect((await post(world, 'password', { ...change, totp })).body.status).toBe(1)
   })
 
-  it('refuses codes in the address, and what is no text', async () => {
+  it('refuses codes in the address, and codes that are not texts', async () => {
     const { world } = await enrolled()
     const url = '/auth/login?totp=123456'
     expect((await send(world, { method: 'POST', url, payload: {} })).http).toBe(400)
@@ -227,7 +227,7 @@ describe('a login with a second factor', () => {
 })
 
 describe('a second factor that a role requires', () => {
-  it('has to be set up before anything else, and stays', async () => {
+  it('has to be set up before anything else, and cannot be removed', async () => {
     await setSecurity(auth.catalog(), { totp: { required_roles: ['write'] } })
     await addUser(auth.catalog())
     const world = auth.world()
@@ -248,7 +248,7 @@ describe('a second factor that a role requires', () => {
     expect((await logIn(world, code)).body.details).not.toHaveProperty('must_enrol_totp')
   })
 
-  it('is not asked of other roles; who must change the password does that first', async () => {
+  it('is not required of other roles; a forced change of the password comes first', async () => {
     await setSecurity(auth.catalog(), { totp: { required_roles: ['admin'] } })
     await addUser(auth.catalog(), { must_change_password: true })
     const world = auth.world()
