@@ -1,4 +1,4 @@
-/** The page of the API as a person sees it: in a browser. */
+/** The page of the API in a browser, as a person sees it. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -45,7 +45,7 @@ afterAll(async () => {
 
 const CHROMIUM = toolPath('chromium')
 
-/** The document as the browser has it when it is loaded. */
+/** The document in the browser once it is loaded. */
 function shown(path: string): Promise<string> {
   return shownAt(`http://127.0.0.1:${admin.port}${path}`)
 }
@@ -71,7 +71,7 @@ async function shownAt(url: string): Promise<string> {
   return stdout
 }
 
-/** Measures the page in a frame of a width, as a phone shows it. */
+/** Measures the page in a frame of a given width, like a phone. */
 const MEASURE = `
 const { contentDocument: page, contentWindow: view } = event.target
 const name = (each) => each.tagName + ' ' + each.textContent.trim().slice(0, 60)
@@ -83,7 +83,7 @@ document.querySelector('output').textContent = JSON.stringify({
   wider: wider.slice(0, 5).map(name),
   rows: page.querySelectorAll('tbody tr').length > 1000 })`
 
-/** A page in a frame of this width; the document around it has what was measured. */
+/** A page in a frame of this width; the surrounding document has the measured values. */
 async function shownInFrame(page: string, width: number): Promise<string> {
   const style = `width: ${width}px; height: 700px; border: 0`
   const frame = `<iframe src="/page" style="${style}" onload="measure(event)"></iframe>`

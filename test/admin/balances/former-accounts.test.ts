@@ -30,7 +30,7 @@ const load = (operationId: string, query: Record<string, unknown>): Promise<Bala
     update: 'charging_plan_name' in query ? {} : { value: -30 },
   })
 
-/** As a change of the account does. */
+/** Moves the subscriber, as a change of its account does. */
 async function goToOther(): Promise<void> {
   const nowMs = scene.clock.nowMs()
   const { subscribers } = scene.catalog
@@ -43,7 +43,7 @@ async function goToOther(): Promise<void> {
 
 const freeOf = async (aid: number) => (await scene.owner(SID, aid)).buckets.map(({ free }) => free)
 
-it('what was loaded before a move is not loaded again after it', async () => {
+it('a load before a move is not repeated after it', async () => {
   const first = await load('once', { pp_includes_external_id: 1 })
   await goToOther()
   const again = await load('once', { pp_includes_external_id: 1 })
@@ -54,7 +54,7 @@ it('what was loaded before a move is not loaded again after it', async () => {
   expect(await freeOf(OTHER)).toEqual([30_000_000, 30_000_000])
 })
 
-it('a charging plan is finished, too: each part where it was begun', async () => {
+it('a charging plan is completed, too: each part in the account where it began', async () => {
   await seedChargingPlan(scene, [
     { pp_includes_external_id: 1, usagev: -10 },
     { pp_includes_external_id: 4, usagev: -5 },

@@ -1,4 +1,4 @@
-/** What all operations leave on record: the audit agrees, and a lost ledger comes back from it. */
+/** The record of all operations: the audit balances, and a lost ledger is restored from it. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findBalances } from '../../../src/admin/balances/find.ts'
 import { deleteBalance } from '../../../src/admin/balances/remove.ts'
@@ -70,7 +70,7 @@ async function doEverything(): Promise<void> {
   expect((await moveBuckets(scene.ledger, move, settings, NOW_MS)).lines).toHaveLength(3)
 }
 
-it('every unit is accounted for, and can be given back', async () => {
+it('every unit is accounted for, and can be restored', async () => {
   await doEverything()
   const { ledger, catalog } = scene
   const report = await auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
@@ -88,7 +88,7 @@ it('every unit is accounted for, and can be given back', async () => {
   }
 })
 
-it('the id of a balance is one in MongoDB and in the API', async () => {
+it('the id of a balance is the same in MongoDB and in the API', async () => {
   const recorded = await scene.catalog.balances.find({ aid: NEW_AID }).toArray()
   const { balances } = await findBalances(scene, { aid: NEW_AID }, { sort: {}, skip: 0, limit: 9 })
   expect(recorded.map(({ _id }) => String(_id)).sort()).toEqual(

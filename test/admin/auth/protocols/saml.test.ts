@@ -161,7 +161,7 @@ describe.skipIf(!HAS_OPENSSL)('login by SAML (needs openssl)', () => {
     await world.configure(world.settings({ want_assertions_signed: false }))
     await refused(unsigned, /it is not signed/)
     expect((await world.accepted(around, begun)).status).toBe(303)
-    // A further assertion is not accepted where the signed response is optional.
+    // A response whose own signature is invalid is refused even where that signature is optional.
     const next = saying(await world.login())
     const both = signed(response(next), 'Response', world.stranger())
     await refused(both, /its signature is invalid/)

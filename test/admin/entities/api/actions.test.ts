@@ -1,4 +1,4 @@
-/** What the writes make of revisions (spec/entity-api.md 2), over HTTP. */
+/** The effect of the writes on revisions, over HTTP. */
 import { describe, expect, it } from 'vitest'
 import {
   dayOf,
@@ -17,7 +17,7 @@ interface Chain {
   ids: string[]
 }
 
-/** Revisions of a plan with these periods; the last one has no end unless it says one. */
+/** Revisions of a plan with these periods; the last one is open unless it has an end. */
 async function chainOf(...spans: (readonly [from: string, to?: string])[]): Promise<Chain> {
   const [first, ...rest] = spans
   const [from, to] = first ?? ['2026-01-01']
@@ -48,7 +48,7 @@ async function describedAs({ name }: Chain): Promise<unknown[]> {
 const at = ({ name }: Chain, day: string) => ({ name, effective_date: day })
 
 describe('update', () => {
-  it('changes the one revision that holds at effective_date', async () => {
+  it('changes the one revision that is in force at effective_date', async () => {
     const chain = await chainOf(['2026-01-01'], ['2026-03-01'], ['2026-05-01'])
     const update = { description: 'changed', name: 'OTHER', from: '2020-01-01', to: '2021-01-01' }
     await world.ok('plans', 'update', { query: at(chain, '2026-04-30'), update })
@@ -69,7 +69,7 @@ describe('update', () => {
     expect(body.entity['rates']).toEqual({ ONE: rate(1), TWO: rate(3) })
   })
 
-  it('is by effective_date only where a revision holds', async () => {
+  it('by effective_date requires a revision in force', async () => {
     const chain = await chainOf(['2026-02-01', '2026-03-01'], ['2026-05-01'])
     for (const day of ['2026-01-31', '2026-03-01', '2026-04-30']) {
       const body = await world.refused('plans', 'update', {
@@ -85,13 +85,13 @@ describe('update', () => {
 })
 
 describe('close', () => {
-  it('ends now, where nothing is said', async () => {
+  it('ends the revision now by default', async () => {
     const chain = await chainOf(['2026-01-01'])
     await world.ok('plans', 'close', { query: { _id: chain.ids[0] } })
     expect(await periodsOf(chain)).toEqual(['2026-01-01 2026-06-15T12:00:00.000Z'])
   })
 
-  it('makes a gap before a later revision, and never an overlap', async () => {
+  it('leaves a gap before a later revision, and never an overlap', async () => {
     const chain = await chainOf(['2026-01-01'], ['2026-05-01'])
     const query = { _id: chain.ids[0] }
     await world.ok('plans', 'close', { query, update: { to: '2026-04-01' } })
@@ -103,7 +103,7 @@ describe('close', () => {
 })
 
 describe('closeandnew', () => {
-  it('divides a revision in the middle: later ones stay', async () => {
+  it('divides a revision in the middle; later ones stay', async () => {
     const chain = await chainOf(['2026-01-01'], ['2026-05-01'])
     const update = { from: '2026-03-01', description: 'new' }
     const body = await world.ok('plans', 'closeandnew', { query: at(chain, '2026-02-01'), update })
@@ -114,7 +114,7 @@ describe('closeandnew', () => {
     expect(body.entity['creation_time']).toEqual({ sec: Date.UTC(2026, 0, 1) / 1000, usec: 0 })
   })
 
-  it('may end earlier, not in another revision', async () => {
+  it('may end the new revision earlier, but not in another revision', async () => {
     const chain = await chainOf(['2026-01-01'], ['2026-05-01'])
     const query = at(chain, '2026-02-01')
     const late = { from: '2026-03-01', to: '2026-05-02' }
@@ -124,7 +124,7 @@ describe('closeandnew', () => {
     expect(await periodsOf(chain)).toEqual(days)
   })
 
-  it('begins now, where nothing is said', async () => {
+  it('begins the new revision now by default', async () => {
     const chain = await chainOf(['2026-01-01'])
     await world.ok('plans', 'closeandnew', { query: { _id: chain.ids[0] }, update: { upfront: 1 } })
     const now = '2026-06-15T12:00:00.000Z'
@@ -133,7 +133,7 @@ describe('closeandnew', () => {
 })
 
 describe('reopen', () => {
-  it('goes on from the revision that is addressed, behind a gap', async () => {
+  it('continues the addressed revision after a gap', async () => {
     const chain = await chainOf(['2026-01-01'], ['2026-02-01', '2026-03-01'])
     const update = { from: '2026-08-01' }
     await world.ok('plans', 'reopen', { query: { _id: chain.ids[0] }, update })
@@ -144,7 +144,7 @@ describe('reopen', () => {
 })
 
 describe('move', () => {
-  it('takes a neighbour that touches along, and no other', async () => {
+  it('also moves an adjacent neighbour, and no other', async () => {
     const chain = await chainOf(['2026-01-01'], ['2026-03-01', '2026-04-01'], ['2026-06-01'])
     const move = (id: number, update: Fields) =>
       world.ok('plans', 'move', { query: { _id: chain.ids[id] }, update })
@@ -152,9 +152,9 @@ describe('move', () => {
     expect((await move(1, { to: '2026-05-01' })).details).toBe(true)
     const days = ['2026-01-01 2026-02-01', '2026-02-01 2026-05-01', '2026-06-01 -']
     expect(await periodsOf(chain)).toEqual(days)
-    // It is there already.
+    // The revision already ends there.
     expect((await move(1, { to: '2026-05-01' })).details).toBe(false)
-    // Over the gap: what would be overlapped gives way.
+    // Across the gap: the overlapped revision is shortened.
     await move(1, { to: '2026-07-01' })
     expect((await periodsOf(chain)).at(-1)).toBe('2026-07-01 -')
   })
@@ -177,7 +177,7 @@ describe('permanentchange', () => {
     expect(await describedAs(chain)).toEqual(['r0', 'all', 'all'])
   })
 
-  it('goes on over gaps, and into the future', async () => {
+  it('applies across gaps, and to future revisions', async () => {
     const chain = await chainOf(['2026-01-01', '2026-03-01'], ['2026-09-01'])
     const update = { from: '2026-02-01', description: 'all' }
     const query = at(chain, '2026-02-15')
@@ -190,7 +190,7 @@ describe('permanentchange', () => {
 })
 
 describe('delete', () => {
-  it('gives its time to the revision before, if that touches', async () => {
+  it('extends the revision before, if it is adjacent', async () => {
     const chain = await chainOf(['2026-01-01'], ['2026-03-01', '2026-04-01'], ['2026-06-01'])
     const remove = (id: number) => world.ok('plans', 'delete', { query: { _id: chain.ids[id] } })
     expect((await remove(2)).entity).toBeNull()
@@ -200,7 +200,7 @@ describe('delete', () => {
     expect((await remove(0)).entity).toBeNull()
     expect(await world.rows('plans', { query: { name: chain.name } })).toEqual([])
     await world.refused('plans', 'delete', { query: { _id: chain.ids[0] } })
-    // Its key is free again.
+    // Its key is available again.
     await make(world, 'plans', { name: chain.name })
   })
 })
@@ -241,11 +241,11 @@ describe('the dates of a subscriber', () => {
     expect((await shown(sid)).at(-1)).toEqual([...later, '2026-05-01', begin, '2026-05-01'])
     const reopen = { query: by('2026-04-01'), update: { from: '2026-06-01' } }
     await world.ok('subscribers', 'reopen', reopen)
-    // A gap begins a run of its own, with nothing before it.
+    // After a gap a new period begins, with nothing before it.
     expect((await shown(sid)).at(-1)).toEqual([B, null, '2026-06-01', '-', begin, '-'])
   })
 
-  it('an account begins with its first subscriber', async () => {
+  it('move the begin of its account if it is the first subscriber', async () => {
     const { aid } = (await make(world, 'accounts', { from: '2026-03-01' })).entity
     await makeSubscriber(world, { aid, from: '2026-02-01' })
     expect(await periods(world, 'subscribers', { aid, type: 'account' })).toEqual(['2026-02-01 -'])
@@ -303,7 +303,7 @@ describe('the services of a subscriber', () => {
     expect(entries(await of(body.entity['sid']))).toEqual([`${two} 2026-03-01 -`])
   })
 
-  it('that are read and sent back stay as they are', async () => {
+  it('stay as they are when they are read and sent back', async () => {
     const { name } = (await make(world, 'services')).entity
     const { sid } = (await makeSubscriber(world, { services: [{ name }] })).entity
     const before = await of(sid)

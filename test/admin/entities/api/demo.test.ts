@@ -1,11 +1,13 @@
-/** The demo catalogue satisfies the rules of the entity API, and is what the API would store. */
+/**
+ * The demo catalogue satisfies the rules of the entity API, and equals what the API would store.
+ */
 import { describe, expect, it } from 'vitest'
 import { DEMO_ENTITIES, seedDemoCatalogue } from '../../../../src/catalog/demo.ts'
 import { type Fields, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 
 const world = useApiServer()
 
-/** Given by the node, or by the order of writes. */
+/** Assigned by the node, or dependent on the order of writes. */
 const GIVEN = ['_id', 'rev', 'aid', 'sid']
 
 function withoutGiven(document: Fields): Fields {
@@ -17,7 +19,7 @@ function nameOf(collection: string, { type }: Fields): string {
 }
 
 describe('each entity of the demo', () => {
-  it('is created by the API, with the fields that the seed stores', async () => {
+  it('is created by the API with the same fields as by the seed', async () => {
     const { catalog } = world.stores()
     await seedDemoCatalogue(catalog)
     const seeded = []

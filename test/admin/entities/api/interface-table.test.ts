@@ -1,4 +1,4 @@
-/** Each row of the table of interface section 4.1, over HTTP. */
+/** The actions of each collection of the entity API, over HTTP. */
 import { describe, expect, it } from 'vitest'
 import {
   type Fields,
@@ -31,7 +31,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   taxes: { key: 'key', store: 'taxes', field: 'description' },
 }
 
-/** An entity of a row, and what its tests do with it. */
+/** An entity of a row, and the operations of its tests. */
 class Subject {
   readonly row: Row
   readonly filter: Fields
@@ -50,7 +50,7 @@ class Subject {
     const row = ROWS[collection]
     if (row === undefined) throw new Error(collection)
     const body = await makeAny(world, collection)
-    // Rates without a tax, and a tax that is not the default, come with warnings.
+    // Rates without a tax, and a tax that is not the default, cause warnings.
     const keys = Object.keys(body).filter((key) => key !== 'warnings')
     expect(keys).toEqual(['status', 'details', 'entity'])
     expect(body.details).toBe(collection === 'subscribers' ? null : true)
@@ -172,7 +172,7 @@ async function hasOnly(collection: string, without: readonly string[]): Promise<
 
 const LIFE = 'get, uniqueget, create, update, close, closeandnew, reopen, delete'
 
-describe('the rows of the table', () => {
+describe('the actions of', () => {
   it(`accounts: ${LIFE}, permanentchange`, async () => {
     await lives('accounts', ['move'])
     await hasOnly('accounts', ['move', 'export'])
@@ -198,13 +198,13 @@ describe('the rows of the table', () => {
     await hasOnly('bills', ['permanentchange', 'import', 'export'])
   })
 
-  it('lines: nothing that writes what was recorded', async () => {
+  it('lines: none that write a recorded line', async () => {
     await hasOnly('lines', ['create', 'update', 'close', 'closeandnew', 'reopen', 'move'])
     await hasOnly('lines', ['permanentchange', 'import', 'export'])
   })
 })
 
-describe('the collections whose actions are not shown', () => {
+describe('the further actions of', () => {
   it('charges: as discounts, and no permanentchange', async () => {
     await lives('charges', ['reopen', 'permanentchange'])
     await hasOnly('charges', ['reopen', 'permanentchange', 'import'])
@@ -264,7 +264,7 @@ describe('the collections whose actions are not shown', () => {
     await hasOnly('autorenew', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move'])
   })
 
-  it('no others', async () => {
+  it('unknown collections: none', async () => {
     for (const name of ['auditlog', 'constructor', '__proto__', 'config', 'counters', 'Plans']) {
       const { code, message } = await world.refused(name, 'get')
       expect([code, message]).toEqual([17_575, expect.stringContaining(name)])
@@ -284,7 +284,7 @@ describe('a call', () => {
     expect(rows.details).toMatchObject([{ name, description: `by ${way}: ü€` }])
   })
 
-  it('reads by GET, and writes by POST alone; the action in any case', async () => {
+  it('reads by GET, and writes only by POST; the action in any case', async () => {
     const { name } = (await make(world, 'plans')).entity
     const read = await world.ok('plans', 'UniqueGet', { query: { name } }, 'query')
     expect(read.details).toMatchObject([{ name }])
