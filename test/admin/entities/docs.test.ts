@@ -1,8 +1,7 @@
 /**
- * docs/ENTITY-API.md: its examples are sent in their order to an installation that is empty. Ids
- * are other ones there, and stand for the same documents throughout; times at which things were
- * done, which are the dates with a fraction of a second, are any. Its lines of curl are run after
- * all others, beside its files.
+ * docs/ENTITY-API.md: its examples are sent in their order to an empty installation. Ids differ
+ * there, but stay consistent throughout; times of changes, which are the dates with a fraction of a
+ * second, may have any value. Its curl commands run after all others, in a folder with its files.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +19,7 @@ const text = readFileSync(new URL('../../../docs/ENTITY-API.md', import.meta.url
 
 interface Example {
   call: string
-  /** Operation id. */
+  /** Id of the operation. */
   key: string | undefined
   body: string
   answer: unknown
@@ -32,7 +31,7 @@ interface Refusal {
   body: unknown
   code: number
   display?: number
-  /** In slashes: an expression. */
+  /** In slashes: a regular expression. */
   text: string
 }
 
@@ -76,7 +75,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Ids of the page, and what they are here. */
+/** Ids of the page, mapped to the ids of this run. */
 const ids = new Map<string, string>()
 const OBJECT_ID = /65f0c0ffee01234[0-9a-f]{9}/g
 
@@ -89,7 +88,7 @@ async function send(call: string, body: string, key: string | undefined) {
   return (await response.json()) as unknown
 }
 
-/** The answer of the page as it would be here, after a look at the one that came. */
+/** The answer of the page, with the ids and times of the actual answer. */
 function here(told: unknown, came: unknown): unknown {
   if (Array.isArray(told)) return told.map((one, at) => here(one, (came as unknown[])?.[at]))
   if (typeof told !== 'object' || told === null) return told
@@ -109,8 +108,8 @@ function here(told: unknown, came: unknown): unknown {
 const isRead = (call: string) => /\/(?:get|uniqueget)$/.test(call)
 
 describe('an example of docs/ENTITY-API.md', () => {
-  it.each(examples())('$call', async ({ call, key, body, answer }) => {
-    // Lines are there when they are recorded.
+  it.each(examples())('$call returns the documented answer', async ({ call, key, body, answer }) => {
+    // Lines appear once they are recorded.
     if (isRead(call)) {
       const rows = (answer as { details: unknown[] }).details.length
       const read = async () => (await send(call, body, key)) as { details: unknown[] }
@@ -135,7 +134,7 @@ describe('an example of docs/ENTITY-API.md', () => {
     else expect(message).toMatch(new RegExp(source))
   })
 
-  it('is there, of all kinds', () => {
+  it('exists, of all kinds', () => {
     expect(examples().length).toBeGreaterThan(12)
     expect(examples().length).toBe(text.split('```json call=').length - 1)
     expect(refusals().length).toBeGreaterThan(15)
@@ -157,7 +156,7 @@ function runs(): Run[] {
   })
 }
 
-/** What a line of the page writes, in a folder that has its files. */
+/** Output of a command of the page, in a folder that has its files. */
 function output(line: string): Promise<string> {
   const asked = line.replaceAll('127.0.0.1:8182', `127.0.0.1:${admin.port}`)
   return new Promise((resolve, reject) => {
@@ -168,13 +167,13 @@ function output(line: string): Promise<string> {
   })
 }
 
-describe('a line of docs/ENTITY-API.md', () => {
+describe('a command of docs/ENTITY-API.md', () => {
   it.each(runs())('$line', async ({ line, format, said }) => {
     for (const [, name = '', content = ''] of text.matchAll(FILE)) {
       writeFileSync(join(folder, name), content)
     }
     const came = await output(line)
-    // Sent again, each of them says the same.
+    // Sent again, each of them returns the same.
     expect(await output(line)).toBe(came)
     if (format === 'csv') {
       expect(came).toBe(said)
@@ -184,7 +183,7 @@ describe('a line of docs/ENTITY-API.md', () => {
     expect(answer).toEqual(here(JSON.parse(said), answer))
   })
 
-  it('is there', () => {
+  it('exists', () => {
     expect(runs().length).toBe(text.split('```sh run').length - 1)
     expect(runs().length).toBeGreaterThan(2)
   })
@@ -192,7 +191,7 @@ describe('a line of docs/ENTITY-API.md', () => {
 
 const RECORDS = ['balances', 'bills', 'lines']
 
-/** Rows of the table of collections: names, and in the order of the head whether each is there. */
+/** Rows of the table of collections: names, and for each column whether the action exists. */
 function rows(): [name: string, actions: string[]][] {
   const [, rest = ''] = text.split('\n## Collections\n')
   const [section = ''] = rest.split('\n## ')
@@ -215,7 +214,7 @@ function rows(): [name: string, actions: string[]][] {
 }
 
 describe('the table of collections', () => {
-  it('has all of them', () => {
+  it('lists all of them', () => {
     expect(
       rows()
         .map(([name]) => name)

@@ -7,7 +7,7 @@ import { FieldError, isObject } from '../../../src/domain/fields.ts'
 import { builtInFileTypes } from '../../../src/file-types/built-in.ts'
 import { type Fields, useSettingsServer } from '../../support/admin/settings/settings-server.ts'
 
-/** As one whose values have secrets: `password` is never told, and stays unless it is sent. */
+/** A category with secrets: `password` is never returned, and stays unless it is sent. */
 const SECRETIVE: Category = {
   name: 'auth',
   about: 'Secrets.',
@@ -25,7 +25,7 @@ const SECRETIVE: Category = {
   },
 }
 
-/** As one whose members are made and ended. */
+/** A category whose members are created and ended. */
 const MAKING: Category = {
   name: 'shared_secret',
   about: 'Made.',
@@ -138,7 +138,7 @@ describe('values that are refused by path, and change nothing', () => {
     expect(await refused(category, data)).toContain(reason)
   })
 
-  it('but what others have stored and nothing reads may stay as it is', async () => {
+  it('except unknown values that are already stored: they may stay', async () => {
     const kept = { billable: { url: 'x' }, account: { more: 1 } }
     const change = { nowMs: 0, by: 'hand' }
     await writeStoredConfig(office.catalog(), 'subscribers', () => kept, change)
@@ -149,7 +149,7 @@ describe('values that are refused by path, and change nothing', () => {
 })
 
 describe('taxation', () => {
-  it('names a tax that holds now', async () => {
+  it('names a tax in force', async () => {
     const tax = { key: 'REDUCED', description: 'VAT', rate: 0.07, from: '2020-01-01' }
     const options = { mode: 'insert', timeZone: 'UTC' } as const
     await writeEntity(office.catalog(), 'taxes', { ...tax, to: '2026-01-01' }, options)
@@ -191,7 +191,7 @@ describe('network elements', () => {
   const SHA = 'ab'.repeat(32)
   const keys = [{ sha256: SHA, created: '2026-01-01T00:00:00Z' }]
 
-  it('keep keys that nobody sees, and that are not set here', async () => {
+  it('keep keys that are hidden, and that are not set here', async () => {
     const change = { nowMs: 0, by: 'cli' }
     await writeStoredConfig(office.catalog(), 'peers', () => [{ name: 'pgw1', keys }], change)
     expect((await office.get('peers')).details).toEqual([{ name: 'pgw1' }])
@@ -212,7 +212,7 @@ describe('network elements', () => {
     expect(JSON.stringify(written)).not.toContain(SHA)
   })
 
-  it('do not get a former key back by a version', async () => {
+  it('do not regain a former key by a restored version', async () => {
     const change = { nowMs: 0, by: 'cli' }
     const write = (value: unknown) =>
       writeStoredConfig(office.catalog(), 'peers', () => value, change)
@@ -232,7 +232,7 @@ describe('network elements', () => {
 describe('a category with secrets', () => {
   const SECRET = 'do not tell'
 
-  it('never tells them: in no answer, version or record', async () => {
+  it('never returns them: in no answer, version or record', async () => {
     const first = await set('auth', { url: 'a', password: SECRET })
     const second = await set('auth', { url: 'b' })
     await set('auth.url', 'c')
@@ -251,7 +251,7 @@ describe('a category with secrets', () => {
     expect(now?.value).toEqual({ url: 'a', password: SECRET })
   })
 
-  it('has no version to restore where others have written it', async () => {
+  it('has no version to restore if it was changed elsewhere', async () => {
     const change = { nowMs: 0, by: 'cli' }
     const write = (value: unknown) =>
       writeStoredConfig(office.catalog(), 'auth', () => value, change)
@@ -263,8 +263,8 @@ describe('a category with secrets', () => {
   })
 })
 
-describe('a category whose members are made', () => {
-  it('tells what was made once, and no more', async () => {
+describe('a category whose members are created', () => {
+  it('returns the created secret once, and never again', async () => {
     const made = await set('shared_secret', { name: 'crm' })
     expect(made.details).toEqual({ name: 'crm', key: 'once' })
     expect((await office.get('shared_secret')).details).toEqual(['crm'])

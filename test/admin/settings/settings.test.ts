@@ -17,14 +17,14 @@ const set = (category: string, data: unknown, more: Fields = {}) =>
   office.ok({ action: 'set', category, data, ...more })
 
 describe('a setting', () => {
-  it('is empty where nothing was stored', async () => {
+  it('is empty if nothing was stored', async () => {
     const { details, rev, input } = await office.get('rates')
     expect([details, rev]).toEqual([{}, 0])
     expect(input).toEqual({ action: 'get', category: 'rates', path: '' })
     expect((await office.get('file_types')).details).toEqual([])
   })
 
-  it('is stored whole, and read again, in whatever way it was sent', async () => {
+  it('is stored as a whole, and read again, in every encoding', async () => {
     const data = { fields: [COLOUR] }
     const first = await set('rates', data)
     expect(first.details).toEqual(data)
@@ -62,7 +62,7 @@ describe('a setting', () => {
     expect((await office.get('subscribers')).details).toEqual({})
   })
 
-  it('tells what holds with it', async () => {
+  it('is returned with its effective value', async () => {
     await set('security.session.idle_minutes', 5)
     const security = await office.get('security')
     expect(security.details).toEqual({ session: { idle_minutes: 5 } })
@@ -78,14 +78,14 @@ describe('a setting', () => {
     expect(rates.fields.map(({ field_name: name }) => name)).toContain('tariff_category')
   })
 
-  it('that cannot be changed while the node runs names the key that can', async () => {
+  it('that cannot be changed while the node runs is refused with the configuration key', async () => {
     expect((await office.get('billrun.charging_day')).details).toBe(1)
     expect((await office.get('timezone')).details).toBe('UTC')
     const params = { action: 'set', category: 'billrun.charging_day', data: 5 }
     expect(await office.refused(params)).toMatch(/billrun cannot be changed .* rating\.cycleDay/)
   })
 
-  it('is one of a list', async () => {
+  it('is listed', async () => {
     const { details } = await office.ok({ action: 'list' })
     expect(details).toContainEqual({
       category: 'currency',
@@ -117,7 +117,7 @@ describe('a setting', () => {
   })
 })
 
-describe('what is refused by name', () => {
+describe('a request is refused by name:', () => {
   it.each([
     [{ category: 'taxatoin' }, "there is no category 'taxatoin': did you mean 'taxation'?"],
     [{}, 'category is missing: one of auth, billrun,'],
@@ -153,7 +153,7 @@ describe('what is refused by name', () => {
     },
   )
 
-  it('data that name a prototype, or nest without end', async () => {
+  it('data that name a prototype, or nest too deep', async () => {
     const evil = '{"fields":[{"__proto__":{"x":1}}]}'
     const body = new URLSearchParams({ action: 'set', category: 'rates', data: evil })
     const told = await toldBy(await fetch(office.url(), { method: 'POST', body }))
@@ -195,7 +195,7 @@ describe('what is refused by name', () => {
   })
 })
 
-describe('who may', () => {
+describe('access to settings', () => {
   const settings = ['rates', 'file_types', 'peers', 'plays', 'taxation', 'events']
 
   it.each(['security', 'permissions'])('read %s: admins only', async (category) => {
@@ -204,7 +204,7 @@ describe('who may', () => {
     expect((await office.ask({ category }, { role: 'admin' })).status).toBe(1)
   })
 
-  it.each([...settings, 'billrun'])('read %s: who has role read', async (category) => {
+  it.each([...settings, 'billrun'])('read %s: users with role read', async (category) => {
     expect((await office.ask({ category }, { role: 'read' })).status).toBe(1)
     expect((await office.ask({ category }, { role: 'reports' })).message).toBe('needs read')
     expect((await office.ask({ category }, { role: '-' })).message).toBe('not logged in')
@@ -218,7 +218,7 @@ describe('who may', () => {
     expect(await office.catalog().config.countDocuments()).toBe(0)
   })
 
-  it('hears what categories there are: nobody who may not read', async () => {
+  it('the list of categories: users who are logged in', async () => {
     expect((await office.ask({ category: 'taxatoin' }, { role: '-' })).message).toBe(
       'not logged in',
     )
@@ -226,8 +226,8 @@ describe('who may', () => {
   })
 })
 
-describe('two who change the same', () => {
-  it('by rev: the second is told, and has written nothing', async () => {
+describe('two concurrent changes', () => {
+  it('by rev: the second one is refused, and writes nothing', async () => {
     const { rev } = await set('rates', { fields: [COLOUR] }, { rev: 0 })
     const next = await set('rates.fields.1', SIZE, { rev })
     const late = { action: 'set', category: 'rates', data: {}, rev }
@@ -237,7 +237,7 @@ describe('two who change the same', () => {
     expect(await office.refused(unset)).toContain('was changed by others')
   })
 
-  it('at different paths lose nothing of each other', async () => {
+  it('at different paths do not overwrite each other', async () => {
     const parts = ['session.idle_minutes', 'lockout.attempts', 'password.characters_min']
     await Promise.all(parts.map((part) => set(`security.${part}`, 9)))
     expect((await office.get('security')).details).toEqual({
@@ -249,7 +249,7 @@ describe('two who change the same', () => {
 })
 
 describe('versions', () => {
-  it('tell who and when; one can be read, and holds again when it is restored', async () => {
+  it('have a user and a time; one can be read, and is in force again when it is restored', async () => {
     const first = await set('rates', { fields: [COLOUR] })
     const second = await set('rates', { fields: [SIZE] })
     const { details } = await office.ok({ action: 'history', category: 'rates' })
@@ -267,7 +267,7 @@ describe('versions', () => {
     expect((await office.get('rates')).details).toEqual({ fields: [COLOUR] })
   })
 
-  it('that could not be used are not restored', async () => {
+  it('that are invalid are not restored', async () => {
     const broken = { _id: 'rates', value: { fields: [{ field_name: 'a b' }] } }
     await office.catalog().config.insertOne({
       ...broken,
@@ -281,7 +281,7 @@ describe('versions', () => {
 })
 
 describe('the audit', () => {
-  it('has every change with who made it, before and after', async () => {
+  it('has every change with its user, before and after', async () => {
     await set('rates', { fields: [COLOUR] })
     await office.ok({ action: 'unset', category: 'rates.fields.colour' })
     await office.refused({ action: 'set', category: 'rates', data: { fields: 5 } })
@@ -295,7 +295,7 @@ describe('the audit', () => {
 })
 
 describe('without MongoDB', () => {
-  it('it is a 503 that says so', async () => {
+  it('requests get a 503 that says so', async () => {
     const away = { url: 'mongodb://127.0.0.1:1', database: 'x', timeoutMs: 200, appName: 'test' }
     const catalog = await openCatalog(away)
     const { server, url } = await openSettingsServer(catalog)
