@@ -1,4 +1,4 @@
-/** Logging in over HTTP on stores of their own, at a time that tests set. */
+/** Logging in over HTTP, with separate stores and a clock that tests set. */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll } from 'vitest'
@@ -39,9 +39,9 @@ export interface LoginServer {
   readonly users: Users
   readonly factors: SecondFactors
   readonly server: FastifyInstance
-  /** Each password that was compared, and whether anybody's hash was there. */
+  /** For each compared password, whether there was a hash of a user. */
   readonly compared: boolean[]
-  /** Lines of the log, as they are written. */
+  /** The written lines of the log. */
   logged(): string
   now(): number
   pass(ms: number): void
@@ -156,7 +156,7 @@ function worldOn(
 
 const HASHES = new Map<string, Promise<string>>()
 
-/** Creates a user; gives the id. Hashes cost time, so each password has one. */
+/** Creates a user and returns the id. Hashing is slow, so hashes are cached by password. */
 export async function addUser(
   catalog: Catalog,
   fields: Readonly<Record<string, unknown>> = {},
@@ -182,9 +182,9 @@ export interface Told {
   readonly http: number
   readonly body: { status: number; desc: string; details: unknown; input?: unknown; code?: number }
   readonly headers: Readonly<Record<string, unknown>>
-  /** Value of the cookie that was set; null: none was. */
+  /** Value of the session cookie in the answer; null if there is none. */
   readonly cookie: string | null
-  /** All of `Set-Cookie`. */
+  /** All `Set-Cookie` headers. */
   readonly setCookie: string
 }
 
@@ -192,7 +192,7 @@ export interface Sent {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** A text as it is; else JSON. */
+  /** A text is sent unchanged, anything else as JSON. */
   readonly payload?: unknown
 }
 
@@ -219,7 +219,7 @@ function portOf({ server }: FastifyInstance): number {
   return (server.address() as AddressInfo).port
 }
 
-/** Sends a form to `/auth/...`, with a cookie where one is given. */
+/** Sends a form to `/auth/...`, with the cookie if there is one. */
 export function post(
   world: LoginServer,
   path: string,
@@ -244,7 +244,7 @@ function cookieHeader(cookie: string | null): Record<string, string> {
   return cookie === null ? {} : { cookie: `tollgate_session=${cookie}` }
 }
 
-/** Logs in, which must succeed; gives the cookie. */
+/** Logs in, which must succeed; returns the cookie. */
 export async function cookieOf(world: LoginServer, username = USER): Promise<string> {
   const { body, cookie } = await logIn(world, username)
   if (body.status !== 1 || cookie === null) throw new Error(`no login: ${JSON.stringify(body)}`)

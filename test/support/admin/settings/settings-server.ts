@@ -1,4 +1,4 @@
-/** `/api/settings` on a server of its own, with callers that say themselves what they may do. */
+/** `/api/settings` on a separate server, where the caller is set by a header. */
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
@@ -25,24 +25,24 @@ export interface Told {
   rev: number
   effective: unknown
   input: Fields
-  /** Of an error, whatever its shape. */
+  /** Message of an error of any shape. */
   message: string
 }
 
 export interface SettingsServer {
   catalog(): Catalog
   url(): string
-  /** A form by POST, unless it is to be JSON; in a form data are JSON. */
+  /** Sends a form by POST, or JSON; in a form data are JSON. */
   ask(params: Fields, more?: { role?: string; json?: boolean }): Promise<Told>
   get(category: string, more?: Fields): Promise<Told>
-  /** A change that must be made. */
+  /** A change that must succeed. */
   ok(params: Fields): Promise<Told>
-  /** A call that must be refused and must not write anything; gives the text. */
+  /** A call that must be refused and must not write anything; returns the message. */
   refused(params: Fields): Promise<string>
   audited(): Promise<AuditDocument[]>
 }
 
-/** Roles in a header: `-` stands for nobody. */
+/** Roles in a header: `-` is a caller without a login. */
 const admit: Admit = async ({ headers }, _sent, needed) => {
   const role = String(headers['x-role'] ?? 'admin')
   if (role === '-') throw new NotLoggedInError('not logged in')
@@ -145,7 +145,7 @@ export async function toldBy(response: Response): Promise<Told> {
   return { ...body, message, http: response.status, headers: response.headers }
 }
 
-/** Texts go as they are but for data, which are JSON. */
+/** Texts are sent unchanged, except data, which are JSON. */
 function formOf(params: Fields): URLSearchParams {
   const pairs = Object.entries(params).map(([name, value]): [string, string] => [
     name,

@@ -1,4 +1,4 @@
-/** An identity provider as a test has it: makes responses of SAML, and signs what it is told to. */
+/** An identity provider for tests, which creates and signs SAML responses. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { SignedXml } from 'xml-crypto'
 
 export interface KeyPair {
   readonly key: string
-  /** PEM, signed by itself. */
+  /** PEM, self-signed. */
   readonly cert: string
 }
 
@@ -30,10 +30,10 @@ export const OUR_ID = 'https://tollgate.example.net'
 export const IDP_ID = 'https://idp.example.net/realms/corp'
 export const CALLBACK = 'https://tollgate.example.net/auth/saml/corp/acs'
 
-/** What an assertion says; what is not given is as it should be. */
+/** Content of an assertion; omitted members are valid. */
 export interface Said {
   nowMs: number
-  /** Null: unsolicited. */
+  /** Null if unsolicited. */
   inResponseTo: string | null
   nameId?: string
   roles?: readonly string[]
@@ -81,7 +81,7 @@ export function assertionXml(said: Said): string {
   ].join('')
 }
 
-/** Around an assertion, signed or not. */
+/** A response around an assertion, signed or not. */
 export function responseXml(said: Said, assertion: string): string {
   made += 1
   const { nowMs, inResponseTo, destination = CALLBACK, status = 'Success' } = said
@@ -104,7 +104,7 @@ export const SHA1 = {
   digest: 'http://www.w3.org/2000/09/xmldsig#sha1',
 }
 
-/** Signs the assertion of a document, or the response; the key is in it, as providers have it. */
+/** Signs the assertion or the response of a document; includes the key, as providers do. */
 export function signed(
   xml: string,
   what: 'Assertion' | 'Response',
@@ -131,12 +131,12 @@ export function signed(
   return signature.getSignedXml()
 }
 
-/** A response as this provider makes it: its assertion is signed. */
+/** A response as this provider creates it, with a signed assertion. */
 export function answer(said: Said, pair: KeyPair): string {
   return responseXml(said, signed(assertionXml(said), 'Assertion', pair))
 }
 
-/** Id of the request in an address of the provider. */
+/** Id and XML of the request in an address of the provider. */
 export function requestIn(url: string): { id: string; xml: string } {
   const sent = new URL(url).searchParams.get('SAMLRequest') ?? ''
   const xml = inflateRawSync(Buffer.from(sent, 'base64')).toString('utf8')

@@ -1,4 +1,4 @@
-/** The routes of SAML over HTTP, on stores of their own, with a clock that tests set. */
+/** The routes of SAML over HTTP, with separate stores and a clock that tests set. */
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect } from 'vitest'
 import {
@@ -34,7 +34,7 @@ export const NOW_MS = Date.parse('2026-06-15T12:00:00Z')
 const COOKIE = /^__Host-tollgate_saml=([\w-]{43}); (.*)$/
 
 export interface Begun {
-  /** Of the request to the provider. */
+  /** Id of the request to the provider. */
   id: string
   /** The cookie that binds the login to this browser. */
   cookie: string
@@ -42,13 +42,13 @@ export interface Begun {
 
 export interface SamlServer {
   provider(): KeyPair
-  /** Who signs, and is not known. */
+  /** A signer that is not configured. */
   stranger(): KeyPair
   nowMs: number
   url(): string
-  /** Sessions that were opened. */
+  /** Users of the opened sessions. */
   opened: SessionUser[]
-  /** What was logged since the world began. */
+  /** The log since the server was started. */
   said(): string
   begin: SamlProtocol['begin']
   configure(...protocols: Record<string, unknown>[]): Promise<void>
@@ -57,16 +57,16 @@ export interface SamlServer {
   post(form: Record<string, string> | URLSearchParams, path?: string): Promise<Response>
   /** Begins a login in a new browser. */
   login(query?: string, cookie?: string): Promise<Begun>
-  /** What an assertion says that answers it. */
+  /** Content of an assertion that answers this login. */
   saying(begun: Pick<Begun, 'id'> | null, more?: Partial<Said>): Said
-  /** Posts a response, which must be refused for a reason like this; nobody is logged in. */
+  /** Posts a response, which must be refused for this reason, without a session. */
   refused(xml: string, reason: RegExp): Promise<void>
-  /** Posts a response, and follows with the cookie. Gives where it ends. */
+  /** Posts a response, and follows the redirect with the cookie. Returns the last answer. */
   accepted(xml: string, begun: Begun): Promise<Response>
   audited(): Promise<AuditDocument[]>
 }
 
-/** What runs while a file is tested. */
+/** Resources of one test file. */
 interface Running {
   provider: KeyPair
   stranger: KeyPair
@@ -155,7 +155,7 @@ export function useSamlServer(): SamlServer {
 async function startRunning(log: Logger, clock: Clock, opened: SessionUser[]): Promise<Running> {
   const [provider, stranger] = [newKeyPair('provider'), newKeyPair('stranger')]
   const [store, mongo] = await Promise.all([
-    // Nothing here has to outlive a crash.
+    // Data need not survive a crash.
     startTestRedis({ appendfsync: 'everysec' }),
     startTestMongo(),
   ])
@@ -217,7 +217,7 @@ export function base64(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64')
 }
 
-/** A login that must succeed, with what an assertion says. Gives where it ends. */
+/** A login that must succeed, with an assertion of this content. Returns the last answer. */
 export async function loggedIn(world: SamlServer, more: Partial<Said> = {}): Promise<Response> {
   const begun = await world.login()
   const done = await world.accepted(answer(world.saying(begun, more), world.provider()), begun)

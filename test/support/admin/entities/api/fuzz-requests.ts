@@ -1,4 +1,4 @@
-/** Requests that nobody means: of any collection and action, right, nearly right, and hostile. */
+/** Random requests of any collection and action: valid, nearly valid, and hostile. */
 import fc from 'fast-check'
 import {
   DEFINITIONS,
@@ -21,10 +21,10 @@ export interface FuzzRequest {
   init: RequestInit
 }
 
-/** What there is of each collection, so that some of what is addressed is found; it grows. */
+/** Existing ids and keys of each collection, so that some requests find an entity; it grows. */
 export type Known = ReadonlyMap<string, { ids: string[]; keys: unknown[] }>
 
-/** Files come and go with them: tests of their own (import and export). */
+/** Import and export transfer files, and have their own tests. */
 const APART: readonly ActionName[] = ['import', 'export']
 
 const CALLS = [...DEFINITIONS.values()].flatMap((definition) =>
@@ -72,7 +72,7 @@ const NASTY_TEXTS = [
 
 const nastyText = fc.constantFrom(...NASTY_TEXTS)
 
-/** Ids and keys of what there is in a collection. */
+/** Existing ids and keys of a collection. */
 interface Names {
   id: fc.Arbitrary<string>
   key: fc.Arbitrary<unknown>
@@ -142,7 +142,7 @@ const date: fc.Arbitrary<unknown> = fc.oneof(
 )
 const anyJson = fc.jsonValue({ maxDepth: 3 })
 
-/** One of a list that may have grown since. */
+/** A member of a list that may have grown since. */
 function oneOf<T>(list: () => readonly T[], otherwise: T): fc.Arbitrary<T> {
   return fc.nat(10_000).map((index) => {
     const now = list()
@@ -150,7 +150,7 @@ function oneOf<T>(list: () => readonly T[], otherwise: T): fc.Arbitrary<T> {
   })
 }
 
-/** Of the type that is declared. */
+/** A value of the declared type. */
 function rightValueOf(param: Param, names: Names): fc.Arbitrary<unknown> {
   const { key } = names
   const text = fc.oneof(
@@ -162,7 +162,7 @@ function rightValueOf(param: Param, names: Names): fc.Arbitrary<unknown> {
     : ofType(param, text, names)
 }
 
-/** Mostly of the type that is declared. */
+/** Mostly a value of the declared type. */
 function anyValueOf(param: Param, names: Names): fc.Arbitrary<unknown> {
   const right = rightValueOf(param, names)
   return fc.oneof(
@@ -200,7 +200,7 @@ function ofType(param: Param, text: fc.Arbitrary<unknown>, { id }: Names): fc.Ar
   }
 }
 
-/** Some of the declared parameters, and now and then one that is not. */
+/** Some of the declared parameters, and sometimes an undeclared one. */
 function wildFields(params: Params, names: Names): fc.Arbitrary<Fields> {
   const declared = Object.entries(params).map(([name, param]) => [name, anyValueOf(param, names)])
   const some = fc.record(Object.fromEntries(declared) as Record<string, fc.Arbitrary<unknown>>, {
@@ -217,7 +217,7 @@ function wildFields(params: Params, names: Names): fc.Arbitrary<Fields> {
   )
 }
 
-/** Also `__proto__` as a name of its own. */
+/** Also sets `__proto__` as an own property. */
 function own(fields: Fields, name: string, value: unknown): Fields {
   const result = { ...fields }
   Object.defineProperty(result, name, { value, enumerable: true, configurable: true })
@@ -296,7 +296,7 @@ function wildParameters(
   })
 }
 
-/** What is asked of something that is there, most of which can be done. */
+/** Parameters that address existing entities, mostly valid. */
 function tameParameters(
   { name, keyField, actions }: CollectionDefinition,
   action: ActionName,
@@ -335,7 +335,7 @@ function sent(params: fc.Arbitrary<Fields>): fc.Arbitrary<Sent> {
   const way = fc.constantFrom<Way>('form', 'json', 'multipart', 'query')
   return fc.tuple(params, way).map(([each, how]) => {
     const [query, init] = requestOf(each, how)
-    // An address is bounded by the server.
+    // The server limits the length of an address.
     return query.length > 8000 ? { query: '', init: { method: 'POST' } } : { query, init }
   })
 }
@@ -353,7 +353,7 @@ const TYPES = [
   'image/png',
 ]
 
-/** A body that is not what its type says. */
+/** A body that does not match its content type. */
 function broken(params: fc.Arbitrary<Fields>): fc.Arbitrary<Sent> {
   const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => new Uint8Array(array))
   const text = fc.oneof(
