@@ -52,7 +52,11 @@ describe('where others reach it, the control plane', () => {
       },
       generated,
     ],
-    ['generated passwords are allowed there', { TOLLGATE_ADMIN_GENERATED_PASSWORD: 'network' }, generated],
+    [
+      'generated passwords are allowed there',
+      { TOLLGATE_ADMIN_GENERATED_PASSWORD: 'network' },
+      generated,
+    ],
     ['no login is required', { TOLLGATE_ADMIN_OPEN_TO: 'network' }, generated],
   ])('listens if %s', async (_, env, has) => {
     await expect(check({ ...ANYWHERE, ...env }, has)).resolves.toBeUndefined()
@@ -65,13 +69,10 @@ describe('where others reach it, the control plane', () => {
 })
 
 describe('on loopback, the control plane', () => {
-  it.each(['127.0.0.1', '::1', 'localhost'])(
-    'listens on %s without a check',
-    async (host) => {
-      const never = async () => {
-        throw new Error('asked')
-      }
-      await expect(check({ TOLLGATE_ADMIN_HOST: host }, never)).resolves.toBeUndefined()
-    },
-  )
+  it.each(['127.0.0.1', '::1', 'localhost'])('listens on %s without a check', async (host) => {
+    const never = async () => {
+      throw new Error('asked')
+    }
+    await expect(check({ TOLLGATE_ADMIN_HOST: host }, never)).resolves.toBeUndefined()
+  })
 })

@@ -82,24 +82,27 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
     expect(await socket.answer()).toBeNull()
   })
 
-  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)('accepts or refuses %s by its version', async (version) => {
-    const { port } = await secure()
-    const socket = connect({
-      port,
-      host: '127.0.0.1',
-      ca,
-      servername: 'localhost',
-      ciphers: 'ALL:@SECLEVEL=0',
-      minVersion: version,
-      maxVersion: version,
-    })
-    const spoken = await new Promise((resolve) => {
-      socket.on('secureConnect', () => resolve(socket.getProtocol()))
-      socket.on('error', () => resolve(null))
-    })
-    expect(spoken).toBe(version === 'TLSv1.1' ? null : version)
-    socket.destroy()
-  })
+  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)(
+    'accepts or refuses %s by its version',
+    async (version) => {
+      const { port } = await secure()
+      const socket = connect({
+        port,
+        host: '127.0.0.1',
+        ca,
+        servername: 'localhost',
+        ciphers: 'ALL:@SECLEVEL=0',
+        minVersion: version,
+        maxVersion: version,
+      })
+      const spoken = await new Promise((resolve) => {
+        socket.on('secureConnect', () => resolve(socket.getProtocol()))
+        socket.on('error', () => resolve(null))
+      })
+      expect(spoken).toBe(version === 'TLSv1.1' ? null : version)
+      socket.destroy()
+    },
+  )
 
   it('stops during a pending handshake', async () => {
     const { port, server } = await secure()

@@ -214,33 +214,36 @@ describe('a process that dies while it loads a balance', () => {
   it.each([
     ['of one bucket', { pp_includes_external_id: 2 }, 1],
     ['of a charging plan', { charging_plan: 'BOTH' }, 2],
-  ] as const)('leaves one record of %s each, also when the request is repeated', async (what, named, parts) => {
-    await everyDeath(async (index) => {
-      const sid = 7000 + 100 * parts + index
-      await holder(sid)
-      const operationId = `${what.replaceAll(' ', '-')}-${index}`
-      const load = (api: EntityApi) =>
-        api.recordActions['balances']?.write?.('update', {
-          actor: ACTOR,
-          query: { sid, ...named },
-          additional: {},
-          operationId,
-          update: { value: -10 },
-        }) ?? Promise.reject(new Error('no write'))
-      return {
-        act: load,
-        isDone: async () => {
-          const before = await loaded(operationId, parts === 2)
-          if (before === 0) return false
-          // The client repeats the request.
-          await load(apiOn(open.catalog, YEAR_MS + 180_000))
-          expect(await loaded(operationId, parts === 2)).toBe(parts)
-          return true
-        },
-        records: parts,
-      }
-    })
-  })
+  ] as const)(
+    'leaves one record of %s each, also when the request is repeated',
+    async (what, named, parts) => {
+      await everyDeath(async (index) => {
+        const sid = 7000 + 100 * parts + index
+        await holder(sid)
+        const operationId = `${what.replaceAll(' ', '-')}-${index}`
+        const load = (api: EntityApi) =>
+          api.recordActions['balances']?.write?.('update', {
+            actor: ACTOR,
+            query: { sid, ...named },
+            additional: {},
+            operationId,
+            update: { value: -10 },
+          }) ?? Promise.reject(new Error('no write'))
+        return {
+          act: load,
+          isDone: async () => {
+            const before = await loaded(operationId, parts === 2)
+            if (before === 0) return false
+            // The client repeats the request.
+            await load(apiOn(open.catalog, YEAR_MS + 180_000))
+            expect(await loaded(operationId, parts === 2)).toBe(parts)
+            return true
+          },
+          records: parts,
+        }
+      })
+    },
+  )
 })
 
 describe('an import whose process dies', () => {

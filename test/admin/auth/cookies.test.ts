@@ -70,14 +70,17 @@ describe('the session cookie', () => {
 })
 
 describe('session fixation', () => {
-  it.each(['A'.repeat(43), 'attacker'])('with %s, chosen by the client, is never possible', async (id) => {
-    await addUser(auth.catalog())
-    const world = auth.world()
-    const { cookie } = await post(world, 'login', { username: USER, password: PASSWORD }, id)
-    expect(cookie).toMatch(/^[\w-]{43}$/)
-    expect(cookie).not.toBe(id)
-    expect((await who(world, id)).body.status).toBe(0)
-  })
+  it.each(['A'.repeat(43), 'attacker'])(
+    'with %s, chosen by the client, is never possible',
+    async (id) => {
+      await addUser(auth.catalog())
+      const world = auth.world()
+      const { cookie } = await post(world, 'login', { username: USER, password: PASSWORD }, id)
+      expect(cookie).toMatch(/^[\w-]{43}$/)
+      expect(cookie).not.toBe(id)
+      expect((await who(world, id)).body.status).toBe(0)
+    },
+  )
 
   it('with a session of the attacker ends that session', async () => {
     await addUser(auth.catalog())

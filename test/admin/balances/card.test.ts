@@ -66,16 +66,19 @@ it('loads the amounts of its charging plan, once', async () => {
   expect(await free()).toEqual([10_000_000, 100])
 })
 
-it.each([0, 1, 2])('a load that stopped after %i writes is completed for its subscriber only', async (writes) => {
-  await seedCard()
-  await expect(load('a', SID, dyingAfter(scene.ledger, writes))).rejects.toThrow('died')
-  expect(await card()).toMatchObject({ status: 'Used' })
-  await expect(load('b', 19)).rejects.toThrow(NO_CARD)
-  // Even with another operation id than the first call.
-  expect((await load('c')).details).toBe(true)
-  expect(await free()).toEqual([10_000_000, 100])
-  expect(await free(19)).toEqual([])
-})
+it.each([0, 1, 2])(
+  'a load that stopped after %i writes is completed for its subscriber only',
+  async (writes) => {
+    await seedCard()
+    await expect(load('a', SID, dyingAfter(scene.ledger, writes))).rejects.toThrow('died')
+    expect(await card()).toMatchObject({ status: 'Used' })
+    await expect(load('b', 19)).rejects.toThrow(NO_CARD)
+    // Even with another operation id than the first call.
+    expect((await load('c')).details).toBe(true)
+    expect(await free()).toEqual([10_000_000, 100])
+    expect(await free(19)).toEqual([])
+  },
+)
 
 it('a load that stopped before its results expired is not repeated', async () => {
   await seedCard()

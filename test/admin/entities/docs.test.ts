@@ -108,17 +108,20 @@ function here(told: unknown, came: unknown): unknown {
 const isRead = (call: string) => /\/(?:get|uniqueget)$/.test(call)
 
 describe('an example of docs/ENTITY-API.md', () => {
-  it.each(examples())('$call returns the documented answer', async ({ call, key, body, answer }) => {
-    // Lines appear once they are recorded.
-    if (isRead(call)) {
-      const rows = (answer as { details: unknown[] }).details.length
-      const read = async () => (await send(call, body, key)) as { details: unknown[] }
-      await expect.poll(async () => (await read()).details.length).toBe(rows)
-    }
-    const came = await send(call, body, key)
-    expect(came).toEqual(here(answer, came))
-    if (key !== undefined) expect(await send(call, body, key)).toEqual(came)
-  })
+  it.each(examples())(
+    '$call returns the documented answer',
+    async ({ call, key, body, answer }) => {
+      // Lines appear once they are recorded.
+      if (isRead(call)) {
+        const rows = (answer as { details: unknown[] }).details.length
+        const read = async () => (await send(call, body, key)) as { details: unknown[] }
+        await expect.poll(async () => (await read()).details.length).toBe(rows)
+      }
+      const came = await send(call, body, key)
+      expect(came).toEqual(here(answer, came))
+      if (key !== undefined) expect(await send(call, body, key)).toEqual(came)
+    },
+  )
 
   it.each(refusals())('$call is refused: $text', async ({ call, key, body, code, ...told }) => {
     const came = (await send(call, JSON.stringify(body), key)) as {

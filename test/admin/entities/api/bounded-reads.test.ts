@@ -69,11 +69,14 @@ describe('uniqueget', () => {
     expect(found.examined).toBeLessThan(3 * ACCOUNTS)
   })
 
-  it.each([[[0]], [[0, 1]], [[0, 1, 2]]])('with states %j examines about a page', async (states) => {
-    const found = await read('accounts', { states, size: 50 })
-    expect(found.rows).toHaveLength(50)
-    expect(found.examined).toBeLessThan(200)
-  })
+  it.each([[[0]], [[0, 1]], [[0, 1, 2]]])(
+    'with states %j examines about a page',
+    async (states) => {
+      const found = await read('accounts', { states, size: 50 })
+      expect(found.rows).toHaveLength(50)
+      expect(found.examined).toBeLessThan(200)
+    },
+  )
 
   it.each([1, -1])('in the order of the key, %i, examines about a page', async (aid) => {
     const found = await read('accounts', { sort: { aid }, states: [0, 1], size: 5 })

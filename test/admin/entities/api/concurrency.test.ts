@@ -123,17 +123,20 @@ describe('50 concurrent writes of one entity', () => {
     await expectNoLocks()
   })
 
-  it.each([1, 2, 3])('of all actions but close leave no gap and no overlap (seed %i)', async (seed) => {
-    const { name } = (await make(world, 'plans')).entity
-    const writes = mixedWrites({ name }, 'description', 50, seed)
-    const done = expectSettled(await all('plans', writes))
-    expect(done.length).toBeGreaterThan(5)
-    const chain = await chainOf('plans', { name })
-    expect(chain[0]?.fromMs).toBe(BEGIN_MS)
-    expectOrder(chain, { gaps: false })
-    await expectReflected(done, chain)
-    await expectNoLocks()
-  })
+  it.each([1, 2, 3])(
+    'of all actions but close leave no gap and no overlap (seed %i)',
+    async (seed) => {
+      const { name } = (await make(world, 'plans')).entity
+      const writes = mixedWrites({ name }, 'description', 50, seed)
+      const done = expectSettled(await all('plans', writes))
+      expect(done.length).toBeGreaterThan(5)
+      const chain = await chainOf('plans', { name })
+      expect(chain[0]?.fromMs).toBe(BEGIN_MS)
+      expectOrder(chain, { gaps: false })
+      await expectReflected(done, chain)
+      await expectNoLocks()
+    },
+  )
 
   it.each([4, 5])('with close and delete leave no overlap (seed %i)', async (seed) => {
     const body = await make(world, 'services')

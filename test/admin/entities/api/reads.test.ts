@@ -14,24 +14,27 @@ beforeAll(async () => {
 const namesOf = (rows: readonly Fields[]) => rows.map(({ name }) => name)
 
 describe('pages', () => {
-  it.each(['get', 'uniqueget'])('of %s have each row once, and say whether there are more', async (action) => {
-    const seen: unknown[] = []
-    for (let page = 0; page < 3; page += 1) {
-      const body = await world.ok('plans', action, {
-        query: all,
-        page,
-        size: 2,
-        sort: { name: -1 },
-      })
-      expect(body.next_page).toBe(page < 2)
-      seen.push(...namesOf(body.details as Fields[]))
-    }
-    expect(seen).toEqual([...NAMES].reverse())
-    expect(await world.rows('plans', { query: all, page: 3, size: 2 }, action)).toEqual([])
-    for (const size of [0, -1, '']) {
-      expect(await world.rows('plans', { query: all, size: `${size}` }, action)).toHaveLength(5)
-    }
-  })
+  it.each(['get', 'uniqueget'])(
+    'of %s have each row once, and say whether there are more',
+    async (action) => {
+      const seen: unknown[] = []
+      for (let page = 0; page < 3; page += 1) {
+        const body = await world.ok('plans', action, {
+          query: all,
+          page,
+          size: 2,
+          sort: { name: -1 },
+        })
+        expect(body.next_page).toBe(page < 2)
+        seen.push(...namesOf(body.details as Fields[]))
+      }
+      expect(seen).toEqual([...NAMES].reverse())
+      expect(await world.rows('plans', { query: all, page: 3, size: 2 }, action)).toEqual([])
+      for (const size of [0, -1, '']) {
+        expect(await world.rows('plans', { query: all, size: `${size}` }, action)).toHaveLength(5)
+      }
+    },
+  )
 
   it('are bounded by the configuration', async () => {
     const { message } = await world.refused('plans', 'get', { query: all, page: -1 })
