@@ -4,14 +4,14 @@ import type { ListedOrigins } from '../../src/admin/cors.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { bareServer, type SETTINGS, sendRaw } from '../support/admin/bare.ts'
 
-const NOBODY: ListedOrigins = async () => new Set()
+const NO_ORIGINS: ListedOrigins = async () => new Set()
 const CRM = 'https://crm.example.net'
 
 type Admin = Parameters<typeof refuseCrossSite>[1]
 
 async function guarded(
   admin: Partial<Admin> = {},
-  listed: ListedOrigins = NOBODY,
+  listed: ListedOrigins = NO_ORIGINS,
   settings: Partial<typeof SETTINGS> = {},
 ) {
   const whole: Admin = { host: '127.0.0.1', openTo: 'nobody', hostNames: [], ...admin }
@@ -49,8 +49,8 @@ describe('a page of another site', () => {
     const { ask } = await guarded()
     const answer = await ask(line, headers)
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 0, code: 403 })
-    const told = [...(answer?.headers.keys() ?? [])]
-    expect(told.filter((name) => name.startsWith('access-control-'))).toEqual([])
+    const names = [...(answer?.headers.keys() ?? [])]
+    expect(names.filter((name) => name.startsWith('access-control-'))).toEqual([])
     expect(answer?.headers.get('vary')).toBe('Origin')
   })
 
@@ -95,7 +95,7 @@ describe('a trusted proxy', () => {
   const open = { hostNames: ['crm.example.net'] }
 
   it('reports the name by which a page was requested', async () => {
-    const { ask } = await guarded(open, NOBODY, trusted)
+    const { ask } = await guarded(open, NO_ORIGINS, trusted)
     expect((await ask('POST /page', { ...through, origin: CRM }))?.status).toBe(200)
     // A page without TLS may have been injected on the way.
     const plain = { ...through, origin: 'http://crm.example.net' }

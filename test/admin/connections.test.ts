@@ -54,9 +54,9 @@ describe('many slow requests from one address', () => {
     const own = openSocket(port)
     await own.send(`GET /here HTTP/1.1\r\n${HEAD}\r\n`)
     expectError(await own.answer(), 429)
-    const told = { address: '127.0.0.1', connectionsPerAddressMax: 20 }
+    const logged = { address: '127.0.0.1', connectionsPerAddressMax: 20 }
     expect(lines.slice(0, 1)).toEqual([
-      [told, 'too many connections to the control plane from one address'],
+      [logged, 'too many connections to the control plane from one address'],
     ])
     for (const socket of [...slow, other, own]) socket.destroy()
   })

@@ -46,11 +46,11 @@ afterAll(async () => {
 const CHROMIUM = toolPath('chromium')
 
 /** The document in the browser once it is loaded. */
-function shown(path: string): Promise<string> {
-  return shownAt(`http://127.0.0.1:${admin.port}${path}`)
+function documentIn(path: string): Promise<string> {
+  return documentAt(`http://127.0.0.1:${admin.port}${path}`)
 }
 
-async function shownAt(url: string): Promise<string> {
+async function documentAt(url: string): Promise<string> {
   const { stdout } = await promisify(execFile)(
     CHROMIUM ?? 'chromium',
     [
@@ -84,7 +84,7 @@ document.querySelector('output').textContent = JSON.stringify({
   rows: page.querySelectorAll('tbody tr').length > 1000 })`
 
 /** A page in a frame of this width; the surrounding document has the measured values. */
-async function shownInFrame(page: string, width: number): Promise<string> {
+async function measuredInFrame(page: string, width: number): Promise<string> {
   const style = `width: ${width}px; height: 700px; border: 0`
   const frame = `<iframe src="/page" style="${style}" onload="measure(event)"></iframe>`
   const script = `<script>function measure(event) {${MEASURE}}</script>`
@@ -96,7 +96,7 @@ async function shownInFrame(page: string, width: number): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   try {
-    return await shownAt(`http://127.0.0.1:${port}/`)
+    return await documentAt(`http://127.0.0.1:${port}/`)
   } finally {
     server.closeAllConnections()
     server.close()
@@ -105,7 +105,7 @@ async function shownInFrame(page: string, width: number): Promise<string> {
 
 describe('/docs', () => {
   it.skipIf(CHROMIUM === undefined)('shows every collection and action in a browser', async () => {
-    const dom = await shown('/docs')
+    const dom = await documentIn('/docs')
     expect(dom).toContain('<title>Tollgate entity API')
     for (const { name, actions } of DEFINITIONS.values()) {
       for (const action of Object.keys(actions)) {
@@ -118,7 +118,7 @@ describe('/docs', () => {
     'is not wider than a screen of %d pixels, with all details open',
     async (width) => {
       const page = await (await fetch(`http://127.0.0.1:${admin.port}/docs`)).text()
-      const dom = await shownInFrame(page.replaceAll('<details', '<details open'), width)
+      const dom = await measuredInFrame(page.replaceAll('<details', '<details open'), width)
       const measured = /<output>(.*)<\/output>/s.exec(dom)?.[1] ?? ''
       expect(JSON.parse(measured)).toEqual({
         viewport: width,

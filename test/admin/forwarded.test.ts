@@ -14,15 +14,15 @@ describe('the address of a client', () => {
     expect(answer).toEqual({ ip: '127.0.0.1', host: `127.0.0.1:${port}`, protocol: 'http' })
   })
 
-  it('is the one that a trusted proxy reports, not one that the client reported to the proxy', async () => {
+  it('is the one that a trusted proxy reports, not one that the client reported', async () => {
     const { url } = await bareServer(seen, { trustedProxies: ['127.0.0.0/8', '10.0.0.1'] })
     const ask = async (chain: string) => {
       const headers = { ...forwarded, 'x-forwarded-for': chain, 'x-forwarded-proto': 'https' }
       return (await fetch(`${url}/seen`, { headers })).json()
     }
-    const told = { ip: '203.0.113.7', host: 'evil.test', protocol: 'https' }
-    expect(await ask('203.0.113.7')).toEqual(told)
-    expect(await ask('1.2.3.4, 203.0.113.7, 10.0.0.1')).toEqual(told)
+    const client = { ip: '203.0.113.7', host: 'evil.test', protocol: 'https' }
+    expect(await ask('203.0.113.7')).toEqual(client)
+    expect(await ask('1.2.3.4, 203.0.113.7, 10.0.0.1')).toEqual(client)
   })
 
   it.each([

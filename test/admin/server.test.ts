@@ -16,8 +16,8 @@ function expectError(answer: RawAnswer | null, code: number): void {
   for (const [name, value] of Object.entries(EXPECTED)) {
     expect(answer?.headers.get(name), name).toBe(value)
   }
-  const told = [...(answer?.headers.keys() ?? [])]
-  expect(told.filter((name) => /^(server|x-powered-by|strict-transport)/.test(name))).toEqual([])
+  const names = [...(answer?.headers.keys() ?? [])]
+  expect(names.filter((name) => /^(server|x-powered-by|strict-transport)/.test(name))).toEqual([])
 }
 
 const EXPECTED = {

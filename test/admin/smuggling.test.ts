@@ -14,7 +14,7 @@ const ROWS = smuggledRequests({ line: 'POST /here', headers: HEADERS }, HIDDEN)
 /** Concurrent connections when a row is split at every byte. */
 const AT_ONCE = 16
 
-async function world() {
+async function startServer() {
   const ran: string[] = []
   const { port } = await bareServer((server) => {
     for (const path of ['/here', '/hidden']) {
@@ -42,7 +42,7 @@ async function exchange(port: number, parts: readonly string[]) {
 
 describe('the control plane', () => {
   it.each(ROWS)('$name: is refused, and nothing behind it runs', async ({ name, text }) => {
-    const { port, ran } = await world()
+    const { port, ran } = await startServer()
     const { first, second } = await exchange(port, [text])
     expect(second).toBeNull()
     expect(ran).toEqual([])
@@ -54,7 +54,7 @@ describe('the control plane', () => {
   })
 
   it('runs nothing behind it where TCP splits at any byte', { timeout: 240_000 }, async () => {
-    const { port, ran } = await world()
+    const { port, ran } = await startServer()
     for (const { name, text } of ROWS) {
       const cuts = Array.from({ length: text.length - 1 }, (_, index) => index + 1)
       for (let from = 0; from < cuts.length; from += AT_ONCE) {
@@ -73,7 +73,7 @@ describe('the control plane', () => {
     ['announced', (size: number) => `Content-Length: ${size}\r\n\r\n`, ''],
     ['in chunks', (size: number) => chunkHead(size), '\r\n0\r\n\r\n'],
   ])('answers 10 MB %s with a readable 413, and the connection ends', async (_how, headOf, end) => {
-    const { port, ran } = await world()
+    const { port, ran } = await startServer()
     const body = 'x'.repeat(10 * 1024 * 1024)
     const socket = openSocket(port)
     await socket.connected

@@ -16,7 +16,7 @@ import { silent } from '../support/recorder/accounts.ts'
 
 type Files = { certFile: string; keyFile: string }
 
-interface Got {
+interface Answer {
   status: number
   headers: Record<string, unknown>
   body: string
@@ -38,7 +38,7 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
       ...settings,
     })
 
-  const get = (port: number, path: string, headers: Record<string, string> = {}): Promise<Got> =>
+  const get = (port: number, path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port, path, headers, ca, servername: 'localhost' }
       const asked = request(options, (response) => {
@@ -83,7 +83,7 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
   })
 
   it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)(
-    'accepts or refuses %s by its version',
+    'accepts TLS 1.2 and above: %s',
     async (version) => {
       const { port } = await secure()
       const socket = connect({

@@ -36,7 +36,7 @@ afterAll(() => open.close())
 /**
  * A catalogue whose process dies before its n-th operation; `died` says whether it got that far.
  */
-function dyingBefore(catalog: Catalog, operations: number) {
+function dyingCatalog(catalog: Catalog, operations: number) {
   let done = 0
   const run: Catalog['run'] = (what, operation) => {
     done += 1
@@ -78,14 +78,14 @@ async function everyDeath(next: (index: number) => Promise<Attempt>): Promise<vo
   for (let operations = 0; operations < 60; operations += 1) {
     await open.catalog.audit.deleteMany({})
     const attempt = await next(operations)
-    const dying = dyingBefore(open.catalog, operations)
+    const dying = dyingCatalog(open.catalog, operations)
     await attempt.act(apiOn(dying.catalog)).catch(() => undefined)
     await repair()
     await repair()
     const isDone = await attempt.isDone()
     const records = await open.catalog.audit.countDocuments()
-    const told = `died before operation ${operations + 1}, ${isDone ? 'done' : 'not done'}`
-    expect(`${told}: ${records} records`).toBe(`${told}: ${isDone ? attempt.records : 0} records`)
+    const label = `died before operation ${operations + 1}, ${isDone ? 'done' : 'not done'}`
+    expect(`${label}: ${records} records`).toBe(`${label}: ${isDone ? attempt.records : 0} records`)
     expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
     seen.add(`${isDone}`)
     if (dying.died()) continue
@@ -100,7 +100,7 @@ async function rateOf(key: string): Promise<{ _id: ObjectId }> {
   return insertEntity(open.catalog, 'rates', { key, ...RATE, from: '2025-01-01' })
 }
 
-describe('a process that dies during a write leaves one record if the write is stored, after', () => {
+describe('a dead process leaves one record if its write is stored, after', () => {
   it('an update', () =>
     everyDeath(async (index) => {
       const key = `UPDATE_${index}`
@@ -258,7 +258,7 @@ describe('an import whose process dies', () => {
     const catalog = imports.catalog()
     const text = accountsCsv(20)
     for (let operations = 4; ; operations += 2) {
-      const dying = dyingBefore(catalog, operations)
+      const dying = dyingCatalog(catalog, operations)
       // Each repair is later than the one before, so no import is locked any more.
       const nowMs = Date.UTC(2026, 5, operations)
       const api = imports.api({ catalog: dying.catalog, nowMs })

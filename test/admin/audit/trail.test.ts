@@ -39,7 +39,7 @@ async function recordsOf(act: () => Promise<unknown>): Promise<Recorded[]> {
   return found.filter(({ stamp }) => !before.has(stamp)) as unknown as Recorded[]
 }
 
-function told(records: readonly Recorded[]): string[] {
+function summaries(records: readonly Recorded[]): string[] {
   return records.map(({ collection, type, key }) => `${collection} ${type} ${key}`)
 }
 
@@ -95,11 +95,11 @@ describe.each(COLLECTIONS)('%s', (collection) => {
     const updated = await recordsOf(() =>
       world.ok(collection, 'update', { query: { _id: id }, update: changed('next') }),
     )
-    expect(told(updated)).toEqual([`${collection} update ${key}`])
+    expect(summaries(updated)).toEqual([`${collection} update ${key}`])
     expect(updated[0]?.old?.[field]).not.toBe('next')
     expect(updated[0]?.new?.[field]).toBe('next')
     const deleted = await recordsOf(() => world.ok(collection, 'delete', { query: { _id: id } }))
-    expect(told(deleted)).toEqual([`${collection} delete ${key}`])
+    expect(summaries(deleted)).toEqual([`${collection} delete ${key}`])
     expect(deleted[0]).toMatchObject({ old: { [field]: 'next' }, new: null })
   })
 
@@ -109,7 +109,7 @@ describe.each(COLLECTIONS)('%s', (collection) => {
     const records = await recordsOf(() =>
       world.ok(collection, 'closeandnew', { query: { _id: id }, update }),
     )
-    expect(told(records)).toEqual([`${collection} closeandnew ${key}`])
+    expect(summaries(records)).toEqual([`${collection} closeandnew ${key}`])
     const [{ old, new: after } = { old: null, new: null }] = records
     expect(period(old)).toBe('2026-01-01 2027-01-01')
     expect(period(after)).toBe('2026-03-01 2027-01-01')
@@ -122,7 +122,7 @@ describe.each(COLLECTIONS)('%s', (collection) => {
     const closed = await recordsOf(() =>
       world.ok(collection, 'close', { query: { _id: id }, update: { to: '2026-09-01' } }),
     )
-    expect(told(closed)).toEqual([`${collection} close ${key}`])
+    expect(summaries(closed)).toEqual([`${collection} close ${key}`])
     expect(closed.map(({ new: after }) => period(after))).toEqual(['2026-01-01 2026-09-01'])
     const reopened = await recordsOf(() =>
       world.ok(collection, 'reopen', { query: { _id: id }, update: { from: '2026-10-01' } }),
@@ -150,7 +150,7 @@ describe('a write of several revisions', () => {
     const moved = await recordsOf(() =>
       world.ok('plans', 'move', { query: { _id: second }, update: { from: '2026-04-01' } }),
     )
-    expect(told(moved).sort()).toEqual([`plans move ${name}`, `plans update ${name}`])
+    expect(summaries(moved).sort()).toEqual([`plans move ${name}`, `plans update ${name}`])
     const begins = moved.map(({ type, old, new: after }) => {
       return [type, period(old).slice(0, 21), period(after).slice(0, 21)]
     })
@@ -170,7 +170,7 @@ describe('a write of several revisions', () => {
   it('records the revision that delete extends', async () => {
     const { second, name } = await twoRevisions()
     const deleted = await recordsOf(() => world.ok('plans', 'delete', { query: { _id: second } }))
-    expect(told(deleted).sort()).toEqual([`plans delete ${name}`, `plans update ${name}`])
+    expect(summaries(deleted).sort()).toEqual([`plans delete ${name}`, `plans update ${name}`])
   })
 
   it('records the cut and each changed revision of permanentchange', async () => {
@@ -179,7 +179,7 @@ describe('a write of several revisions', () => {
     const changed = await recordsOf(() =>
       world.ok('plans', 'permanentchange', { query: { _id: first }, update }),
     )
-    expect(told(changed)).toEqual(Array(3).fill(`plans permanentchange ${name}`))
+    expect(summaries(changed)).toEqual(Array(3).fill(`plans permanentchange ${name}`))
     const after = changed.map(
       (one) => `${period(one.new).slice(0, 10)} ${one.new?.['description']}`,
     )
@@ -192,7 +192,7 @@ describe('a write of several revisions', () => {
     const plan = (await make(world, 'plans', { from: '2025-01-01' })).entity['name']
     const fields = { aid, plan, from: '2025-06-01' }
     const records = await recordsOf(() => makeSubscriber(world, fields))
-    expect(told(records).sort()).toEqual([
+    expect(summaries(records).sort()).toEqual([
       expect.stringMatching(`^accounts update ${aid}$`),
       expect.stringMatching(/^subscribers create \d+$/),
     ])
@@ -252,7 +252,7 @@ describe('records of balances', () => {
     const records = await recordsOf(async () => {
       for (let time = 0; time < 3; time += 1) expect((await load()).body.status).toBe(1)
     })
-    expect(told(records)).toEqual([`balances update ${aid}_${sid}`])
+    expect(summaries(records)).toEqual([`balances update ${aid}_${sid}`])
     const balance = { aid, sid, pp_includes_external_id: id }
     expect(records[0]).toMatchObject({
       operation_id: `op-${sid}`,
@@ -264,7 +264,7 @@ describe('records of balances', () => {
     const deleted = await recordsOf(async () => {
       for (let time = 0; time < 2; time += 1) expect((await remove()).body.status).toBe(1)
     })
-    expect(told(deleted)).toEqual([`balances delete ${aid}_${sid}`])
+    expect(summaries(deleted)).toEqual([`balances delete ${aid}_${sid}`])
     expect(deleted[0]).toMatchObject({ old: { balance: -10 }, new: null })
   })
 
@@ -275,12 +275,12 @@ describe('records of balances', () => {
     await world.refused('balances', 'update', { query, update: { value: 'x' } })
   })
 
-  it('are added for each balance of a charging plan, also by a card, without the secret of the card', async () => {
+  it('are added per balance of a charging plan; that of a card has no secret', async () => {
     const { sid, aid } = await loaded()
     const { name } = (await makePrepaidGroup(world)).entity
     const byPlan = { query: { sid, charging_plan_name: name }, update: {} }
     const records = await recordsOf(() => world.ok('balances', 'update', byPlan))
-    expect(told(records)).toEqual([`balances update ${aid}_${sid}`])
+    expect(summaries(records)).toEqual([`balances update ${aid}_${sid}`])
     expect(records[0]?.new).toMatchObject({ charging_type: 'Chargingplan', source_ref: name })
     const { createHash } = await import('node:crypto')
     const secret = '123456789012'
@@ -297,7 +297,7 @@ describe('records of balances', () => {
     })
     const byCard = { query: { sid, secret }, update: {} }
     const carded = await recordsOf(() => world.ok('balances', 'update', byCard))
-    expect(told(carded)).toEqual([`balances update ${aid}_${sid}`])
+    expect(summaries(carded)).toEqual([`balances update ${aid}_${sid}`])
     expect(JSON.stringify(carded)).not.toContain(secret)
     expect(JSON.stringify(carded)).not.toContain(digest)
   })
@@ -318,7 +318,7 @@ describe('bills and lines', () => {
       await world.ok('bills', 'delete', at)
       await world.ok('lines', 'delete', { query: { _id: String(line) } })
     })
-    expect(told(records)).toEqual([
+    expect(summaries(records)).toEqual([
       `bills update ${bill}`,
       `bills delete ${bill}`,
       'lines delete st',

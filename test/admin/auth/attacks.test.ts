@@ -23,14 +23,14 @@ beforeAll(async () => {
 })
 afterAll(() => closed?.close())
 
-interface Answered {
+interface Answer {
   http: number
   headers: Headers
   text: string
   body: Record<string, unknown>
 }
 
-async function send(path: string, init: RequestInit = {}): Promise<Answered> {
+async function send(path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(`${closed.url}${path}`, { redirect: 'manual', ...init })
   const text = await response.text()
   const isJson = text !== '' && response.headers.get('content-type')?.includes('json') === true
@@ -50,12 +50,12 @@ function post(path: string, fields: Record<string, string>, headers: Record<stri
 /** The raw bytes of the answer, without normalisation by an HTTP client. */
 function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    let said = ''
+    let received = ''
     const socket = connect(closed.port, '127.0.0.1', () => socket.write(text))
     socket.on('data', (bytes) => {
-      said += bytes.toString('latin1')
+      received += bytes.toString('latin1')
     })
-    socket.on('close', () => resolve(said))
+    socket.on('close', () => resolve(received))
     socket.on('error', reject)
   })
 }

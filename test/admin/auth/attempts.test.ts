@@ -3,13 +3,13 @@ import { backOffMs, createAttempts, unlockAccount } from '../../../src/admin/aut
 import { createPasswords } from '../../../src/admin/auth/passwords.ts'
 import {
   addUser,
+  type LoginAnswer,
   type LoginServer,
   logIn,
   PASSWORD,
   post,
   send,
   setSecurity,
-  type Told,
   USER,
   useAuth,
 } from '../../support/admin/auth/login-server.ts'
@@ -22,7 +22,7 @@ async function from(address: string, security: object = { lockout: LOCKOUT }) {
   await addUser(auth.catalog())
   await setSecurity(auth.catalog(), security)
   const at = { address }
-  return { at, world: auth.world({ addressOf: () => at.address }) }
+  return { at, world: auth.server({ addressOf: () => at.address }) }
 }
 
 async function locks(): Promise<number[]> {
@@ -88,7 +88,7 @@ describe('guessing a password', () => {
     await setSecurity(auth.catalog(), { lockout: LOCKOUT })
     const isConfigured = async () => true
     const ldap = { type: 'ldap', isConfigured, login: async () => 'refused' as const }
-    const world = auth.world({ protocols: { password: [ldap] }, addressOf: () => '10.0.0.1' })
+    const world = auth.server({ protocols: { password: [ldap] }, addressOf: () => '10.0.0.1' })
     const tried = (username: string) =>
       post(world, 'login', { username, password: 'wrong one', protocol: 'ldap' })
     for (const name of ['Zoé Groß', 'ZOÉ GROSS', 'zoe\u0301 groß']) {
@@ -150,7 +150,7 @@ describe('many concurrent logins', () => {
   it('are queued, and rejected when the queue is full', async () => {
     await addUser(auth.catalog())
     const passwords = createPasswords({ runningMax: 1, waitingMax: 4 })
-    const world = auth.world({ passwords })
+    const world = auth.server({ passwords })
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, user) => logIn(world, `u${user}@example.org`, PASSWORD)),
     )
@@ -191,14 +191,14 @@ describe('the lock', () => {
 })
 
 /** The cookies that an answer sets, as a request sends them back. */
-const cookiesIn = ({ setCookie }: Told): string =>
+const cookiesIn = ({ setCookie }: LoginAnswer): string =>
   setCookie
     .split(', ')
     .map((each) => each.split(';')[0])
     .filter((each) => each?.includes('tollgate_device'))
     .join('; ')
 
-function logInWith(world: LoginServer, cookie: string, password = PASSWORD): Promise<Told> {
+function logInWith(world: LoginServer, cookie: string, password = PASSWORD): Promise<LoginAnswer> {
   const payload = { username: USER, password }
   return send(world, { method: 'POST', url: '/auth/login', headers: { cookie }, payload })
 }
@@ -217,7 +217,7 @@ describe('one user, attacked from many addresses', () => {
 
   it('accepts a hundred wrong attempts per hour, across all addresses and processes', async () => {
     await addUser(auth.catalog())
-    const { deps } = auth.world()
+    const { deps } = auth.server()
     const nodes = [createAttempts(deps), createAttempts(deps)]
     const begun = await Promise.all(
       Array.from({ length: 150 }, (_, host) =>
@@ -292,7 +292,7 @@ describe('a known device', () => {
     expect((await logIn(world)).body.status).toBe(1)
   })
 
-  it('is recognised for the user that has logged in there, as long as its cookie is intact', async () => {
+  it('is recognised for the user that logged in there, while its cookie is intact', async () => {
     const { world, at } = await from('10.9.9.9', { lockout: { ...LOCKOUT, failures_per_hour: 1 } })
     await addUser(auth.catalog(), { username: 'evil@example.org' })
     const own = cookiesIn(await logIn(world))
@@ -324,7 +324,7 @@ describe('a known device', () => {
 
 describe('IPv6 addresses', () => {
   const admitted = async (addresses: readonly string[]) => {
-    const { deps } = auth.world()
+    const { deps } = auth.server()
     await setSecurity(auth.catalog(), { rate_limits: { logins_per_minute: 2 } })
     const attempts = createAttempts(deps)
     const told: boolean[] = []

@@ -22,7 +22,7 @@ function withCookies(world: LoginServer, cookie: string, headers = {}) {
 describe('the session cookie', () => {
   it('is hidden from scripts and from other sites', async () => {
     await addUser(auth.catalog())
-    const { setCookie } = await logIn(auth.world())
+    const { setCookie } = await logIn(auth.server())
     expect(setCookie).toMatch(
       /^tollgate_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax, tollgate_device_/,
     )
@@ -32,7 +32,7 @@ describe('the session cookie', () => {
 
   it('is only sent over TLS behind TLS, where no other cookie is accepted', async () => {
     await addUser(auth.catalog())
-    const world = auth.world({ trustedProxies: ['127.0.0.1'] })
+    const world = auth.server({ trustedProxies: ['127.0.0.1'] })
     const payload = { username: USER, password: PASSWORD }
     const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
     const { setCookie, cookie } = await send(world, options)
@@ -52,12 +52,12 @@ describe('the session cookie', () => {
     await addUser(auth.catalog())
     const payload = { username: USER, password: PASSWORD }
     const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
-    expect((await send(auth.world(), options)).setCookie).toMatch(/^tollgate_session=/)
+    expect((await send(auth.server(), options)).setCookie).toMatch(/^tollgate_session=/)
   })
 
   it('is ignored if its name occurs twice', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const [first, second] = [await cookieOf(world), await cookieOf(world)]
     const good = `tollgate_session=${first}`
     for (const other of [second, first, 'x', '']) {
@@ -74,7 +74,7 @@ describe('session fixation', () => {
     'with %s, chosen by the client, is never possible',
     async (id) => {
       await addUser(auth.catalog())
-      const world = auth.world()
+      const world = auth.server()
       const { cookie } = await post(world, 'login', { username: USER, password: PASSWORD }, id)
       expect(cookie).toMatch(/^[\w-]{43}$/)
       expect(cookie).not.toBe(id)
@@ -85,7 +85,7 @@ describe('session fixation', () => {
   it('with a session of the attacker ends that session', async () => {
     await addUser(auth.catalog())
     await addUser(auth.catalog(), { username: 'evil@example.org' })
-    const world = auth.world()
+    const world = auth.server()
     const planted = await cookieOf(world, 'evil@example.org')
     const fields = { username: USER, password: PASSWORD }
     const { cookie } = await post(world, 'login', fields, planted)
@@ -95,7 +95,7 @@ describe('session fixation', () => {
 
   it('by a failed login is not possible: the session stays', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const fields = { username: USER, password: 'wrong password' }
     expect((await post(world, 'login', fields, cookie)).body.status).toBe(0)
@@ -106,7 +106,7 @@ describe('session fixation', () => {
 describe('logout', () => {
   it('ends the session of a stolen cookie', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const stolen = await cookieOf(world)
     const { http, body, setCookie } = await post(world, 'logout', {}, stolen)
     expect(http).toBe(200)
@@ -117,7 +117,7 @@ describe('logout', () => {
 
   it('ends the former ids as well', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const stolen = await cookieOf(world)
     world.pass(20 * 60_000)
     const { cookie } = await who(world, stolen)
@@ -126,7 +126,7 @@ describe('logout', () => {
   })
 
   it('returns the same answer without a session', async () => {
-    const { http, body } = await post(auth.world(), 'logout')
+    const { http, body } = await post(auth.server(), 'logout')
     expect([http, body.status, body.details]).toEqual([200, 1, true])
   })
 })

@@ -28,7 +28,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true }))
 
 function ensure(folder = dataDir) {
-  const world = auth.world()
+  const world = auth.server()
   const deps = { ...world.deps, passwords: createPasswords(), dataDir: folder }
   return { world, made: ensureFirstAdmin(deps) }
 }

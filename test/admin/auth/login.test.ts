@@ -33,7 +33,7 @@ async function audited() {
 describe('a login', () => {
   it('returns the answer that clients know', async () => {
     await addUser(auth.catalog(), { last_login: new Date(Date.UTC(2026, 2, 1, 9)) })
-    const { http, body, headers } = await logIn(auth.world())
+    const { http, body, headers } = await logIn(auth.server())
     expect([http, headers['cache-control']]).toEqual([200, 'no-store'])
     expect(body).toEqual({
       status: 1,
@@ -50,14 +50,14 @@ describe('a login', () => {
   it('stores its time without a new revision of the user', async () => {
     await addUser(auth.catalog())
     const before = await auth.catalog().users.findOne()
-    expect((await logIn(auth.world())).body.details).toMatchObject({ last_login: null })
+    expect((await logIn(auth.server())).body.details).toMatchObject({ last_login: null })
     const after = await auth.catalog().users.findOne()
     expect(after).toEqual({ ...before, last_login: new Date(BEGIN_MS) })
   })
 
   it('is accepted in every encoding, and every spelling of the path', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const fields = { username: USER, password: PASSWORD, protocol: 'Internal' }
     const json = { method: 'POST', url: '/Auth/Login', payload: fields } as const
     expect((await send(world, json)).body.status).toBe(1)
@@ -93,7 +93,7 @@ describe('a login', () => {
     const bcrypt = `$2y$10$${'a'.repeat(53)}`
     const other = { username: 'bcrypt@example.org' }
     await catalog.users.updateOne(other, { $set: { password: bcrypt } })
-    const world = auth.world()
+    const world = auth.server()
     const { http, body, cookie } = await post(world, 'login', fields)
     expect([http, cookie]).toEqual([200, null])
     const input = { username: fields.username, protocol: 'Internal' }
@@ -128,7 +128,7 @@ describe('fields that are not plain texts', () => {
     [`username=a&password=${'x'.repeat(257)}`, 'password'],
   ])('%.40s is refused by name, before any lookup', async (payload, field) => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const options = { method: 'POST', url: '/auth/login', headers: FORM, payload } as const
     const { http, body, cookie } = await send(world, options)
     expect([http, body.status, body.details, cookie]).toEqual([200, 0, false, null])
@@ -146,7 +146,7 @@ describe('fields that are not plain texts', () => {
     { username: USER, password: '\ud800aaaaaaaa' },
   ])('%j in JSON is refused', async (payload) => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const { body, cookie } = await send(world, { method: 'POST', url: '/auth/login', payload })
     expect([body.status, cookie]).toEqual([0, null])
     expect(body.desc).toMatch(/^(username|password) must be/)
@@ -157,7 +157,7 @@ describe('fields that are not plain texts', () => {
     [{ username: USER, password: '' }, 'password is missing'],
     [{ password: PASSWORD }, 'username is missing'],
   ])('%j lacks one', async (fields, desc) => {
-    const world = auth.world()
+    const world = auth.server()
     expect((await post(world, 'login', fields)).body).toMatchObject({ status: 0, desc })
     expect(world.compared).toEqual([])
   })
@@ -167,7 +167,7 @@ describe('credentials in the address', () => {
   it.each(['password=x', 'username=x', 'new_password=x', 'PassWord=x', '%70assword[a]=x'])(
     '%s are refused, by GET and by POST',
     async (query) => {
-      const world = auth.world()
+      const world = auth.server()
       const url = `/auth/login?${query}`
       const read = await send(world, { method: 'GET', url })
       expect([read.http, read.headers['allow'], read.body.status]).toEqual([405, 'POST', 0])
@@ -190,7 +190,7 @@ describe('a login protocol', () => {
     '%j is not known',
     async (protocol) => {
       const fields = { username: USER, password: PASSWORD, protocol }
-      const { http, body } = await post(auth.world(), 'login', fields)
+      const { http, body } = await post(auth.server(), 'login', fields)
       expect([http, body.status]).toEqual([400, 0])
       expect(body.desc).toContain('protocol')
       expect(body.desc).not.toMatch(/[\r\n]/)
@@ -207,7 +207,7 @@ describe('a login protocol', () => {
         return { user: directory }
       },
     }
-    const world = auth.world({ protocols: { password: [ldap] } })
+    const world = auth.server({ protocols: { password: [ldap] } })
     const fields = { username: 'ops', password: 'x', protocol: 'LDAP', provider: 'corp' }
     const { body, cookie } = await post(world, 'login', fields)
     expect(asked).toEqual([['ops', 'x', 'corp']])
@@ -221,10 +221,10 @@ describe('a login protocol', () => {
     expect(refused).toMatchObject({ status: 0, details: false })
   })
 
-  it('that is unavailable or refuses opens no session, and only a refusal counts as wrong', async () => {
+  it('that is unavailable or refuses opens no session; only a refusal counts', async () => {
     let answer: 'refused' | 'unavailable' = 'unavailable'
     const ldap = { type: 'ldap', isConfigured: async () => true, login: async () => answer }
-    const world = auth.world({ protocols: { password: [ldap] } })
+    const world = auth.server({ protocols: { password: [ldap] } })
     const fields = { username: 'ops', password: 'x', protocol: 'ldap' }
     for (let tries = 0; tries < 8; tries += 1) {
       expect((await post(world, 'login', fields)).http).toBe(503)
@@ -240,7 +240,7 @@ describe('a login protocol', () => {
       log: silent,
       sealer: { open: () => null },
     })
-    const world = auth.world({ protocols: { password: [ldap] } })
+    const world = auth.server({ protocols: { password: [ldap] } })
     const fields = { username: 'ops', password: 'x', protocol: 'ldap' }
     for (let tries = 0; tries < 8; tries += 1) {
       const { http, body } = await post(world, 'login', fields)
@@ -256,7 +256,7 @@ describe('a login protocol', () => {
       begin: async (provider: string | undefined) =>
         provider === 'corp' ? { redirect: 'https://idp.example.net/?x' } : ('unknown' as const),
     }
-    const world = auth.world({ protocols: { redirect: [saml] } })
+    const world = auth.server({ protocols: { redirect: [saml] } })
     const { body } = await post(world, 'login', { protocol: 'saml', provider: 'corp' })
     const details = { redirect: 'https://idp.example.net/?x' }
     expect(body).toMatchObject({ status: 1, details, input: { protocol: 'Saml' } })
@@ -268,7 +268,7 @@ describe('a login protocol', () => {
 
   it('is listed without a login', async () => {
     const options = [{ type: 'saml', label: 'Corp', name: 'corp' }]
-    const world = auth.world({ protocols: { options: async () => options } })
+    const world = auth.server({ protocols: { options: async () => options } })
     for (const url of ['/auth/options', '/Auth/Options']) {
       const { body } = await send(world, { method: 'GET', url })
       expect(body).toEqual({ status: 1, desc: 'success', details: { protocols: options } })
@@ -279,7 +279,7 @@ describe('a login protocol', () => {
 describe('the current session', () => {
   it('can be read without credentials, by GET and by POST', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const details = { user: USER, permissions: ['read', 'write'], protocol: 'Internal' }
     for (const { body } of [await who(world, cookie), await post(world, 'login', {}, cookie)]) {
@@ -292,7 +292,7 @@ describe('the current session', () => {
 
   it('gets a new cookie when its rotation is due', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     world.pass(15 * 60_000)
     const renewed = (await who(world, cookie)).cookie
@@ -304,7 +304,7 @@ describe('the current session', () => {
 describe('the audit of logins', () => {
   it('has every login, successful or not, and every logout; never a password', async () => {
     const id = await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     await logIn(world, USER, 'not this secret')
     await logIn(world, 'a"b\u2028c@example.org', 'nor that secret')
     const cookie = await cookieOf(world)
@@ -327,7 +327,7 @@ describe('the audit of logins', () => {
   it('has keys of bounded length', async () => {
     const username = `${'x'.repeat(242)}@example.org`
     await addUser(auth.catalog(), { username })
-    await logIn(auth.world(), username, 'wrong one')
+    await logIn(auth.server(), username, 'wrong one')
     expect(String((await audited())[0]?.[1])).toHaveLength(128)
   })
 })
@@ -338,7 +338,7 @@ describe('logins while a store is unavailable', () => {
     const url = 'redis://127.0.0.1:1'
     const redis = openRedis({ url, commandTimeoutMs: 200, connectTimeoutMs: 200 }, silent)
     try {
-      const world = auth.world({ deps: { keys: openExpiringKeys(redis, 'auth') } })
+      const world = auth.server({ deps: { keys: openExpiringKeys(redis, 'auth') } })
       const cookie = 'A'.repeat(43)
       const answers = [await logIn(world), await who(world, cookie)]
       for (const path of ['logout', 'password']) answers.push(await post(world, path, {}, cookie))
@@ -356,15 +356,15 @@ describe('logins while a store is unavailable', () => {
     const url = 'mongodb://127.0.0.1:1/'
     const catalog = await openCatalog({ url, database: 'x', timeoutMs: 200, appName: 'test' })
     try {
-      const { deps } = auth.world()
+      const { deps } = auth.server()
       const { settings } = deps
-      const away = auth.world({ deps: { catalog, settings, audit: createAudit(catalog) } })
+      const away = auth.server({ deps: { catalog, settings, audit: createAudit(catalog) } })
       for (let tries = 0; tries < 6; tries += 1) {
         expect(await logIn(away)).toMatchObject({ http: 503, cookie: null })
       }
     } finally {
       await catalog.close()
     }
-    expect((await logIn(auth.world())).body.status).toBe(1)
+    expect((await logIn(auth.server())).body.status).toBe(1)
   })
 })

@@ -30,7 +30,7 @@ function change(world: LoginServer, fields: Record<string, string> = {}, cookie?
 describe('a user who changes the own password', () => {
   it('continues in a new session, and all other sessions end', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const [cookie, other] = [await cookieOf(world), await cookieOf(world)]
     const changed = await change(world, {}, cookie)
     const input = { username: USER }
@@ -44,7 +44,7 @@ describe('a user who changes the own password', () => {
 
   it('needs no session, where none can be opened', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const { body, cookie } = await change(world, { username: USER })
     expect([body.status, cookie]).toEqual([1, null])
     expect((await logIn(world, USER, NEXT)).body.status).toBe(1)
@@ -52,7 +52,7 @@ describe('a user who changes the own password', () => {
 
   it('is recorded in the audit, without the passwords', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     await change(world, { username: USER })
     const [record] = await auth.catalog().audit.find().toArray()
     expect(record).toMatchObject({ collection: 'login', type: 'changepassword', new: null })
@@ -75,7 +75,7 @@ describe('a user who changes the own password', () => {
     [{ username: 'nobody@example.org' }, 'the user name or the password is wrong'],
   ])('gets %j refused', async (fields, desc) => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const before = await auth.catalog().users.findOne()
     const { body } = await change(world, { username: USER, ...fields })
     expect(body).toMatchObject({ status: 0, desc, details: false })
@@ -85,7 +85,7 @@ describe('a user who changes the own password', () => {
   it('cannot change the password of another user', async () => {
     await addUser(auth.catalog())
     await addUser(auth.catalog(), { username: 'boss@example.org', roles: ['admin'] })
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const { body } = await change(world, { username: 'boss@example.org' }, cookie)
     expect(body).toMatchObject({ status: 0, details: false })
@@ -94,7 +94,7 @@ describe('a user who changes the own password', () => {
 
   it('who guesses the old one is locked, as at login', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     for (let tries = 0; tries < 5; tries += 1) {
       expect((await change(world, { username: USER, password: 'no' })).http).toBe(200)
     }
@@ -104,7 +104,7 @@ describe('a user who changes the own password', () => {
 
   it('may type it with accents, in any Unicode normalisation', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     await change(world, { username: USER, new_password: 'Zoe\u0308 \u00e0 la mer' })
     expect((await logIn(world, USER, 'Zo\u00eb a\u0300 la mer')).body.status).toBe(1)
   })
@@ -113,7 +113,7 @@ describe('a user who changes the own password', () => {
 describe('a forced change', () => {
   it('is reported at login, and is over after the change', async () => {
     await addUser(auth.catalog(), { must_change_password: true })
-    const world = auth.world()
+    const world = auth.server()
     const { body, cookie } = await logIn(world)
     expect(body).toMatchObject({ status: 1, details: { must_change_password: true } })
     const check = createSessionCheck(world)
@@ -131,7 +131,7 @@ describe('a forced change', () => {
     try {
       await writePasswordFile(dataDir, PASSWORD)
       await addUser(auth.catalog(), { username: 'admin', password_generated: true })
-      const world = auth.world({ dataDir })
+      const world = auth.server({ dataDir })
       await change(world, { username: 'admin' })
       expect(readdirSync(dataDir)).toEqual([])
       expect(await auth.catalog().users.findOne()).toMatchObject({ password_generated: false })
@@ -144,7 +144,7 @@ describe('a forced change', () => {
 describe('a session whose user is changed by others', () => {
   async function opened() {
     const id = await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const check = createSessionCheck(world)
     return { id, world, cookie, roles: async () => (await check(cookie))?.user.roles ?? null }
@@ -182,7 +182,7 @@ describe('a session whose user is changed by others', () => {
 
   it('stays valid in a process that has an older state of the user', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const users = createUsers(world.deps)
     const elsewhere = createSessionCheck({ sessions: world.sessions, users })

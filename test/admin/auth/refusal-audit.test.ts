@@ -16,13 +16,13 @@ async function from(address: string) {
   await addUser(auth.catalog())
   await setSecurity(auth.catalog(), { lockout: LOCKOUT })
   const at = { address }
-  return { at, world: auth.world({ addressOf: () => at.address }) }
+  return { at, world: auth.server({ addressOf: () => at.address }) }
 }
 
 describe('the audit of refusals', () => {
   const failed = () => auth.catalog().audit.find({ type: 'login_failed' }).toArray()
 
-  it('has one record for each user, address and hour, with a count, and so does the log', async () => {
+  it('has one record per user, address and hour, with a count, and so does the log', async () => {
     const { world, at } = await from('10.0.0.1')
     for (let tries = 0; tries < 8; tries += 1) await logIn(world, USER, 'wrong one')
     at.address = '10.0.0.2'

@@ -9,11 +9,11 @@ const auth = useAuth()
 const OPS = { id: 'a1', name: 'ops', roles: null }
 const HOUR_MS = 60 * MINUTE_MS
 /** Nothing is rotated unless a test requests it. */
-const calm = { idle_minutes: 60, absolute_minutes: 240, rotate_minutes: 1000 }
+const NO_ROTATION = { idle_minutes: 60, absolute_minutes: 240, rotate_minutes: 1000 }
 
-async function open(session: object = calm) {
+async function open(session: object = NO_ROTATION) {
   await setSecurity(auth.catalog(), { session })
-  const world = auth.world()
+  const world = auth.server()
   const cookie = await world.sessions.open(OPS, 'internal')
   return { ...world, cookie, find: (value = cookie) => world.sessions.find(value) }
 }
@@ -89,7 +89,7 @@ describe('a session', () => {
   it('obeys settings that are stored after it began', async () => {
     const { find, pass } = await open()
     pass(10 * MINUTE_MS)
-    await setSecurity(auth.catalog(), { session: { ...calm, idle_minutes: 10 } })
+    await setSecurity(auth.catalog(), { session: { ...NO_ROTATION, idle_minutes: 10 } })
     expect(await find()).toBeNull()
   })
 })
@@ -177,7 +177,7 @@ describe('without Redis', () => {
     const url = 'redis://127.0.0.1:1'
     const away = openRedis({ url, commandTimeoutMs: 200, connectTimeoutMs: 200 }, silent)
     try {
-      const { deps } = auth.world()
+      const { deps } = auth.server()
       const sessions = createSessions({ ...deps, keys: openExpiringKeys(away, 'auth') })
       const cookie = 'A'.repeat(43)
       await expect(sessions.open(OPS, 'internal')).rejects.toThrow(StoreDownError)

@@ -31,7 +31,7 @@ const load = (operationId: string, query: Record<string, unknown>): Promise<Bala
   })
 
 /** Moves the subscriber, as a change of its account does. */
-async function goToOther(): Promise<void> {
+async function moveToOther(): Promise<void> {
   const nowMs = scene.clock.nowMs()
   const { subscribers } = scene.catalog
   await subscribers.updateOne({ sid: SID } as object, { $set: { to: new Date(nowMs) } })
@@ -45,7 +45,7 @@ const freeOf = async (aid: number) => (await scene.owner(SID, aid)).buckets.map(
 
 it('a load before a move is not repeated after it', async () => {
   const first = await load('once', { pp_includes_external_id: 1 })
-  await goToOther()
+  await moveToOther()
   const again = await load('once', { pp_includes_external_id: 1 })
   expect(again).toMatchObject({ details: true, line: first.line })
   expect(await freeOf(AID)).toEqual([0])
@@ -62,7 +62,7 @@ it('a charging plan is completed, too: each part in the account where it began',
   const query = { charging_plan_name: 'TOPUP' }
   const first = await load('plan', query)
   expect(first.details).toBe(true)
-  await goToOther()
+  await moveToOther()
   const before = await freeOf(OTHER)
   expect((await load('plan', query)).line).toEqual(first.line)
   expect(await freeOf(OTHER)).toEqual(before)

@@ -50,7 +50,7 @@ afterAll(async () => {
 const update = (operationId: string, query: object, change: object) =>
   updateBalance(scene, { query: { ...query }, update: { ...change }, operationId })
 
-async function doEverything(): Promise<void> {
+async function runAllOperations(): Promise<void> {
   const wallet = { sid: SID, pp_includes_external_id: 1 }
   await update('a', wallet, { value: -20, additional: { why: 'test' } })
   await update('b', wallet, { value: -7.25, operation: 'set' })
@@ -71,18 +71,18 @@ async function doEverything(): Promise<void> {
 }
 
 it('every unit is accounted for, and can be restored', async () => {
-  await doEverything()
+  await runAllOperations()
   const { ledger, catalog } = scene
   const report = await auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
   expect(report).toMatchObject({ ok: true, differences: [], accounts: 2 })
   const since = { operationsMs: 0, countersMs: 0 }
-  for await (const books of recordedAccounts(catalog, () => true, since)) {
-    for (const { state, losses } of books.restore()) {
+  for await (const account of recordedAccounts(catalog, () => true, since)) {
+    for (const { state, losses } of account.restore()) {
       const live = state === null ? null : await scene.owner(state.sid, state.aid)
       expect(losses).toEqual([])
       expect(state?.buckets).toEqual(live?.buckets)
     }
-    for (const line of books.operations) {
+    for (const line of account.operations) {
       expect(await ledger.findOperation(line.aid, line.operationId)).toEqual(line)
     }
   }

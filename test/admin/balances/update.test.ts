@@ -159,7 +159,7 @@ describe('the end of a loaded balance', () => {
     expect(entity).toMatchObject({ to: new Date(to) })
   })
 
-  it('is the end of a day one month later by default, in the zone of the installation', async () => {
+  it('is the end of a day one month later by default, in the default zone', async () => {
     const rating = { ...scene.config.rating, timeZone: 'Asia/Tokyo' }
     const deps = { ...scene, config: { ...scene.config, rating } }
     deps.clock.set(Date.UTC(2027, 0, 30, 15))

@@ -89,11 +89,12 @@ async function send(call: string, body: string, key: string | undefined) {
 }
 
 /** The answer of the page, with the ids and times of the actual answer. */
-function here(told: unknown, came: unknown): unknown {
-  if (Array.isArray(told)) return told.map((one, at) => here(one, (came as unknown[])?.[at]))
-  if (typeof told !== 'object' || told === null) return told
-  const { $id: id, usec } = told as { $id?: unknown; usec?: unknown }
-  const fields = (came ?? {}) as Record<string, unknown>
+function expectedHere(documented: unknown, actual: unknown): unknown {
+  if (Array.isArray(documented))
+    return documented.map((one, at) => expectedHere(one, (actual as unknown[])?.[at]))
+  if (typeof documented !== 'object' || documented === null) return documented
+  const { $id: id, usec } = documented as { $id?: unknown; usec?: unknown }
+  const fields = (actual ?? {}) as Record<string, unknown>
   if (typeof id === 'string' && id.search(OBJECT_ID) === 0) {
     if (!ids.has(id)) ids.set(id, String(fields['$id']))
     return { $id: ids.get(id) }
@@ -101,7 +102,7 @@ function here(told: unknown, came: unknown): unknown {
   const isAnyDate = usec !== undefined && usec !== 0
   if (isAnyDate) return { sec: expect.any(Number), usec: expect.any(Number) }
   return Object.fromEntries(
-    Object.entries(told).map(([name, one]) => [name, here(one, fields[name])]),
+    Object.entries(documented).map(([name, one]) => [name, expectedHere(one, fields[name])]),
   )
 }
 
@@ -117,25 +118,28 @@ describe('an example of docs/ENTITY-API.md', () => {
         const read = async () => (await send(call, body, key)) as { details: unknown[] }
         await expect.poll(async () => (await read()).details.length).toBe(rows)
       }
-      const came = await send(call, body, key)
-      expect(came).toEqual(here(answer, came))
-      if (key !== undefined) expect(await send(call, body, key)).toEqual(came)
+      const actual = await send(call, body, key)
+      expect(actual).toEqual(expectedHere(answer, actual))
+      if (key !== undefined) expect(await send(call, body, key)).toEqual(actual)
     },
   )
 
-  it.each(refusals())('$call is refused: $text', async ({ call, key, body, code, ...told }) => {
-    const came = (await send(call, JSON.stringify(body), key)) as {
-      message?: string
-      display?: { code: number }
-      data?: { message: string }
-    }
-    expect(came).toMatchObject({ status: 0, code })
-    if (told.display !== undefined) expect(came.display?.code).toBe(told.display)
-    const [, source] = /^\/(.*)\/$/.exec(told.text) ?? []
-    const message = came.data?.message ?? came.message
-    if (source === undefined) expect(message).toBe(told.text)
-    else expect(message).toMatch(new RegExp(source))
-  })
+  it.each(refusals())(
+    '$call is refused: $text',
+    async ({ call, key, body, code, ...documented }) => {
+      const actual = (await send(call, JSON.stringify(body), key)) as {
+        message?: string
+        display?: { code: number }
+        data?: { message: string }
+      }
+      expect(actual).toMatchObject({ status: 0, code })
+      if (documented.display !== undefined) expect(actual.display?.code).toBe(documented.display)
+      const [, source] = /^\/(.*)\/$/.exec(documented.text) ?? []
+      const message = actual.data?.message ?? actual.message
+      if (source === undefined) expect(message).toBe(documented.text)
+      else expect(message).toMatch(new RegExp(source))
+    },
+  )
 
   it('exists, of all kinds', () => {
     expect(examples().length).toBeGreaterThan(12)
@@ -150,12 +154,12 @@ const RUN = /```sh run\n([\s\S]*?)\n```\n```(csv|json) said\n([\s\S]*?)```/g
 interface Run {
   line: string
   format: string
-  said: string
+  expected: string
 }
 
 function runs(): Run[] {
-  return [...text.matchAll(RUN)].map(([, line = '', format = '', said = '']) => {
-    return { line, format, said }
+  return [...text.matchAll(RUN)].map(([, line = '', format = '', expected = '']) => {
+    return { line, format, expected }
   })
 }
 
@@ -171,19 +175,19 @@ function output(line: string): Promise<string> {
 }
 
 describe('a command of docs/ENTITY-API.md', () => {
-  it.each(runs())('$line', async ({ line, format, said }) => {
+  it.each(runs())('$line', async ({ line, format, expected }) => {
     for (const [, name = '', content = ''] of text.matchAll(FILE)) {
       writeFileSync(join(folder, name), content)
     }
-    const came = await output(line)
+    const actual = await output(line)
     // Sent again, each of them returns the same.
-    expect(await output(line)).toBe(came)
+    expect(await output(line)).toBe(actual)
     if (format === 'csv') {
-      expect(came).toBe(said)
+      expect(actual).toBe(expected)
       return
     }
-    const answer = JSON.parse(came) as unknown
-    expect(answer).toEqual(here(JSON.parse(said), answer))
+    const answer = JSON.parse(actual) as unknown
+    expect(answer).toEqual(expectedHere(JSON.parse(expected), answer))
   })
 
   it('exists', () => {

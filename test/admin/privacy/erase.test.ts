@@ -66,12 +66,12 @@ async function person({ hasLeft = true } = {}): Promise<Person> {
     await world.ok('subscribers', 'close', { query: by(next).query, update: { to: '2026-05-01' } })
     await world.ok('accounts', 'close', { query: by(account).query, update: { to: '2026-05-01' } })
   }
-  await books(aid, sid)
+  await addRecords(aid, sid)
   return { aid, sid }
 }
 
 /** Records of charging, billing and imports about a person. */
-async function books(aid: number, sid: number): Promise<void> {
+async function addRecords(aid: number, sid: number): Promise<void> {
   const { catalog } = world.stores()
   const urt = new Date('2026-04-01')
   await catalog.lines.insertMany([
@@ -148,8 +148,8 @@ async function keysOfRedis(): Promise<string> {
 
 /** Where personal data of a person is left. */
 async function traces(): Promise<string[]> {
-  const places = { ...(await documentsOf(world.stores().catalog)), redis: await keysOfRedis() }
-  return Object.entries(places).flatMap(([place, text]) =>
+  const stored = { ...(await documentsOf(world.stores().catalog)), redis: await keysOfRedis() }
+  return Object.entries(stored).flatMap(([place, text]) =>
     SECRETS.filter((secret) => text.includes(secret)).map((secret) => `${place}: ${secret}`),
   )
 }
@@ -173,7 +173,7 @@ beforeEach(async () => {
   await catalog.subscribers.deleteMany({})
 })
 
-it('erasing an account removes its data and that of its subscribers; statistics and money stay', async () => {
+it('erasing an account removes it and its subscribers; statistics and money stay', async () => {
   const { aid, sid } = await person()
   expect((await traces()).length).toBeGreaterThan(10)
   const answer = await erase('accounts', { aid })
@@ -236,7 +236,7 @@ describe('erasing is refused', () => {
     expect(await traces()).toEqual([])
   })
 
-  it('for a person with an open session, unless it is forced, which ends it and erases its late line', async () => {
+  it('for a person with an open session, unless forced; its late line is erased', async () => {
     const { aid, sid } = await person()
     const { ledger, catalog } = world.stores()
     await topUp(ledger, aid, sid, 1000, `top-${sid}`)

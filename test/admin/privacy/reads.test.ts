@@ -9,7 +9,7 @@ const READS = { type: { $in: ['get', 'uniqueget', 'export'] } }
 
 const recorded = () => world.stores().catalog.audit.find(READS).sort({ 'chain.seq': 1 }).toArray()
 
-it('reads of personal data are recorded with the ids of the rows and the query without its values', async () => {
+it('reads of personal data are recorded with ids of rows, without queried values', async () => {
   const account = await make(world, 'accounts', { lastname: 'Quimby' })
   const aid = Number(account.entity['aid'])
   await make(world, 'accounts', { lastname: 'Other' })

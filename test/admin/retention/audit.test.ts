@@ -56,7 +56,7 @@ function runnerOn(catalog: Catalog, keepDays: number): JobRunner {
   })
 }
 
-it('old records are removed in several batches, by one of several processes, repeatedly', async () => {
+it('old records are removed in batches, by one of several processes, repeatedly', async () => {
   await fill(1300)
   const config = loadConfig({ env: { TOLLGATE_AUDIT_KEEP_DAYS: '10' } })
   await beginRetention({ catalog: open.catalog, clock, config })

@@ -64,7 +64,7 @@ const audit = () => {
   return auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
 }
 
-async function books() {
+async function totals() {
   const since = { operationsMs: Number.POSITIVE_INFINITY, countersMs: 0 }
   const found: unknown[] = []
   for await (const account of recordedAccounts(stores.catalog, () => true, since)) {
@@ -98,7 +98,7 @@ it('lines are kept while they are younger, or the ledger could still ask for the
 })
 
 it('the audit finds every unit at any instant, however often a process dies', async () => {
-  const before = await books()
+  const before = await totals()
   expect(await audit()).toMatchObject({ ok: true, lines: 9 })
   let deaths = 0
   for (let operations = 1; operations < 60; operations += 1) {
@@ -114,7 +114,7 @@ it('the audit finds every unit at any instant, however often a process dies', as
     )
     const report = await audit()
     expect(report.differences).toEqual([])
-    expect(await books()).toEqual(before)
+    expect(await totals()).toEqual(before)
     if (!died) break
     deaths += 1
   }

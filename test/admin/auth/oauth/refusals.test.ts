@@ -12,12 +12,12 @@ import {
 const scene = useOAuthServer()
 const GRANT = { grant_type: 'client_credentials' }
 const JSON_BODY = { 'content-type': 'application/json' }
-const told = ({ http, body }: Answer) => [http, body['error']]
+const statusAndError = ({ http, body }: Answer) => [http, body['error']]
 const post = (body: string | FormData, headers: Fields = {}, path = '/oauth2/token') =>
   scene.send(path, { method: 'POST', body, headers })
 
 function expectRefusal(answer: Answer, http: number, error: string, sent?: unknown): void {
-  expect([...told(answer), sent]).toEqual([http, error, sent])
+  expect([...statusAndError(answer), sent]).toEqual([http, error, sent])
   expect(answer.body.status).toBe(0)
   expect(Object.keys(answer.body).slice(0, 3)).toEqual(['status', 'error', 'error_description'])
   expect(answer.body['error_description']).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
@@ -143,7 +143,7 @@ describe('the token endpoint refuses', () => {
 describe('a client that guesses secrets', () => {
   const guess = (name: string, secret: string) => scene.ask(GRANT, basic(name, secret))
 
-  it('has to wait, longer each time, also with the right one; an unknown client waits like a known one', async () => {
+  it('waits longer each time, also with the right one, whether the client exists or not', async () => {
     await scene.security({ lockout: { attempts: 3, seconds: 100, seconds_max: 300 } })
     const secret = await scene.client({ name: 'crm' })
     const waits = async () => {
@@ -154,7 +154,7 @@ describe('a client that guesses secrets', () => {
     }
     for (const name of ['crm', 'stranger']) {
       for (let attempt = 0; attempt < 3; attempt += 1) {
-        expect(told(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
+        expect(statusAndError(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
       }
       const locked = await guess(name, secret)
       expectRefusal(locked, 429, 'temporarily_unavailable')
@@ -163,7 +163,7 @@ describe('a client that guesses secrets', () => {
       for (const longestS of [100, 200, 300, 300]) {
         const leftS = await waits()
         expect(leftS > longestS - 10 && leftS <= longestS).toBe(true)
-        expect(told(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
+        expect(statusAndError(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
       }
       await waits()
     }

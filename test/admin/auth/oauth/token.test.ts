@@ -192,13 +192,13 @@ describe('the trace of a token', () => {
     await scene.ask(GRANT, basic('crm', 'wrong'))
     await scene.revoke({ client_id: 'crm', client_secret: secret, token })
     const crm = { _id: 'crm', name: 'crm', api: true, by: 'token' }
-    const nobody = { _id: '', name: '', api: true, by: 'token' }
+    const noUser = { _id: '', name: '', api: true, by: 'token' }
     const issued = { grant: 'client_credentials', scope: null, user: null }
     const expires = new Date(NOW_MS + 3_600_000)
     const shared = { source: 'audit', collection: 'oauth', ip: '127.0.0.1' }
     expect(await scene.audit()).toMatchObject([
       { ...shared, type: 'token', key: 'crm', user: crm, new: { ...issued, expires } },
-      { ...shared, type: 'refused', key: 'crm', user: nobody, new: { error: 'invalid_client' } },
+      { ...shared, type: 'refused', key: 'crm', user: noUser, new: { error: 'invalid_client' } },
       { ...shared, type: 'revoke', key: 'crm', user: crm, new: { kind: 'access' } },
     ])
   })

@@ -28,7 +28,7 @@ const ask = (form: Fields, name = 'app', key = secret) => scene.ask(form, basic(
 const refresh = (token: string | undefined, more: Fields = {}) =>
   ask({ grant_type: 'refresh_token', refresh_token: token ?? '', ...more })
 const check = ({ body }: Answer) => scene.check(body['access_token'] ?? '')
-const told = ({ http, body }: Answer) => [http, body['error']]
+const statusAndError = ({ http, body }: Answer) => [http, body['error']]
 
 describe('a token by the password of a user', () => {
   it('lets the client do what both may, on behalf of the user', async () => {
@@ -57,25 +57,34 @@ describe('a token by the password of a user', () => {
     const answer = await ask(LOGIN)
     setUser({ mustChangePassword: true })
     expect(await check(answer)).toBeNull()
-    expect(told(await refresh(answer.body['refresh_token']))).toEqual([400, 'invalid_grant'])
-    expect(told(await ask(LOGIN))).toEqual([401, 'invalid_grant'])
+    expect(statusAndError(await refresh(answer.body['refresh_token']))).toEqual([
+      400,
+      'invalid_grant',
+    ])
+    expect(statusAndError(await ask(LOGIN))).toEqual([401, 'invalid_grant'])
     scene.users.clear()
     expect(await check(answer)).toBeNull()
-    expect(told(await refresh(answer.body['refresh_token']))).toEqual([400, 'invalid_grant'])
+    expect(statusAndError(await refresh(answer.body['refresh_token']))).toEqual([
+      400,
+      'invalid_grant',
+    ])
   })
 
   it('ends with the password it was issued for', async () => {
     const answer = await ask(LOGIN)
     setUser({ passwordMark: 'another' })
     expect(await check(answer)).toBeNull()
-    expect(told(await refresh(answer.body['refresh_token']))).toEqual([400, 'invalid_grant'])
+    expect(statusAndError(await refresh(answer.body['refresh_token']))).toEqual([
+      400,
+      'invalid_grant',
+    ])
     expect(await check(await ask(LOGIN))).not.toBeNull()
   })
 
   it('is refused for a wrong password, and limited like a login', async () => {
     const wrong = await ask({ ...LOGIN, password: 'wrong' })
     const unknown = await ask({ ...LOGIN, username: 'nobody' })
-    expect(told(wrong)).toEqual([401, 'invalid_grant'])
+    expect(statusAndError(wrong)).toEqual([401, 'invalid_grant'])
     expect([unknown.http, unknown.body]).toEqual([wrong.http, wrong.body])
     const slow = await ask({ ...LOGIN, username: 'slow' })
     expect([slow.http, slow.headers.get('retry-after')]).toEqual([429, '17'])
@@ -89,15 +98,15 @@ describe('a token by the password of a user', () => {
   })
 
   it.each([[{ username: '' }], [{ password: '' }]])('is refused with %j', async (missing) => {
-    expect(told(await ask({ ...LOGIN, ...missing }))).toEqual([400, 'invalid_request'])
+    expect(statusAndError(await ask({ ...LOGIN, ...missing }))).toEqual([400, 'invalid_request'])
   })
 
   it('requires the grant of the node and of the client', async () => {
     const plain = await scene.client({ name: 'plain' })
-    expect(told(await ask(LOGIN, 'plain', plain))).toEqual([400, 'unauthorized_client'])
+    expect(statusAndError(await ask(LOGIN, 'plain', plain))).toEqual([400, 'unauthorized_client'])
     await scene.security({})
-    expect(told(await ask(LOGIN))).toEqual([400, 'unsupported_grant_type'])
-    expect(told(await refresh('0'.repeat(40)))).toEqual([400, 'unsupported_grant_type'])
+    expect(statusAndError(await ask(LOGIN))).toEqual([400, 'unsupported_grant_type'])
+    expect(statusAndError(await refresh('0'.repeat(40)))).toEqual([400, 'unsupported_grant_type'])
   })
 
   it('comes with a refresh token only if that grant is allowed', async () => {
@@ -107,7 +116,7 @@ describe('a token by the password of a user', () => {
     await scene.security({ oauth: { grants } })
     expect((await ask(LOGIN)).body).not.toHaveProperty('refresh_token')
     const own = await scene.ask({ grant_type: 'client_credentials' }, basic('app', secret))
-    expect(told(own)).toEqual([400, 'unsupported_grant_type'])
+    expect(statusAndError(own)).toEqual([400, 'unsupported_grant_type'])
   })
 })
 
@@ -132,9 +141,15 @@ describe('a refresh token', () => {
     const first = await ask(LOGIN)
     const other = await ask(LOGIN)
     const second = await refresh(first.body['refresh_token'])
-    expect(told(await refresh(first.body['refresh_token']))).toEqual([400, 'invalid_grant'])
+    expect(statusAndError(await refresh(first.body['refresh_token']))).toEqual([
+      400,
+      'invalid_grant',
+    ])
     expect([await check(first), await check(second)]).toEqual([null, null])
-    expect(told(await refresh(second.body['refresh_token']))).toEqual([400, 'invalid_grant'])
+    expect(statusAndError(await refresh(second.body['refresh_token']))).toEqual([
+      400,
+      'invalid_grant',
+    ])
     expect(await check(other)).not.toBeNull()
     expect((await refresh(other.body['refresh_token'])).http).toBe(200)
     expect((await scene.audit()).map(({ type }) => type)).toContain('reuse')
@@ -157,9 +172,9 @@ describe('a refresh token', () => {
     const token = body['refresh_token'] ?? ''
     const other = await scene.client({ name: 'other', grants: ALL })
     const form = { grant_type: 'refresh_token', refresh_token: token }
-    expect(told(await ask(form, 'other', other))).toEqual([400, 'invalid_grant'])
+    expect(statusAndError(await ask(form, 'other', other))).toEqual([400, 'invalid_grant'])
     for (const scope of ['global', 'other']) {
-      expect(told(await refresh(token, { scope }))).toEqual([400, 'invalid_scope'])
+      expect(statusAndError(await refresh(token, { scope }))).toEqual([400, 'invalid_scope'])
     }
     expect((await refresh(token)).http).toBe(200)
   })
@@ -169,17 +184,23 @@ describe('a refresh token', () => {
     scene.nowMs = NOW_MS + 14 * 24 * 3_600_000 - 1
     expect((await refresh(first.body['refresh_token'])).http).toBe(200)
     scene.nowMs += 1
-    expect(told(await refresh(second.body['refresh_token']))).toEqual([400, 'invalid_grant'])
+    expect(statusAndError(await refresh(second.body['refresh_token']))).toEqual([
+      400,
+      'invalid_grant',
+    ])
     const last = await ask(LOGIN)
     secret = await scene.client({ name: 'app', key: 'f'.repeat(32) })
-    expect(told(await refresh(last.body['refresh_token']))).toEqual([400, 'invalid_grant'])
+    expect(statusAndError(await refresh(last.body['refresh_token']))).toEqual([
+      400,
+      'invalid_grant',
+    ])
   })
 
   it('is not accepted as an access token, nor the other way round', async () => {
     const { body } = await ask(LOGIN)
     expect(await scene.check(body['refresh_token'] ?? '')).toBeNull()
-    expect(told(await refresh(body['access_token']))).toEqual([400, 'invalid_grant'])
-    expect(told(await refresh(''))).toEqual([400, 'invalid_request'])
+    expect(statusAndError(await refresh(body['access_token']))).toEqual([400, 'invalid_grant'])
+    expect(statusAndError(await refresh(''))).toEqual([400, 'invalid_request'])
   })
 
   it('ends all tokens of its login when it is revoked', async () => {
@@ -187,7 +208,7 @@ describe('a refresh token', () => {
     const token = answer.body['refresh_token'] ?? ''
     const { http } = await scene.revoke({ client_id: 'app', client_secret: secret, token })
     expect([http, await check(answer)]).toEqual([200, null])
-    expect(told(await refresh(token))).toEqual([400, 'invalid_grant'])
+    expect(statusAndError(await refresh(token))).toEqual([400, 'invalid_grant'])
   })
 
   it('is stored in Redis as a digest, like everything of a login', async () => {
@@ -199,7 +220,7 @@ describe('a refresh token', () => {
     for (const text of [body['refresh_token'], body['access_token'], PASSWORD, secret]) {
       expect(left).not.toContain(text)
     }
-    const lives = await Promise.all(keys.map((key) => scene.redis.client.pttl(key)))
-    expect(lives.every((leftMs) => leftMs > 0)).toBe(true)
+    const lifetimes = await Promise.all(keys.map((key) => scene.redis.client.pttl(key)))
+    expect(lifetimes.every((leftMs) => leftMs > 0)).toBe(true)
   })
 })

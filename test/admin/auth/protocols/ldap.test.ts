@@ -23,7 +23,7 @@ const sealer = {
   open: (text: string) => (text.startsWith('sealed:') ? text.slice('sealed:'.length) : null),
 }
 
-function person(uid: string, password: string, more: readonly string[] = []): string {
+function personEntry(uid: string, password: string, more: readonly string[] = []): string {
   return [
     `dn: uid=${uid},${PEOPLE}`,
     'objectClass: inetOrgPerson',
@@ -39,14 +39,14 @@ const ENTRIES = [
   `dn: ${SUFFIX}\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example`,
   `dn: ${PEOPLE}\nobjectClass: organizationalUnit\nou: people`,
   `dn: ou=groups,${SUFFIX}\nobjectClass: organizationalUnit\nou: groups`,
-  person('ada', 'engine-1843', ['employeeType: Reader']),
-  person('bob', 'builder-99'),
-  person('Zoë', 'trema-2', ['employeeType: reader']),
-  person('twin1', 'same-pass', ['mail: twin@example.net']),
-  person('twin2', 'same-pass', ['mail: twin@example.net']),
+  personEntry('ada', 'engine-1843', ['employeeType: Reader']),
+  personEntry('bob', 'builder-99'),
+  personEntry('Zoë', 'trema-2', ['employeeType: reader']),
+  personEntry('twin1', 'same-pass', ['mail: twin@example.net']),
+  personEntry('twin2', 'same-pass', ['mail: twin@example.net']),
   `dn: uid=o\\,brien,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: o,brien\ncn: o\nsn: x
 userPassword: comma-1\nemployeeType: reader`,
-  person('key', 'device-1', ['employeeType: reader']).replace('uid=key,', 'uid=key,uid=ada,'),
+  personEntry('key', 'device-1', ['employeeType: reader']).replace('uid=key,', 'uid=key,uid=ada,'),
 ].join('\n\n')
 
 const GROUP = `dn: ${ADMINS}\nobjectClass: groupOfNames\ncn: Admins\nmember: uid=ada,${PEOPLE}\n`
@@ -100,7 +100,7 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     expect(await login('ADA', 'engine-1843')).toMatchObject({ user })
   })
 
-  it('accepts one spelling of a name, except for case, so that failures can be counted', async () => {
+  it('accepts one spelling of a name, except for case, for the count of failures', async () => {
     const { login } = ldapWith(directory())
     // The directory itself accepts all of them for ada (RFC 4518).
     for (const name of [' ada', 'ada ', '\uff41da', 'a\u00adda', 'a\ufe0fda', 'ada\t']) {
@@ -142,9 +142,9 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
   })
 
   it('refuses a login that matches two entries', async () => {
-    const { login, said } = ldapWith(directory({ user_filter: '(mail={username})', ...byType }))
+    const { login, logged } = ldapWith(directory({ user_filter: '(mail={username})', ...byType }))
     expect(await login('twin@example.net', 'same-pass')).toBe('refused')
-    expect(said()).toContain('more than one entry matches')
+    expect(logged()).toContain('more than one entry matches')
   })
 
   it('refuses a user without a role, unless there is a default role', async () => {
@@ -177,9 +177,9 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     try {
       for (const way of [{ url: slapd.urlTls }, { url: slapd.url, start_tls: true }]) {
         for (const trust of [{ ca: other.ca }, {}]) {
-          const { login, said } = ldapWith(directory({ ...way, ...trust }))
+          const { login, logged } = ldapWith(directory({ ...way, ...trust }))
           expect(await login('ada', 'engine-1843')).toBe('unavailable')
-          expect(said()).toContain('an LDAP directory is unavailable')
+          expect(logged()).toContain('an LDAP directory is unavailable')
         }
       }
     } finally {
@@ -199,24 +199,24 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     expect(await ldapWith().login('ada', 'engine-1843')).toBe('refused')
   })
 
-  it('is unavailable if the service account is refused, or its password is sealed by another key', async () => {
+  it('is unavailable if the service account is refused, or sealed by another key', async () => {
     const wrong = ldapWith(directory({ bind_password: 'sealed:not-it' }))
     expect(await wrong.login('ada', 'engine-1843')).toBe('unavailable')
-    expect(wrong.said()).toContain('the directory refuses bind_dn')
+    expect(wrong.logged()).toContain('the directory refuses bind_dn')
     const other = ldapWith(directory({ bind_password: 'of another key' }))
     expect(await other.login('ada', 'engine-1843')).toBe('unavailable')
-    expect(other.said()).toContain('sealed by another key')
-    expect(wrong.said() + other.said()).not.toMatch(/not-it|engine-1843|of another/)
+    expect(other.logged()).toContain('sealed by another key')
+    expect(wrong.logged() + other.logged()).not.toMatch(/not-it|engine-1843|of another/)
   })
 
   it('is unavailable when the directory has been killed', async () => {
     const mortal = await startSlapd(ENTRIES)
     try {
-      const { login, said } = ldapWith(directory({ url: mortal.url, ...byType }))
+      const { login, logged } = ldapWith(directory({ url: mortal.url, ...byType }))
       expect(await login('ada', 'engine-1843')).toMatchObject({ user: { name: 'ada' } })
       await mortal.kill()
       expect(await login('ada', 'engine-1843')).toBe('unavailable')
-      expect(said()).not.toMatch(/engine-1843|s3cret/)
+      expect(logged()).not.toMatch(/engine-1843|s3cret/)
     } finally {
       await mortal.close()
     }
@@ -254,7 +254,7 @@ describe('a directory that violates the protocol', () => {
     return { url: `ldap://127.0.0.1:${port}`, open: () => open }
   }
 
-  it('is unavailable in bounded time when it does not answer, and the connection ends', async () => {
+  it('is unavailable in bounded time without an answer, and the connection ends', async () => {
     const mute = await serve(() => undefined)
     for (const way of [{}, { start_tls: true }]) {
       const { login } = ldapWith({ ...settings, ...way, url: mute.url })
@@ -304,6 +304,6 @@ function ldapWith(...protocols: Fields[]) {
   return {
     login: (username: string, password: string, provider?: string) =>
       ldap.login(username, password, provider),
-    said: () => lines.join(''),
+    logged: () => lines.join(''),
   }
 }

@@ -8,12 +8,12 @@ import { createUserVerifier } from '../../../../src/admin/auth/verify-user.ts'
 import {
   addUser,
   cookieOf,
+  type LoginAnswer,
   type LoginServer,
   PASSWORD,
   post,
   send,
   setSecurity,
-  type Told,
   USER,
   useAuth,
   who,
@@ -26,13 +26,13 @@ const WRONG_CODE = 'the code of the second factor is wrong, or was used before'
 const codeNow = (world: LoginServer, secret: string, steps = 0) =>
   generateSync({ secret, epoch: world.now() / 1000 + 30 * steps })
 
-const logIn = (world: LoginServer, totp?: string, username = USER): Promise<Told> =>
+const logIn = (world: LoginServer, totp?: string, username = USER): Promise<LoginAnswer> =>
   post(world, 'login', { username, password: PASSWORD, ...(totp !== undefined && { totp }) })
 
 /** Sets one up, with its recovery codes; the next code is unused. */
 async function enrolled() {
   await addUser(auth.catalog())
-  const world = auth.world()
+  const world = auth.server()
   const cookie = await cookieOf(world)
   const { secret, uri } = (await post(world, 'totp/begin', {}, cookie)).body.details as {
     secret: string
@@ -73,7 +73,7 @@ describe('a second factor', () => {
 
   it('is required only after it was confirmed', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const early = await post(world, 'totp/confirm', { totp: '123456' }, cookie)
     expect(early.body.desc).toBe('begin first: POST /auth/totp/begin')
@@ -86,7 +86,7 @@ describe('a second factor', () => {
 
   it('ends the other sessions of the user, which had none', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const [other, own] = [await cookieOf(world), await cookieOf(world)]
     const { details } = (await post(world, 'totp/begin', {}, own)).body
     const totp = codeNow(world, (details as { secret: string }).secret)
@@ -119,7 +119,7 @@ describe('a second factor', () => {
 })
 
 describe('a login with a second factor', () => {
-  it('reports the missing code, opens no session, and accepts password and code together', async () => {
+  it('reports a missing code, opens no session, and accepts both together', async () => {
     const { world, secret } = await enrolled()
     const first = await logIn(world)
     expect(first.cookie).toBeNull()
@@ -173,7 +173,7 @@ describe('a login with a second factor', () => {
     expect(record).toMatchObject({ key: `login_${USER}`, new: { left: 9 } })
   })
 
-  it('locks a user whose codes are guessed, as for passwords; a password alone resets nothing', async () => {
+  it('locks a user after wrong codes; the password alone resets nothing', async () => {
     const { world, secret } = await enrolled()
     for (let tries = 0; tries < 5; tries += 1) {
       expect((await logIn(world, '000000')).http).toBe(200)
@@ -230,20 +230,20 @@ describe('a second factor that a role requires', () => {
   it('has to be set up before anything else, and cannot be removed', async () => {
     await setSecurity(auth.catalog(), { totp: { required_roles: ['write'] } })
     await addUser(auth.catalog())
-    const world = auth.world()
-    const told = await logIn(world)
-    expect(told.body).toMatchObject({ status: 1, details: { must_enrol_totp: true } })
+    const world = auth.server()
+    const login = await logIn(world)
+    expect(login.body).toMatchObject({ status: 1, details: { must_enrol_totp: true } })
     const check = createSessionCheck(world)
-    expect((await check(told.cookie))?.user.mustEnrolTotp).toBe(true)
-    const begun = await post(world, 'totp/begin', {}, told.cookie)
+    expect((await check(login.cookie))?.user.mustEnrolTotp).toBe(true)
+    const begun = await post(world, 'totp/begin', {}, login.cookie)
     const { secret } = begun.body.details as { secret: string }
     const totp = codeNow(world, secret)
-    const confirmed = await post(world, 'totp/confirm', { totp }, told.cookie)
+    const confirmed = await post(world, 'totp/confirm', { totp }, login.cookie)
     expect(confirmed.body.status).toBe(1)
-    expect((await check(told.cookie))?.user.mustEnrolTotp).toBe(false)
+    expect((await check(login.cookie))?.user.mustEnrolTotp).toBe(false)
     world.pass(STEP_MS)
     const code = codeNow(world, secret)
-    const removed = await post(world, 'totp/remove', { totp: code }, told.cookie)
+    const removed = await post(world, 'totp/remove', { totp: code }, login.cookie)
     expect(removed.body.desc).toContain('a role of the user requires')
     expect((await logIn(world, code)).body.details).not.toHaveProperty('must_enrol_totp')
   })
@@ -251,7 +251,7 @@ describe('a second factor that a role requires', () => {
   it('is not required of other roles; a forced change of the password comes first', async () => {
     await setSecurity(auth.catalog(), { totp: { required_roles: ['admin'] } })
     await addUser(auth.catalog(), { must_change_password: true })
-    const world = auth.world()
+    const world = auth.server()
     const { body, cookie } = await logIn(world)
     expect(body.details).not.toHaveProperty('must_enrol_totp')
     expect((await post(world, 'totp/begin', {}, cookie)).body.desc).toBe(

@@ -36,7 +36,7 @@ const GROUP = {
 }
 
 describe('an auto-renewal', () => {
-  it('that begins immediately credits its group once, and is stored in its later form', async () => {
+  it('that begins immediately credits its group once, and is stored accordingly', async () => {
     const { catalog } = open
     await insertEntity(catalog, 'prepaidincludes')
     await insertEntity(catalog, 'plans')

@@ -136,10 +136,10 @@ describe('a client that disconnects', () => {
     const path = `/billapi/accounts/${action}?query=${nobody}&sort=${sort}`
     const before = await examined()
     const asked = request(`${world.urls[0]}${path}`).end()
-    const gone = new Promise((resolve) => asked.once('error', resolve))
+    const disconnected = new Promise((resolve) => asked.once('error', resolve))
     while ((await examined()) === before);
     asked.destroy()
-    await gone
+    await disconnected
     let last = await examined()
     for (;;) {
       const now = await examined()

@@ -8,10 +8,10 @@ import { type Fields, useApiServer } from '../../../support/admin/entities/api/a
 const world = useApiServer()
 
 /** Assigned by the node, or dependent on the order of writes. */
-const GIVEN = ['_id', 'rev', 'aid', 'sid']
+const ASSIGNED = ['_id', 'rev', 'aid', 'sid']
 
-function withoutGiven(document: Fields): Fields {
-  return Object.fromEntries(Object.entries(document).filter(([name]) => !GIVEN.includes(name)))
+function withoutAssigned(document: Fields): Fields {
+  return Object.fromEntries(Object.entries(document).filter(([name]) => !ASSIGNED.includes(name)))
 }
 
 function nameOf(collection: string, { type }: Fields): string {
@@ -49,8 +49,8 @@ describe('each entity of the demo', () => {
         .sort({ rev: -1 })
         .limit(1)
         .toArray()
-      expect(withoutGiven(stored[0] as unknown as Fields)).toEqual(
-        withoutGiven(seeded[index] as unknown as Fields),
+      expect(withoutAssigned(stored[0] as unknown as Fields)).toEqual(
+        withoutAssigned(seeded[index] as unknown as Fields),
       )
     }
   })

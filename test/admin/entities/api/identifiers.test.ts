@@ -41,7 +41,7 @@ describe.each(['msisdn', 'imsi'])('%s', (field) => {
     await makeSubscriber(world, { [field]: value, from: '2026-03-01' })
   })
 
-  it('of another subscriber is refused in update, closeandnew, permanentchange and reopen', async () => {
+  it('of another one is refused in update, closeandnew, permanentchange and reopen', async () => {
     const value = number()
     const { sid } = (await makeSubscriber(world, { [field]: value })).entity
     const other = await makeSubscriber(world)
@@ -54,7 +54,7 @@ describe.each(['msisdn', 'imsi'])('%s', (field) => {
     await isTaken(world.refused('subscribers', 'reopen', change), field, value, sid)
   })
 
-  it('of another subscriber is refused where a move, a later end or a deletion would restore it', async () => {
+  it('of another one is refused where a move, a later end or a deletion restores it', async () => {
     const value = number()
     const first = await makeSubscriber(world, { [field]: value, to: '2026-03-01' })
     const { sid } = (await makeSubscriber(world, { [field]: value, from: '2026-03-01' })).entity

@@ -142,7 +142,7 @@ async function reopens(subject: Subject): Promise<void> {
   expect(await subject.periods()).toEqual([...before, '2026-10-01 -'])
 }
 
-async function lives(collection: string, without: readonly string[] = []): Promise<void> {
+async function expectLifeCycle(collection: string, without: readonly string[] = []): Promise<void> {
   const subject = await Subject.create(collection)
   await reads(subject)
   await updates(subject)
@@ -159,7 +159,7 @@ async function lives(collection: string, without: readonly string[] = []): Promi
   if (!without.includes('reopen')) await reopens(subject)
 }
 
-async function hasOnly(collection: string, without: readonly string[]): Promise<void> {
+async function expectMissing(collection: string, without: readonly string[]): Promise<void> {
   const before = await world.digest()
   for (const action of [...without, 'drop', 'constructor', '__proto__', 'toString']) {
     const { http, body } = await world.call(collection, action, { query: {}, update: {} })
@@ -174,50 +174,50 @@ const LIFE = 'get, uniqueget, create, update, close, closeandnew, reopen, delete
 
 describe('the actions of', () => {
   it(`accounts: ${LIFE}, permanentchange`, async () => {
-    await lives('accounts', ['move'])
-    await hasOnly('accounts', ['move', 'export'])
+    await expectLifeCycle('accounts', ['move'])
+    await expectMissing('accounts', ['move', 'export'])
   })
 
   it(`subscribers: ${LIFE}, move, permanentchange`, async () => {
-    await lives('subscribers')
-    await hasOnly('subscribers', ['export'])
+    await expectLifeCycle('subscribers')
+    await expectMissing('subscribers', ['export'])
   })
 
   it.each(['plans', 'services', 'rates'])(`%s: ${LIFE}, move, permanentchange`, async (name) => {
-    await lives(name)
-    await hasOnly(name, name === 'rates' ? [] : ['export'])
+    await expectLifeCycle(name)
+    await expectMissing(name, name === 'rates' ? [] : ['export'])
   })
 
   it('balances: no create, close, closeandnew, reopen, move, permanentchange', async () => {
-    await hasOnly('balances', ['create', 'close', 'closeandnew', 'reopen', 'move'])
-    await hasOnly('balances', ['permanentchange', 'import', 'export'])
+    await expectMissing('balances', ['create', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('balances', ['permanentchange', 'import', 'export'])
   })
 
   it('bills: no create, close, closeandnew, reopen, move, permanentchange', async () => {
-    await hasOnly('bills', ['create', 'close', 'closeandnew', 'reopen', 'move'])
-    await hasOnly('bills', ['permanentchange', 'import', 'export'])
+    await expectMissing('bills', ['create', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('bills', ['permanentchange', 'import', 'export'])
   })
 
   it('lines: none that write a recorded line', async () => {
-    await hasOnly('lines', ['create', 'update', 'close', 'closeandnew', 'reopen', 'move'])
-    await hasOnly('lines', ['permanentchange', 'import', 'export'])
+    await expectMissing('lines', ['create', 'update', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('lines', ['permanentchange', 'import', 'export'])
   })
 })
 
 describe('the further actions of', () => {
   it('charges: as discounts, and no permanentchange', async () => {
-    await lives('charges', ['reopen', 'permanentchange'])
-    await hasOnly('charges', ['reopen', 'permanentchange', 'import'])
+    await expectLifeCycle('charges', ['reopen', 'permanentchange'])
+    await expectMissing('charges', ['reopen', 'permanentchange', 'import'])
   })
 
   it('discounts: no reopen', async () => {
-    await lives('discounts', ['reopen'])
-    await hasOnly('discounts', ['reopen'])
+    await expectLifeCycle('discounts', ['reopen'])
+    await expectMissing('discounts', ['reopen'])
   })
 
   it.each(['prepaidincludes', 'prepaidgroups', 'taxes'])('%s: all', async (collection) => {
-    await lives(collection)
-    await hasOnly(collection, ['import', 'export'])
+    await expectLifeCycle(collection)
+    await expectMissing(collection, ['import', 'export'])
   })
 
   it('reports: get, create, update, delete', async () => {
@@ -228,7 +228,7 @@ describe('the further actions of', () => {
     expect(await world.ok('reports', 'update', changed)).toMatchObject({ entity: { type: 0 } })
     await world.ok('reports', 'delete', { query: { _id: entity._id.$id } })
     expect(await world.rows('reports', { query })).toEqual([])
-    await hasOnly('reports', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('reports', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move'])
   })
 
   it('users: get, create, update, delete; a password is never shown', async () => {
@@ -246,7 +246,7 @@ describe('the further actions of', () => {
     expect(known?.['password']).toMatch(/^\$argon2id\$/)
     expect((await world.ok('users', 'delete', { query })).details).toBeNull()
     expect(await world.rows('users', { query })).toEqual([])
-    await hasOnly('users', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move', 'import'])
+    await expectMissing('users', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move', 'import'])
   })
 
   it('autorenew: get, create, update, delete', async () => {
@@ -261,7 +261,7 @@ describe('the further actions of', () => {
     expect(changed).toMatchObject({ details: true, entity: { cycles_remaining: 2 } })
     await world.ok('autorenew', 'delete', { query })
     expect(await world.rows('autorenew', { query })).toEqual([])
-    await hasOnly('autorenew', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('autorenew', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move'])
   })
 
   it('unknown collections: none', async () => {

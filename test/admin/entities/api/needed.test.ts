@@ -12,7 +12,7 @@ async function planOf(subscribers: number): Promise<{ name: string; query: Field
   return { name, query: { _id: idOf(plan) } }
 }
 
-function shownId(row: Fields | undefined): string {
+function idIn(row: Fields | undefined): string {
   return (row as { _id: { $id: string } })._id.$id
 }
 
@@ -62,7 +62,7 @@ describe('a plan that subscribers have', () => {
       query: { ...(await keyOf(query)) },
       sort: { from: -1 },
     })
-    const id = { _id: shownId(last) }
+    const id = { _id: idIn(last) }
     await world.ok('plans', 'close', { query: id, ...AUGUST, force: true })
     await world.ok('plans', 'close', { query: id, update: { to: '2027-01-01' } })
   })
@@ -112,7 +112,7 @@ describe('other entities', () => {
   it('an account is closed, and the answer has the number of remaining subscribers', async () => {
     const { entity } = await makeSubscriber(world)
     const [account] = await world.rows('accounts', { query: { aid: entity['aid'] } })
-    const query = { _id: shownId(account) }
+    const query = { _id: idIn(account) }
     const body = await world.ok('accounts', 'close', { query, ...AUGUST })
     expect(body.warnings[0]).toContain('1 subscriber ')
   })

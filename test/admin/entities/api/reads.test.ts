@@ -51,10 +51,10 @@ describe('a projection', () => {
     const without = { query, project: { _id: 0, name: 1 } }
     expect(await world.rows('plans', without, action)).toEqual([{ name: 'READ_A' }])
     const info = { from: 1, to: 1, revision_info: 1 }
-    const [told] = await world.rows('plans', { query, project: info }, action)
-    expect(told?.['revision_info']).toMatchObject({ status: 'active' })
-    expect(told).toMatchObject({ name: 'READ_A', from: '2026-01-01T00:00:00+0000' })
-    expect(told).not.toHaveProperty('description')
+    const [row] = await world.rows('plans', { query, project: info }, action)
+    expect(row?.['revision_info']).toMatchObject({ status: 'active' })
+    expect(row).toMatchObject({ name: 'READ_A', from: '2026-01-01T00:00:00+0000' })
+    expect(row).not.toHaveProperty('description')
     const [never] = await world.rows('plans', { query, project: { rev: 1, deleted: 1 } }, action)
     expect(Object.keys(never ?? {})).toEqual(['_id'])
   })

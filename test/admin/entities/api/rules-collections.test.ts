@@ -34,7 +34,7 @@ async function isRefused(
 }
 
 /** The parameters of a complete `create`, with these fields replaced. */
-function ordinary(collection: string, fields: Fields): { update: Fields } {
+function complete(collection: string, fields: Fields): { update: Fields } {
   return { update: { from: BEGIN, ...ORDINARY[collection]?.(), ...fields } }
 }
 
@@ -45,7 +45,7 @@ describe('configured fields are refused', () => {
     'if %s of an account is missing, on create alone',
     async (name) => {
       for (const value of [undefined, null, '', []]) {
-        await isRefused(['accounts', 'create'], ordinary('accounts', { [name]: value }), [0, name])
+        await isRefused(['accounts', 'create'], complete('accounts', { [name]: value }), [0, name])
       }
     },
   )
@@ -54,7 +54,7 @@ describe('configured fields are refused', () => {
     const { entity } = await make(world, 'accounts')
     const fields = [{ field_name: 'tax_id', type: 'text', mandatory: true }]
     await world.configure('subscribers', { account: { fields } })
-    await isRefused(['accounts', 'create'], ordinary('accounts', {}), [0, 'tax_id'])
+    await isRefused(['accounts', 'create'], complete('accounts', {}), [0, 'tax_id'])
     await make(world, 'accounts', { tax_id: 'X1' })
     const params = { query: { _id: entity._id.$id }, update: { lastname: 'King' } }
     await world.ok('accounts', 'update', params)
@@ -65,7 +65,7 @@ describe('configured fields are refused', () => {
     await world.configure('subscribers', { account: { fields } })
     const card = fresh('CARD')
     const { aid } = (await make(world, 'accounts', { id_card: card, to: '2026-03-01' })).entity
-    const again = ordinary('accounts', { id_card: card })
+    const again = complete('accounts', { id_card: card })
     await isRefused(['accounts', 'create'], again, [0, 'id_card', card, aid])
     const later = await make(world, 'accounts', { id_card: card, from: '2026-03-01' })
     const query = { _id: idOf(later) }
@@ -78,7 +78,7 @@ describe('configured fields are refused', () => {
 
   it('if the value is not one of the options', async () => {
     const update = { invoice_shipping_method: 'pigeon' }
-    await isRefused(['accounts', 'create'], ordinary('accounts', update), [
+    await isRefused(['accounts', 'create'], complete('accounts', update), [
       0,
       'invoice_shipping_method',
       'pigeon',
@@ -99,11 +99,11 @@ describe('a service that does not exist is refused', () => {
     const person = { firstname: 'A', lastname: 'B', address: 'C', aid, plan, from: BEGIN }
     for (const service of ['NONE', name]) {
       const update = { ...person, services: [{ name: service, from: BEGIN }] }
-      const told = [66_601, service, BEGIN] as [number, ...unknown[]]
-      await isRefused(['subscribers', 'create'], { update }, told)
+      const refusal = [66_601, service, BEGIN] as [number, ...unknown[]]
+      await isRefused(['subscribers', 'create'], { update }, refusal)
     }
     const services = [{ name, from: '2026-01-15' }]
-    const account = ordinary('accounts', { services })
+    const account = complete('accounts', { services })
     await isRefused(['accounts', 'create'], account, [66_601, name, '2026-01-15'])
   })
 
@@ -145,7 +145,7 @@ describe('overrides are refused', () => {
   it.each(['from', 'to', 'price'])('without %s of a price', async (missing) => {
     const { [missing]: _, ...price } = { from: 0, to: 'UNLIMITED', price: 1 } as Fields
     const overrides = [{ type: 'plan', key: 'GOLD', value: { price: [price] } }]
-    const account = ordinary('accounts', { overrides })
+    const account = complete('accounts', { overrides })
     await isRefused(['accounts', 'create'], account, [0, 'plan', 'GOLD', missing])
     const query = { _id: idOf(await makeSubscriber(world)) }
     const update = { query, update: { overrides } }
@@ -156,7 +156,7 @@ describe('overrides are refused', () => {
 describe('allowances are refused', () => {
   it('if they are not positive, duplicate, or of another account', async () => {
     const { sid } = (await makeSubscriber(world)).entity
-    const create = (allowances: unknown) => ordinary('accounts', { allowances })
+    const create = (allowances: unknown) => complete('accounts', { allowances })
     for (const allowance of [0, -1, '0', 'x', undefined]) {
       await isRefused(['accounts', 'create'], create([{ sid, allowance }]), [0, sid])
     }
@@ -170,13 +170,13 @@ describe('allowances are refused', () => {
 describe('services are refused', () => {
   it.each(['from', 'to', 'price'])('with a price without %s', async (missing) => {
     const { [missing]: _, ...tier } = { from: 0, to: 12, price: 5 } as Fields
-    const params = ordinary('services', { price: [tier] })
+    const params = complete('services', { price: [tier] })
     await isRefused(['services', 'create'], params, [999_999, 'price', missing])
   })
 
   it.each([0, -1, 'x', 11, '11.5'])('with limit_cycles of %j', async (limit) => {
     const price = [{ from: 0, to: 12, price: 5 }]
-    const params = ordinary('services', { price, limit_cycles: limit })
+    const params = complete('services', { price, limit_cycles: limit })
     await isRefused(['services', 'create'], params, [999_999, 'limit_cycles'])
   })
 
@@ -194,7 +194,7 @@ describe('a recurrence is refused', () => {
     ['services', 999_999],
   ])('of %s', async (collection, code) => {
     for (const recurrence of [{ frequency: 1 }, { start: 1 }, { other: 1 }]) {
-      const params = ordinary(collection, { recurrence })
+      const params = complete(collection, { recurrence })
       const missing = 'frequency' in recurrence ? 'start' : 'frequency'
       await isRefused([collection, 'create'], params, [code, 'recurrence', missing])
     }
@@ -205,7 +205,7 @@ describe('a recurrence is refused', () => {
 describe('rounding rules are refused', () => {
   it.each(['plans', 'services', 'rates'])('of %s', async (collection) => {
     const stage = { rounding_stage: 'line' }
-    const create = (rules: Fields) => ordinary(collection, { rounding_rules: rules })
+    const create = (rules: Fields) => complete(collection, { rounding_rules: rules })
     const call: [string, string] = [collection, 'create']
     await isRefused(call, create(stage), [0, 'rounding_type'])
     const sideways = { ...stage, rounding_type: 'sideways' }
@@ -218,13 +218,13 @@ describe('rounding rules are refused', () => {
 
 describe.each(['charges', 'discounts'])('%s are refused', (collection) => {
   it.each([0, -1])('with simultaneous_limit of %j', async (limit) => {
-    const params = ordinary(collection, { simultaneous_limit: limit })
+    const params = complete(collection, { simultaneous_limit: limit })
     await isRefused([collection, 'create'], params, [999_999, 'simultaneous_limit'])
   })
 
   it('with cycles without a begin to count from', async () => {
     const create = (fields: unknown) =>
-      ordinary(collection, {
+      complete(collection, {
         params: { cycles: 3, conditions: [{ subscriber: [{ fields }] }] },
       })
     const call: [string, string] = [collection, 'create']

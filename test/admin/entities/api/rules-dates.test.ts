@@ -132,10 +132,10 @@ describe('move is refused', () => {
     ['from', '2026-06-01', '2026-05-01'],
     ['to', '2026-04-01', '2026-04-01'],
     ['to', '2026-03-15', '2026-04-01'],
-  ])('with %s to %s, if the revision would be empty', async (edge, at, told) => {
+  ])('with %s to %s, if the revision would be empty', async (edge, at, message) => {
     const { ids } = await chainOf(['2026-04-01'], '2026-05-01')
     const params = { query: { _id: ids[0] }, update: { [edge]: at } }
-    await isRefused('move', params, 0, edge, told)
+    await isRefused('move', params, 0, edge, message)
   })
 
   it.each(['2026-04-01', '2026-03-15'])('over the revision before: %s', async (from) => {

@@ -77,10 +77,10 @@ describe('a mandatory parameter that is missing or empty is refused', () => {
       }
       for (const name of mandatory[collection] ?? []) {
         const { [name]: _, ...update } = ORDINARY[collection]?.() ?? {}
-        const told = `update.${name} is mandatory`
-        await isRefused([collection, 'create'], { update }, [999_999, told])
+        const message = `update.${name} is mandatory`
+        await isRefused([collection, 'create'], { update }, [999_999, message])
         const empty = { ...update, [name]: '' }
-        await isRefused([collection, 'create'], { update: empty }, [999_999, told])
+        await isRefused([collection, 'create'], { update: empty }, [999_999, message])
       }
     },
   )
@@ -241,7 +241,7 @@ describe('invalid fields', () => {
     expect(body.message).toMatch(/update\.from .*update\.upfront/)
   })
 
-  it('of a query are refused if they are not declared: they would match nothing, or everything', async () => {
+  it('of a query are refused if not declared: they match nothing, or everything', async () => {
     const { name } = (await make(world, 'plans')).entity
     for (const query of [{ nmae: name }, { $where: '1' }, { name: { $ne: 1, $where: '1' } }]) {
       const body = await world.refused('plans', 'get', { query })

@@ -28,7 +28,7 @@ const definition = (name: string) => {
   return found
 }
 
-const having = [...DEFINITIONS.values()].filter(
+const configurable = [...DEFINITIONS.values()].filter(
   ({ configuredFieldsPath }) => configuredFieldsPath !== null,
 )
 
@@ -36,7 +36,7 @@ const accounts = (fields: unknown) =>
   fieldsOf(definition('accounts'), { ...EMPTY, subscribers: { account: { fields } } })
 
 describe('the fields of a collection', () => {
-  it.each(having)('can all be used with their defaults: $name', (each) => {
+  it.each(configurable)('can all be used with their defaults: $name', (each) => {
     const fields = fieldsOf(each, EMPTY)
     expect(fields).toEqual(DEFAULT_FIELDS[each.name])
     const all = withStoredList(each, {}, fields)
@@ -45,8 +45,8 @@ describe('the fields of a collection', () => {
   })
 
   it('exist for the collections that have a configuration for them, and no others', () => {
-    expect(Object.keys(DEFAULT_FIELDS).sort()).toEqual(having.map(({ name }) => name).sort())
-    expect(new Set(having.map(categoryOf))).toEqual(new Set(FIELD_CATEGORIES))
+    expect(Object.keys(DEFAULT_FIELDS).sort()).toEqual(configurable.map(({ name }) => name).sort())
+    expect(new Set(configurable.map(categoryOf))).toEqual(new Set(FIELD_CATEGORIES))
     expect(fieldsOf(definition('lines'), EMPTY)).toEqual([])
   })
 

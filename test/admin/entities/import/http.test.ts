@@ -73,8 +73,8 @@ describe('import', () => {
       failed: 1,
       import_id: 'h1',
     })
-    const told = await send('accounts/import', { progress: '1', import_id: 'h1' })
-    expect(told).toMatchObject({
+    const progress = await send('accounts/import', { progress: '1', import_id: 'h1' })
+    expect(progress).toMatchObject({
       status: 1,
       details: { state: 'done', total: 3, failed: 1, failures: { 4: MISSING } },
     })

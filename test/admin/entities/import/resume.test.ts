@@ -44,7 +44,7 @@ function dyingCatalog(catalog: Catalog, at: number, when: 'before' | 'after') {
   return { dying, wasReached: () => count >= at }
 }
 
-interface Story {
+interface ImportCase {
   imported: Omit<Parameters<typeof scene.run>[0], 'importId' | 'api'>
   begin(catalog: Catalog): Promise<void>
   /** Removes what the import wrote. */
@@ -53,27 +53,31 @@ interface Story {
 }
 
 /** Kills the import at each operation in turn, or each n-th; returns the number of operations. */
-async function killEverywhere(story: Story, when: 'before' | 'after', each = 1): Promise<number> {
+async function killEverywhere(
+  importCase: ImportCase,
+  when: 'before' | 'after',
+  each = 1,
+): Promise<number> {
   for (let at = 1; ; at += each) {
     const catalog = scene.catalog()
-    await story.begin(catalog)
+    await importCase.begin(catalog)
     const importId = `kill-${at}`
     const { dying, wasReached } = dyingCatalog(catalog, at, when)
-    const first = { ...story.imported, importId, api: scene.api({ catalog: dying }) }
+    const first = { ...importCase.imported, importId, api: scene.api({ catalog: dying }) }
     const outcome = await scene.run(first).then(
       () => 'done',
       () => 'killed',
     )
-    const again = { ...story.imported, importId, api: scene.api({ nowMs: LATER_MS }) }
-    await story.check(catalog, await scene.run(again))
+    const again = { ...importCase.imported, importId, api: scene.api({ nowMs: LATER_MS }) }
+    await importCase.check(catalog, await scene.run(again))
     const progress = await readProgress({ catalog, clock: { nowMs: () => LATER_MS } }, importId)
     expect(progress).toMatchObject({ state: 'done' })
-    await story.reset(catalog)
+    await importCase.reset(catalog)
     if (outcome === 'done' || !wasReached()) return at
   }
 }
 
-const ACCOUNTS: Story = {
+const ACCOUNTS: ImportCase = {
   imported: {
     collection: 'accounts',
     text: accountsCsv(4).replace('ada2@example.org', 'nomail'),
@@ -93,7 +97,7 @@ const ACCOUNTS: Story = {
 }
 
 /** The second one begins before its account: two documents that are written together. */
-const SUBSCRIBERS: Story = {
+const SUBSCRIBERS: ImportCase = {
   imported: {
     collection: 'subscribers',
     text: [
@@ -122,7 +126,7 @@ const SUBSCRIBERS: Story = {
   },
 }
 
-const RATES: Story = {
+const RATES: ImportCase = {
   imported: {
     collection: 'rates',
     operation: 'permanentchange',
@@ -156,7 +160,7 @@ const RATES: Story = {
 }
 
 /** Three batches of 500: while one batch is written the next one is prepared. */
-const BATCHES: Story = {
+const BATCHES: ImportCase = {
   imported: {
     collection: 'accounts',
     text: [

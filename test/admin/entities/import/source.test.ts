@@ -114,7 +114,7 @@ describe('settings', () => {
     )
   })
 
-  it('override cells with predefined values, and fill empty cells with default values', async () => {
+  it('override cells with predefined values, and fill empty ones with defaults', async () => {
     const text = `${ACCOUNT_HEADER},title\n${accountLine(1)},\n${accountLine(2)},Dr`
     const map = { ...ACCOUNT_COLUMNS, salutation: '__csvindex__6', personal_id: 'P1' }
     const given = { default_values: { salutation: 'Ms', country: 'FR' } }

@@ -11,14 +11,14 @@ import {
 const check = createAnswerCheck(DOCUMENT)
 const { schemas, responses } = DOCUMENT.components
 
-interface Placed {
+interface Located {
   readonly at: string
   readonly schema: Schema
   /** A field or member, which needs a description. */
   readonly isNamed: boolean
 }
 
-function* partsOf({ at, schema }: Pick<Placed, 'at' | 'schema'>): Generator<Placed> {
+function* partsOf({ at, schema }: Pick<Located, 'at' | 'schema'>): Generator<Located> {
   yield { at, schema, isNamed: false }
   for (const keyword of ['properties', 'patternProperties']) {
     for (const [name, part] of Object.entries((schema[keyword] ?? {}) as Record<string, Schema>)) {
@@ -117,7 +117,7 @@ const MEDIA: Media[] = [
 const INLINE = PARAMETERS.flatMap(({ at, parameter }) =>
   parameter['schema'] === undefined ? [] : [{ at, schema: parameter['schema'] as Schema }],
 )
-const PARTS: Placed[] = [
+const PARTS: Located[] = [
   ...Object.entries(schemas).map(([at, schema]) => ({ at, schema })),
   ...MEDIA,
   ...INLINE,

@@ -68,7 +68,7 @@ describe('the order of sending', () => {
     expect(await textOf('?page=1&a=0', body)).toBe(text)
   })
 
-  it('of JSON with a duplicate member is refused if the first one is too deep to be read', async () => {
+  it('of JSON with a duplicate member is refused if the first one is too deep', async () => {
     const deep = `{"a":${'['.repeat(40)}${']'.repeat(40)},"a":1,"_sig_":"x"}`
     expect(await textOf('', json(deep))).toBe('body is nested deeper than 32 levels')
   })

@@ -59,7 +59,7 @@ export interface LoginServerParts {
 export interface AuthStores {
   catalog(): Catalog
   redis(): RedisConnection
-  world(parts?: LoginServerParts): LoginServer
+  server(parts?: LoginServerParts): LoginServer
 }
 
 /** Both stores are empty before each test. */
@@ -93,15 +93,15 @@ export function useAuth(): AuthStores {
   return {
     catalog: () => catalog,
     redis: () => redis,
-    world(parts) {
-      const world = worldOn(catalog, redis, parts)
+    server(parts) {
+      const world = serverOn(catalog, redis, parts)
       servers.push(world.server)
       return world
     },
   }
 }
 
-function worldOn(
+function serverOn(
   catalog: Catalog,
   redis: RedisConnection,
   parts: LoginServerParts = {},
@@ -178,7 +178,7 @@ export async function setSecurity(catalog: Catalog, value: object): Promise<void
   await catalog.config.replaceOne({ _id: 'security' }, document, { upsert: true })
 }
 
-export interface Told {
+export interface LoginAnswer {
   readonly http: number
   readonly body: { status: number; desc: string; details: unknown; input?: unknown; code?: number }
   readonly headers: Readonly<Record<string, unknown>>
@@ -199,7 +199,7 @@ export interface Sent {
 export async function send(
   { server }: Pick<LoginServer, 'server'>,
   { method, url, headers = {}, payload }: Sent,
-): Promise<Told> {
+): Promise<LoginAnswer> {
   if (!server.server.listening) await server.listen({ host: '127.0.0.1', port: 0 })
   const isText = typeof payload === 'string' || payload === undefined
   const type: Record<string, string> = isText ? {} : { 'content-type': 'application/json' }
@@ -210,9 +210,9 @@ export async function send(
   })
   const setCookie = response.headers.getSetCookie().join(', ')
   const cookie = /tollgate_session=([^;]*)/.exec(setCookie)?.[1] ?? null
-  const body = (await response.json()) as Told['body']
-  const told = Object.fromEntries(response.headers)
-  return { http: response.status, body, headers: told, cookie, setCookie }
+  const body = (await response.json()) as LoginAnswer['body']
+  const received = Object.fromEntries(response.headers)
+  return { http: response.status, body, headers: received, cookie, setCookie }
 }
 
 function portOf({ server }: FastifyInstance): number {
@@ -225,18 +225,22 @@ export function post(
   path: string,
   fields: Readonly<Record<string, string>> = {},
   cookie: string | null = null,
-): Promise<Told> {
+): Promise<LoginAnswer> {
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   const headers = { ...type, ...cookieHeader(cookie) }
   const payload = new URLSearchParams(fields).toString()
   return send(world, { method: 'POST', url: `/auth/${path}`, headers, payload })
 }
 
-export function logIn(world: LoginServer, username = USER, password = PASSWORD): Promise<Told> {
+export function logIn(
+  world: LoginServer,
+  username = USER,
+  password = PASSWORD,
+): Promise<LoginAnswer> {
   return post(world, 'login', { username, password })
 }
 
-export function who(world: LoginServer, cookie: string | null): Promise<Told> {
+export function who(world: LoginServer, cookie: string | null): Promise<LoginAnswer> {
   return send(world, { method: 'GET', url: '/auth/login', headers: cookieHeader(cookie) })
 }
 

@@ -31,7 +31,7 @@ export const IDP_ID = 'https://idp.example.net/realms/corp'
 export const CALLBACK = 'https://tollgate.example.net/auth/saml/corp/acs'
 
 /** Content of an assertion; omitted members are valid. */
-export interface Said {
+export interface AssertionContent {
   nowMs: number
   /** Null if unsolicited. */
   inResponseTo: string | null
@@ -52,16 +52,16 @@ const NAMESPACES =
   'xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ' +
   'xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"'
 
-let made = 0
+let created = 0
 
-export function assertionXml(said: Said): string {
-  made += 1
-  const { nowMs, roles = ['staff'], inResponseTo, audience = OUR_ID, issuer = IDP_ID } = said
-  const { nameId = 'ada@example.net', recipient = CALLBACK } = said
-  const { assertionId = `_a${made}`, confirmedFor = inResponseTo } = said
+export function assertionXml(content: AssertionContent): string {
+  created += 1
+  const { nowMs, roles = ['staff'], inResponseTo, audience = OUR_ID, issuer = IDP_ID } = content
+  const { nameId = 'ada@example.net', recipient = CALLBACK } = content
+  const { assertionId = `_a${created}`, confirmedFor = inResponseTo } = content
   const at = (ms: number) => new Date(ms).toISOString()
-  const begin = at(said.notBeforeMs ?? nowMs - 1000)
-  const end = at(said.notOnOrAfterMs ?? nowMs + 300_000)
+  const begin = at(content.notBeforeMs ?? nowMs - 1000)
+  const end = at(content.notOnOrAfterMs ?? nowMs + 300_000)
   const answering = confirmedFor === null ? '' : ` InResponseTo="${confirmedFor}"`
   const values = roles.map((role) => `<saml:AttributeValue>${role}</saml:AttributeValue>`).join('')
   return [
@@ -82,12 +82,12 @@ export function assertionXml(said: Said): string {
 }
 
 /** A response around an assertion, signed or not. */
-export function responseXml(said: Said, assertion: string): string {
-  made += 1
-  const { nowMs, inResponseTo, destination = CALLBACK, status = 'Success' } = said
+export function responseXml(content: AssertionContent, assertion: string): string {
+  created += 1
+  const { nowMs, inResponseTo, destination = CALLBACK, status = 'Success' } = content
   const answering = inResponseTo === null ? '' : ` InResponseTo="${inResponseTo}"`
   return [
-    `<samlp:Response ${NAMESPACES} ID="_r${made}" Version="2.0"`,
+    `<samlp:Response ${NAMESPACES} ID="_r${created}" Version="2.0"`,
     ` IssueInstant="${new Date(nowMs).toISOString()}" Destination="${destination}"${answering}>`,
     `<saml:Issuer>${IDP_ID}</saml:Issuer><samlp:Status>`,
     `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${status}"/></samlp:Status>`,
@@ -132,8 +132,8 @@ export function signed(
 }
 
 /** A response as this provider creates it, with a signed assertion. */
-export function answer(said: Said, pair: KeyPair): string {
-  return responseXml(said, signed(assertionXml(said), 'Assertion', pair))
+export function answer(content: AssertionContent, pair: KeyPair): string {
+  return responseXml(content, signed(assertionXml(content), 'Assertion', pair))
 }
 
 /** Id and XML of the request in an address of the provider. */

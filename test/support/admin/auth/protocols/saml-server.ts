@@ -20,6 +20,7 @@ import { openRedis, waitForRedis } from '../../../../../src/store/redis.ts'
 import { startTestMongo } from '../../../mongo.ts'
 import { startTestRedis } from '../../../redis.ts'
 import {
+  type AssertionContent,
   answer,
   CALLBACK,
   IDP_ID,
@@ -27,7 +28,6 @@ import {
   newKeyPair,
   OUR_ID,
   requestIn,
-  type Said,
 } from './identity-provider.ts'
 
 export const NOW_MS = Date.parse('2026-06-15T12:00:00Z')
@@ -49,7 +49,7 @@ export interface SamlServer {
   /** Users of the opened sessions. */
   opened: SessionUser[]
   /** The log since the server was started. */
-  said(): string
+  logged(): string
   begin: SamlProtocol['begin']
   configure(...protocols: Record<string, unknown>[]): Promise<void>
   settings(more?: Record<string, unknown>): Record<string, unknown>
@@ -58,7 +58,7 @@ export interface SamlServer {
   /** Begins a login in a new browser. */
   login(query?: string, cookie?: string): Promise<Begun>
   /** Content of an assertion that answers this login. */
-  saying(begun: Pick<Begun, 'id'> | null, more?: Partial<Said>): Said
+  assertionFor(begun: Pick<Begun, 'id'> | null, more?: Partial<AssertionContent>): AssertionContent
   /** Posts a response, which must be refused for this reason, without a session. */
   refused(xml: string, reason: RegExp): Promise<void>
   /** Posts a response, and follows the redirect with the cookie. Returns the last answer. */
@@ -104,7 +104,7 @@ export function useSamlServer(): SamlServer {
   const world: SamlServer = {
     nowMs: NOW_MS,
     opened,
-    said: () => lines.join(''),
+    logged: () => lines.join(''),
     provider: () => running.provider,
     stranger: () => running.stranger,
     url: () => running.url,
@@ -125,7 +125,7 @@ export function useSamlServer(): SamlServer {
       const { id } = requestIn(response.headers.get('location') ?? '')
       return { id, cookie: `__Host-tollgate_saml=${set?.[1]}` }
     },
-    saying: (begun, more = {}) => ({
+    assertionFor: (begun, more = {}) => ({
       nowMs: world.nowMs,
       inResponseTo: begun?.id ?? null,
       ...more,
@@ -134,8 +134,8 @@ export function useSamlServer(): SamlServer {
       const [sessions, from] = [opened.length, lines.length]
       const response = await world.post({ SAMLResponse: base64(xml) })
       const body = (await response.json()) as object
-      const told = { status: 0, code: 403, desc: expect.any(String) }
-      expect([response.status, body]).toEqual([403, told])
+      const refusal = { status: 0, code: 403, desc: expect.any(String) }
+      expect([response.status, body]).toEqual([403, refusal])
       expect(lines.slice(from).join('')).toMatch(reason)
       expect(response.headers.get('set-cookie')).toBeNull()
       expect(opened.length).toBe(sessions)
@@ -218,9 +218,15 @@ export function base64(text: string): string {
 }
 
 /** A login that must succeed, with an assertion of this content. Returns the last answer. */
-export async function loggedIn(world: SamlServer, more: Partial<Said> = {}): Promise<Response> {
+export async function loggedIn(
+  world: SamlServer,
+  more: Partial<AssertionContent> = {},
+): Promise<Response> {
   const begun = await world.login()
-  const done = await world.accepted(answer(world.saying(begun, more), world.provider()), begun)
+  const done = await world.accepted(
+    answer(world.assertionFor(begun, more), world.provider()),
+    begun,
+  )
   expect(done.status).toBe(303)
   return done
 }
