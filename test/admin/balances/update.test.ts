@@ -112,15 +112,15 @@ describe('loading a prepaid include', () => {
  * refusal.
  */
 const REFUSALS = readTable(`
-  | case                  | first | operation | value   | free     |
-  |-----------------------|-------|-----------|---------|----------|
-  | takes what there is   | -10   | inc       | 10      | 0        |
-  | takes too much        | -10   | inc       | 10.01   | refused  |
-  | as much as allowed    | -10   | inc       | -40     | 50000000 |
-  | beyond what the plan allows | -10 | inc   | -40.000001 | refused |
-  | sets beyond it        | -10   | set       | -50.5   | refused  |
-  | sets below nothing    | -10   | set       | 1       | refused  |
-  | sets to the limit     | -10   | set       | -50     | 50000000 |
+  | case                                 | first | operation | value      | free     |
+  |--------------------------------------|-------|-----------|------------|----------|
+  | debits what is available             | -10   | inc       | 10         | 0        |
+  | debits more than that                | -10   | inc       | 10.01      | refused  |
+  | credits up to the limit              | -10   | inc       | -40        | 50000000 |
+  | credits beyond the limit of the plan | -10   | inc       | -40.000001 | refused  |
+  | sets beyond the limit                | -10   | set       | -50.5      | refused  |
+  | sets below zero                      | -10   | set       | 1          | refused  |
+  | sets to the limit                    | -10   | set       | -50        | 50000000 |
 `)
 
 describe('limits', () => {

@@ -1,4 +1,4 @@
-/** Old lines are removed; their totals are carried, so that the audit balances whatever dies. */
+/** Old lines are removed; their totals are carried, and the audit balances after any failure. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { removeLines } from '../../../src/admin/retention/lines.ts'
 import type { Removal } from '../../../src/admin/retention/removal.ts'

@@ -143,7 +143,7 @@ describe('the token endpoint refuses', () => {
 describe('a client that guesses secrets', () => {
   const guess = (name: string, secret: string) => scene.ask(GRANT, basic(name, secret))
 
-  it('waits longer each time, also with the right one, whether the client exists or not', async () => {
+  it('waits longer each time, also with the right one, even as an unknown client', async () => {
     await scene.security({ lockout: { attempts: 3, seconds: 100, seconds_max: 300 } })
     const secret = await scene.client({ name: 'crm' })
     const waits = async () => {

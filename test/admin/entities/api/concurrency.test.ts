@@ -68,7 +68,7 @@ interface Revision {
   fields: Fields
 }
 
-async function chainOf(store: string, key: Fields): Promise<Revision[]> {
+async function revisionsOf(store: string, key: Fields): Promise<Revision[]> {
   const found = await stored(world, store, key)
   return found.map((fields) => ({
     fromMs: (fields['from'] as Date).getTime(),
@@ -77,10 +77,10 @@ async function chainOf(store: string, key: Fields): Promise<Revision[]> {
   }))
 }
 
-function expectOrder(chain: readonly Revision[], { gaps }: { gaps: boolean }): void {
-  for (const [index, { fromMs, toMs }] of chain.entries()) {
+function expectOrder(revisions: readonly Revision[], { gaps }: { gaps: boolean }): void {
+  for (const [index, { fromMs, toMs }] of revisions.entries()) {
     expect(fromMs).toBeLessThan(toMs)
-    const next = chain[index + 1]
+    const next = revisions[index + 1]
     if (next === undefined) continue
     if (gaps) expect(toMs).toBeLessThanOrEqual(next.fromMs)
     else expect(toMs).toBe(next.fromMs)
@@ -114,26 +114,26 @@ describe('50 concurrent writes of one entity', () => {
     })
     const done = expectSettled(await all('rates', writes))
     expect(done).toHaveLength(50)
-    const chain = await chainOf('rates', { key })
-    expect(chain).toHaveLength(51)
-    expectOrder(chain, { gaps: false })
-    for (const [index, { fields }] of chain.entries()) {
+    const revisions = await revisionsOf('rates', { key })
+    expect(revisions).toHaveLength(51)
+    expectOrder(revisions, { gaps: false })
+    for (const [index, { fields }] of revisions.entries()) {
       expect(fields['description']).toBe(index === 0 ? 'A rate' : String(index))
     }
     await expectNoLocks()
   })
 
   it.each([1, 2, 3])(
-    'of all actions but close leave no gap and no overlap (seed %i)',
+    'of all actions except close leave no gap and no overlap (seed %i)',
     async (seed) => {
       const { name } = (await make(world, 'plans')).entity
       const writes = mixedWrites({ name }, 'description', 50, seed)
       const done = expectSettled(await all('plans', writes))
       expect(done.length).toBeGreaterThan(5)
-      const chain = await chainOf('plans', { name })
-      expect(chain[0]?.fromMs).toBe(BEGIN_MS)
-      expectOrder(chain, { gaps: false })
-      await expectReflected(done, chain)
+      const revisions = await revisionsOf('plans', { name })
+      expect(revisions[0]?.fromMs).toBe(BEGIN_MS)
+      expectOrder(revisions, { gaps: false })
+      await expectReflected(done, revisions)
       await expectNoLocks()
     },
   )
@@ -145,7 +145,7 @@ describe('50 concurrent writes of one entity', () => {
       const query = { name, effective_date: dayAt(day) }
       await world.ok('services', 'closeandnew', { query, update: { from: dayAt(day) } })
     }
-    const ids = (await chainOf('services', { name })).map(({ fields }) => String(fields['_id']))
+    const ids = (await revisionsOf('services', { name })).map(({ fields }) => String(fields['_id']))
     const below = numbersFrom(seed)
     const more = ids.slice(1).flatMap((_id): Write[] => [
       { action: 'close', query: { _id }, update: { to: dayAt(5 + below(60)) } },
@@ -156,7 +156,7 @@ describe('50 concurrent writes of one entity', () => {
     const writes = mixed.flatMap((one, index) => [one, ...more.slice(index, index + 1)])
     const done = expectSettled(await all('services', writes))
     expect(done.length).toBeGreaterThan(5)
-    expectOrder(await chainOf('services', { name }), { gaps: true })
+    expectOrder(await revisionsOf('services', { name }), { gaps: true })
     await expectNoLocks()
   })
 
@@ -173,25 +173,27 @@ describe('50 concurrent writes of one entity', () => {
     })
     const done = expectSettled(await all('subscribers', writes))
     expect(done.length).toBeGreaterThan(5)
-    const chain = await chainOf('subscribers', { sid, type: 'subscriber' })
-    expectOrder(chain, { gaps: false })
-    expectRuns(chain)
+    const revisions = await revisionsOf('subscribers', { sid, type: 'subscriber' })
+    expectOrder(revisions, { gaps: false })
+    expectRuns(revisions)
     await expectNoLocks()
   })
 })
 
 /** The last value of each success is stored, or was overwritten by a later one. */
-async function expectReflected(done: readonly Answer[], chain: readonly Revision[]) {
-  const ids = new Set(chain.map(({ fields }) => String(fields['_id'])))
+async function expectReflected(done: readonly Answer[], revisions: readonly Revision[]) {
+  const ids = new Set(revisions.map(({ fields }) => String(fields['_id'])))
   for (const { body } of done) expect(ids).toContain(idOf(body))
-  const marks = chain.map(({ fields }) => fields['description']).filter((mark) => mark !== 'A plan')
+  const marks = revisions
+    .map(({ fields }) => fields['description'])
+    .filter((mark) => mark !== 'A plan')
   const written = new Set(done.map(({ body }) => body.entity['description']))
   for (const mark of marks) expect(written).toContain(mark)
 }
 
-function expectRuns(chain: readonly Revision[]): void {
-  for (const [index, { fromMs, fields }] of chain.entries()) {
-    const before = chain[index - 1]
+function expectRuns(revisions: readonly Revision[]): void {
+  for (const [index, { fromMs, fields }] of revisions.entries()) {
+    const before = revisions[index - 1]
     const isSame = before !== undefined && before.fields['plan'] === fields['plan']
     const expected = isSame ? before.fields['plan_activation'] : new Date(fromMs)
     expect(fields['plan_activation']).toEqual(expected)

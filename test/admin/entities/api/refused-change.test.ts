@@ -38,10 +38,10 @@ describe.skipIf(process.env['TEST_MONGO_URL'] !== undefined)('a change of two st
 
   it('that cannot be completed does not block other changes', async () => {
     const stores = storesOf(open)
-    const lock = (chain: string, name: string) => ({
-      _id: chain,
-      group: chain,
-      first: chain,
+    const lock = (entity: string, name: string) => ({
+      _id: entity,
+      group: entity,
+      first: entity,
       token: 't',
       holder: { host: 'elsewhere', pid: 1, instance: 'gone' },
       expires: new Date(1),
