@@ -4,14 +4,14 @@ import type { ListedOrigins } from '../../src/admin/cors.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { bareServer, type SETTINGS, sendRaw } from '../support/admin/bare.ts'
 
-const NOBODY: ListedOrigins = async () => new Set()
+const NO_ORIGINS: ListedOrigins = async () => new Set()
 const CRM = 'https://crm.example.net'
 
 type Admin = Parameters<typeof refuseCrossSite>[1]
 
 async function guarded(
   admin: Partial<Admin> = {},
-  listed: ListedOrigins = NOBODY,
+  listed: ListedOrigins = NO_ORIGINS,
   settings: Partial<typeof SETTINGS> = {},
 ) {
   const whole: Admin = { host: '127.0.0.1', openTo: 'nobody', hostNames: [], ...admin }
@@ -49,18 +49,18 @@ describe('a page of another site', () => {
     const { ask } = await guarded()
     const answer = await ask(line, headers)
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 0, code: 403 })
-    const told = [...(answer?.headers.keys() ?? [])]
-    expect(told.filter((name) => name.startsWith('access-control-'))).toEqual([])
+    const names = [...(answer?.headers.keys() ?? [])]
+    expect(names.filter((name) => name.startsWith('access-control-'))).toEqual([])
     expect(answer?.headers.get('vary')).toBe('Origin')
   })
 
-  it('may have a link to one that only shows something', async () => {
+  it('may link to a page that only displays something', async () => {
     const { ask } = await guarded()
     const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }
     expect((await ask('GET /page', link))?.status).toBe(200)
   })
 
-  it('is not one of its own, nor a program', async () => {
+  it('differs from a page of the node and from a program', async () => {
     const { port, ask } = await guarded()
     expect((await ask('POST /page'))?.status).toBe(200)
     const own = { origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' }
@@ -89,26 +89,26 @@ describe('a page of another site', () => {
   })
 })
 
-describe('a proxy that is trusted', () => {
+describe('a trusted proxy', () => {
   const trusted = { trustedProxies: ['127.0.0.1'] }
   const through = { 'x-forwarded-host': 'crm.example.net', 'x-forwarded-proto': 'https' }
   const open = { hostNames: ['crm.example.net'] }
 
-  it('says by which name a page has come', async () => {
-    const { ask } = await guarded(open, NOBODY, trusted)
+  it('reports the name by which a page was requested', async () => {
+    const { ask } = await guarded(open, NO_ORIGINS, trusted)
     expect((await ask('POST /page', { ...through, origin: CRM }))?.status).toBe(200)
-    // A page without TLS may have been put there on the way.
+    // A page without TLS may have been injected on the way.
     const plain = { ...through, origin: 'http://crm.example.net' }
     expect((await ask('POST /page', plain))?.status).toBe(403)
   })
 
-  it('is not anybody who says so', async () => {
+  it('is only recognised by its address', async () => {
     const { ask } = await guarded(open)
     expect((await ask('POST /page', { ...through, origin: CRM }))?.status).toBe(403)
   })
 })
 
-describe('the name that is addressed', () => {
+describe('the requested host name', () => {
   const statusOf = async (admin: Partial<Admin>, host: string) =>
     (await (await guarded(admin)).ask('GET /page', { host }))?.status
 
@@ -139,7 +139,7 @@ describe('the name that is addressed', () => {
     ['crm.example.net.evil.test', 403],
     ['localhost', 403],
     ['', 403],
-  ])('%j where others reach it, and names are listed: %i', async (host, status) => {
+  ])('%j where others reach it, with a list of names: %i', async (host, status) => {
     const admin = { host: 'node-1', hostNames: ['crm.example.net'] }
     expect(await statusOf(admin, host)).toBe(status)
     expect(await statusOf({ ...admin, openTo: 'network' }, host)).toBe(status)
@@ -152,8 +152,8 @@ describe('the name that is addressed', () => {
   })
 })
 
-describe('a store that is away', () => {
-  it('refuses pages of other sites, and nobody else', async () => {
+describe('an unavailable store', () => {
+  it('leads to a refusal of pages of other sites, and of no other callers', async () => {
     const { ask } = await guarded({}, async () => {
       throw new CatalogUnavailableError('read security', new Error('SECRET'))
     })

@@ -26,7 +26,7 @@ function connectionsOf(server: Server): Promise<number> {
   })
 }
 
-/** Asks once, on a connection of its own, which ends with the answer. */
+/** Sends one request on its own connection, which ends with the answer. */
 async function healthOf(port: number, localAddress = '127.0.0.1'): Promise<void> {
   const socket = openSocket(port, localAddress)
   await socket.send(`GET /health HTTP/1.1\r\n${HEAD}\r\n`)
@@ -37,7 +37,7 @@ async function healthOf(port: number, localAddress = '127.0.0.1'): Promise<void>
 describe('many slow requests from one address', () => {
   const SLOW = `${JSON_POST}Content-Length: 9\r\n\r\n{`
 
-  it('take no connection of others, and health answers even that address', async () => {
+  it('occupy no connection of others, and health answers even that address', async () => {
     const lines: unknown[] = []
     const log = { warn: (...line: unknown[]) => lines.push(line), error: () => undefined }
     const limits = { connectionsMax: 1000, connectionsPerAddressMax: 20 }
@@ -54,14 +54,14 @@ describe('many slow requests from one address', () => {
     const own = openSocket(port)
     await own.send(`GET /here HTTP/1.1\r\n${HEAD}\r\n`)
     expectError(await own.answer(), 429)
-    const told = { address: '127.0.0.1', connectionsPerAddressMax: 20 }
+    const logged = { address: '127.0.0.1', connectionsPerAddressMax: 20 }
     expect(lines.slice(0, 1)).toEqual([
-      [told, 'too many connections to the control plane from one address'],
+      [logged, 'too many connections to the control plane from one address'],
     ])
     for (const socket of [...slow, other, own]) socket.destroy()
   })
 
-  it('or idle ones that fill the reserve are in the way of nobody else', async () => {
+  it('and idle ones that fill the reserve do not block other addresses', async () => {
     const { port } = await bareServer(routes, { connectionsMax: 1 })
     const idle = Array.from({ length: 200 }, () => openSocket(port))
     for (const socket of idle) await socket.connected
@@ -70,7 +70,7 @@ describe('many slow requests from one address', () => {
     for (const socket of idle) socket.destroy()
   })
 
-  it('of a trusted proxy are those of many clients', async () => {
+  it('from a trusted proxy count as those of many clients', async () => {
     const limits = { connectionsPerAddressMax: 1, trustedProxies: ['127.0.0.1'] }
     const { port } = await bareServer(routes, limits)
     const sockets = [openSocket(port), openSocket(port), openSocket(port)]
@@ -82,7 +82,7 @@ describe('many slow requests from one address', () => {
   })
 })
 
-describe('the body of a request', () => {
+describe('a request body', () => {
   const times = { bodyTimeoutMs: 1_000, bodyBytesPerSecondMin: 10 }
   const slowPost = (path: string) =>
     `POST ${path} HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 30\r\n\r\n`
@@ -96,7 +96,7 @@ describe('the body of a request', () => {
     await expect.poll(() => connectionsOf(server.server)).toBe(0)
   })
 
-  it('that a route may take long for has a second more for so many bytes', async () => {
+  it('of a route for large bodies has time in proportion to its size', async () => {
     let failed = 0
     const log = { warn: () => undefined, error: () => (failed += 1) }
     const { server, port } = await bareServer(
@@ -121,7 +121,7 @@ describe('the body of a request', () => {
     for (const socket of [steady, idle]) socket.destroy()
   })
 
-  it('that nobody waits for ends the connection when it is late', async () => {
+  it('that is late after the answer ends the connection', async () => {
     const { port } = await bareServer(routes, times)
     const socket = openSocket(port)
     await socket.send(`GET /here HTTP/1.1\r\n${HEAD}Content-Length: 30\r\n\r\n{`)
@@ -133,7 +133,7 @@ describe('the body of a request', () => {
     ['JSON', 'application/json', '{'],
     ['a form', 'application/x-www-form-urlencoded', 'a=b&'],
     ['parts', 'multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="a"'],
-  ])('of %s that is cut off is no error of ours', async (_, type, begin) => {
+  ])('of %s that is cut off is not logged as a defect', async (_, type, begin) => {
     let asked: () => void = () => undefined
     const lines: unknown[] = []
     const log = { warn: () => undefined, error: (...line: unknown[]) => lines.push(line) }

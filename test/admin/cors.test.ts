@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => stores.close())
 
-/** A poll later they hold. */
+/** Applies after the next poll of the settings. */
 async function list(...origins: string[]): Promise<void> {
   const change = { nowMs, by: 'test' }
   await writeStoredConfig(
@@ -47,7 +47,7 @@ async function site() {
   return { ask, calls: () => calls }
 }
 
-/** As a browser asks before it sends what a form could not. */
+/** The preflight of a browser before a request that a form could not send. */
 const PREFLIGHT = {
   'access-control-request-method': 'POST',
   'access-control-request-headers': 'content-type,x-csrf-token',
@@ -55,8 +55,8 @@ const PREFLIGHT = {
   'sec-fetch-mode': 'cors',
 }
 
-describe('a site that is listed', () => {
-  it('may send and read, with its cookies, and nobody else may read what it has got', async () => {
+describe('a listed site', () => {
+  it('may send and read, with its cookies, and no other site may read its answers', async () => {
     await list(CRM)
     const { ask, calls } = await site()
     const headers = { origin: CRM, 'sec-fetch-site': 'cross-site' }
@@ -67,7 +67,7 @@ describe('a site that is listed', () => {
     expect(answer.headers.get('vary')).toBe('Origin')
   })
 
-  it('is told before that it may, without a call of anything', async () => {
+  it('gets a positive preflight answer, without a call of the route', async () => {
     await list(CRM)
     const { ask, calls } = await site()
     for (const path of ['/page', '/nowhere']) {
@@ -89,14 +89,14 @@ describe('a site that is listed', () => {
     }
   })
 
-  it('may be written with capitals, or with the port that it has anyway', async () => {
+  it('may be written with capitals, or with its default port', async () => {
     await list('https://CRM.Example.net:443')
     const { ask } = await site()
     const answer = await ask('/page', { method: 'POST', headers: { origin: CRM } })
     expect(answer.headers.get('access-control-allow-origin')).toBe(CRM)
   })
 
-  it('is so as soon as it is stored, and no longer than that', async () => {
+  it('is allowed as soon as it is stored, and only as long', async () => {
     await list()
     const { ask } = await site()
     const statusNow = async () =>
@@ -109,7 +109,7 @@ describe('a site that is listed', () => {
   })
 })
 
-describe('a site that is like a listed one', () => {
+describe('a site with a similar origin', () => {
   it.each([
     'null',
     '*',
@@ -121,7 +121,7 @@ describe('a site that is like a listed one', () => {
     'https://crm.example.net, https://evil.test',
     'https://CRM.example.net',
     'https://me@crm.example.net',
-  ])('%s is refused, asked before or not', async (origin) => {
+  ])('%s is refused, with and without preflight', async (origin) => {
     await list(CRM, 'https://*.example.net', 'https://you@crm.example.net')
     const { ask, calls } = await site()
     for (const init of [

@@ -1,4 +1,4 @@
-/** The page of the API as a person sees it: in a browser. */
+/** The page of the API in a browser, as a person sees it. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -45,12 +45,12 @@ afterAll(async () => {
 
 const CHROMIUM = toolPath('chromium')
 
-/** The document as the browser has it when it is loaded. */
-function shown(path: string): Promise<string> {
-  return shownAt(`http://127.0.0.1:${admin.port}${path}`)
+/** The document in the browser once it is loaded. */
+function documentIn(path: string): Promise<string> {
+  return documentAt(`http://127.0.0.1:${admin.port}${path}`)
 }
 
-async function shownAt(url: string): Promise<string> {
+async function documentAt(url: string): Promise<string> {
   const { stdout } = await promisify(execFile)(
     CHROMIUM ?? 'chromium',
     [
@@ -71,7 +71,7 @@ async function shownAt(url: string): Promise<string> {
   return stdout
 }
 
-/** Measures the page in a frame of a width, as a phone shows it. */
+/** Measures the page in a frame of a given width, like a phone. */
 const MEASURE = `
 const { contentDocument: page, contentWindow: view } = event.target
 const name = (each) => each.tagName + ' ' + each.textContent.trim().slice(0, 60)
@@ -83,8 +83,8 @@ document.querySelector('output').textContent = JSON.stringify({
   wider: wider.slice(0, 5).map(name),
   rows: page.querySelectorAll('tbody tr').length > 1000 })`
 
-/** A page in a frame of this width; the document around it has what was measured. */
-async function shownInFrame(page: string, width: number): Promise<string> {
+/** A page in a frame of this width; the surrounding document has the measured values. */
+async function measuredInFrame(page: string, width: number): Promise<string> {
   const style = `width: ${width}px; height: 700px; border: 0`
   const frame = `<iframe src="/page" style="${style}" onload="measure(event)"></iframe>`
   const script = `<script>function measure(event) {${MEASURE}}</script>`
@@ -96,7 +96,7 @@ async function shownInFrame(page: string, width: number): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   try {
-    return await shownAt(`http://127.0.0.1:${port}/`)
+    return await documentAt(`http://127.0.0.1:${port}/`)
   } finally {
     server.closeAllConnections()
     server.close()
@@ -105,7 +105,7 @@ async function shownInFrame(page: string, width: number): Promise<string> {
 
 describe('/docs', () => {
   it.skipIf(CHROMIUM === undefined)('shows every collection and action in a browser', async () => {
-    const dom = await shown('/docs')
+    const dom = await documentIn('/docs')
     expect(dom).toContain('<title>Tollgate entity API')
     for (const { name, actions } of DEFINITIONS.values()) {
       for (const action of Object.keys(actions)) {
@@ -118,7 +118,7 @@ describe('/docs', () => {
     'is not wider than a screen of %d pixels, with all details open',
     async (width) => {
       const page = await (await fetch(`http://127.0.0.1:${admin.port}/docs`)).text()
-      const dom = await shownInFrame(page.replaceAll('<details', '<details open'), width)
+      const dom = await measuredInFrame(page.replaceAll('<details', '<details open'), width)
       const measured = /<output>(.*)<\/output>/s.exec(dom)?.[1] ?? ''
       expect(JSON.parse(measured)).toEqual({
         viewport: width,

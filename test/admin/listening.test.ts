@@ -10,9 +10,9 @@ const changed = async () => false
 const check = (env: Record<string, string>, hasGeneratedPassword: () => Promise<boolean>) =>
   checkListening({ config: loadConfig({ env }), hasGeneratedPassword })
 
-describe('where others reach the control plane', () => {
+describe('where others reach it, the control plane', () => {
   it.each(['0.0.0.0', '::', '192.168.1.1', 'node-1'])(
-    'it does not listen on %s with a generated password, and says what to do',
+    'does not listen on %s with a generated password, and says what to do',
     async (host) => {
       const refused = check({ TOLLGATE_ADMIN_HOST: host }, generated)
       await expect(refused).rejects.toThrow(AdminListenError)
@@ -24,7 +24,7 @@ describe('where others reach the control plane', () => {
     },
   )
 
-  it('it does not listen either where nobody can tell', async () => {
+  it('does not listen if the passwords cannot be checked', async () => {
     const away = async () => {
       throw new CatalogUnavailableError('read users', new Error('SECRET'))
     }
@@ -34,7 +34,7 @@ describe('where others reach the control plane', () => {
     await expect(refused).rejects.not.toThrow(/SECRET/)
   })
 
-  it('a defect is none of these', async () => {
+  it('reports a defect as itself', async () => {
     const defect = check(ANYWHERE, async () => {
       throw new TypeError('defect')
     })
@@ -44,7 +44,7 @@ describe('where others reach the control plane', () => {
   it.each<[why: string, env: Record<string, string>, has: () => Promise<boolean>]>([
     ['the password was changed', {}, changed],
     [
-      'there is TLS',
+      'TLS is configured',
       {
         TOLLGATE_ADMIN_TLS_ENABLED: 'true',
         TOLLGATE_ADMIN_TLS_CERT_FILE: 'a',
@@ -52,26 +52,27 @@ describe('where others reach the control plane', () => {
       },
       generated,
     ],
-    ['it is good enough there', { TOLLGATE_ADMIN_GENERATED_PASSWORD: 'network' }, generated],
-    ['nobody needs one', { TOLLGATE_ADMIN_OPEN_TO: 'network' }, generated],
-  ])('it listens if %s', async (_, env, has) => {
+    [
+      'generated passwords are allowed there',
+      { TOLLGATE_ADMIN_GENERATED_PASSWORD: 'network' },
+      generated,
+    ],
+    ['no login is required', { TOLLGATE_ADMIN_OPEN_TO: 'network' }, generated],
+  ])('listens if %s', async (_, env, has) => {
     await expect(check({ ...ANYWHERE, ...env }, has)).resolves.toBeUndefined()
   })
 
-  it('it does not if it is open to loopback only', async () => {
+  it('does not listen if it is open to loopback only', async () => {
     const env = { ...ANYWHERE, TOLLGATE_ADMIN_OPEN_TO: 'loopback' }
     await expect(check(env, generated)).rejects.toThrow(AdminListenError)
   })
 })
 
-describe('on loopback', () => {
-  it.each(['127.0.0.1', '::1', 'localhost'])(
-    'it listens on %s without a question',
-    async (host) => {
-      const never = async () => {
-        throw new Error('asked')
-      }
-      await expect(check({ TOLLGATE_ADMIN_HOST: host }, never)).resolves.toBeUndefined()
-    },
-  )
+describe('on loopback, the control plane', () => {
+  it.each(['127.0.0.1', '::1', 'localhost'])('listens on %s without a check', async (host) => {
+    const never = async () => {
+      throw new Error('asked')
+    }
+    await expect(check({ TOLLGATE_ADMIN_HOST: host }, never)).resolves.toBeUndefined()
+  })
 })

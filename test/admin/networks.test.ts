@@ -15,7 +15,7 @@ describe('the networks of an address', () => {
     expect(networkOf(address)).toBe(names[0])
   })
 
-  it('have the larger limits, the larger they are', () => {
+  it('have larger limits the larger they are', () => {
     expect(networksOf('2001:db8::1').map(({ times }) => times)).toEqual([1, 2, 4])
   })
 })

@@ -1,4 +1,4 @@
-/** Nobody gets at a route by another way of writing its address, or another method. */
+/** No route is reachable by another spelling of its address or another method. */
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { bareServer, sendRaw } from '../support/admin/bare.ts'
@@ -8,7 +8,9 @@ afterEach(() => {
   reached.length = 0
 })
 
-/** As the gate does it: what the route says decides, however its address was written. */
+/**
+ * Like the authorisation guard: the access of the route decides, in any spelling of the address.
+ */
 async function gated() {
   const { port } = await bareServer((server) => {
     server.addHook('onRequest', async (request, reply) => {
@@ -77,7 +79,7 @@ const WAYS = [
 ]
 
 describe('an address', () => {
-  it.each(WAYS)('%s leads to no closed route without credentials', async (path) => {
+  it.each(WAYS)('%s leads to no protected route without credentials', async (path) => {
     const { port } = await gated()
     for (const method of ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'PATCH']) {
       const answer = await exchange(port, `${method} ${path}`)
@@ -86,7 +88,7 @@ describe('an address', () => {
     }
   })
 
-  it('of a closed route is the same one with credentials', async () => {
+  it('of a protected route is the same with credentials', async () => {
     const { ask } = await gated()
     const good = 'Authorization: Bearer good\r\n'
     expect((await ask('GET /closed', good))?.status).toBe(200)
@@ -99,18 +101,18 @@ describe('an address', () => {
 
 describe('a method', () => {
   it.each(['HEAD', 'TRACE', 'OPTIONS', 'PROPFIND', 'QUERY', 'PUT'])(
-    '%s gets no further than GET',
+    '%s does not bypass the protection of GET',
     async (method) => {
       const { port } = await gated()
       const answer = await exchange(port, `${method} /closed`, 'X-Marked: marked\r\n')
       expect(answer).toMatch(/^HTTP\/1\.1 (400|401|404) /)
-      // Nothing is sent back of what was sent (TRACE).
+      // Nothing of the request is echoed (TRACE).
       expect(answer).not.toContain('marked')
       expect(reached).toEqual([])
     },
   )
 
-  it('is the one that is there, whatever headers and parameters say', async () => {
+  it('is the one of the request line, whatever headers and parameters say', async () => {
     const { ask } = await gated()
     const headers = [
       'X-HTTP-Method-Override: POST',
@@ -126,7 +128,7 @@ describe('a method', () => {
   })
 })
 
-/** All that comes until the server ends the connection, as it is asked to. */
+/** Everything until the server ends the connection, as the request demands. */
 async function exchange(port: number, line: string, headers = ''): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1' })
   socket.write(`${line} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}Connection: close\r\n\r\n`)

@@ -8,7 +8,7 @@ import { openSocket, type RawAnswer } from '../support/realtime/http/socket.ts'
 const HEAD = 'Host: 127.0.0.1\r\n'
 const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
 
-/** What every answer must have, whoever gives it. */
+/** What every answer must have, from whichever layer it comes. */
 function expectError(answer: RawAnswer | null, code: number): void {
   expect(answer?.status).toBe(code)
   expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 0, code })
@@ -16,8 +16,8 @@ function expectError(answer: RawAnswer | null, code: number): void {
   for (const [name, value] of Object.entries(EXPECTED)) {
     expect(answer?.headers.get(name), name).toBe(value)
   }
-  const told = [...(answer?.headers.keys() ?? [])]
-  expect(told.filter((name) => /^(server|x-powered-by|strict-transport)/.test(name))).toEqual([])
+  const names = [...(answer?.headers.keys() ?? [])]
+  expect(names.filter((name) => /^(server|x-powered-by|strict-transport)/.test(name))).toEqual([])
 }
 
 const EXPECTED = {
@@ -41,7 +41,7 @@ const routes: Parameters<typeof bareServer>[0] = (server) => {
   )
 }
 
-describe('headers', () => {
+describe('security headers', () => {
   it.each([
     ['GET /here HTTP/1.1', 200],
     ['HEAD /here HTTP/1.1', 200],
@@ -50,7 +50,7 @@ describe('headers', () => {
     ['GET /% HTTP/1.1', 400],
     ['GET /here HTTP/1.0', 200],
     ['OPTIONS /here HTTP/1.1', 404],
-  ])('are there on the answer to %s', async (line, status) => {
+  ])('are in the answer to %s', async (line, status) => {
     const { port } = await bareServer(routes)
     const socket = openSocket(port)
     const isHead = line.startsWith('HEAD')
@@ -76,7 +76,7 @@ describe('headers', () => {
     socket.destroy()
   })
 
-  it('may be others for a page, and the rest stays', async () => {
+  it('may differ for a page, and the rest stays', async () => {
     const { url } = await bareServer(routes)
     const { headers } = await fetch(`${url}/page`)
     expect(headers.get('content-security-policy')).toBe("default-src 'self'")
@@ -84,7 +84,7 @@ describe('headers', () => {
   })
 })
 
-describe('what is too large', () => {
+describe('a request that is too large:', () => {
   it.each([
     ['an address', 414, `GET /here?a=${'x'.repeat(16 * 1024)} HTTP/1.1\r\n${HEAD}\r\n`],
     ['a part of an address', 414, `GET /at/${'x'.repeat(200)} HTTP/1.1\r\n${HEAD}\r\n`],
@@ -100,7 +100,7 @@ describe('what is too large', () => {
     expectError(await sendRaw(port, text), code)
   })
 
-  it('a body without a length is refused when it has grown too long', async () => {
+  it('a body without a length is refused when it exceeds the limit', async () => {
     const { port } = await bareServer(routes)
     const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`
     const socket = openSocket(port)
@@ -110,10 +110,10 @@ describe('what is too large', () => {
   })
 })
 
-describe('what is too slow', () => {
+describe('a client that is too slow', () => {
   const requestTimeoutMs = 1_000
 
-  it('is answered 408 where a head, a body or all does not come, and nothing is held', async () => {
+  it('gets 408 for an incomplete head or body or no request, and its connection ends', async () => {
     const { server, port } = await bareServer(routes, { requestTimeoutMs })
     const body = `${JSON_POST}Content-Length: 9\r\n\r\n{`
     const late = ['GET /here HTTP/1.1\r\nHost: x\r\nX-Slow', body, ''].map(async (text) => {
@@ -126,7 +126,7 @@ describe('what is too slow', () => {
     await expect.poll(() => connectionsOf(server.server)).toBe(0)
   })
 
-  it('a client that does not read its answer is cut off', async () => {
+  it('in reading its answer is cut off', async () => {
     const { server, port } = await bareServer(
       (bare) => bare.get('/much', async (_, reply) => reply.send(Buffer.alloc(64 * 1024 * 1024))),
       { requestTimeoutMs },
@@ -148,7 +148,7 @@ function connectionsOf(server: Server): Promise<number> {
 }
 
 describe('connections', () => {
-  it('beyond the most there may be get 503, said once, and health all the same', async () => {
+  it('above the limit get 503, logged once, except for health', async () => {
     const lines: unknown[] = []
     const log = { warn: (...line: unknown[]) => lines.push(line), error: () => undefined }
     const { port } = await bareServer(routes, { connectionsMax: 2 }, log as never)
@@ -176,7 +176,7 @@ describe('connections', () => {
   })
 })
 
-describe('what can be read in two ways', () => {
+describe('an ambiguous request:', () => {
   const inner = 'GET /fails HTTP/1.1\r\nHost: x\r\n\r\n'
 
   it.each([
@@ -185,19 +185,19 @@ describe('what can be read in two ways', () => {
       `${JSON_POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
     ],
     ['two lengths', `${JSON_POST}Content-Length: 2\r\nContent-Length: 40\r\n\r\n{}${inner}`],
-    ['a length that is no number', `${JSON_POST}Content-Length: +2\r\n\r\n{}${inner}`],
+    ['a length that is not a number', `${JSON_POST}Content-Length: +2\r\n\r\n{}${inner}`],
     [
       'an encoding that is not the last',
       `${JSON_POST}Transfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n${inner}`,
     ],
-    ['a header that goes on', `${JSON_POST} Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`],
+    ['a folded header', `${JSON_POST} Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`],
     [
       'a blank before the colon',
       `${JSON_POST}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${inner}`,
     ],
     ['lines that end in LF', `GET /here HTTP/1.1\nHost: x\nX: y\n\n`],
     ['a NUL in a header', `GET /here HTTP/1.1\r\n${HEAD}X: a\0b\r\n\r\n`],
-    ['an address with a host', `GET http://evil.test/here HTTP/1.1\r\n${HEAD}\r\n`],
+    ['an absolute address with a host', `GET http://evil.test/here HTTP/1.1\r\n${HEAD}\r\n`],
     ['no host', 'GET /here HTTP/1.1\r\n\r\n'],
     ['no HTTP', '\x16\x03\x01\x02\x00\x01'],
   ])('%s is refused, and nothing behind it is read', async (_, text) => {
@@ -216,7 +216,7 @@ describe('what can be read in two ways', () => {
     socket.destroy()
   })
 
-  it('garbage behind a request that is not answered yet is not its answer', async () => {
+  it('garbage behind a pending request is not answered before it', async () => {
     let answer: () => void = () => undefined
     const asked = new Promise<void>((resolve) => {
       answer = resolve
@@ -241,8 +241,8 @@ describe('what can be read in two ways', () => {
   })
 })
 
-describe('a server that stops', () => {
-  it('says so to who asks on', async () => {
+describe('a stopping server', () => {
+  it('says so to clients that send further requests', async () => {
     let stopped: () => void = () => undefined
     const stopping = new Promise<void>((resolve) => {
       stopped = resolve

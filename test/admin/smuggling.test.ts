@@ -1,4 +1,4 @@
-/** Requests behind a request that could end elsewhere: none of them reaches a route. */
+/** Requests behind a request with an ambiguous end: none of them reaches a route. */
 import { describe, expect, it } from 'vitest'
 import { bareServer } from '../support/admin/bare.ts'
 import { openSocket } from '../support/realtime/http/socket.ts'
@@ -11,10 +11,10 @@ const HIDDEN = [
   `Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
 ].join('')
 const ROWS = smuggledRequests({ line: 'POST /here', headers: HEADERS }, HIDDEN)
-/** Connections at once where a row is cut at every byte. */
+/** Concurrent connections when a row is split at every byte. */
 const AT_ONCE = 16
 
-async function world() {
+async function startServer() {
   const ran: string[] = []
   const { port } = await bareServer((server) => {
     for (const path of ['/here', '/hidden']) {
@@ -41,20 +41,20 @@ async function exchange(port: number, parts: readonly string[]) {
 }
 
 describe('the control plane', () => {
-  it.each(ROWS)('$name: refused, and nothing behind it runs', async ({ name, text }) => {
-    const { port, ran } = await world()
+  it.each(ROWS)('$name: is refused, and nothing behind it runs', async ({ name, text }) => {
+    const { port, ran } = await startServer()
     const { first, second } = await exchange(port, [text])
     expect(second).toBeNull()
     expect(ran).toEqual([])
-    // Of HTTP/1.0 Node itself ends a connection with anything behind the first request.
+    // Node itself ends an HTTP/1.0 connection with anything behind the first request.
     if (first === null) return expect(name).toBe('chunks in HTTP/1.0')
     expect(REFUSALS).toContain(first.status)
     expect(first.headers.get('connection')).toBe('close')
     expect(JSON.parse(first.body)).toMatchObject({ status: 0, code: first.status })
   })
 
-  it('nothing behind runs where TCP cuts at any byte', { timeout: 240_000 }, async () => {
-    const { port, ran } = await world()
+  it('runs nothing behind it where TCP splits at any byte', { timeout: 240_000 }, async () => {
+    const { port, ran } = await startServer()
     for (const { name, text } of ROWS) {
       const cuts = Array.from({ length: text.length - 1 }, (_, index) => index + 1)
       for (let from = 0; from < cuts.length; from += AT_ONCE) {
@@ -72,8 +72,8 @@ describe('the control plane', () => {
   it.each([
     ['announced', (size: number) => `Content-Length: ${size}\r\n\r\n`, ''],
     ['in chunks', (size: number) => chunkHead(size), '\r\n0\r\n\r\n'],
-  ])('10 MB %s: 413 can be read, and the connection ends', async (_how, headOf, end) => {
-    const { port, ran } = await world()
+  ])('answers 10 MB %s with a readable 413, and the connection ends', async (_how, headOf, end) => {
+    const { port, ran } = await startServer()
     const body = 'x'.repeat(10 * 1024 * 1024)
     const socket = openSocket(port)
     await socket.connected

@@ -64,7 +64,7 @@ describe('health', () => {
     )
   })
 
-  it('says which store is away, stays live, and is ready again by itself', async () => {
+  it('names the unavailable store, stays live, and becomes ready again by itself', async () => {
     const { get } = await start()
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
     await proxy.cut()
@@ -79,8 +79,8 @@ describe('health', () => {
   })
 })
 
-describe('where everybody has to log in', () => {
-  it('is not ready until the first user is there', async () => {
+describe('a control plane where everybody has to log in', () => {
+  it('is not ready until the first user exists', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tg-first-'))
     await proxy.cut()
     const closed = { TOLLGATE_ADMIN_OPEN_TO: 'nobody', TOLLGATE_DATA_DIR: dataDir }
@@ -95,8 +95,8 @@ describe('where everybody has to log in', () => {
   })
 })
 
-describe('a catalogue that cannot be used whole', () => {
-  it('is told by health, which names what is left out and stays ready', async () => {
+describe('a catalogue with unusable entities', () => {
+  it('is reported by health, which names the skipped entities and stays ready', async () => {
     const { get } = await start()
     const charging = createMetrics({ node: 'n1', role: 'realtime' })
     const tell = async (count: number) => {
@@ -117,7 +117,7 @@ describe('a catalogue that cannot be used whole', () => {
 })
 
 describe('an address that others reach', () => {
-  it('is taken if the operator has opened it, which is said', async () => {
+  it('is accepted if the operator has opened it, with a warning in the log', async () => {
     const lines: string[] = []
     const destination = { write: (line: string) => lines.push(line) }
     const log = createLogger({ name: 'test', level: 'warn', destination })
@@ -129,8 +129,8 @@ describe('an address that others reach', () => {
   })
 })
 
-describe('a ledger that redis has lost', () => {
-  it('is not ready until its data is there again', async () => {
+describe('a ledger that Redis has lost', () => {
+  it('is not ready until its data is restored', async () => {
     const { get } = await start({ TOLLGATE_RECORDER_ENABLED: 'false' })
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
     const { redis, keys } = stores.ledger
@@ -166,7 +166,7 @@ describe('the recorder', () => {
   const isRecorded = async (sid: number) =>
     (await stores.catalog.balances.find({ sid }).toArray()).length
 
-  it('runs in it, unless it runs by itself', async () => {
+  it('runs in the control plane, unless it runs by itself', async () => {
     const { admin } = await start({ TOLLGATE_RECORDER_ENABLED: 'false' })
     await topUp(stores.ledger, 1, 11, 10, 'op-1')
     await admin.close(500)
@@ -177,7 +177,7 @@ describe('the recorder', () => {
 })
 
 describe('an error', () => {
-  it('is JSON, whatever was asked, and tells nothing of what is inside', async () => {
+  it('is JSON for any request, and reveals no internals', async () => {
     const { get } = await start()
     const { status, headers, body } = await get('/nowhere?token=secret')
     expect(status).toBe(404)
@@ -193,7 +193,7 @@ describe('an error', () => {
   it.each([
     ['too large', 413, 'x'.repeat(300 * 1024)],
     ['not JSON', 400, '{"a":'],
-  ])('a body that is %s', async (_, expected, sent) => {
+  ])('for a body that is %s', async (_, expected, sent) => {
     const { get } = await start()
     const headers = { 'Content-Type': 'application/json' }
     const { status, body } = await get('/health/live', { method: 'POST', headers, body: sent })
@@ -202,7 +202,7 @@ describe('an error', () => {
 })
 
 describe('the port', () => {
-  it('that is taken is named', async () => {
+  it('in use is named', async () => {
     const { admin } = await start()
     const again = start({ TOLLGATE_ADMIN_PORT: String(admin.port) })
     await expect(again).rejects.toThrow(`cannot listen on 127.0.0.1:${admin.port}: EADDRINUSE`)

@@ -16,7 +16,7 @@ import { silent } from '../support/recorder/accounts.ts'
 
 type Files = { certFile: string; keyFile: string }
 
-interface Got {
+interface Answer {
   status: number
   headers: Record<string, unknown>
   body: string
@@ -38,7 +38,7 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
       ...settings,
     })
 
-  const get = (port: number, path: string, headers: Record<string, string> = {}): Promise<Got> =>
+  const get = (port: number, path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port, path, headers, ca, servername: 'localhost' }
       const asked = request(options, (response) => {
@@ -52,7 +52,7 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
       asked.on('error', reject).end()
     })
 
-  it('answers by HTTPS, and tells browsers to stay with it', async () => {
+  it('answers by HTTPS, and sends Strict-Transport-Security', async () => {
     const { port } = await secure()
     for (const [path, status] of [
       ['/here', 200],
@@ -68,40 +68,43 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
     expect((await get(port, '/here')).body).toBe('{"protocol":"https"}')
   })
 
-  it('says so where a head is too large, too', async () => {
+  it('sends it with the refusal of a head that is too large, too', async () => {
     const { port } = await secure()
     const answer = await get(port, '/here', { 'x-much': 'x'.repeat(33_000) })
     expect([answer.status, JSON.parse(answer.body).status]).toEqual([431, 0])
     expect(answer.headers['strict-transport-security']).toBe('max-age=31536000')
   })
 
-  it('speaks nothing else', async () => {
+  it('does not answer plain HTTP', async () => {
     const { port } = await secure()
     const socket = openSocket(port)
     await socket.send('GET /here HTTP/1.1\r\nHost: x\r\n\r\n')
     expect(await socket.answer()).toBeNull()
   })
 
-  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)('of versions: %s', async (version) => {
-    const { port } = await secure()
-    const socket = connect({
-      port,
-      host: '127.0.0.1',
-      ca,
-      servername: 'localhost',
-      ciphers: 'ALL:@SECLEVEL=0',
-      minVersion: version,
-      maxVersion: version,
-    })
-    const spoken = await new Promise((resolve) => {
-      socket.on('secureConnect', () => resolve(socket.getProtocol()))
-      socket.on('error', () => resolve(null))
-    })
-    expect(spoken).toBe(version === 'TLSv1.1' ? null : version)
-    socket.destroy()
-  })
+  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)(
+    'accepts TLS 1.2 and above: %s',
+    async (version) => {
+      const { port } = await secure()
+      const socket = connect({
+        port,
+        host: '127.0.0.1',
+        ca,
+        servername: 'localhost',
+        ciphers: 'ALL:@SECLEVEL=0',
+        minVersion: version,
+        maxVersion: version,
+      })
+      const spoken = await new Promise((resolve) => {
+        socket.on('secureConnect', () => resolve(socket.getProtocol()))
+        socket.on('error', () => resolve(null))
+      })
+      expect(spoken).toBe(version === 'TLSv1.1' ? null : version)
+      socket.destroy()
+    },
+  )
 
-  it('ends while somebody is in the middle of a handshake', async () => {
+  it('stops during a pending handshake', async () => {
     const { port, server } = await secure()
     const mute = connectTcp({ port, host: '127.0.0.1' })
     mute.on('error', () => undefined)
@@ -110,7 +113,7 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
     mute.destroy()
   })
 
-  it('does not start with files that are of no use, which it names without what is in them', () => {
+  it('does not start with unusable files, which it names without their content', () => {
     const other = authority.issue('other')
     const nonsense = `${files.certFile}.nonsense`
     writeFileSync(nonsense, 'SECRET')

@@ -1,6 +1,7 @@
 /**
- * A process that dies before any one of its operations on MongoDB: when another one has finished
- * what it had begun, what was written has one record, and what was not has none.
+ * A process that dies before any one of its operations on MongoDB: once another process has
+ * finished what it began, each completed write has one audit record, and an incomplete write has
+ * none.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { EntityApi } from '../../../src/admin/entities/api.ts'
@@ -32,15 +33,17 @@ beforeAll(async () => {
 })
 afterAll(() => open.close())
 
-/** A catalogue whose process dies before its n-th operation; `died` tells whether it got there. */
-function dyingBefore(catalog: Catalog, operations: number) {
+/**
+ * A catalogue whose process dies before its n-th operation; `died` says whether it got that far.
+ */
+function dyingCatalog(catalog: Catalog, operations: number) {
   let done = 0
   const run: Catalog['run'] = (what, operation) => {
     done += 1
     if (done > operations) return Promise.reject(new CatalogUnavailableError(`died: ${what}`))
     return catalog.run(what, operation)
   }
-  // As the real one, of which a transaction is one operation.
+  // As in the real catalogue, where a transaction is one operation.
   const transaction: Catalog['transaction'] = (what, operation) =>
     run(what, () => catalog.transaction(what, operation))
   return { catalog: { ...catalog, run, transaction }, died: () => done > operations }
@@ -52,7 +55,7 @@ function apiOn(catalog: Catalog, nowMs = YEAR_MS): EntityApi {
   return createEntityApi({ catalog, ledger: open.ledger, clock, config, log: silent })
 }
 
-/** Another process, later than any lease. */
+/** Runs as another process, after every lease has expired. */
 function repair(): Promise<number> {
   const { catalog, ledger } = open
   const clock = { nowMs: () => YEAR_MS + 120_000 }
@@ -61,28 +64,28 @@ function repair(): Promise<number> {
 }
 
 interface Attempt {
-  /** Does it, on stores that may die. */
+  /** Performs the write, on stores that may fail. */
   act(api: EntityApi): Promise<unknown>
-  /** Whether it is written. */
+  /** Whether the write is stored. */
   isDone(): Promise<boolean>
-  /** Records there are if it is. */
+  /** Expected number of audit records if the write is stored. */
   records: number
 }
 
-/** Dies before each operation in turn, until one attempt gets through. */
+/** Dies before each operation in turn, until one attempt completes. */
 async function everyDeath(next: (index: number) => Promise<Attempt>): Promise<void> {
   const seen = new Set<string>()
   for (let operations = 0; operations < 60; operations += 1) {
     await open.catalog.audit.deleteMany({})
     const attempt = await next(operations)
-    const dying = dyingBefore(open.catalog, operations)
+    const dying = dyingCatalog(open.catalog, operations)
     await attempt.act(apiOn(dying.catalog)).catch(() => undefined)
     await repair()
     await repair()
     const isDone = await attempt.isDone()
     const records = await open.catalog.audit.countDocuments()
-    const told = `died before operation ${operations + 1}, ${isDone ? 'done' : 'not done'}`
-    expect(`${told}: ${records} records`).toBe(`${told}: ${isDone ? attempt.records : 0} records`)
+    const label = `died before operation ${operations + 1}, ${isDone ? 'done' : 'not done'}`
+    expect(`${label}: ${records} records`).toBe(`${label}: ${isDone ? attempt.records : 0} records`)
     expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
     seen.add(`${isDone}`)
     if (dying.died()) continue
@@ -97,8 +100,8 @@ async function rateOf(key: string): Promise<{ _id: ObjectId }> {
   return insertEntity(open.catalog, 'rates', { key, ...RATE, from: '2025-01-01' })
 }
 
-describe('a death leaves one record of what was written', () => {
-  it('by an update', () =>
+describe('a dead process leaves one record if its write is stored, after', () => {
+  it('an update', () =>
     everyDeath(async (index) => {
       const key = `UPDATE_${index}`
       const { _id } = await rateOf(key)
@@ -111,7 +114,7 @@ describe('a death leaves one record of what was written', () => {
       }
     }))
 
-  it('by a closeandnew', () =>
+  it('a closeandnew', () =>
     everyDeath(async (index) => {
       const key = `CLOSE_${index}`
       const { _id } = await rateOf(key)
@@ -123,7 +126,7 @@ describe('a death leaves one record of what was written', () => {
       }
     }))
 
-  it('by a permanentchange', () =>
+  it('a permanentchange', () =>
     everyDeath(async (index) => {
       const key = `PERMANENT_${index}`
       const { _id } = await rateOf(key)
@@ -135,7 +138,7 @@ describe('a death leaves one record of what was written', () => {
       }
     }))
 
-  it('by a create that holds no lock', () =>
+  it('a create that holds no lock', () =>
     everyDeath(async (index) => {
       const lastname = `Byron ${index}`
       const set = { lastname, firstname: 'Ada' }
@@ -147,7 +150,7 @@ describe('a death leaves one record of what was written', () => {
       }
     }))
 
-  it('by an update of a bill, and its deletion', async () => {
+  it('an update and the deletion of a bill', async () => {
     const bill = async (aid: number) => {
       const _id = new ObjectId()
       const urt = at('2026-01-01')
@@ -182,7 +185,7 @@ describe('a death leaves one record of what was written', () => {
   })
 })
 
-describe('a death while a balance is loaded', () => {
+describe('a process that dies while it loads a balance', () => {
   beforeAll(async () => {
     const { catalog } = open
     await insertEntity(catalog, 'plans', { name: 'GOLD', from: '2025-01-01' })
@@ -201,7 +204,7 @@ describe('a death while a balance is loaded', () => {
     await insertEntity(open.catalog, 'subscribers', { sid, aid: 500, ...terms })
   }
 
-  /** How many of its operations the ledger has done. */
+  /** Number of its operations that the ledger has done. */
   async function loaded(operationId: string, isPlan: boolean): Promise<number> {
     const ids = isPlan ? [1, 2].map((part) => `${operationId}/${part}`) : [operationId]
     const found = await Promise.all(ids.map((id) => open.ledger.findOperation(500, id)))
@@ -211,36 +214,39 @@ describe('a death while a balance is loaded', () => {
   it.each([
     ['of one bucket', { pp_includes_external_id: 2 }, 1],
     ['of a charging plan', { charging_plan: 'BOTH' }, 2],
-  ] as const)('%s: one record each, also when it is repeated', async (what, named, parts) => {
-    await everyDeath(async (index) => {
-      const sid = 7000 + 100 * parts + index
-      await holder(sid)
-      const operationId = `${what.replaceAll(' ', '-')}-${index}`
-      const load = (api: EntityApi) =>
-        api.recordActions['balances']?.write?.('update', {
-          actor: ACTOR,
-          query: { sid, ...named },
-          additional: {},
-          operationId,
-          update: { value: -10 },
-        }) ?? Promise.reject(new Error('no write'))
-      return {
-        act: load,
-        isDone: async () => {
-          const before = await loaded(operationId, parts === 2)
-          if (before === 0) return false
-          // The client sends it again.
-          await load(apiOn(open.catalog, YEAR_MS + 180_000))
-          expect(await loaded(operationId, parts === 2)).toBe(parts)
-          return true
-        },
-        records: parts,
-      }
-    })
-  })
+  ] as const)(
+    'leaves one record of %s each, also when the request is repeated',
+    async (what, named, parts) => {
+      await everyDeath(async (index) => {
+        const sid = 7000 + 100 * parts + index
+        await holder(sid)
+        const operationId = `${what.replaceAll(' ', '-')}-${index}`
+        const load = (api: EntityApi) =>
+          api.recordActions['balances']?.write?.('update', {
+            actor: ACTOR,
+            query: { sid, ...named },
+            additional: {},
+            operationId,
+            update: { value: -10 },
+          }) ?? Promise.reject(new Error('no write'))
+        return {
+          act: load,
+          isDone: async () => {
+            const before = await loaded(operationId, parts === 2)
+            if (before === 0) return false
+            // The client repeats the request.
+            await load(apiOn(open.catalog, YEAR_MS + 180_000))
+            expect(await loaded(operationId, parts === 2)).toBe(parts)
+            return true
+          },
+          records: parts,
+        }
+      })
+    },
+  )
 })
 
-describe('an import that is cut off', () => {
+describe('an import whose process dies', () => {
   const imports = useImports()
   beforeEach(async () => {
     await imports.catalog().audit.deleteMany({})
@@ -248,12 +254,12 @@ describe('an import that is cut off', () => {
 
   const settings = { collection: 'accounts', update: { map: ACCOUNT_COLUMNS }, importId: 'cut' }
 
-  it('has one record for each row that is there, and one of its own when it is done', async () => {
+  it('leaves one record for each stored row, and one for the completed import', async () => {
     const catalog = imports.catalog()
     const text = accountsCsv(20)
     for (let operations = 4; ; operations += 2) {
-      const dying = dyingBefore(catalog, operations)
-      // Later each time: nobody holds the import any more.
+      const dying = dyingCatalog(catalog, operations)
+      // Each repair is later than the one before, so no import is locked any more.
       const nowMs = Date.UTC(2026, 5, operations)
       const api = imports.api({ catalog: dying.catalog, nowMs })
       await imports.run({ ...settings, text, api }).catch(() => undefined)
@@ -276,7 +282,7 @@ describe('an import that is cut off', () => {
     ])
   })
 
-  it('and a dry run has none', async () => {
+  it('leaves no record if it is a dry run', async () => {
     const update = { ...settings.update, dry_run: true }
     await imports.run({ ...settings, update, text: accountsCsv(3) })
     expect(await imports.catalog().audit.countDocuments()).toBe(0)

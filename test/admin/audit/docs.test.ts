@@ -1,4 +1,4 @@
-/** docs/AUDIT.md: its example is what the node answers. */
+/** docs/AUDIT.md: its example is the answer of the node. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { idOf, useApiServer } from '../../support/admin/entities/api/api-server.ts'
@@ -8,13 +8,13 @@ const text = readFileSync(new URL('../../../docs/AUDIT.md', import.meta.url), 'u
 
 const world = useApiServer()
 
-/** Ids and stamps are other ones each time. */
+/** Ids and stamps differ each time. */
 function withoutIds(answer: unknown): unknown {
   const ids = /"(\$id|stamp|prev|hash)":"[0-9a-f]+"/g
   return JSON.parse(JSON.stringify(answer).replaceAll(ids, '"$1":"any"'))
 }
 
-it('shows a record as it is', async () => {
+it('shows a record as the API returns it', async () => {
   const query = { _id: idOf(await make(world, 'plans', { name: 'GOLD', description: 'Gold' })) }
   await world.ok('plans', 'update', { query, update: { description: 'Gold 2026' } })
   const [, body = '', answer = ''] =

@@ -1,4 +1,4 @@
-/** What is recorded of each write of the entity API, over HTTP. */
+/** Audit records of each write of the entity API, over HTTP. */
 import { describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import {
@@ -30,7 +30,7 @@ interface Recorded {
   operation_id?: string
 }
 
-/** Records that an act adds, in the order in which they were written. */
+/** Records that an action adds, in the order in which they were written. */
 async function recordsOf(act: () => Promise<unknown>): Promise<Recorded[]> {
   const { audit } = world.stores().catalog
   const before = new Set((await audit.find().toArray()).map(({ stamp }) => stamp))
@@ -39,11 +39,11 @@ async function recordsOf(act: () => Promise<unknown>): Promise<Recorded[]> {
   return found.filter(({ stamp }) => !before.has(stamp)) as unknown as Recorded[]
 }
 
-function told(records: readonly Recorded[]): string[] {
+function summaries(records: readonly Recorded[]): string[] {
   return records.map(({ collection, type, key }) => `${collection} ${type} ${key}`)
 }
 
-/** Begin and end of a document, by days. */
+/** Begin and end of a document, as dates. */
 function period(document: Fields | null): string {
   const day = (value: unknown) => (value as Date).toISOString().slice(0, 10)
   return document === null ? '-' : `${day(document['from'])} ${day(document['to'])}`
@@ -60,7 +60,7 @@ const KEYS: Record<string, string> = {
 }
 const FIELD: Record<string, string> = { accounts: 'lastname', subscribers: 'lastname' }
 
-/** An entity, what addresses its revisions, and a change of it. */
+/** An entity, the parameters that address its revisions, and an update of it. */
 async function subjectOf(collection: string) {
   const body = await makeAny(world, collection, { to: '2027-01-01' })
   const key = String(body.entity[KEYS[collection] ?? ''])
@@ -74,7 +74,7 @@ async function subjectOf(collection: string) {
 }
 
 describe.each(COLLECTIONS)('%s', (collection) => {
-  it('create, update and delete have one record each', async () => {
+  it('create, update and delete add one record each', async () => {
     let key = ''
     let id = ''
     const created = await recordsOf(async () => {
@@ -95,41 +95,41 @@ describe.each(COLLECTIONS)('%s', (collection) => {
     const updated = await recordsOf(() =>
       world.ok(collection, 'update', { query: { _id: id }, update: changed('next') }),
     )
-    expect(told(updated)).toEqual([`${collection} update ${key}`])
+    expect(summaries(updated)).toEqual([`${collection} update ${key}`])
     expect(updated[0]?.old?.[field]).not.toBe('next')
     expect(updated[0]?.new?.[field]).toBe('next')
     const deleted = await recordsOf(() => world.ok(collection, 'delete', { query: { _id: id } }))
-    expect(told(deleted)).toEqual([`${collection} delete ${key}`])
+    expect(summaries(deleted)).toEqual([`${collection} delete ${key}`])
     expect(deleted[0]).toMatchObject({ old: { [field]: 'next' }, new: null })
   })
 
-  it('closeandnew has one, from the revision that it ends to the new one', async () => {
+  it('closeandnew adds one record, from the revision that it ends to the new one', async () => {
     const { id, key, field, changed } = await subjectOf(collection)
     const update = { ...changed('later'), from: '2026-03-01' }
     const records = await recordsOf(() =>
       world.ok(collection, 'closeandnew', { query: { _id: id }, update }),
     )
-    expect(told(records)).toEqual([`${collection} closeandnew ${key}`])
+    expect(summaries(records)).toEqual([`${collection} closeandnew ${key}`])
     const [{ old, new: after } = { old: null, new: null }] = records
     expect(period(old)).toBe('2026-01-01 2027-01-01')
     expect(period(after)).toBe('2026-03-01 2027-01-01')
     expect(after?.[field]).toBe('later')
   })
 
-  it('close and reopen have one each', async () => {
+  it('close and reopen add one record each', async () => {
     const isHolder = collection === 'accounts' || collection === 'subscribers'
     const { id, key } = await subjectOf(collection)
     const closed = await recordsOf(() =>
       world.ok(collection, 'close', { query: { _id: id }, update: { to: '2026-09-01' } }),
     )
-    expect(told(closed)).toEqual([`${collection} close ${key}`])
+    expect(summaries(closed)).toEqual([`${collection} close ${key}`])
     expect(closed.map(({ new: after }) => period(after))).toEqual(['2026-01-01 2026-09-01'])
     const reopened = await recordsOf(() =>
       world.ok(collection, 'reopen', { query: { _id: id }, update: { from: '2026-10-01' } }),
     )
     const [first, ...more] = reopened.filter(({ type }) => type === 'reopen')
     expect([first?.key, more]).toEqual([key, []])
-    // The one before no longer says when its holder went.
+    // The revision before no longer has the date at which the subscriber left.
     const derived = reopened.filter((one) => one !== first).map(({ type }) => type)
     expect(derived).toEqual(isHolder ? ['update'] : [])
     expect(period(first?.old ?? null)).toBe('2026-01-01 2026-09-01')
@@ -137,7 +137,7 @@ describe.each(COLLECTIONS)('%s', (collection) => {
   })
 })
 
-describe('several revisions', () => {
+describe('a write of several revisions', () => {
   async function twoRevisions() {
     const body = await make(world, 'plans')
     const query = { _id: idOf(body) }
@@ -145,12 +145,12 @@ describe('several revisions', () => {
     return { first: idOf(body), second: idOf(second), name: String(body.entity['name']) }
   }
 
-  it('move tells of the neighbour, too', async () => {
+  it('records the neighbour that move changes', async () => {
     const { second, name } = await twoRevisions()
     const moved = await recordsOf(() =>
       world.ok('plans', 'move', { query: { _id: second }, update: { from: '2026-04-01' } }),
     )
-    expect(told(moved).sort()).toEqual([`plans move ${name}`, `plans update ${name}`])
+    expect(summaries(moved).sort()).toEqual([`plans move ${name}`, `plans update ${name}`])
     const begins = moved.map(({ type, old, new: after }) => {
       return [type, period(old).slice(0, 21), period(after).slice(0, 21)]
     })
@@ -167,19 +167,19 @@ describe('several revisions', () => {
     expect(await recordsOf(() => world.ok('plans', 'move', nothing))).toEqual([])
   })
 
-  it('delete tells of the revision that takes over', async () => {
+  it('records the revision that delete extends', async () => {
     const { second, name } = await twoRevisions()
     const deleted = await recordsOf(() => world.ok('plans', 'delete', { query: { _id: second } }))
-    expect(told(deleted).sort()).toEqual([`plans delete ${name}`, `plans update ${name}`])
+    expect(summaries(deleted).sort()).toEqual([`plans delete ${name}`, `plans update ${name}`])
   })
 
-  it('permanentchange tells of the cut and of each that has changed', async () => {
+  it('records the cut and each changed revision of permanentchange', async () => {
     const { first, name } = await twoRevisions()
     const update = { from: '2026-02-01', description: 'changed' }
     const changed = await recordsOf(() =>
       world.ok('plans', 'permanentchange', { query: { _id: first }, update }),
     )
-    expect(told(changed)).toEqual(Array(3).fill(`plans permanentchange ${name}`))
+    expect(summaries(changed)).toEqual(Array(3).fill(`plans permanentchange ${name}`))
     const after = changed.map(
       (one) => `${period(one.new).slice(0, 10)} ${one.new?.['description']}`,
     )
@@ -187,12 +187,12 @@ describe('several revisions', () => {
     expect(changed.every(({ old }) => old?.['description'] === 'A plan')).toBe(true)
   })
 
-  it('a subscriber that begins before its account is told with it', async () => {
+  it('records a subscriber that begins before its account together with the account', async () => {
     const { aid } = (await make(world, 'accounts')).entity
     const plan = (await make(world, 'plans', { from: '2025-01-01' })).entity['name']
     const fields = { aid, plan, from: '2025-06-01' }
     const records = await recordsOf(() => makeSubscriber(world, fields))
-    expect(told(records).sort()).toEqual([
+    expect(summaries(records).sort()).toEqual([
       expect.stringMatching(`^accounts update ${aid}$`),
       expect.stringMatching(/^subscribers create \d+$/),
     ])
@@ -202,7 +202,7 @@ describe('several revisions', () => {
 describe('secrets', () => {
   const PLANTED = 'Planted-4711-secret'
 
-  it('are in no record of the whole collection', async () => {
+  it('are in no record of any collection', async () => {
     const { entity } = await make(world, 'users', { password: PLANTED })
     const query = { username: entity['username'], effective_date: 'now' }
     const more = `${PLANTED}-2`
@@ -230,7 +230,7 @@ describe('secrets', () => {
   })
 })
 
-describe('balances', () => {
+describe('records of balances', () => {
   async function loaded() {
     const { sid, aid } = (await makeSubscriber(world)).entity
     const { external_id: id } = (await make(world, 'prepaidincludes')).entity
@@ -246,13 +246,13 @@ describe('balances', () => {
     return world.send(`/billapi/balances/${action}`, init)
   }
 
-  it('are recorded once per operation, however often it is sent', async () => {
+  it('are added once per operation, however often it is sent', async () => {
     const { sid, aid, id, query } = await loaded()
     const load = () => withKey('update', { query, update: { value: -10 } }, `op-${sid}`)
     const records = await recordsOf(async () => {
       for (let time = 0; time < 3; time += 1) expect((await load()).body.status).toBe(1)
     })
-    expect(told(records)).toEqual([`balances update ${aid}_${sid}`])
+    expect(summaries(records)).toEqual([`balances update ${aid}_${sid}`])
     const balance = { aid, sid, pp_includes_external_id: id }
     expect(records[0]).toMatchObject({
       operation_id: `op-${sid}`,
@@ -264,23 +264,23 @@ describe('balances', () => {
     const deleted = await recordsOf(async () => {
       for (let time = 0; time < 2; time += 1) expect((await remove()).body.status).toBe(1)
     })
-    expect(told(deleted)).toEqual([`balances delete ${aid}_${sid}`])
+    expect(summaries(deleted)).toEqual([`balances delete ${aid}_${sid}`])
     expect(deleted[0]).toMatchObject({ old: { balance: -10 }, new: null })
   })
 
-  it('are not recorded where nothing was moved', async () => {
+  it('are not added where nothing was credited', async () => {
     const { query } = await loaded()
     const refused = { query, update: { value: 5 } }
     expect(await recordsOf(() => world.ok('balances', 'update', refused))).toEqual([])
     await world.refused('balances', 'update', { query, update: { value: 'x' } })
   })
 
-  it('of a charging plan have one for each, also by a card, whose secret is in none', async () => {
+  it('are added per balance of a charging plan; that of a card has no secret', async () => {
     const { sid, aid } = await loaded()
     const { name } = (await makePrepaidGroup(world)).entity
     const byPlan = { query: { sid, charging_plan_name: name }, update: {} }
     const records = await recordsOf(() => world.ok('balances', 'update', byPlan))
-    expect(told(records)).toEqual([`balances update ${aid}_${sid}`])
+    expect(summaries(records)).toEqual([`balances update ${aid}_${sid}`])
     expect(records[0]?.new).toMatchObject({ charging_type: 'Chargingplan', source_ref: name })
     const { createHash } = await import('node:crypto')
     const secret = '123456789012'
@@ -297,7 +297,7 @@ describe('balances', () => {
     })
     const byCard = { query: { sid, secret }, update: {} }
     const carded = await recordsOf(() => world.ok('balances', 'update', byCard))
-    expect(told(carded)).toEqual([`balances update ${aid}_${sid}`])
+    expect(summaries(carded)).toEqual([`balances update ${aid}_${sid}`])
     expect(JSON.stringify(carded)).not.toContain(secret)
     expect(JSON.stringify(carded)).not.toContain(digest)
   })
@@ -318,7 +318,7 @@ describe('bills and lines', () => {
       await world.ok('bills', 'delete', at)
       await world.ok('lines', 'delete', { query: { _id: String(line) } })
     })
-    expect(told(records)).toEqual([
+    expect(summaries(records)).toEqual([
       `bills update ${bill}`,
       `bills delete ${bill}`,
       'lines delete st',
@@ -334,7 +334,7 @@ describe('bills and lines', () => {
 })
 
 describe('the collection audit', () => {
-  it('is read by user, key, time, collection and type, the newest first', async () => {
+  it('is read by user, key, time, collection and type, newest first', async () => {
     const { entity } = await make(world, 'plans')
     const name = String(entity['name'])
     world.setNow('2026-06-15T13:00:00Z')
@@ -364,7 +364,7 @@ describe('the collection audit', () => {
   })
 
   it.each(['create', 'update', 'delete', 'close', 'uniqueget', 'import', 'permanentchange'])(
-    'has no %s',
+    'does not have %s',
     async (action) => {
       const [row] = await world.rows('audit', { size: 1 })
       const { _id } = row as { _id: { $id: string } }

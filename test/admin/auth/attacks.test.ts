@@ -1,4 +1,4 @@
-/** Attacks on the whole admin port, over real HTTP, real Redis and the MongoDB wire. */
+/** Attacks on the whole admin port, over real HTTP, real Redis and the MongoDB wire protocol. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
@@ -23,14 +23,14 @@ beforeAll(async () => {
 })
 afterAll(() => closed?.close())
 
-interface Answered {
+interface Answer {
   http: number
   headers: Headers
   text: string
   body: Record<string, unknown>
 }
 
-async function send(path: string, init: RequestInit = {}): Promise<Answered> {
+async function send(path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(`${closed.url}${path}`, { redirect: 'manual', ...init })
   const text = await response.text()
   const isJson = text !== '' && response.headers.get('content-type')?.includes('json') === true
@@ -47,15 +47,15 @@ function post(path: string, fields: Record<string, string>, headers: Record<stri
   return send(path, { ...form(fields), headers })
 }
 
-/** As it is on the wire, with nothing made tidy by a client. */
+/** The raw bytes of the answer, without normalisation by an HTTP client. */
 function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    let said = ''
+    let received = ''
     const socket = connect(closed.port, '127.0.0.1', () => socket.write(text))
     socket.on('data', (bytes) => {
-      said += bytes.toString('latin1')
+      received += bytes.toString('latin1')
     })
-    socket.on('close', () => resolve(said))
+    socket.on('close', () => resolve(received))
     socket.on('error', reject)
   })
 }
@@ -82,7 +82,7 @@ describe('CSRF', () => {
     ['another origin', { origin: 'https://evil.example' }],
     ['the null origin', { origin: 'null' }],
     ['fetch metadata', { 'sec-fetch-site': 'cross-site' }],
-    ['a sister site', { 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.2' }],
+    ['a sibling site', { 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.2' }],
   ])('by %s is refused before anything is done', async (_, headers) => {
     const cookie = await closed.cookieOf(WRITER, PASSWORD)
     const answer = await post('/billapi/plans/create', { update }, { cookie, ...headers })
@@ -90,14 +90,14 @@ describe('CSRF', () => {
     expect(await closed.stores.catalog.plans.countDocuments({ name: 'X' })).toBe(0)
   })
 
-  it('by a form that calls itself plain text is refused', async () => {
+  it('by a form with content type text/plain is refused', async () => {
     const cookie = await closed.cookieOf(WRITER, PASSWORD)
     const headers = { cookie, 'content-type': 'text/plain' }
     const answer = await send('/billapi/plans/create', { method: 'POST', headers, body: update })
     expect(answer.http).toBe(415)
   })
 
-  it('by a link does nothing: writes take POST', async () => {
+  it('by a link does nothing: writes require POST', async () => {
     const cookie = await closed.cookieOf(WRITER, PASSWORD)
     const path = `/billapi/plans/create?update=${encodeURIComponent(update)}`
     expect((await send(path, { headers: { cookie } })).http).toBe(405)
@@ -116,7 +116,7 @@ describe('CSRF', () => {
     expect(await closed.stores.catalog.config.findOne({ _id: 'security' })).toBeNull()
   })
 
-  it('leaves what comes from the own page, or from no browser', async () => {
+  it('protection accepts requests of its own page and of programs', async () => {
     const cookie = await closed.cookieOf(WRITER, PASSWORD)
     const own = { cookie, origin: closed.url, 'sec-fetch-site': 'same-origin' }
     expect((await post('/billapi/plans/get', {}, own)).body['status']).toBe(1)
@@ -125,7 +125,7 @@ describe('CSRF', () => {
 })
 
 describe('a session', () => {
-  it('is never adopted from the client, and dies with the logout', async () => {
+  it('is never adopted from the client, and ends with the logout', async () => {
     const brought = `tollgate_session=${'x'.repeat(43)}`
     const login = form({ username: WRITER, password: PASSWORD })
     const { headers } = await send('/auth/login', { ...login, headers: { cookie: brought } })
@@ -140,7 +140,7 @@ describe('a session', () => {
     expect((await post('/billapi/plans/get', {}, { cookie })).body['code']).toBe(17574)
   })
 
-  it('has the roles that its user has now', async () => {
+  it('has the current roles of its user', async () => {
     await closed.addUser('passing@example.org', PASSWORD, ['read'])
     const cookie = await closed.cookieOf('passing@example.org', PASSWORD)
     expect((await post('/billapi/plans/get', {}, { cookie })).body['status']).toBe(1)
@@ -155,7 +155,7 @@ describe('a session', () => {
 })
 
 describe('privileges', () => {
-  it('are not taken by users/update, nor by fields that nobody declared', async () => {
+  it('are not gained by users/update or by undeclared fields', async () => {
     const cookie = await closed.cookieOf(WRITER, PASSWORD)
     const before = await closed.stores.catalog.users.findOne({ username: WRITER })
     const query = JSON.stringify({ username: WRITER, effective_date: 'now' })
@@ -186,7 +186,7 @@ describe('privileges', () => {
     expect(after?.roles).toEqual(before?.roles)
   })
 
-  it('that read users tell nothing of passwords, not by the order of rows either', async () => {
+  it('to read users reveal no passwords, not even by the order of rows', async () => {
     const cookie = await closed.cookieOf(WRITER, PASSWORD)
     for (const sort of ['{"password":1}', '{"password_generated":-1}', '{"password.x":1}']) {
       const { body } = await post('/billapi/users/get', { sort }, { cookie })
@@ -194,7 +194,7 @@ describe('privileges', () => {
     }
   })
 
-  it('of a client are those that it was given', async () => {
+  it('of a client are those granted to it', async () => {
     const key = await clientSecret('reader', ['read'])
     const basic = `Basic ${Buffer.from(`reader:${key}`).toString('base64')}`
     const grant = { grant_type: 'client_credentials' }
@@ -221,7 +221,7 @@ describe('a signature', () => {
     return new URLSearchParams([...pairs, ['_sig_', signatureOf(signedText(sent), key)]] as never)
   }
 
-  it('lets in once; not again, not in another order, not with another value', async () => {
+  it('is accepted once; not again, in another order or with another value', async () => {
     const key = await clientSecret('signer', ['read'])
     const time = String(Math.floor(closed.now() / 1000))
     const pairs = [
@@ -252,7 +252,7 @@ describe('a signature', () => {
     expect((await send(path, { method: 'POST', body: inBody })).body).toMatchObject({ status: 1 })
   })
 
-  it('holds for settings in the order of sending, where names are numbers', async () => {
+  it('covers settings in the order of sending, where names are numbers', async () => {
     const key = await clientSecret('setter', ['read'])
     const time = Math.floor(closed.now() / 1000)
     const text = `{"_t_":${time},"action":"list","data":{"b":1,"10":2,"2":3}}`
@@ -262,7 +262,7 @@ describe('a signature', () => {
     expect(answer.body).toMatchObject({ status: 1 })
   })
 
-  it('of an import does not let in parameters of the body, which it does not cover', async () => {
+  it('of an import does not admit parameters of the body, which it does not cover', async () => {
     const key = await clientSecret('importer', ['admin'])
     const time = String(Math.floor(closed.now() / 1000))
     const path = '/billapi/accounts/import'
@@ -297,7 +297,7 @@ describe('paths', () => {
     '/billapi/%75sers/get',
     '/billapi/users/get%00',
     '/billapi/users%c0%afget',
-  ])('%s gives nothing to who has not logged in', async (path) => {
+  ])('%s returns nothing without a login', async (path) => {
     const answer = await get(path)
     expect(answer).not.toContain('"status":1')
     expect(answer).not.toContain(WRITER)
@@ -306,8 +306,8 @@ describe('paths', () => {
   })
 })
 
-describe('what is written down', () => {
-  it('has no password, token, cookie, key or signature', async () => {
+describe('logs and audit records', () => {
+  it('have no password, token, cookie, key or signature', async () => {
     const key = await clientSecret('logged', ['read'])
     const cookie = await closed.cookieOf(WRITER, PASSWORD)
     const wrong = 'this-is-not-the-password'
@@ -331,7 +331,7 @@ describe('what is written down', () => {
     expect(config).not.toContain(token)
   })
 
-  it('has each login, and who changed what, with the address', async () => {
+  it('have each login, and who changed what, with the address', async () => {
     const cookie = await closed.cookieOf(BOSS, PASSWORD)
     const update = { key: 'TAX_OF_AUDIT', description: 'x', rate: 0.1 }
     const made = await post('/billapi/taxes/create', { update: JSON.stringify(update) }, { cookie })
@@ -349,8 +349,8 @@ describe('what is written down', () => {
   })
 })
 
-describe('a header that is made to take long to read', () => {
-  it('takes no longer than another one', async () => {
+describe('a header that is crafted to be slow to parse', () => {
+  it('takes no longer than an ordinary one', async () => {
     const blanks = ' '.repeat(15_000)
     const slow = () => get('/api/settings', `Authorization: Bearer${blanks}x y\r\n`)
     const told = await Promise.all(Array.from({ length: 40 }, slow))
@@ -359,7 +359,7 @@ describe('a header that is made to take long to read', () => {
 })
 
 describe('every answer', () => {
-  it('has the headers that browsers need, and none that tells of versions', async () => {
+  it('has the headers that browsers need, and none that reveals versions', async () => {
     for (const path of ['/health/live', '/billapi/plans/get', '/docs', '/nothing']) {
       const { headers } = await send(path)
       expect(headers.get('x-content-type-options')).toBe('nosniff')

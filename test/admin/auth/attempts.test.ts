@@ -3,13 +3,13 @@ import { backOffMs, createAttempts, unlockAccount } from '../../../src/admin/aut
 import { createPasswords } from '../../../src/admin/auth/passwords.ts'
 import {
   addUser,
+  type LoginAnswer,
   type LoginServer,
   logIn,
   PASSWORD,
   post,
   send,
   setSecurity,
-  type Told,
   USER,
   useAuth,
 } from '../../support/admin/auth/login-server.ts'
@@ -17,12 +17,12 @@ import {
 const auth = useAuth()
 const LOCKOUT = { attempts: 3, seconds: 30, seconds_max: 100 }
 
-/** A world whose requests come from an address that the test sets. */
+/** A server whose requests come from an address that the test sets. */
 async function from(address: string, security: object = { lockout: LOCKOUT }) {
   await addUser(auth.catalog())
   await setSecurity(auth.catalog(), security)
   const at = { address }
-  return { at, world: auth.world({ addressOf: () => at.address }) }
+  return { at, world: auth.server({ addressOf: () => at.address }) }
 }
 
 async function locks(): Promise<number[]> {
@@ -31,14 +31,14 @@ async function locks(): Promise<number[]> {
   return Promise.all(keys.map((key) => client.pttl(key)))
 }
 
-/** As if the time of all locks was over. */
+/** Removes all locks, as if they had expired. */
 async function unlock(kind = 'lock'): Promise<void> {
   const { client } = auth.redis()
   for (const key of await client.keys(`auth:${kind}:*`)) await client.del(key)
 }
 
 describe('guessing a password', () => {
-  it('waits after some wrong ones, and twice as long after each further one', async () => {
+  it('has to wait after some wrong ones, and twice as long after each further one', async () => {
     const { world } = await from('10.0.0.1')
     for (let tries = 0; tries < 3; tries += 1) {
       expect((await logIn(world, USER, 'wrong one')).body).toMatchObject({ status: 0, input: {} })
@@ -56,7 +56,7 @@ describe('guessing a password', () => {
     expect(world.compared).toHaveLength(7)
   })
 
-  it('has a count that ends, and begins anew after the right one', async () => {
+  it('has a count that expires, and that the right password resets', async () => {
     const { world } = await from('10.0.0.1')
     await logIn(world, USER, 'wrong one')
     await logIn(world, USER, 'wrong one')
@@ -69,7 +69,7 @@ describe('guessing a password', () => {
     expect(await locks()).toEqual([])
   })
 
-  it('lets the right one in once the time is over', async () => {
+  it('succeeds with the right one once the lock has expired', async () => {
     const { world } = await from('10.0.0.1')
     for (let tries = 0; tries < 3; tries += 1) await logIn(world, USER, 'wrong one')
     await unlock()
@@ -77,25 +77,25 @@ describe('guessing a password', () => {
     expect((await logIn(world)).body.status).toBe(1)
   })
 
-  it('with many requests at once gets no further', async () => {
+  it('with many concurrent requests gets no further', async () => {
     const { world } = await from('10.0.0.1')
     const all = await Promise.all(Array.from({ length: 30 }, () => logIn(world, USER, 'wrong one')))
     expect(all.filter(({ http }) => http === 429)).toHaveLength(27)
     expect(world.compared).toHaveLength(3)
   })
 
-  it('of a directory is one count, however the name is written', async () => {
+  it('of a directory has one count, however the name is written', async () => {
     await setSecurity(auth.catalog(), { lockout: LOCKOUT })
     const isConfigured = async () => true
     const ldap = { type: 'ldap', isConfigured, login: async () => 'refused' as const }
-    const world = auth.world({ protocols: { password: [ldap] }, addressOf: () => '10.0.0.1' })
+    const world = auth.server({ protocols: { password: [ldap] }, addressOf: () => '10.0.0.1' })
     const tried = (username: string) =>
       post(world, 'login', { username, password: 'wrong one', protocol: 'ldap' })
     for (const name of ['Zoé Groß', 'ZOÉ GROSS', 'zoe\u0301 groß']) {
       expect((await tried(name)).http).toBe(200)
     }
     expect((await tried('zoe gross')).http).toBe(429)
-    // Whoever has the name here is another one.
+    // This name belongs to another user.
     expect((await logIn(world, 'zoe gross', 'wrong one')).http).toBe(200)
   })
 
@@ -107,7 +107,7 @@ describe('guessing a password', () => {
     expect((await logIn(world)).body.status).toBe(1)
   })
 
-  it('of many users from one address is slowed by that', async () => {
+  it('of many users from one address is limited for the address', async () => {
     const { world, at } = await from('10.0.0.1', { rate_limits: { logins_per_minute: 5 } })
     for (let user = 0; user < 5; user += 1) {
       expect((await logIn(world, `u${user}@example.org`, 'wrong one')).http).toBe(200)
@@ -119,7 +119,7 @@ describe('guessing a password', () => {
     expect((await logIn(world)).body.status).toBe(1)
   })
 
-  it('of one user from many addresses slows each of them, and no other', async () => {
+  it('of one user from many addresses locks each address, and no other', async () => {
     const { world, at } = await from('10.9.9.9')
     for (let host = 0; host < 12; host += 1) {
       at.address = `10.0.1.${host}`
@@ -146,11 +146,11 @@ describe('guessing a password', () => {
   })
 })
 
-describe('many logins at once', () => {
-  it('wait for their turn, and the rest is sent away', async () => {
+describe('many concurrent logins', () => {
+  it('are queued, and rejected when the queue is full', async () => {
     await addUser(auth.catalog())
     const passwords = createPasswords({ runningMax: 1, waitingMax: 4 })
-    const world = auth.world({ passwords })
+    const world = auth.server({ passwords })
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, user) => logIn(world, `u${user}@example.org`, PASSWORD)),
     )
@@ -163,7 +163,7 @@ describe('many logins at once', () => {
     expect((await logIn(world)).body.status).toBe(1)
   })
 
-  it('never compute more than may be at a time', async () => {
+  it('never compute more hashes at a time than allowed', async () => {
     const passwords = createPasswords({ runningMax: 2, waitingMax: 4 })
     const asked = Array.from({ length: 10 }, () => passwords.isRight('x', null))
     const settled = await Promise.allSettled(asked)
@@ -175,7 +175,7 @@ describe('many logins at once', () => {
   })
 })
 
-describe('how long to wait', () => {
+describe('the lock', () => {
   it.each([
     [1, 0],
     [4, 0],
@@ -184,28 +184,28 @@ describe('how long to wait', () => {
     [11, 1920],
     [12, 3600],
     [10_000, 3600],
-  ])('after try %i is %i s', (tries, seconds) => {
+  ])('after attempt %i lasts %i s', (tries, seconds) => {
     const lockout = { attempts: 5, seconds: 30, seconds_max: 3600 }
     expect(backOffMs(tries, lockout)).toBe(seconds * 1000)
   })
 })
 
-/** The cookies that an answer sets, as a request brings them back. */
-const cookiesIn = ({ setCookie }: Told): string =>
+/** The cookies that an answer sets, as a request sends them back. */
+const cookiesIn = ({ setCookie }: LoginAnswer): string =>
   setCookie
     .split(', ')
     .map((each) => each.split(';')[0])
     .filter((each) => each?.includes('tollgate_device'))
     .join('; ')
 
-function logInWith(world: LoginServer, cookie: string, password = PASSWORD): Promise<Told> {
+function logInWith(world: LoginServer, cookie: string, password = PASSWORD): Promise<LoginAnswer> {
   const payload = { username: USER, password }
   return send(world, { method: 'POST', url: '/auth/login', headers: { cookie }, payload })
 }
 
-describe('one user, guessed from everywhere', () => {
+describe('one user, attacked from many addresses', () => {
   const FEW = { lockout: { ...LOCKOUT, failures_per_hour: 10 } }
-  /** So many wrong tries, each from an address of its own. */
+  /** Wrong attempts, each from another address. */
   const guess = async (world: LoginServer, at: { address: string }, times: number) => {
     const told: number[] = []
     for (let host = 0; host < times; host += 1) {
@@ -215,9 +215,9 @@ describe('one user, guessed from everywhere', () => {
     return told
   }
 
-  it('gets a hundred wrong tries within an hour, of all addresses and processes', async () => {
+  it('accepts a hundred wrong attempts per hour, across all addresses and processes', async () => {
     await addUser(auth.catalog())
-    const { deps } = auth.world()
+    const { deps } = auth.server()
     const nodes = [createAttempts(deps), createAttempts(deps)]
     const begun = await Promise.all(
       Array.from({ length: 150 }, (_, host) =>
@@ -236,7 +236,7 @@ describe('one user, guessed from everywhere', () => {
     }
   })
 
-  it('is refused beyond it, with the right password too, but not from a known device', async () => {
+  it('is refused beyond it, with the right password too, except from a known device', async () => {
     const { world, at } = await from('10.9.9.9', FEW)
     const device = cookiesIn(await logIn(world))
     expect(device).toMatch(/^tollgate_device_[\w-]{8}=[\w-]{22}\.\w+\.[\w-]{43}$/)
@@ -260,7 +260,7 @@ describe('one user, guessed from everywhere', () => {
     expect(await guess(world, at, 12)).toContain(429)
   })
 
-  it('that has logged in gives back what was no failure', async () => {
+  it('loses no attempts by successful logins', async () => {
     const { world, at } = await from('10.9.9.9', FEW)
     for (let host = 0; host < 20; host += 1) {
       at.address = `10.3.0.${host}`
@@ -271,7 +271,7 @@ describe('one user, guessed from everywhere', () => {
 })
 
 describe('a known device', () => {
-  it('is not kept waiting by whoever guesses at the same address', async () => {
+  it('is not limited by attacks from the same address', async () => {
     const { world } = await from('10.9.9.9', {
       lockout: LOCKOUT,
       rate_limits: { logins_per_minute: 6 },
@@ -282,7 +282,7 @@ describe('a known device', () => {
     expect((await logInWith(world, device)).body.status).toBe(1)
   })
 
-  it('has tries of its own, and a limit of its own', async () => {
+  it('has its own count of attempts and its own limit', async () => {
     const { world } = await from('10.9.9.9')
     const device = cookiesIn(await logIn(world))
     for (let tries = 0; tries < 3; tries += 1) {
@@ -292,7 +292,7 @@ describe('a known device', () => {
     expect((await logIn(world)).body.status).toBe(1)
   })
 
-  it('is known of the user that has logged in there, as long as its cookie is whole', async () => {
+  it('is recognised for the user that logged in there, while its cookie is intact', async () => {
     const { world, at } = await from('10.9.9.9', { lockout: { ...LOCKOUT, failures_per_hour: 1 } })
     await addUser(auth.catalog(), { username: 'evil@example.org' })
     const own = cookiesIn(await logIn(world))
@@ -312,7 +312,7 @@ describe('a known device', () => {
     expect((await logInWith(world, own)).http).toBe(429)
   })
 
-  it('stays the same one with each login, and with a change of the password', async () => {
+  it('keeps its id with each login and with a change of the password', async () => {
     const { world } = await from('10.9.9.9')
     const device = cookiesIn(await logIn(world))
     world.pass(1000)
@@ -322,9 +322,9 @@ describe('a known device', () => {
   })
 })
 
-describe('addresses of IPv6', () => {
+describe('IPv6 addresses', () => {
   const admitted = async (addresses: readonly string[]) => {
-    const { deps } = auth.world()
+    const { deps } = auth.server()
     await setSecurity(auth.catalog(), { rate_limits: { logins_per_minute: 2 } })
     const attempts = createAttempts(deps)
     const told: boolean[] = []
@@ -334,12 +334,12 @@ describe('addresses of IPv6', () => {
     return told
   }
 
-  it('count together in a /64', async () => {
+  it('share one count per /64', async () => {
     const hosts = ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2::3']
     expect(await admitted([...hosts, '2001:db8:1:3::1'])).toEqual([true, true, false, true])
   })
 
-  it('have twice as many in a /56, and four times as many in a /48', async () => {
+  it('have twice the limit in a /56, and four times the limit in a /48', async () => {
     const of56 = [
       '2001:db8:1:100::1',
       '2001:db8:1:1ff::1',
@@ -358,7 +358,7 @@ describe('addresses of IPv6', () => {
     expect(await admitted(others.map((each) => each.replace('1:', '9:')))).toHaveLength(5)
   })
 
-  it('lock a user for the whole /56 and /48 after more wrong tries', async () => {
+  it('lock a user for the whole /56 and /48 after more wrong attempts', async () => {
     const { world, at } = await from('::1', { lockout: { ...LOCKOUT, attempts: 2 } })
     const told: number[] = []
     for (let net = 0; net < 6; net += 1) {

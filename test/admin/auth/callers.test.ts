@@ -1,4 +1,6 @@
-/** Who calls where a request says it twice: a token, then a signature, then the session. */
+/**
+ * The caller of a request with several credentials: a token, then a signature, then the session.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
 import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
@@ -36,37 +38,37 @@ function signed(fields: Record<string, string>): Record<string, string> {
   return { ...all, _sig_: signatureOf(signedText(new Map(Object.entries(all))), secret) }
 }
 
-describe('where answers are told by their status', () => {
+describe('endpoints that answer by HTTP status', () => {
   const metricsStatus = async (headers: Record<string, string>) =>
     (await fetch(`${closed.url}/metrics`, { headers })).status
 
-  it('nobody gets 401, who lacks the role 403', async () => {
+  it('answer 401 without a caller, and 403 if the caller lacks the role', async () => {
     expect(await metricsStatus({})).toBe(401)
     expect(await metricsStatus({ authorization: `Bearer ${token}` })).toBe(403)
     expect(await metricsStatus({ cookie })).toBe(200)
   })
 })
 
-describe('beside the cookie of a reader', () => {
+describe('a request with the session cookie of a reader', () => {
   const create = (fields: Record<string, string>) =>
     closed.post('/billapi/taxes/create', fields, cookie)
 
-  it('nothing else may write', async () => {
+  it('may not write with no other credentials', async () => {
     expect(await create(createTax('NONE'))).toMatchObject({ status: 0, code: 17575 })
   })
 
-  it('the token of a writer in the form writes', async () => {
+  it('writes with the token of a writer in the form', async () => {
     const fields = { ...createTax('TOKEN'), access_token: token }
     expect(await create(fields)).toMatchObject({ status: 1, entity: { key: 'TOKEN' } })
   })
 
-  it('the signature of a writer writes, once', async () => {
+  it('writes with the signature of a writer, once', async () => {
     const fields = signed(createTax('SIGNED'))
     expect(await create(fields)).toMatchObject({ status: 1, entity: { key: 'SIGNED' } })
     expect(await create(fields)).toMatchObject({ status: 0, code: 17575 })
   })
 
-  it('what is no good is passed over', async () => {
+  it('ignores invalid further credentials', async () => {
     const read = (fields: Record<string, string>) =>
       closed.post('/billapi/taxes/get', fields, cookie)
     expect(await read({ access_token: 'f'.repeat(40) })).toMatchObject({ status: 1 })

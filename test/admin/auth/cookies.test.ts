@@ -19,10 +19,10 @@ function withCookies(world: LoginServer, cookie: string, headers = {}) {
   return send(world, { method: 'GET', url: '/auth/login', headers: { cookie, ...headers } })
 }
 
-describe('the cookie of a session', () => {
-  it('is kept from scripts and from other sites', async () => {
+describe('the session cookie', () => {
+  it('is hidden from scripts and from other sites', async () => {
     await addUser(auth.catalog())
-    const { setCookie } = await logIn(auth.world())
+    const { setCookie } = await logIn(auth.server())
     expect(setCookie).toMatch(
       /^tollgate_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax, tollgate_device_/,
     )
@@ -30,9 +30,9 @@ describe('the cookie of a session', () => {
     expect(setCookie.split(lasting)).toEqual([expect.stringMatching(/tollgate_device_.*; $/), ''])
   })
 
-  it('behind TLS is only sent over TLS, and no other counts', async () => {
+  it('is only sent over TLS behind TLS, where no other cookie is accepted', async () => {
     await addUser(auth.catalog())
-    const world = auth.world({ trustedProxies: ['127.0.0.1'] })
+    const world = auth.server({ trustedProxies: ['127.0.0.1'] })
     const payload = { username: USER, password: PASSWORD }
     const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
     const { setCookie, cookie } = await send(world, options)
@@ -48,16 +48,16 @@ describe('the cookie of a session', () => {
     expect((await withCookies(world, secure)).body.status).toBe(0)
   })
 
-  it('is that without TLS where nobody who is trusted says otherwise', async () => {
+  it('is the one without TLS unless a trusted proxy reports TLS', async () => {
     await addUser(auth.catalog())
     const payload = { username: USER, password: PASSWORD }
     const options = { method: 'POST', url: '/auth/login', headers: TLS, payload } as const
-    expect((await send(auth.world(), options)).setCookie).toMatch(/^tollgate_session=/)
+    expect((await send(auth.server(), options)).setCookie).toMatch(/^tollgate_session=/)
   })
 
-  it('is none where two of the name come', async () => {
+  it('is ignored if its name occurs twice', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const [first, second] = [await cookieOf(world), await cookieOf(world)]
     const good = `tollgate_session=${first}`
     for (const other of [second, first, 'x', '']) {
@@ -70,19 +70,22 @@ describe('the cookie of a session', () => {
 })
 
 describe('session fixation', () => {
-  it.each(['A'.repeat(43), 'attacker'])('%s, which a client brings, is never used', async (id) => {
-    await addUser(auth.catalog())
-    const world = auth.world()
-    const { cookie } = await post(world, 'login', { username: USER, password: PASSWORD }, id)
-    expect(cookie).toMatch(/^[\w-]{43}$/)
-    expect(cookie).not.toBe(id)
-    expect((await who(world, id)).body.status).toBe(0)
-  })
+  it.each(['A'.repeat(43), 'attacker'])(
+    'with %s, chosen by the client, is never possible',
+    async (id) => {
+      await addUser(auth.catalog())
+      const world = auth.server()
+      const { cookie } = await post(world, 'login', { username: USER, password: PASSWORD }, id)
+      expect(cookie).toMatch(/^[\w-]{43}$/)
+      expect(cookie).not.toBe(id)
+      expect((await who(world, id)).body.status).toBe(0)
+    },
+  )
 
-  it('with a session of the attacker ends that one', async () => {
+  it('with a session of the attacker ends that session', async () => {
     await addUser(auth.catalog())
     await addUser(auth.catalog(), { username: 'evil@example.org' })
-    const world = auth.world()
+    const world = auth.server()
     const planted = await cookieOf(world, 'evil@example.org')
     const fields = { username: USER, password: PASSWORD }
     const { cookie } = await post(world, 'login', fields, planted)
@@ -90,9 +93,9 @@ describe('session fixation', () => {
     expect((await who(world, cookie)).body).toMatchObject({ details: { user: USER } })
   })
 
-  it('a login that fails leaves the session that is there', async () => {
+  it('by a failed login is not possible: the session stays', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const fields = { username: USER, password: 'wrong password' }
     expect((await post(world, 'login', fields, cookie)).body.status).toBe(0)
@@ -101,9 +104,9 @@ describe('session fixation', () => {
 })
 
 describe('logout', () => {
-  it('ends what a stolen cookie was good for', async () => {
+  it('ends the session of a stolen cookie', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const stolen = await cookieOf(world)
     const { http, body, setCookie } = await post(world, 'logout', {}, stolen)
     expect(http).toBe(200)
@@ -112,9 +115,9 @@ describe('logout', () => {
     expect((await who(world, stolen)).body.status).toBe(0)
   })
 
-  it('ends the ids from before as well', async () => {
+  it('ends the former ids as well', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const stolen = await cookieOf(world)
     world.pass(20 * 60_000)
     const { cookie } = await who(world, stolen)
@@ -122,8 +125,8 @@ describe('logout', () => {
     expect((await who(world, stolen)).body.status).toBe(0)
   })
 
-  it('answers the same where nobody is logged in', async () => {
-    const { http, body } = await post(auth.world(), 'logout')
+  it('returns the same answer without a session', async () => {
+    const { http, body } = await post(auth.server(), 'logout')
     expect([http, body.status, body.details]).toEqual([200, 1, true])
   })
 })

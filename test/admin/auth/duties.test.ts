@@ -1,4 +1,4 @@
-/** What a session may do before the password was changed, or a second factor was set up. */
+/** What a session may do before the password is changed or a second factor is set up. */
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AUTH_ENDPOINTS, NODE_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'
@@ -21,7 +21,7 @@ const get = async (path: string, cookie: string) => {
   return `${answer.status} ${await answer.text()}`
 }
 
-/** What each of the routes behind the gate says to a session. */
+/** The answer of each guarded route to a session. */
 async function refusals(cookie: string): Promise<Record<string, string>> {
   const paths = [
     '/billapi/plans/get',
@@ -29,27 +29,27 @@ async function refusals(cookie: string): Promise<Record<string, string>> {
     '/api/settings?category=security',
     ...Object.values(NODE_ENDPOINTS).map(({ path }) => path),
   ]
-  const told: Record<string, string> = {}
-  for (const path of paths) told[path] = await get(path, cookie)
+  const answers: Record<string, string> = {}
+  for (const path of paths) answers[path] = await get(path, cookie)
   const create = { update: JSON.stringify({ key: 'X', description: 'X', rate: 0.1 }) }
-  told['create'] = JSON.stringify(await closed.post('/billapi/taxes/create', create, cookie))
+  answers['create'] = JSON.stringify(await closed.post('/billapi/taxes/create', create, cookie))
   const reset = await closed.post('/auth/totp/reset', { username: BOSS }, cookie)
-  told['reset'] = JSON.stringify(reset)
-  return told
+  answers['reset'] = JSON.stringify(reset)
+  return answers
 }
 
-const isToldTo = (told: Record<string, string>, text: string) =>
-  Object.fromEntries(Object.keys(told).map((path) => [path, expect.stringContaining(text)]))
+const allContaining = (answers: Record<string, string>, text: string) =>
+  Object.fromEntries(Object.keys(answers).map((path) => [path, expect.stringContaining(text)]))
 
-describe('a session whose password somebody else has set', () => {
-  it('changes it or logs out, and is refused all else by a named error', async () => {
+describe('a session whose password was set by another user', () => {
+  it('may change it or log out; everything else is refused by a named error', async () => {
     const boss = await closed.cookieOf(BOSS, PASSWORD)
     const user = { username: NEW, password: PASSWORD, roles: ['admin'] }
     const made = await closed.post('/billapi/users/create', { update: JSON.stringify(user) }, boss)
     expect(made).toMatchObject({ status: 1 })
     const cookie = await closed.cookieOf(NEW, PASSWORD)
-    const told = await refusals(cookie)
-    expect(told).toEqual(isToldTo(told, 'the password must be changed first'))
+    const answers = await refusals(cookie)
+    expect(answers).toEqual(allContaining(answers, 'the password must be changed first'))
     expect(await closed.post('/auth/logout', {}, cookie)).toMatchObject({ status: 1 })
     const again = await closed.cookieOf(NEW, PASSWORD)
     const change = { password: PASSWORD, new_password: NEXT }
@@ -60,13 +60,13 @@ describe('a session whose password somebody else has set', () => {
 })
 
 describe('a session of a role that requires a second factor', () => {
-  it('sets one up, and is refused all else; an administrator takes it away again', async () => {
+  it('may only set one up; an administrator may remove it again', async () => {
     const reader = 'reader@example.org'
     await closed.addUser(reader, PASSWORD, ['read'])
     await closed.setting('security', { totp: { required_roles: ['read'] } })
     const cookie = await closed.cookieOf(reader, PASSWORD)
-    const told = await refusals(cookie)
-    expect(told).toEqual(isToldTo(told, 'a second factor must be set up first'))
+    const answers = await refusals(cookie)
+    expect(answers).toEqual(allContaining(answers, 'a second factor must be set up first'))
     const begun = await closed.post('/auth/totp/begin', {}, cookie)
     const { secret } = begun['details'] as { secret: string }
     const totp = generateSync({ secret, epoch: closed.now() / 1000 })
@@ -82,18 +82,18 @@ describe('a session of a role that requires a second factor', () => {
     expect(await get('/billapi/plans/get', cookie)).toContain('No user is logged in')
     const record = await closed.stores.catalog.audit.findOne({ type: 'totp_reset' })
     expect(record).toMatchObject({ key: `login_${reader}`, user: { name: BOSS } })
-    const nobody = await closed.post('/auth/totp/reset', { username: reader }, boss)
-    expect(nobody).toMatchObject({ status: 0, desc: 'there is no second factor of that user' })
+    const missing = await closed.post('/auth/totp/reset', { username: reader }, boss)
+    expect(missing).toMatchObject({ status: 0, desc: 'there is no second factor of that user' })
   })
 })
 
 describe('the routes of the second factor', () => {
-  it('are all listed, and answer nobody', async () => {
+  it('are all listed, and refused without a session', async () => {
     const listed = AUTH_ENDPOINTS.filter(({ path }) => path.startsWith('/auth/totp'))
     expect(listed).toHaveLength(6)
     for (const { method, path } of listed) {
-      const told = method === 'GET' ? await get(path, '') : await closed.post(path, {})
-      expect(JSON.stringify(told)).toMatch(/[Nn]o(?:body| user) is logged in/)
+      const answers = method === 'GET' ? await get(path, '') : await closed.post(path, {})
+      expect(JSON.stringify(answers)).toMatch(/[Nn]o(?:body| user) is logged in/)
     }
   })
 })

@@ -28,13 +28,13 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true }))
 
 function ensure(folder = dataDir) {
-  const world = auth.world()
+  const world = auth.server()
   const deps = { ...world.deps, passwords: createPasswords(), dataDir: folder }
   return { world, made: ensureFirstAdmin(deps) }
 }
 
 describe('the first admin', () => {
-  it('is there where nobody is, with a password in a file of its own', async () => {
+  it('is created in an empty catalogue, with the password in a file', async () => {
     const { world, made } = ensure()
     const { username, password, path } = (await made) ?? { username: '', password: '', path: '' }
     expect(username).toBe('admin')
@@ -51,7 +51,7 @@ describe('the first admin', () => {
     expect(audit).not.toMatch(new RegExp(`${password}|argon2`))
   })
 
-  it('is made once, by several processes that begin together', async () => {
+  it('is created once by several processes that start together', async () => {
     const made = await Promise.all(Array.from({ length: 4 }, () => ensure().made))
     const [one, ...others] = made.filter((each) => each !== null)
     expect(others).toEqual([])
@@ -59,7 +59,7 @@ describe('the first admin', () => {
     expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toBe(one?.password)
   })
 
-  it('is not made where there are users; a file that says nothing any more goes', async () => {
+  it('is not created where there are users; an outdated password file is removed', async () => {
     await addUser(auth.catalog())
     writeFileSync(passwordFileIn(dataDir), 'old')
     expect(await ensure().made).toBeNull()
@@ -67,13 +67,13 @@ describe('the first admin', () => {
     expect(await hasGeneratedPassword(auth.catalog(), BEGIN_MS)).toBe(false)
   })
 
-  it('keeps the file while its password holds', async () => {
+  it('keeps the password file while its password is valid', async () => {
     await ensure().made
     expect(await ensure().made).toBeNull()
     expect(existsSync(passwordFileIn(dataDir))).toBe(true)
   })
 
-  it('replaces what stands there, and follows no link', async () => {
+  it('replaces an existing file, and follows no link', async () => {
     const elsewhere = join(dataDir, 'elsewhere')
     writeFileSync(elsewhere, 'precious')
     symlinkSync(elsewhere, passwordFileIn(dataDir))
@@ -82,7 +82,7 @@ describe('the first admin', () => {
     expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toMatch(/^[a-z2-9-]{24}$/)
   })
 
-  it('is not there either where the file cannot be written', async () => {
+  it('is not created if the file cannot be written', async () => {
     const taken = join(dataDir, 'file')
     writeFileSync(taken, '')
     await expect(ensure(taken).made).rejects.toThrow(/EEXIST|ENOTDIR/)
@@ -92,7 +92,7 @@ describe('the first admin', () => {
 })
 
 describe('a generated password', () => {
-  it('is long, easy to type, and each time another one', () => {
+  it('is long, easy to type, and different each time', () => {
     const made = Array.from({ length: 200 }, generatedPassword)
     for (const password of made) {
       expect(password).toMatch(/^([a-hjkmnp-z2-9]{4}-){4}[a-hjkmnp-z2-9]{4}$/)

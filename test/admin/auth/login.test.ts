@@ -31,9 +31,9 @@ async function audited() {
 }
 
 describe('a login', () => {
-  it('answers as clients know it', async () => {
+  it('returns the answer that clients know', async () => {
     await addUser(auth.catalog(), { last_login: new Date(Date.UTC(2026, 2, 1, 9)) })
-    const { http, body, headers } = await logIn(auth.world())
+    const { http, body, headers } = await logIn(auth.server())
     expect([http, headers['cache-control']]).toEqual([200, 'no-store'])
     expect(body).toEqual({
       status: 1,
@@ -47,17 +47,17 @@ describe('a login', () => {
     })
   })
 
-  it('stores when it was, in no revision of its own', async () => {
+  it('stores its time without a new revision of the user', async () => {
     await addUser(auth.catalog())
     const before = await auth.catalog().users.findOne()
-    expect((await logIn(auth.world())).body.details).toMatchObject({ last_login: null })
+    expect((await logIn(auth.server())).body.details).toMatchObject({ last_login: null })
     const after = await auth.catalog().users.findOne()
     expect(after).toEqual({ ...before, last_login: new Date(BEGIN_MS) })
   })
 
-  it('is taken in every way of sending, at every spelling', async () => {
+  it('is accepted in every encoding, and every spelling of the path', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const fields = { username: USER, password: PASSWORD, protocol: 'Internal' }
     const json = { method: 'POST', url: '/Auth/Login', payload: fields } as const
     expect((await send(world, json)).body.status).toBe(1)
@@ -83,7 +83,7 @@ describe('a login', () => {
     [{ username: 'later@example.org', password: PASSWORD }],
     [{ username: 'gone@example.org', password: PASSWORD }],
     [{ username: 'bcrypt@example.org', password: PASSWORD }],
-  ])('by %j is refused with the same words, for the same work', async (fields) => {
+  ])('by %j is refused with the same message, after the same work', async (fields) => {
     const catalog = auth.catalog()
     await addUser(catalog)
     await addUser(catalog, { username: 'later@example.org', from: new Date(BEGIN_MS + 1) })
@@ -93,7 +93,7 @@ describe('a login', () => {
     const bcrypt = `$2y$10$${'a'.repeat(53)}`
     const other = { username: 'bcrypt@example.org' }
     await catalog.users.updateOne(other, { $set: { password: bcrypt } })
-    const world = auth.world()
+    const world = auth.server()
     const { http, body, cookie } = await post(world, 'login', fields)
     expect([http, cookie]).toEqual([200, null])
     const input = { username: fields.username, protocol: 'Internal' }
@@ -101,12 +101,13 @@ describe('a login', () => {
     expect(world.compared).toHaveLength(1)
   })
 
-  it('compares the password of nobody as it does that of somebody', async () => {
+  it('compares a password for an unknown user as for an existing one', async () => {
     const passwords = createPasswords({ runningMax: 1, waitingMax: 0 })
     const stored = await passwords.hash(PASSWORD)
     const cost = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/
     expect(stored).toMatch(cost)
-    // With one at a time, and none that waits, it shows that the work of nobody is done, too.
+    // With one comparison at a time and no queue, the second call proves that the comparison for an
+    // unknown user takes place.
     const first = passwords.isRight(PASSWORD, null)
     await expect(passwords.isRight(PASSWORD, stored)).rejects.toThrow('too many passwords')
     expect(await first).toBe(false)
@@ -114,7 +115,7 @@ describe('a login', () => {
   })
 })
 
-describe('fields that are no plain texts', () => {
+describe('fields that are not plain texts', () => {
   it.each([
     ['username[$ne]=&password=x', 'username'],
     ['username=a&password[$gt]=', 'password'],
@@ -125,9 +126,9 @@ describe('fields that are no plain texts', () => {
     ['username=a%0d%0ax: y&password=x', 'username'],
     [`username=${'a'.repeat(255)}&password=x`, 'username'],
     [`username=a&password=${'x'.repeat(257)}`, 'password'],
-  ])('%.40s is refused by name, before anything is asked', async (payload, field) => {
+  ])('%.40s is refused by name, before any lookup', async (payload, field) => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const options = { method: 'POST', url: '/auth/login', headers: FORM, payload } as const
     const { http, body, cookie } = await send(world, options)
     expect([http, body.status, body.details, cookie]).toEqual([200, 0, false, null])
@@ -143,9 +144,9 @@ describe('fields that are no plain texts', () => {
     { username: USER, password: 12_345_678 },
     { username: USER, password: true },
     { username: USER, password: '\ud800aaaaaaaa' },
-  ])('%j in JSON neither', async (payload) => {
+  ])('%j in JSON is refused', async (payload) => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const { body, cookie } = await send(world, { method: 'POST', url: '/auth/login', payload })
     expect([body.status, cookie]).toEqual([0, null])
     expect(body.desc).toMatch(/^(username|password) must be/)
@@ -156,7 +157,7 @@ describe('fields that are no plain texts', () => {
     [{ username: USER, password: '' }, 'password is missing'],
     [{ password: PASSWORD }, 'username is missing'],
   ])('%j lacks one', async (fields, desc) => {
-    const world = auth.world()
+    const world = auth.server()
     expect((await post(world, 'login', fields)).body).toMatchObject({ status: 0, desc })
     expect(world.compared).toEqual([])
   })
@@ -166,7 +167,7 @@ describe('credentials in the address', () => {
   it.each(['password=x', 'username=x', 'new_password=x', 'PassWord=x', '%70assword[a]=x'])(
     '%s are refused, by GET and by POST',
     async (query) => {
-      const world = auth.world()
+      const world = auth.server()
       const url = `/auth/login?${query}`
       const read = await send(world, { method: 'GET', url })
       expect([read.http, read.headers['allow'], read.body.status]).toEqual([405, 'POST', 0])
@@ -182,21 +183,21 @@ describe('credentials in the address', () => {
   )
 })
 
-describe('a protocol', () => {
+describe('a login protocol', () => {
   const directory = { id: 'cn=ops', name: 'Ops', roles: ['read'] }
 
   it.each(['oidc', 'constructor', '__proto__', '../ldap', 'a b', 'x\r\ny'])(
     '%j is not known',
     async (protocol) => {
       const fields = { username: USER, password: PASSWORD, protocol }
-      const { http, body } = await post(auth.world(), 'login', fields)
+      const { http, body } = await post(auth.server(), 'login', fields)
       expect([http, body.status]).toEqual([400, 0])
       expect(body.desc).toContain('protocol')
       expect(body.desc).not.toMatch(/[\r\n]/)
     },
   )
 
-  it('of a directory says who it is, and what the user may do', async () => {
+  it('of a directory returns the identity and the roles of the user', async () => {
     const asked: unknown[] = []
     const ldap = {
       type: 'ldap',
@@ -206,7 +207,7 @@ describe('a protocol', () => {
         return { user: directory }
       },
     }
-    const world = auth.world({ protocols: { password: [ldap] } })
+    const world = auth.server({ protocols: { password: [ldap] } })
     const fields = { username: 'ops', password: 'x', protocol: 'LDAP', provider: 'corp' }
     const { body, cookie } = await post(world, 'login', fields)
     expect(asked).toEqual([['ops', 'x', 'corp']])
@@ -220,10 +221,10 @@ describe('a protocol', () => {
     expect(refused).toMatchObject({ status: 0, details: false })
   })
 
-  it('that is away or refuses opens nothing, and only the latter counts as wrong', async () => {
+  it('that is unavailable or refuses opens no session; only a refusal counts', async () => {
     let answer: 'refused' | 'unavailable' = 'unavailable'
     const ldap = { type: 'ldap', isConfigured: async () => true, login: async () => answer }
-    const world = auth.world({ protocols: { password: [ldap] } })
+    const world = auth.server({ protocols: { password: [ldap] } })
     const fields = { username: 'ops', password: 'x', protocol: 'ldap' }
     for (let tries = 0; tries < 8; tries += 1) {
       expect((await post(world, 'login', fields)).http).toBe(503)
@@ -233,13 +234,13 @@ describe('a protocol', () => {
     expect(body).toMatchObject({ status: 0, desc: WRONG })
   })
 
-  it('that has no provider configured says so, and counts nothing', async () => {
+  it('without a configured provider is reported, and counts no attempt', async () => {
     const ldap = createLdap({
       settings: { get: async () => AUTH.read({ protocols: [] }) as never },
       log: silent,
       sealer: { open: () => null },
     })
-    const world = auth.world({ protocols: { password: [ldap] } })
+    const world = auth.server({ protocols: { password: [ldap] } })
     const fields = { username: 'ops', password: 'x', protocol: 'ldap' }
     for (let tries = 0; tries < 8; tries += 1) {
       const { http, body } = await post(world, 'login', fields)
@@ -249,13 +250,13 @@ describe('a protocol', () => {
     expect([named.http, named.body.desc]).toEqual([400, notConfigured('ldap', 'corp')])
   })
 
-  it('that sends the user elsewhere says where to', async () => {
+  it('that redirects the user returns the target', async () => {
     const saml = {
       type: 'saml',
       begin: async (provider: string | undefined) =>
         provider === 'corp' ? { redirect: 'https://idp.example.net/?x' } : ('unknown' as const),
     }
-    const world = auth.world({ protocols: { redirect: [saml] } })
+    const world = auth.server({ protocols: { redirect: [saml] } })
     const { body } = await post(world, 'login', { protocol: 'saml', provider: 'corp' })
     const details = { redirect: 'https://idp.example.net/?x' }
     expect(body).toMatchObject({ status: 1, details, input: { protocol: 'Saml' } })
@@ -265,9 +266,9 @@ describe('a protocol', () => {
     expect([none.http, none.body.desc]).toEqual([400, notConfigured('saml', undefined)])
   })
 
-  it('is listed for everybody', async () => {
+  it('is listed without a login', async () => {
     const options = [{ type: 'saml', label: 'Corp', name: 'corp' }]
-    const world = auth.world({ protocols: { options: async () => options } })
+    const world = auth.server({ protocols: { options: async () => options } })
     for (const url of ['/auth/options', '/Auth/Options']) {
       const { body } = await send(world, { method: 'GET', url })
       expect(body).toEqual({ status: 1, desc: 'success', details: { protocols: options } })
@@ -275,10 +276,10 @@ describe('a protocol', () => {
   })
 })
 
-describe('who is logged in', () => {
-  it('is asked for without credentials, by GET and by POST', async () => {
+describe('the current session', () => {
+  it('can be read without credentials, by GET and by POST', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const details = { user: USER, permissions: ['read', 'write'], protocol: 'Internal' }
     for (const { body } of [await who(world, cookie), await post(world, 'login', {}, cookie)]) {
@@ -289,9 +290,9 @@ describe('who is logged in', () => {
     }
   })
 
-  it('has a new cookie when it is time', async () => {
+  it('gets a new cookie when its rotation is due', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     world.pass(15 * 60_000)
     const renewed = (await who(world, cookie)).cookie
@@ -300,10 +301,10 @@ describe('who is logged in', () => {
   })
 })
 
-describe('what is written down', () => {
-  it('is every login, good or not, and every logout; never a password', async () => {
+describe('the audit of logins', () => {
+  it('has every login, successful or not, and every logout; never a password', async () => {
     const id = await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     await logIn(world, USER, 'not this secret')
     await logIn(world, 'a"b\u2028c@example.org', 'nor that secret')
     const cookie = await cookieOf(world)
@@ -326,18 +327,18 @@ describe('what is written down', () => {
   it('has keys of bounded length', async () => {
     const username = `${'x'.repeat(242)}@example.org`
     await addUser(auth.catalog(), { username })
-    await logIn(auth.world(), username, 'wrong one')
+    await logIn(auth.server(), username, 'wrong one')
     expect(String((await audited())[0]?.[1])).toHaveLength(128)
   })
 })
 
-describe('stores that are away', () => {
-  it('Redis: nobody gets in', async () => {
+describe('logins while a store is unavailable', () => {
+  it('Redis: are refused', async () => {
     await addUser(auth.catalog())
     const url = 'redis://127.0.0.1:1'
     const redis = openRedis({ url, commandTimeoutMs: 200, connectTimeoutMs: 200 }, silent)
     try {
-      const world = auth.world({ deps: { keys: openExpiringKeys(redis, 'auth') } })
+      const world = auth.server({ deps: { keys: openExpiringKeys(redis, 'auth') } })
       const cookie = 'A'.repeat(43)
       const answers = [await logIn(world), await who(world, cookie)]
       for (const path of ['logout', 'password']) answers.push(await post(world, path, {}, cookie))
@@ -350,20 +351,20 @@ describe('stores that are away', () => {
     }
   })
 
-  it('MongoDB: nobody gets in, and nobody is locked out', async () => {
+  it('MongoDB: are refused, and lock no user', async () => {
     await addUser(auth.catalog())
     const url = 'mongodb://127.0.0.1:1/'
     const catalog = await openCatalog({ url, database: 'x', timeoutMs: 200, appName: 'test' })
     try {
-      const { deps } = auth.world()
+      const { deps } = auth.server()
       const { settings } = deps
-      const away = auth.world({ deps: { catalog, settings, audit: createAudit(catalog) } })
+      const away = auth.server({ deps: { catalog, settings, audit: createAudit(catalog) } })
       for (let tries = 0; tries < 6; tries += 1) {
         expect(await logIn(away)).toMatchObject({ http: 503, cookie: null })
       }
     } finally {
       await catalog.close()
     }
-    expect((await logIn(auth.world())).body.status).toBe(1)
+    expect((await logIn(auth.server())).body.status).toBe(1)
   })
 })

@@ -28,9 +28,9 @@ function change(world: LoginServer, fields: Record<string, string> = {}, cookie?
 }
 
 describe('a user who changes the own password', () => {
-  it('goes on in a new session, and all others end', async () => {
+  it('continues in a new session, and all other sessions end', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const [cookie, other] = [await cookieOf(world), await cookieOf(world)]
     const changed = await change(world, {}, cookie)
     const input = { username: USER }
@@ -42,17 +42,17 @@ describe('a user who changes the own password', () => {
     expect((await logIn(world, USER, NEXT)).body.status).toBe(1)
   })
 
-  it('needs no session, where one cannot be had', async () => {
+  it('needs no session, where none can be opened', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const { body, cookie } = await change(world, { username: USER })
     expect([body.status, cookie]).toEqual([1, null])
     expect((await logIn(world, USER, NEXT)).body.status).toBe(1)
   })
 
-  it('is written down, without the passwords', async () => {
+  it('is recorded in the audit, without the passwords', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     await change(world, { username: USER })
     const [record] = await auth.catalog().audit.find().toArray()
     expect(record).toMatchObject({ collection: 'login', type: 'changepassword', new: null })
@@ -73,28 +73,28 @@ describe('a user who changes the own password', () => {
     [{ new_password: 'a\0bcdefghijkl' }, 'new_password must have no zero byte'],
     [{ new_password: '' }, 'new_password is missing'],
     [{ username: 'nobody@example.org' }, 'the user name or the password is wrong'],
-  ])('%j is refused', async (fields, desc) => {
+  ])('gets %j refused', async (fields, desc) => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const before = await auth.catalog().users.findOne()
     const { body } = await change(world, { username: USER, ...fields })
     expect(body).toMatchObject({ status: 0, desc, details: false })
     expect(await auth.catalog().users.findOne()).toEqual(before)
   })
 
-  it('is not another one than whose session it is', async () => {
+  it('cannot change the password of another user', async () => {
     await addUser(auth.catalog())
     await addUser(auth.catalog(), { username: 'boss@example.org', roles: ['admin'] })
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const { body } = await change(world, { username: 'boss@example.org' }, cookie)
     expect(body).toMatchObject({ status: 0, details: false })
     expect((await logIn(world, 'boss@example.org')).body.status).toBe(1)
   })
 
-  it('who guesses the old one is locked out, as at login', async () => {
+  it('who guesses the old one is locked, as at login', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     for (let tries = 0; tries < 5; tries += 1) {
       expect((await change(world, { username: USER, password: 'no' })).http).toBe(200)
     }
@@ -102,18 +102,18 @@ describe('a user who changes the own password', () => {
     expect((await logIn(world)).http).toBe(429)
   })
 
-  it('types it with accents, however they are spelled', async () => {
+  it('may type it with accents, in any Unicode normalisation', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     await change(world, { username: USER, new_password: 'Zoe\u0308 \u00e0 la mer' })
     expect((await logIn(world, USER, 'Zo\u00eb a\u0300 la mer')).body.status).toBe(1)
   })
 })
 
 describe('a forced change', () => {
-  it('is told at login, and is over after it', async () => {
+  it('is reported at login, and is over after the change', async () => {
     await addUser(auth.catalog(), { must_change_password: true })
-    const world = auth.world()
+    const world = auth.server()
     const { body, cookie } = await logIn(world)
     expect(body).toMatchObject({ status: 1, details: { must_change_password: true } })
     const check = createSessionCheck(world)
@@ -126,12 +126,12 @@ describe('a forced change', () => {
     })
   })
 
-  it('of the generated password takes the file with it', async () => {
+  it('of the generated password removes its file', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tg-auth-'))
     try {
       await writePasswordFile(dataDir, PASSWORD)
       await addUser(auth.catalog(), { username: 'admin', password_generated: true })
-      const world = auth.world({ dataDir })
+      const world = auth.server({ dataDir })
       await change(world, { username: 'admin' })
       expect(readdirSync(dataDir)).toEqual([])
       expect(await auth.catalog().users.findOne()).toMatchObject({ password_generated: false })
@@ -141,10 +141,10 @@ describe('a forced change', () => {
   })
 })
 
-describe('a session, when the user is changed by others', () => {
+describe('a session whose user is changed by others', () => {
   async function opened() {
     const id = await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const check = createSessionCheck(world)
     return { id, world, cookie, roles: async () => (await check(cookie))?.user.roles ?? null }
@@ -171,7 +171,7 @@ describe('a session, when the user is changed by others', () => {
     expect(await roles()).toEqual(['read'])
   })
 
-  it('ends within half a second of another password, of whatever process', async () => {
+  it('ends within half a second of a password change by any process', async () => {
     const { id, world, roles, cookie } = await opened()
     const hash = (await auth.catalog().users.findOne())?.password
     await changeUser(auth.catalog(), id, (document) => ({ ...document, password: `${hash}x` }))
@@ -180,9 +180,9 @@ describe('a session, when the user is changed by others', () => {
     expect(await world.sessions.find(cookie)).toBeNull()
   })
 
-  it('that is newer than what a process knows of the user goes on there', async () => {
+  it('stays valid in a process that has an older state of the user', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const users = createUsers(world.deps)
     const elsewhere = createSessionCheck({ sessions: world.sessions, users })

@@ -11,18 +11,18 @@ import {
 const auth = useAuth()
 const LOCKOUT = { attempts: 3, seconds: 30, seconds_max: 100 }
 
-/** A world whose requests come from an address that the test sets. */
+/** A server whose requests come from an address that the test sets. */
 async function from(address: string) {
   await addUser(auth.catalog())
   await setSecurity(auth.catalog(), { lockout: LOCKOUT })
   const at = { address }
-  return { at, world: auth.world({ addressOf: () => at.address }) }
+  return { at, world: auth.server({ addressOf: () => at.address }) }
 }
 
-describe('what is written down of refusals', () => {
+describe('the audit of refusals', () => {
   const failed = () => auth.catalog().audit.find({ type: 'login_failed' }).toArray()
 
-  it('is one record for each user, address and hour, with a count; so is the log', async () => {
+  it('has one record per user, address and hour, with a count, and so does the log', async () => {
     const { world, at } = await from('10.0.0.1')
     for (let tries = 0; tries < 8; tries += 1) await logIn(world, USER, 'wrong one')
     at.address = '10.0.0.2'
@@ -46,7 +46,7 @@ describe('what is written down of refusals', () => {
     expect(world.logged()).toContain('"reasons":{"wrong":3,"locked":5},"count":8')
   })
 
-  it('is one record of all names that do not exist, without them', async () => {
+  it('has one record of all unknown names, without the names', async () => {
     const { world } = await from('10.0.0.1')
     const names = Array.from({ length: 5 }, (_, index) => `${PASSWORD} ${index}`)
     await Promise.all(names.map((name) => logIn(world, name, 'wrong one')))
@@ -55,7 +55,7 @@ describe('what is written down of refusals', () => {
     expect(JSON.stringify(records) + world.logged()).not.toContain(PASSWORD)
   })
 
-  it('counts what many at once are refused', async () => {
+  it('counts concurrent refusals', async () => {
     const { world } = await from('10.0.0.1')
     await Promise.all(Array.from({ length: 40 }, () => logIn(world, USER, 'wrong one')))
     const [record] = await failed()

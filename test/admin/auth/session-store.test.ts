@@ -8,17 +8,17 @@ import { silent } from '../../support/recorder/accounts.ts'
 const auth = useAuth()
 const OPS = { id: 'a1', name: 'ops', roles: null }
 const HOUR_MS = 60 * MINUTE_MS
-/** Nothing is renewed unless a test wants it. */
-const calm = { idle_minutes: 60, absolute_minutes: 240, rotate_minutes: 1000 }
+/** Nothing is rotated unless a test requests it. */
+const NO_ROTATION = { idle_minutes: 60, absolute_minutes: 240, rotate_minutes: 1000 }
 
-async function open(session: object = calm) {
+async function open(session: object = NO_ROTATION) {
   await setSecurity(auth.catalog(), { session })
-  const world = auth.world()
+  const world = auth.server()
   const cookie = await world.sessions.open(OPS, 'internal')
   return { ...world, cookie, find: (value = cookie) => world.sessions.find(value) }
 }
 
-/** All that stands in Redis, as one text. */
+/** Everything stored in Redis, as one text. */
 async function everything(): Promise<string> {
   const { client } = auth.redis()
   const keys = await client.keys('*')
@@ -36,7 +36,7 @@ describe('a session', () => {
     })
   })
 
-  it('stands in Redis without what the cookie has', async () => {
+  it('is stored in Redis without the value of its cookie', async () => {
     const { cookie } = await open()
     expect(await everything()).not.toContain(cookie)
   })
@@ -63,7 +63,7 @@ describe('a session', () => {
     expect(await find()).toBeNull()
   })
 
-  it('ends at the latest after its whole time, however it is used', async () => {
+  it('ends after its absolute lifetime at the latest, however it is used', async () => {
     const { find, pass } = await open()
     for (let halves = 1; halves < 8; halves += 1) {
       pass(HOUR_MS / 2)
@@ -73,7 +73,7 @@ describe('a session', () => {
     expect(await find()).toBeNull()
   })
 
-  it('ends in Redis by itself', async () => {
+  it('expires in Redis by itself', async () => {
     await open()
     const { client } = auth.redis()
     const left: Record<string, number> = {}
@@ -86,18 +86,18 @@ describe('a session', () => {
     }
   })
 
-  it('is bound by settings that are stored after it began', async () => {
+  it('obeys settings that are stored after it began', async () => {
     const { find, pass } = await open()
     pass(10 * MINUTE_MS)
-    await setSecurity(auth.catalog(), { session: { ...calm, idle_minutes: 10 } })
+    await setSecurity(auth.catalog(), { session: { ...NO_ROTATION, idle_minutes: 10 } })
     expect(await find()).toBeNull()
   })
 })
 
-describe('a new id', () => {
+describe('a new session id', () => {
   const rotating = { idle_minutes: 60, absolute_minutes: 60, rotate_minutes: 5 }
 
-  it('takes the place of the old one, which goes on for a moment', async () => {
+  it('replaces the old one, which stays valid for a short time', async () => {
     const { find, pass, cookie } = await open(rotating)
     pass(5 * MINUTE_MS - 1)
     expect((await find())?.renewed).toBeNull()
@@ -113,7 +113,7 @@ describe('a new id', () => {
     expect(await find(renewed ?? '')).not.toBeNull()
   })
 
-  it('is made once, however many ask', async () => {
+  it('is created once for any number of concurrent requests', async () => {
     const { find, pass } = await open(rotating)
     pass(5 * MINUTE_MS)
     const found = await Promise.all(Array.from({ length: 20 }, () => find()))
@@ -121,7 +121,7 @@ describe('a new id', () => {
     expect(found.filter((one) => one?.renewed)).toHaveLength(1)
   })
 
-  it('prolongs nothing', async () => {
+  it('does not extend the session', async () => {
     const { find, pass, cookie } = await open(rotating)
     let last = cookie
     for (let minutes = 5; minutes < 60; minutes += 5) {
@@ -141,7 +141,7 @@ describe('a new id', () => {
     expect([await find(), await find(renewed)]).toEqual([null, null])
   })
 
-  it('does not bring back a session that ends meanwhile', async () => {
+  it('does not restore a session that ends meanwhile', async () => {
     const { find, pass, cookie, sessions } = await open(rotating)
     pass(5 * MINUTE_MS)
     const [found] = await Promise.all([find(), sessions.end(cookie)])
@@ -158,7 +158,7 @@ describe('logging out', () => {
     expect(await find(other)).not.toBeNull()
   })
 
-  it('of all ends all sessions of the user but one', async () => {
+  it('of all sessions of the user spares one', async () => {
     const { find, sessions } = await open()
     const second = await sessions.open(OPS, 'internal')
     const elses = await sessions.open({ ...OPS, id: 'b2' }, 'internal')
@@ -173,11 +173,11 @@ describe('logging out', () => {
 })
 
 describe('without Redis', () => {
-  it('every call says so', async () => {
+  it('every call fails with an error that says so', async () => {
     const url = 'redis://127.0.0.1:1'
     const away = openRedis({ url, commandTimeoutMs: 200, connectTimeoutMs: 200 }, silent)
     try {
-      const { deps } = auth.world()
+      const { deps } = auth.server()
       const sessions = createSessions({ ...deps, keys: openExpiringKeys(away, 'auth') })
       const cookie = 'A'.repeat(43)
       await expect(sessions.open(OPS, 'internal')).rejects.toThrow(StoreDownError)

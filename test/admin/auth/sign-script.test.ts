@@ -1,4 +1,4 @@
-/** docs/sign.sh as it stands there, against a server that lets in who has signed. */
+/** docs/sign.sh as documented, against a server that admits signed requests. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { fastify } from 'fastify'
@@ -50,7 +50,7 @@ async function sign(key: string, ...parameters: string[]): Promise<unknown> {
   return JSON.parse(stdout)
 }
 
-it('gets in, with the quotes and slashes that values have', async () => {
+it('a signed request is accepted, with quotes and slashes in values', async () => {
   const update = String.raw`update={"url":"http://x/y?a=b&c=d","path":"\\ and more"}`
   expect(await sign(KEY, 'query={"aid":17}', update, 'size=10', 'empty=')).toEqual({
     name: 'crm',
@@ -59,7 +59,7 @@ it('gets in, with the quotes and slashes that values have', async () => {
   expect(await sign(KEY, 'b=2', 'a=1')).toEqual({ name: 'crm', roles: [] })
 })
 
-it('does not get in with another key', async () => {
+it('a request that is signed with another key is refused', async () => {
   const refused = { refused: '_sig_ does not match any known key' }
   expect(await sign(KEY.replace('0', '1'), 'query={"aid":17}')).toEqual(refused)
 })

@@ -45,7 +45,7 @@ function checkOf(given: readonly object[], signature: object = {}) {
   return { check, time }
 }
 
-/** Each test has parameters of its own: a signature is good once. */
+/** Each test has its own parameters: a signature is accepted once. */
 let count = 0
 function signed(nowMs = NOW_MS, key = KEY): SentParameters {
   count += 1
@@ -59,7 +59,7 @@ function signed(nowMs = NOW_MS, key = KEY): SentParameters {
 const CRM = { name: 'crm', key: KEY, roles: ['read', 'write'] }
 
 describe('a signed request', () => {
-  it('is that of the client whose key it is, once', async () => {
+  it('is attributed to the client with the key, once', async () => {
     const { check } = checkOf([{ name: 'other' }, CRM])
     const sent = signed()
     expect(await check(sent)).toEqual({ name: 'crm', roles: ['read', 'write'] })
@@ -67,13 +67,13 @@ describe('a signed request', () => {
     expect(await check(new Map([['n', '1']]))).toBe('absent')
   })
 
-  it('is good once for all nodes, also of several that come at the same time', async () => {
+  it('is accepted once across all nodes, also of several that check it concurrently', async () => {
     const sent = signed()
     const found = await Promise.all(Array.from({ length: 8 }, () => checkOf([CRM]).check(sent)))
     expect(found.filter((one) => typeof one === 'object' && 'name' in one)).toHaveLength(1)
   })
 
-  it('goes by when its key holds, and by whether its client is disabled', async () => {
+  it('is accepted within the validity of the key, and of an enabled client only', async () => {
     const from = new Date(NOW_MS).toISOString()
     const to = new Date(NOW_MS + 60_000).toISOString()
     const { check, time } = checkOf([{ ...CRM, from, to }])
@@ -89,7 +89,7 @@ describe('a signed request', () => {
     expect(await checkOf([{ ...CRM, disabled: true }]).check(signed())).toEqual(unknown)
   })
 
-  it('goes by the window and the switch of the settings', async () => {
+  it('obeys the time window and the switch of the settings', async () => {
     const { check, time } = checkOf([CRM], { window_seconds: 10 })
     time.nowMs = NOW_MS + 10_000
     expect(await check(signed())).toMatchObject({ name: 'crm' })
@@ -100,7 +100,7 @@ describe('a signed request', () => {
     expect(await off(new Map())).toBe('absent')
   })
 
-  it('of a megabyte is taken; a hundred keys are tried on a smaller one only', async () => {
+  it('of a megabyte is accepted; a hundred keys are only tried on a smaller one', async () => {
     const large = (bytes: number) => {
       const sent = new Map([...signed()].filter(([name]) => name !== '_sig_'))
       sent.set('update', 'x'.repeat(bytes))
@@ -114,7 +114,7 @@ describe('a signed request', () => {
     expect(await check(large(1_000_000))).toEqual(refused)
   })
 
-  it('gets nobody in while what was used cannot be looked up', async () => {
+  it('is refused while used signatures cannot be looked up', async () => {
     const away = openRedis({ url: 'redis://127.0.0.1:1', ...timeouts }, silent)
     const check = createSignatureCheck({
       clients: async () => ({ signers: () => [CRM] }),

@@ -1,4 +1,4 @@
-/** A thousand logins that never end, on an admin as it is started by default. */
+/** A thousand logins that never complete, on an admin with default settings. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
 import { openSocket } from '../../support/realtime/http/socket.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => admin.close())
 
-/** One request on a connection of its own; the status of its answer. */
+/** One request on its own connection; the status of its answer. */
 async function ask(text: string, localAddress = '127.0.0.1'): Promise<number | undefined> {
   const socket = openSocket(admin.port, localAddress)
   await socket.send(text)
@@ -28,7 +28,7 @@ async function ask(text: string, localAddress = '127.0.0.1'): Promise<number | u
 }
 
 describe('a thousand slow logins from one address', () => {
-  it('leave health and metrics to everybody, and logins to others', async () => {
+  it('leave health and metrics available to everybody, and logins to other addresses', async () => {
     const slow = Array.from({ length: 1_000 }, () => openSocket(admin.port))
     for (const socket of slow) await socket.send(SLOW)
     const session = `Cookie: ${cookie}\r\n`

@@ -1,4 +1,4 @@
-/** What the entity API lets be done to users, beyond its own rules. */
+/** What the entity API permits on users, beyond its general rules. */
 import { verify } from '@node-rs/argon2'
 import { describe, expect, it } from 'vitest'
 import { setSecurity } from '../../support/admin/auth/login-server.ts'
@@ -12,9 +12,9 @@ async function one(username: unknown) {
   return user ?? {}
 }
 
-describe('what only the node knows of a user', () => {
+describe('fields of a user that only the node sets', () => {
   it.each(['password_generated', 'password_changed_at', 'last_login', 'deleted', 'rev'])(
-    '%s is set by nobody',
+    '%s is not writable',
     async (field) => {
       const { entity } = await make(world, 'users')
       const query = { _id: entity._id.$id }
@@ -31,7 +31,7 @@ describe('what only the node knows of a user', () => {
     },
   )
 
-  it('is not shown, neither is the hash', async () => {
+  it('are not shown, and neither is the hash', async () => {
     const { entity } = await make(world, 'users')
     const [row] = await world.rows('users', { query: { username: entity['username'] } })
     for (const shown of [entity, row]) {
@@ -40,7 +40,7 @@ describe('what only the node knows of a user', () => {
     }
   })
 
-  it('is not set by lists, paths or operators either', async () => {
+  it('are not set by lists, paths or operators either', async () => {
     const { entity } = await make(world, 'users', { roles: ['read'] })
     const query = { _id: entity._id.$id }
     const field_values = ['admin']
@@ -70,7 +70,7 @@ describe('a password that an admin sets', () => {
     expect(user['password_changed_at']).toEqual(new Date(world.now()))
   })
 
-  it('is not the user name', async () => {
+  it('must differ from the user name', async () => {
     await setSecurity(world.stores().catalog, {})
     const { entity } = await make(world, 'users')
     expect(await one(entity['username'])).toMatchObject({ must_change_password: true })
@@ -80,7 +80,7 @@ describe('a password that an admin sets', () => {
     expect(message).toBe('password must not be the user name')
   })
 
-  it('has to be changed by the user, and no admin takes that away', async () => {
+  it('has to be changed by the user, and no admin can remove that duty', async () => {
     await setSecurity(world.stores().catalog, {})
     const { entity } = await make(world, 'users')
     expect(await one(entity['username'])).toMatchObject({ must_change_password: true })
@@ -103,7 +103,7 @@ describe('a password that an admin sets', () => {
     expect(await one(entity['username'])).toMatchObject({ must_change_password: true })
   })
 
-  it('need not be changed where the settings do not ask for it', async () => {
+  it('need not be changed where the settings do not require it', async () => {
     await setSecurity(world.stores().catalog, { password: { change_given: false } })
     const { entity } = await make(world, 'users')
     expect(await one(entity['username'])).toMatchObject({ must_change_password: false })

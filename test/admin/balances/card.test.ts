@@ -49,7 +49,7 @@ const load = (operationId: string, sid = SID, ledger = scene.ledger) =>
 const free = async (sid = SID) => (await scene.owner(sid)).buckets.map((one) => one.free)
 const card = () => scene.catalog.cards.findOne({})
 
-it('loads what its plan says, once', async () => {
+it('loads the amounts of its charging plan, once', async () => {
   await seedCard()
   const { details, entity, line } = await load('a')
   const id = String((await card())?._id)
@@ -66,18 +66,21 @@ it('loads what its plan says, once', async () => {
   expect(await free()).toEqual([10_000_000, 100])
 })
 
-it.each([0, 1, 2])('that stopped after %i writes is finished by whom it is for', async (writes) => {
-  await seedCard()
-  await expect(load('a', SID, dyingAfter(scene.ledger, writes))).rejects.toThrow('died')
-  expect(await card()).toMatchObject({ status: 'Used' })
-  await expect(load('b', 19)).rejects.toThrow(NO_CARD)
-  // Even without the id of the first call.
-  expect((await load('c')).details).toBe(true)
-  expect(await free()).toEqual([10_000_000, 100])
-  expect(await free(19)).toEqual([])
-})
+it.each([0, 1, 2])(
+  'a load that stopped after %i writes is completed for its subscriber only',
+  async (writes) => {
+    await seedCard()
+    await expect(load('a', SID, dyingAfter(scene.ledger, writes))).rejects.toThrow('died')
+    expect(await card()).toMatchObject({ status: 'Used' })
+    await expect(load('b', 19)).rejects.toThrow(NO_CARD)
+    // Even with another operation id than the first call.
+    expect((await load('c')).details).toBe(true)
+    expect(await free()).toEqual([10_000_000, 100])
+    expect(await free(19)).toEqual([])
+  },
+)
 
-it('that stopped so long ago that its results are forgotten is not loaded again', async () => {
+it('a load that stopped before its results expired is not repeated', async () => {
   await seedCard()
   await expect(load('a', SID, dyingAfter(scene.ledger, 3))).resolves.toMatchObject({
     details: true,
@@ -87,7 +90,7 @@ it('that stopped so long ago that its results are forgotten is not loaded again'
   await expect(load('a')).rejects.toThrow('its lines show what was credited')
 })
 
-it('is loaded once by many who try at the same time', async () => {
+it('a card is loaded once by many concurrent attempts', async () => {
   await seedCard({ status: 'ACTIVE' })
   const sids = [SID, 19, SID, 19, SID, 19]
   const tried = await Promise.allSettled(sids.map((sid, index) => load(`call-${index}`, sid)))
@@ -100,17 +103,17 @@ it('is loaded once by many who try at the same time', async () => {
 it.each([
   ['is not active', { status: 'Cancelled' }, NO_CARD],
   ['has another secret', { secret: 'x' }, NO_CARD],
-  ['was used by nobody knows whom', { status: 'Used' }, NO_CARD],
+  ['was used by an unknown subscriber', { status: 'Used' }, NO_CARD],
   ['has expired', { to: new Date(NOW_MS - HOUR_MS) }, 'the card has expired on'],
   ['has no plan', { charging_plan_name: 'NONE' }, 'there is no charging plan NONE now'],
-])('is refused if it %s', async (_why, more, text) => {
+])('a card is refused if it %s', async (_why, more, text) => {
   await seedCard(more)
   await expect(load('a')).rejects.toThrow(EntityRuleError)
   await expect(load('a')).rejects.toThrow(text)
   expect(await free()).toEqual([])
 })
 
-it('stays active if the plan of the subscriber does not let it be loaded', async () => {
+it('stays active if the plan of the subscriber does not allow the load', async () => {
   await seedCard()
   const query = { sid: SID, pp_includes_external_id: 1 }
   await updateBalance(scene, { query, update: { value: -45 }, operationId: 'first' })

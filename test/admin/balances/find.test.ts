@@ -33,7 +33,7 @@ beforeEach(async () => {
   await put(FAR_AID, 70, 1, 50)
 })
 
-/** Opens a bucket; each of an owner is of another definition. */
+/** Opens a bucket; the buckets of an owner have different definitions. */
 async function put(aid: number, sid: number, include: number, amount: number, more = {}) {
   const terms = bucketOf(0, { prepaidIncludeId: include, ...more })
   const identity = { aid, sid, operationId: `put-${sid}-${include}` }
@@ -43,13 +43,13 @@ async function put(aid: number, sid: number, include: number, amount: number, mo
 
 const PAGE: BalancePage = { sort: {}, skip: 0, limit: 100 }
 
-/** Credited amounts, which tell the buckets apart. */
+/** Credited amounts, which identify the buckets. */
 async function found(filter: Record<string, unknown>, page: Partial<BalancePage> = {}) {
   const { balances } = await findBalances(scene, filter, { ...PAGE, ...page })
   return balances.map(({ credited }) => credited)
 }
 
-describe('balances of', () => {
+describe('finds balances of', () => {
   it.each([
     ['a subscriber', { sid: SID }, [10, 20]],
     ['some subscribers', { sid: { $in: [SID, 19] } }, [10, 20, 30]],
@@ -64,7 +64,7 @@ describe('balances of', () => {
     expect(await found(filter)).toEqual(expected)
   })
 
-  it('what holds now', async () => {
+  it('finds current balances', async () => {
     const now = new Date(NOW_MS)
     const current = { from: { $lte: now }, to: { $gt: now } }
     expect(await found({ sid: { $in: [SID, 19] }, ...current })).toEqual([10, 30])
@@ -72,7 +72,7 @@ describe('balances of', () => {
     expect(await found(ended)).toEqual([20])
   })
 
-  it('one id, also where it holds a hash, which the projection resolves', async () => {
+  it('finds one id, also if it has a hash, which the projection resolves', async () => {
     const place = { aid: AID, sid: SID, bucketId: 2 }
     expect(await found({ _id: balanceObjectId(place) })).toEqual([20])
     const far = { aid: FAR_AID, sid: 70, bucketId: 1 }
@@ -83,7 +83,7 @@ describe('balances of', () => {
   })
 })
 
-it('what has ended is not free, and comes back where it is prolonged', async () => {
+it('an expired balance has nothing available, and reports its forfeited amount', async () => {
   const { balances } = await findBalances(scene, { sid: SID }, PAGE)
   expect(balances).toMatchObject([
     { free: 10, balance: { cost: -0.00001 } },
@@ -93,7 +93,7 @@ it('what has ended is not free, and comes back where it is prolonged', async () 
 })
 
 describe('debt', () => {
-  /** Over-use that nobody paid, as settlement leaves it. */
+  /** Uncovered over-use, as settlement leaves it. */
   async function owe(sid: number, micros: number) {
     const state = await scene.owner(sid)
     await commitOwner(scene.ledger, { ...state, owed: micros, version: state.version + 1 }, [])
@@ -110,7 +110,7 @@ describe('debt', () => {
     ])
   })
 
-  it('stands by itself where its owner has no balance', async () => {
+  it('is an entry of its own if its owner has no balance', async () => {
     await owe(20, 5)
     await scene.project([AID, 20])
     const place = { aid: AID, sid: 20, bucketId: 0 }
@@ -130,7 +130,7 @@ describe('debt', () => {
   })
 })
 
-it('pages in the order that is asked for', async () => {
+it('pages in the requested order', async () => {
   const page = { sort: { pp_includes_name: -1, to: 1 }, skip: 1, limit: 2 } as const
   expect(await found({ aid: AID }, { sort: page.sort })).toEqual([30, 10, 40, 20])
   expect(await found({ aid: AID }, page)).toEqual([10, 40])
@@ -140,7 +140,7 @@ it('pages in the order that is asked for', async () => {
   expect(last.hasMore).toBe(false)
 })
 
-describe('of anybody', () => {
+describe('finds balances without an owner', () => {
   beforeEach(() => scene.project([AID, SID], [AID, 19], [AID, 0], [FAR_AID, 70]))
 
   it.each([
@@ -154,7 +154,7 @@ describe('of anybody', () => {
     expect(await found(filter, page)).toEqual(expected)
   })
 
-  it('they are what the ledger has, not what was recorded', async () => {
+  it('finds the state of the ledger, not the recorded one', async () => {
     const close = { mode: 'close', bucketId: 1, aid: AID, sid: 19, operationId: 'x' } as const
     await creditBucket(scene.ledger, close, { attemptsMax: 8 }, NOW_MS)
     await put(AID, SID, 9, 1)
@@ -165,7 +165,7 @@ describe('of anybody', () => {
     expect((await findBalances(scene, {}, { ...PAGE, limit: 4 })).hasMore).toBe(false)
   })
 
-  it('an expression that might take for ever is refused', async () => {
+  it('refuses an expression that might never terminate', async () => {
     const filter = { pp_includes_name: { $regex: '(a+)+(?=b)' } }
     await expect(found(filter)).rejects.toThrow(EntityRuleError)
   })

@@ -30,8 +30,8 @@ const load = (operationId: string, query: Record<string, unknown>): Promise<Bala
     update: 'charging_plan_name' in query ? {} : { value: -30 },
   })
 
-/** As a change of the account does. */
-async function goToOther(): Promise<void> {
+/** Moves the subscriber, as a change of its account does. */
+async function moveToOther(): Promise<void> {
   const nowMs = scene.clock.nowMs()
   const { subscribers } = scene.catalog
   await subscribers.updateOne({ sid: SID } as object, { $set: { to: new Date(nowMs) } })
@@ -43,9 +43,9 @@ async function goToOther(): Promise<void> {
 
 const freeOf = async (aid: number) => (await scene.owner(SID, aid)).buckets.map(({ free }) => free)
 
-it('what was loaded before a move is not loaded again after it', async () => {
+it('a load before a move is not repeated after it', async () => {
   const first = await load('once', { pp_includes_external_id: 1 })
-  await goToOther()
+  await moveToOther()
   const again = await load('once', { pp_includes_external_id: 1 })
   expect(again).toMatchObject({ details: true, line: first.line })
   expect(await freeOf(AID)).toEqual([0])
@@ -54,7 +54,7 @@ it('what was loaded before a move is not loaded again after it', async () => {
   expect(await freeOf(OTHER)).toEqual([30_000_000, 30_000_000])
 })
 
-it('a charging plan is finished, too: each part where it was begun', async () => {
+it('a charging plan is completed, too: each part in the account where it began', async () => {
   await seedChargingPlan(scene, [
     { pp_includes_external_id: 1, usagev: -10 },
     { pp_includes_external_id: 4, usagev: -5 },
@@ -62,7 +62,7 @@ it('a charging plan is finished, too: each part where it was begun', async () =>
   const query = { charging_plan_name: 'TOPUP' }
   const first = await load('plan', query)
   expect(first.details).toBe(true)
-  await goToOther()
+  await moveToOther()
   const before = await freeOf(OTHER)
   expect((await load('plan', query)).line).toEqual(first.line)
   expect(await freeOf(OTHER)).toEqual(before)

@@ -17,7 +17,7 @@ const DOCUMENT = {
 }
 const matches = (filter: Record<string, unknown>) => compileMatcher(filter)(DOCUMENT)
 
-describe('fits', () => {
+describe('a document matches', () => {
   it.each([
     [{}],
     [{ aid: 1, name: 'GOLD' }],
@@ -50,7 +50,7 @@ describe('fits', () => {
   })
 })
 
-describe('does not fit', () => {
+describe('a document does not match', () => {
   it.each([
     [{ aid: '1' }],
     [{ aid: { $gt: '0' } }],
@@ -82,9 +82,9 @@ it.each([
   [{ name: { $regex: 5 } }, 'query.name.$regex must be a regular expression'],
   [{ name: { $regex: 'a', $options: 'g' } }, 'query.name.$regex has unknown flags'],
   [{ tags: { $elemMatch: 1 } }, 'query.tags.$elemMatch must be a filter'],
-])('%o is refused with its place', (filter, text) => {
+])('%o is refused with its path', (filter, text) => {
   if (text === null) {
-    // Not operators alone: a value, which nothing here is equal to.
+    // Not an operator but a value, which equals nothing here.
     expect(matches(filter)).toBe(false)
     return
   }
@@ -92,7 +92,7 @@ it.each([
   expect(() => compileMatcher(filter)).toThrow(text)
 })
 
-it('values sort as in MongoDB, whatever they are', () => {
+it('values of all types sort as in MongoDB', () => {
   const sorted = [null, 1, 2, 'a', 'b', { n: 1 }, ['a'], id, other, false, true, new Date(1)]
   expect([...sorted].reverse().sort(compareValues)).toEqual(sorted)
 })

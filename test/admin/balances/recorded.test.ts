@@ -1,4 +1,4 @@
-/** What all operations leave on record: the audit agrees, and a lost ledger comes back from it. */
+/** The record of all operations: the audit balances, and a lost ledger is restored from it. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { findBalances } from '../../../src/admin/balances/find.ts'
 import { deleteBalance } from '../../../src/admin/balances/remove.ts'
@@ -50,7 +50,7 @@ afterAll(async () => {
 const update = (operationId: string, query: object, change: object) =>
   updateBalance(scene, { query: { ...query }, update: { ...change }, operationId })
 
-async function doEverything(): Promise<void> {
+async function runAllOperations(): Promise<void> {
   const wallet = { sid: SID, pp_includes_external_id: 1 }
   await update('a', wallet, { value: -20, additional: { why: 'test' } })
   await update('b', wallet, { value: -7.25, operation: 'set' })
@@ -70,25 +70,25 @@ async function doEverything(): Promise<void> {
   expect((await moveBuckets(scene.ledger, move, settings, NOW_MS)).lines).toHaveLength(3)
 }
 
-it('every unit is accounted for, and can be given back', async () => {
-  await doEverything()
+it('every unit is accounted for, and can be restored', async () => {
+  await runAllOperations()
   const { ledger, catalog } = scene
   const report = await auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
   expect(report).toMatchObject({ ok: true, differences: [], accounts: 2 })
   const since = { operationsMs: 0, countersMs: 0 }
-  for await (const books of recordedAccounts(catalog, () => true, since)) {
-    for (const { state, losses } of books.restore()) {
+  for await (const account of recordedAccounts(catalog, () => true, since)) {
+    for (const { state, losses } of account.restore()) {
       const live = state === null ? null : await scene.owner(state.sid, state.aid)
       expect(losses).toEqual([])
       expect(state?.buckets).toEqual(live?.buckets)
     }
-    for (const line of books.operations) {
+    for (const line of account.operations) {
       expect(await ledger.findOperation(line.aid, line.operationId)).toEqual(line)
     }
   }
 })
 
-it('the id of a balance is one in MongoDB and in the API', async () => {
+it('the id of a balance is the same in MongoDB and in the API', async () => {
   const recorded = await scene.catalog.balances.find({ aid: NEW_AID }).toArray()
   const { balances } = await findBalances(scene, { aid: NEW_AID }, { sort: {}, skip: 0, limit: 9 })
   expect(recorded.map(({ _id }) => String(_id)).sort()).toEqual(

@@ -30,7 +30,7 @@ const id = balanceIdOf({ aid: AID, sid: SID, bucketId: 1 })
 const remove = (operationId: string, which: unknown = id) =>
   deleteBalance(scene, { id: which, operationId })
 
-it('takes away what is free, and is not found any more', async () => {
+it('removes what is available; the balance is not found any more', async () => {
   await topUp(scene.ledger, AID, SID, 100, 'a')
   const { details, line } = await remove('x')
   expect(details).toBe(true)
@@ -48,7 +48,7 @@ it('takes away what is free, and is not found any more', async () => {
   expect(await remove('x')).toMatchObject({ details, line })
 })
 
-it('ends the sessions that hold a part of it, and no others', async () => {
+it('ends the sessions that reserve a part of it, and no others', async () => {
   await topUp(scene.ledger, AID, SID, 100, 'a')
   await topUp(scene.ledger, AID, 19, 100, 'b')
   await holdUnits(scene.ledger, AID, SID, 30, NOW_MS + 60_000)
@@ -60,7 +60,7 @@ it('ends the sessions that hold a part of it, and no others', async () => {
   expect((await scene.owner(19)).buckets).toMatchObject([{ reserved: 30 }])
 })
 
-it('gives up where sessions reserve again and again', async () => {
+it('gives up if sessions keep reserving', async () => {
   await topUp(scene.ledger, AID, SID, 100, 'a')
   await holdUnits(scene.ledger, AID, SID, 1, NOW_MS + 60_000)
   let round = 0
@@ -68,7 +68,7 @@ it('gives up where sessions reserve again and again', async () => {
     ...scene.ledger,
     async commit(batch, nowMs) {
       const replies = await scene.ledger.commit(batch, nowMs)
-      // As soon as one is released, the next one holds something.
+      // As soon as one session is released, the next one reserves.
       const place = { aid: AID, sid: SID, origin: 'http', sessionId: `again-${round}` }
       round += 1
       await openSession(scene.ledger, place, 1, NOW_MS + 60_000)
@@ -80,11 +80,11 @@ it('gives up where sessions reserve again and again', async () => {
   expect((await scene.owner(SID)).buckets[0]).toMatchObject({ credited: 100 })
 })
 
-it.each([undefined, '', 'x', '0'.repeat(24)])('%j finds none', async (which) => {
+it.each([undefined, '', 'x', '0'.repeat(24)])('%j does not exist', async (which) => {
   expect(await remove('x', which)).toMatchObject({ details: false, line: null })
 })
 
-it('leaves counters, which end with their period', async () => {
+it('keeps counters, which end with their period', async () => {
   const terms = bucketOf(0, { counter: 'credit', limit: 10 })
   const counter = { mode: 'transfer_in', terms, amount: 0, counted: 4 } as const
   const identity = { aid: AID, sid: SID, operationId: 'c' }

@@ -48,7 +48,7 @@ const COUNTER = bucketOf(0, {
   toMs: NOW_MS + DAY_MS,
 })
 
-/** A pack with something reserved, money, one that has ended, one that was used up, a counter. */
+/** A pack with a reservation, money, an expired bucket, a used-up bucket and a counter. */
 async function seedBuckets(): Promise<void> {
   await topUp(scene.ledger, 17, SID, 100, 'a')
   await run('b', { ...into, terms: bucketOf(0, { toMs: NOW_MS + DAY_MS }), amount: 5_000 })
@@ -83,7 +83,7 @@ async function checkMoved(): Promise<void> {
   expect(to.buckets[2]).toMatchObject({ counter: COUNTER.counter, fromMs: COUNTER.fromMs })
 }
 
-it('carries what is free, and counters; what is reserved or over stays', async () => {
+it('carries available units and counters; reserved and overdrawn units stay', async () => {
   await seedBuckets()
   const { lines } = await move()
   expect(lines.map(({ operation, amount, counted = 0 }) => [operation, amount, counted])).toEqual([
@@ -96,10 +96,10 @@ it('carries what is free, and counters; what is reserved or over stays', async (
   await checkMoved()
 })
 
-describe('stopped', () => {
-  // Out, in and end of three buckets, of which one has nothing to put in, and the counter.
+describe('a transfer that stopped', () => {
+  // Debit, credit and end of three buckets, one of which has nothing to credit, and the counter.
   it.each(Array.from({ length: 9 }, (_, writes) => writes))(
-    'after %i writes it is finished by doing it again',
+    'after %i writes is completed by repeating it',
     async (writes) => {
       await seedBuckets()
       const stopped = move(dyingAfter(scene.ledger, writes))
@@ -109,7 +109,7 @@ describe('stopped', () => {
     },
   )
 
-  it('and noted down, it goes on though others were there meanwhile', async () => {
+  it('is completed from its stored plan, although other operations ran in between', async () => {
     await seedBuckets()
     const plan = await planTransfer(scene.ledger, asked)
     const noted = JSON.parse(JSON.stringify(plan)) as TransferPlan
@@ -123,7 +123,7 @@ describe('stopped', () => {
     }
     await runTransfer(scene.ledger, noted, settings, NOW_MS)
     const [from, to] = [await scene.owner(SID, 17), await scene.owner(SID, 40)]
-    // It came back when the bucket had been carried: nothing takes it away.
+    // It was credited after the bucket was carried, so the transfer does not remove it.
     expect(from.buckets[0]).toMatchObject({ credited: 39, free: 39 })
     expect(amounts(to)[0]).toEqual([70, 0, 0, 70])
     await runTransfer(scene.ledger, { ...noted, operationId: 'rest' }, settings, NOW_MS)
@@ -133,7 +133,7 @@ describe('stopped', () => {
   })
 })
 
-it('carries what was planned, and passes over what was deleted', async () => {
+it('carries what was planned, and skips what was deleted', async () => {
   await seedBuckets()
   const plan = await planTransfer(scene.ledger, asked)
   await run('deleted', { mode: 'close', bucketId: 2 })
@@ -146,7 +146,7 @@ it('carries what was planned, and passes over what was deleted', async () => {
   ])
 })
 
-it('takes nothing that came back since, however often it is done', async () => {
+it('does not take later credit, however often it is repeated', async () => {
   await seedBuckets()
   const plan = await planTransfer(scene.ledger, asked)
   await runTransfer(scene.ledger, plan, settings, NOW_MS)
@@ -157,7 +157,7 @@ it('takes nothing that came back since, however often it is done', async () => {
   expect((await scene.owner(SID, 17)).buckets).toEqual(before.buckets)
 })
 
-it('there and back leaves what there was, and counts what was used once', async () => {
+it('there and back restores the amounts, and counts usage once', async () => {
   await seedBuckets()
   await move()
   const back = { ...asked, fromAid: 40, toAid: 17, operationId: 'back' }

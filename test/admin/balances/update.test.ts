@@ -42,7 +42,7 @@ const money = (value: unknown, change: Record<string, unknown> = {}) =>
 const free = async (sid = SID) => (await scene.owner(sid)).buckets.map((one) => one.free)
 
 describe('loading a prepaid include', () => {
-  it('credits by a negative value, and answers the balance and the line', async () => {
+  it('credits a negative value, and returns the balance and the line', async () => {
     const { details, entity, line } = await money('-12.5', { additional: { by: 'shop' } })
     const id = balanceIdOf({ aid: AID, sid: SID, bucketId: 1 })
     expect(details).toBe(true)
@@ -70,7 +70,7 @@ describe('loading a prepaid include', () => {
     })
   })
 
-  it('is chosen by its name alone, too; both must agree', async () => {
+  it('is possible by its name alone, too; name and number must agree', async () => {
     await update({ sid: SID, pp_includes_name: 'DATA_PACK' }, { value: -100 })
     expect(await free()).toEqual([100])
     const both = { sid: SID, pp_includes_name: 'DATA_PACK', pp_includes_external_id: 1 }
@@ -79,19 +79,19 @@ describe('loading a prepaid include', () => {
     )
   })
 
-  it('moves once under its id, and gives the same answer', async () => {
+  it('credits once per operation id, and returns the same answer', async () => {
     const query = { sid: SID, pp_includes_external_id: 1 }
     const once = { operationId: 'once' }
     const first = await update(query, { value: -30 }, once)
     await money(-15)
-    // By now it would be refused.
+    // A second load would be refused now.
     const second = await update(query, { value: -30 }, once)
     expect(second.line).toEqual(first.line)
     expect(await free()).toEqual([45_000_000])
     await expect(update(query, { value: -31 }, once)).rejects.toThrow(EntityRuleError)
   })
 
-  it('sets, and opens new ones', async () => {
+  it('sets balances, and opens new ones', async () => {
     await money(-10)
     expect((await money(-4, { operation: 'set' })).line).toMatchObject({ aprice: 6 })
     await money(-7, { operation: 'new' })
@@ -100,24 +100,27 @@ describe('loading a prepaid include', () => {
     expect(await free()).toEqual([0, 7_000_000])
   })
 
-  it('of an account goes to what it shares', async () => {
+  it('of an account loads a shared balance', async () => {
     const { entity } = await update({ aid: AID, pp_includes_external_id: 3 }, { value: -5 })
     expect(entity).toMatchObject({ aid: AID, sid: 0, shared: true })
     expect(await free(0)).toEqual([5])
   })
 })
 
-/** What is there, as credit in units of money; what is asked; what is free then, or refused. */
+/**
+ * The available credit before, in units of money; the request; the available credit after, or the
+ * refusal.
+ */
 const REFUSALS = readTable(`
-  | case                  | first | operation | value   | free     |
-  |-----------------------|-------|-----------|---------|----------|
-  | takes what there is   | -10   | inc       | 10      | 0        |
-  | takes too much        | -10   | inc       | 10.01   | refused  |
-  | as much as allowed    | -10   | inc       | -40     | 50000000 |
-  | beyond what the plan allows | -10 | inc   | -40.000001 | refused |
-  | sets beyond it        | -10   | set       | -50.5   | refused  |
-  | sets below nothing    | -10   | set       | 1       | refused  |
-  | sets to the limit     | -10   | set       | -50     | 50000000 |
+  | case                                 | first | operation | value      | free     |
+  |--------------------------------------|-------|-----------|------------|----------|
+  | debits what is available             | -10   | inc       | 10         | 0        |
+  | debits more than that                | -10   | inc       | 10.01      | refused  |
+  | credits up to the limit              | -10   | inc       | -40        | 50000000 |
+  | credits beyond the limit of the plan | -10   | inc       | -40.000001 | refused  |
+  | sets beyond the limit                | -10   | set       | -50.5      | refused  |
+  | sets below zero                      | -10   | set       | 1          | refused  |
+  | sets to the limit                    | -10   | set       | -50        | 50000000 |
 `)
 
 describe('limits', () => {
@@ -130,13 +133,13 @@ describe('limits', () => {
     expect(await free()).toEqual([isRefused ? 10_000_000 : Number(expected)])
   })
 
-  it('do not hold for what is unlimited, which never ends', async () => {
+  it('do not apply to unlimited includes, which never end', async () => {
     const query = { sid: SID, pp_includes_external_id: 4, expiration_date: '2026-12-01' }
     const { entity } = await update(query, { value: -1000 })
     expect(entity).toMatchObject({ unlimited: true, to: new Date(FOREVER_MS) })
   })
 
-  it('clamp two that come at once, and the line tells', async () => {
+  it('reduce concurrent loads, and the line shows the credited amount', async () => {
     const both = await Promise.all([money(-30), money(-30), money(-30)])
     expect((await free()).every((one) => one <= 50_000_000)).toBe(true)
     const moved = both.reduce((sum, { line }) => sum - (line?.aprice ?? 0), 0)
@@ -144,7 +147,7 @@ describe('limits', () => {
   })
 })
 
-describe('until when', () => {
+describe('the end of a loaded balance', () => {
   it.each([
     ['2026-12-24', '2026-12-24T00:00:00Z'],
     [1_798_761_600, '2027-01-01T00:00:00Z'],
@@ -156,24 +159,24 @@ describe('until when', () => {
     expect(entity).toMatchObject({ to: new Date(to) })
   })
 
-  it('usually the end of a day, a month on, in the zone of the installation', async () => {
+  it('is the end of a day one month later by default, in the default zone', async () => {
     const rating = { ...scene.config.rating, timeZone: 'Asia/Tokyo' }
     const deps = { ...scene, config: { ...scene.config, rating } }
     deps.clock.set(Date.UTC(2027, 0, 30, 15))
     const query = { sid: SID, pp_includes_external_id: 1 }
     const { entity } = await updateBalance(deps, { query, update: { value: -1 }, operationId: 'z' })
-    // There it is the 31st already; February ends with the 28th.
+    // In this zone it is the 31st already; February ends with the 28th.
     expect(entity).toMatchObject({ to: new Date('2027-02-28T14:59:59Z') })
   })
 })
 
-describe('one balance', () => {
+describe('a single balance', () => {
   const one = (bucketId: number, more: Record<string, unknown> = {}) => ({
     _id: balanceIdOf({ aid: AID, sid: SID, bucketId }),
     ...more,
   })
 
-  it('is chosen by its id before all else', async () => {
+  it('is addressed by its id before everything else', async () => {
     await money(-1)
     await money(-2, { operation: 'new' })
     const { line } = await update(one(2, { pp_includes_external_id: 4 }), { value: -3 })
@@ -182,7 +185,7 @@ describe('one balance', () => {
     expect((await update(one(1), { value: -60 })).details).toBe(false)
   })
 
-  it('must be there, and be credit of whom the query names', async () => {
+  it('must exist, and be credit of the owner that the query names', async () => {
     await money(-1)
     await expect(update(one(2), { value: -1 })).rejects.toThrow('there is no balance')
     await expect(update({ _id: 'x' }, { value: -1 })).rejects.toThrow('there is no balance x')
@@ -190,7 +193,7 @@ describe('one balance', () => {
   })
 })
 
-describe('what is refused with a reason', () => {
+describe('a load is refused with a reason', () => {
   it.each([
     [{}, {}, 'query must name a balance'],
     [
@@ -290,7 +293,7 @@ describe('a charging plan', () => {
     ])
   })
 
-  it('that was broken off is finished, and loads nothing twice', async () => {
+  it('that was interrupted is completed, and loads nothing twice', async () => {
     const query = { aid: AID, sid: SID, charging_plan: 'TOPUP' }
     const call = { operationId: 'top' }
     const first = await update(query, {}, call)
@@ -298,7 +301,7 @@ describe('a charging plan', () => {
     const again = await update(query, {}, call)
     expect(again.line).toEqual(first.line)
     expect(await free()).toEqual([20_000_000, 100])
-    // Of what was taken for not done it is another load.
+    // A load that was considered incomplete would be applied a second time.
     expect(await free(0)).toEqual([14])
     await update(query, {}, call)
     expect(await free(0)).toEqual([14])
@@ -313,7 +316,7 @@ describe('a charging plan', () => {
     expect(await free(0)).toEqual([])
   })
 
-  it('takes what it leaves open from the request, and the period from the plan', async () => {
+  it('uses the request for what it leaves open, and its own period', async () => {
     const more = { name: 'OPEN', operation: 'new' }
     await seedChargingPlan(scene, [entry(1, { total_cost: -1 })], more)
     await seedChargingPlan(scene, [entry(1, { total_cost: -1 })], { name: 'OPENER' })
@@ -327,7 +330,7 @@ describe('a charging plan', () => {
     expect(bucket?.toMs).toBe(Date.UTC(2026, 11, 1))
   })
 
-  it('must hold now, and have amounts of its buckets', async () => {
+  it('must be valid now, and have amounts of its buckets', async () => {
     const ended = { name: 'ENDED', to: '2026-02-01' }
     await seedChargingPlan(scene, [entry(1, { cost: -1 })], ended)
     await expect(update({ sid: SID, charging_plan: 'ENDED' })).rejects.toThrow('there is no')
@@ -339,7 +342,7 @@ describe('a charging plan', () => {
   })
 })
 
-it('a limit of the plan that is no amount is named', async () => {
+it('with a limit that is not an amount is refused by its name', async () => {
   await insertEntity(scene.catalog, 'plans', { name: 'ODD', pp_threshold: { 1: 'much' } })
   await insertEntity(scene.catalog, 'subscribers', { sid: 30, aid: AID, plan: 'ODD' })
   await expect(update({ sid: 30, pp_includes_external_id: 1 }, { value: -1 })).rejects.toThrow(

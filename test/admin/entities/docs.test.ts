@@ -1,8 +1,7 @@
 /**
- * docs/ENTITY-API.md: its examples are sent in their order to an installation that is empty. Ids
- * are other ones there, and stand for the same documents throughout; times at which things were
- * done, which are the dates with a fraction of a second, are any. Its lines of curl are run after
- * all others, beside its files.
+ * docs/ENTITY-API.md: its examples are sent in their order to an empty installation. Ids differ
+ * there, but stay consistent throughout; times of changes, which are the dates with a fraction of a
+ * second, may have any value. Its curl commands run after all others, in a folder with its files.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +19,7 @@ const text = readFileSync(new URL('../../../docs/ENTITY-API.md', import.meta.url
 
 interface Example {
   call: string
-  /** Operation id. */
+  /** Id of the operation. */
   key: string | undefined
   body: string
   answer: unknown
@@ -32,7 +31,7 @@ interface Refusal {
   body: unknown
   code: number
   display?: number
-  /** In slashes: an expression. */
+  /** In slashes: a regular expression. */
   text: string
 }
 
@@ -76,7 +75,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Ids of the page, and what they are here. */
+/** Ids of the page, mapped to the ids of this run. */
 const ids = new Map<string, string>()
 const OBJECT_ID = /65f0c0ffee01234[0-9a-f]{9}/g
 
@@ -89,12 +88,13 @@ async function send(call: string, body: string, key: string | undefined) {
   return (await response.json()) as unknown
 }
 
-/** The answer of the page as it would be here, after a look at the one that came. */
-function here(told: unknown, came: unknown): unknown {
-  if (Array.isArray(told)) return told.map((one, at) => here(one, (came as unknown[])?.[at]))
-  if (typeof told !== 'object' || told === null) return told
-  const { $id: id, usec } = told as { $id?: unknown; usec?: unknown }
-  const fields = (came ?? {}) as Record<string, unknown>
+/** The answer of the page, with the ids and times of the actual answer. */
+function expectedHere(documented: unknown, actual: unknown): unknown {
+  if (Array.isArray(documented))
+    return documented.map((one, at) => expectedHere(one, (actual as unknown[])?.[at]))
+  if (typeof documented !== 'object' || documented === null) return documented
+  const { $id: id, usec } = documented as { $id?: unknown; usec?: unknown }
+  const fields = (actual ?? {}) as Record<string, unknown>
   if (typeof id === 'string' && id.search(OBJECT_ID) === 0) {
     if (!ids.has(id)) ids.set(id, String(fields['$id']))
     return { $id: ids.get(id) }
@@ -102,40 +102,46 @@ function here(told: unknown, came: unknown): unknown {
   const isAnyDate = usec !== undefined && usec !== 0
   if (isAnyDate) return { sec: expect.any(Number), usec: expect.any(Number) }
   return Object.fromEntries(
-    Object.entries(told).map(([name, one]) => [name, here(one, fields[name])]),
+    Object.entries(documented).map(([name, one]) => [name, expectedHere(one, fields[name])]),
   )
 }
 
 const isRead = (call: string) => /\/(?:get|uniqueget)$/.test(call)
 
 describe('an example of docs/ENTITY-API.md', () => {
-  it.each(examples())('$call', async ({ call, key, body, answer }) => {
-    // Lines are there when they are recorded.
-    if (isRead(call)) {
-      const rows = (answer as { details: unknown[] }).details.length
-      const read = async () => (await send(call, body, key)) as { details: unknown[] }
-      await expect.poll(async () => (await read()).details.length).toBe(rows)
-    }
-    const came = await send(call, body, key)
-    expect(came).toEqual(here(answer, came))
-    if (key !== undefined) expect(await send(call, body, key)).toEqual(came)
-  })
+  it.each(examples())(
+    '$call returns the documented answer',
+    async ({ call, key, body, answer }) => {
+      // Lines appear once they are recorded.
+      if (isRead(call)) {
+        const rows = (answer as { details: unknown[] }).details.length
+        const read = async () => (await send(call, body, key)) as { details: unknown[] }
+        await expect.poll(async () => (await read()).details.length).toBe(rows)
+      }
+      const actual = await send(call, body, key)
+      expect(actual).toEqual(expectedHere(answer, actual))
+      if (key !== undefined) expect(await send(call, body, key)).toEqual(actual)
+    },
+  )
 
-  it.each(refusals())('$call is refused: $text', async ({ call, key, body, code, ...told }) => {
-    const came = (await send(call, JSON.stringify(body), key)) as {
-      message?: string
-      display?: { code: number }
-      data?: { message: string }
-    }
-    expect(came).toMatchObject({ status: 0, code })
-    if (told.display !== undefined) expect(came.display?.code).toBe(told.display)
-    const [, source] = /^\/(.*)\/$/.exec(told.text) ?? []
-    const message = came.data?.message ?? came.message
-    if (source === undefined) expect(message).toBe(told.text)
-    else expect(message).toMatch(new RegExp(source))
-  })
+  it.each(refusals())(
+    '$call is refused: $text',
+    async ({ call, key, body, code, ...documented }) => {
+      const actual = (await send(call, JSON.stringify(body), key)) as {
+        message?: string
+        display?: { code: number }
+        data?: { message: string }
+      }
+      expect(actual).toMatchObject({ status: 0, code })
+      if (documented.display !== undefined) expect(actual.display?.code).toBe(documented.display)
+      const [, source] = /^\/(.*)\/$/.exec(documented.text) ?? []
+      const message = actual.data?.message ?? actual.message
+      if (source === undefined) expect(message).toBe(documented.text)
+      else expect(message).toMatch(new RegExp(source))
+    },
+  )
 
-  it('is there, of all kinds', () => {
+  it('exists, of all kinds', () => {
     expect(examples().length).toBeGreaterThan(12)
     expect(examples().length).toBe(text.split('```json call=').length - 1)
     expect(refusals().length).toBeGreaterThan(15)
@@ -148,16 +154,16 @@ const RUN = /```sh run\n([\s\S]*?)\n```\n```(csv|json) said\n([\s\S]*?)```/g
 interface Run {
   line: string
   format: string
-  said: string
+  expected: string
 }
 
 function runs(): Run[] {
-  return [...text.matchAll(RUN)].map(([, line = '', format = '', said = '']) => {
-    return { line, format, said }
+  return [...text.matchAll(RUN)].map(([, line = '', format = '', expected = '']) => {
+    return { line, format, expected }
   })
 }
 
-/** What a line of the page writes, in a folder that has its files. */
+/** Output of a command of the page, in a folder that has its files. */
 function output(line: string): Promise<string> {
   const asked = line.replaceAll('127.0.0.1:8182', `127.0.0.1:${admin.port}`)
   return new Promise((resolve, reject) => {
@@ -168,23 +174,23 @@ function output(line: string): Promise<string> {
   })
 }
 
-describe('a line of docs/ENTITY-API.md', () => {
-  it.each(runs())('$line', async ({ line, format, said }) => {
+describe('a command of docs/ENTITY-API.md', () => {
+  it.each(runs())('$line', async ({ line, format, expected }) => {
     for (const [, name = '', content = ''] of text.matchAll(FILE)) {
       writeFileSync(join(folder, name), content)
     }
-    const came = await output(line)
-    // Sent again, each of them says the same.
-    expect(await output(line)).toBe(came)
+    const actual = await output(line)
+    // Sent again, each of them returns the same.
+    expect(await output(line)).toBe(actual)
     if (format === 'csv') {
-      expect(came).toBe(said)
+      expect(actual).toBe(expected)
       return
     }
-    const answer = JSON.parse(came) as unknown
-    expect(answer).toEqual(here(JSON.parse(said), answer))
+    const answer = JSON.parse(actual) as unknown
+    expect(answer).toEqual(expectedHere(JSON.parse(expected), answer))
   })
 
-  it('is there', () => {
+  it('exists', () => {
     expect(runs().length).toBe(text.split('```sh run').length - 1)
     expect(runs().length).toBeGreaterThan(2)
   })
@@ -192,7 +198,7 @@ describe('a line of docs/ENTITY-API.md', () => {
 
 const RECORDS = ['balances', 'bills', 'lines']
 
-/** Rows of the table of collections: names, and in the order of the head whether each is there. */
+/** Rows of the table of collections: names, and for each column whether the action exists. */
 function rows(): [name: string, actions: string[]][] {
   const [, rest = ''] = text.split('\n## Collections\n')
   const [section = ''] = rest.split('\n## ')
@@ -215,7 +221,7 @@ function rows(): [name: string, actions: string[]][] {
 }
 
 describe('the table of collections', () => {
-  it('has all of them', () => {
+  it('lists all of them', () => {
     expect(
       rows()
         .map(([name]) => name)

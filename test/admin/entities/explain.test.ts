@@ -1,6 +1,6 @@
 /**
- * How a real server finds what the entity API lists. The embedded one has its own tests of plans
- * (test/embedded/mongo-plan.test.ts).
+ * Query plans of a real server for the lists of the entity API. The embedded server has its own
+ * tests of plans (test/embedded/mongo-plan.test.ts).
  */
 import { describe, expect, it } from 'vitest'
 import { filterOf, sortOf } from '../../../src/admin/entities/actions/get.ts'
@@ -26,7 +26,7 @@ function stagesOf(plan: unknown): string[] {
   return [...(typeof stage === 'string' ? [stage] : []), ...inner.flatMap(stagesOf)]
 }
 
-describe.skipIf(!isReal)('the plan of a real server (TEST_MONGO_URL)', () => {
+describe.skipIf(!isReal)('the query plan of a real server (TEST_MONGO_URL)', () => {
   it.each([
     ['subscribers', { sid: 18 }, {}],
     ['subscribers', { msisdn: '447700900001' }, {}],
@@ -36,7 +36,7 @@ describe.skipIf(!isReal)('the plan of a real server (TEST_MONGO_URL)', () => {
     ['plans', {}, { name: 1 }],
     ['rates', {}, { key: 1 }],
     ['services', { name: 'TV' }, {}],
-  ] as const)('of %s %j by %j reads an index and sorts nothing', async (name, filter, sort) => {
+  ] as const)('of %s %j by %j reads an index without a sort stage', async (name, filter, sort) => {
     const catalog = await store.open()
     await catalog.ensureIndexes()
     const request = requestOf(name, filter, sort)

@@ -66,7 +66,7 @@ describe('a document', () => {
     })
   })
 
-  it('leaves out what is hidden, and names of prototypes', () => {
+  it('omits hidden fields, and names of prototypes', () => {
     const hostile = JSON.parse('{"__proto__":{"x":1},"a":{"constructor":1,"b":1,"c":2}}')
     expect(readView({ ...document, password: 'x' }, { ...shape, hidden: ['password'] }))
       .not //
@@ -77,7 +77,7 @@ describe('a document', () => {
     expect(shown).toEqual({ a: { b: 1 } })
   })
 
-  it('has other values of the store as numbers or texts', () => {
+  it('has other types of the store as numbers or texts', () => {
     const { Long, Decimal128, DBRef, Binary } = BSON
     expect(
       writeView({
@@ -103,7 +103,7 @@ describe('a document', () => {
   })
 })
 
-it('a date is the wall clock of the zone with its distance from UTC', () => {
+it('a date is the local time of the zone with its offset from UTC', () => {
   expect(dateText(Date.parse('2026-07-01T00:00:00Z'), 'Europe/Vienna')).toBe(
     '2026-07-01T02:00:00+0200',
   )

@@ -1,4 +1,4 @@
-/** Every endpoint with every level, and with none. */
+/** Every endpoint with every role, and without credentials. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RouteAccess } from '../../../src/admin/auth/access.ts'
@@ -34,7 +34,7 @@ interface Case {
   access: RouteAccess
 }
 
-/** What an answer says of who asked. */
+/** The verdict on the caller, derived from the answer. */
 type Verdict = 'nobody' | 'refused' | 'in'
 
 async function ask({ method, path }: Case, headers: Record<string, string>): Promise<Verdict> {
@@ -56,7 +56,7 @@ function expected(access: RouteAccess, role: string | null): Verdict {
 const { health, live, ...others } = NODE_ENDPOINTS
 
 const ENDPOINTS: readonly Case[] = [
-  // Logging in is asked for with what it takes; here it is only asked who may ask.
+  // Login and logout need their own parameters; only the access is tested here.
   ...AUTH_ENDPOINTS.filter(({ path }) => path === '/auth/options' || path === '/auth/login'),
   ...Object.values(others as Record<string, Endpoint>),
   ...[health, live].map((endpoint) => ({ ...endpoint, access: 'public' as const })),
@@ -78,7 +78,7 @@ const ENTITY_ENDPOINTS: readonly Case[] = [...DEFINITIONS.values()].flatMap((def
 
 describe('every endpoint', () => {
   for (const role of [null, ...LEVELS]) {
-    it(`lets in whom it should: ${role ?? 'nobody'}`, async () => {
+    it(`lets in the right callers: ${role ?? 'nobody'}`, async () => {
       const headers: Record<string, string> =
         role === null ? {} : { cookie: cookies.get(role) ?? '' }
       const found: string[] = []
@@ -92,7 +92,7 @@ describe('every endpoint', () => {
     })
   }
 
-  it('gives nothing for a token that is none, nor for a cookie that is none', async () => {
+  it('is closed for an invalid token and an invalid cookie', async () => {
     for (const endpoint of [...PLANNED_ENDPOINTS.slice(0, 3), ...ENTITY_ENDPOINTS.slice(0, 12)]) {
       expect(await ask(endpoint, { authorization: `Bearer ${'a'.repeat(40)}` })).toBe('nobody')
       expect(await ask(endpoint, { cookie: `tollgate_session=${'b'.repeat(43)}` })).toBe('nobody')
@@ -100,7 +100,7 @@ describe('every endpoint', () => {
   })
 })
 
-describe('roles of the interface', () => {
+describe('the default roles', () => {
   it.each([
     ['/billapi/users/create', 'write', 'refused'],
     ['/billapi/users/update', 'write', 'refused'],
@@ -112,14 +112,14 @@ describe('roles of the interface', () => {
     ['/api/bulkcredit', 'write', 'refused'],
     ['/api/credit', 'write', 'in'],
     ['/api/report', 'reports', 'in'],
-  ] as const)('%s as %s: %s', async (path, role, verdict) => {
+  ] as const)('give %s as %s: %s', async (path, role, verdict) => {
     const headers = { cookie: cookies.get(role) ?? '' }
     expect(await ask({ method: 'POST', path, access: [] }, headers)).toBe(verdict)
   })
 })
 
 describe('rules of the operator', () => {
-  it('stand in place of the usual roles', async () => {
+  it('replace the default roles', async () => {
     const rules = [
       { collection: 'accounts', actions: ['get'], roles: ['reports'] },
       { collection: 'api', actions: ['credit'], roles: ['admin'] },
@@ -154,7 +154,7 @@ describe('rules of the operator', () => {
 })
 
 describe('docs/ACCESS.md', () => {
-  it('has the permissions that the tables say', () => {
+  it('has the permissions of the tables', () => {
     const file = new URL('../../../docs/ACCESS.md', import.meta.url)
     const text = readFileSync(file, 'utf8')
     const page = withPermissions(text, DEFINITIONS)

@@ -1,4 +1,4 @@
-/** Erasing people: nothing of them is left in any collection or key, and the books stay. */
+/** Erasure of people: no collection or key keeps personal data, and the accounts stay balanced. */
 import { BSON } from 'mongodb'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createEntityApi } from '../../../src/admin/entity-api.ts'
@@ -38,7 +38,7 @@ interface Person {
 
 let last = 0
 
-/** An account with a subscriber, several revisions of both, who has left. */
+/** An account with a subscriber, several revisions of both, that have ended. */
 async function person({ hasLeft = true } = {}): Promise<Person> {
   last += 1
   const plan = String((await make(world, 'plans')).entity['name'])
@@ -66,12 +66,12 @@ async function person({ hasLeft = true } = {}): Promise<Person> {
     await world.ok('subscribers', 'close', { query: by(next).query, update: { to: '2026-05-01' } })
     await world.ok('accounts', 'close', { query: by(account).query, update: { to: '2026-05-01' } })
   }
-  await books(aid, sid)
+  await addRecords(aid, sid)
   return { aid, sid }
 }
 
-/** What charging, billing and imports write of a person. */
-async function books(aid: number, sid: number): Promise<void> {
+/** Records of charging, billing and imports about a person. */
+async function addRecords(aid: number, sid: number): Promise<void> {
   const { catalog } = world.stores()
   const urt = new Date('2026-04-01')
   await catalog.lines.insertMany([
@@ -146,10 +146,10 @@ async function keysOfRedis(): Promise<string> {
   return texts.join('\n')
 }
 
-/** Where anything of a person still stands. */
+/** Where personal data of a person is left. */
 async function traces(): Promise<string[]> {
-  const places = { ...(await documentsOf(world.stores().catalog)), redis: await keysOfRedis() }
-  return Object.entries(places).flatMap(([place, text]) =>
+  const stored = { ...(await documentsOf(world.stores().catalog)), redis: await keysOfRedis() }
+  return Object.entries(stored).flatMap(([place, text]) =>
     SECRETS.filter((secret) => text.includes(secret)).map((secret) => `${place}: ${secret}`),
   )
 }
@@ -173,7 +173,7 @@ beforeEach(async () => {
   await catalog.subscribers.deleteMany({})
 })
 
-it('of an account takes away all of it and of its subscribers; the books stay', async () => {
+it('erasing an account removes it and its subscribers; statistics and money stay', async () => {
   const { aid, sid } = await person()
   expect((await traces()).length).toBeGreaterThan(10)
   const answer = await erase('accounts', { aid })
@@ -202,7 +202,7 @@ it('of an account takes away all of it and of its subscribers; the books stay', 
   expect(records.map(({ type }) => type)).toEqual(expect.arrayContaining(['erase', 'erased']))
 })
 
-it('of a subscriber leaves the account; a second time it finds nothing', async () => {
+it('erasing a subscriber keeps the account; a repetition finds nothing', async () => {
   const { aid, sid } = await person()
   await erase('subscribers', { sid })
   await isDone(`subscribers/${sid}`)
@@ -224,8 +224,8 @@ it('of a subscriber leaves the account; a second time it finds nothing', async (
   expect(await traces()).toEqual([])
 })
 
-describe('is refused, unless it is forced', () => {
-  it('of who is in force', async () => {
+describe('erasing is refused', () => {
+  it('for a person in force, unless it is forced', async () => {
     const { aid, sid } = await person({ hasLeft: false })
     const answer = await world.refused('subscribers', 'erase', { query: { sid } })
     expect(answer.message).toContain(`subscriber ${sid} is in force until`)
@@ -236,7 +236,7 @@ describe('is refused, unless it is forced', () => {
     expect(await traces()).toEqual([])
   })
 
-  it('of who has an open session, which ends; and its line is looked at again', async () => {
+  it('for a person with an open session, unless forced; its late line is erased', async () => {
     const { aid, sid } = await person()
     const { ledger, catalog } = world.stores()
     await topUp(ledger, aid, sid, 1000, `top-${sid}`)
@@ -248,10 +248,11 @@ describe('is refused, unless it is forced', () => {
     await expect
       .poll(async () => (await jobOf(`subscribers/${sid}`))?.['state'], { timeout: 60_000 })
       .toBe('waiting')
-    // What is reported late writes the line again; in the end the ledger forgets the session.
+    // Usage reported after the expiry writes the line again; finally the ledger forgets the
+    // session.
     await catalog.lines.updateOne({ stamp: `r-${sid}` }, { $set: { called_number: '4930555' } })
     const key = sessionKeyOf('http', sessionId)
-    // Nobody records here: as if all entries were recorded.
+    // There is no recorder here: as if all entries were recorded.
     for (let index = 0; index < ledger.keys.partitions; index += 1) {
       await ledger.redis.client.del(ledger.keys.stream(index))
     }
@@ -266,14 +267,14 @@ describe('is refused, unless it is forced', () => {
     expect(await traces()).toEqual([])
   })
 
-  it('of nobody', async () => {
+  it('for an unknown person', async () => {
     const answer = await world.refused('subscribers', 'erase', { query: { sid: 424_242 } })
     expect(JSON.stringify(answer)).toContain('there is no subscriber 424242')
     await world.refused('subscribers', 'erase', { query: {} })
   })
 })
 
-it('goes on where a process has died, before whatever it did next', async () => {
+it('erasing resumes after the death of a process at any operation', async () => {
   const { aid, sid } = await person()
   const { catalog, ledger } = world.stores()
   const config = loadConfig({ env: {} })
@@ -299,7 +300,7 @@ it('goes on where a process has died, before whatever it did next', async () => 
     if (job === null || job.state === 'done') break
     await runJob(runnerOn({ ...catalog, run }), job, new AbortController().signal)
     deaths += 1
-    // Later than its lease, and the locks that it has left.
+    // After its lease and its locks have expired.
     nowMs += 120_000
     await recoverAbandoned(runnerOn(catalog).api.stores)
     expect((await verifyChain(catalog, { key: '' })).problems).toEqual([])
@@ -315,7 +316,7 @@ it('goes on where a process has died, before whatever it did next', async () => 
   ).toBe(2)
 })
 
-it('takes configured fields that are marked personal, and leaves those that are not', async () => {
+it('erasing removes configured fields that are marked personal, and no others', async () => {
   await world.configure('subscribers', {
     subscriber: {
       fields: [

@@ -9,7 +9,7 @@ const READS = { type: { $in: ['get', 'uniqueget', 'export'] } }
 
 const recorded = () => world.stores().catalog.audit.find(READS).sort({ 'chain.seq': 1 }).toArray()
 
-it('with who was shown and what was asked by, but for the values', async () => {
+it('reads of personal data are recorded with ids of rows, without queried values', async () => {
   const account = await make(world, 'accounts', { lastname: 'Quimby' })
   const aid = Number(account.entity['aid'])
   await make(world, 'accounts', { lastname: 'Other' })
@@ -28,7 +28,7 @@ it('with who was shown and what was asked by, but for the values', async () => {
   expect(JSON.stringify(found)).not.toContain('Quimby')
 })
 
-it('and of other collections nothing is recorded', async () => {
+it('reads of other collections are not recorded', async () => {
   const before = (await recorded()).length
   await world.rows('plans')
   await world.rows('subscribers')

@@ -1,4 +1,6 @@
-/** Old records of the audit go, at the clock's time, and the chain of the others holds. */
+/**
+ * Old records of the audit are removed by the clock, and the hash chain of the others stays valid.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type JobRunner, startJobRunner } from '../../../src/admin/jobs/runner.ts'
 import { beginRetention, retentionHandler } from '../../../src/admin/retention/retention.ts'
@@ -22,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.close())
 
-/** So many records that are as many days old as their number. */
+/** Records whose age in days is their number. */
 async function fill(count: number): Promise<void> {
   next += 1
   const documents = Array.from({ length: count }, (_, age) => {
@@ -54,7 +56,7 @@ function runnerOn(catalog: Catalog, keepDays: number): JobRunner {
   })
 }
 
-it('in several batches, by one of several processes, again and again', async () => {
+it('old records are removed in batches, by one of several processes, repeatedly', async () => {
   await fill(1300)
   const config = loadConfig({ env: { TOLLGATE_AUDIT_KEEP_DAYS: '10' } })
   await beginRetention({ catalog: open.catalog, clock, config })
@@ -70,7 +72,7 @@ it('in several batches, by one of several processes, again and again', async () 
   expect(await verifyChain(open.catalog, { key: '' })).toMatchObject({ ok: true, removed: 1294 })
 })
 
-it('and not with 0; what was begun ends then', async () => {
+it('records are kept with 0 days, and a running job ends then', async () => {
   nowMs += 10_000 * DAY_MS
   const runner = runnerOn({ ...open.catalog }, 0)
   await expect.poll(() => open.catalog.jobs.countDocuments({ state: 'done' })).toBe(1)
@@ -78,7 +80,7 @@ it('and not with 0; what was begun ends then', async () => {
   expect(await left()).toBe(6)
 })
 
-it('later where MongoDB is away', async () => {
+it('records are removed later if MongoDB is unavailable', async () => {
   const config = loadConfig({ env: { TOLLGATE_AUDIT_KEEP_DAYS: '10' } })
   await beginRetention({ catalog: open.catalog, clock, config })
   let isAway = true

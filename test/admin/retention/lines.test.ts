@@ -1,4 +1,4 @@
-/** Old lines go; what they came to is carried, so that the books stay even, whatever dies. */
+/** Old lines are removed; their totals are carried, and the audit balances after any failure. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { removeLines } from '../../../src/admin/retention/lines.ts'
 import type { Removal } from '../../../src/admin/retention/removal.ts'
@@ -46,7 +46,7 @@ beforeAll(async () => {
   }
   await watchRecorderProgress(stores.ledger).waitUntilRecorded(1)
   for (const aid of [1, 2, 3]) await forget(aid, aid * 10, `s-${aid}-1`)
-  // As if they had ended: only the second one of each is still known.
+  // As if they had ended: only the second one of each is still in the ledger.
   await stores.catalog.lines.updateMany({ type: 'realtime' }, { $set: { state: 'closed' } })
 })
 afterAll(async () => {
@@ -64,7 +64,7 @@ const audit = () => {
   return auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger) })
 }
 
-async function books() {
+async function totals() {
   const since = { operationsMs: Number.POSITIVE_INFINITY, countersMs: 0 }
   const found: unknown[] = []
   for await (const account of recordedAccounts(stores.catalog, () => true, since)) {
@@ -90,15 +90,15 @@ function remove(catalog: Catalog, days: number, aheadDays = 400): Promise<void> 
   return removeLines(removal)
 }
 
-it('not while they are younger, or the ledger could still ask for them', async () => {
+it('lines are kept while they are younger, or the ledger could still ask for them', async () => {
   expect(await count()).toBe(9)
   await remove(stores.catalog, 500)
   await remove(stores.catalog, 1, 1)
   expect(await count()).toBe(9)
 })
 
-it('and the audit finds every unit at any moment, however often a process dies', async () => {
-  const before = await books()
+it('the audit finds every unit at any instant, however often a process dies', async () => {
+  const before = await totals()
   expect(await audit()).toMatchObject({ ok: true, lines: 9 })
   let deaths = 0
   for (let operations = 1; operations < 60; operations += 1) {
@@ -114,19 +114,19 @@ it('and the audit finds every unit at any moment, however often a process dies',
     )
     const report = await audit()
     expect(report.differences).toEqual([])
-    expect(await books()).toEqual(before)
+    expect(await totals()).toEqual(before)
     if (!died) break
     deaths += 1
   }
   expect(deaths).toBeGreaterThan(4)
-  // What is left is of sessions that the ledger knows.
+  // The remaining ones belong to sessions in the ledger.
   expect(await count()).toBe(3)
   expect((await stores.catalog.carried.find().toArray()).map(({ lines }) => lines)).toEqual([
     2, 2, 2,
   ])
 })
 
-it('and later ones are added to what is carried', async () => {
+it('later lines are added to the carried totals', async () => {
   for (const aid of [1, 2, 3]) await forget(aid, aid * 10, `s-${aid}-2`)
   await remove(stores.catalog, 365)
   expect(await count()).toBe(0)

@@ -7,8 +7,8 @@ import { FieldError, isObject } from '../../../src/domain/fields.ts'
 import { builtInFileTypes } from '../../../src/file-types/built-in.ts'
 import { type Fields, useSettingsServer } from '../../support/admin/settings/settings-server.ts'
 
-/** As one whose values have secrets: `password` is never told, and stays unless it is sent. */
-const SECRETIVE: Category = {
+/** A category with secrets: `password` is never returned, and stays unless it is sent. */
+const WITH_SECRETS: Category = {
   name: 'auth',
   about: 'Secrets.',
   readRole: 'admin',
@@ -25,8 +25,8 @@ const SECRETIVE: Category = {
   },
 }
 
-/** As one whose members are made and ended. */
-const MAKING: Category = {
+/** A category whose members are created and ended. */
+const WITH_MEMBERS: Category = {
   name: 'shared_secret',
   about: 'Made.',
   readRole: 'admin',
@@ -45,12 +45,11 @@ const MAKING: Category = {
   },
 }
 
-const office = useSettingsServer([SECRETIVE, MAKING])
+const api = useSettingsServer([WITH_SECRETS, WITH_MEMBERS])
 
 const set = (category: string, data: unknown, more: Fields = {}) =>
-  office.ok({ action: 'set', category, data, ...more })
-const refused = (category: string, data: unknown) =>
-  office.refused({ action: 'set', category, data })
+  api.ok({ action: 'set', category, data, ...more })
+const refused = (category: string, data: unknown) => api.refused({ action: 'set', category, data })
 
 const [BUILT_IN] = builtInFileTypes().values()
 
@@ -73,7 +72,7 @@ describe('values that are stored', () => {
     ['taxation', {}],
   ])('%s: %j', async (category, data) => {
     expect((await set(category, data)).details).toEqual(data)
-    expect((await office.get(category)).details).toEqual(data)
+    expect((await api.get(category)).details).toEqual(data)
   })
 })
 
@@ -138,29 +137,29 @@ describe('values that are refused by path, and change nothing', () => {
     expect(await refused(category, data)).toContain(reason)
   })
 
-  it('but what others have stored and nothing reads may stay as it is', async () => {
+  it('except unknown values that are already stored: they may stay', async () => {
     const kept = { billable: { url: 'x' }, account: { more: 1 } }
     const change = { nowMs: 0, by: 'hand' }
-    await writeStoredConfig(office.catalog(), 'subscribers', () => kept, change)
+    await writeStoredConfig(api.catalog(), 'subscribers', () => kept, change)
     await set('subscribers.subscriber.fields', [{ field_name: 'size' }])
     expect(await refused('subscribers.billable.url', 'y')).toContain('billable is not known')
-    await office.ok({ action: 'unset', category: 'subscribers.billable' })
+    await api.ok({ action: 'unset', category: 'subscribers.billable' })
   })
 })
 
 describe('taxation', () => {
-  it('names a tax that holds now', async () => {
+  it('names a tax in force', async () => {
     const tax = { key: 'REDUCED', description: 'VAT', rate: 0.07, from: '2020-01-01' }
     const options = { mode: 'insert', timeZone: 'UTC' } as const
-    await writeEntity(office.catalog(), 'taxes', { ...tax, to: '2026-01-01' }, options)
+    await writeEntity(api.catalog(), 'taxes', { ...tax, to: '2026-01-01' }, options)
     const message = await refused('taxation', { default: 'REDUCED' })
     expect(message).toContain('taxation.default must be the key of a tax in force')
-    await writeEntity(office.catalog(), 'taxes', { ...tax, from: '2026-01-01' }, options)
+    await writeEntity(api.catalog(), 'taxes', { ...tax, from: '2026-01-01' }, options)
     await set('taxation', { default: 'REDUCED' })
     await set('taxation.default', { key: 'REDUCED' })
-    const { effective } = await office.get('taxation')
+    const { effective } = await api.get('taxation')
     expect(effective).toEqual({ default: 'REDUCED', mapping: {} })
-    await office.catalog().taxes.deleteMany({})
+    await api.catalog().taxes.deleteMany({})
     await set('taxation.mapping', { priorities: [] })
   })
 })
@@ -171,7 +170,7 @@ describe('file types', () => {
     await set('file_types', document)
     await set('file_types', { ...document, file_type: 'OTHER' })
     await set('file_types', { ...document, enabled: false })
-    const names = ((await office.get('file_types')).details as Fields[]).map(
+    const names = ((await api.get('file_types')).details as Fields[]).map(
       ({ file_type: name, enabled }) => [name, enabled],
     )
     expect(names).toEqual([
@@ -179,9 +178,9 @@ describe('file types', () => {
       ['OTHER', undefined],
     ])
     await set('file_types.MINE.enabled', true)
-    expect((await office.get('file_types.MINE.enabled')).details).toBe(true)
-    await office.ok({ action: 'unset', category: 'file_types', data: { file_type: 'OTHER' } })
-    expect((await office.get('file_types')).details).toHaveLength(1)
+    expect((await api.get('file_types.MINE.enabled')).details).toBe(true)
+    await api.ok({ action: 'unset', category: 'file_types', data: { file_type: 'OTHER' } })
+    expect((await api.get('file_types')).details).toHaveLength(1)
     expect(await refused('file_types', [document, document])).toContain('is there twice')
     expect(await refused('file_types.MINE.parser', { type: 'tap3' })).toContain('file_types.MINE')
   })
@@ -191,40 +190,39 @@ describe('network elements', () => {
   const SHA = 'ab'.repeat(32)
   const keys = [{ sha256: SHA, created: '2026-01-01T00:00:00Z' }]
 
-  it('keep keys that nobody sees, and that are not set here', async () => {
+  it('keep keys that are hidden, and that are not set here', async () => {
     const change = { nowMs: 0, by: 'cli' }
-    await writeStoredConfig(office.catalog(), 'peers', () => [{ name: 'pgw1', keys }], change)
-    expect((await office.get('peers')).details).toEqual([{ name: 'pgw1' }])
+    await writeStoredConfig(api.catalog(), 'peers', () => [{ name: 'pgw1', keys }], change)
+    expect((await api.get('peers')).details).toEqual([{ name: 'pgw1' }])
     await set('peers.pgw1.addresses', ['10.0.0.0/8'])
-    const told = await set('peers', [
+    const answer = await set('peers', [
       { name: 'pgw1', requests_per_second: 5 },
       { name: 'dra', diameter: { origin_host: 'dra.example.net' } },
     ])
-    expect(JSON.stringify(told)).not.toContain(SHA)
-    const stored = await office.catalog().config.findOne({ _id: 'peers' })
+    expect(JSON.stringify(answer)).not.toContain(SHA)
+    const stored = await api.catalog().config.findOne({ _id: 'peers' })
     expect(stored?.value).toMatchObject([{ name: 'pgw1', keys }, { name: 'dra' }])
     expect(compilePeers(stored?.value).all.map(({ name }) => name)).toEqual(['pgw1', 'dra'])
     expect(await refused('peers.pgw1.keys', keys)).toContain("use 'tollgate peer'")
     expect(await refused('peers', [{ name: 'x', keys }])).toContain('peers.0.keys cannot be set')
     const unset = { action: 'unset', category: 'peers.pgw1.keys' }
-    expect(await office.refused(unset)).toBe('nothing is stored at peers.pgw1.keys')
-    const written = [await office.audited(), await office.catalog().confighistory.find().toArray()]
+    expect(await api.refused(unset)).toBe('nothing is stored at peers.pgw1.keys')
+    const written = [await api.audited(), await api.catalog().confighistory.find().toArray()]
     expect(JSON.stringify(written)).not.toContain(SHA)
   })
 
-  it('do not get a former key back by a version', async () => {
+  it('do not regain a former key by a restored version', async () => {
     const change = { nowMs: 0, by: 'cli' }
-    const write = (value: unknown) =>
-      writeStoredConfig(office.catalog(), 'peers', () => value, change)
+    const write = (value: unknown) => writeStoredConfig(api.catalog(), 'peers', () => value, change)
     await write([
       { name: 'pgw1', keys },
       { name: 'gone', keys: [] },
     ])
-    const { rev } = await office.get('peers')
+    const { rev } = await api.get('peers')
     const next = [{ sha256: 'cd'.repeat(32), created: '2026-01-02T00:00:00Z' }]
     await write([{ name: 'pgw1', keys: next }])
-    await office.ok({ action: 'restore', category: 'peers', rev })
-    const stored = await office.catalog().config.findOne({ _id: 'peers' })
+    await api.ok({ action: 'restore', category: 'peers', rev })
+    const stored = await api.catalog().config.findOne({ _id: 'peers' })
     expect(stored?.value).toEqual([{ name: 'pgw1', keys: next }, { name: 'gone' }])
   })
 })
@@ -232,53 +230,52 @@ describe('network elements', () => {
 describe('a category with secrets', () => {
   const SECRET = 'do not tell'
 
-  it('never tells them: in no answer, version or record', async () => {
+  it('never returns them: in no answer, version or record', async () => {
     const first = await set('auth', { url: 'a', password: SECRET })
     const second = await set('auth', { url: 'b' })
     await set('auth.url', 'c')
-    const stored = await office.catalog().config.findOne({ _id: 'auth' })
+    const stored = await api.catalog().config.findOne({ _id: 'auth' })
     expect(stored?.value).toEqual({ url: 'c', password: SECRET })
-    const old = await office.get('auth', { rev: second.rev })
-    const history = await office.ok({ action: 'history', category: 'auth' })
-    const restored = await office.ok({ action: 'restore', category: 'auth', rev: first.rev })
+    const old = await api.get('auth', { rev: second.rev })
+    const history = await api.ok({ action: 'history', category: 'auth' })
+    const restored = await api.ok({ action: 'restore', category: 'auth', rev: first.rev })
     expect(restored.details).toEqual({ url: 'a' })
-    const inside = await office.ask({ category: 'auth.password' })
+    const inside = await api.ask({ category: 'auth.password' })
     expect(inside.message).toBe('nothing is stored at auth.password')
-    const kept = await office.catalog().confighistory.find().toArray()
-    const told = [first, second, old, history, restored, kept, await office.audited()]
-    expect(JSON.stringify(told)).not.toContain(SECRET)
-    const now = await office.catalog().config.findOne({ _id: 'auth' })
+    const kept = await api.catalog().confighistory.find().toArray()
+    const answers = [first, second, old, history, restored, kept, await api.audited()]
+    expect(JSON.stringify(answers)).not.toContain(SECRET)
+    const now = await api.catalog().config.findOne({ _id: 'auth' })
     expect(now?.value).toEqual({ url: 'a', password: SECRET })
   })
 
-  it('has no version to restore where others have written it', async () => {
+  it('has no version to restore if it was changed elsewhere', async () => {
     const change = { nowMs: 0, by: 'cli' }
-    const write = (value: unknown) =>
-      writeStoredConfig(office.catalog(), 'auth', () => value, change)
+    const write = (value: unknown) => writeStoredConfig(api.catalog(), 'auth', () => value, change)
     await write({ url: 'a', password: SECRET })
-    const { rev } = await office.get('auth')
+    const { rev } = await api.get('auth')
     await write({ url: 'b' })
-    const message = await office.refused({ action: 'restore', category: 'auth', rev })
+    const message = await api.refused({ action: 'restore', category: 'auth', rev })
     expect(message).toBe('the value of this version of auth was not kept: it has secrets')
   })
 })
 
-describe('a category whose members are made', () => {
-  it('tells what was made once, and no more', async () => {
+describe('a category whose members are created', () => {
+  it('returns the created secret once, and never again', async () => {
     const made = await set('shared_secret', { name: 'crm' })
     expect(made.details).toEqual({ name: 'crm', key: 'once' })
-    expect((await office.get('shared_secret')).details).toEqual(['crm'])
-    const audited = JSON.stringify(await office.audited())
+    expect((await api.get('shared_secret')).details).toEqual(['crm'])
+    const audited = JSON.stringify(await api.audited())
     expect(audited).not.toMatch(/once|sealed/)
     expect(await refused('shared_secret.crm', {})).toContain('cannot be set by path')
     await set('shared_secret', { name: 'b' })
-    await office.ok({ action: 'unset', category: 'shared_secret', data: { name: 'crm' } })
-    expect(await office.refused({ action: 'unset', category: 'shared_secret' })).toContain('which')
+    await api.ok({ action: 'unset', category: 'shared_secret', data: { name: 'crm' } })
+    expect(await api.refused({ action: 'unset', category: 'shared_secret' })).toContain('which')
     const again = { action: 'unset', category: 'shared_secret.crm' }
-    expect(await office.refused(again)).toBe('shared_secret has none of this name')
-    await office.ok({ action: 'unset', category: 'shared_secret.b' })
-    expect((await office.get('shared_secret')).details).toEqual([])
+    expect(await api.refused(again)).toBe('shared_secret has none of this name')
+    await api.ok({ action: 'unset', category: 'shared_secret.b' })
+    expect((await api.get('shared_secret')).details).toEqual([])
     const restore = { action: 'restore', category: 'shared_secret', rev: made.rev }
-    expect(await office.refused(restore)).toContain('cannot be restored')
+    expect(await api.refused(restore)).toContain('cannot be restored')
   })
 })

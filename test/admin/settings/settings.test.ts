@@ -1,39 +1,39 @@
 import { describe, expect, it } from 'vitest'
 import { openCatalog } from '../../../src/catalog/connection.ts'
 import {
+  answerOf,
   askAt,
   type Fields,
   NOW_MS,
   openSettingsServer,
-  toldBy,
   useSettingsServer,
 } from '../../support/admin/settings/settings-server.ts'
 
-const office = useSettingsServer()
+const api = useSettingsServer()
 const COLOUR = { field_name: 'colour', type: 'text', title: 'Colour' }
 const SIZE = { field_name: 'size', type: 'integer' }
 
 const set = (category: string, data: unknown, more: Fields = {}) =>
-  office.ok({ action: 'set', category, data, ...more })
+  api.ok({ action: 'set', category, data, ...more })
 
 describe('a setting', () => {
-  it('is empty where nothing was stored', async () => {
-    const { details, rev, input } = await office.get('rates')
+  it('is empty if nothing was stored', async () => {
+    const { details, rev, input } = await api.get('rates')
     expect([details, rev]).toEqual([{}, 0])
     expect(input).toEqual({ action: 'get', category: 'rates', path: '' })
-    expect((await office.get('file_types')).details).toEqual([])
+    expect((await api.get('file_types')).details).toEqual([])
   })
 
-  it('is stored whole, and read again, in whatever way it was sent', async () => {
+  it('is stored as a whole, and read again, in every encoding', async () => {
     const data = { fields: [COLOUR] }
     const first = await set('rates', data)
     expect(first.details).toEqual(data)
     expect(first.headers.get('cache-control')).toBe('no-store')
     const body = { action: 'set', category: 'plans', data }
-    expect((await office.ask(body, { json: true })).details).toEqual(data)
-    const address = `${office.url()}?category=plans&path=fields.0`
-    expect((await toldBy(await fetch(address))).details).toEqual(COLOUR)
-    const { details, rev } = await office.get('rates')
+    expect((await api.ask(body, { json: true })).details).toEqual(data)
+    const address = `${api.url()}?category=plans&path=fields.0`
+    expect((await answerOf(await fetch(address))).details).toEqual(COLOUR)
+    const { details, rev } = await api.get('rates')
     expect([details, rev]).toEqual([data, first.rev])
   })
 
@@ -43,9 +43,9 @@ describe('a setting', () => {
     await set('subscribers.account.fields.1.title', 'Size')
     await set('subscribers.account.fields.colour', true, { path: 'mandatory' })
     await set('subscribers.account.fields.2', { field_name: 'a.b' })
-    const told = await set('subscribers.account.fields.a.b.title', 'Both')
-    expect(told.details).toBe('Both')
-    expect((await office.get('subscribers')).details).toEqual({
+    const answer = await set('subscribers.account.fields.a.b.title', 'Both')
+    expect(answer.details).toBe('Both')
+    expect((await api.get('subscribers')).details).toEqual({
       subscriber: { fields: [COLOUR] },
       account: {
         fields: [
@@ -55,38 +55,38 @@ describe('a setting', () => {
         ],
       },
     })
-    await office.ok({ action: 'unset', category: 'subscribers.account.fields.size' })
-    const names = (await office.get('subscribers.account.fields')).details as Fields[]
+    await api.ok({ action: 'unset', category: 'subscribers.account.fields.size' })
+    const names = (await api.get('subscribers.account.fields')).details as Fields[]
     expect(names.map(({ field_name: name }) => name)).toEqual(['colour', 'a.b'])
-    await office.ok({ action: 'unset', category: 'subscribers' })
-    expect((await office.get('subscribers')).details).toEqual({})
+    await api.ok({ action: 'unset', category: 'subscribers' })
+    expect((await api.get('subscribers')).details).toEqual({})
   })
 
-  it('tells what holds with it', async () => {
+  it('is returned with its effective value', async () => {
     await set('security.session.idle_minutes', 5)
-    const security = await office.get('security')
+    const security = await api.get('security')
     expect(security.details).toEqual({ session: { idle_minutes: 5 } })
     expect(security.effective).toMatchObject({
       session: { idle_minutes: 5, absolute_minutes: 720 },
       lockout: { attempts: 5 },
     })
-    const inside = await office.get('security.lockout.attempts')
+    const inside = await api.get('security.lockout.attempts')
     expect([inside.details, inside.effective]).toEqual([null, 5])
-    const { effective } = await office.get('taxation')
+    const { effective } = await api.get('taxation')
     expect(effective).toEqual({ default: null, mapping: {} })
-    const rates = (await office.get('rates')).effective as { fields: Fields[] }
+    const rates = (await api.get('rates')).effective as { fields: Fields[] }
     expect(rates.fields.map(({ field_name: name }) => name)).toContain('tariff_category')
   })
 
-  it('that cannot be changed while the node runs names the key that can', async () => {
-    expect((await office.get('billrun.charging_day')).details).toBe(1)
-    expect((await office.get('timezone')).details).toBe('UTC')
+  it('that cannot be changed at run time is refused with the configuration key', async () => {
+    expect((await api.get('billrun.charging_day')).details).toBe(1)
+    expect((await api.get('timezone')).details).toBe('UTC')
     const params = { action: 'set', category: 'billrun.charging_day', data: 5 }
-    expect(await office.refused(params)).toMatch(/billrun cannot be changed .* rating\.cycleDay/)
+    expect(await api.refused(params)).toMatch(/billrun cannot be changed .* rating\.cycleDay/)
   })
 
-  it('is one of a list', async () => {
-    const { details } = await office.ok({ action: 'list' })
+  it('is listed', async () => {
+    const { details } = await api.ok({ action: 'list' })
     expect(details).toContainEqual({
       category: 'currency',
       settable: false,
@@ -117,7 +117,7 @@ describe('a setting', () => {
   })
 })
 
-describe('what is refused by name', () => {
+describe('a request is refused by name:', () => {
   it.each([
     [{ category: 'taxatoin' }, "there is no category 'taxatoin': did you mean 'taxation'?"],
     [{}, 'category is missing: one of auth, billrun,'],
@@ -135,7 +135,7 @@ describe('what is refused by name', () => {
     [{ action: 'history', category: 'rates.fields' }, 'the path must be empty'],
     [{ category: `rates.${'x'.repeat(300)}` }, 'has more than 256 characters'],
   ])('%j', async (params: Fields, reason) => {
-    const { status, message } = await office.ask(params, { json: true })
+    const { status, message } = await api.ask(params, { json: true })
     expect([status, message]).toEqual([0, expect.stringContaining(reason)])
   })
 
@@ -146,21 +146,21 @@ describe('what is refused by name', () => {
         { category: `rates.${step}` },
         { category: 'rates', path: `fields.${step}.x` },
       ]) {
-        const message = await office.refused({ action: 'set', ...params, data: { polluted: 1 } })
+        const message = await api.refused({ action: 'set', ...params, data: { polluted: 1 } })
         expect(message).toMatch(/path .* (is a name|is not the name)/)
       }
       expect(({} as Fields)['polluted']).toBeUndefined()
     },
   )
 
-  it('data that name a prototype, or nest without end', async () => {
+  it('data that name a prototype, or nest too deep', async () => {
     const evil = '{"fields":[{"__proto__":{"x":1}}]}'
     const body = new URLSearchParams({ action: 'set', category: 'rates', data: evil })
-    const told = await toldBy(await fetch(office.url(), { method: 'POST', body }))
-    expect(told.message).toContain('data.fields.0.__proto__ is a name that is not allowed')
+    const answer = await answerOf(await fetch(api.url(), { method: 'POST', body }))
+    expect(answer.message).toContain('data.fields.0.__proto__ is a name that is not allowed')
     const deep = `${'['.repeat(60)}${']'.repeat(60)}`
     const nested = new URLSearchParams({ action: 'set', category: 'rates', data: deep })
-    const refused = await toldBy(await fetch(office.url(), { method: 'POST', body: nested }))
+    const refused = await answerOf(await fetch(api.url(), { method: 'POST', body: nested }))
     expect(refused.message).toContain('nested deeper than')
   })
 
@@ -170,77 +170,75 @@ describe('what is refused by name', () => {
     ['rates.fields.2', { field_name: 'x' }, 'rates.fields has no member 2'],
   ])('a path that ends before %s', async (category, data, reason) => {
     await set('rates', { fields: [COLOUR] })
-    expect(await office.refused({ action: 'set', category, data })).toContain(reason)
+    expect(await api.refused({ action: 'set', category, data })).toContain(reason)
   })
 
   it('a body or value that is too large', async () => {
     const long = (length: number) => ({ description: 'x'.repeat(length) })
     await set('rates', { fields: [{ ...COLOUR, ...long(700_000) }] })
     const data = { ...SIZE, ...long(700_000) }
-    const message = await office.refused({ action: 'set', category: 'rates.fields.1', data })
+    const message = await api.refused({ action: 'set', category: 'rates.fields.1', data })
     expect(message).toMatch(/^rates would have 14\d{5} bytes: at most 1048576 are kept$/)
     const body = { action: 'set', category: 'rates', data: long(1_100_000) }
-    expect((await office.ask(body)).http).toBe(413)
+    expect((await api.ask(body)).http).toBe(413)
   })
 
   it('a change by GET, and other methods', async () => {
     for (const action of ['set', 'unset', 'restore']) {
-      const address = `${office.url()}?action=${action}&category=rates&data={}&rev=1`
+      const address = `${api.url()}?action=${action}&category=rates&data={}&rev=1`
       const response = await fetch(address)
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
     }
-    const put = await fetch(office.url(), { method: 'DELETE' })
+    const put = await fetch(api.url(), { method: 'DELETE' })
     expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, POST'])
-    expect(await office.catalog().config.countDocuments()).toBe(0)
+    expect(await api.catalog().config.countDocuments()).toBe(0)
   })
 })
 
-describe('who may', () => {
+describe('access to settings', () => {
   const settings = ['rates', 'file_types', 'peers', 'plays', 'taxation', 'events']
 
   it.each(['security', 'permissions'])('read %s: admins only', async (category) => {
-    const refused = await office.ask({ category }, { role: 'read,write' })
+    const refused = await api.ask({ category }, { role: 'read,write' })
     expect([refused.status, refused.message]).toEqual([0, 'needs admin'])
-    expect((await office.ask({ category }, { role: 'admin' })).status).toBe(1)
+    expect((await api.ask({ category }, { role: 'admin' })).status).toBe(1)
   })
 
-  it.each([...settings, 'billrun'])('read %s: who has role read', async (category) => {
-    expect((await office.ask({ category }, { role: 'read' })).status).toBe(1)
-    expect((await office.ask({ category }, { role: 'reports' })).message).toBe('needs read')
-    expect((await office.ask({ category }, { role: '-' })).message).toBe('not logged in')
+  it.each([...settings, 'billrun'])('read %s: users with role read', async (category) => {
+    expect((await api.ask({ category }, { role: 'read' })).status).toBe(1)
+    expect((await api.ask({ category }, { role: 'reports' })).message).toBe('needs read')
+    expect((await api.ask({ category }, { role: '-' })).message).toBe('not logged in')
   })
 
   it.each(['set', 'unset', 'restore', 'history'])('%s: admins only', async (action) => {
     for (const category of ['rates', 'billrun', 'nothing']) {
-      const told = await office.ask({ action, category, data: {}, rev: 1 }, { role: 'read,write' })
-      expect([told.status, told.message]).toEqual([0, 'needs admin'])
+      const answer = await api.ask({ action, category, data: {}, rev: 1 }, { role: 'read,write' })
+      expect([answer.status, answer.message]).toEqual([0, 'needs admin'])
     }
-    expect(await office.catalog().config.countDocuments()).toBe(0)
+    expect(await api.catalog().config.countDocuments()).toBe(0)
   })
 
-  it('hears what categories there are: nobody who may not read', async () => {
-    expect((await office.ask({ category: 'taxatoin' }, { role: '-' })).message).toBe(
-      'not logged in',
-    )
-    expect((await office.ask({ action: 'list' }, { role: '-' })).message).toBe('not logged in')
+  it('the list of categories: users who are logged in', async () => {
+    expect((await api.ask({ category: 'taxatoin' }, { role: '-' })).message).toBe('not logged in')
+    expect((await api.ask({ action: 'list' }, { role: '-' })).message).toBe('not logged in')
   })
 })
 
-describe('two who change the same', () => {
-  it('by rev: the second is told, and has written nothing', async () => {
+describe('two concurrent changes', () => {
+  it('by rev: the second one is refused, and writes nothing', async () => {
     const { rev } = await set('rates', { fields: [COLOUR] }, { rev: 0 })
     const next = await set('rates.fields.1', SIZE, { rev })
     const late = { action: 'set', category: 'rates', data: {}, rev }
     const other = `it is at rev ${next.rev}, not at rev ${rev}`
-    expect(await office.refused(late)).toBe(`rates was changed by others: ${other}`)
+    expect(await api.refused(late)).toBe(`rates was changed by others: ${other}`)
     const unset = { action: 'unset', category: 'rates.fields.0', rev: 0 }
-    expect(await office.refused(unset)).toContain('was changed by others')
+    expect(await api.refused(unset)).toContain('was changed by others')
   })
 
-  it('at different paths lose nothing of each other', async () => {
+  it('at different paths do not overwrite each other', async () => {
     const parts = ['session.idle_minutes', 'lockout.attempts', 'password.characters_min']
     await Promise.all(parts.map((part) => set(`security.${part}`, 9)))
-    expect((await office.get('security')).details).toEqual({
+    expect((await api.get('security')).details).toEqual({
       session: { idle_minutes: 9 },
       lockout: { attempts: 9 },
       password: { characters_min: 9 },
@@ -249,45 +247,45 @@ describe('two who change the same', () => {
 })
 
 describe('versions', () => {
-  it('tell who and when; one can be read, and holds again when it is restored', async () => {
+  it('have a user and a time, can be read, and are in force again when restored', async () => {
     const first = await set('rates', { fields: [COLOUR] })
     const second = await set('rates', { fields: [SIZE] })
-    const { details } = await office.ok({ action: 'history', category: 'rates' })
+    const { details } = await api.ok({ action: 'history', category: 'rates' })
     const actor = { by: 'session', id: 'u1', name: 'ada', address: '192.0.2.1' }
     const who = { changed: new Date(NOW_MS).toISOString(), changed_by: 'ada', actor }
     expect(details).toEqual([
       { rev: second.rev, ...who },
       { rev: first.rev, ...who },
     ])
-    const old = await office.get('rates', { rev: first.rev })
+    const old = await api.get('rates', { rev: first.rev })
     expect([old.details, old.rev]).toEqual([{ fields: [COLOUR] }, first.rev])
-    const restored = await office.ok({ action: 'restore', category: 'rates', rev: first.rev })
+    const restored = await api.ok({ action: 'restore', category: 'rates', rev: first.rev })
     expect(restored.details).toEqual({ fields: [COLOUR] })
     expect(restored.rev).toBeGreaterThan(second.rev)
-    expect((await office.get('rates')).details).toEqual({ fields: [COLOUR] })
+    expect((await api.get('rates')).details).toEqual({ fields: [COLOUR] })
   })
 
-  it('that could not be used are not restored', async () => {
+  it('that are invalid are not restored', async () => {
     const broken = { _id: 'rates', value: { fields: [{ field_name: 'a b' }] } }
-    await office.catalog().config.insertOne({
+    await api.catalog().config.insertOne({
       ...broken,
       rev: 1,
       changed: new Date(0),
       changed_by: 'hand',
     })
-    const message = await office.refused({ action: 'restore', category: 'rates', rev: 1 })
+    const message = await api.refused({ action: 'restore', category: 'rates', rev: 1 })
     expect(message).toContain('rates.fields.0.field_name must be letters')
   })
 })
 
 describe('the audit', () => {
-  it('has every change with who made it, before and after', async () => {
+  it('has every change with its user, before and after', async () => {
     await set('rates', { fields: [COLOUR] })
-    await office.ok({ action: 'unset', category: 'rates.fields.colour' })
-    await office.refused({ action: 'set', category: 'rates', data: { fields: 5 } })
+    await api.ok({ action: 'unset', category: 'rates.fields.colour' })
+    await api.refused({ action: 'set', category: 'rates', data: { fields: 5 } })
     const user = { _id: 'u1', name: 'ada', api: false, by: 'session' }
     const common = { collection: 'settings', key: 'rates', user, ip: '192.0.2.1' }
-    expect(await office.audited()).toMatchObject([
+    expect(await api.audited()).toMatchObject([
       { ...common, type: 'set', old: {}, new: { fields: [COLOUR] }, urt: new Date(NOW_MS) },
       { ...common, type: 'unset', old: { fields: [COLOUR] }, new: { fields: [] } },
     ])
@@ -295,7 +293,7 @@ describe('the audit', () => {
 })
 
 describe('without MongoDB', () => {
-  it('it is a 503 that says so', async () => {
+  it('requests get a 503 that says so', async () => {
     const away = { url: 'mongodb://127.0.0.1:1', database: 'x', timeoutMs: 200, appName: 'test' }
     const catalog = await openCatalog(away)
     const { server, url } = await openSettingsServer(catalog)
@@ -305,8 +303,8 @@ describe('without MongoDB', () => {
         { action: 'set', category: 'rates', data: { fields: [] } },
         { action: 'history', category: 'rates' },
       ]) {
-        const told = await askAt(url, params)
-        expect([told.http, told.message]).toEqual([503, expect.stringContaining('MongoDB')])
+        const answer = await askAt(url, params)
+        expect([answer.http, answer.message]).toEqual([503, expect.stringContaining('MongoDB')])
       }
     } finally {
       await server.close()

@@ -16,10 +16,10 @@ import { silent, startTestStores, type TestStores } from '../../support/recorder
 
 const ACTOR = { by: 'session', id: 'u1', name: 'Zoë', address: '192.0.2.1' } as const
 
-/** Reads octet-counted frames, as RFC 5425 has them. */
+/** Reads octet-counted frames (RFC 5425). */
 class Receiver {
   readonly messages: string[] = []
-  /** Cuts connections off before it has read anything. */
+  /** Whether it ends connections before it has read anything. */
   isBroken = false
   connections = 0
   readonly #server: Server
@@ -120,7 +120,7 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
     const { seq, prev, hash } = stored?.chain ?? {}
     expect(jsonOf(first)).toMatchObject({ new: { name: 'Zoë' }, chain: { seq, prev, hash } })
     expect(first).not.toContain(stored?.chain?.salt)
-    // What comes later follows by itself.
+    // Later records follow by themselves.
     await write('later')
     nowMs += 10_000
     await expect.poll(() => keysOf(receiver.messages).at(-1), { timeout: 30_000 }).toBe('later')
@@ -128,7 +128,7 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
     await receiver.close()
   })
 
-  it('is sent again where the receiver broke off, and goes on where it was', async () => {
+  it('is sent again where the receiver disconnected, and resumes there', async () => {
     await open.catalog.auditchain.updateOne(
       { _id: 'syslog' },
       { $set: { seq: 251, hash: '' } },
@@ -151,7 +151,7 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
     await receiver.close()
   })
 
-  it('is not sent to a receiver that is not known, and shows a certificate', async () => {
+  it('presents a client certificate, and is not sent to an unknown receiver', async () => {
     const files = authority.issue('node')
     const receiver = new Receiver(authority.issue('log3', 'localhost'), authority.caFile)
     const port = await receiver.listen()

@@ -1,4 +1,4 @@
-/** A server of the control plane without stores, for what holds whatever the routes are. */
+/** A server of the control plane without stores, for tests that do not depend on the routes. */
 import type { FastifyInstance } from 'fastify'
 import { afterEach } from 'vitest'
 import { listen } from '../../../src/admin/listening.ts'
@@ -21,7 +21,7 @@ export const SETTINGS: ServerSettings = {
   bodyBytesPerSecondMin: 1_000,
 }
 
-/** Listens on a free port of loopback, with what `prepare` adds. */
+/** Listens on a free port of loopback; `prepare` adds routes. */
 export async function bareServer(
   prepare: (server: FastifyInstance) => void,
   settings: Partial<ServerSettings> = {},
@@ -35,7 +35,7 @@ export async function bareServer(
   return { server, port, url: `http://127.0.0.1:${port}` }
 }
 
-/** Sends what no client would; null: the connection ended without an answer. */
+/** Sends raw text; null if the connection ended without an answer. */
 export async function sendRaw(port: number, text: string): Promise<RawAnswer | null> {
   const socket = openSocket(port)
   await socket.send(text)

@@ -12,12 +12,12 @@ import {
 const scene = useOAuthServer()
 const GRANT = { grant_type: 'client_credentials' }
 const JSON_BODY = { 'content-type': 'application/json' }
-const told = ({ http, body }: Answer) => [http, body['error']]
+const statusAndError = ({ http, body }: Answer) => [http, body['error']]
 const post = (body: string | FormData, headers: Fields = {}, path = '/oauth2/token') =>
   scene.send(path, { method: 'POST', body, headers })
 
 function expectRefusal(answer: Answer, http: number, error: string, sent?: unknown): void {
-  expect([...told(answer), sent]).toEqual([http, error, sent])
+  expect([...statusAndError(answer), sent]).toEqual([http, error, sent])
   expect(answer.body.status).toBe(0)
   expect(Object.keys(answer.body).slice(0, 3)).toEqual(['status', 'error', 'error_description'])
   expect(answer.body['error_description']).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/)
@@ -52,7 +52,7 @@ describe('the token endpoint refuses', () => {
     [{ ...GRANT, client_id: 'crm', 'client_secret[a]': 'x' }, 'invalid_request'],
     [{ 'grant_type[]': 'client_credentials' }, 'invalid_request'],
   ]
-  it('forms that are not complete, not allowed, not right, or nested', async () => {
+  it('forms that are incomplete, not allowed, wrong, or nested', async () => {
     await scene.security({ lockout: { attempts: 100 } })
     await scene.client({ name: 'crm' })
     for (const [form, error] of FORMS) {
@@ -62,7 +62,7 @@ describe('the token endpoint refuses', () => {
     }
   })
 
-  it('JSON that is no object of texts', async () => {
+  it('JSON that is not an object of strings', async () => {
     await scene.client({ name: 'crm' })
     const bodies = [
       { ...GRANT, client_id: { $ne: null }, client_secret: { $ne: null } },
@@ -91,13 +91,13 @@ describe('the token endpoint refuses', () => {
     expect(answer.text).not.toContain('leaked')
   })
 
-  it('a form in parts', async () => {
+  it('a multipart form', async () => {
     const form = new FormData()
     form.set('grant_type', 'client_credentials')
     expectRefusal(await post(form), 400, 'invalid_request')
   })
 
-  it('parameters in the address, where logs have them', async () => {
+  it('parameters in the address, which would appear in logs', async () => {
     const secret = await scene.client({ name: 'crm' })
     const whole = `grant_type=client_credentials&client_id=crm&client_secret=${secret}`
     for (const query of [whole, 'client_id=crm', 'client_id[$ne]=', 'scope=global', 'token=x']) {
@@ -115,7 +115,7 @@ describe('the token endpoint refuses', () => {
     expect(JSON.stringify([scene.logs, await scene.audit()])).not.toContain(secret)
   })
 
-  it('credentials in two places; the name alone may stand twice', async () => {
+  it('credentials in two places; only the name may be repeated', async () => {
     const secret = await scene.client({ name: 'crm' })
     const header = basic('crm', secret)
     const both = { ...GRANT, client_id: 'crm', client_secret: secret }
@@ -140,10 +140,10 @@ describe('the token endpoint refuses', () => {
   })
 })
 
-describe('who guesses secrets', () => {
+describe('a client that guesses secrets', () => {
   const guess = (name: string, secret: string) => scene.ask(GRANT, basic(name, secret))
 
-  it('has to wait, longer each time, also with the right one; a stranger as a client', async () => {
+  it('waits longer each time, also with the right one, even as an unknown client', async () => {
     await scene.security({ lockout: { attempts: 3, seconds: 100, seconds_max: 300 } })
     const secret = await scene.client({ name: 'crm' })
     const waits = async () => {
@@ -154,7 +154,7 @@ describe('who guesses secrets', () => {
     }
     for (const name of ['crm', 'stranger']) {
       for (let attempt = 0; attempt < 3; attempt += 1) {
-        expect(told(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
+        expect(statusAndError(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
       }
       const locked = await guess(name, secret)
       expectRefusal(locked, 429, 'temporarily_unavailable')
@@ -163,7 +163,7 @@ describe('who guesses secrets', () => {
       for (const longestS of [100, 200, 300, 300]) {
         const leftS = await waits()
         expect(leftS > longestS - 10 && leftS <= longestS).toBe(true)
-        expect(told(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
+        expect(statusAndError(await guess(name, 'wrong'))).toEqual([401, 'invalid_client'])
       }
       await waits()
     }
@@ -171,7 +171,7 @@ describe('who guesses secrets', () => {
     expect(await scene.redis.client.keys('auth:client-failures:*')).toHaveLength(1)
   })
 
-  it('does not keep others waiting', async () => {
+  it('does not delay others', async () => {
     await scene.security({ lockout: { attempts: 1, seconds: 100 } })
     const secret = await scene.client({ name: 'crm' })
     await guess('other', 'wrong')
@@ -179,7 +179,7 @@ describe('who guesses secrets', () => {
     expect((await guess('crm', secret)).http).toBe(200)
   })
 
-  it('gets so many answers in a minute from an address, as everybody', async () => {
+  it('is limited per minute and address, like every client', async () => {
     await scene.security({ rate_limits: { tokens_per_minute: 3 } })
     const secret = await scene.client({ name: 'crm' })
     await scene.ask({})
@@ -192,8 +192,8 @@ describe('who guesses secrets', () => {
   })
 })
 
-describe('while a store is away', () => {
-  it('Redis: no token, no check, and both again when it is back', async () => {
+describe('while a store is unavailable', () => {
+  it('Redis: no token is issued or accepted, until it is back', async () => {
     const secret = await scene.client({ name: 'crm' })
     const ask = () => scene.ask(GRANT, basic('crm', secret))
     const token = (await ask()).body['access_token'] ?? ''
@@ -206,7 +206,7 @@ describe('while a store is away', () => {
     expect((await ask()).http).toBe(200)
   })
 
-  it('MongoDB: no token without its record; what was issued is checked', async () => {
+  it('MongoDB: no token is issued without its record; issued tokens are accepted', async () => {
     await scene.security({ oauth: { grants: ['client_credentials', 'password', 'refresh_token'] } })
     const grants = ['client_credentials', 'password', 'refresh_token']
     const secret = await scene.client({ name: 'crm', grants })
@@ -223,7 +223,7 @@ describe('while a store is away', () => {
     expect(await scene.check(token)).toMatchObject({ name: 'crm' })
     expect(await scene.redis.client.keys('auth:token:*')).toEqual(before)
     await scene.mongoProxy.restore()
-    // It was not used up: nothing came of it.
+    // The refused request did not use it up.
     expect((await scene.ask(refresh, basic('crm', secret))).http).toBe(200)
   })
 })

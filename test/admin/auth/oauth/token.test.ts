@@ -20,7 +20,7 @@ async function tokenOf(name: string, secret: string): Promise<string> {
 }
 
 describe('a token by client credentials', () => {
-  it('is given by HTTP Basic, a form and JSON, in the shape that clients know', async () => {
+  it('is issued by HTTP Basic, a form and JSON, in the shape that clients know', async () => {
     const secret = await scene.client({ name: 'crm' })
     const json = { ...GRANT, client_id: 'crm', client_secret: secret, scope: null }
     const answers = await Promise.all([
@@ -48,7 +48,7 @@ describe('a token by client credentials', () => {
     expect(new Set(answers.map(({ body }) => body['access_token'])).size).toBe(3)
   })
 
-  it('is given to curl', async () => {
+  it('is issued to curl', async () => {
     const secret = await scene.client({ name: 'crm', roles: ['read'] })
     const url = `${scene.url}/oauth2/token`
     const data = 'grant_type=client_credentials'
@@ -57,7 +57,7 @@ describe('a token by client credentials', () => {
     expect(await scene.check(token)).toEqual({ name: 'crm', roles: ['read'] })
   })
 
-  it('has the scope that was asked for, if that is global', async () => {
+  it('has the requested scope, if that is global', async () => {
     const secret = await scene.client({ name: 'crm' })
     const ask = (scope: string) => scene.ask({ ...GRANT, scope }, basic('crm', secret))
     expect((await ask('global')).body['scope']).toBe('global')
@@ -68,7 +68,7 @@ describe('a token by client credentials', () => {
     }
   })
 
-  it('lives for the time of the settings, by the clock and in Redis', async () => {
+  it('lives as long as the settings say, by the clock and in Redis', async () => {
     await scene.security({ oauth: { access_token_seconds: 600 } })
     const secret = await scene.client({ name: 'crm' })
     const { body } = await scene.ask(GRANT, basic('crm', secret))
@@ -93,7 +93,7 @@ describe('a token ends with its client', () => {
     ['disabled', (list: unknown) => [{ ...entryOf(list), disabled: true }]],
     ['expired', (list: unknown) => [{ ...entryOf(list), to: new Date(NEXT).toISOString() }]],
     [
-      'made anew',
+      'recreated',
       (list: unknown) => [{ ...entryOf(list), created_at: new Date(NEXT).toISOString() }],
     ],
   ])('that was %s', async (_what, change) => {
@@ -105,14 +105,14 @@ describe('a token ends with its client', () => {
     expect(await scene.check(token)).toBeNull()
   })
 
-  it('and has the roles that it has now', async () => {
+  it('and has its current roles', async () => {
     const secret = await scene.client({ name: 'crm', roles: ['admin'] })
     const token = await tokenOf('crm', secret)
     await scene.client({ name: 'crm', roles: ['read'] })
     expect(await scene.check(token)).toEqual({ name: 'crm', roles: ['read'] })
   })
 
-  it('a client out of its time gets none', async () => {
+  it('and is not issued outside the validity of the client', async () => {
     const dates = { from: '2026-06-16', to: '2026-06-17' }
     const secret = await scene.client({ name: 'crm', ...dates })
     const ask = async () => (await scene.ask(GRANT, basic('crm', secret))).body['error'] ?? 'none'
@@ -127,7 +127,7 @@ function entryOf(list: unknown): object {
 }
 
 describe('revocation', () => {
-  it('ends a token of the client, and says nothing of one that is not there', async () => {
+  it('ends a token of the client, and does not report an unknown one', async () => {
     const secret = await scene.client({ name: 'crm' })
     const token = await tokenOf('crm', secret)
     const other = await tokenOf('crm', secret)
@@ -140,7 +140,7 @@ describe('revocation', () => {
     expect(await scene.check(other)).not.toBeNull()
   })
 
-  it('is for who has the token, and proves it', async () => {
+  it('requires the token and the credentials of its client', async () => {
     const [secret, otherSecret] = [
       await scene.client({ name: 'crm' }),
       await scene.client({ name: 'b' }),
@@ -160,8 +160,8 @@ describe('revocation', () => {
   })
 })
 
-describe('what is left behind', () => {
-  it('is neither token nor secret: in Redis, MongoDB, logs, audit, answers', async () => {
+describe('the trace of a token', () => {
+  it('has neither token nor secret: in Redis, MongoDB, logs, audit, answers', async () => {
     const secret = await scene.client({ name: 'crm' })
     const wrong = 'wrong-secret-that-nobody-may-see'
     const token = await tokenOf('crm', secret)
@@ -186,19 +186,19 @@ describe('what is left behind', () => {
     ])
   })
 
-  it('is who did what', async () => {
+  it('says who did what', async () => {
     const secret = await scene.client({ name: 'crm' })
     const token = await tokenOf('crm', secret)
     await scene.ask(GRANT, basic('crm', 'wrong'))
     await scene.revoke({ client_id: 'crm', client_secret: secret, token })
     const crm = { _id: 'crm', name: 'crm', api: true, by: 'token' }
-    const nobody = { _id: '', name: '', api: true, by: 'token' }
+    const noUser = { _id: '', name: '', api: true, by: 'token' }
     const issued = { grant: 'client_credentials', scope: null, user: null }
     const expires = new Date(NOW_MS + 3_600_000)
     const shared = { source: 'audit', collection: 'oauth', ip: '127.0.0.1' }
     expect(await scene.audit()).toMatchObject([
       { ...shared, type: 'token', key: 'crm', user: crm, new: { ...issued, expires } },
-      { ...shared, type: 'refused', key: 'crm', user: nobody, new: { error: 'invalid_client' } },
+      { ...shared, type: 'refused', key: 'crm', user: noUser, new: { error: 'invalid_client' } },
       { ...shared, type: 'revoke', key: 'crm', user: crm, new: { kind: 'access' } },
     ])
   })

@@ -5,16 +5,16 @@ import {
   escapedInName,
 } from '../../../../src/admin/auth/protocols/distinguished-name.ts'
 
-it('escapes what would be more than a value in a filter', () => {
+it('escapes special characters of a filter in a value', () => {
   expect(escapedInFilter('a*(b)\\c\0é')).toBe('a\\2a\\28b\\29\\5cc\\00é')
 })
 
-it('escapes what would be more than a value in a DN', () => {
+it('escapes special characters of a DN in a value', () => {
   expect(escapedInName(' a,b+c="d"<e>;#f\\ ')).toBe('\\ a\\,b\\+c\\=\\"d\\"\\<e\\>\\;\\#f\\\\\\ ')
   expect(escapedInName('#a\0')).toBe('\\#a\\00')
 })
 
-it('takes DNs for the same however they are written', () => {
+it('treats differently written forms of a DN as equal', () => {
   const same = [
     'cn=Ops,ou=Groups,dc=example,dc=net',
     'CN = ops , OU=groups,DC=Example, dc=net',
@@ -26,7 +26,7 @@ it('takes DNs for the same however they are written', () => {
   expect(comparableName(' Staff ')).toBe('staff')
 })
 
-it('takes no DN for another: what is escaped separates nothing', () => {
+it('treats different DNs as different: escaped characters separate nothing', () => {
   const different = [
     'cn=a,ou=b,dc=x',
     'cn=a\\,ou\\=b,dc=x',

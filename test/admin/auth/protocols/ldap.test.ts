@@ -18,12 +18,12 @@ type Fields = Record<string, unknown>
 const PEOPLE = `ou=people,${SUFFIX}`
 const ADMINS = `cn=Admins,ou=groups,${SUFFIX}`
 
-/** A sealer that can be seen through. */
+/** A sealer that does not encrypt. */
 const sealer = {
   open: (text: string) => (text.startsWith('sealed:') ? text.slice('sealed:'.length) : null),
 }
 
-function person(uid: string, password: string, more: readonly string[] = []): string {
+function personEntry(uid: string, password: string, more: readonly string[] = []): string {
   return [
     `dn: uid=${uid},${PEOPLE}`,
     'objectClass: inetOrgPerson',
@@ -39,14 +39,14 @@ const ENTRIES = [
   `dn: ${SUFFIX}\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example`,
   `dn: ${PEOPLE}\nobjectClass: organizationalUnit\nou: people`,
   `dn: ou=groups,${SUFFIX}\nobjectClass: organizationalUnit\nou: groups`,
-  person('ada', 'engine-1843', ['employeeType: Reader']),
-  person('bob', 'builder-99'),
-  person('Zoë', 'trema-2', ['employeeType: reader']),
-  person('twin1', 'same-pass', ['mail: twin@example.net']),
-  person('twin2', 'same-pass', ['mail: twin@example.net']),
+  personEntry('ada', 'engine-1843', ['employeeType: Reader']),
+  personEntry('bob', 'builder-99'),
+  personEntry('Zoë', 'trema-2', ['employeeType: reader']),
+  personEntry('twin1', 'same-pass', ['mail: twin@example.net']),
+  personEntry('twin2', 'same-pass', ['mail: twin@example.net']),
   `dn: uid=o\\,brien,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: o,brien\ncn: o\nsn: x
 userPassword: comma-1\nemployeeType: reader`,
-  person('key', 'device-1', ['employeeType: reader']).replace('uid=key,', 'uid=key,uid=ada,'),
+  personEntry('key', 'device-1', ['employeeType: reader']).replace('uid=key,', 'uid=key,uid=ada,'),
 ].join('\n\n')
 
 const GROUP = `dn: ${ADMINS}\nobjectClass: groupOfNames\ncn: Admins\nmember: uid=ada,${PEOPLE}\n`
@@ -76,18 +76,18 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     roles: { attribute: 'employeeType', map: [{ value: 'reader', roles: ['read'] }] },
   }
 
-  it('lets in who has the password, with the roles of the groups', async () => {
+  it('lets in users with the right password, with the roles of their groups', async () => {
     const { login } = ldapWith(directory())
     expect(await login('ada', 'engine-1843')).toEqual({
       user: { id: 'ldap:corp:ada', name: 'ada', roles: ['read', 'admin'] },
     })
   })
 
-  it('refuses a wrong password, an unknown user, no password and what holds NUL', async () => {
+  it('refuses a wrong password, an unknown user, no password and a NUL', async () => {
     const { login } = ldapWith(directory())
     expect(await login('ada', 'engine-1844')).toBe('refused')
     expect(await login('eve', 'engine-1843')).toBe('refused')
-    // This directory takes a DN without a password for nobody, and says yes.
+    // This directory accepts a DN without a password as an anonymous bind.
     expect(await login('ada', '')).toBe('refused')
     expect(await login('', 'engine-1843')).toBe('refused')
     expect(await login('ada', 'engine-1843\0')).toBe('refused')
@@ -100,9 +100,9 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     expect(await login('ADA', 'engine-1843')).toMatchObject({ user })
   })
 
-  it('has one way to write a name but for case, so that failures can be counted', async () => {
+  it('accepts one spelling of a name, except for case, for the count of failures', async () => {
     const { login } = ldapWith(directory())
-    // The directory itself takes all of them for ada (RFC 4518).
+    // The directory itself accepts all of them for ada (RFC 4518).
     for (const name of [' ada', 'ada ', '\uff41da', 'a\u00adda', 'a\ufe0fda', 'ada\t']) {
       expect(await login(name, 'engine-1843')).toBe('refused')
     }
@@ -133,7 +133,7 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     expect(await login('ada', 'engine-1843')).toMatchObject({ user: { roles: ['read'] } })
     expect(await login('ada', 'wrong')).toBe('refused')
     expect(await login('o,brien', 'comma-1')).toMatchObject({ user: { name: 'o,brien' } })
-    // Unescaped it would be the entry of ada, by another name.
+    // Unescaped this would be the entry of ada, under another name.
     const name = `ada,${PEOPLE}+cn=x`
     expect(await login('key,uid=ada', 'device-1')).toBe('refused')
     for (const attack of [name, 'ada+cn=ada', 'ada,ou=x', '#616461', 'EXTERNAL']) {
@@ -141,13 +141,13 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     }
   })
 
-  it('refuses where two entries match', async () => {
-    const { login, said } = ldapWith(directory({ user_filter: '(mail={username})', ...byType }))
+  it('refuses a login that matches two entries', async () => {
+    const { login, logged } = ldapWith(directory({ user_filter: '(mail={username})', ...byType }))
     expect(await login('twin@example.net', 'same-pass')).toBe('refused')
-    expect(said()).toContain('more than one entry matches')
+    expect(logged()).toContain('more than one entry matches')
   })
 
-  it('refuses who has no role, unless there is one for everybody', async () => {
+  it('refuses a user without a role, unless there is a default role', async () => {
     expect(await ldapWith(directory()).login('bob', 'builder-99')).toBe('refused')
     const open = ldapWith(directory({ roles: { default: ['read'] } }))
     expect(await open.login('bob', 'builder-99')).toMatchObject({ user: { roles: ['read'] } })
@@ -160,7 +160,7 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     expect(await login('bob', 'builder-99')).toBe('refused')
   })
 
-  it('speaks TLS from the start, and after it, with whom the authority knows', async () => {
+  it('connects by TLS and by StartTLS to a directory whose authority is known', async () => {
     const { ca, url, urlTls } = slapd
     const good = { user: { name: 'ada' } }
     const from = (more: Fields) => ldapWith(directory(more)).login('ada', 'engine-1843')
@@ -172,14 +172,14 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     expect(await from({ url: byAddress(url), start_tls: true, ca })).toBe('unavailable')
   })
 
-  it('tells no password to a directory whose authority is another', async () => {
+  it('sends no password to a directory of another authority', async () => {
     const other = await startSlapd(ENTRIES)
     try {
       for (const way of [{ url: slapd.urlTls }, { url: slapd.url, start_tls: true }]) {
         for (const trust of [{ ca: other.ca }, {}]) {
-          const { login, said } = ldapWith(directory({ ...way, ...trust }))
+          const { login, logged } = ldapWith(directory({ ...way, ...trust }))
           expect(await login('ada', 'engine-1843')).toBe('unavailable')
-          expect(said()).toContain('an LDAP directory is unavailable')
+          expect(logged()).toContain('an LDAP directory is unavailable')
         }
       }
     } finally {
@@ -194,36 +194,36 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
     expect(await login('ada', 'engine-1843', 'corp')).toMatchObject({ user: { name: 'ada' } })
     expect(await login('ada', 'engine-1843', 'away')).toBe('unavailable')
     expect(await login('ada', 'engine-1843', 'none')).toBe('refused')
-    // Passwords are not to be tried for nothing while one is away.
+    // A wrong password is not tried at the others while one directory is unavailable.
     expect(await login('ada', 'wrong')).toBe('refused')
     expect(await ldapWith().login('ada', 'engine-1843')).toBe('refused')
   })
 
-  it('is unavailable where the service account is refused, or its password not ours', async () => {
+  it('is unavailable if the service account is refused, or sealed by another key', async () => {
     const wrong = ldapWith(directory({ bind_password: 'sealed:not-it' }))
     expect(await wrong.login('ada', 'engine-1843')).toBe('unavailable')
-    expect(wrong.said()).toContain('the directory refuses bind_dn')
+    expect(wrong.logged()).toContain('the directory refuses bind_dn')
     const other = ldapWith(directory({ bind_password: 'of another key' }))
     expect(await other.login('ada', 'engine-1843')).toBe('unavailable')
-    expect(other.said()).toContain('sealed by another key')
-    expect(wrong.said() + other.said()).not.toMatch(/not-it|engine-1843|of another/)
+    expect(other.logged()).toContain('sealed by another key')
+    expect(wrong.logged() + other.logged()).not.toMatch(/not-it|engine-1843|of another/)
   })
 
   it('is unavailable when the directory has been killed', async () => {
     const mortal = await startSlapd(ENTRIES)
     try {
-      const { login, said } = ldapWith(directory({ url: mortal.url, ...byType }))
+      const { login, logged } = ldapWith(directory({ url: mortal.url, ...byType }))
       expect(await login('ada', 'engine-1843')).toMatchObject({ user: { name: 'ada' } })
       await mortal.kill()
       expect(await login('ada', 'engine-1843')).toBe('unavailable')
-      expect(said()).not.toMatch(/engine-1843|s3cret/)
+      expect(logged()).not.toMatch(/engine-1843|s3cret/)
     } finally {
       await mortal.close()
     }
   })
 })
 
-describe('a directory that does not behave', () => {
+describe('a directory that violates the protocol', () => {
   const settings = {
     type: 'ldap',
     name: 'odd',
@@ -244,7 +244,7 @@ describe('a directory that does not behave', () => {
         .on('close', () => {
           open -= 1
         })
-      // Its end is seen only by who reads.
+      // The end of the connection is only seen by a reader.
       socket.resume()
       onSocket(socket)
     })
@@ -254,7 +254,7 @@ describe('a directory that does not behave', () => {
     return { url: `ldap://127.0.0.1:${port}`, open: () => open }
   }
 
-  it('is unavailable in bounded time when it says nothing, and the connection ends', async () => {
+  it('is unavailable in bounded time without an answer, and the connection ends', async () => {
     const mute = await serve(() => undefined)
     for (const way of [{}, { start_tls: true }]) {
       const { login } = ldapWith({ ...settings, ...way, url: mute.url })
@@ -265,12 +265,12 @@ describe('a directory that does not behave', () => {
     await expect.poll(mute.open).toBe(0)
   })
 
-  it('hears no password when it stops in the middle of StartTLS', async () => {
+  it('receives no password when it stops during StartTLS', async () => {
     const heard: Buffer[] = []
     const half = await serve((socket) => {
       socket.on('data', (data: Buffer) => {
         heard.push(data)
-        // Success, for the message with the number that came (RFC 4511 section 4.14).
+        // Success, for the message id of the request (RFC 4511 section 4.14).
         const id = data[4] ?? 0
         const success = [0x0a, 1, 0, 4, 0, 4, 0]
         if (heard.length === 1) {
@@ -280,20 +280,20 @@ describe('a directory that does not behave', () => {
     })
     const { login } = ldapWith({ ...settings, start_tls: true, url: half.url })
     expect(await login('ada', 'engine-1843')).toBe('unavailable')
-    // It has asked for TLS, and begun it.
+    // The client has requested TLS, and begun the handshake.
     expect(heard.length).toBeGreaterThan(1)
     expect(Buffer.concat(heard).toString('latin1')).not.toMatch(/engine-1843|ada/)
     await expect.poll(half.open).toBe(0)
   })
 
-  it('is unavailable when it answers with something else than LDAP', async () => {
+  it('is unavailable when it answers with another protocol than LDAP', async () => {
     const http = await serve((socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
     const { login } = ldapWith({ ...settings, url: http.url })
     expect(await login('ada', 'engine-1843')).toBe('unavailable')
   })
 })
 
-/** With settings as they would be stored; what the log said is kept. */
+/** With settings as they would be stored; the log is collected. */
 function ldapWith(...protocols: Fields[]) {
   const checked = checkAuthSettings(JSON.parse(JSON.stringify({ protocols })))
   const lines: string[] = []
@@ -304,6 +304,6 @@ function ldapWith(...protocols: Fields[]) {
   return {
     login: (username: string, password: string, provider?: string) =>
       ldap.login(username, password, provider),
-    said: () => lines.join(''),
+    logged: () => lines.join(''),
   }
 }

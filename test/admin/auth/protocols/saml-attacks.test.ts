@@ -1,4 +1,4 @@
-/** Attacks on the XML of SAML: the signature is good, and what is read is something else. */
+/** Attacks on the XML of SAML: the signature is valid, but covers other data than the data read. */
 import { describe, expect, it } from 'vitest'
 import {
   answer,
@@ -14,15 +14,15 @@ const EVIL = 'root@example.net'
 describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () => {
   const world = useSamlServer()
 
-  /** Parts of a good answer, and an assertion of somebody else that answers the same request. */
-  const scene = async () => {
-    const said = world.saying(await world.login())
-    const whole = answer(said, world.provider())
+  /** Parts of a valid response, and an assertion of another user that answers the same request. */
+  const responseParts = async () => {
+    const content = world.assertionFor(await world.login())
+    const whole = answer(content, world.provider())
     const assertion = partOf(whole, 'saml:Assertion')
     const signature = partOf(assertion, 'Signature')
-    const evil = assertionXml({ ...said, nameId: EVIL, roles: ['staff'], assertionId: '_evil' })
+    const evil = assertionXml({ ...content, nameId: EVIL, roles: ['staff'], assertionId: '_evil' })
     const bare = assertion.replace(signature, '')
-    return { said, whole, assertion, signature, bare, evil }
+    return { content, whole, assertion, signature, bare, evil }
   }
   const inSignature = (signature: string, inside: string) =>
     signature.replace('</Signature>', `<Object>${inside}</Object></Signature>`)
@@ -31,11 +31,11 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
 
   it('refuses responses wrapped in responses (XSW 1 and 2)', async () => {
     await world.configure(world.settings({ want_assertions_signed: false }))
-    const { said, bare, evil } = await scene()
-    const whole = signed(responseXml(said, bare), 'Response', world.provider())
+    const { content, bare, evil } = await responseParts()
+    const whole = signed(responseXml(content, bare), 'Response', world.provider())
     const signature = partOf(whole, 'Signature')
     const original = whole.replace(signature, '')
-    const forged = responseXml(said, evil)
+    const forged = responseXml(content, evil)
     const wrapped = forged.replace('<samlp:Status>', `${inSignature(signature, original)}$&`)
     const detached = forged.replace('<samlp:Status>', `${original}${signature}$&`)
     for (const xml of [wrapped, detached, whole.replace(bare, evil)]) {
@@ -45,51 +45,54 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
   })
 
   it('refuses assertions next to and around the signed one (XSW 3 and 4)', async () => {
-    const { said, assertion, evil } = await scene()
-    await world.refused(responseXml(said, evil + assertion), /more than one assertion/)
-    await world.refused(responseXml(said, assertion + evil), /more than one assertion/)
-    await world.refused(responseXml(said, inEvil(evil, assertion)), /more than one assertion/)
+    const { content, assertion, evil } = await responseParts()
+    await world.refused(responseXml(content, evil + assertion), /more than one assertion/)
+    await world.refused(responseXml(content, assertion + evil), /more than one assertion/)
+    await world.refused(responseXml(content, inEvil(evil, assertion)), /more than one assertion/)
   })
 
   it('refuses a signature in another assertion than the signed one (XSW 5 and 6)', async () => {
-    const { said, bare, signature, evil } = await scene()
-    const moved = responseXml(said, inEvil(evil, signature) + bare)
+    const { content, bare, signature, evil } = await responseParts()
+    const moved = responseXml(content, inEvil(evil, signature) + bare)
     await world.refused(moved, /more than one assertion/)
-    const inside = responseXml(said, inEvil(evil, inSignature(signature, bare)))
+    const inside = responseXml(content, inEvil(evil, inSignature(signature, bare)))
     await world.refused(inside, /more than one assertion/)
     const sameId = inEvil(evil.replace('_evil', idOf(bare)), inSignature(signature, bare))
-    await world.refused(responseXml(said, sameId), /more than one assertion|it has a duplicate id/)
+    await world.refused(
+      responseXml(content, sameId),
+      /more than one assertion|it has a duplicate id/,
+    )
   })
 
   it('refuses assertions in extensions and objects (XSW 7 and 8)', async () => {
-    const { said, assertion, bare, signature, evil } = await scene()
+    const { content, assertion, bare, signature, evil } = await responseParts()
     const extensions = `<samlp:Extensions>${evil}</samlp:Extensions>`
-    await world.refused(responseXml(said, extensions + assertion), /more than one assertion/)
-    const object = responseXml(said, inEvil(evil, inSignature(signature, bare)))
+    await world.refused(responseXml(content, extensions + assertion), /more than one assertion/)
+    const object = responseXml(content, inEvil(evil, inSignature(signature, bare)))
     await world.refused(object, /more than one assertion/)
     const other = bare.replaceAll('saml:Assertion', 'x:Assertion').replace('<x:', '<x:')
     const renamed = other.replace('<x:Assertion', '<x:Assertion xmlns:x="urn:x"')
-    await world.refused(responseXml(said, evil + renamed), /more than one assertion/)
+    await world.refused(responseXml(content, evil + renamed), /more than one assertion/)
   })
 
-  it('refuses ids that are there twice, and references to elsewhere', async () => {
-    const { whole, bare } = await scene()
+  it('refuses duplicate ids, and references to other elements', async () => {
+    const { whole, bare } = await responseParts()
     const twice = whole.replace('<samlp:Status>', `<samlp:Status Id="${idOf(bare)}">`)
     await world.refused(twice, /it has a duplicate id/)
     const elsewhere = whole.replace(/URI="#[^"]+"/, 'URI=""')
     await world.refused(elsewhere, /a signature does not cover the element that contains it/)
   })
 
-  it('refuses a changed assertion, and a name that is cut by a comment', async () => {
-    const { whole } = await scene()
+  it('refuses a changed assertion, and a name that is split by a comment', async () => {
+    const { whole } = await responseParts()
     await world.refused(whole.replace('>staff<', '>admin<'), /its signature is invalid/)
-    // The provider has signed ada@example.net, without the comment, and still does.
+    // The provider has signed ada@example.net, without the comment, and the signature stays valid.
     const cut = whole.replace('ada@example.net', 'ada@example<!---->.net')
     await world.refused(cut, /it has a comment/)
   })
 
   it('refuses DOCTYPE, entities, CDATA and instructions, before anything reads them', async () => {
-    const { whole } = await scene()
+    const { whole } = await responseParts()
     const entity = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
     await world.refused(entity + whole.replace('>staff<', '>&b;<'), /it has a DOCTYPE/)
     const file = '<!DOCTYPE r [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
@@ -100,19 +103,19 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
     await world.refused(whole.replace('>staff<', '><?x y?>staff<'), /processing instruction/)
   })
 
-  it('refuses what is too deep or too large, and what is no XML', async () => {
-    const { said, assertion } = await scene()
+  it('refuses XML that is too deep, too large or not well-formed', async () => {
+    const { content, assertion } = await responseParts()
     const deep = `${'<x>'.repeat(40)}${'</x>'.repeat(40)}`
-    await world.refused(responseXml(said, assertion + deep), /it is too large/)
-    await world.refused(responseXml(said, assertion + '<x/>'.repeat(5000)), /it is too large/)
+    await world.refused(responseXml(content, assertion + deep), /it is too large/)
+    await world.refused(responseXml(content, assertion + '<x/>'.repeat(5000)), /it is too large/)
     for (const text of ['', 'x', '<x', '<x/><y/>', '<a:b/>', '<x a="1" a="2"/>', '<x>\u0000</x>']) {
       await world.refused(text, /not well-formed|not base64|the response is missing/)
     }
     await world.refused('<x/>', /it is not a response/)
   })
 
-  it('refuses algorithms that say nothing: keys in common, transforms that cut', async () => {
-    const { whole } = await scene()
+  it('refuses algorithms that prove nothing: shared keys, lossy transforms', async () => {
+    const { whole } = await responseParts()
     const hmac = whole.replace(/xmldsig-more#rsa-sha256/, 'xmldsig-more#hmac-sha256')
     await world.refused(hmac, /an algorithm of its signature is not allowed/)
     const xslt = 'http://www.w3.org/TR/1999/REC-xslt-19991116'
@@ -122,16 +125,16 @@ describe.skipIf(!HAS_OPENSSL)('attacks on the XML of SAML (needs openssl)', () =
     await world.refused(comments, /an algorithm of its signature is not allowed/)
   })
 
-  it('lets the good answer of the same scene in', async () => {
+  it('accepts the valid response that the attacks are derived from', async () => {
     const begun = await world.login()
-    const whole = answer(world.saying(begun), world.provider())
+    const whole = answer(world.assertionFor(begun), world.provider())
     expect((await world.accepted(whole, begun)).status).toBe(303)
     expect(world.opened.map(({ name }) => name)).toEqual(['ada@example.net'])
-    expect(world.said()).not.toContain(EVIL)
+    expect(world.logged()).not.toContain(EVIL)
   })
 })
 
-/** The first element of this name, with all that is in it. */
+/** The first element with this name, with its content. */
 function partOf(xml: string, name: string): string {
   const begin = xml.indexOf(`<${name} `)
   const end = xml.indexOf(`</${name}>`, begin)

@@ -1,4 +1,4 @@
-/** The second factor: set up, asked for at the login, used once, guessed, lost. */
+/** The second factor: set-up, request at the login, single use, guessing, loss. */
 import { generateSync } from 'otplib'
 import { describe, expect, it } from 'vitest'
 import { createPasswords } from '../../../../src/admin/auth/passwords.ts'
@@ -8,12 +8,12 @@ import { createUserVerifier } from '../../../../src/admin/auth/verify-user.ts'
 import {
   addUser,
   cookieOf,
+  type LoginAnswer,
   type LoginServer,
   PASSWORD,
   post,
   send,
   setSecurity,
-  type Told,
   USER,
   useAuth,
   who,
@@ -26,13 +26,13 @@ const WRONG_CODE = 'the code of the second factor is wrong, or was used before'
 const codeNow = (world: LoginServer, secret: string, steps = 0) =>
   generateSync({ secret, epoch: world.now() / 1000 + 30 * steps })
 
-const logIn = (world: LoginServer, totp?: string, username = USER): Promise<Told> =>
+const logIn = (world: LoginServer, totp?: string, username = USER): Promise<LoginAnswer> =>
   post(world, 'login', { username, password: PASSWORD, ...(totp !== undefined && { totp }) })
 
-/** Sets one up, with its recovery codes; the next code is free. */
+/** Sets one up, with its recovery codes; the next code is unused. */
 async function enrolled() {
   await addUser(auth.catalog())
-  const world = auth.world()
+  const world = auth.server()
   const cookie = await cookieOf(world)
   const { secret, uri } = (await post(world, 'totp/begin', {}, cookie)).body.details as {
     secret: string
@@ -71,9 +71,9 @@ describe('a second factor', () => {
     })
   })
 
-  it('holds only when it was confirmed', async () => {
+  it('is required only after it was confirmed', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const cookie = await cookieOf(world)
     const early = await post(world, 'totp/confirm', { totp: '123456' }, cookie)
     expect(early.body.desc).toBe('begin first: POST /auth/totp/begin')
@@ -86,7 +86,7 @@ describe('a second factor', () => {
 
   it('ends the other sessions of the user, which had none', async () => {
     await addUser(auth.catalog())
-    const world = auth.world()
+    const world = auth.server()
     const [other, own] = [await cookieOf(world), await cookieOf(world)]
     const { details } = (await post(world, 'totp/begin', {}, own)).body
     const totp = codeNow(world, (details as { secret: string }).secret)
@@ -95,7 +95,7 @@ describe('a second factor', () => {
     expect((await who(world, other)).body.status).toBe(0)
   })
 
-  it('is replaced, removed and given other recovery codes by who proves it', async () => {
+  it('is replaced, removed and given other recovery codes by a user who proves it', async () => {
     const { world, cookie, secret, codes } = await enrolled()
     for (const path of ['totp/begin', 'totp/codes', 'totp/remove']) {
       const without = await post(world, path, {}, cookie)
@@ -119,7 +119,7 @@ describe('a second factor', () => {
 })
 
 describe('a login with a second factor', () => {
-  it('says that the code is missing, opens nothing, and takes both together', async () => {
+  it('reports a missing code, opens no session, and accepts both together', async () => {
     const { world, secret } = await enrolled()
     const first = await logIn(world)
     expect(first.cookie).toBeNull()
@@ -130,7 +130,7 @@ describe('a login with a second factor', () => {
     expect(second.cookie).not.toBeNull()
   })
 
-  it('tells nothing of it to who does not know the password', async () => {
+  it('does not reveal it without the password', async () => {
     const { world, secret } = await enrolled()
     for (const totp of ['', codeNow(world, secret)]) {
       const { body } = await post(world, 'login', { username: USER, password: 'wrong', totp })
@@ -138,7 +138,7 @@ describe('a login with a second factor', () => {
     }
   })
 
-  it('takes a code once, also where it comes twice at once', async () => {
+  it('accepts a code once, also when it is sent twice concurrently', async () => {
     const { world, secret, used } = await enrolled()
     expect((await logIn(world, used)).body.desc).toBe(WRONG_CODE)
     const totp = codeNow(world, secret)
@@ -147,7 +147,7 @@ describe('a login with a second factor', () => {
     expect((await logIn(world, totp)).body.desc).toBe(WRONG_CODE)
   })
 
-  it('takes the code of the step before and after, and no other', async () => {
+  it('accepts the code of the step before and after, and no other', async () => {
     const { world, secret } = await enrolled()
     world.pass(10 * STEP_MS)
     const verdicts: [number, number][] = []
@@ -162,7 +162,7 @@ describe('a login with a second factor', () => {
     ])
   })
 
-  it('takes each recovery code once, however it is typed, and writes that down', async () => {
+  it('accepts each recovery code once, in any spelling, and records its use', async () => {
     const { world, codes } = await enrolled()
     const [code = ''] = codes
     const typed = code.toUpperCase().replaceAll('-', ' ')
@@ -173,7 +173,7 @@ describe('a login with a second factor', () => {
     expect(record).toMatchObject({ key: `login_${USER}`, new: { left: 9 } })
   })
 
-  it('locks who guesses codes, as passwords; a password alone resets nothing', async () => {
+  it('locks a user after wrong codes; the password alone resets nothing', async () => {
     const { world, secret } = await enrolled()
     for (let tries = 0; tries < 5; tries += 1) {
       expect((await logIn(world, '000000')).http).toBe(200)
@@ -216,7 +216,7 @@ describe('a login with a second factor', () => {
     expect((await post(world, 'password', { ...change, totp })).body.status).toBe(1)
   })
 
-  it('refuses codes in the address, and what is no text', async () => {
+  it('refuses codes in the address, and codes that are not texts', async () => {
     const { world } = await enrolled()
     const url = '/auth/login?totp=123456'
     expect((await send(world, { method: 'POST', url, payload: {} })).http).toBe(400)
@@ -227,31 +227,31 @@ describe('a login with a second factor', () => {
 })
 
 describe('a second factor that a role requires', () => {
-  it('has to be set up before anything else, and stays', async () => {
+  it('has to be set up before anything else, and cannot be removed', async () => {
     await setSecurity(auth.catalog(), { totp: { required_roles: ['write'] } })
     await addUser(auth.catalog())
-    const world = auth.world()
-    const told = await logIn(world)
-    expect(told.body).toMatchObject({ status: 1, details: { must_enrol_totp: true } })
+    const world = auth.server()
+    const login = await logIn(world)
+    expect(login.body).toMatchObject({ status: 1, details: { must_enrol_totp: true } })
     const check = createSessionCheck(world)
-    expect((await check(told.cookie))?.user.mustEnrolTotp).toBe(true)
-    const begun = await post(world, 'totp/begin', {}, told.cookie)
+    expect((await check(login.cookie))?.user.mustEnrolTotp).toBe(true)
+    const begun = await post(world, 'totp/begin', {}, login.cookie)
     const { secret } = begun.body.details as { secret: string }
     const totp = codeNow(world, secret)
-    const confirmed = await post(world, 'totp/confirm', { totp }, told.cookie)
+    const confirmed = await post(world, 'totp/confirm', { totp }, login.cookie)
     expect(confirmed.body.status).toBe(1)
-    expect((await check(told.cookie))?.user.mustEnrolTotp).toBe(false)
+    expect((await check(login.cookie))?.user.mustEnrolTotp).toBe(false)
     world.pass(STEP_MS)
     const code = codeNow(world, secret)
-    const removed = await post(world, 'totp/remove', { totp: code }, told.cookie)
+    const removed = await post(world, 'totp/remove', { totp: code }, login.cookie)
     expect(removed.body.desc).toContain('a role of the user requires')
     expect((await logIn(world, code)).body.details).not.toHaveProperty('must_enrol_totp')
   })
 
-  it('is not asked of other roles; who must change the password does that first', async () => {
+  it('is not required of other roles; a forced change of the password comes first', async () => {
     await setSecurity(auth.catalog(), { totp: { required_roles: ['admin'] } })
     await addUser(auth.catalog(), { must_change_password: true })
-    const world = auth.world()
+    const world = auth.server()
     const { body, cookie } = await logIn(world)
     expect(body.details).not.toHaveProperty('must_enrol_totp')
     expect((await post(world, 'totp/begin', {}, cookie)).body.desc).toBe(

@@ -20,8 +20,8 @@ afterAll(() => open.close())
 
 const DAY_MS = 86_400_000
 
-describe('actions on one entity at once', () => {
-  it('never leave revisions that overlap or a gap: 50 closeandnew', async () => {
+describe('concurrent actions on one entity', () => {
+  it('never leave a gap or overlapping revisions: 50 closeandnew', async () => {
     const stores = storesOf(open)
     await act(stores, 'rates', 'create', { set: { key: 'MANY', ...RATE }, from: at('2026-01-01') })
     const days = Array.from({ length: 50 }, (_, day) => day + 1).sort(() => Math.random() - 0.5)
@@ -44,7 +44,7 @@ describe('actions on one entity at once', () => {
     expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
   })
 
-  it('create a key once, of 20 that try', async () => {
+  it('create a key once in 20 attempts', async () => {
     const stores = storesOf(open)
     const create = () => act(stores, 'plans', 'create', { set: PLAN, from: at('2026-01-01') })
     const results = await Promise.allSettled(Array.from({ length: 20 }, create))
@@ -62,7 +62,7 @@ const PLAN = {
 }
 
 describe('a change that a dead process has left', () => {
-  it.each([0, 1, 2])('is finished, %i of its two writes being done', async (done) => {
+  it.each([0, 1, 2])('is completed after %i of its two writes', async (done) => {
     const stores = storesOf(open)
     const key = `LEFT_${done}`
     await act(stores, 'rates', 'create', { set: { key, ...RATE }, from: at('2026-01-01') })

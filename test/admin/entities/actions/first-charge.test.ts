@@ -35,8 +35,8 @@ const GROUP = {
   ],
 }
 
-describe('an auto-renewal that begins at once', () => {
-  it('gives its group once, and is stored as it is afterwards', async () => {
+describe('an auto-renewal', () => {
+  it('that begins immediately credits its group once, and is stored accordingly', async () => {
     const { catalog } = open
     await insertEntity(catalog, 'prepaidincludes')
     await insertEntity(catalog, 'plans')
@@ -53,7 +53,7 @@ describe('an auto-renewal that begins at once', () => {
     expect(await catalog.entitylocks.countDocuments()).toBe(0)
   })
 
-  it('of one that waits gives nothing', async () => {
+  it('that begins later credits nothing', async () => {
     const stores = storesAt(NOON)
     const set = { aid: 17, sid: 18, bucket_group: 'TOPUP20', cycles: 2 }
     const { entity } = await act(stores, 'autorenew', 'create', { set })

@@ -1,4 +1,6 @@
-/** Holders of locks that were slow, changes that others finish, and what names each other. */
+/**
+ * Slow lock holders, changes completed by other processes, and entities that refer to each other.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EntityStores } from '../../../../src/admin/entities/requests/entity-request.ts'
 import { createRules } from '../../../../src/admin/entities/rules/rules.ts'
@@ -47,13 +49,13 @@ function interrupted(
   return { ...stores, catalog: { ...stores.catalog, run } }
 }
 
-describe('a holder that was overtaken', () => {
-  it('creates nothing that another has created meanwhile', async () => {
+describe('a lock holder that was overtaken', () => {
+  it('does not create what another process has created meanwhile', async () => {
     const stores = storesOf(open)
     const set = { name: 'SLOW', ...PLAN }
     const slow = interrupted(stores, 'store an intent', async () => {
       await open.catalog.entitylocks.deleteMany({})
-      // As another process does, which knows nothing of the queue of this one.
+      // Written as by another process, which does not share the queue of this one.
       await insertEntity(open.catalog, 'plans', { ...set, from: at('2026-01-01') })
     })
     const created = act(slow, 'plans', 'create', { set, from: at('2026-01-01') })
@@ -62,7 +64,7 @@ describe('a holder that was overtaken', () => {
     expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
   })
 
-  it('is finished, although its insert arrives while that is being done', async () => {
+  it('is completed, although its insert arrives during the recovery', async () => {
     const stores = storesOf(open)
     const first = await act(stores, 'rates', 'create', {
       set: { key: 'LATE', ...RATE },
@@ -106,8 +108,8 @@ async function subscriberOf(aid: number, sid: number): Promise<ObjectId> {
   return (await insertEntity(open.catalog, 'subscribers', fields))._id
 }
 
-describe('what follows from a change', () => {
-  it('blocks nobody where it cannot be done, and is done later', async () => {
+describe('a follow-up operation of a change', () => {
+  it('that fails blocks no other change, and is done later', async () => {
     const stores = storesOf(open)
     const _id = await subscriberOf(70, 71)
     const failing = {
@@ -148,7 +150,7 @@ describe('a subscriber that has been in two accounts', () => {
     return { stores, moves, first: target, second: { _id: idOf(next) } }
   }
 
-  it('does not go back at a later date', async () => {
+  it('does not return to the first one at a later date', async () => {
     const { stores, first, second, moves } = await movedTwice(801)
     const back = { target: second, set: { aid: 80 }, from: at('2026-08-01') }
     await expect(act(stores, 'subscribers', 'closeandnew', back)).rejects.toThrow(
@@ -161,7 +163,7 @@ describe('a subscriber that has been in two accounts', () => {
     expect(moves).toEqual([expect.objectContaining({ sid: 801, fromAid: 80, toAid: 81 })])
   })
 
-  it('takes its balances along when it is opened again in the first one', async () => {
+  it('takes its balances along when it is reopened in the first one', async () => {
     const { stores, first, second, moves } = await movedTwice(802)
     await act(stores, 'subscribers', 'close', { target: second, to: new Date(YEAR_MS + 1) })
     const reopened = { target: first, from: at('2026-03-01') }
@@ -174,8 +176,8 @@ describe('a subscriber that has been in two accounts', () => {
   })
 })
 
-describe('deleting what somebody is about to use', () => {
-  it('never leaves a subscriber on a plan that is gone', async () => {
+describe('deleting an entity that is about to be used', () => {
+  it('never leaves a subscriber on a deleted plan', async () => {
     const rules = createRules({ defaultTax: 'DEFAULT_VAT' })
     const stores = { ...storesOf(open), rules }
     const account = { set: { lastname: 'A' }, from: at('2025-01-01') }

@@ -1,4 +1,4 @@
-/** Nobody deletes the own user: who that is comes from the session. */
+/** A user cannot delete the own user, which the session identifies. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { change } from '../../../../src/admin/entities/actions/change.ts'
 import { USER_RULES } from '../../../../src/admin/entities/rules/users.ts'
@@ -26,14 +26,14 @@ async function remove(username: string, actor: Actor): Promise<unknown> {
 
 const at = { id: 'x', address: '192.0.2.1' }
 
-it('by a session', async () => {
+it('a user cannot delete the own user in a session', async () => {
   const removed = remove('a@example.org', { ...at, by: 'session', name: 'a@example.org' })
   await expect(removed).rejects.toThrow('a user cannot delete itself')
   expect(await open.catalog.audit.countDocuments()).toBe(0)
   await remove('b@example.org', { ...at, by: 'session', name: 'a@example.org' })
 })
 
-it('a client that is called as a user is not that user', async () => {
+it('a client with the name of a user is not that user', async () => {
   await remove('c@example.org', { ...at, by: 'token', name: 'c@example.org' })
   expect(await open.catalog.audit.findOne({ key: 'c@example.org' })).toMatchObject({
     collection: 'users',

@@ -1,4 +1,4 @@
-/** What the writes make of revisions (spec/entity-api.md 2), over HTTP. */
+/** The effect of the writes on revisions, over HTTP. */
 import { describe, expect, it } from 'vitest'
 import {
   dayOf,
@@ -17,8 +17,8 @@ interface Chain {
   ids: string[]
 }
 
-/** Revisions of a plan with these periods; the last one has no end unless it says one. */
-async function chainOf(...spans: (readonly [from: string, to?: string])[]): Promise<Chain> {
+/** Revisions of a plan with these periods; the last one is open unless it has an end. */
+async function revisionsOf(...spans: (readonly [from: string, to?: string])[]): Promise<Chain> {
   const [first, ...rest] = spans
   const [from, to] = first ?? ['2026-01-01']
   const body = await make(world, 'plans', { from, ...(to && { to }), description: 'r0' })
@@ -48,14 +48,17 @@ async function describedAs({ name }: Chain): Promise<unknown[]> {
 const at = ({ name }: Chain, day: string) => ({ name, effective_date: day })
 
 describe('update', () => {
-  it('changes the one revision that holds at effective_date', async () => {
-    const chain = await chainOf(['2026-01-01'], ['2026-03-01'], ['2026-05-01'])
+  it('changes the one revision that is in force at effective_date', async () => {
+    const revisions = await revisionsOf(['2026-01-01'], ['2026-03-01'], ['2026-05-01'])
     const update = { description: 'changed', name: 'OTHER', from: '2020-01-01', to: '2021-01-01' }
-    await world.ok('plans', 'update', { query: at(chain, '2026-04-30'), update })
-    expect(await describedAs(chain)).toEqual(['r0', 'changed', 'r2'])
-    await world.ok('plans', 'update', { query: at(chain, '2026-03-01'), update: { upfront: true } })
+    await world.ok('plans', 'update', { query: at(revisions, '2026-04-30'), update })
+    expect(await describedAs(revisions)).toEqual(['r0', 'changed', 'r2'])
+    await world.ok('plans', 'update', {
+      query: at(revisions, '2026-03-01'),
+      update: { upfront: true },
+    })
     const days = ['2026-01-01 2026-03-01', '2026-03-01 2026-05-01', '2026-05-01 -']
-    expect(await periodsOf(chain)).toEqual(days)
+    expect(await periodsOf(revisions)).toEqual(days)
   })
 
   it('sets only what a dotted name says', async () => {
@@ -69,33 +72,33 @@ describe('update', () => {
     expect(body.entity['rates']).toEqual({ ONE: rate(1), TWO: rate(3) })
   })
 
-  it('is by effective_date only where a revision holds', async () => {
-    const chain = await chainOf(['2026-02-01', '2026-03-01'], ['2026-05-01'])
+  it('by effective_date requires a revision in force', async () => {
+    const revisions = await revisionsOf(['2026-02-01', '2026-03-01'], ['2026-05-01'])
     for (const day of ['2026-01-31', '2026-03-01', '2026-04-30']) {
       const body = await world.refused('plans', 'update', {
-        query: at(chain, day),
+        query: at(revisions, day),
         update: { description: 'x' },
       })
       expect(body.data.message).toContain(day)
     }
     const update = { description: 'x' }
-    await world.ok('plans', 'update', { query: at(chain, '2026-02-28'), update })
-    expect(await describedAs(chain)).toEqual(['x', 'r0'])
+    await world.ok('plans', 'update', { query: at(revisions, '2026-02-28'), update })
+    expect(await describedAs(revisions)).toEqual(['x', 'r0'])
   })
 })
 
 describe('close', () => {
-  it('ends now, where nothing is said', async () => {
-    const chain = await chainOf(['2026-01-01'])
-    await world.ok('plans', 'close', { query: { _id: chain.ids[0] } })
-    expect(await periodsOf(chain)).toEqual(['2026-01-01 2026-06-15T12:00:00.000Z'])
+  it('ends the revision now by default', async () => {
+    const revisions = await revisionsOf(['2026-01-01'])
+    await world.ok('plans', 'close', { query: { _id: revisions.ids[0] } })
+    expect(await periodsOf(revisions)).toEqual(['2026-01-01 2026-06-15T12:00:00.000Z'])
   })
 
-  it('makes a gap before a later revision, and never an overlap', async () => {
-    const chain = await chainOf(['2026-01-01'], ['2026-05-01'])
-    const query = { _id: chain.ids[0] }
+  it('leaves a gap before a later revision, and never an overlap', async () => {
+    const revisions = await revisionsOf(['2026-01-01'], ['2026-05-01'])
+    const query = { _id: revisions.ids[0] }
     await world.ok('plans', 'close', { query, update: { to: '2026-04-01' } })
-    expect(await periodsOf(chain)).toEqual(['2026-01-01 2026-04-01', '2026-05-01 -'])
+    expect(await periodsOf(revisions)).toEqual(['2026-01-01 2026-04-01', '2026-05-01 -'])
     for (const to of ['2026-05-02', '2026-01-01', '2025-12-01']) {
       await world.refused('plans', 'close', { query, update: { to } })
     }
@@ -103,105 +106,120 @@ describe('close', () => {
 })
 
 describe('closeandnew', () => {
-  it('divides a revision in the middle: later ones stay', async () => {
-    const chain = await chainOf(['2026-01-01'], ['2026-05-01'])
+  it('divides a revision in the middle; later ones stay', async () => {
+    const revisions = await revisionsOf(['2026-01-01'], ['2026-05-01'])
     const update = { from: '2026-03-01', description: 'new' }
-    const body = await world.ok('plans', 'closeandnew', { query: at(chain, '2026-02-01'), update })
-    expect(body.entity).toMatchObject({ name: chain.name, description: 'new' })
+    const body = await world.ok('plans', 'closeandnew', {
+      query: at(revisions, '2026-02-01'),
+      update,
+    })
+    expect(body.entity).toMatchObject({ name: revisions.name, description: 'new' })
     const days = ['2026-01-01 2026-03-01', '2026-03-01 2026-05-01', '2026-05-01 -']
-    expect(await periodsOf(chain)).toEqual(days)
-    expect(await describedAs(chain)).toEqual(['r0', 'new', 'r1'])
+    expect(await periodsOf(revisions)).toEqual(days)
+    expect(await describedAs(revisions)).toEqual(['r0', 'new', 'r1'])
     expect(body.entity['creation_time']).toEqual({ sec: Date.UTC(2026, 0, 1) / 1000, usec: 0 })
   })
 
-  it('may end earlier, not in another revision', async () => {
-    const chain = await chainOf(['2026-01-01'], ['2026-05-01'])
-    const query = at(chain, '2026-02-01')
+  it('may end the new revision earlier, but not in another revision', async () => {
+    const revisions = await revisionsOf(['2026-01-01'], ['2026-05-01'])
+    const query = at(revisions, '2026-02-01')
     const late = { from: '2026-03-01', to: '2026-05-02' }
     await world.refused('plans', 'closeandnew', { query, update: late })
     await world.ok('plans', 'closeandnew', { query, update: { ...late, to: '2026-04-01' } })
     const days = ['2026-01-01 2026-03-01', '2026-03-01 2026-04-01', '2026-05-01 -']
-    expect(await periodsOf(chain)).toEqual(days)
+    expect(await periodsOf(revisions)).toEqual(days)
   })
 
-  it('begins now, where nothing is said', async () => {
-    const chain = await chainOf(['2026-01-01'])
-    await world.ok('plans', 'closeandnew', { query: { _id: chain.ids[0] }, update: { upfront: 1 } })
+  it('begins the new revision now by default', async () => {
+    const revisions = await revisionsOf(['2026-01-01'])
+    await world.ok('plans', 'closeandnew', {
+      query: { _id: revisions.ids[0] },
+      update: { upfront: 1 },
+    })
     const now = '2026-06-15T12:00:00.000Z'
-    expect(await periodsOf(chain)).toEqual([`2026-01-01 ${now}`, `${now} -`])
+    expect(await periodsOf(revisions)).toEqual([`2026-01-01 ${now}`, `${now} -`])
   })
 })
 
 describe('reopen', () => {
-  it('goes on from the revision that is addressed, behind a gap', async () => {
-    const chain = await chainOf(['2026-01-01'], ['2026-02-01', '2026-03-01'])
+  it('continues the addressed revision after a gap', async () => {
+    const revisions = await revisionsOf(['2026-01-01'], ['2026-02-01', '2026-03-01'])
     const update = { from: '2026-08-01' }
-    await world.ok('plans', 'reopen', { query: { _id: chain.ids[0] }, update })
+    await world.ok('plans', 'reopen', { query: { _id: revisions.ids[0] }, update })
     const days = ['2026-01-01 2026-02-01', '2026-02-01 2026-03-01', '2026-08-01 -']
-    expect(await periodsOf(chain)).toEqual(days)
-    expect(await describedAs(chain)).toEqual(['r0', 'r1', 'r0'])
+    expect(await periodsOf(revisions)).toEqual(days)
+    expect(await describedAs(revisions)).toEqual(['r0', 'r1', 'r0'])
   })
 })
 
 describe('move', () => {
-  it('takes a neighbour that touches along, and no other', async () => {
-    const chain = await chainOf(['2026-01-01'], ['2026-03-01', '2026-04-01'], ['2026-06-01'])
+  it('also moves an adjacent neighbour, and no other', async () => {
+    const revisions = await revisionsOf(
+      ['2026-01-01'],
+      ['2026-03-01', '2026-04-01'],
+      ['2026-06-01'],
+    )
     const move = (id: number, update: Fields) =>
-      world.ok('plans', 'move', { query: { _id: chain.ids[id] }, update })
+      world.ok('plans', 'move', { query: { _id: revisions.ids[id] }, update })
     expect((await move(1, { from: '2026-02-01' })).details).toBe(true)
     expect((await move(1, { to: '2026-05-01' })).details).toBe(true)
     const days = ['2026-01-01 2026-02-01', '2026-02-01 2026-05-01', '2026-06-01 -']
-    expect(await periodsOf(chain)).toEqual(days)
-    // It is there already.
+    expect(await periodsOf(revisions)).toEqual(days)
+    // The revision already ends there.
     expect((await move(1, { to: '2026-05-01' })).details).toBe(false)
-    // Over the gap: what would be overlapped gives way.
+    // Across the gap: the overlapped revision is shortened.
     await move(1, { to: '2026-07-01' })
-    expect((await periodsOf(chain)).at(-1)).toBe('2026-07-01 -')
+    expect((await periodsOf(revisions)).at(-1)).toBe('2026-07-01 -')
   })
 
   it('moves from, where both are sent', async () => {
-    const chain = await chainOf(['2026-03-01', '2026-04-01'])
+    const revisions = await revisionsOf(['2026-03-01', '2026-04-01'])
     const update = { from: '2026-02-01', to: '2026-05-01' }
-    await world.ok('plans', 'move', { query: { _id: chain.ids[0] }, update })
-    expect(await periodsOf(chain)).toEqual(['2026-02-01 2026-04-01'])
+    await world.ok('plans', 'move', { query: { _id: revisions.ids[0] }, update })
+    expect(await periodsOf(revisions)).toEqual(['2026-02-01 2026-04-01'])
   })
 })
 
 describe('permanentchange', () => {
   it('at the begin of a revision divides nothing', async () => {
-    const chain = await chainOf(['2026-01-01'], ['2026-03-01'], ['2026-05-01'])
+    const revisions = await revisionsOf(['2026-01-01'], ['2026-03-01'], ['2026-05-01'])
     const update = { from: '2026-03-01', description: 'all' }
-    const query = at(chain, '2026-03-01')
+    const query = at(revisions, '2026-03-01')
     const body = await world.ok('plans', 'permanentchange', { query, update })
     expect(body).toMatchObject({ details: true, totalUpdated: 2, totalCreated: 0 })
-    expect(await describedAs(chain)).toEqual(['r0', 'all', 'all'])
+    expect(await describedAs(revisions)).toEqual(['r0', 'all', 'all'])
   })
 
-  it('goes on over gaps, and into the future', async () => {
-    const chain = await chainOf(['2026-01-01', '2026-03-01'], ['2026-09-01'])
+  it('applies across gaps, and to future revisions', async () => {
+    const revisions = await revisionsOf(['2026-01-01', '2026-03-01'], ['2026-09-01'])
     const update = { from: '2026-02-01', description: 'all' }
-    const query = at(chain, '2026-02-15')
+    const query = at(revisions, '2026-02-15')
     const body = await world.ok('plans', 'permanentchange', { query, update })
     expect(body).toMatchObject({ totalUpdated: 2, totalCreated: 1 })
     const days = ['2026-01-01 2026-02-01', '2026-02-01 2026-03-01', '2026-09-01 -']
-    expect(await periodsOf(chain)).toEqual(days)
-    expect(await describedAs(chain)).toEqual(['r0', 'all', 'all'])
+    expect(await periodsOf(revisions)).toEqual(days)
+    expect(await describedAs(revisions)).toEqual(['r0', 'all', 'all'])
   })
 })
 
 describe('delete', () => {
-  it('gives its time to the revision before, if that touches', async () => {
-    const chain = await chainOf(['2026-01-01'], ['2026-03-01', '2026-04-01'], ['2026-06-01'])
-    const remove = (id: number) => world.ok('plans', 'delete', { query: { _id: chain.ids[id] } })
+  it('extends the revision before, if it is adjacent', async () => {
+    const revisions = await revisionsOf(
+      ['2026-01-01'],
+      ['2026-03-01', '2026-04-01'],
+      ['2026-06-01'],
+    )
+    const remove = (id: number) =>
+      world.ok('plans', 'delete', { query: { _id: revisions.ids[id] } })
     expect((await remove(2)).entity).toBeNull()
-    expect(await periodsOf(chain)).toEqual(['2026-01-01 2026-03-01', '2026-03-01 2026-04-01'])
-    expect(idOf(await remove(1))).toBe(chain.ids[0])
-    expect(await periodsOf(chain)).toEqual(['2026-01-01 2026-04-01'])
+    expect(await periodsOf(revisions)).toEqual(['2026-01-01 2026-03-01', '2026-03-01 2026-04-01'])
+    expect(idOf(await remove(1))).toBe(revisions.ids[0])
+    expect(await periodsOf(revisions)).toEqual(['2026-01-01 2026-04-01'])
     expect((await remove(0)).entity).toBeNull()
-    expect(await world.rows('plans', { query: { name: chain.name } })).toEqual([])
-    await world.refused('plans', 'delete', { query: { _id: chain.ids[0] } })
-    // Its key is free again.
-    await make(world, 'plans', { name: chain.name })
+    expect(await world.rows('plans', { query: { name: revisions.name } })).toEqual([])
+    await world.refused('plans', 'delete', { query: { _id: revisions.ids[0] } })
+    // Its key is available again.
+    await make(world, 'plans', { name: revisions.name })
   })
 })
 
@@ -241,11 +259,11 @@ describe('the dates of a subscriber', () => {
     expect((await shown(sid)).at(-1)).toEqual([...later, '2026-05-01', begin, '2026-05-01'])
     const reopen = { query: by('2026-04-01'), update: { from: '2026-06-01' } }
     await world.ok('subscribers', 'reopen', reopen)
-    // A gap begins a run of its own, with nothing before it.
+    // After a gap a new period begins, with nothing before it.
     expect((await shown(sid)).at(-1)).toEqual([B, null, '2026-06-01', '-', begin, '-'])
   })
 
-  it('an account begins with its first subscriber', async () => {
+  it('move the begin of its account if it is the first subscriber', async () => {
     const { aid } = (await make(world, 'accounts', { from: '2026-03-01' })).entity
     await makeSubscriber(world, { aid, from: '2026-02-01' })
     expect(await periods(world, 'subscribers', { aid, type: 'account' })).toEqual(['2026-02-01 -'])
@@ -303,7 +321,7 @@ describe('the services of a subscriber', () => {
     expect(entries(await of(body.entity['sid']))).toEqual([`${two} 2026-03-01 -`])
   })
 
-  it('that are read and sent back stay as they are', async () => {
+  it('stay as they are when they are read and sent back', async () => {
     const { name } = (await make(world, 'services')).entity
     const { sid } = (await makeSubscriber(world, { services: [{ name }] })).entity
     const before = await of(sid)

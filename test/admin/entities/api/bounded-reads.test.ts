@@ -1,4 +1,7 @@
-/** How much of the store reads look at, counted in documents: no slow machine changes that. */
+/**
+ * How many documents of the store reads examine: a count does not depend on the speed of the
+ * machine.
+ */
 import { request } from 'node:http'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -58,7 +61,7 @@ async function read(collection: string, params: Fields, action = 'uniqueget') {
 }
 
 describe('uniqueget', () => {
-  it('finds the few of a state with one walk over all', async () => {
+  it('finds the few entities of a state with one scan of all', async () => {
     const found = await read('accounts', { states: [1], size: 50 })
     const expected = Array.from({ length: 50 }, (_, index) => (index + 1) * 100)
     expect(found.rows.map(({ aid }) => aid)).toEqual(expected)
@@ -66,27 +69,30 @@ describe('uniqueget', () => {
     expect(found.examined).toBeLessThan(3 * ACCOUNTS)
   })
 
-  it.each([[[0]], [[0, 1]], [[0, 1, 2]]])('states %j: a page costs a page', async (states) => {
-    const found = await read('accounts', { states, size: 50 })
-    expect(found.rows).toHaveLength(50)
-    expect(found.examined).toBeLessThan(200)
-  })
+  it.each([[[0]], [[0, 1]], [[0, 1, 2]]])(
+    'with states %j examines about a page',
+    async (states) => {
+      const found = await read('accounts', { states, size: 50 })
+      expect(found.rows).toHaveLength(50)
+      expect(found.examined).toBeLessThan(200)
+    },
+  )
 
-  it.each([1, -1])('in the order of the key, %i', async (aid) => {
+  it.each([1, -1])('in the order of the key, %i, examines about a page', async (aid) => {
     const found = await read('accounts', { sort: { aid }, states: [0, 1], size: 5 })
     const from = aid === 1 ? [1, 2, 3, 4, 5] : [0, 1, 2, 3, 4].map((less) => ACCOUNTS - less)
     expect(found.rows.map((row) => row.aid)).toEqual(from)
     expect(found.examined).toBeLessThan(100)
   })
 
-  it('nobody is in a state: one walk', async () => {
+  it('scans once if no entity is in the state', async () => {
     const found = await read('accounts', { states: [2], size: 50 })
     expect(found.rows).toEqual([])
     expect(found.examined).toBeLessThan(3 * ACCOUNTS)
   })
 
   it.each([[[1]], [[2]], [[0, 1]], [[0, 1, 2]]])(
-    'states %j, by a field without index',
+    'with states %j sorts by a field without index',
     async (states) => {
       const sort = { lastname: 1 }
       const found = await read('accounts', { states, sort, size: 50 })
@@ -97,7 +103,7 @@ describe('uniqueget', () => {
     },
   )
 
-  it('pages in the order of the key are whole, and do not overlap', async () => {
+  it('returns complete, disjoint pages in the order of the key', async () => {
     const seen: number[] = []
     for (let page = 0; ; page += 1) {
       const found = await read('accounts', { states: [1], size: 37, page })
@@ -108,32 +114,32 @@ describe('uniqueget', () => {
   })
 })
 
-describe('subscribers', () => {
-  it.each(['get', 'uniqueget'])('%s by number does not walk over the accounts', async (action) => {
+describe('reads of subscribers', () => {
+  it.each(['get', 'uniqueget'])('%s by number does not scan the accounts', async (action) => {
     const found = await read('subscribers', { sort: { sid: 1 }, size: 50 }, action)
     expect(found.rows[0]?.sid).toBe(ACCOUNTS + 1)
     expect(found.examined).toBeLessThan(200)
   })
 
-  it('uniqueget by account and by number look at these alone', async () => {
+  it('uniqueget by account and by number examines only these', async () => {
     expect((await read('subscribers', { query: { aid: 7 } })).examined).toBeLessThan(5)
     const one = await read('subscribers', { query: { sid: ACCOUNTS + 7 }, states: [0, 1, 2] })
     expect(one.examined).toBeLessThan(5)
   })
 })
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   const nobody = encodeURIComponent(JSON.stringify({ lastname: 'nobody' }))
   const sort = encodeURIComponent(JSON.stringify({ country: 1 }))
 
-  it.each(['get', 'uniqueget'])('%s: the store stops', async (action) => {
+  it.each(['get', 'uniqueget'])('stops the query of %s in the store', async (action) => {
     const path = `/billapi/accounts/${action}?query=${nobody}&sort=${sort}`
     const before = await examined()
     const asked = request(`${world.urls[0]}${path}`).end()
-    const gone = new Promise((resolve) => asked.once('error', resolve))
+    const disconnected = new Promise((resolve) => asked.once('error', resolve))
     while ((await examined()) === before);
     asked.destroy()
-    await gone
+    await disconnected
     let last = await examined()
     for (;;) {
       const now = await examined()
@@ -141,7 +147,7 @@ describe('a client that goes away', () => {
       last = now
     }
     expect(last - before).toBeLessThan(ACCOUNTS)
-    // Its connection is not lost for others.
+    // The connection stays usable for others.
     expect((await read('accounts', { query: { aid: 1 } })).rows).toHaveLength(1)
   })
 })

@@ -1,4 +1,4 @@
-/** What clients of the existing system send (spec/entity-api.md 1.8), and what a file may be. */
+/** Requests of clients of the existing system, and the limits of file fields. */
 import { describe, expect, it } from 'vitest'
 import { useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 
@@ -31,7 +31,7 @@ describe('an account', () => {
     })
   })
 
-  it('has no operators and paths within its fields', async () => {
+  it('accepts no operators or paths within its fields', async () => {
     for (const payment_gateway of [{ $set: { a: 1 } }, { 'x.y': 1 }]) {
       const { body } = await world.call('accounts', 'create', {
         update: { ...ACCOUNT, payment_gateway },
@@ -42,7 +42,7 @@ describe('an account', () => {
 })
 
 describe('a list', () => {
-  it('cannot be in the order of two lists at once, which is said', async () => {
+  it('cannot be sorted by two list fields, and the refusal says so', async () => {
     const plan = {
       name: 'TWO_LISTS',
       connection_type: 'prepaid',

@@ -1,4 +1,4 @@
-/** Two admins on the same stores, and many who change one entity at once. */
+/** Two admins on the same stores, and many concurrent changes of one entity. */
 import { describe, expect, it } from 'vitest'
 import {
   type Answer,
@@ -23,7 +23,7 @@ interface Write {
   update: Fields
 }
 
-/** All at once, by turns to one admin and the other. */
+/** All concurrently, alternating between the two admins. */
 function all(collection: string, writes: readonly Write[]): Promise<Answer[]> {
   return Promise.all(
     writes.map(({ action, ...params }, index) => {
@@ -38,7 +38,7 @@ function dayAt(index: number): string {
   return new Date(BEGIN_MS + index * DAY_MS).toISOString().slice(0, 10)
 }
 
-/** A small generator with a seed, which is told where a test fails. */
+/** A small generator with a seed, which is shown if a test fails. */
 function numbersFrom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -68,7 +68,7 @@ interface Revision {
   fields: Fields
 }
 
-async function chainOf(store: string, key: Fields): Promise<Revision[]> {
+async function revisionsOf(store: string, key: Fields): Promise<Revision[]> {
   const found = await stored(world, store, key)
   return found.map((fields) => ({
     fromMs: (fields['from'] as Date).getTime(),
@@ -77,10 +77,10 @@ async function chainOf(store: string, key: Fields): Promise<Revision[]> {
   }))
 }
 
-function expectOrder(chain: readonly Revision[], { gaps }: { gaps: boolean }): void {
-  for (const [index, { fromMs, toMs }] of chain.entries()) {
+function expectOrder(revisions: readonly Revision[], { gaps }: { gaps: boolean }): void {
+  for (const [index, { fromMs, toMs }] of revisions.entries()) {
     expect(fromMs).toBeLessThan(toMs)
-    const next = chain[index + 1]
+    const next = revisions[index + 1]
     if (next === undefined) continue
     if (gaps) expect(toMs).toBeLessThanOrEqual(next.fromMs)
     else expect(toMs).toBe(next.fromMs)
@@ -92,7 +92,7 @@ async function expectNoLocks(): Promise<void> {
   expect(locks).toEqual([])
 }
 
-/** Each answer is a success, or a rule that says why not; nobody is told of a conflict. */
+/** Each answer is a success or a violated rule; no client receives a conflict. */
 function expectSettled(answers: readonly Answer[]): Answer[] {
   for (const { http, body, text } of answers) {
     expect(http, text).toBe(200)
@@ -104,8 +104,8 @@ function expectSettled(answers: readonly Answer[]): Answer[] {
   return answers.filter(({ body }) => body.status === 1)
 }
 
-describe('50 writes of one entity at once', () => {
-  it('closeandnew alone: all are done, without gap', async () => {
+describe('50 concurrent writes of one entity', () => {
+  it('of closeandnew alone are all done, without gap', async () => {
     const { key } = (await make(world, 'rates')).entity
     const days = Array.from({ length: 50 }, (_, index) => 1 + ((index * 37) % 50))
     const writes = days.map((day): Write => {
@@ -114,35 +114,38 @@ describe('50 writes of one entity at once', () => {
     })
     const done = expectSettled(await all('rates', writes))
     expect(done).toHaveLength(50)
-    const chain = await chainOf('rates', { key })
-    expect(chain).toHaveLength(51)
-    expectOrder(chain, { gaps: false })
-    for (const [index, { fields }] of chain.entries()) {
+    const revisions = await revisionsOf('rates', { key })
+    expect(revisions).toHaveLength(51)
+    expectOrder(revisions, { gaps: false })
+    for (const [index, { fields }] of revisions.entries()) {
       expect(fields['description']).toBe(index === 0 ? 'A rate' : String(index))
     }
     await expectNoLocks()
   })
 
-  it.each([1, 2, 3])('mixed, without close: no gap and no overlap (seed %i)', async (seed) => {
-    const { name } = (await make(world, 'plans')).entity
-    const writes = mixedWrites({ name }, 'description', 50, seed)
-    const done = expectSettled(await all('plans', writes))
-    expect(done.length).toBeGreaterThan(5)
-    const chain = await chainOf('plans', { name })
-    expect(chain[0]?.fromMs).toBe(BEGIN_MS)
-    expectOrder(chain, { gaps: false })
-    await expectReflected(done, chain)
-    await expectNoLocks()
-  })
+  it.each([1, 2, 3])(
+    'of all actions except close leave no gap and no overlap (seed %i)',
+    async (seed) => {
+      const { name } = (await make(world, 'plans')).entity
+      const writes = mixedWrites({ name }, 'description', 50, seed)
+      const done = expectSettled(await all('plans', writes))
+      expect(done.length).toBeGreaterThan(5)
+      const revisions = await revisionsOf('plans', { name })
+      expect(revisions[0]?.fromMs).toBe(BEGIN_MS)
+      expectOrder(revisions, { gaps: false })
+      await expectReflected(done, revisions)
+      await expectNoLocks()
+    },
+  )
 
-  it.each([4, 5])('with close and delete: no overlap (seed %i)', async (seed) => {
+  it.each([4, 5])('with close and delete leave no overlap (seed %i)', async (seed) => {
     const body = await make(world, 'services')
     const { name } = body.entity
     for (const day of [10, 20, 30, 40, 50]) {
       const query = { name, effective_date: dayAt(day) }
       await world.ok('services', 'closeandnew', { query, update: { from: dayAt(day) } })
     }
-    const ids = (await chainOf('services', { name })).map(({ fields }) => String(fields['_id']))
+    const ids = (await revisionsOf('services', { name })).map(({ fields }) => String(fields['_id']))
     const below = numbersFrom(seed)
     const more = ids.slice(1).flatMap((_id): Write[] => [
       { action: 'close', query: { _id }, update: { to: dayAt(5 + below(60)) } },
@@ -153,11 +156,11 @@ describe('50 writes of one entity at once', () => {
     const writes = mixed.flatMap((one, index) => [one, ...more.slice(index, index + 1)])
     const done = expectSettled(await all('services', writes))
     expect(done.length).toBeGreaterThan(5)
-    expectOrder(await chainOf('services', { name }), { gaps: true })
+    expectOrder(await revisionsOf('services', { name }), { gaps: true })
     await expectNoLocks()
   })
 
-  it('of a subscriber: its dates fit its revisions', async () => {
+  it('of a subscriber keep its dates consistent with its revisions', async () => {
     const plans = await Promise.all([1, 2, 3].map(() => make(world, 'plans')))
     const names = plans.map(({ entity }) => entity['name'])
     const { sid } = (await makeSubscriber(world, { plan: names[0] })).entity
@@ -170,25 +173,27 @@ describe('50 writes of one entity at once', () => {
     })
     const done = expectSettled(await all('subscribers', writes))
     expect(done.length).toBeGreaterThan(5)
-    const chain = await chainOf('subscribers', { sid, type: 'subscriber' })
-    expectOrder(chain, { gaps: false })
-    expectRuns(chain)
+    const revisions = await revisionsOf('subscribers', { sid, type: 'subscriber' })
+    expectOrder(revisions, { gaps: false })
+    expectRuns(revisions)
     await expectNoLocks()
   })
 })
 
-/** What was written last of each success is there, or was overwritten by a later one. */
-async function expectReflected(done: readonly Answer[], chain: readonly Revision[]) {
-  const ids = new Set(chain.map(({ fields }) => String(fields['_id'])))
+/** The last value of each success is stored, or was overwritten by a later one. */
+async function expectReflected(done: readonly Answer[], revisions: readonly Revision[]) {
+  const ids = new Set(revisions.map(({ fields }) => String(fields['_id'])))
   for (const { body } of done) expect(ids).toContain(idOf(body))
-  const marks = chain.map(({ fields }) => fields['description']).filter((mark) => mark !== 'A plan')
+  const marks = revisions
+    .map(({ fields }) => fields['description'])
+    .filter((mark) => mark !== 'A plan')
   const written = new Set(done.map(({ body }) => body.entity['description']))
   for (const mark of marks) expect(written).toContain(mark)
 }
 
-function expectRuns(chain: readonly Revision[]): void {
-  for (const [index, { fromMs, fields }] of chain.entries()) {
-    const before = chain[index - 1]
+function expectRuns(revisions: readonly Revision[]): void {
+  for (const [index, { fromMs, fields }] of revisions.entries()) {
+    const before = revisions[index - 1]
     const isSame = before !== undefined && before.fields['plan'] === fields['plan']
     const expected = isSame ? before.fields['plan_activation'] : new Date(fromMs)
     expect(fields['plan_activation']).toEqual(expected)
@@ -197,8 +202,8 @@ function expectRuns(chain: readonly Revision[]): void {
   }
 }
 
-describe('what only one may have', () => {
-  it('a key is created once, of 20 that try at both', async () => {
+describe('a unique value', () => {
+  it('is created once, in 20 attempts on both admins', async () => {
     const write = (): Write => ({
       action: 'create',
       query: {},
@@ -209,7 +214,7 @@ describe('what only one may have', () => {
     expect(await stored(world, 'taxes', { key: 'ONE_ALONE' })).toHaveLength(1)
   })
 
-  it('numbers of accounts and subscribers: none is given twice', async () => {
+  it('as number of an account or subscriber is never assigned twice', async () => {
     const { aid, plan } = (await makeSubscriber(world)).entity
     const person = { firstname: 'A', lastname: 'B', address: 'C', aid, plan, from: '2025-06-01' }
     await make(world, 'plans', { name: `${plan}`, from: '2025-01-01' }).catch(() => null)
@@ -225,7 +230,7 @@ describe('what only one may have', () => {
     await expectNoLocks()
   })
 
-  it('the last admin: of two who demote each other one stays', async () => {
+  it('as last admin is kept: of two who demote each other one stays', async () => {
     const users = await Promise.all([1, 2].map(() => make(world, 'users', { roles: ['admin'] })))
     const writes = users.map(
       (user): Write => ({

@@ -1,15 +1,17 @@
-/** The demo catalogue satisfies the rules of the entity API, and is what the API would store. */
+/**
+ * The demo catalogue satisfies the rules of the entity API, and equals what the API would store.
+ */
 import { describe, expect, it } from 'vitest'
 import { DEMO_ENTITIES, seedDemoCatalogue } from '../../../../src/catalog/demo.ts'
 import { type Fields, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 
 const world = useApiServer()
 
-/** Given by the node, or by the order of writes. */
-const GIVEN = ['_id', 'rev', 'aid', 'sid']
+/** Assigned by the node, or dependent on the order of writes. */
+const ASSIGNED = ['_id', 'rev', 'aid', 'sid']
 
-function withoutGiven(document: Fields): Fields {
-  return Object.fromEntries(Object.entries(document).filter(([name]) => !GIVEN.includes(name)))
+function withoutAssigned(document: Fields): Fields {
+  return Object.fromEntries(Object.entries(document).filter(([name]) => !ASSIGNED.includes(name)))
 }
 
 function nameOf(collection: string, { type }: Fields): string {
@@ -17,7 +19,7 @@ function nameOf(collection: string, { type }: Fields): string {
 }
 
 describe('each entity of the demo', () => {
-  it('is created by the API, with the fields that the seed stores', async () => {
+  it('is created by the API with the same fields as by the seed', async () => {
     const { catalog } = world.stores()
     await seedDemoCatalogue(catalog)
     const seeded = []
@@ -47,8 +49,8 @@ describe('each entity of the demo', () => {
         .sort({ rev: -1 })
         .limit(1)
         .toArray()
-      expect(withoutGiven(stored[0] as unknown as Fields)).toEqual(
-        withoutGiven(seeded[index] as unknown as Fields),
+      expect(withoutAssigned(stored[0] as unknown as Fields)).toEqual(
+        withoutAssigned(seeded[index] as unknown as Fields),
       )
     }
   })

@@ -1,4 +1,6 @@
-/** Whatever is sent, the answer is JSON, what is refused is not done, and nothing falls over. */
+/**
+ * For any request the answer is JSON, a refused request has no effect, and the node keeps running.
+ */
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
@@ -28,7 +30,7 @@ const WAIT_MS = 30_000
 const { numRuns } = propertyRuns(1500)
 
 beforeAll(async () => {
-  // Or all that is deleted is the last admin.
+  // Otherwise every deletion would hit the last admin.
   await make(world, 'users', { roles: ['admin'] })
   for (const collection of MADE) {
     for (let count = 0; count < 3; count += 1) learn(collection, await makeAny(world, collection))
@@ -42,7 +44,7 @@ function learn(collection: string, { entity }: Body): void {
   known.set(collection, { ids: [...ids, entity._id.$id], keys: [...keys, entity[keyField]] })
 }
 
-/** Each write counts up the revision of what it writes. */
+/** Each write increments the revision number of the document. */
 async function revisionsOf(store: string): Promise<string> {
   const { catalog } = world.stores()
   const collection = catalog[store as 'plans']
@@ -74,7 +76,7 @@ function textOf({ message, data }: Body): string {
 }
 
 describe('any request', () => {
-  it('is answered, and done or not done', async () => {
+  it('is answered, and has its full effect or none', async () => {
     const seen = { done: 0, refused: 0 }
     const before = new Map<string, string>()
     const request = fuzzRequest(known)
@@ -90,28 +92,28 @@ describe('any request', () => {
       }),
       { numRuns, endOnFailure: true },
     )
-    // Or it would try nothing.
+    // Otherwise almost no request would have succeeded.
     expect(seen.done).toBeGreaterThan(numRuns / 10)
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
     expect(await world.stores().catalog.entitylocks.countDocuments()).toBe(0)
   })
 })
 
-describe('values that are long', () => {
+describe('long values', () => {
   const LONG = 'A'.repeat(3000)
 
-  it.each(Object.keys(ORDINARY))('%s: a key is refused by name', async (collection) => {
+  it.each(Object.keys(ORDINARY))('of %s: a key is refused by name', async (collection) => {
     const keyField = DEFINITIONS.get(collection)?.keyField ?? ''
     const update = { ...ORDINARY[collection]?.(), [keyField]: LONG, description: LONG }
     const { http, body } = await world.call(collection, 'create', { update })
     expect(http, body.message).toBe(200)
-    // Numbers are given by the node.
+    // The node assigns account numbers.
     if (collection === 'accounts') return
     expect(body.status).toBe(0)
     expect(body.message).toContain(keyField)
   })
 
-  it('a value is neither found nor stored where an index has it', async () => {
+  it('of an indexed field are neither searched nor stored', async () => {
     const { name } = (await make(world, 'plans')).entity
     for (const asked of [LONG, { $in: [LONG] }, { $gt: LONG }, { $ne: LONG }]) {
       for (const action of ['get', 'uniqueget']) {
@@ -131,7 +133,7 @@ describe('values that are long', () => {
     await world.ok('subscribers', 'update', { query: { _id }, update: { lastname: 'Murray' } })
   })
 
-  it('a text is stored, a body above a megabyte is refused', async () => {
+  it('of a text are stored, and a body above a megabyte is refused', async () => {
     const description = 'ü'.repeat(200_000)
     const update = { ...ORDINARY['plans']?.(), description }
     const { entity } = await world.ok('plans', 'create', { update }, 'json')

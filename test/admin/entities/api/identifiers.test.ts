@@ -1,4 +1,4 @@
-/** What requests find subscribers by is nobody else's at the same time. */
+/** Values that identify subscribers are unique at any instant. */
 import { describe, expect, it } from 'vitest'
 import {
   type Body,
@@ -33,7 +33,7 @@ async function creation(fields: Fields): Promise<Fields> {
 }
 
 describe.each(['msisdn', 'imsi'])('%s', (field) => {
-  it('of another is refused on create, at the same time only', async () => {
+  it('of another subscriber is refused on create, at the same time only', async () => {
     const value = number()
     const { sid } = (await makeSubscriber(world, { [field]: value, to: '2026-03-01' })).entity
     const again = await creation({ [field]: value, from: '2026-02-28' })
@@ -41,7 +41,7 @@ describe.each(['msisdn', 'imsi'])('%s', (field) => {
     await makeSubscriber(world, { [field]: value, from: '2026-03-01' })
   })
 
-  it('is refused in update, closeandnew, permanentchange and reopen', async () => {
+  it('of another one is refused in update, closeandnew, permanentchange and reopen', async () => {
     const value = number()
     const { sid } = (await makeSubscriber(world, { [field]: value })).entity
     const other = await makeSubscriber(world)
@@ -54,7 +54,7 @@ describe.each(['msisdn', 'imsi'])('%s', (field) => {
     await isTaken(world.refused('subscribers', 'reopen', change), field, value, sid)
   })
 
-  it('is refused where a move, a longer end or a deletion would bring it back', async () => {
+  it('of another one is refused where a move, a later end or a deletion restores it', async () => {
     const value = number()
     const first = await makeSubscriber(world, { [field]: value, to: '2026-03-01' })
     const { sid } = (await makeSubscriber(world, { [field]: value, from: '2026-03-01' })).entity
@@ -66,7 +66,7 @@ describe.each(['msisdn', 'imsi'])('%s', (field) => {
     await isTaken(world.refused('subscribers', 'reopen', reopen), field, value, sid)
   })
 
-  it('of many who want it at once, by two processes, one gets it', async () => {
+  it('requested by many concurrently, on two processes, is assigned once', async () => {
     const value = number()
     const params = await creation({ [field]: value })
     const answers = await Promise.all(
@@ -81,8 +81,8 @@ describe.each(['msisdn', 'imsi'])('%s', (field) => {
   })
 })
 
-describe('a list', () => {
-  it('of which one member is taken is refused, pushed or sent', async () => {
+describe('a list of identifiers', () => {
+  it('with one member that is in use is refused, pushed or sent', async () => {
     const [mine, taken] = [number(), number()]
     const { sid } = (await makeSubscriber(world, { imsi: [number(), taken] })).entity
     const other = await makeSubscriber(world, { imsi: [mine] })
@@ -96,8 +96,8 @@ describe('a list', () => {
   })
 })
 
-describe('what is stored twice already', () => {
-  it('does not stop other changes', async () => {
+describe('an identifier that is already stored twice', () => {
+  it('does not block other changes', async () => {
     const value = number()
     const first = await makeSubscriber(world, { msisdn: value })
     const second = await makeSubscriber(world)
@@ -123,7 +123,7 @@ describe('further fields', () => {
     },
   })
 
-  it('that identification reads are unique, too', async () => {
+  it('read by identification are unique, too', async () => {
     await world.configure('subscribers', fields())
     const value = fresh('DEVICE')
     const { sid } = (await makeSubscriber(world, { device_id: value })).entity
@@ -134,7 +134,7 @@ describe('further fields', () => {
     await makeSubscriber(world, { token })
   })
 
-  it('an operator may say that one is not', async () => {
+  it('are not unique if an operator says so', async () => {
     await world.configure('subscribers', fields([{ field_name: 'msisdn', unique: false }]))
     const value = number()
     await makeSubscriber(world, { msisdn: value })

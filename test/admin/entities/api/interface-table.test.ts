@@ -1,4 +1,4 @@
-/** Each row of the table of interface section 4.1, over HTTP. */
+/** The actions of each collection of the entity API, over HTTP. */
 import { describe, expect, it } from 'vitest'
 import {
   type Fields,
@@ -31,7 +31,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   taxes: { key: 'key', store: 'taxes', field: 'description' },
 }
 
-/** An entity of a row, and what its tests do with it. */
+/** An entity of a row, and the operations of its tests. */
 class Subject {
   readonly row: Row
   readonly filter: Fields
@@ -50,7 +50,7 @@ class Subject {
     const row = ROWS[collection]
     if (row === undefined) throw new Error(collection)
     const body = await makeAny(world, collection)
-    // Rates without a tax, and a tax that is not the default, come with warnings.
+    // Rates without a tax, and a tax that is not the default, cause warnings.
     const keys = Object.keys(body).filter((key) => key !== 'warnings')
     expect(keys).toEqual(['status', 'details', 'entity'])
     expect(body.details).toBe(collection === 'subscribers' ? null : true)
@@ -142,7 +142,7 @@ async function reopens(subject: Subject): Promise<void> {
   expect(await subject.periods()).toEqual([...before, '2026-10-01 -'])
 }
 
-async function lives(collection: string, without: readonly string[] = []): Promise<void> {
+async function expectLifeCycle(collection: string, without: readonly string[] = []): Promise<void> {
   const subject = await Subject.create(collection)
   await reads(subject)
   await updates(subject)
@@ -159,7 +159,7 @@ async function lives(collection: string, without: readonly string[] = []): Promi
   if (!without.includes('reopen')) await reopens(subject)
 }
 
-async function hasOnly(collection: string, without: readonly string[]): Promise<void> {
+async function expectMissing(collection: string, without: readonly string[]): Promise<void> {
   const before = await world.digest()
   for (const action of [...without, 'drop', 'constructor', '__proto__', 'toString']) {
     const { http, body } = await world.call(collection, action, { query: {}, update: {} })
@@ -172,52 +172,52 @@ async function hasOnly(collection: string, without: readonly string[]): Promise<
 
 const LIFE = 'get, uniqueget, create, update, close, closeandnew, reopen, delete'
 
-describe('the rows of the table', () => {
+describe('the actions of', () => {
   it(`accounts: ${LIFE}, permanentchange`, async () => {
-    await lives('accounts', ['move'])
-    await hasOnly('accounts', ['move', 'export'])
+    await expectLifeCycle('accounts', ['move'])
+    await expectMissing('accounts', ['move', 'export'])
   })
 
   it(`subscribers: ${LIFE}, move, permanentchange`, async () => {
-    await lives('subscribers')
-    await hasOnly('subscribers', ['export'])
+    await expectLifeCycle('subscribers')
+    await expectMissing('subscribers', ['export'])
   })
 
   it.each(['plans', 'services', 'rates'])(`%s: ${LIFE}, move, permanentchange`, async (name) => {
-    await lives(name)
-    await hasOnly(name, name === 'rates' ? [] : ['export'])
+    await expectLifeCycle(name)
+    await expectMissing(name, name === 'rates' ? [] : ['export'])
   })
 
   it('balances: no create, close, closeandnew, reopen, move, permanentchange', async () => {
-    await hasOnly('balances', ['create', 'close', 'closeandnew', 'reopen', 'move'])
-    await hasOnly('balances', ['permanentchange', 'import', 'export'])
+    await expectMissing('balances', ['create', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('balances', ['permanentchange', 'import', 'export'])
   })
 
   it('bills: no create, close, closeandnew, reopen, move, permanentchange', async () => {
-    await hasOnly('bills', ['create', 'close', 'closeandnew', 'reopen', 'move'])
-    await hasOnly('bills', ['permanentchange', 'import', 'export'])
+    await expectMissing('bills', ['create', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('bills', ['permanentchange', 'import', 'export'])
   })
 
-  it('lines: nothing that writes what was recorded', async () => {
-    await hasOnly('lines', ['create', 'update', 'close', 'closeandnew', 'reopen', 'move'])
-    await hasOnly('lines', ['permanentchange', 'import', 'export'])
+  it('lines: none that write a recorded line', async () => {
+    await expectMissing('lines', ['create', 'update', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('lines', ['permanentchange', 'import', 'export'])
   })
 })
 
-describe('the collections whose actions are not shown', () => {
+describe('the further actions of', () => {
   it('charges: as discounts, and no permanentchange', async () => {
-    await lives('charges', ['reopen', 'permanentchange'])
-    await hasOnly('charges', ['reopen', 'permanentchange', 'import'])
+    await expectLifeCycle('charges', ['reopen', 'permanentchange'])
+    await expectMissing('charges', ['reopen', 'permanentchange', 'import'])
   })
 
   it('discounts: no reopen', async () => {
-    await lives('discounts', ['reopen'])
-    await hasOnly('discounts', ['reopen'])
+    await expectLifeCycle('discounts', ['reopen'])
+    await expectMissing('discounts', ['reopen'])
   })
 
   it.each(['prepaidincludes', 'prepaidgroups', 'taxes'])('%s: all', async (collection) => {
-    await lives(collection)
-    await hasOnly(collection, ['import', 'export'])
+    await expectLifeCycle(collection)
+    await expectMissing(collection, ['import', 'export'])
   })
 
   it('reports: get, create, update, delete', async () => {
@@ -228,7 +228,7 @@ describe('the collections whose actions are not shown', () => {
     expect(await world.ok('reports', 'update', changed)).toMatchObject({ entity: { type: 0 } })
     await world.ok('reports', 'delete', { query: { _id: entity._id.$id } })
     expect(await world.rows('reports', { query })).toEqual([])
-    await hasOnly('reports', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('reports', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move'])
   })
 
   it('users: get, create, update, delete; a password is never shown', async () => {
@@ -246,7 +246,7 @@ describe('the collections whose actions are not shown', () => {
     expect(known?.['password']).toMatch(/^\$argon2id\$/)
     expect((await world.ok('users', 'delete', { query })).details).toBeNull()
     expect(await world.rows('users', { query })).toEqual([])
-    await hasOnly('users', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move', 'import'])
+    await expectMissing('users', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move', 'import'])
   })
 
   it('autorenew: get, create, update, delete', async () => {
@@ -261,10 +261,10 @@ describe('the collections whose actions are not shown', () => {
     expect(changed).toMatchObject({ details: true, entity: { cycles_remaining: 2 } })
     await world.ok('autorenew', 'delete', { query })
     expect(await world.rows('autorenew', { query })).toEqual([])
-    await hasOnly('autorenew', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move'])
+    await expectMissing('autorenew', ['uniqueget', 'close', 'closeandnew', 'reopen', 'move'])
   })
 
-  it('no others', async () => {
+  it('unknown collections: none', async () => {
     for (const name of ['auditlog', 'constructor', '__proto__', 'config', 'counters', 'Plans']) {
       const { code, message } = await world.refused(name, 'get')
       expect([code, message]).toEqual([17_575, expect.stringContaining(name)])
@@ -284,7 +284,7 @@ describe('a call', () => {
     expect(rows.details).toMatchObject([{ name, description: `by ${way}: ü€` }])
   })
 
-  it('reads by GET, and writes by POST alone; the action in any case', async () => {
+  it('reads by GET, and writes only by POST; the action in any case', async () => {
     const { name } = (await make(world, 'plans')).entity
     const read = await world.ok('plans', 'UniqueGet', { query: { name } }, 'query')
     expect(read.details).toMatchObject([{ name }])

@@ -1,4 +1,4 @@
-/** What others need does not end under them: `close`, `move` and `closeandnew` with an end. */
+/** Entities in use do not end: `close`, `move` and `closeandnew` with an end. */
 import { describe, expect, it } from 'vitest'
 import { type Fields, idOf, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
@@ -12,14 +12,14 @@ async function planOf(subscribers: number): Promise<{ name: string; query: Field
   return { name, query: { _id: idOf(plan) } }
 }
 
-function shownId(row: Fields | undefined): string {
+function idIn(row: Fields | undefined): string {
   return (row as { _id: { $id: string } })._id.$id
 }
 
 const AUGUST = { update: { to: '2026-08-01' } }
 
 describe('plans/close', () => {
-  it('is refused while subscribers hold the plan, and says how many', async () => {
+  it('is refused while subscribers have the plan, with their number', async () => {
     const { name, query } = await planOf(3)
     const { code, display, message } = await world.refused('plans', 'close', { query, ...AUGUST })
     expect([code, display]).toMatchObject([17577, { code: 2 }])
@@ -32,7 +32,7 @@ describe('plans/close', () => {
     { force: true },
     { force: '1' },
     { options: { force: true } },
-  ])('is done with %j, and the answer says how many are left without', async (force) => {
+  ])('succeeds with %j, and the answer has the number of affected subscribers', async (force) => {
     const { name, query } = await planOf(2)
     const body = await world.ok('plans', 'close', { query, ...AUGUST, ...force })
     expect(body.warnings).toHaveLength(1)
@@ -40,29 +40,29 @@ describe('plans/close', () => {
     expect(body.warnings[0]).toContain('2 subscribers')
   })
 
-  it('is not refused for those who have left by then, nor for a plan of nobody', async () => {
+  it('is not refused for subscribers that have left by then, nor for an unused plan', async () => {
     const { name, query } = await planOf(0)
     await makeSubscriber(world, { plan: name, to: '2026-07-01' })
     const body = await world.ok('plans', 'close', { query, ...AUGUST })
     expect(body.warnings).toBeUndefined()
   })
 
-  it('force is true or false', async () => {
+  it('accepts true or false as force', async () => {
     const { query } = await planOf(0)
     const body = await world.refused('plans', 'close', { query, ...AUGUST, force: 'perhaps' })
     expect(body.message).toBe('force must be true or false')
   })
 })
 
-describe('a plan that subscribers hold', () => {
-  it('goes on in a new revision, and may be prolonged', async () => {
+describe('a plan that subscribers have', () => {
+  it('continues in a new revision, and may be extended', async () => {
     const { query } = await planOf(1)
     await world.ok('plans', 'closeandnew', { query, update: { from: '2026-07-01' } })
     const [last] = await world.rows('plans', {
       query: { ...(await keyOf(query)) },
       sort: { from: -1 },
     })
-    const id = { _id: shownId(last) }
+    const id = { _id: idIn(last) }
     await world.ok('plans', 'close', { query: id, ...AUGUST, force: true })
     await world.ok('plans', 'close', { query: id, update: { to: '2027-01-01' } })
   })
@@ -72,7 +72,7 @@ describe('a plan that subscribers hold', () => {
     return { name: row?.['name'] }
   }
 
-  it('does not lose its end by move or closeandnew either', async () => {
+  it('is not shortened by move or closeandnew either', async () => {
     const { query } = await planOf(1)
     const moved = await world.refused('plans', 'move', { query, ...AUGUST })
     expect(moved.message).toContain('1 subscriber ')
@@ -82,14 +82,14 @@ describe('a plan that subscribers hold', () => {
     await world.ok('plans', 'closeandnew', { query, update, force: true })
   })
 
-  it('is not deleted, whoever insists', async () => {
+  it('is not deleted, even with force', async () => {
     const { query } = await planOf(1)
     await world.refused('plans', 'delete', { query, force: true })
   })
 })
 
-describe('others', () => {
-  it('a service that is held is not closed', async () => {
+describe('other entities', () => {
+  it('a service in use is not closed', async () => {
     const service = await make(world, 'services')
     await makeSubscriber(world, { services: [{ name: service.entity['name'] }] })
     const query = { _id: idOf(service) }
@@ -109,10 +109,10 @@ describe('others', () => {
     expect(message).toContain(`plan ${plan.entity['name']}`)
   })
 
-  it('an account is closed, and the answer says who goes on', async () => {
+  it('an account is closed, and the answer has the number of remaining subscribers', async () => {
     const { entity } = await makeSubscriber(world)
     const [account] = await world.rows('accounts', { query: { aid: entity['aid'] } })
-    const query = { _id: shownId(account) }
+    const query = { _id: idIn(account) }
     const body = await world.ok('accounts', 'close', { query, ...AUGUST })
     expect(body.warnings[0]).toContain('1 subscriber ')
   })

@@ -1,4 +1,4 @@
-/** What reads find and show (spec/entity-api.md 1.3, 1.6, 2.2, 2.3), over HTTP. */
+/** What reads find and return, over HTTP. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Fields, idOf, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
@@ -14,26 +14,29 @@ beforeAll(async () => {
 const namesOf = (rows: readonly Fields[]) => rows.map(({ name }) => name)
 
 describe('pages', () => {
-  it.each(['get', 'uniqueget'])('%s: each row once, and whether there are more', async (action) => {
-    const seen: unknown[] = []
-    for (let page = 0; page < 3; page += 1) {
-      const body = await world.ok('plans', action, {
-        query: all,
-        page,
-        size: 2,
-        sort: { name: -1 },
-      })
-      expect(body.next_page).toBe(page < 2)
-      seen.push(...namesOf(body.details as Fields[]))
-    }
-    expect(seen).toEqual([...NAMES].reverse())
-    expect(await world.rows('plans', { query: all, page: 3, size: 2 }, action)).toEqual([])
-    for (const size of [0, -1, '']) {
-      expect(await world.rows('plans', { query: all, size: `${size}` }, action)).toHaveLength(5)
-    }
-  })
+  it.each(['get', 'uniqueget'])(
+    'of %s have each row once, and say whether there are more',
+    async (action) => {
+      const seen: unknown[] = []
+      for (let page = 0; page < 3; page += 1) {
+        const body = await world.ok('plans', action, {
+          query: all,
+          page,
+          size: 2,
+          sort: { name: -1 },
+        })
+        expect(body.next_page).toBe(page < 2)
+        seen.push(...namesOf(body.details as Fields[]))
+      }
+      expect(seen).toEqual([...NAMES].reverse())
+      expect(await world.rows('plans', { query: all, page: 3, size: 2 }, action)).toEqual([])
+      for (const size of [0, -1, '']) {
+        expect(await world.rows('plans', { query: all, size: `${size}` }, action)).toHaveLength(5)
+      }
+    },
+  )
 
-  it('are bounded by what the configuration allows', async () => {
+  it('are bounded by the configuration', async () => {
     const { message } = await world.refused('plans', 'get', { query: all, page: -1 })
     expect(message).toContain('page')
     expect(await world.rows('plans', { query: all, size: 999_999_999 })).toHaveLength(5)
@@ -41,17 +44,17 @@ describe('pages', () => {
 })
 
 describe('a projection', () => {
-  it.each(['get', 'uniqueget'])('%s: shows what it names', async (action) => {
+  it.each(['get', 'uniqueget'])('of %s returns the named fields', async (action) => {
     const query = { name: 'READ_A' }
     const [one] = await world.rows('plans', { query, project: { description: 1 } }, action)
     expect(Object.keys(one ?? {}).sort()).toEqual(['_id', 'description'])
     const without = { query, project: { _id: 0, name: 1 } }
     expect(await world.rows('plans', without, action)).toEqual([{ name: 'READ_A' }])
     const info = { from: 1, to: 1, revision_info: 1 }
-    const [told] = await world.rows('plans', { query, project: info }, action)
-    expect(told?.['revision_info']).toMatchObject({ status: 'active' })
-    expect(told).toMatchObject({ name: 'READ_A', from: '2026-01-01T00:00:00+0000' })
-    expect(told).not.toHaveProperty('description')
+    const [row] = await world.rows('plans', { query, project: info }, action)
+    expect(row?.['revision_info']).toMatchObject({ status: 'active' })
+    expect(row).toMatchObject({ name: 'READ_A', from: '2026-01-01T00:00:00+0000' })
+    expect(row).not.toHaveProperty('description')
     const [never] = await world.rows('plans', { query, project: { rev: 1, deleted: 1 } }, action)
     expect(Object.keys(never ?? {})).toEqual(['_id'])
   })
@@ -69,7 +72,7 @@ describe('or_fields', () => {
 })
 
 describe('uniqueget', () => {
-  it('shows an entity once, by its state', async () => {
+  it('returns an entity once, by its state', async () => {
     const name = fresh('STATE')
     const first = await make(world, 'plans', { name, from: '2026-01-01' })
     const from = (day: string) => ({ query: { _id: idOf(first) }, update: { from: day } })
@@ -81,7 +84,7 @@ describe('uniqueget', () => {
     }
     expect(await shown(undefined)).toEqual(['2026-03-01'])
     expect(await shown([0])).toEqual(['2026-03-01'])
-    // What is active is not shown as what it was, or will be.
+    // An active entity is not returned by its expired or future revisions.
     expect([await shown([1]), await shown([2])]).toEqual([[], []])
     const [active] = await world.rows('plans', { query: { name }, states: [0] }, 'uniqueget')
     const { _id } = active as unknown as { _id: { $id: string } }
@@ -106,7 +109,7 @@ describe('revision_info', () => {
     'movable_to',
   ]
 
-  it('has nine keys, that tell what may be done', async () => {
+  it('has nine keys, which say what is permitted', async () => {
     const name = fresh('INFO')
     const first = await make(world, 'plans', { name })
     const day = { query: { _id: idOf(first) }, update: { from: '2026-09-01' } }
@@ -131,7 +134,7 @@ describe('revision_info', () => {
 })
 
 describe('dates', () => {
-  it('are texts in reads where they are of revisions, and objects else', async () => {
+  it('are texts in reads if they belong to revisions, and objects otherwise', async () => {
     const name = (await make(world, 'services')).entity['name']
     const { sid } = (await makeSubscriber(world, { services: [{ name }] })).entity
     const [row] = await world.rows('subscribers', { query: { sid } })
@@ -149,7 +152,7 @@ describe('dates', () => {
 })
 
 describe('configured fields', () => {
-  it('are stored by their type, searched, defaulted, and only then editable', async () => {
+  it('are stored by their type, searched, given defaults, and restricted by editable', async () => {
     const fields = [
       { field_name: 'params.class', type: 'select', select_options: 'gold,silver' },
       { field_name: 'seats', type: 'integer', searchable: true, default_value: 4 },
@@ -207,9 +210,9 @@ describe('a regular expression', () => {
     expect(namesOf(await world.rows('plans', { query }))).toEqual(['READ_A'])
   })
 
-  // Some are refused before the store is asked.
+  // Some are refused before the store runs them.
   it.each(['\\p{Nope}', '\\pX', '^\\X', '\\p', 'a\\Q.\\E', '[[:alpha:]]', '\\p{Lu}\\-'])(
-    '%s that the store cannot run is the fault of the caller',
+    '%s that the store cannot run is answered as an error of the caller',
     async ($regex) => {
       const { http, body } = await world.call('plans', 'get', { query: { name: { $regex } } })
       expect(body).toMatchObject({ status: 0, code: expect.any(Number) })

@@ -1,4 +1,4 @@
-/** The rows of interface section 4.1 whose records are no entities: balances, bills, lines. */
+/** Balances, bills and lines: collections whose records are not entities. */
 import { describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import {
@@ -8,11 +8,11 @@ import {
 } from '../../../support/admin/entities/api/api-server.ts'
 import { make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'
 
-// With the recorder: it writes what balances are read from.
+// With the recorder, which writes the collection that balances are read from.
 const world = useApiServer({ env: { TOLLGATE_RECORDER_ENABLED: 'true' } })
 
 describe('bills', () => {
-  it('get, uniqueget, update, delete', async () => {
+  it('have get, uniqueget, update and delete', async () => {
     const { bills } = world.stores().catalog
     const urt = new Date('2026-02-01T00:00:00Z')
     const _id = new ObjectId()
@@ -38,7 +38,7 @@ describe('bills', () => {
     expect(code).toBe(500)
   })
 
-  it('that are paid or confirmed stay', async () => {
+  it('that are paid or confirmed are not deleted', async () => {
     const { bills, billrun } = world.stores().catalog
     const urt = new Date('2026-02-01T00:00:00Z')
     const common = { type: 'inv' as const, urt, due: 10, amount: 10 }
@@ -57,7 +57,7 @@ describe('bills', () => {
 })
 
 describe('lines', () => {
-  it('are read; R20: only a credit of the active cycle can be deleted', async () => {
+  it('are read; only a credit of the active cycle can be deleted', async () => {
     const { lines } = world.stores().catalog
     const urt = new Date('2026-06-01T00:00:00Z')
     const line = (type: string, more: Fields = {}) => {
@@ -83,9 +83,9 @@ describe('lines', () => {
   })
 })
 
-// Last: the recorder goes on writing when it has been answered.
+// Last: the recorder keeps writing after the answer.
 describe('balances', () => {
-  it('get, uniqueget, update, delete', async () => {
+  it('have get, uniqueget, update and delete', async () => {
     const { sid, aid } = (await makeSubscriber(world)).entity
     const { external_id: id, name } = (await make(world, 'prepaidincludes')).entity
     const query = { sid, pp_includes_external_id: id }

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.close())
 
-/** Longer than the indexes of the embedded server take; a MongoDB takes it. */
+/** Longer than the index keys of the embedded server; MongoDB accepts it. */
 const LONG = 'A'.repeat(3000)
 
 function planOf(name: string) {
@@ -36,12 +36,12 @@ describe.skipIf(process.env['TEST_MONGO_URL'] !== undefined)('a change of two st
     expect(await open.catalog.plans.distinct('name')).toEqual(['SHORT'])
   })
 
-  it('that cannot be finished keeps no other one waiting', async () => {
+  it('that cannot be completed does not block other changes', async () => {
     const stores = storesOf(open)
-    const lock = (chain: string, name: string) => ({
-      _id: chain,
-      group: chain,
-      first: chain,
+    const lock = (entity: string, name: string) => ({
+      _id: entity,
+      group: entity,
+      first: entity,
       token: 't',
       holder: { host: 'elsewhere', pid: 1, instance: 'gone' },
       expires: new Date(1),

@@ -1,4 +1,4 @@
-/** R20 to R34 of spec/entity-api.md 1.7: what collections ask of their documents. */
+/** What collections demand of their documents. */
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   type Body,
@@ -20,7 +20,7 @@ import {
 
 const world = useApiServer()
 
-/** Refused with shape A, a display code, and a text that has these parts. */
+/** Refused as an error of shape A with a display code and a text that contains these parts. */
 async function isRefused(
   [collection, action]: [string, string],
   params: Fields,
@@ -33,39 +33,39 @@ async function isRefused(
   return body
 }
 
-/** An update of `create` that is complete, but for what is said. */
-function ordinary(collection: string, fields: Fields): { update: Fields } {
+/** The parameters of a complete `create`, with these fields replaced. */
+function complete(collection: string, fields: Fields): { update: Fields } {
   return { update: { from: BEGIN, ...ORDINARY[collection]?.(), ...fields } }
 }
 
-describe('configured fields', () => {
+describe('configured fields are refused', () => {
   afterEach(() => world.configure('subscribers', {}))
 
   it.each(['firstname', 'lastname', 'email', 'country', 'address', 'zip_code'])(
-    'R21: %s of an account is mandatory, on create alone',
+    'if %s of an account is missing, on create alone',
     async (name) => {
       for (const value of [undefined, null, '', []]) {
-        await isRefused(['accounts', 'create'], ordinary('accounts', { [name]: value }), [0, name])
+        await isRefused(['accounts', 'create'], complete('accounts', { [name]: value }), [0, name])
       }
     },
   )
 
-  it('R21: one of an operator', async () => {
+  it('if a field of the operator is missing', async () => {
     const { entity } = await make(world, 'accounts')
     const fields = [{ field_name: 'tax_id', type: 'text', mandatory: true }]
     await world.configure('subscribers', { account: { fields } })
-    await isRefused(['accounts', 'create'], ordinary('accounts', {}), [0, 'tax_id'])
+    await isRefused(['accounts', 'create'], complete('accounts', {}), [0, 'tax_id'])
     await make(world, 'accounts', { tax_id: 'X1' })
     const params = { query: { _id: entity._id.$id }, update: { lastname: 'King' } }
     await world.ok('accounts', 'update', params)
   })
 
-  it('R22: a value that another one has at the time', async () => {
+  it('if the value is in use at the time', async () => {
     const fields = [{ field_name: 'id_card', type: 'text', unique: true }]
     await world.configure('subscribers', { account: { fields } })
     const card = fresh('CARD')
     const { aid } = (await make(world, 'accounts', { id_card: card, to: '2026-03-01' })).entity
-    const again = ordinary('accounts', { id_card: card })
+    const again = complete('accounts', { id_card: card })
     await isRefused(['accounts', 'create'], again, [0, 'id_card', card, aid])
     const later = await make(world, 'accounts', { id_card: card, from: '2026-03-01' })
     const query = { _id: idOf(later) }
@@ -76,9 +76,9 @@ describe('configured fields', () => {
     await isRefused(['accounts', 'update'], { query: { _id: idOf(other) }, update }, [0, card])
   })
 
-  it('R23: a value that is none of the options', async () => {
+  it('if the value is not one of the options', async () => {
     const update = { invoice_shipping_method: 'pigeon' }
-    await isRefused(['accounts', 'create'], ordinary('accounts', update), [
+    await isRefused(['accounts', 'create'], complete('accounts', update), [
       0,
       'invoice_shipping_method',
       'pigeon',
@@ -91,7 +91,7 @@ describe('configured fields', () => {
   })
 })
 
-describe('R24: a service that is not there', () => {
+describe('a service that does not exist is refused', () => {
   it('when it begins', async () => {
     const { name } = (await make(world, 'services', { from: '2026-02-01' })).entity
     const { aid } = (await make(world, 'accounts')).entity
@@ -99,15 +99,15 @@ describe('R24: a service that is not there', () => {
     const person = { firstname: 'A', lastname: 'B', address: 'C', aid, plan, from: BEGIN }
     for (const service of ['NONE', name]) {
       const update = { ...person, services: [{ name: service, from: BEGIN }] }
-      const told = [66_601, service, BEGIN] as [number, ...unknown[]]
-      await isRefused(['subscribers', 'create'], { update }, told)
+      const refusal = [66_601, service, BEGIN] as [number, ...unknown[]]
+      await isRefused(['subscribers', 'create'], { update }, refusal)
     }
     const services = [{ name, from: '2026-01-15' }]
-    const account = ordinary('accounts', { services })
+    const account = complete('accounts', { services })
     await isRefused(['accounts', 'create'], account, [66_601, name, '2026-01-15'])
   })
 
-  it('that is pushed', async () => {
+  it('when it is pushed', async () => {
     const query = { _id: idOf(await makeSubscriber(world)) }
     const push = [{ field_name: 'services', field_values: [{ name: 'NONE', from: BEGIN }] }]
     const params = { query, update: {}, options: { push_fields: push } }
@@ -115,8 +115,8 @@ describe('R24: a service that is not there', () => {
   })
 })
 
-describe('R25: plays', () => {
-  it('that a plan or service is not offered for', async () => {
+describe('plays are refused', () => {
+  it('if a plan or service is not offered for them', async () => {
     const plays = [
       { name: 'MOBILE', enabled: true, default: true },
       { name: 'FIXED', enabled: true },
@@ -141,11 +141,11 @@ describe('R25: plays', () => {
   })
 })
 
-describe('R26: overrides', () => {
+describe('overrides are refused', () => {
   it.each(['from', 'to', 'price'])('without %s of a price', async (missing) => {
     const { [missing]: _, ...price } = { from: 0, to: 'UNLIMITED', price: 1 } as Fields
     const overrides = [{ type: 'plan', key: 'GOLD', value: { price: [price] } }]
-    const account = ordinary('accounts', { overrides })
+    const account = complete('accounts', { overrides })
     await isRefused(['accounts', 'create'], account, [0, 'plan', 'GOLD', missing])
     const query = { _id: idOf(await makeSubscriber(world)) }
     const update = { query, update: { overrides } }
@@ -153,10 +153,10 @@ describe('R26: overrides', () => {
   })
 })
 
-describe('R27: allowances', () => {
-  it('that are not positive, doubled, or of another account', async () => {
+describe('allowances are refused', () => {
+  it('if they are not positive, duplicate, or of another account', async () => {
     const { sid } = (await makeSubscriber(world)).entity
-    const create = (allowances: unknown) => ordinary('accounts', { allowances })
+    const create = (allowances: unknown) => complete('accounts', { allowances })
     for (const allowance of [0, -1, '0', 'x', undefined]) {
       await isRefused(['accounts', 'create'], create([{ sid, allowance }]), [0, sid])
     }
@@ -167,20 +167,20 @@ describe('R27: allowances', () => {
   })
 })
 
-describe('services', () => {
-  it.each(['from', 'to', 'price'])('R28: a price without %s', async (missing) => {
+describe('services are refused', () => {
+  it.each(['from', 'to', 'price'])('with a price without %s', async (missing) => {
     const { [missing]: _, ...tier } = { from: 0, to: 12, price: 5 } as Fields
-    const params = ordinary('services', { price: [tier] })
+    const params = complete('services', { price: [tier] })
     await isRefused(['services', 'create'], params, [999_999, 'price', missing])
   })
 
-  it.each([0, -1, 'x', 11, '11.5'])('R29: limit_cycles of %j', async (limit) => {
+  it.each([0, -1, 'x', 11, '11.5'])('with limit_cycles of %j', async (limit) => {
     const price = [{ from: 0, to: 12, price: 5 }]
-    const params = ordinary('services', { price, limit_cycles: limit })
+    const params = complete('services', { price, limit_cycles: limit })
     await isRefused(['services', 'create'], params, [999_999, 'limit_cycles'])
   })
 
-  it('R29: limit_cycles that is the highest to', async () => {
+  it('with limit_cycles lower than the highest to of a price', async () => {
     const price = [{ from: 0, to: 12, price: 5 }]
     const query = { _id: idOf(await make(world, 'services', { price, limit_cycles: 12 })) }
     const update = { limit_cycles: 6 }
@@ -188,13 +188,13 @@ describe('services', () => {
   })
 })
 
-describe('R30: recurrence', () => {
+describe('a recurrence is refused', () => {
   it.each([
     ['plans', 988_888],
     ['services', 999_999],
   ])('of %s', async (collection, code) => {
     for (const recurrence of [{ frequency: 1 }, { start: 1 }, { other: 1 }]) {
-      const params = ordinary(collection, { recurrence })
+      const params = complete(collection, { recurrence })
       const missing = 'frequency' in recurrence ? 'start' : 'frequency'
       await isRefused([collection, 'create'], params, [code, 'recurrence', missing])
     }
@@ -202,10 +202,10 @@ describe('R30: recurrence', () => {
   })
 })
 
-describe('R31: rounding rules', () => {
+describe('rounding rules are refused', () => {
   it.each(['plans', 'services', 'rates'])('of %s', async (collection) => {
     const stage = { rounding_stage: 'line' }
-    const create = (rules: Fields) => ordinary(collection, { rounding_rules: rules })
+    const create = (rules: Fields) => complete(collection, { rounding_rules: rules })
     const call: [string, string] = [collection, 'create']
     await isRefused(call, create(stage), [0, 'rounding_type'])
     const sideways = { ...stage, rounding_type: 'sideways' }
@@ -216,15 +216,15 @@ describe('R31: rounding rules', () => {
   })
 })
 
-describe.each(['charges', 'discounts'])('R32: %s', (collection) => {
-  it.each([0, -1])('simultaneous_limit of %j', async (limit) => {
-    const params = ordinary(collection, { simultaneous_limit: limit })
+describe.each(['charges', 'discounts'])('%s are refused', (collection) => {
+  it.each([0, -1])('with simultaneous_limit of %j', async (limit) => {
+    const params = complete(collection, { simultaneous_limit: limit })
     await isRefused([collection, 'create'], params, [999_999, 'simultaneous_limit'])
   })
 
-  it('cycles with nothing to count from', async () => {
+  it('with cycles without a begin to count from', async () => {
     const create = (fields: unknown) =>
-      ordinary(collection, {
+      complete(collection, {
         params: { cycles: 3, conditions: [{ subscriber: [{ fields }] }] },
       })
     const call: [string, string] = [collection, 'create']
@@ -235,8 +235,8 @@ describe.each(['charges', 'discounts'])('R32: %s', (collection) => {
   })
 })
 
-describe('R33: renewals', () => {
-  it('of a group that is not there, or next too early', async () => {
+describe('renewals are refused', () => {
+  it('for a group that does not exist, or a next renewal that is too early', async () => {
     const { sid, aid } = (await makeSubscriber(world)).entity
     const { name } = (await makePrepaidGroup(world)).entity
     const create = (fields: Fields) => ({
@@ -251,7 +251,7 @@ describe('R33: renewals', () => {
   })
 })
 
-describe('R34: the last admin', () => {
+describe('the last admin', () => {
   it('is neither deleted nor demoted', async () => {
     const query = { _id: idOf(await make(world, 'users', { roles: ['admin'] })) }
     for (const [action, update] of [
@@ -267,7 +267,7 @@ describe('R34: the last admin', () => {
   })
 })
 
-describe('what somebody needs', () => {
+describe('an entity in use', () => {
   it('is not deleted', async () => {
     const subscriber = (await makeSubscriber(world)).entity
     for (const [collection, key, value] of [

@@ -1,4 +1,4 @@
-/** R10 to R19 of spec/entity-api.md 1.7: when revisions may begin and end. */
+/** When revisions may begin and end. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   type Body,
@@ -37,7 +37,7 @@ async function isRefused(
 }
 
 /** Revisions that begin at these dates; the last one ends with the last date, if there is `to`. */
-async function chainOf(
+async function revisionsOf(
   dates: readonly string[],
   to?: string,
 ): Promise<{ name: unknown; ids: string[] }> {
@@ -51,60 +51,60 @@ async function chainOf(
   return { name: first.entity['name'], ids }
 }
 
-describe('R10: before the end of the last confirmed cycle', () => {
-  it('close: to', async () => {
-    const { ids } = await chainOf(['2026-01-01'])
+describe('before the end of the last confirmed cycle', () => {
+  it('close is refused by its to', async () => {
+    const { ids } = await revisionsOf(['2026-01-01'])
     const params = { query: { _id: ids[0] }, update: { to: '2026-02-28' } }
     await isRefused('close', params, 1, 'close', CONFIRMED)
     const atIt = { query: { _id: ids[0] }, update: { to: CONFIRMED } }
     await world.ok('plans', 'close', atIt)
   })
 
-  it('delete: the begin of the revision', async () => {
-    const { ids } = await chainOf(['2026-01-01'])
+  it('delete is refused by the begin of the revision', async () => {
+    const { ids } = await revisionsOf(['2026-01-01'])
     await isRefused('delete', { query: { _id: ids[0] } }, 1, 'delete', CONFIRMED)
   })
 
-  it.each(['from', 'to'])('move: %s', async (edge) => {
-    const { ids } = await chainOf(['2026-01-01', '2026-04-01'])
+  it.each(['from', 'to'])('move is refused by %s', async (edge) => {
+    const { ids } = await revisionsOf(['2026-01-01', '2026-04-01'])
     const query = { _id: edge === 'from' ? ids[1] : ids[0] }
     await isRefused('move', { query, update: { [edge]: '2026-02-28' } }, 1, 'move', CONFIRMED)
     await world.ok('plans', 'move', { query, update: { [edge]: CONFIRMED } })
   })
 
-  it('move: an edge that lies before it stays', async () => {
-    const { ids } = await chainOf(['2026-01-01'])
+  it('move accepts an edge that lies before it and stays', async () => {
+    const { ids } = await revisionsOf(['2026-01-01'])
     const params = { query: { _id: ids[0] }, update: { from: '2026-04-01' } }
     await isRefused('move', params, 1, 'move', CONFIRMED)
   })
 
-  it.each(['closeandnew', 'permanentchange'])('%s: from', async (action) => {
-    const { ids } = await chainOf(['2026-01-01'])
+  it.each(['closeandnew', 'permanentchange'])('%s is refused by its from', async (action) => {
+    const { ids } = await revisionsOf(['2026-01-01'])
     const query = { _id: ids[0] }
     await isRefused(action, { query, update: { from: '2026-02-28' } }, 1, action, CONFIRMED)
     await world.ok('plans', action, { query, update: { from: CONFIRMED, description: 'x' } })
   })
 
-  it('update: of what had ended by then', async () => {
-    const { ids } = await chainOf(['2026-01-01'], '2026-02-01')
+  it('update is refused for a revision that had ended by then', async () => {
+    const { ids } = await revisionsOf(['2026-01-01'], '2026-02-01')
     const params = { query: { _id: ids[0] }, update: { description: 'x' } }
     await isRefused('update', params, 1, 'update', CONFIRMED)
   })
 
-  it('does not bound users', async () => {
+  it('users are not restricted', async () => {
     const query = { _id: idOf(await make(world, 'users')) }
     await world.ok('users', 'delete', { query })
   })
 })
 
-describe('R11: closeandnew that does not begin later', () => {
+describe('closeandnew is refused unless it begins later', () => {
   it.each(['2026-04-01', '2026-03-15'])('%s', async (from) => {
-    const { ids } = await chainOf(['2026-04-01'])
+    const { ids } = await revisionsOf(['2026-04-01'])
     await isRefused('closeandnew', { query: { _id: ids[0] }, update: { from } }, 1, '2026-04-01')
   })
 
-  it('or begins when the revision has ended', async () => {
-    const { ids } = await chainOf(['2026-04-01'], '2026-05-01')
+  it('if it begins when the revision has ended', async () => {
+    const { ids } = await revisionsOf(['2026-04-01'], '2026-05-01')
     for (const from of ['2026-05-01', '2026-06-01']) {
       const params = { query: { _id: ids[0] }, update: { from } }
       await isRefused('closeandnew', params, 1, '2026-05-01')
@@ -112,17 +112,17 @@ describe('R11: closeandnew that does not begin later', () => {
   })
 })
 
-describe('R12: permanentchange outside the revision', () => {
+describe('permanentchange is refused outside the revision', () => {
   it.each(['2026-03-31', '2026-05-02'])('%s', async (from) => {
-    const { ids } = await chainOf(['2026-04-01', '2026-05-01'])
+    const { ids } = await revisionsOf(['2026-04-01', '2026-05-01'])
     const params = { query: { _id: ids[0] }, update: { from, description: 'x' } }
     await isRefused('permanentchange', params, 1, '2026-04-01', '2026-05-01')
   })
 })
 
-describe('move', () => {
-  it('R13: without from and to', async () => {
-    const { ids } = await chainOf(['2026-04-01'])
+describe('move is refused', () => {
+  it('without from and to', async () => {
+    const { ids } = await revisionsOf(['2026-04-01'])
     await isRefused('move', { query: { _id: ids[0] }, update: {} }, 0, 'from', 'to')
     await isRefused('move', { query: { _id: ids[0] } }, 0, 'from', 'to')
   })
@@ -132,42 +132,42 @@ describe('move', () => {
     ['from', '2026-06-01', '2026-05-01'],
     ['to', '2026-04-01', '2026-04-01'],
     ['to', '2026-03-15', '2026-04-01'],
-  ])('R14: %s to %s, of what would be empty', async (edge, at, told) => {
-    const { ids } = await chainOf(['2026-04-01'], '2026-05-01')
+  ])('with %s to %s, if the revision would be empty', async (edge, at, message) => {
+    const { ids } = await revisionsOf(['2026-04-01'], '2026-05-01')
     const params = { query: { _id: ids[0] }, update: { [edge]: at } }
-    await isRefused('move', params, 0, edge, told)
+    await isRefused('move', params, 0, edge, message)
   })
 
-  it.each(['2026-04-01', '2026-03-15'])('R15: over the revision before: %s', async (from) => {
-    const { ids } = await chainOf(['2026-04-01', '2026-05-01'])
+  it.each(['2026-04-01', '2026-03-15'])('over the revision before: %s', async (from) => {
+    const { ids } = await revisionsOf(['2026-04-01', '2026-05-01'])
     await isRefused('move', { query: { _id: ids[1] }, update: { from } }, 0, 'from', '2026-04-01')
   })
 
-  it.each(['2026-06-01', '2026-07-01'])('R16: over the next revision: %s', async (to) => {
-    const { ids } = await chainOf(['2026-04-01', '2026-05-01'], '2026-06-01')
+  it.each(['2026-06-01', '2026-07-01'])('over the next revision: %s', async (to) => {
+    const { ids } = await revisionsOf(['2026-04-01', '2026-05-01'], '2026-06-01')
     await isRefused('move', { query: { _id: ids[0] }, update: { to } }, 0, 'to', '2026-06-01')
   })
 })
 
-describe('reopen', () => {
-  it('R17: without from', async () => {
-    const { ids } = await chainOf(['2026-04-01'], '2026-05-01')
+describe('reopen is refused', () => {
+  it('without from', async () => {
+    const { ids } = await revisionsOf(['2026-04-01'], '2026-05-01')
     await isRefused('reopen', { query: { _id: ids[0] } }, 2, 'from')
     await isRefused('reopen', { query: { _id: ids[0] }, update: { from: '' } }, 2, 'from')
   })
 
-  it('R18: of what is not closed, or ends later', async () => {
-    const open = await chainOf(['2026-04-01'])
+  it('if the revision is not closed, or ends later', async () => {
+    const open = await revisionsOf(['2026-04-01'])
     const update = { from: '2026-07-01' }
     await isRefused('reopen', { query: { _id: open.ids[0] }, update }, 3, 'not closed')
-    const closed = await chainOf(['2026-04-01', '2026-05-01'], '2026-08-01')
+    const closed = await revisionsOf(['2026-04-01', '2026-05-01'], '2026-08-01')
     for (const id of closed.ids) {
       await isRefused('reopen', { query: { _id: id }, update }, 3, '2026-08-01')
     }
   })
 
-  it('R19: inside a closed cycle', async () => {
-    const { ids } = await chainOf(['2026-01-01'], '2026-02-01')
+  it('inside a closed cycle', async () => {
+    const { ids } = await revisionsOf(['2026-01-01'], '2026-02-01')
     const params = { query: { _id: ids[0] }, update: { from: '2026-02-15' } }
     await isRefused('reopen', params, 3, CONFIRMED)
     await world.ok('plans', 'reopen', { query: { _id: ids[0] }, update: { from: CONFIRMED } })

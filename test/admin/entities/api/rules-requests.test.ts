@@ -1,4 +1,4 @@
-/** R1 to R9 of spec/entity-api.md 1.7: what a request must be, and what it may address. */
+/** What a request must be, and what it may address. */
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import {
@@ -17,7 +17,7 @@ import {
 
 const world = useApiServer()
 
-/** Refused with shape A, a display code, and a text that has these parts. */
+/** Refused as an error of shape A with a display code and a text that contains these parts. */
 async function isRefused(
   [collection, action]: [string, string],
   params: Fields,
@@ -30,7 +30,7 @@ async function isRefused(
   return body
 }
 
-describe('R1: a parameter that is not JSON', () => {
+describe('a parameter that is not JSON is refused', () => {
   it.each(['get', 'uniqueget', 'update', 'close', 'delete'])('of %s', async (action) => {
     for (const name of ['query', 'options']) {
       await isRefused(['plans', action], { [name]: '{"name":' }, [0, `${name} is not JSON`])
@@ -40,7 +40,7 @@ describe('R1: a parameter that is not JSON', () => {
     }
   })
 
-  it('is told also where another one follows that is', async () => {
+  it('if a valid parameter follows it', async () => {
     const { entity } = await make(world, 'plans')
     const update = { description: 'x' }
     const query = `{"_id":"${entity._id.$id}"`
@@ -48,7 +48,7 @@ describe('R1: a parameter that is not JSON', () => {
     await isRefused(['plans', 'update'], { update: '{', query: {} }, [0, 'update is not JSON'])
   })
 
-  it('of a body, and of sort, project and states', async () => {
+  it('in a body, and as sort, project and states', async () => {
     for (const name of ['sort', 'project', 'states']) {
       await isRefused(['plans', 'get'], { [name]: '{' }, [0, name])
     }
@@ -62,9 +62,9 @@ describe('R1: a parameter that is not JSON', () => {
   })
 })
 
-describe('R2: a mandatory parameter that is missing, or empty', () => {
+describe('a mandatory parameter that is missing or empty is refused', () => {
   it.each(['plans', 'services', 'rates', 'taxes', 'prepaidincludes', 'charges', 'discounts'])(
-    'of %s: each one',
+    'for %s, each one',
     async (collection) => {
       const mandatory: Readonly<Record<string, string[]>> = {
         plans: ['name', 'price', 'recurrence', 'upfront', 'connection_type'],
@@ -77,15 +77,15 @@ describe('R2: a mandatory parameter that is missing, or empty', () => {
       }
       for (const name of mandatory[collection] ?? []) {
         const { [name]: _, ...update } = ORDINARY[collection]?.() ?? {}
-        const told = `update.${name} is mandatory`
-        await isRefused([collection, 'create'], { update }, [999_999, told])
+        const message = `update.${name} is mandatory`
+        await isRefused([collection, 'create'], { update }, [999_999, message])
         const empty = { ...update, [name]: '' }
-        await isRefused([collection, 'create'], { update: empty }, [999_999, told])
+        await isRefused([collection, 'create'], { update: empty }, [999_999, message])
       }
     },
   )
 
-  it('is named with all others that are missing, configured ones too', async () => {
+  it('with all others that are missing, configured ones too', async () => {
     const fields = ['a', 'b'].map((name) => ({ field_name: name, type: 'text', mandatory: true }))
     await world.configure('plans', { fields })
     const declared = ['name', 'price', 'recurrence', 'upfront', 'connection_type']
@@ -105,7 +105,7 @@ describe('R2: a mandatory parameter that is missing, or empty', () => {
     await world.configure('plans', {})
   })
 
-  it('of a query: close needs _id, permanentchange needs from', async () => {
+  it('in a query: close needs _id, permanentchange needs from', async () => {
     const { name } = (await make(world, 'plans')).entity
     const query = { name, effective_date: '2026-02-01' }
     await isRefused(['plans', 'permanentchange'], { query }, [999_999, 'update.from'])
@@ -115,7 +115,7 @@ describe('R2: a mandatory parameter that is missing, or empty', () => {
 
 const allOf = (names: string[]) => names.map((name) => `${name} is mandatory`).join('; ')
 
-describe('R3: a value that does not match its pattern', () => {
+describe('a value that does not match its pattern is refused', () => {
   it.each([
     ['plans', 'name'],
     ['services', 'name'],
@@ -123,7 +123,7 @@ describe('R3: a value that does not match its pattern', () => {
     ['taxes', 'key'],
     ['charges', 'key'],
     ['discounts', 'key'],
-  ])('of %s.%s', async (collection, field) => {
+  ])('as %s.%s', async (collection, field) => {
     for (const value of ['gold', 'A-B', 'A B', 'A.B', '$A', 'A\nB', 'Ä', '../A', 'A\u0000']) {
       const update = { ...ORDINARY[collection]?.(), [field]: value }
       await isRefused([collection, 'create'], { update }, [999_999, `update.${field}`])
@@ -131,7 +131,7 @@ describe('R3: a value that does not match its pattern', () => {
   })
 })
 
-describe('R4: a direction of sorting other than 1 and -1', () => {
+describe('a direction of sorting other than 1 and -1 is refused', () => {
   it.each([0, 2, 'up', true, null, {}, [1], 1.5])('%j', async (direction) => {
     for (const action of ['get', 'uniqueget']) {
       const sort = { name: direction }
@@ -140,7 +140,7 @@ describe('R4: a direction of sorting other than 1 and -1', () => {
   })
 })
 
-describe('R5: a key without effective_date', () => {
+describe('a key without effective_date is refused', () => {
   it.each(['update', 'closeandnew', 'move', 'reopen', 'permanentchange'])('%s', async (action) => {
     const { name } = (await make(world, 'plans')).entity
     const update = { from: '2026-03-01' }
@@ -149,8 +149,8 @@ describe('R5: a key without effective_date', () => {
   })
 })
 
-describe('R6: push and pull', () => {
-  it.each(['push', 'pull'])('%s of a field that is no list', async (kind) => {
+describe('push and pull are refused', () => {
+  it.each(['push', 'pull'])('by %s of a field that is not a list', async (kind) => {
     const query = { _id: idOf(await makeSubscriber(world)) }
     for (const field of ['firstname', 'nothing', 'aid', 'plan', '_id', 'constructor']) {
       const change = { field_name: field, field_values: ['x'] }
@@ -163,7 +163,7 @@ describe('R6: push and pull', () => {
   })
 })
 
-describe('R7: a write that says nothing', () => {
+describe('a write without any field is refused', () => {
   it.each(['update', 'closeandnew', 'move', 'delete'])('%s', async (action) => {
     await make(world, 'taxes')
     await isRefused(['taxes', action], {}, [2, '_id'])
@@ -171,7 +171,7 @@ describe('R7: a write that says nothing', () => {
   })
 })
 
-describe('R8: a key that finds no revision', () => {
+describe('a key without a matching revision is refused', () => {
   it.each(['update', 'closeandnew', 'move', 'reopen', 'permanentchange'])('%s', async (action) => {
     const { name } = (await make(world, 'plans')).entity
     const update = { from: '2026-03-01' }
@@ -185,7 +185,7 @@ describe('R8: a key that finds no revision', () => {
     }
   })
 
-  it.each(['update', 'close', 'move', 'delete'])('%s: or an id', async (action) => {
+  it.each(['update', 'close', 'move', 'delete'])('by %s, also an id', async (action) => {
     const _id = 'f'.repeat(24)
     const params = { query: { _id }, update: { to: '2026-03-01' } }
     const { code, data } = await world.refused('plans', action, params)
@@ -193,15 +193,15 @@ describe('R8: a key that finds no revision', () => {
   })
 })
 
-describe('R9: a key that is there', () => {
-  it('already', async () => {
+describe('an existing key is refused', () => {
+  it('if it is in force', async () => {
     const { name } = (await make(world, 'plans')).entity
     const update = { ...ORDINARY['plans']?.(), name, from: '2030-01-01' }
     await isRefused(['plans', 'create'], { update }, [0, 'name', String(name)])
   })
 
   it.each(['charges', 'discounts', 'plans', 'taxes'])(
-    'of %s: reopen is suggested only where there is such an action',
+    'for %s, with a hint to reopen only where that action exists',
     async (collection) => {
       const { entity } = await make(world, collection)
       const key = DEFINITIONS.get(collection)?.keyField ?? ''
@@ -212,14 +212,14 @@ describe('R9: a key that is there', () => {
     },
   )
 
-  it('and has ended long ago', async () => {
+  it('if it has ended long ago', async () => {
     const body = await make(world, 'rates', { to: '2026-02-01' })
     const { key } = body.entity
     const update = { ...ORDINARY['rates']?.(), key, from: '2026-03-01' }
     await isRefused(['rates', 'create'], { update }, [0, 'key', String(key)])
   })
 
-  it('prepaidincludes: a name or a number', async () => {
+  it('for prepaidincludes, as a name or a number', async () => {
     const { name, external_id: id } = (await make(world, 'prepaidincludes')).entity
     const ordinary = ORDINARY['prepaidincludes']?.()
     const sameName = { ...ordinary, name }
@@ -230,7 +230,7 @@ describe('R9: a key that is there', () => {
 })
 
 describe('invalid fields', () => {
-  it('are all told, as clients read them', async () => {
+  it('are reported together, in the form that clients read', async () => {
     const update = { from: 'soon', ...ORDINARY['plans']?.(), upfront: 'perhaps' }
     const body = await world.refused('plans', 'create', { update })
     expect(body.code).toBe(17_576)
@@ -241,7 +241,7 @@ describe('invalid fields', () => {
     expect(body.message).toMatch(/update\.from .*update\.upfront/)
   })
 
-  it('of a query: what is not declared finds nothing, and everything', async () => {
+  it('of a query are refused if not declared: they match nothing, or everything', async () => {
     const { name } = (await make(world, 'plans')).entity
     for (const query of [{ nmae: name }, { $where: '1' }, { name: { $ne: 1, $where: '1' } }]) {
       const body = await world.refused('plans', 'get', { query })

@@ -1,4 +1,4 @@
-/** Cases that are known of the existing system (spec/entity-api.md 7: items 1, 3, 7). */
+/** Known behaviour of the existing system that clients depend on. */
 import { describe, expect, it } from 'vitest'
 import {
   type Fields,
@@ -11,8 +11,8 @@ import { make, makeSubscriber } from '../../../support/admin/entities/api/creato
 const world = useApiServer()
 const DAY_S = 86_400
 
-describe('item 1: the heartbeat', () => {
-  it('says that the stores are there', async () => {
+describe('the heartbeat', () => {
+  it('says that the stores are available', async () => {
     // Redis may still be connecting.
     const heartbeat = () => world.send('/api', { method: 'GET' })
     await expect.poll(async () => (await heartbeat()).http).toBe(200)
@@ -20,13 +20,13 @@ describe('item 1: the heartbeat', () => {
   })
 })
 
-describe('item 3: subscribers', () => {
-  it('created without services have none', async () => {
+describe('a subscriber', () => {
+  it('has no services if created without any', async () => {
     const { details, entity } = await makeSubscriber(world)
     expect([details, entity['services']]).toEqual([null, []])
   })
 
-  it('close tomorrow', async () => {
+  it('can be closed tomorrow', async () => {
     const query = { _id: idOf(await makeSubscriber(world)) }
     const body = await world.ok('subscribers', 'close', { query, update: { to: 'tomorrow' } })
     const midnight = Date.UTC(2026, 5, 16) / 1000
@@ -36,7 +36,7 @@ describe('item 3: subscribers', () => {
     })
   })
 
-  it('reopen a year from now', async () => {
+  it('can be reopened a year from now', async () => {
     const plan = (await make(world, 'plans', { from: '2023-01-01' })).entity['name']
     const span = { from: '2024-01-01', to: '2025-01-01' }
     const query = { _id: idOf(await makeSubscriber(world, { plan, ...span })) }
@@ -45,7 +45,7 @@ describe('item 3: subscribers', () => {
     expect(entity['from']).toEqual({ sec: Date.UTC(2027, 5, 15) / 1000, usec: 0 })
   })
 
-  it('get a service pushed for good', async () => {
+  it('gets a pushed service permanently', async () => {
     const { name } = (await make(world, 'services')).entity
     const { sid } = (await makeSubscriber(world)).entity
     const push = [{ field_name: 'services', field_values: [{ name, from: '2026-03-01' }] }]
@@ -60,7 +60,7 @@ describe('item 3: subscribers', () => {
   })
 })
 
-/** What the schemas of existing clients require of rows. */
+/** Fields of rows that the schemas of existing clients require. */
 const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   accounts: ['aid', 'type', 'firstname', 'lastname', 'email', 'country', 'address', 'zip_code'],
   plans: ['name', 'description', 'price', 'recurrence', 'upfront', 'connection_type'],
@@ -81,8 +81,8 @@ const INFO = [
   'movable_to',
 ]
 
-describe('item 7: schemas', () => {
-  it.each(Object.keys(REQUIRED))('%s: of create and get', async (collection) => {
+describe('a schema of existing clients', () => {
+  it.each(Object.keys(REQUIRED))('%s: holds for create and get', async (collection) => {
     const { status, details, entity } = await make(world, collection)
     expect([status, details]).toEqual([1, true])
     const names = [...ALWAYS, ...(REQUIRED[collection] ?? [])]
@@ -92,7 +92,7 @@ describe('item 7: schemas', () => {
     expectRow(await world.rows(collection, { query: { _id: idOf({ entity }) } }), names)
   })
 
-  it('subscribers: details are null', async () => {
+  it('subscribers: expects details to be null', async () => {
     const { details, entity } = await makeSubscriber(world)
     expect(details).toBeNull()
     const names = [
@@ -117,7 +117,7 @@ describe('item 7: schemas', () => {
     ['future', 30, 'active'],
     ['no', null, 'expired'],
     ['past', -30, 'expired'],
-  ])('a close with %s to', async (_, days, status) => {
+  ])('holds for a close with %s to', async (_, days, status) => {
     for (const collection of Object.keys(REQUIRED)) {
       const query = { _id: idOf(await make(world, collection)) }
       const sec = world.now() / 1000 + (days ?? 0) * DAY_S

@@ -1,4 +1,4 @@
-/** Which tax holds where a rate names none: the one that settings name, else none. */
+/** The tax of a rate that names none: the default of the settings, otherwise none. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { writeStoredConfig } from '../../../../src/catalog/settings/stored-config.ts'
 import { type Fields, idOf, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
@@ -14,7 +14,7 @@ function nameDefault(value: Fields): Promise<unknown> {
 afterEach(() => nameDefault({}))
 
 describe('a rate without a tax', () => {
-  it('is told of once in the answer to each write', async () => {
+  it('causes one warning in the answer to each write', async () => {
     const created = await make(world, 'rates')
     const key = created.entity['key']
     const text = `rate ${key} has no tax, and there is no default tax: it is not taxed`
@@ -30,7 +30,7 @@ describe('a rate without a tax', () => {
     expect(changed.warnings.filter((warning) => warning.includes(text))).toHaveLength(1)
   })
 
-  it('is not told of where it says so, has a tax, or a default is named', async () => {
+  it('causes no warning if it says so, has a tax, or a default is configured', async () => {
     const tax = await make(world, 'taxes')
     const taxed = [{ type: 'vat', taxation: 'custom', custom_tax: tax.entity['key'] }]
     for (const hints of [[{ type: 'vat', taxation: 'no' }], taxed]) {
@@ -48,7 +48,7 @@ describe('a rate without a tax', () => {
 })
 
 describe('a tax', () => {
-  it('is no default by being there, and says so', async () => {
+  it('is not a default by its existence, and its answer says so', async () => {
     const { warnings, entity } = await make(world, 'taxes')
     expect(warnings).toEqual([expect.stringContaining('there is no default tax')])
     await nameDefault({ default: entity['key'] })

@@ -48,13 +48,13 @@ const definitionOf = (name: string) => {
 }
 
 describe('the collections', () => {
-  it('are those of the interface, and jobs, with their actions', () => {
+  it('are those of the entity API, and jobs, with their actions', () => {
     const actions = all.map((definition) => [definition.name, actionsOf(definition).join(' ')])
     expect(Object.fromEntries(actions)).toEqual(TABLE)
     expect([...DEFINITIONS.keys()]).toEqual(all.map(({ name }) => name))
   })
 
-  it('have an import for what rows can be made of', () => {
+  it('have an import if rows can be converted to their entities', () => {
     const importing = all.filter(({ actions }) => actions.import !== undefined)
     expect([...IMPORT_OPERATIONS.keys()]).toEqual(importing.map(({ name }) => name))
     for (const [name, operations] of IMPORT_OPERATIONS) {
@@ -62,7 +62,7 @@ describe('the collections', () => {
     }
   })
 
-  it('have no address of a user that shows what is known of a password', () => {
+  it('never return password fields of a user', () => {
     expect(definitionOf('users').hidden).toEqual(['password', 'password_generated'])
   })
 })
@@ -70,16 +70,16 @@ describe('the collections', () => {
 describe('an action', () => {
   const READS = ['get', 'uniqueget', 'export']
 
-  it.each(named)('$title has roles that fit what it does', ({ definition, name, action }) => {
+  it.each(named)('$title has roles that fit its effect', ({ definition, name, action }) => {
     const roles = action.roles
     const isRead = READS.includes(name)
-    // The audit and jobs of erasure are for those who may do everything.
+    // The audit and jobs of erasure are restricted to administrators.
     const isOpen = isRead && !['audit', 'jobs'].includes(definition.name)
     expect(roles.includes('read')).toBe(isOpen)
     if (!isOpen) expect(roles.includes('write') || roles.includes('admin')).toBe(true)
   })
 
-  it.each(named)('$title addresses what it must', ({ definition, name, action }) => {
+  it.each(named)('$title has its mandatory address parameters', ({ definition, name, action }) => {
     if (action.target !== 'none') expect(action.query['_id']?.type).toBe('dbid')
     if (action.target === 'id') expect(action.query).not.toHaveProperty('effective_date')
     if (action.target === 'unique') {
@@ -90,20 +90,20 @@ describe('an action', () => {
     if (name === 'close') expect(action.query['_id']?.mandatory).toBe(true)
   })
 
-  it.each(named)('$title demands fields on create only', ({ name, action }) => {
+  it.each(named)('$title requires fields on create only', ({ name, action }) => {
     const demanded = Object.entries(action.update).filter(([, param]) => param.mandatory)
     if (name === 'create') return
     const dates = name === 'permanentchange' || name === 'reopen' ? ['from'] : []
     expect(demanded.map(([field]) => field)).toEqual(dates)
   })
 
-  it.each(named)('$title takes configured fields only where there are some', (each) => {
+  it.each(named)('$title accepts configured fields only if the collection has some', (each) => {
     if (each.definition.configuredFieldsPath === null) expect(each.action.customFields).toBe(false)
     const never = ['close', 'move', 'delete', 'import', 'export']
     if (never.includes(each.name)) expect(each.action.customFields).toBe(false)
   })
 
-  it.each(named)('$title numbers accounts and subscribers by integers', ({ action }) => {
+  it.each(named)('$title has integers as numbers of accounts and subscribers', ({ action }) => {
     for (const field of ['aid', 'sid']) {
       const param = action.query[field]
       if (param === undefined) continue
@@ -113,18 +113,18 @@ describe('an action', () => {
     }
   })
 
-  it('of a list of names is one that exists', () => {
+  it('has a known name', () => {
     for (const { definition } of named) {
       for (const name of Object.keys(definition.actions)) expect(ACTIONS).toContain(name)
     }
   })
 })
 
-describe('what an existing client trips over', () => {
+describe('known defects of existing clients are avoided:', () => {
   const update = (name: string, action: 'update' | 'permanentchange') =>
     Object.keys(definitionOf(name).actions[action]?.update ?? {})
 
-  it('is mended: changes of taxes, prepaid includes and groups from a date on', () => {
+  it('taxes, prepaid includes and groups can be changed from a date on', () => {
     expect(update('taxes', 'permanentchange')).toEqual(
       expect.arrayContaining(['from', 'description', 'rate', 'embed_tax']),
     )
@@ -136,11 +136,11 @@ describe('what an existing client trips over', () => {
     }
   })
 
-  it('is mended: an import of discounts is a write', () => {
+  it('an import of discounts is a write', () => {
     expect(definitionOf('discounts').actions.import?.roles).toEqual(['write'])
   })
 
-  it('is the account of a subscriber, which only some actions may change', () => {
+  it('the account of a subscriber is only changed by some actions', () => {
     const { actions } = definitionOf('subscribers')
     const changing = actionsOf(definitionOf('subscribers')).filter(
       (action) => actions[action]?.update['aid'] !== undefined,
@@ -161,7 +161,7 @@ describe('dottedParam', () => {
     ['rates', 'uniqueget', 'query', 'rates.call', true],
     ['rates', 'get', 'query', 'rates.call', false],
     ['plans', 'uniqueget', 'query', 'rates.call', false],
-  ] as const)('%s/%s knows in %s of %s: %s', (collection, action, part, name, isKnown) => {
+  ] as const)('%s/%s: %s.%s is declared: %s', (collection, action, part, name, isKnown) => {
     expect(dottedParam(collection, action, part, name) !== null).toBe(isKnown)
   })
 })

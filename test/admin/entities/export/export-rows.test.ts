@@ -66,7 +66,7 @@ describe('CSV of discounts', () => {
     expect(rest).toEqual([''])
   })
 
-  it('shows of each key the revision that represents it', async () => {
+  it('has the current revision of each key', async () => {
     const periods = [
       ['A', '2026-01-01', '2026-03-01'],
       ['A', '2026-03-01', '2026-07-01'],
@@ -87,7 +87,7 @@ describe('CSV of discounts', () => {
     ).toEqual(['2026-01-01'])
   })
 
-  it('goes through more than a page, also where one key has many revisions', async () => {
+  it('spans several pages, also if one key has many revisions', async () => {
     const dayOf = (index: number) => new Date(Date.UTC(2020, 0, 1 + index))
     const revisions = Array.from({ length: 1100 }, (_, index) => {
       return { key: 'MANY', from: dayOf(index), to: dayOf(index + 1), rev: index }
@@ -105,7 +105,7 @@ describe('CSV of discounts', () => {
     expect(new Set(keys).size).toBe(601)
   })
 
-  it('reads only as far as somebody wants more', async () => {
+  it('reads only as far as the consumer reads', async () => {
     const many = Array.from({ length: 1600 }, (_, index) => {
       return { key: `K${index}`, from: new Date(0), to: new Date(NOW_MS * 2), rev: index }
     })
@@ -133,7 +133,7 @@ describe('CSV of discounts', () => {
     expect(reads).toBeLessThan(4)
   })
 
-  it('can be imported again as it is', async () => {
+  it('can be imported again unchanged', async () => {
     await discount({ key: 'TEN', description: "'-x", excludes: ['A', 'B, C'], type: 'percentage' })
     await discount({
       key: 'TWO',
@@ -191,7 +191,7 @@ describe('CSV of rates', () => {
     await plant()
     const exportText = await exported('rates')
     const [header = '', ...lines] = exportText.trim().split('\n')
-    // What an export of rates does not know, but a create asks for.
+    // An export of rates lacks it, but a create requires it.
     const text = [header, ...lines.map((line) => line.replace('vat,,,,,,', 'vat,,,,tiered,,'))]
     await scene.catalog().rates.deleteMany({})
     await scene.catalog().plans.updateMany({}, { $set: { rates: {} } })
@@ -205,8 +205,8 @@ describe('CSV of rates', () => {
   })
 })
 
-describe('what is hidden', () => {
-  it('is in no column and no line', async () => {
+describe('a hidden field', () => {
+  it('is in no column and no row', async () => {
     await insertEntity(scene.catalog(), 'users', { password: 'secret-hash' })
     const fields = [
       { field_name: 'colour', exportable: false },
@@ -244,7 +244,7 @@ describe('formulas', () => {
     ["'text", "'text"],
     ['a=b', 'a=b'],
     ['-5+cmd', "'-5+cmd"],
-  ])('%j is written as %j, and read as it was', (text, cell) => {
+  ])('%j is written as %j, and imported as it was', (text, cell) => {
     expect(neutralCell(text)).toBe(cell)
     expect(originalCell(cell)).toBe(text)
   })

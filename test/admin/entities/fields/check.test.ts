@@ -92,21 +92,21 @@ describe('a value', () => {
     expect(refused).toThrow(message)
   })
 
-  it('of a list is each member, and one value is a list of one', () => {
+  it('of a list is checked per member, and a single value is a list of one', () => {
     const field = { type: 'integer', multiple: true }
     expect(check(field, { x: ['1', 2] })).toEqual({ x: [1, 2] })
     expect(check(field, { x: '3' })).toEqual({ x: [3] })
     expect(() => check(field, { x: [1, 'b'] })).toThrow('update.x must be an integer')
   })
 
-  it('is found along a dotted name', () => {
+  it('is found by a dotted name', () => {
     const field = { field_name: 'a.b', type: 'integer' }
     expect(check(field, { a: { b: '1' } })).toEqual({ 'a.b': 1 })
     expect(check(field, { 'a.b': '2' })).toEqual({ 'a.b': 2 })
     expect(check({ field_name: 'a.constructor' }, { a: {} })).toEqual({})
   })
 
-  it('that is empty takes the field away, and is nothing on create', () => {
+  it('that is empty removes the field, and is ignored on create', () => {
     for (const value of ['', null, []]) {
       expect(check({ type: 'date' }, { x: value }, later)).toEqual({ x: null })
       expect(check({ type: 'date' }, { x: value })).toEqual({})
@@ -128,7 +128,7 @@ describe('a value', () => {
     expect(range).toMatchObject({ x: { from: new Date(date) } })
   })
 
-  it('is told of with all others that cannot be read', () => {
+  it('that cannot be read is reported together with all others', () => {
     const fields = [
       { field_name: 'a', type: 'integer' },
       { field_name: 'b', type: 'date' },
@@ -141,7 +141,7 @@ describe('a value', () => {
 })
 
 describe('a rule', () => {
-  it('of a mandatory field is of create only', () => {
+  it('of a mandatory field applies to create only', () => {
     for (const update of [{}, { x: '' }, { x: null }, { x: [] }]) {
       expect(missing({ mandatory: true }, update)).toEqual(['x'])
       expect(missing({ mandatory: true }, update, later)).toEqual([])
@@ -152,13 +152,13 @@ describe('a rule', () => {
     expect(check({ default_value: 'd' }, {}, later)).toEqual({})
   })
 
-  it('of a field of some plays is of those only', () => {
+  it('of a field of some plays applies to those only', () => {
     const field = { mandatory: true, plays: ['MOBILE'] }
     expect(missing(field, { play: 'TV' })).toEqual([])
     expect(missing(field, { play: 'MOBILE' })).toEqual(['x'])
   })
 
-  it('of options is told with all of them', () => {
+  it('of options reports all of them', () => {
     const field = { type: 'select', select_options: 'red, green' }
     expect(check(field, { x: 'green' })).toEqual({ x: 'green' })
     expect(check({ select_options: ['1', '2'], type: 'select' }, { x: 2 })).toEqual({ x: '2' })
@@ -168,7 +168,7 @@ describe('a rule', () => {
     expect(check({ ...field, mandatory: true }, {}, later)).toEqual({})
   })
 
-  it('of an expression is of the whole text', () => {
+  it('of a regular expression applies to the whole text', () => {
     const field = { type: 'text', validation: '/[a-z]+|\\d{2}/i' }
     expect(check(field, { x: 'ABC' })).toEqual({ x: 'ABC' })
     for (const value of ['abc1', '123', 'a\n', 'a'.repeat(300)]) {
@@ -177,12 +177,12 @@ describe('a rule', () => {
     expect(check({ type: 'integer', validation: '1\\d' }, { x: 12 })).toEqual({ x: 12 })
   })
 
-  it('of an expression takes no long time', () => {
+  it('of a regular expression is evaluated in bounded time', () => {
     const field = { type: 'text', validation: '(a+)+b' }
     expect(() => check(field, { x: 'a'.repeat(256) })).toThrow('x does not have the form')
   })
 
-  it('of a fixed field lets clients send back what they have read', () => {
+  it('of a fixed field lets clients send back the value they have read', () => {
     const field = { type: 'date', editable: false }
     const current = { x: new Date('2026-01-01T00:00:00Z') }
     expect(check(field, { x: '2026-01-01' })).toHaveProperty('x')
@@ -192,7 +192,7 @@ describe('a rule', () => {
     }
   })
 
-  it('holds for declared fields, which it does not read', () => {
+  it('applies to declared fields, which it does not parse', () => {
     const field = { field_name: 'charging_type', select_options: 'postpaid', mandatory: true }
     expect(check(field, { charging_type: 'postpaid' })).toEqual({})
     expect(() => check(field, { charging_type: 'x' })).toThrow('charging_type must be one of')
@@ -203,12 +203,12 @@ describe('a rule', () => {
   })
 })
 
-describe('what is not taken', () => {
-  it.each(['close', 'move', 'delete'] as const)('anything of %s', (action) => {
+describe('no configured field is accepted', () => {
+  it.each(['close', 'move', 'delete'] as const)('in %s', (action) => {
     expect(check({ mandatory: true }, { x: 1 }, { action })).toEqual({})
   })
 
-  it('fields that the node makes, keys, dates and accounts', () => {
+  it('if it is generated, a key, a date or an account', () => {
     expect(check({ generated: true, mandatory: true }, { x: 1 })).toEqual({})
     for (const name of ['from', 'to', 'creation_time', 'key']) {
       const how = { action: 'reopen', collection: 'rates' } as const
@@ -221,13 +221,13 @@ describe('what is not taken', () => {
     })
   })
 
-  it('fields that are not configured', () => {
+  it('if it is not configured', () => {
     expect(check({}, { y: 1, revision_info: {} }, later)).toEqual({})
   })
 })
 
 describe('unique values', () => {
-  it('are those of a whole document, each member of a list', () => {
+  it('are collected from a whole document, including each member of a list', () => {
     const fields = [
       { field_name: 'msisdn', unique: true },
       { field_name: 'imsi', unique: true, multiple: true },

@@ -28,7 +28,7 @@ const definition = (name: string) => {
   return found
 }
 
-const having = [...DEFINITIONS.values()].filter(
+const configurable = [...DEFINITIONS.values()].filter(
   ({ configuredFieldsPath }) => configuredFieldsPath !== null,
 )
 
@@ -36,7 +36,7 @@ const accounts = (fields: unknown) =>
   fieldsOf(definition('accounts'), { ...EMPTY, subscribers: { account: { fields } } })
 
 describe('the fields of a collection', () => {
-  it.each(having)('can all be used as they are from the start: $name', (each) => {
+  it.each(configurable)('can all be used with their defaults: $name', (each) => {
     const fields = fieldsOf(each, EMPTY)
     expect(fields).toEqual(DEFAULT_FIELDS[each.name])
     const all = withStoredList(each, {}, fields)
@@ -44,13 +44,13 @@ describe('the fields of a collection', () => {
     expect(fields.every(({ system }) => system === true)).toBe(true)
   })
 
-  it('are of those that have a place for them, and no others', () => {
-    expect(Object.keys(DEFAULT_FIELDS).sort()).toEqual(having.map(({ name }) => name).sort())
-    expect(new Set(having.map(categoryOf))).toEqual(new Set(FIELD_CATEGORIES))
+  it('exist for the collections that have a configuration for them, and no others', () => {
+    expect(Object.keys(DEFAULT_FIELDS).sort()).toEqual(configurable.map(({ name }) => name).sort())
+    expect(new Set(configurable.map(categoryOf))).toEqual(new Set(FIELD_CATEGORIES))
     expect(fieldsOf(definition('lines'), EMPTY)).toEqual([])
   })
 
-  it('demand of accounts and subscribers what the interface does', () => {
+  it('require of accounts and subscribers what the entity API requires', () => {
     const mandatory = (name: string) =>
       (DEFAULT_FIELDS[name] ?? []).filter((one) => one.mandatory).map((one) => one.field_name)
     const person = ['firstname', 'lastname']
@@ -58,7 +58,7 @@ describe('the fields of a collection', () => {
     expect(mandatory('subscribers')).toEqual(['sid', 'aid', ...person, 'plan', 'address'])
   })
 
-  it('are with stored ones in their place, and further ones behind', () => {
+  it('have stored ones in the place of their defaults, and further ones at the end', () => {
     const address = { field_name: 'address', mandatory: false, title: 'Street' }
     const fields = accounts([{ field_name: 'vat_number' }, address])
     const names = fields.map(({ field_name }) => field_name)
@@ -66,14 +66,14 @@ describe('the fields of a collection', () => {
     expect(fields.find((one) => one.field_name === 'address')).toEqual({
       ...address,
       system: true,
-      // Unless it says so it stays what it is from the start.
+      // The default stays unless the stored field changes it.
       personal: true,
       type: 'text',
     })
   })
 
   it.each([[{}], [{ fields: [] }], [[]], [null]])(
-    'of nothing stored (%j) are the first',
+    'are the defaults if nothing is stored (%j)',
     (value) => {
       expect(fieldsOf(definition('plans'), { ...EMPTY, plans: value })).toEqual(
         DEFAULT_FIELDS['plans'],
@@ -116,7 +116,7 @@ describe('a stored field that cannot be used', () => {
     [[{ field_name: 'aid', generated: false }], `${at}.0.generated must stay`],
     [[{ field_name: 'address', multiple: true }], `${at}.0.multiple must stay`],
     [[{ field_name: 'a' }, { field_name: 'a' }], `${at}.1.field_name 'a' occurs twice`],
-  ])('%j is told by its path', (list, message) => {
+  ])('%j is reported by its path', (list, message) => {
     const read = () => accounts(list)
     expect(read).toThrow(FieldError)
     expect(read).toThrow(message)
@@ -124,7 +124,7 @@ describe('a stored field that cannot be used', () => {
 })
 
 describe('stored fields', () => {
-  it('are no part of what charging follows', async () => {
+  it('do not change the configuration revision that charging follows', async () => {
     const catalog = await store.open()
     const before = await readConfigRevision(catalog)
     expect(await readFieldSettings(catalog)).toEqual(EMPTY)

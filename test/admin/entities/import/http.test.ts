@@ -55,13 +55,13 @@ async function send(path: string, fields: Record<string, string>, file?: Blob, n
 
 const update = JSON.stringify({ map: ACCOUNT_COLUMNS })
 
-/** Of a row that has only a first name. */
+/** The error of a row that has only a first name. */
 const MISSING = ['lastname', 'email', 'country', 'address', 'zip_code']
   .map((field) => `${field} is mandatory`)
   .join('; ')
 
 describe('import', () => {
-  it('takes a file in parts, and tells of it by its id', async () => {
+  it('accepts a file in a multipart body, and reports progress by its id', async () => {
     const text = `${accountsCsv(2)}Ada\n`
     const answer = await send('accounts/import', { update, import_id: 'h1' }, new Blob([text]))
     expect(answer).toEqual({
@@ -73,14 +73,14 @@ describe('import', () => {
       failed: 1,
       import_id: 'h1',
     })
-    const told = await send('accounts/import', { progress: '1', import_id: 'h1' })
-    expect(told).toMatchObject({
+    const progress = await send('accounts/import', { progress: '1', import_id: 'h1' })
+    expect(progress).toMatchObject({
       status: 1,
       details: { state: 'done', total: 3, failed: 1, failures: { 4: MISSING } },
     })
   })
 
-  it('is by content type what its name does not say', async () => {
+  it('derives the format from the content type if the name has no known ending', async () => {
     const [firstname, lastname, email, country, address, zip] = accountLine(7).split(',')
     const account = { firstname, lastname, email, country, address, zip_code: zip }
     const file = new Blob([JSON.stringify(account)], { type: 'application/x-ndjson' })
@@ -94,20 +94,20 @@ describe('import', () => {
     [{ update: '{"map":{"a":"__csvindex__0"}}' }, 'a\n"b', 'is not valid CSV'],
     [{ progress: '1', import_id: 'none' }, undefined, 'there is no import none'],
     [{ update, import_id: 'a b' }, ACCOUNT_HEADER, 'import_id must be'],
-  ])('%j of %j fails as a whole', async (fields, text, desc) => {
+  ])('with %j of %j fails as a whole', async (fields, text, desc) => {
     const file = text === undefined ? undefined : new Blob([text])
     const answer = await send('accounts/import', fields as Record<string, string>, file)
     expect(answer).toEqual({ status: 0, errorCode: 500, desc: expect.stringContaining(desc) })
   })
 
-  it('other actions take no files', async () => {
+  it('is the only action that accepts files', async () => {
     const answer = await send('accounts/create', { update }, new Blob(['x']))
     expect(answer).toMatchObject({ status: 0, code: 400 })
   })
 })
 
 describe('export', () => {
-  it('is CSV with a name that is safe', async () => {
+  it('is CSV with a safe file name', async () => {
     await insertEntity(stores.catalog, 'discounts', { description: '@x' })
     const query = encodeURIComponent('{"key":"TENPCT"}')
     const name = encodeURIComponent('"../a b\\"\\r\\nx: y"')
@@ -131,14 +131,14 @@ describe('export', () => {
     expect(await response.text()).toMatch(text)
   })
 
-  it('refuses what is not declared, and collections that have none', async () => {
+  it('refuses undeclared fields, and collections without export', async () => {
     const refused = await fetch(urlOf('discounts/export?query={"colour":1}'))
     expect(await refused.json()).toMatchObject({ status: 0, code: 17_576 })
     const none = await fetch(urlOf('accounts/export'))
     expect(await none.json()).toMatchObject({ status: 0, code: 17_575 })
   })
 
-  it('a client that goes away ends the reading', async () => {
+  it('stops reading when the client disconnects', async () => {
     const filler = 'x'.repeat(20_000)
     const many = Array.from({ length: 3_000 }, (_, index) => {
       const period = { from: new Date(0), to: new Date(Date.UTC(2100, 0, 1)) }
@@ -156,7 +156,7 @@ describe('export', () => {
       })
       request.once('error', reject)
     })
-    // The server serves others, and can be closed, with nothing left behind.
+    // The server answers other requests, and can be closed without open resources.
     const small = await fetch(urlOf('charges/export?query={"key":"K1"}'))
     expect((await small.text()).split('\n')).toHaveLength(3)
   })

@@ -17,7 +17,7 @@ const accounts = () =>
   scene.catalog().subscribers.find({ type: 'account' }).sort({ aid: 1 }).toArray()
 
 describe('accounts', () => {
-  it('become what create makes of them, by line numbers of the file', async () => {
+  it('are stored as by create, and reported by line number of the file', async () => {
     const result = await scene.run({
       collection: 'accounts',
       text: accountsCsv(3),
@@ -35,7 +35,7 @@ describe('accounts', () => {
     })
   })
 
-  it('a bad row is told by its line, and stops no other one', async () => {
+  it('reports a bad row by its line, and imports all others', async () => {
     const text = [ACCOUNT_HEADER, accountLine(1), 'Ada,Byron,nomail,UK,1 Mill,AB', accountLine(2)]
     const result = await scene.run({
       collection: 'accounts',
@@ -72,7 +72,7 @@ describe('subscribers', () => {
     })
   })
 
-  it('that begin before their account take its begin back', async () => {
+  it('that begin before their account move its begin', async () => {
     await insertPlan(scene.catalog())
     await insertAccounts(scene.catalog(), 1, '2026-04-01')
     const lines = [subscriberLine(1, 'A0', '2026-05-01'), subscriberLine(2, 'A0', '2026-02-01')]

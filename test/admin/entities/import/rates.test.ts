@@ -26,7 +26,7 @@ const run = (lines: readonly string[], more: Record<string, unknown> = {}, opera
 const rates = () => scene.catalog().rates.find({}).sort({ key: 1 }).toArray()
 
 describe('lines of rates', () => {
-  it('with one key and date are one rate, wherever they stand', async () => {
+  it('with one key and date are one rate, in any position', async () => {
     const { details } = await run([
       'CALL_A,2026-01-01,1,,1,0.5,,call,Local',
       'CALL_B,2026-01-01,0,,1,2,,call,',
@@ -56,7 +56,7 @@ describe('lines of rates', () => {
     expect(second?.key).toBe('CALL_B')
   })
 
-  it('that disagree fail together, and name the field', async () => {
+  it('that disagree fail together, with the name of the field', async () => {
     const { details } = await run([
       'CALL_A,2026-01-01,0,1,1,0.1,,call,Local',
       'CALL_A,2026-01-01,1,,1,0.5,,call,Other',
@@ -79,7 +79,7 @@ describe('lines of rates', () => {
     expect(await rates()).toEqual([])
   })
 
-  it('prices of plans are written into the plans', async () => {
+  it('write prices of plans into the plans', async () => {
     await insertPlan(scene.catalog())
     const { details } = await run([
       'CALL_A,2026-03-01,0,,1,1,,call,',
@@ -95,7 +95,7 @@ describe('lines of rates', () => {
     })
   })
 
-  it('a dry run sees the same, and writes nothing', async () => {
+  it('of a dry run have the same result, and write nothing', async () => {
     await insertPlan(scene.catalog())
     const lines = ['GOLD', 'NONE', ''].map((plan) => `CALL_A,2026-03-01,0,,1,1,${plan},call,`)
     const { details } = await run(lines, { dry_run: true })
@@ -104,7 +104,7 @@ describe('lines of rates', () => {
     expect(await scene.catalog().plans.countDocuments()).toBe(1)
   })
 
-  it('a custom tax must be there', async () => {
+  it('may only name an existing custom tax', async () => {
     await insertEntity(scene.catalog(), 'taxes')
     const taxed = { ...map, tax__taxation: 'custom', tax__custom_tax: '__csvindex__8' }
     const lines = ['CALL_A,,0,,1,1,,call,VAT', 'CALL_B,,0,,1,1,,call,NONE']
@@ -118,7 +118,7 @@ describe('lines of rates', () => {
 describe('permanentchange', () => {
   const updater = { field: 'key', value: '__csvindex__0' }
 
-  it('changes the price from a date on, and leaves the rest', async () => {
+  it('changes the price from a date on, and keeps the rest', async () => {
     const tier = { from: 0, to: 'UNLIMITED', interval: 1, price: 1 }
     const call = { BASE: { access: 2, rate: [tier] }, SILVER: { rate: [tier] } }
     await insertEntity(scene.catalog(), 'rates', { key: 'CALL_A', rates: { call } })
@@ -139,7 +139,7 @@ describe('permanentchange', () => {
     })
   })
 
-  it('must say which one is meant', async () => {
+  it('must identify one price', async () => {
     await expect(run(['X,,,,,,,,'], {}, 'permanentchange')).rejects.toThrow('updater is missing')
   })
 })

@@ -1,4 +1,4 @@
-/** An import that is killed at any of its steps goes on, and writes each row once. */
+/** An import that is killed at any of its steps resumes, and writes each row once. */
 import { describe, expect, it } from 'vitest'
 import { readProgress } from '../../../../src/admin/entities/import/progress.ts'
 import type { ImportResult } from '../../../../src/admin/entities/import/result.ts'
@@ -22,10 +22,10 @@ import { insertEntity } from '../../../support/catalog/store.ts'
 
 const scene = useImports()
 
-/** Longer than any lease: what the dead one held is free. */
+/** Longer than any lease, so that the locks of the dead process have expired. */
 const LATER_MS = NOW_MS + 120_000
 
-/** The process dies at the n-th operation on the store: before it is done, or after. */
+/** The process dies at the n-th operation on the store: before or after it is done. */
 function dyingCatalog(catalog: Catalog, at: number, when: 'before' | 'after') {
   let count = 0
   const dead = new CatalogUnavailableError('killed')
@@ -44,36 +44,40 @@ function dyingCatalog(catalog: Catalog, at: number, when: 'before' | 'after') {
   return { dying, wasReached: () => count >= at }
 }
 
-interface Story {
+interface ImportCase {
   imported: Omit<Parameters<typeof scene.run>[0], 'importId' | 'api'>
   begin(catalog: Catalog): Promise<void>
-  /** Empties what the import wrote. */
+  /** Removes what the import wrote. */
   reset(catalog: Catalog): Promise<void>
   check(catalog: Catalog, result: ImportResult): Promise<void>
 }
 
-/** Kills the import at each operation in turn, or each n-th; gives how many there were. */
-async function killEverywhere(story: Story, when: 'before' | 'after', each = 1): Promise<number> {
+/** Kills the import at each operation in turn, or each n-th; returns the number of operations. */
+async function killEverywhere(
+  importCase: ImportCase,
+  when: 'before' | 'after',
+  each = 1,
+): Promise<number> {
   for (let at = 1; ; at += each) {
     const catalog = scene.catalog()
-    await story.begin(catalog)
+    await importCase.begin(catalog)
     const importId = `kill-${at}`
     const { dying, wasReached } = dyingCatalog(catalog, at, when)
-    const first = { ...story.imported, importId, api: scene.api({ catalog: dying }) }
+    const first = { ...importCase.imported, importId, api: scene.api({ catalog: dying }) }
     const outcome = await scene.run(first).then(
       () => 'done',
       () => 'killed',
     )
-    const again = { ...story.imported, importId, api: scene.api({ nowMs: LATER_MS }) }
-    await story.check(catalog, await scene.run(again))
+    const again = { ...importCase.imported, importId, api: scene.api({ nowMs: LATER_MS }) }
+    await importCase.check(catalog, await scene.run(again))
     const progress = await readProgress({ catalog, clock: { nowMs: () => LATER_MS } }, importId)
     expect(progress).toMatchObject({ state: 'done' })
-    await story.reset(catalog)
+    await importCase.reset(catalog)
     if (outcome === 'done' || !wasReached()) return at
   }
 }
 
-const ACCOUNTS: Story = {
+const ACCOUNTS: ImportCase = {
   imported: {
     collection: 'accounts',
     text: accountsCsv(4).replace('ada2@example.org', 'nomail'),
@@ -93,7 +97,7 @@ const ACCOUNTS: Story = {
 }
 
 /** The second one begins before its account: two documents that are written together. */
-const SUBSCRIBERS: Story = {
+const SUBSCRIBERS: ImportCase = {
   imported: {
     collection: 'subscribers',
     text: [
@@ -122,7 +126,7 @@ const SUBSCRIBERS: Story = {
   },
 }
 
-const RATES: Story = {
+const RATES: ImportCase = {
   imported: {
     collection: 'rates',
     operation: 'permanentchange',
@@ -155,13 +159,13 @@ const RATES: Story = {
   },
 }
 
-/** Three batches of 500: while one of them is written the next one is prepared. */
-const BATCHES: Story = {
+/** Three batches of 500: while one batch is written the next one is prepared. */
+const BATCHES: ImportCase = {
   imported: {
     collection: 'accounts',
     text: [
       `${ACCOUNT_HEADER},vat`,
-      // The last one has what the first one has.
+      // The last row has the value of the first one.
       ...Array.from({ length: 1_101 }, (_, index) => accountLine(index, `,V${index % 1_100}`)),
     ].join('\n'),
     update: { map: { ...ACCOUNT_COLUMNS, vat: '__csvindex__6' } },
@@ -183,7 +187,7 @@ const BATCHES: Story = {
   },
 }
 
-describe('killed', () => {
+describe('an import that is killed resumes', () => {
   it.each(['before', 'after'] as const)('%s some steps: several batches', async (when) => {
     expect(await killEverywhere(BATCHES, when, 7)).toBeGreaterThan(50)
   })
@@ -209,13 +213,13 @@ describe('an import id', () => {
     importId: 'twice',
   }
 
-  it('that is done gives the same answer again, and writes nothing', async () => {
+  it('of a completed import returns the same answer again, and writes nothing', async () => {
     const first = await scene.run(imported)
     expect(await scene.run(imported)).toEqual(first)
     expect(await scene.catalog().subscribers.countDocuments()).toBe(2)
   })
 
-  it('is of one file and its settings', async () => {
+  it('belongs to one file and its settings', async () => {
     await scene.run(imported)
     await expect(scene.run({ ...imported, text: accountsCsv(3) })).rejects.toThrow(
       'use another import_id',
@@ -227,7 +231,7 @@ describe('an import id', () => {
     await expect(scene.run(other)).rejects.toThrow('use another import_id')
   })
 
-  it('that somebody works on is refused', async () => {
+  it('of a running import is refused', async () => {
     const { dying } = dyingCatalog(scene.catalog(), 9, 'before')
     await scene.run({ ...imported, api: scene.api({ catalog: dying }) }).catch(() => undefined)
     const progress = await readProgress(scene.api().stores, 'twice')
@@ -235,7 +239,7 @@ describe('an import id', () => {
     await expect(scene.run(imported)).rejects.toThrow('is being done by another process')
   })
 
-  it.each(['', 'a b', 'a/b', '../x'])('%j is none', async (importId) => {
+  it.each(['', 'a b', 'a/b', '../x'])('cannot be %j', async (importId) => {
     await expect(scene.run({ ...imported, importId })).rejects.toThrow('import_id must be')
   })
 })

@@ -18,7 +18,7 @@ const lastnames = async () => {
 const run = (text: string | Buffer, more: Record<string, unknown> = {}, name = 'rows.csv') =>
   scene.run({ collection: 'accounts', text, name, update: { map: ACCOUNT_COLUMNS, ...more } })
 
-/** Of a row that has only a first name. */
+/** The error of a row that has only a first name. */
 const MISSING = ['lastname', 'email', 'country', 'address', 'zip_code']
   .map((field) => `${field} is mandatory`)
   .join('; ')
@@ -26,7 +26,7 @@ const MISSING = ['lastname', 'email', 'country', 'address', 'zip_code']
 describe('CSV', () => {
   it.each([
     ['line feeds', '\n', ','],
-    ['carriage returns too', '\r\n', ','],
+    ['carriage returns and line feeds', '\r\n', ','],
     ['semicolons', '\n', ';'],
     ['tabs', '\r\n', '\t'],
   ])('%s', async (_name, end, delimiter) => {
@@ -36,27 +36,27 @@ describe('CSV', () => {
     expect(await lastnames()).toEqual(['Byron 1', 'Byron 2'])
   })
 
-  it('has quotes, line ends in cells, a byte order mark and empty lines', async () => {
+  it('may have quotes, line ends in cells, a byte order mark and empty lines', async () => {
     const cell = '"Byron ""the\nCountess"", Ada"'
     const text = `\uFEFF${ACCOUNT_HEADER}\n${accountLine(1).replace('Byron 1', cell)}\n\n`
     expect((await run(`${text}${accountLine(2)}\n\n`)).details).toEqual({ 2: true, 4: true })
     expect(await lastnames()).toEqual(['Byron "the\nCountess", Ada', 'Byron 2'])
   })
 
-  it('may have both ends of lines: no row is lost in another', async () => {
+  it('may have mixed line ends: no row is merged into another', async () => {
     const text = `${ACCOUNT_HEADER}\r\n${accountLine(1)}\n${accountLine(2)}\r\n`
     expect((await run(text)).details).toEqual({ 2: true, 3: true })
     expect(await lastnames()).toEqual(['Byron 1', 'Byron 2'])
   })
 
-  it('tells of fields that the collection does not have', async () => {
+  it('with fields that the collection does not have is reported', async () => {
     const map = { ...ACCOUNT_COLUMNS, phoen: '__csvindex__0', comment: null }
     const text = [ACCOUNT_HEADER, accountLine(1)].join('\n')
     const { details, ignored } = await run(text, { map, delimiter: null })
     expect([details, ignored]).toEqual([{ 2: true }, ['phoen']])
   })
 
-  it('rows may end early, and must not go on behind the header', async () => {
+  it('rows may end early, but not exceed the header', async () => {
     const text = [ACCOUNT_HEADER, 'Ada', `${accountLine(1)},,`, `${accountLine(2)},more`]
     expect((await run(text.join('\n'))).details).toEqual({
       2: MISSING,
@@ -76,7 +76,7 @@ describe('CSV', () => {
     expect(await scene.catalog().imports.countDocuments()).toBe(0)
   })
 
-  it('is refused where it has more rows than are allowed', async () => {
+  it('is refused if it has more rows than allowed', async () => {
     const { entities } = scene.api().stores.config
     const api = scene.api({ config: { entities: { ...entities, importRowsMax: 2 } } })
     const update = { map: ACCOUNT_COLUMNS }
@@ -84,7 +84,7 @@ describe('CSV', () => {
     await expect(scene.run(imported)).rejects.toThrow('the file has more than 2 rows')
   })
 
-  it('takes back what an export adds against formulas, and no more', async () => {
+  it('loses the apostrophes that an export adds against formulas, and no others', async () => {
     const lines = [`'=SUM(A1)`, `''=x`, `'quoted`, '=plain'].map((name) =>
       accountLine(1).replace('Byron 1', name),
     )
@@ -103,18 +103,18 @@ describe('settings', () => {
     [{ linker: { field: 'aid', value: '1' } }, 'update.linker is only for subscribers'],
     [{ multi_field_action: { a: 'add' } }, 'must be append, remove or replace'],
     [{ importType: 'magic' }, 'importType must be one of'],
-  ])('%j is refused', async (more, message) => {
+  ])('%j are refused', async (more, message) => {
     await expect(run(accountsCsv(1), more)).rejects.toThrow(message)
   })
 
-  it('an operation that the collection has not is refused', async () => {
+  it('with an operation that the collection does not have are refused', async () => {
     const imported = { collection: 'accounts', text: accountsCsv(1), operation: 'delete' }
     await expect(scene.run(imported)).rejects.toThrow(
       'operation delete is not allowed for accounts',
     )
   })
 
-  it('what is predefined holds, what is a default stays where a cell is empty', async () => {
+  it('override cells with predefined values, and fill empty ones with defaults', async () => {
     const text = `${ACCOUNT_HEADER},title\n${accountLine(1)},\n${accountLine(2)},Dr`
     const map = { ...ACCOUNT_COLUMNS, salutation: '__csvindex__6', personal_id: 'P1' }
     const given = { default_values: { salutation: 'Ms', country: 'FR' } }
@@ -143,7 +143,7 @@ describe('lines of JSON', () => {
 })
 
 describe('large files', () => {
-  it('3 MB are imported; above 10,000 rows only failures are told one by one', async () => {
+  it('of 3 MB are imported; above 10,000 rows only failures are reported one by one', async () => {
     const count = 10_200
     const filler = 'x'.repeat(250)
     const lines = Array.from({ length: count }, (_, index) =>
@@ -160,7 +160,7 @@ describe('large files', () => {
 })
 
 describe('a dry run', () => {
-  it('tells all that is wrong, also between rows, and writes nothing', async () => {
+  it('reports all errors, also conflicts between rows, and writes nothing', async () => {
     const value = { account: { fields: [{ field_name: 'vat', unique: true }] } }
     const stored = { _id: 'subscribers', value, rev: 1, changed: new Date(0), changed_by: 'test' }
     await scene.catalog().config.insertOne(stored)
@@ -187,7 +187,7 @@ describe('a dry run', () => {
 })
 
 describe('cells', () => {
-  it('ranges are split at the dash between their ends', () => {
+  it('with a range are split at the dash between its ends', () => {
     expect(rangesIn('1-5, 10 - 12,7', 'x')).toEqual([
       { from: '1', to: '5' },
       { from: '10', to: '12' },
@@ -198,7 +198,7 @@ describe('cells', () => {
     expect(() => rangeIn('1-', 'x')).toThrow('x must be ranges')
   })
 
-  it('dotted names go into objects and lists, and into no prototype', () => {
+  it('with dotted names become members of objects and lists, never of a prototype', () => {
     const target = { price: [{ from: 0 }] }
     const given = target.price
     setAlong(target, 'price.0.price', 5)

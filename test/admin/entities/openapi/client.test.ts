@@ -1,4 +1,4 @@
-/** A client in TypeScript whose types are generated from the document compiles, and is strict. */
+/** A TypeScript client with types generated from the document compiles, and is strict. */
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What the compiler says of files that use the generated types. */
+/** Compiler errors of files that use the generated types. */
 function problemsOf(files: string[]): string[] {
   const program = ts.createProgram(files, {
     strict: true,
@@ -48,7 +48,7 @@ function problemsOf(files: string[]): string[] {
   })
 }
 
-/** Accounts that must not compile: a field is missing, of a wrong type, or not known. */
+/** Accounts that must not compile: a field is missing, of a wrong type, or unknown. */
 const WRONG = [
   `{ lastname: 'Byron' }`,
   `{ ...PERSON, firstname: 7 }`,
@@ -71,13 +71,13 @@ function wrongFile(): string {
   return file
 }
 
-describe('a client that is generated from the document', () => {
-  it('compiles with the walk of docs/TUTORIAL.md, and does not with wrong requests', () => {
+describe('a client generated from the document', () => {
+  it('compiles with the walk of docs/TUTORIAL.md, and not with wrong requests', () => {
     expect(problemsOf([WALK, wrongFile()])).toEqual([])
   })
 
-  it('has no type that says nothing', () => {
-    // Headers of answers are open to others.
+  it('has no any and no unknown type', () => {
+    // Headers of answers may have further names.
     const types = generated.replaceAll(/headers: \{[^{}]*\}/g, '')
     expect(types.match(/: (?:any|unknown)\b|\b(?:any|unknown)\[\]|<(?:any|unknown)>/g)).toBeNull()
   })

@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('refers to nothing that is not there, and has nothing that nobody refers to', () => {
+  it('has no dangling reference and no unused component', () => {
     const refs = [...objectsIn(document)].flatMap(({ value }) => value['$ref'] ?? [])
     for (const ref of refs) expect(at(String(ref))).toBeDefined()
     const names = new Set(refs)
@@ -79,7 +79,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('is of the form that OpenAPI 3.1 demands', () => {
+  it('is valid OpenAPI 3.1', () => {
     expect(document.openapi).toBe('3.1.0')
     const ids = operations.map(({ operation }) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
@@ -99,7 +99,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(JSON.stringify(document))).toEqual(document)
   })
 
-  it('has schemas that JSON Schema knows', () => {
+  it('has schemas that are valid JSON Schema', () => {
     const types = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null']
     const visited = Object.values(document.components.schemas).flatMap((schema) => [
       ...objectsIn(schema),
@@ -114,7 +114,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('has fields that are declared and configured, with their demands', () => {
+  it('has declared and configured fields, with their constraints', () => {
     const schema = document.components.schemas['subscribers.create.update']
     expect(schema?.['required']).toEqual(
       expect.arrayContaining(['aid', 'plan', 'firstname', 'lastname', 'address']),
@@ -130,7 +130,7 @@ describe('the OpenAPI document', () => {
     expect(user?.['properties']).not.toHaveProperty('password')
   })
 
-  it('tells of files, operations and the key of an operation', () => {
+  it('describes files, operations and the key of an operation', () => {
     const rates = document.paths['/billapi/rates/import']?.post?.requestBody
     expect(rates).toMatchObject({
       content: {
@@ -147,7 +147,7 @@ describe('the OpenAPI document', () => {
 describe('an example', () => {
   const creating = [...DEFINITIONS.values()].filter(({ actions }) => actions.create !== undefined)
 
-  it('is there for every create, with declared and configured fields', () => {
+  it('exists for every create, with declared and configured fields', () => {
     expect(Object.keys(CREATED).sort()).toEqual(creating.map(({ name }) => name).sort())
     for (const { name, actions } of creating) {
       const declared = Object.keys(actions.create?.update ?? {})
@@ -160,7 +160,7 @@ describe('an example', () => {
     }
   })
 
-  it('can be stored, in the order in which they stand', async () => {
+  it('can be stored, in the order of the document', async () => {
     const catalog = await store.open()
     const write = { mode: 'insert', timeZone: 'UTC' } as const
     for (const [name, example] of Object.entries(CREATED)) {
@@ -182,7 +182,7 @@ describe('an example', () => {
   })
 })
 
-describe('the page', () => {
+describe('the documentation page', () => {
   const page = apiPage(document)
 
   it('has all collections and actions, with an example of each', () => {
@@ -193,13 +193,13 @@ describe('the page', () => {
     expect(page).toContain('Needs one of the roles write, admin.')
   })
 
-  it('needs no script and nothing from elsewhere', () => {
+  it('needs no script and no external resource', () => {
     expect(page).not.toMatch(/<script|<link|<img|\son\w+=|url\(|@import/)
     const addresses = [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, address]) => address)
     expect(addresses.every((address) => /^#|^\/openapi\.json$/.test(address ?? ''))).toBe(true)
   })
 
-  it('is well-formed, and every id is there once', () => {
+  it('is well-formed, and every id is unique', () => {
     const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id)
     expect(new Set(ids).size).toBe(ids.length)
     for (const [, id] of page.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(id)
@@ -212,7 +212,7 @@ describe('the page', () => {
     expect(open).toEqual([])
   })
 
-  it('shows texts of operators as texts', () => {
+  it('escapes texts of operators', () => {
     const field = { field_name: 'x', title: '<script>alert("&")</script>', searchable: true }
     const hostile = openApiDocument(DEFINITIONS, {
       fields: new Map([['plans', [field]]]),

@@ -1,4 +1,4 @@
-/** The OpenAPI document is one that clients can be generated from, and people can read. */
+/** The OpenAPI document is suitable for client generators, and readable for people. */
 import { describe, expect, it } from 'vitest'
 import type { Operation } from '../../../../src/admin/entities/openapi/operations.ts'
 import { refName, type Schema } from '../../../../src/admin/entities/openapi/schema.ts'
@@ -11,14 +11,14 @@ import {
 const check = createAnswerCheck(DOCUMENT)
 const { schemas, responses } = DOCUMENT.components
 
-interface Placed {
+interface Located {
   readonly at: string
   readonly schema: Schema
-  /** A field or member: its meaning has to be said. */
+  /** A field or member, which needs a description. */
   readonly isNamed: boolean
 }
 
-function* partsOf({ at, schema }: Pick<Placed, 'at' | 'schema'>): Generator<Placed> {
+function* partsOf({ at, schema }: Pick<Located, 'at' | 'schema'>): Generator<Located> {
   yield { at, schema, isNamed: false }
   for (const keyword of ['properties', 'patternProperties']) {
     for (const [name, part] of Object.entries((schema[keyword] ?? {}) as Record<string, Schema>)) {
@@ -41,7 +41,7 @@ function* partsOf({ at, schema }: Pick<Placed, 'at' | 'schema'>): Generator<Plac
   }
 }
 
-/** Why nothing useful can be generated from a schema. */
+/** Why a schema is useless for a client generator. */
 function untyped({ type, anyOf, items, ...schema }: Schema): string | null {
   if (refName(schema) !== null) return null
   const { properties, additionalProperties: others, const: constant } = schema
@@ -82,7 +82,7 @@ interface Media {
   readonly examples: readonly unknown[]
 }
 
-/** Of an example that is a component, too. */
+/** The value of an example, which may be a component. */
 function exampleOf({ $ref: pointer, value }: Schema): unknown {
   if (typeof pointer !== 'string') return value
   return DOCUMENT.components.examples[pointer.slice(pointer.lastIndexOf('/') + 1)]?.['value']
@@ -117,7 +117,7 @@ const MEDIA: Media[] = [
 const INLINE = PARAMETERS.flatMap(({ at, parameter }) =>
   parameter['schema'] === undefined ? [] : [{ at, schema: parameter['schema'] as Schema }],
 )
-const PARTS: Placed[] = [
+const PARTS: Located[] = [
   ...Object.entries(schemas).map(([at, schema]) => ({ at, schema })),
   ...MEDIA,
   ...INLINE,
@@ -126,7 +126,7 @@ const PARTS: Placed[] = [
 const places = (found: readonly { at: string }[]) => [...new Set(found.map(({ at }) => at))]
 
 describe('every schema', () => {
-  it('has a type, and lists and objects say of what', () => {
+  it('has a type, and lists and objects have a type of their members', () => {
     const found = PARTS.flatMap(({ at, schema }) => {
       const problem = untyped(schema)
       return problem === null ? [] : [`${at} ${problem}`]
@@ -141,14 +141,14 @@ describe('every schema', () => {
     expect(Object.keys(schemas).filter((name) => !isDescribed(schemas[name] ?? {}))).toEqual([])
   })
 
-  it('refers to a component that is there', () => {
+  it('refers to existing components', () => {
     const names = PARTS.flatMap(({ schema }) => refName(schema) ?? [])
     expect(names.filter((name) => schemas[name] === undefined)).toEqual([])
   })
 })
 
 describe('every operation', () => {
-  it('is described, with its parameters, and each of them has an example', () => {
+  it('is described, with its parameters, each of which has an example', () => {
     const bare = OPERATIONS.filter(({ operation: { summary, description, requestBody } }) => {
       const isBody = requestBody === undefined || isDescribed(requestBody)
       return summary.length < 4 || description.length < 8 || !isBody
@@ -162,7 +162,7 @@ describe('every operation', () => {
     expect(places(silent)).toEqual([])
   })
 
-  it('has a line of curl, with credentials where somebody must authenticate', () => {
+  it('has a curl command, with credentials where authentication is required', () => {
     const found = OPERATIONS.filter(({ path, operation }) => {
       const [sample] = operation['x-codeSamples']
       const { source = '' } = sample ?? {}
@@ -173,7 +173,7 @@ describe('every operation', () => {
     expect(places(found)).toEqual([])
   })
 
-  it('has an answer of each status with schema and examples, refusals too', () => {
+  it('has an answer for each status with schema and examples, refusals too', () => {
     const found = OPERATIONS.flatMap(({ at, operation }) =>
       Object.entries(operation.responses).flatMap(([status, given]) => {
         const response = resolved(DOCUMENT, given)
@@ -187,7 +187,7 @@ describe('every operation', () => {
     expect(Math.min(...statuses)).toBeGreaterThan(1)
   })
 
-  it('of a body has an example of it', () => {
+  it('with a body has an example of it', () => {
     const found = OPERATIONS.filter(({ operation: { requestBody } }) =>
       mediaOf('', requestBody).some(({ examples }) => examples.length === 0),
     )
@@ -196,7 +196,7 @@ describe('every operation', () => {
 })
 
 describe('every example', () => {
-  it('is as its schema says', () => {
+  it('conforms to its schema', () => {
     const found = MEDIA.flatMap(({ at, schema, examples }) =>
       examples.flatMap((example) =>
         check.mismatches(schema, example).map((why) => `${at}: ${why}`),
@@ -205,7 +205,7 @@ describe('every example', () => {
     expect(found).toEqual([])
   })
 
-  it('of a parameter is as its schema says', () => {
+  it('of a parameter conforms to its schema', () => {
     const found = PARAMETERS.flatMap(({ at, parameter: { schema, example } }) =>
       schema === undefined
         ? []

@@ -13,7 +13,7 @@ import {
 import type { UploadLimits } from '../../../../src/admin/entities/requests/multipart.ts'
 
 const servers: FastifyInstance[] = []
-/** Uploads of this test alone. */
+/** Uploads of this test file. */
 let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'uploads-of-test-'))
@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-/** A server that answers with what it has read; over a real socket. */
+/** A server that answers with the parameters it has read, over a real socket. */
 async function listening(uploads?: UploadLimits): Promise<string> {
   const server = fastify({ forceCloseConnections: true })
   servers.push(server)
@@ -68,7 +68,7 @@ async function form(url: string, body: string) {
 }
 
 describe('forms and query strings', () => {
-  it('reads a query string, a form, and both: the form wins', async () => {
+  it('are read from a query string, a form, and both: the form has priority', async () => {
     const url = await listening()
     expect(await ask(`${url}?query=%7B%22sid%22%3A18%7D&page=0`)).toMatchObject({
       status: 200,
@@ -81,7 +81,7 @@ describe('forms and query strings', () => {
     })
   })
 
-  it('takes the last of repeated names, and brackets as objects and lists', async () => {
+  it('have the last of repeated names, and brackets as objects and lists', async () => {
     const url = await listening()
     const body = 'a=1&a=2&query[sid]=1&query[name][$in][]=A&query[name][$in][]=B&states[1]=x'
     expect((await form(url, `${body}&states[0]=0&files[0]=z&odd[=1`)).body.values).toEqual({
@@ -102,12 +102,12 @@ describe('forms and query strings', () => {
     [`a${'[x]'.repeat(40)}=1`, 'nested deeper than 32'],
     [`${'n'.repeat(2_000)}=1`, 'too long'],
     ['a&'.repeat(10_001), 'more than 10000 parameters'],
-    // Each nests in others of its own: a small text that takes a lot of room.
+    // Each name nests in its own objects: a small text that needs a lot of memory.
     [
       Array.from({ length: 400 }, (_, i) => `a${i}${'[x]'.repeat(29)}=`).join('&'),
       'more than 10000 parameters',
     ],
-  ])('refuses %s', async (body, text) => {
+  ])('%s are refused', async (body, text) => {
     const { status, body: answer } = await form(await listening(), body)
     expect(status).toBe(200)
     expect(answer).toMatchObject({ status: 0, code: 17_577, display: { code: 0 } })
@@ -119,7 +119,7 @@ describe('JSON', () => {
   const post = async (body: string | Uint8Array, headers = JSON_TYPE) =>
     await ask(await listening(), { method: 'POST', headers, body: body as string })
 
-  it('reads an object of parameters, values and texts', async () => {
+  it('is read as an object of parameters, values and texts', async () => {
     const body = { query: { sid: 1 }, update: '{"a":1}', page: 2 }
     expect((await post(JSON.stringify(body))).body.values).toEqual(body)
     expect((await post(' ')).body.values).toEqual({})
@@ -133,13 +133,13 @@ describe('JSON', () => {
     ['{"update":{"sid":9007199254740993}}', 'body.update.sid is a number beyond 2^53'],
     [`${'['.repeat(50_000)}${']'.repeat(50_000)}`, 'nested deeper than 32'],
     [`{${Array.from({ length: 10_001 }, (_, i) => `"k${i}":1`).join()}}`, 'more than 10000 keys'],
-  ])('refuses %.40s', async (body, text) => {
+  ])('%.40s is refused', async (body, text) => {
     const answer = await post(body)
     expect(answer).toMatchObject({ status: 200, body: { status: 0, code: 17_577 } })
     expect(answer.body.message).toContain(text)
   })
 
-  it('refuses what is too large, of another type or not UTF-8', async () => {
+  it('that is too large, of another type or not UTF-8 is refused', async () => {
     const large = await post(`{"a":"${'x'.repeat(1024 * 1024)}"}`)
     expect(large).toMatchObject({ status: 413, body: { status: 0, code: 413 } })
     const xml = await post('<a/>', { 'content-type': 'text/xml' })
@@ -150,7 +150,7 @@ describe('JSON', () => {
   })
 })
 
-describe('forms in parts', () => {
+describe('multipart forms', () => {
   const uploads = { filesMax: 2, fileBytesMax: 100_000 }
   const parts = (fields: readonly (readonly [string, string | File])[]) => {
     const body = new FormData()
@@ -159,7 +159,7 @@ describe('forms in parts', () => {
   }
   const foldersLeft = async () => await readdir(folder)
 
-  it('reads fields and files in any order', async () => {
+  it('have fields and files in any order', async () => {
     const url = await listening(uploads)
     const file = new File(['a,b\n1,2\n'], '../../x.csv', { type: 'text/csv' })
     const sent = parts([
@@ -189,14 +189,14 @@ describe('forms in parts', () => {
     ['fields large together', [1, 2].map(() => ['a', 'x'.repeat(600_000)]), 413, 'bytes'],
     ['many fields', Array.from({ length: 1_001 }, () => ['a', 'x'] as const), 413, 'fields'],
     ['__proto__', [['__proto__', 'x']], 400, 'not allowed'],
-  ])('refuses %s', async (_what, fields, status, text) => {
+  ])('%s are refused', async (_what, fields, status, text) => {
     const answer = await ask(await listening(uploads), parts(fields))
     expect(answer).toMatchObject({ status, body: { status: 0, code: status } })
     expect(answer.body.data.message).toContain(text)
     expect(await foldersLeft()).toEqual([])
   })
 
-  it('refuses files where none are taken, and a body that is cut off', async () => {
+  it('with files where none are accepted, or cut off, are refused', async () => {
     const url = await listening()
     const answer = await ask(url, parts([['f', new File(['x'], 'f')]]))
     expect(answer.body.data.message).toContain('accepts no files')
@@ -207,7 +207,7 @@ describe('forms in parts', () => {
     expect((await ask(url, { method: 'POST', headers: noBoundary, body: cut })).status).toBe(400)
   })
 
-  it('leaves nothing behind a client that goes away in the middle of a file', async () => {
+  it('leave no file behind if the client disconnects in the middle of a file', async () => {
     const url = await listening({ filesMax: 1, fileBytesMax: 10_000_000 })
     const headers = { 'content-type': 'multipart/form-data; boundary=B', 'content-length': 9_999 }
     const client = httpRequest(url, { method: 'POST', headers })

@@ -89,12 +89,12 @@ describe('values by type', () => {
     ...[['x'], [{}], '1.5'].map((value) => ['aids', value] as const),
     ...['c', ['a', 'c']].map((value) => ['kinds', value] as const),
     ['mode', 'dec'],
-  ])('refuses %s %j', (name, value) => {
+  ])('%s %j is refused', (name, value) => {
     expect(() => cast({ [name]: value })).toThrow(InvalidFieldsError)
     expect(() => cast({ [name]: value })).toThrow(`update.${name}`)
   })
 
-  it('makes dates of full timestamps and shown dates anywhere', () => {
+  it('with full timestamps and the form of answers become dates at any path', () => {
     const at = new Date('2026-01-01T00:00:00Z')
     const shown = { sec: 1_767_225_600, usec: 0 }
     expect(
@@ -112,7 +112,7 @@ describe('values by type', () => {
 })
 
 describe('names', () => {
-  it('drops and reports what is not declared or empty', () => {
+  it('are dropped and reported if they are empty or not declared', () => {
     const raw = { name: 'A', revision_info: { $x: 1 }, _id: { $id: HEX }, from: '', rate: null }
     expect(cast({ ...raw, sid: 'whatever' })).toEqual({
       fields: { name: 'A' },
@@ -120,7 +120,7 @@ describe('names', () => {
     })
   })
 
-  it('takes declared dotted names, also out of objects', () => {
+  it('may be dotted if declared, also within objects', () => {
     expect(fieldsOf({ 'params.class': 'a', 'rates.CALL_1': [] })).toEqual({
       'params.class': 'a',
       'rates.CALL_1': [],
@@ -144,12 +144,12 @@ describe('names', () => {
     ['update.__proto__', JSON.parse('{"__proto__":{"a":1}}')],
     ['update.any.__proto__', { any: JSON.parse('{"__proto__":{"a":1}}') }],
     ['update.params.class', { 'params.class': 1, params: { class: 2 } }],
-  ])('refuses %s', (path, raw) => {
+  ])('%s are refused', (path, raw) => {
     expect(() => cast(raw)).toThrow(InvalidFieldsError)
     expect(() => cast(raw)).toThrow(path)
   })
 
-  it('refuses a field and what is inside it together', () => {
+  it('of a field and of a member of it are refused together', () => {
     const params: Params = { rates: { type: 'array' }, 'rates.*': { type: 'array' } }
     expect(() => cast({ rates: {}, 'rates.A': [] }, params)).toThrow('is set by rates too')
   })
@@ -171,7 +171,7 @@ describe('rules', () => {
     [{ key: 'A', custom: 1, description: '$a' }, 'update.description must not begin with $'],
     [{ key: 'A', custom: 1, description: 'a.b' }, 'update.description must not begin with $'],
     [{ rate: 'x' }, 'update.key is mandatory; update.custom is mandatory; update.rate must be'],
-  ])('%j', (raw, text) => {
+  ])('refuse %j', (raw, text) => {
     expect(() => cast(raw, params)).toThrow(EntityRuleError)
     expect(() => cast(raw, params)).toThrow(text)
     try {
@@ -181,7 +181,7 @@ describe('rules', () => {
     }
   })
 
-  it('tells all invalid fields together, and counts what is too much', () => {
+  it('report all invalid fields together, and count those above the limit', () => {
     expect(() => cast({ priority: 'x', shared: 'x', any: { $a: 1 } })).toThrow(
       /^Invalid fields: update.priority .*; update.shared .*; update.any.\$a /,
     )
@@ -190,7 +190,7 @@ describe('rules', () => {
   })
 })
 
-it('never throws anything but an error of the API, whatever the JSON', () => {
+it('casting throws only errors of the API, for any JSON', () => {
   const names = fc.oneof(fc.constantFrom(...Object.keys(PARAMS), 'rates.A', 'params'), fc.string())
   fc.assert(
     fc.property(fc.dictionary(names, fc.jsonValue()), (raw) => {

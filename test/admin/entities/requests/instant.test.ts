@@ -32,14 +32,14 @@ describe('dates', () => {
     ['today -1 month +3 days', '2025-12-30T23:00:00.000Z'],
     ['+90 seconds', '2026-01-28T10:31:45.250Z'],
     ['-2 hours', '2026-01-28T08:30:15.250Z'],
-    // A plus that a form has made a space.
+    // A form has decoded the plus as a space.
     [' 1 week', '2026-02-04T10:30:15.000Z'],
     ['+1 year', '2027-01-28T10:30:15.000Z'],
   ])('%j', (value, expected) => {
     expect(read(value)).toBe(expected)
   })
 
-  it('keeps the hour of the day when clocks change', () => {
+  it('keep the hour of the day across a clock change', () => {
     const before = Date.parse('2026-03-28T11:00:00Z')
     const day = relativeInstant('+1 day', timeZone, before) ?? 0
     expect(new Date(day).toISOString()).toBe('2026-03-29T10:00:00.000Z')
@@ -82,12 +82,12 @@ describe('dates', () => {
     { sec: 1, usec: 0, more: 1 },
     { sec: 1e300 },
     { $gte: 1 },
-  ])('refuses %j', (value) => {
+  ])('%j is refused', (value) => {
     expect(read(value)).toBeNull()
   })
 })
 
-it('a full timestamp has T and a zone', () => {
+it('are full timestamps if they have T and a zone', () => {
   expect(fullTimestamp('2026-01-01T00:00:00Z')).toEqual(new Date(Date.UTC(2026, 0, 1)))
   expect(fullTimestamp('1965-05-05T00:00:00.000+02:00')?.toISOString()).toBe(
     '1965-05-04T22:00:00.000Z',

@@ -18,7 +18,7 @@ describe('compound parameters', () => {
     expect(read({ query: '[]', options: [] })).toEqual({ query: {}, options: {} })
   })
 
-  it('are all told if several are malformed', () => {
+  it('are all reported if several are malformed', () => {
     const reading = () => read({ query: '{"a" 1}', update: '{"b":1}', sort: '[1]', states: '{}' })
     expect(reading).toThrow(EntityRuleError)
     expect(reading).toThrow(
@@ -26,7 +26,7 @@ describe('compound parameters', () => {
     )
   })
 
-  it('are told by what is wrong, and not by what was sent: it may be a password', () => {
+  it('are reported without the sent text: it may be a password', () => {
     expect(() => parseJson('{"a":tru}', 'body')).toThrow(/^body is not JSON: Unexpected token '}'$/)
   })
 
@@ -40,12 +40,12 @@ describe('compound parameters', () => {
     ['{"a\\u0000":1}', 'is a name with a zero byte'],
     ['"text"', 'update must be an object'],
     ['12', 'update must be an object'],
-  ])('refuses %s', (update, text) => {
+  ])('%s is refused', (update, text) => {
     expect(() => read({ update })).toThrow(EntityRuleError)
     expect(() => read({ update })).toThrow(text)
   })
 
-  it('keeps numbers that stay what they are, and digits in texts', () => {
+  it('may have numbers that lose no digits, and any digits in texts', () => {
     const text =
       '{"a":0.10000000000000001,"b":9007199254740991,"c":1.50e3,"d":"0.123456789012345678"}'
     expect(parseJson(text, 'update')).toEqual(JSON.parse(text))
@@ -53,7 +53,7 @@ describe('compound parameters', () => {
     expect(parseJson(quoted, 'update')).toEqual(JSON.parse(quoted))
   })
 
-  it('are what JSON.parse reads, or refused', () => {
+  it('are read like JSON.parse, or refused', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json({ maxDepth: 40 }), fc.string()), (query) => {
         try {

@@ -134,12 +134,12 @@ describe('filters', () => {
     [{ constructor: 1 }, 'query.constructor is a name that is not allowed'],
     [{ sid: 'x', aid: 'y', other: 1 }, 'query.sid must'],
     [{ sid: 'x', aid: 'y', other: 1 }, 'query.aid must'],
-  ])('refuses %j', (raw, text) => {
+  ])('%j is refused', (raw, text) => {
     expect(() => cast(raw)).toThrow(InvalidFieldsError)
     expect(() => cast(raw)).toThrow(text)
   })
 
-  it('needs mandatory keys, and looks at patterns and options', () => {
+  it('need mandatory keys, and obey patterns and options', () => {
     const params: Params = {
       _id: { type: 'dbid', mandatory: true },
       key: { type: 'array', of: 'string', pattern: 'key' },
@@ -154,7 +154,7 @@ describe('filters', () => {
   })
 })
 
-/** Operators and keys of a filter, in whatever is a condition. */
+/** Operators and keys of a filter, in every condition. */
 function checkFilter(filter: Record<string, unknown>, prefix = ''): void {
   for (const [name, value] of Object.entries(filter)) {
     if (name === '$and' || name === '$or') {
@@ -177,7 +177,7 @@ function checkCondition(value: unknown, name: string): void {
   }
 }
 
-/** Queries that are nearly right. */
+/** Queries that are nearly valid. */
 function queries() {
   const operators = [...OPERATORS, '$where', '$expr', '$nor', '$function', '__proto__']
   const names = fc.constantFrom(...Object.keys(PARAMS), ...operators, 'a', 'name')
@@ -198,7 +198,7 @@ function queries() {
   return fc.dictionary(names, fc.oneof(tree, fc.jsonValue()), { maxKeys: 2 })
 }
 
-it('a cast filter holds declared keys and known operators only, whatever the JSON', () => {
+it('a cast filter has declared keys and known operators only, for any JSON', () => {
   let kept = 0
   fc.assert(
     fc.property(queries(), (raw) => {
@@ -222,7 +222,7 @@ function castOrNull(raw: Record<string, unknown>) {
   }
 }
 
-it('the store takes every filter that was cast', async () => {
+it('the store accepts every cast filter', async () => {
   const { lines, run } = await store.open()
   const document = { sid: 1, name: ['a'], services: [{ name: 'TV' }], text: 'x' }
   await run('insert', () => lines.insertOne({ ...document } as never))

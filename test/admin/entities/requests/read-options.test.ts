@@ -15,8 +15,8 @@ function read(parameters: Record<string, unknown>) {
   return readOptions(raw, compoundParameters(raw), { pageSize: 10, pageSizeMax: 1_000 })
 }
 
-describe('reading', () => {
-  it('has defaults', () => {
+describe('options of a read', () => {
+  it('have defaults', () => {
     expect(read({})).toEqual({
       page: 0,
       size: 10,
@@ -51,7 +51,7 @@ describe('reading', () => {
   })
 
   it.each([{ from: 2 }, { from: 'down' }, { from: true }, { $where: 1 }, { 'a..b': 1 }, { '': 1 }])(
-    'refuses to sort by %j',
+    'cannot sort by %j',
     (sort) => {
       expect(() => read({ sort })).toThrow(EntityRuleError)
       try {
@@ -89,18 +89,18 @@ describe('reading', () => {
       { options: { pull_fields: [{ field_name: 'a', field_values: [{ $gt: 1 }] }] } },
       'pull_fields.0.field_values.0.$gt is a name that begins with $',
     ],
-  ])('refuses %j', (parameters, text) => {
+  ])('%j is refused', (parameters, text) => {
     expect(() => read(parameters)).toThrow(InvalidFieldsError)
     expect(() => read(parameters)).toThrow(text)
   })
 
-  it('has at most 32 fields to sort by, as the store has', () => {
+  it('have at most 32 fields to sort by, the limit of the store', () => {
     const sort = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`f${index}`, 1]))
     expect(() => read({ sort })).toThrow(ApiError)
   })
 })
 
-it('options change members of lists', () => {
+it('options push and pull members of lists', () => {
   const { options } = read({
     options: {
       push_fields: [{ field_name: 'services', field_values: [{ from: '2026-01-01T00:00:00Z' }] }],
@@ -119,7 +119,7 @@ it('options change members of lists', () => {
   })
 })
 
-it('one of the or_fields is enough', () => {
+it('or_fields match if one of the fields does', () => {
   expect(withAlternatives({ a: 1, b: 2, c: 3 }, ['a', 'c', 'a', 'none'])).toEqual({
     b: 2,
     $or: [{ a: 1 }, { c: 3 }],

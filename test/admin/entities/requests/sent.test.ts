@@ -1,4 +1,4 @@
-/** What was sent, in its order: what signatures are of. */
+/** The sent parameters in their order, which signatures cover. */
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiError } from '../../../../src/admin/entities/errors.ts'
@@ -37,7 +37,7 @@ const form = (body: string) => ({
 const json = (body: string) => ({ headers: { 'content-type': 'application/json' }, body })
 
 describe('the order of sending', () => {
-  it('is that of the query string, then of the body, which takes its place', async () => {
+  it('is that of the query string, then of the body, whose values have priority', async () => {
     expect(await textOf('?b=1&a=2&_t_=5', form('c=3&b=9&_sig_=x'))).toBe(
       '{"b":"9","a":"2","_t_":"5","c":"3"}',
     )
@@ -46,14 +46,14 @@ describe('the order of sending', () => {
     )
   })
 
-  it('is kept where names are numbers', async () => {
+  it('is kept if names are numbers', async () => {
     const nested = 'q[10]=a&q[9]=b&l[0]=x&l[1]=y'
     const text = '{"q":{"10":"a","9":"b"},"l":["x","y"],"20":"z","3":"w"}'
     expect(await textOf('?signature=x', form(`${nested}&20=z&3=w`))).toBe(text)
     expect(await textOf('', json(`{"signature":"x",${text.slice(1)}`))).toBe(text)
   })
 
-  it('is that of the fields of a body in parts, without its files', async () => {
+  it('is that of the fields of a multipart body, without its files', async () => {
     const body = new FormData()
     body.append('b', 'é')
     body.append('file', new Blob(['content']), 'a.csv')
@@ -62,13 +62,13 @@ describe('the order of sending', () => {
     expect(await textOf('?c=0', { body })).toBe(String.raw`{"c":"0","b":"\u00e9","a":{"x":"1"}}`)
   })
 
-  it('is that of the members of JSON, beside a query string, with their values', async () => {
+  it('is that of the members of JSON, after a query string, with their values', async () => {
     const body = json('{"page":2,"query":{"sid":17,"x":[1.50,true,null,{}]},"_sig_":"x"}')
     const text = '{"page":2,"a":"0","query":{"sid":17,"x":[1.5,true,null,[]]}}'
     expect(await textOf('?page=1&a=0', body)).toBe(text)
   })
 
-  it('of JSON with a member twice is refused where the first is too deep to be read', async () => {
+  it('of JSON with a duplicate member is refused if the first one is too deep', async () => {
     const deep = `{"a":${'['.repeat(40)}${']'.repeat(40)},"a":1,"_sig_":"x"}`
     expect(await textOf('', json(deep))).toBe('body is nested deeper than 32 levels')
   })

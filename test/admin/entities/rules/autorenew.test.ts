@@ -32,8 +32,8 @@ async function withGroup(): Promise<Catalog> {
   return catalog
 }
 
-describe('R33: a renewal', () => {
-  it('is of a prepaid group that holds now', async () => {
+describe('a renewal', () => {
+  it('names a prepaid group in force', async () => {
     const catalog = await withGroup()
     await check('autorenew', { ...renewal, ...tomorrow }, contextOf(catalog))
     for (const name of ['GONE', 'ENDED']) {
@@ -45,7 +45,7 @@ describe('R33: a renewal', () => {
     }
   })
 
-  it('is of a subscriber of the account', async () => {
+  it('names a subscriber of its account', async () => {
     const catalog = await withGroup()
     for (const whose of [{ sid: 19 }, { aid: 1 }]) {
       const refused = check('autorenew', { ...renewal, ...tomorrow, ...whose }, contextOf(catalog))
@@ -90,7 +90,7 @@ describe('R33: a renewal', () => {
     expect(await refusal(asked)).toEqual([0, 'interval must be one of day, week, month'])
   })
 
-  it('is left as it is by an update', async () => {
+  it('is not changed by an update of other fields', async () => {
     const catalog = await withGroup()
     const set = { cycles_remaining: 3 }
     const changes = await prepare('autorenew', set, contextOf(catalog), documentOf(renewal))
@@ -131,7 +131,7 @@ describe('R33: a renewal', () => {
     expect(after).toMatchObject({ cycles_remaining: 2, next_renew: day('2026-04-30') })
   })
 
-  it('that is created at the end of a month returns to that day', async () => {
+  it('created at the end of a month returns to that day', async () => {
     const catalog = await withGroup()
     const nowMs = Date.UTC(2026, 0, 31, 12)
     const context = contextOf(catalog, { nowMs })
@@ -144,7 +144,7 @@ describe('R33: a renewal', () => {
     expect(charged).toMatchObject({ next_renew: day('2026-02-28'), anchor_day: 31 })
   })
 
-  it('returns to the day of another date that it is given, not of the same', async () => {
+  it('returns to the day of a changed date, not of the same date', async () => {
     const catalog = await withGroup()
     const stored = documentOf({ ...renewal, next_renew: day('2026-02-28'), anchor_day: 31 })
     const change = async (set: Record<string, unknown>) =>
@@ -155,7 +155,7 @@ describe('R33: a renewal', () => {
     expect(await change({ next_renew: day('2026-05-30') })).toMatchObject({ anchor_day: 30 })
   })
 
-  it('that was charged is due again', () => {
+  it('that was charged has another due date', () => {
     const document = documentOf({ ...renewal, cycles_remaining: 12, interval: 'month' })
     expect(afterCharge(document, { nowMs: NOW_MS, zone: 'UTC' })).toEqual({
       cycles_remaining: 11,

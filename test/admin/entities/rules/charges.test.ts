@@ -20,7 +20,7 @@ const onService = { service: { any: [{ fields: [{ field: 'name', op: 'eq', value
 const onAccount = { account: { fields: [{ field: 'aid', op: 'in', value: [17] }] } }
 const params = (cycles: unknown, ...conditions: object[]) => ({ params: { cycles, conditions } })
 
-describe.each(['charges', 'discounts'])('R32: %s', (collection) => {
+describe.each(['charges', 'discounts'])('%s:', (collection) => {
   it.each([
     [{ simultaneous_limit: 1 }],
     [{ simultaneous_limit: '3' }],
@@ -30,7 +30,7 @@ describe.each(['charges', 'discounts'])('R32: %s', (collection) => {
     [params('', onAccount)],
     [params(12, { subscriber: [{ fields: [{ field: 'plan_activation', op: 'exists' }] }] })],
     [{}],
-  ])('%j are taken', async (fields) => {
+  ])('%j are accepted', async (fields) => {
     await check(collection, fields, context)
   })
 
@@ -75,7 +75,7 @@ describe('a percentage', () => {
     ['discounts', 'percentage', { monthly_fees: { value: 0 } }],
     ['discounts', 'monetary', plan(5)],
     ['charges', undefined, { general: { value: 50 } }],
-  ])('of %s (%s) %j is taken', async (collection, type, subject) => {
+  ])('of %s (%s) %j is accepted', async (collection, type, subject) => {
     await check(collection, { type, subject }, context)
   })
 
@@ -91,7 +91,7 @@ describe('a percentage', () => {
     expect(await refusal(asked)).toEqual([DISPLAY.request, text])
   })
 
-  it('is looked at again when a monetary discount becomes one', async () => {
+  it('is checked again when a monetary discount becomes one', async () => {
     const stored = documentOf({ type: 'monetary', subject: plan(5) })
     const asked = check('discounts', { type: 'percentage', subject: plan(5) }, context, stored)
     expect(await refusal(asked)).toEqual([DISPLAY.request, expect.any(String)])

@@ -39,8 +39,8 @@ const PLAYS = [
   { name: 'Closed', enabled: false },
 ]
 
-describe('R25: plays', () => {
-  it('gives a new subscriber the default one', async () => {
+describe('plays', () => {
+  it('have a default for a new subscriber', async () => {
     const catalog = await withPlays(PLAYS)
     const changes = await prepare('subscribers', { plan: 'GOLD' }, contextOf(catalog))
     expect(changes.set).toEqual({ plan: 'GOLD', services: [], play: 'Default' })
@@ -48,7 +48,7 @@ describe('R25: plays', () => {
     expect(chosen.set['play']).toBe('Youth')
   })
 
-  it('are required where none is the default', async () => {
+  it('are required if none is the default', async () => {
     const catalog = await withPlays(PLAYS.map((play) => ({ ...play, default: false })))
     const asked = prepare('subscribers', { plan: 'GOLD' }, contextOf(catalog))
     expect(await refusal(asked)).toEqual([0, 'play is missing: one of Default, Youth'])
@@ -67,7 +67,7 @@ describe('R25: plays', () => {
     expect(await refusal(asked)).toEqual([0, text])
   })
 
-  it('let through what is offered', async () => {
+  it('accept plans and services that are offered for them', async () => {
     const catalog = await withPlays(PLAYS)
     const teen = { ...subscriber, plan: 'TEEN', play: 'Youth' }
     await check('subscribers', teen, contextOf(catalog))
@@ -75,7 +75,7 @@ describe('R25: plays', () => {
     await check('subscribers', { ...subscriber, services }, contextOf(catalog))
   })
 
-  it('are not asked for where there is one, or none is configured', async () => {
+  it('are not required if there is only one, or none is configured', async () => {
     const one = await withPlays(PLAYS.slice(0, 1))
     await check('subscribers', { ...subscriber, plan: 'TEEN' }, contextOf(one))
     const none = await withAccount()
@@ -84,7 +84,7 @@ describe('R25: plays', () => {
   })
 })
 
-describe('R26: a price that overrides another one', () => {
+describe('a price that overrides another one', () => {
   const override = (price: object) => {
     return { overrides: [{ type: 'service', key: 'TV', value: { price: [price] } }] }
   }
@@ -109,7 +109,7 @@ describe('R26: a price that overrides another one', () => {
   })
 })
 
-describe('R27: allowances', () => {
+describe('allowances', () => {
   const allowances = (...all: [unknown, unknown][]) => {
     return { aid: 17, allowances: all.map(([sid, allowance]) => ({ sid, allowance })) }
   }
@@ -131,7 +131,7 @@ describe('R27: allowances', () => {
     expect(message).toContain(text)
   })
 
-  it('of an account that has ended bind nobody, nor its own', async () => {
+  it('of an account that has ended restrict no account, nor do its own former ones', async () => {
     const catalog = await withAccount()
     const ended = { ...account, ...allowances([31, 5]), aid: 20, from: '2025-01-01' }
     await insertEntity(catalog, 'subscribers', { ...ended, to: '2026-01-01' })
@@ -143,7 +143,7 @@ describe('R27: allowances', () => {
 })
 
 describe('a subscriber', () => {
-  it('needs a plan that holds when it begins', async () => {
+  it('needs a plan in force when it begins', async () => {
     const catalog = await withAccount()
     const context = contextOf(catalog)
     await check('subscribers', subscriber, context)
@@ -167,14 +167,14 @@ describe('a subscriber', () => {
     }
   })
 
-  it('whose plan is gone can still be changed otherwise', async () => {
+  it('whose plan was deleted can still be changed otherwise', async () => {
     const catalog = await withAccount()
     const stored = documentOf({ ...subscriber, plan: 'GONE', aid: 99 })
     const changed = { ...subscriber, plan: 'GONE', aid: 99, firstname: 'Ada' }
     await check('subscribers', changed, contextOf(catalog), stored)
   })
 
-  it('of an import is checked against what was read for the others', async () => {
+  it('of an import is checked against cached entities of other rows', async () => {
     const catalog = await withAccount()
     const cache = createRuleCache()
     await check('subscribers', subscriber, contextOf(catalog, { cache }))
@@ -188,8 +188,8 @@ describe('a subscriber', () => {
   })
 })
 
-describe('what the rows of an import share', () => {
-  it('is read again after a failure, and does not grow without end', async () => {
+describe('the cache of an import', () => {
+  it('retries after a failure, and does not grow without limit', async () => {
     const cache = createRuleCache()
     let reads = 0
     const read = async () => {

@@ -18,12 +18,12 @@ beforeEach(async () => {
 
 const tier = (from: unknown, to: unknown, price: unknown = 1) => ({ from, to, price })
 
-describe('R28: a price of a service', () => {
+describe('a price of a service', () => {
   it.each([
     [[tier(0, 'UNLIMITED')]],
     [[tier('0', '3', '9.99'), tier(3, 'UNLIMITED', 0)]],
     [undefined],
-  ])('%j is taken', async (price) => {
+  ])('%j is accepted', async (price) => {
     await check('services', { price }, context)
   })
 
@@ -39,16 +39,16 @@ describe('R28: a price of a service', () => {
     expect(await refusal(check('services', { price }, context))).toEqual([DISPLAY.request, text])
   })
 
-  it('that is stored so does not stop another change', async () => {
+  it('that is stored in an invalid form does not block other changes', async () => {
     const stored = documentOf({ price: [{ price: 1 }], description: 'TV' })
     await check('services', { price: [{ price: 1 }], description: 'TV 2' }, context, stored)
   })
 })
 
-describe('R29: limit_cycles of a service', () => {
+describe('limit_cycles of a service', () => {
   const price = [tier(0, 3), tier(3, 12)]
 
-  it.each([[12], ['12'], ['12.0'], [null], [''], [undefined]])('%j is taken', async (limit) => {
+  it.each([[12], ['12'], ['12.0'], [null], [''], [undefined]])('%j is accepted', async (limit) => {
     await check('services', { price, limit_cycles: limit }, context)
   })
 
@@ -67,7 +67,7 @@ describe('R29: limit_cycles of a service', () => {
   })
 })
 
-describe('R30: recurrence', () => {
+describe('a recurrence', () => {
   const codes = { services: DISPLAY.request, plans: DISPLAY.planRecurrence } as const
 
   it.each(['services', 'plans'] as const)('of %s is complete', async (collection) => {
@@ -90,7 +90,7 @@ describe('R30: recurrence', () => {
   })
 
   it.each(['services', 'plans'] as const)(
-    'of %s is not repeated by updates',
+    'of %s is not required again by updates',
     async (collection) => {
       const target = documentOf({ connection_type: 'postpaid' })
       await prepare(collection, { description: 'Gold 2026' }, context, target)
@@ -101,7 +101,7 @@ describe('R30: recurrence', () => {
     },
   )
 
-  it('is asked of a plan when it becomes postpaid, and of no prepaid one', async () => {
+  it('is required of a plan that becomes postpaid, and of no prepaid one', async () => {
     await prepare('plans', { connection_type: 'prepaid' }, context)
     const prepaid = documentOf({ connection_type: 'prepaid' })
     await prepare('plans', { description: 'x' }, context, prepaid)
@@ -110,7 +110,7 @@ describe('R30: recurrence', () => {
   })
 })
 
-describe('R31: rounding rules', () => {
+describe('rounding rules', () => {
   const rules = (stage: unknown, type: unknown, decimals: unknown): Record<string, unknown> => ({
     rounding_rules: { rounding_stage: stage, rounding_type: type, rounding_decimals: decimals },
   })
@@ -142,7 +142,7 @@ describe('a rate of category retail', () => {
     return (await prepare('rates', set, context, before)).set['add_to_retail']
   }
 
-  it('is always added to what is paid', async () => {
+  it('always has add_to_retail', async () => {
     expect(await addsToRetail({ tariff_category: 'retail', add_to_retail: false })).toBe(true)
     expect(await addsToRetail({ tariff_category: 'wholesale' })).toBeUndefined()
     expect(await addsToRetail({ add_to_retail: false }, { tariff_category: 'retail' })).toBe(true)

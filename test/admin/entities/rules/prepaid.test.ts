@@ -24,7 +24,7 @@ describe('a prepaid include', () => {
 describe('a prepaid group', () => {
   const group = (...include: object[]) => ({ name: 'TOPUP20', include })
 
-  it('names prepaid includes that there are', async () => {
+  it('names existing prepaid includes', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'prepaidincludes')
     await insertEntity(catalog, 'prepaidincludes', { name: 'DATA', external_id: 2 })
@@ -54,7 +54,7 @@ describe('a prepaid group', () => {
 })
 
 describe('a tax', () => {
-  it('is a fraction, and says what it is', async () => {
+  it('has a rate between 0 and 1, and a description', async () => {
     const context = contextOf(await store.open())
     for (const rate of [0, 1, 0.17, '0.175']) {
       await check('taxes', { rate, description: 'VAT' }, context)

@@ -38,8 +38,8 @@ async function entriesOf(
   return changes.set['services'] as Record<string, unknown>[]
 }
 
-describe('R24: a service has to be there when it begins', () => {
-  it('refuses a service that is not, and names it and the date', async () => {
+describe('a service has to exist when it begins:', () => {
+  it('an unknown service is refused with its name and the date', async () => {
     const catalog = await withServices()
     expect(await refusal(entriesOf(catalog, ['GONE']))).toEqual([
       DISPLAY.service,
@@ -55,7 +55,7 @@ describe('R24: a service has to be there when it begins', () => {
     ])
   })
 
-  it('refuses it among pushed members, too', async () => {
+  it('an unknown service is refused among pushed members, too', async () => {
     const catalog = await withServices()
     const push = [{ field: 'services', values: ['TV', { name: 'GONE' }] }]
     const asked = RULES['subscribers']?.prepare?.(
@@ -66,7 +66,7 @@ describe('R24: a service has to be there when it begins', () => {
     expect(await refusal(asked as Promise<unknown>)).toEqual([DISPLAY.service, expect.any(String)])
   })
 
-  it.each(['OLD', 'GONE'])('takes %s, which is gone since and held already', async (name) => {
+  it.each(['OLD', 'GONE'])('%s, deleted since, is accepted in a stored entry', async (name) => {
     const catalog = await withServices()
     const held = { name, from: day('2026-01-15'), to: day('2026-06-01'), service_id: 7 }
     const target = documentOf({ services: [held] })
@@ -98,7 +98,7 @@ describe('a service entry', () => {
     expect(second?.['quantity']).toBe(2)
   })
 
-  it('begins with a new holder at the earliest', async () => {
+  it('begins with its new subscriber at the earliest', async () => {
     const catalog = await withServices()
     const [early, late] = await entriesOf(catalog, [
       { name: 'TV', from: '2026-02-01' },
@@ -108,7 +108,7 @@ describe('a service entry', () => {
     expect(late?.['from']).toEqual(day('2026-04-01'))
   })
 
-  it('takes dates in all forms of requests', async () => {
+  it('accepts dates in all forms of requests', async () => {
     const catalog = await withServices()
     const target = documentOf({})
     const forms = ['now', '+2 days', 'tomorrow', NOW_MS / 1000, { sec: NOW_MS / 1000, usec: 0 }]
@@ -121,7 +121,7 @@ describe('a service entry', () => {
     expect((await refusal(wrong))?.[1]).toContain('services.0.from must be a date such as')
   })
 
-  it('reads dates in the zone of the tenant', async () => {
+  it('has dates in the zone of the tenant', async () => {
     const catalog = await withServices()
     const context = contextOf(catalog, { zone: 'Asia/Jerusalem' })
     const services = [{ name: 'TV', from: '2026-04-01', to: '2026-05-01T00:00:00+0000' }]
@@ -138,7 +138,7 @@ describe('a service entry', () => {
     ['TRIAL', undefined, '2026-06-10T12:00:00Z'],
     ['TRIAL', '2026-04-01', '2026-04-01T00:00:00Z'],
     ['TV', '2026-04-01', '2026-04-01T00:00:00Z'],
-  ])('of %s that is to end at %s ends at %s', async (name, to, end) => {
+  ])('of %s with requested end %s ends at %s', async (name, to, end) => {
     const catalog = await withServices()
     const [entry] = await entriesOf(catalog, [{ name, to }])
     expect(entry?.['to']).toEqual(new Date(end))
@@ -150,7 +150,7 @@ describe('a service entry', () => {
     expect(entry?.['to']).toEqual(day('2026-06-01'))
   })
 
-  it('ends after limit_cycles, whatever its prices say', async () => {
+  it('ends after limit_cycles, independent of its prices', async () => {
     const catalog = await withServices()
     const price = [{ from: 0, to: 'UNLIMITED', price: 1 }]
     const limited = { limit_cycles: 2, price } as object
@@ -168,14 +168,14 @@ describe('a service entry', () => {
       return (changes.set['services'] as { to: Date }[])[0]?.to
     }
     expect(await ends()).toEqual(new Date('2027-02-28T23:30:00Z'))
-    // There it begins on the 30th already, and February has 28 days.
+    // In this zone it begins on the 30th already, and February has 28 days.
     expect(await ends('Asia/Tokyo')).toEqual(new Date('2027-02-27T23:30:00Z'))
     const sent = { services, time_zone: 'Mars/Olympus' }
     const refused = prepare('subscribers', sent, contextOf(catalog), documentOf({}))
     expect((await refusal(refused))?.[1]).toContain('time_zone must be a time zone')
   })
 
-  it('that comes back as it was shown stays as it is stored', async () => {
+  it('that is sent back as it was read stays as it is stored', async () => {
     const catalog = await withServices()
     const held = {
       name: 'TRIAL',

@@ -15,7 +15,7 @@ import { insertEntity, useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()
 const account = { type: 'account', sid: undefined, plan: undefined }
-/** Deleted in these tests: what holds outside of it needs nothing. */
+/** The deleted period: entities outside of it do not need the deleted one. */
 const SPRING = { from: day('2026-03-01'), to: day('2026-06-01') }
 const BEFORE = { from: '2026-01-01', to: '2026-03-01' }
 const AFTER = { from: '2026-06-01', to: '2026-09-01' }
@@ -50,7 +50,7 @@ describe('an account', () => {
 })
 
 describe('a plan', () => {
-  it('is kept while somebody has it', async () => {
+  it('is kept while a subscriber has it', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'subscribers', BEFORE)
     await insertEntity(catalog, 'subscribers', AFTER)
@@ -68,7 +68,7 @@ describe('a service', () => {
     return { services: [{ name: 'TV', from, to }, 'OTHER'] }
   }
 
-  it('is kept while it is held', async () => {
+  it('is kept while an account or subscriber has it', async () => {
     const catalog = await store.open()
     for (const name of ['TV', 'OTHER']) await insertEntity(catalog, 'services', { name })
     await insertEntity(catalog, 'subscribers', held('2026-01-01', '2026-03-01'))
@@ -84,7 +84,7 @@ describe('a service', () => {
     expect(await neededBy(catalog, 'services', { name: 'OTHER' })).toContain('sid 18')
   })
 
-  it('is kept while a plan brings it', async () => {
+  it('is kept while a plan includes it', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'services')
     await insertEntity(catalog, 'plans', { ...BEFORE, include: { services: ['TV'] } })
@@ -141,7 +141,7 @@ describe('a tax', () => {
     await checkUnused('taxes', past, contextOf(catalog))
   })
 
-  it('is kept while it is the default that is stored, and no longer the other', async () => {
+  it('is kept while it is the stored default, and the former default is not', async () => {
     const catalog = await store.open()
     const change = { nowMs: NOW_MS, by: 'test' }
     await writeStoredConfig(catalog, 'taxation', () => ({ default: 'LOW' }), change)
@@ -200,7 +200,7 @@ describe('a prepaid include', () => {
 describe('a prepaid group', () => {
   const group = { name: 'TOPUP20' }
 
-  it('is kept while it is given again and again', async () => {
+  it('is kept while a renewal credits it', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'autorenew', { cycles_remaining: 0 })
     await insertEntity(catalog, 'autorenew', { cycles_remaining: 3, ...AFTER })

@@ -14,8 +14,8 @@ import { insertEntity, useStore } from '../../../support/catalog/store.ts'
 const store = useStore()
 const ops = { username: 'ops@example.org', password: 'hash', roles: ['read', 'admin'] }
 
-describe('R34: the last user with role admin', () => {
-  it('is not deleted, nor demoted', async () => {
+describe('the last user with role admin', () => {
+  it('is neither deleted nor demoted', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'users', ops)
     await insertEntity(catalog, 'users', { username: 'one@example.org', roles: ['write'] })
@@ -30,7 +30,7 @@ describe('R34: the last user with role admin', () => {
     await check('users', { ...ops, roles: ['admin'] }, contextOf(catalog), stored)
   })
 
-  it('is none while there is another one', async () => {
+  it('may be deleted or demoted while there is another one', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'users', ops)
     await insertEntity(catalog, 'users', { username: 'admin', roles: ['admin'] })
@@ -40,7 +40,7 @@ describe('R34: the last user with role admin', () => {
     await checkUnused('users', documentOf({ ...ops, roles: ['read'] }), contextOf(catalog))
   })
 
-  it('nor does a user delete the own one', async () => {
+  it('may not delete the own user', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'users', { username: 'admin', roles: ['admin'] })
     const context = contextOf(catalog, { user: 'ops@example.org' })
@@ -59,7 +59,7 @@ describe('a user', () => {
   })
 
   it.each([['short'], ['x'.repeat(257)], [''], [12_345_678], [null]])(
-    'has no password %j',
+    'cannot have the password %j',
     async (password) => {
       const context = contextOf(await store.open())
       expect(await refusal(prepare('users', { ...ops, password }, context))).toEqual([
@@ -82,7 +82,7 @@ describe('a user', () => {
     expect(refused).toEqual([0, expect.stringContaining(text)])
   })
 
-  it('is named by an e-mail address, but the first', async () => {
+  it('is named by an e-mail address, except the first one', async () => {
     const context = contextOf(await store.open())
     await check('users', ops, context)
     await check('users', { ...ops, username: 'admin' }, context)

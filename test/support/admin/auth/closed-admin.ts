@@ -1,4 +1,4 @@
-/** An admin where everybody must authenticate, with stores of its own and a clock to set. */
+/** An admin where everybody must authenticate, with its own stores and a settable clock. */
 import { createHash } from 'node:crypto'
 import { PASSWORDS } from '../../../../src/admin/auth/passwords.ts'
 import { type Admin, startAdmin } from '../../../../src/admin/start.ts'
@@ -15,23 +15,23 @@ export interface ClosedAdmin {
   readonly port: number
   readonly stores: TestStores
   now(): number
-  /** Lets time pass. */
+  /** Advances the clock. */
   pass(ms: number): void
   addUser(username: string, password: string, roles: readonly string[]): Promise<void>
-  /** Logs in, and gives the cookie as a header has it. */
+  /** Logs in, and returns the cookie as a header value. */
   cookieOf(username: string, password: string): Promise<string>
-  /** The body of an answer. */
+  /** Returns the body of the answer. */
   post(
     path: string,
     fields: Record<string, string>,
     cookie?: string,
   ): Promise<Record<string, unknown>>
-  /** Stores a category; enough time passes for it to be read. */
+  /** Stores a category, and advances the clock until it is read. */
   setting(category: string, value: unknown): Promise<void>
   close(): Promise<void>
 }
 
-/** The middle of 2026, at noon. */
+/** Noon in the middle of 2026. */
 const BEGIN_MS = Date.parse('2026-06-15T12:00:00Z')
 const POLL_MS = 500
 

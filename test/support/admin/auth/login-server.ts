@@ -1,4 +1,4 @@
-/** Logging in over HTTP on stores of their own, at a time that tests set. */
+/** Logging in over HTTP, with separate stores and a clock that tests set. */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll } from 'vitest'
@@ -39,9 +39,9 @@ export interface LoginServer {
   readonly users: Users
   readonly factors: SecondFactors
   readonly server: FastifyInstance
-  /** Each password that was compared, and whether anybody's hash was there. */
+  /** For each compared password, whether there was a hash of a user. */
   readonly compared: boolean[]
-  /** Lines of the log, as they are written. */
+  /** The written lines of the log. */
   logged(): string
   now(): number
   pass(ms: number): void
@@ -59,7 +59,7 @@ export interface LoginServerParts {
 export interface AuthStores {
   catalog(): Catalog
   redis(): RedisConnection
-  world(parts?: LoginServerParts): LoginServer
+  server(parts?: LoginServerParts): LoginServer
 }
 
 /** Both stores are empty before each test. */
@@ -93,15 +93,15 @@ export function useAuth(): AuthStores {
   return {
     catalog: () => catalog,
     redis: () => redis,
-    world(parts) {
-      const world = worldOn(catalog, redis, parts)
+    server(parts) {
+      const world = serverOn(catalog, redis, parts)
       servers.push(world.server)
       return world
     },
   }
 }
 
-function worldOn(
+function serverOn(
   catalog: Catalog,
   redis: RedisConnection,
   parts: LoginServerParts = {},
@@ -156,7 +156,7 @@ function worldOn(
 
 const HASHES = new Map<string, Promise<string>>()
 
-/** Creates a user; gives the id. Hashes cost time, so each password has one. */
+/** Creates a user and returns the id. Hashing is slow, so hashes are cached by password. */
 export async function addUser(
   catalog: Catalog,
   fields: Readonly<Record<string, unknown>> = {},
@@ -178,13 +178,13 @@ export async function setSecurity(catalog: Catalog, value: object): Promise<void
   await catalog.config.replaceOne({ _id: 'security' }, document, { upsert: true })
 }
 
-export interface Told {
+export interface LoginAnswer {
   readonly http: number
   readonly body: { status: number; desc: string; details: unknown; input?: unknown; code?: number }
   readonly headers: Readonly<Record<string, unknown>>
-  /** Value of the cookie that was set; null: none was. */
+  /** Value of the session cookie in the answer; null if there is none. */
   readonly cookie: string | null
-  /** All of `Set-Cookie`. */
+  /** All `Set-Cookie` headers. */
   readonly setCookie: string
 }
 
@@ -192,14 +192,14 @@ export interface Sent {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** A text as it is; else JSON. */
+  /** A text is sent unchanged, anything else as JSON. */
   readonly payload?: unknown
 }
 
 export async function send(
   { server }: Pick<LoginServer, 'server'>,
   { method, url, headers = {}, payload }: Sent,
-): Promise<Told> {
+): Promise<LoginAnswer> {
   if (!server.server.listening) await server.listen({ host: '127.0.0.1', port: 0 })
   const isText = typeof payload === 'string' || payload === undefined
   const type: Record<string, string> = isText ? {} : { 'content-type': 'application/json' }
@@ -210,33 +210,37 @@ export async function send(
   })
   const setCookie = response.headers.getSetCookie().join(', ')
   const cookie = /tollgate_session=([^;]*)/.exec(setCookie)?.[1] ?? null
-  const body = (await response.json()) as Told['body']
-  const told = Object.fromEntries(response.headers)
-  return { http: response.status, body, headers: told, cookie, setCookie }
+  const body = (await response.json()) as LoginAnswer['body']
+  const received = Object.fromEntries(response.headers)
+  return { http: response.status, body, headers: received, cookie, setCookie }
 }
 
 function portOf({ server }: FastifyInstance): number {
   return (server.address() as AddressInfo).port
 }
 
-/** Sends a form to `/auth/...`, with a cookie where one is given. */
+/** Sends a form to `/auth/...`, with the cookie if there is one. */
 export function post(
   world: LoginServer,
   path: string,
   fields: Readonly<Record<string, string>> = {},
   cookie: string | null = null,
-): Promise<Told> {
+): Promise<LoginAnswer> {
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   const headers = { ...type, ...cookieHeader(cookie) }
   const payload = new URLSearchParams(fields).toString()
   return send(world, { method: 'POST', url: `/auth/${path}`, headers, payload })
 }
 
-export function logIn(world: LoginServer, username = USER, password = PASSWORD): Promise<Told> {
+export function logIn(
+  world: LoginServer,
+  username = USER,
+  password = PASSWORD,
+): Promise<LoginAnswer> {
   return post(world, 'login', { username, password })
 }
 
-export function who(world: LoginServer, cookie: string | null): Promise<Told> {
+export function who(world: LoginServer, cookie: string | null): Promise<LoginAnswer> {
   return send(world, { method: 'GET', url: '/auth/login', headers: cookieHeader(cookie) })
 }
 
@@ -244,7 +248,7 @@ function cookieHeader(cookie: string | null): Record<string, string> {
   return cookie === null ? {} : { cookie: `tollgate_session=${cookie}` }
 }
 
-/** Logs in, which must succeed; gives the cookie. */
+/** Logs in, which must succeed; returns the cookie. */
 export async function cookieOf(world: LoginServer, username = USER): Promise<string> {
   const { body, cookie } = await logIn(world, username)
   if (body.status !== 1 || cookie === null) throw new Error(`no login: ${JSON.stringify(body)}`)

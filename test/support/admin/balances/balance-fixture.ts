@@ -18,10 +18,10 @@ import { loadOwner, NOW_MS, startTestStores, type TestStores } from '../../recor
 export interface BalanceFixture extends BalanceDeps {
   stores: TestStores
   clock: { nowMs: () => number; set(nowMs: number): void }
-  /** Takes everything away but indexes. */
+  /** Removes everything except indexes. */
   clear(): Promise<void>
   owner(sid: number, aid?: number): Promise<OwnerState>
-  /** Writes the projection of owners, as the recorder does. */
+  /** Writes the projection of owners, like the recorder. */
   project(...homes: [aid: number, sid: number][]): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export async function openBalanceFixture(): Promise<BalanceFixture> {
 
 const FROM = { from: '2026-01-01' }
 
-/** The plan lets bucket 1 hold 50 at most, and bucket 2 a thousand units. */
+/** The plan limits bucket 1 to 50, and bucket 2 to a thousand units. */
 export async function seedCatalogue({ catalog }: BalanceFixture): Promise<void> {
   const pp_threshold = { 1: -50, 2: '-1000' }
   await insertEntity(catalog, 'plans', { name: 'GOLD', pp_threshold })
@@ -92,7 +92,7 @@ export async function seedChargingPlan(
   await insertEntity(catalog, 'prepaidgroups', { name: 'TOPUP', include, ...FROM, ...more })
 }
 
-/** A ledger whose process dies before its next write once it has done so many. */
+/** A ledger whose process dies before its next write after this number of writes. */
 export function dyingAfter(ledger: Ledger, writes: number): Ledger {
   let done = 0
   const commit: Ledger['commit'] = (batch, nowMs) => {
@@ -105,7 +105,7 @@ export function dyingAfter(ledger: Ledger, writes: number): Ledger {
 
 export { NOW_MS }
 
-/** Plans and carries at once; doing that again goes on where it has stopped, too. */
+/** Plans and runs a transfer; a repetition resumes it where it has stopped. */
 export async function moveBuckets(
   ledger: Ledger,
   asked: TransferRequest,

@@ -1,4 +1,4 @@
-/** docs/ACCESS.md, "Permissions": its tables, from those that guard the routes. */
+/** docs/ACCESS.md, "Permissions": its tables, generated from the access of the routes. */
 import type { RouteAccess } from '../../../../src/admin/auth/access.ts'
 import { ADMIN } from '../../../../src/admin/auth/caller.ts'
 import type {

@@ -1,4 +1,4 @@
-/** `/api/settings` on a server of its own, with callers that say themselves what they may do. */
+/** `/api/settings` on a separate server, where the caller is set by a header. */
 import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
@@ -17,7 +17,7 @@ import { startTestMongo, type TestMongo } from '../../mongo.ts'
 export const NOW_MS = Date.UTC(2026, 5, 15)
 export type Fields = Record<string, unknown>
 
-export interface Told {
+export interface SettingsAnswer {
   http: number
   headers: Headers
   status: number
@@ -25,24 +25,24 @@ export interface Told {
   rev: number
   effective: unknown
   input: Fields
-  /** Of an error, whatever its shape. */
+  /** Message of an error of any shape. */
   message: string
 }
 
 export interface SettingsServer {
   catalog(): Catalog
   url(): string
-  /** A form by POST, unless it is to be JSON; in a form data are JSON. */
-  ask(params: Fields, more?: { role?: string; json?: boolean }): Promise<Told>
-  get(category: string, more?: Fields): Promise<Told>
-  /** A change that must be made. */
-  ok(params: Fields): Promise<Told>
-  /** A call that must be refused and must not write anything; gives the text. */
+  /** Sends a form by POST, or JSON; in a form data are JSON. */
+  ask(params: Fields, more?: { role?: string; json?: boolean }): Promise<SettingsAnswer>
+  get(category: string, more?: Fields): Promise<SettingsAnswer>
+  /** A change that must succeed. */
+  ok(params: Fields): Promise<SettingsAnswer>
+  /** A call that must be refused and must not write anything; returns the message. */
   refused(params: Fields): Promise<string>
   audited(): Promise<AuditDocument[]>
 }
 
-/** Roles in a header: `-` stands for nobody. */
+/** Roles in a header: `-` is a caller without a login. */
 const admit: Admit = async ({ headers }, _sent, needed) => {
   const role = String(headers['x-role'] ?? 'admin')
   if (role === '-') throw new NotLoggedInError('not logged in')
@@ -97,9 +97,9 @@ export function useSettingsServer(more: readonly Category[] = []): SettingsServe
     url: () => url,
     get: (category, params = {}) => ask({ category, ...params }),
     async ok(params) {
-      const told = await ask(params)
-      expect([told.http, told.status, told.message]).toEqual([200, 1, undefined])
-      return told
+      const answer = await ask(params)
+      expect([answer.http, answer.status, answer.message]).toEqual([200, 1, undefined])
+      return answer
     },
     async refused(params) {
       const before = await stored()
@@ -127,7 +127,7 @@ export async function askAt(
   url: string,
   params: Fields,
   { role = 'admin', json = false }: { role?: string; json?: boolean } = {},
-): Promise<Told> {
+): Promise<SettingsAnswer> {
   const headers = { 'x-role': role }
   const response = json
     ? await fetch(url, {
@@ -136,16 +136,19 @@ export async function askAt(
         body: JSON.stringify(params),
       })
     : await fetch(url, { method: 'POST', headers, body: formOf(params) })
-  return toldBy(response)
+  return answerOf(response)
 }
 
-export async function toldBy(response: Response): Promise<Told> {
-  const body = (await response.json()) as Told & { data?: { message: string }; desc: string }
+export async function answerOf(response: Response): Promise<SettingsAnswer> {
+  const body = (await response.json()) as SettingsAnswer & {
+    data?: { message: string }
+    desc: string
+  }
   const message = body.message ?? body.data?.message
   return { ...body, message, http: response.status, headers: response.headers }
 }
 
-/** Texts go as they are but for data, which are JSON. */
+/** Texts are sent unchanged, except data, which are JSON. */
 function formOf(params: Fields): URLSearchParams {
   const pairs = Object.entries(params).map(([name, value]): [string, string] => [
     name,

@@ -1,4 +1,4 @@
-/** The endpoints of OAuth 2.0 on real stores behind proxies, and a clock that tests set. */
+/** The endpoints of OAuth 2.0 on real stores behind proxies, with a clock that tests set. */
 import { fastify } from 'fastify'
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import type { CurrentUser } from '../../../../../src/admin/auth/checks.ts'
@@ -30,7 +30,7 @@ export interface Answer {
   body: Fields & { expires_in: number; status: number }
 }
 
-/** A user as the check of tokens sees one. */
+/** A user as the token check reads it. */
 export function userNow(given: Partial<CurrentUser>): CurrentUser {
   const user = {
     id: 'u1',
@@ -50,16 +50,16 @@ export interface OAuthServer {
   redisProxy: StoreProxy
   mongoProxy: StoreProxy
   check: ReturnType<typeof createTokenCheck>
-  /** By id, as they are now; the password of all is `PASSWORD`. */
+  /** The current users by id; the password of all is `PASSWORD`. */
   users: Map<string, CurrentUser>
   logs: LogRecord[]
   nowMs: number
-  /** Sets a client, and gives its secret. */
+  /** Stores a client, and returns its secret. */
   client(given: { name: string; [field: string]: unknown }): Promise<string>
   changeClients(change: (list: unknown) => readonly unknown[]): Promise<void>
   security(value: object): Promise<void>
   send(path: string, init: RequestInit): Promise<Answer>
-  /** A form to the token endpoint. */
+  /** Sends a form to the token endpoint. */
   ask(form: Fields, headers?: Fields): Promise<Answer>
   revoke(form: Fields, headers?: Fields): Promise<Answer>
   audit(): Promise<{ type: string; key: string; new: unknown; user: unknown }[]>
@@ -67,7 +67,7 @@ export interface OAuthServer {
 
 export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 export const SECRETS_KEY = 'a key for tests'
-/** With characters beyond the plane that most texts keep to. */
+/** With a character beyond the Basic Multilingual Plane. */
 export const PASSWORD = 'pass-wörd 🔑'
 export const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 export const sealer = createSealer(SECRETS_KEY)
@@ -148,7 +148,7 @@ export function useOAuthServer(): OAuthServer {
   return scene
 }
 
-/** As login will do it; the user `slow` has been guessed too often. */
+/** Like the login; the user `slow` is locked. */
 function verifierOf(users: ReadonlyMap<string, CurrentUser>): VerifyUser {
   return async (username, password) => {
     if (username === 'slow') return { retryAfterS: 17 }

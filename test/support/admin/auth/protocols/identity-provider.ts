@@ -1,4 +1,4 @@
-/** An identity provider as a test has it: makes responses of SAML, and signs what it is told to. */
+/** An identity provider for tests, which creates and signs SAML responses. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { SignedXml } from 'xml-crypto'
 
 export interface KeyPair {
   readonly key: string
-  /** PEM, signed by itself. */
+  /** PEM, self-signed. */
   readonly cert: string
 }
 
@@ -30,10 +30,10 @@ export const OUR_ID = 'https://tollgate.example.net'
 export const IDP_ID = 'https://idp.example.net/realms/corp'
 export const CALLBACK = 'https://tollgate.example.net/auth/saml/corp/acs'
 
-/** What an assertion says; what is not given is as it should be. */
-export interface Said {
+/** Content of an assertion; omitted members are valid. */
+export interface AssertionContent {
   nowMs: number
-  /** Null: unsolicited. */
+  /** Null if unsolicited. */
   inResponseTo: string | null
   nameId?: string
   roles?: readonly string[]
@@ -52,16 +52,16 @@ const NAMESPACES =
   'xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ' +
   'xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"'
 
-let made = 0
+let created = 0
 
-export function assertionXml(said: Said): string {
-  made += 1
-  const { nowMs, roles = ['staff'], inResponseTo, audience = OUR_ID, issuer = IDP_ID } = said
-  const { nameId = 'ada@example.net', recipient = CALLBACK } = said
-  const { assertionId = `_a${made}`, confirmedFor = inResponseTo } = said
+export function assertionXml(content: AssertionContent): string {
+  created += 1
+  const { nowMs, roles = ['staff'], inResponseTo, audience = OUR_ID, issuer = IDP_ID } = content
+  const { nameId = 'ada@example.net', recipient = CALLBACK } = content
+  const { assertionId = `_a${created}`, confirmedFor = inResponseTo } = content
   const at = (ms: number) => new Date(ms).toISOString()
-  const begin = at(said.notBeforeMs ?? nowMs - 1000)
-  const end = at(said.notOnOrAfterMs ?? nowMs + 300_000)
+  const begin = at(content.notBeforeMs ?? nowMs - 1000)
+  const end = at(content.notOnOrAfterMs ?? nowMs + 300_000)
   const answering = confirmedFor === null ? '' : ` InResponseTo="${confirmedFor}"`
   const values = roles.map((role) => `<saml:AttributeValue>${role}</saml:AttributeValue>`).join('')
   return [
@@ -81,13 +81,13 @@ export function assertionXml(said: Said): string {
   ].join('')
 }
 
-/** Around an assertion, signed or not. */
-export function responseXml(said: Said, assertion: string): string {
-  made += 1
-  const { nowMs, inResponseTo, destination = CALLBACK, status = 'Success' } = said
+/** A response around an assertion, signed or not. */
+export function responseXml(content: AssertionContent, assertion: string): string {
+  created += 1
+  const { nowMs, inResponseTo, destination = CALLBACK, status = 'Success' } = content
   const answering = inResponseTo === null ? '' : ` InResponseTo="${inResponseTo}"`
   return [
-    `<samlp:Response ${NAMESPACES} ID="_r${made}" Version="2.0"`,
+    `<samlp:Response ${NAMESPACES} ID="_r${created}" Version="2.0"`,
     ` IssueInstant="${new Date(nowMs).toISOString()}" Destination="${destination}"${answering}>`,
     `<saml:Issuer>${IDP_ID}</saml:Issuer><samlp:Status>`,
     `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${status}"/></samlp:Status>`,
@@ -104,7 +104,7 @@ export const SHA1 = {
   digest: 'http://www.w3.org/2000/09/xmldsig#sha1',
 }
 
-/** Signs the assertion of a document, or the response; the key is in it, as providers have it. */
+/** Signs the assertion or the response of a document; includes the key, as providers do. */
 export function signed(
   xml: string,
   what: 'Assertion' | 'Response',
@@ -131,12 +131,12 @@ export function signed(
   return signature.getSignedXml()
 }
 
-/** A response as this provider makes it: its assertion is signed. */
-export function answer(said: Said, pair: KeyPair): string {
-  return responseXml(said, signed(assertionXml(said), 'Assertion', pair))
+/** A response as this provider creates it, with a signed assertion. */
+export function answer(content: AssertionContent, pair: KeyPair): string {
+  return responseXml(content, signed(assertionXml(content), 'Assertion', pair))
 }
 
-/** Id of the request in an address of the provider. */
+/** Id and XML of the request in an address of the provider. */
 export function requestIn(url: string): { id: string; xml: string } {
   const sent = new URL(url).searchParams.get('SAMLRequest') ?? ''
   const xml = inflateRawSync(Buffer.from(sent, 'base64')).toString('utf8')

@@ -1,4 +1,4 @@
-/** The routes of SAML over HTTP, on stores of their own, with a clock that tests set. */
+/** The routes of SAML over HTTP, with separate stores and a clock that tests set. */
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect } from 'vitest'
 import {
@@ -20,6 +20,7 @@ import { openRedis, waitForRedis } from '../../../../../src/store/redis.ts'
 import { startTestMongo } from '../../../mongo.ts'
 import { startTestRedis } from '../../../redis.ts'
 import {
+  type AssertionContent,
   answer,
   CALLBACK,
   IDP_ID,
@@ -27,14 +28,13 @@ import {
   newKeyPair,
   OUR_ID,
   requestIn,
-  type Said,
 } from './identity-provider.ts'
 
 export const NOW_MS = Date.parse('2026-06-15T12:00:00Z')
 const COOKIE = /^__Host-tollgate_saml=([\w-]{43}); (.*)$/
 
 export interface Begun {
-  /** Of the request to the provider. */
+  /** Id of the request to the provider. */
   id: string
   /** The cookie that binds the login to this browser. */
   cookie: string
@@ -42,14 +42,14 @@ export interface Begun {
 
 export interface SamlServer {
   provider(): KeyPair
-  /** Who signs, and is not known. */
+  /** A signer that is not configured. */
   stranger(): KeyPair
   nowMs: number
   url(): string
-  /** Sessions that were opened. */
+  /** Users of the opened sessions. */
   opened: SessionUser[]
-  /** What was logged since the world began. */
-  said(): string
+  /** The log since the server was started. */
+  logged(): string
   begin: SamlProtocol['begin']
   configure(...protocols: Record<string, unknown>[]): Promise<void>
   settings(more?: Record<string, unknown>): Record<string, unknown>
@@ -57,16 +57,16 @@ export interface SamlServer {
   post(form: Record<string, string> | URLSearchParams, path?: string): Promise<Response>
   /** Begins a login in a new browser. */
   login(query?: string, cookie?: string): Promise<Begun>
-  /** What an assertion says that answers it. */
-  saying(begun: Pick<Begun, 'id'> | null, more?: Partial<Said>): Said
-  /** Posts a response, which must be refused for a reason like this; nobody is logged in. */
+  /** Content of an assertion that answers this login. */
+  assertionFor(begun: Pick<Begun, 'id'> | null, more?: Partial<AssertionContent>): AssertionContent
+  /** Posts a response, which must be refused for this reason, without a session. */
   refused(xml: string, reason: RegExp): Promise<void>
-  /** Posts a response, and follows with the cookie. Gives where it ends. */
+  /** Posts a response, and follows the redirect with the cookie. Returns the last answer. */
   accepted(xml: string, begun: Begun): Promise<Response>
   audited(): Promise<AuditDocument[]>
 }
 
-/** What runs while a file is tested. */
+/** Resources of one test file. */
 interface Running {
   provider: KeyPair
   stranger: KeyPair
@@ -104,7 +104,7 @@ export function useSamlServer(): SamlServer {
   const world: SamlServer = {
     nowMs: NOW_MS,
     opened,
-    said: () => lines.join(''),
+    logged: () => lines.join(''),
     provider: () => running.provider,
     stranger: () => running.stranger,
     url: () => running.url,
@@ -125,7 +125,7 @@ export function useSamlServer(): SamlServer {
       const { id } = requestIn(response.headers.get('location') ?? '')
       return { id, cookie: `__Host-tollgate_saml=${set?.[1]}` }
     },
-    saying: (begun, more = {}) => ({
+    assertionFor: (begun, more = {}) => ({
       nowMs: world.nowMs,
       inResponseTo: begun?.id ?? null,
       ...more,
@@ -134,8 +134,8 @@ export function useSamlServer(): SamlServer {
       const [sessions, from] = [opened.length, lines.length]
       const response = await world.post({ SAMLResponse: base64(xml) })
       const body = (await response.json()) as object
-      const told = { status: 0, code: 403, desc: expect.any(String) }
-      expect([response.status, body]).toEqual([403, told])
+      const refusal = { status: 0, code: 403, desc: expect.any(String) }
+      expect([response.status, body]).toEqual([403, refusal])
       expect(lines.slice(from).join('')).toMatch(reason)
       expect(response.headers.get('set-cookie')).toBeNull()
       expect(opened.length).toBe(sessions)
@@ -155,7 +155,7 @@ export function useSamlServer(): SamlServer {
 async function startRunning(log: Logger, clock: Clock, opened: SessionUser[]): Promise<Running> {
   const [provider, stranger] = [newKeyPair('provider'), newKeyPair('stranger')]
   const [store, mongo] = await Promise.all([
-    // Nothing here has to outlive a crash.
+    // Data need not survive a crash.
     startTestRedis({ appendfsync: 'everysec' }),
     startTestMongo(),
   ])
@@ -217,10 +217,16 @@ export function base64(text: string): string {
   return Buffer.from(text, 'utf8').toString('base64')
 }
 
-/** A login that must succeed, with what an assertion says. Gives where it ends. */
-export async function loggedIn(world: SamlServer, more: Partial<Said> = {}): Promise<Response> {
+/** A login that must succeed, with an assertion of this content. Returns the last answer. */
+export async function loggedIn(
+  world: SamlServer,
+  more: Partial<AssertionContent> = {},
+): Promise<Response> {
   const begun = await world.login()
-  const done = await world.accepted(answer(world.saying(begun, more), world.provider()), begun)
+  const done = await world.accepted(
+    answer(world.assertionFor(begun, more), world.provider()),
+    begun,
+  )
   expect(done.status).toBe(303)
   return done
 }

@@ -1,4 +1,4 @@
-/** A slapd of its own for a test: configuration, port and data in a temporary folder. */
+/** A slapd for one test: configuration, port and data in a temporary folder. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,9 @@ const SCHEMAS = ['/etc/ldap/schema', '/etc/openldap/schema'].find((folder) =>
 
 const LDAPADD = toolPath('ldapadd')
 
-/** slapd with its modules and schemas, ldapadd, and openssl for its certificate. */
+/**
+ * Whether there are slapd with its modules and schemas, ldapadd, and openssl for its certificate.
+ */
 export const hasSlapd =
   [SLAPD, LDAPADD, MODULES, SCHEMAS].every((path) => path !== undefined) && HAS_OPENSSL
 
@@ -32,20 +34,20 @@ export interface Slapd {
   readonly url: string
   /** With TLS from the start. */
   readonly urlTls: string
-  /** PEM of who has signed its certificate, which is for localhost. */
+  /** PEM of the authority of its certificate, which is for localhost. */
   readonly ca: string
   /** Files of certificates by the same authority. */
   issue(name: string, ...dnsNames: string[]): { certFile: string; keyFile: string }
-  /** Ends it as a crash does. */
+  /** Kills it, as in a crash. */
   kill(): Promise<void>
-  /** Ends it and removes its folder. */
+  /** Stops it and removes its folder. */
   close(): Promise<void>
 }
 
-/** Its port was free when it was chosen: another process may have been faster. */
+/** Another process may take the port between its choice and the start. */
 const ATTEMPTS = 3
 
-/** With the entries of `ldif`. */
+/** Starts with the entries of `ldif`. */
 export async function startSlapd(ldif: string): Promise<Slapd> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -115,7 +117,7 @@ function configuration(home: string, caFile: string, certFile: string, keyFile: 
     `TLSCACertificateFile ${caFile}`,
     `TLSCertificateFile ${certFile}`,
     `TLSCertificateKeyFile ${keyFile}`,
-    // As directories are that take a DN without a password for nobody in particular.
+    // Like directories that treat a DN without a password as an anonymous bind.
     'allow bind_anon_cred bind_anon_dn',
     'database mdb',
     'maxsize 16777216',
@@ -148,7 +150,7 @@ async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
-/** Adds entries while it runs, so that its overlays see them. */
+/** Adds entries while it runs, so that its overlays process them. */
 export function addEntries({ url }: Pick<Slapd, 'url'>, ldif: string): void {
   const who = ['-x', '-H', url, '-D', SERVICE.dn, '-w', SERVICE.password]
   execFileSync(LDAPADD ?? 'ldapadd', who, { input: ldif, stdio: ['pipe', 'ignore', 'pipe'] })

@@ -19,7 +19,7 @@ import { silent, type TestStores } from '../../../recorder/accounts.ts'
 /** The first of January 2026, at midnight. */
 export const YEAR_MS = Date.UTC(2026, 0, 1)
 
-/** Who writes. */
+/** The actor of all writes. */
 export const ACTOR = { by: 'cli', id: '', name: 'tester', address: '' } as const
 
 export function at(text: string): Date {
@@ -54,7 +54,7 @@ export interface Written {
   to?: Date
 }
 
-/** Does one write, as if a request had been read. */
+/** Performs one write, as for a parsed request. */
 export function act(
   stores: EntityStores,
   name: string,

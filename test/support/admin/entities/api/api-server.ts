@@ -1,4 +1,4 @@
-/** The entity API over HTTP: admins on stores of their own, and a clock that tests set. */
+/** The entity API over HTTP: admins with their own stores, and a clock that tests set. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { type Admin, startAdmin } from '../../../../../src/admin/start.ts'
@@ -16,7 +16,7 @@ import { createAnswerCheck, DOCUMENT } from '../openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
 
-/** How parameters are sent. */
+/** Encoding of the parameters. */
 export type Way = 'form' | 'json' | 'multipart' | 'query'
 
 export interface Answer {
@@ -26,7 +26,7 @@ export interface Answer {
   body: Body
 }
 
-/** Any of the envelopes (spec/entity-api.md 1.3, 1.7); what a test asks for it checks. */
+/** Any of the envelopes; a test checks the members that it reads. */
 export interface Body {
   status: number
   details: unknown
@@ -41,7 +41,7 @@ export interface Body {
   warnings: string[]
 }
 
-/** The middle of 2026, at noon. */
+/** Noon in the middle of 2026. */
 export const NOW = '2026-06-15T12:00:00Z'
 
 export interface ApiServer {
@@ -49,7 +49,7 @@ export interface ApiServer {
   /** Base addresses of the admins. */
   urls: string[]
   now(): number
-  /** From now on it is this time. */
+  /** Sets the clock. */
   setNow(text: string): void
   send(path: string, init: RequestInit): Promise<Answer>
   call(collection: string, action: string, params?: Fields, way?: Way): Promise<Answer>
@@ -59,9 +59,9 @@ export interface ApiServer {
   refused(collection: string, action: string, params?: Fields): Promise<Body>
   /** The rows of a read. */
   rows(collection: string, params?: Fields, action?: string): Promise<Fields[]>
-  /** Stores configured fields; a minute passes, so that the admins look again. */
+  /** Stores configured fields, and advances the clock until the admins read them. */
   configure(category: FieldCategory, value: unknown): Promise<void>
-  /** What is stored, but for numbers that are counted. */
+  /** Digest of the stored documents, without sequence counters. */
   digest(): Promise<string>
 }
 
@@ -70,7 +70,7 @@ export interface ApiServerOptions {
   env?: Record<string, string>
 }
 
-/** Starts them before the tests of a file, and ends them after. */
+/** Starts them before the tests of a file, and stops them after. */
 export function useApiServer({ admins = 1, env = {} }: ApiServerOptions = {}): ApiServer {
   let stores: TestStores
   let nowMs = Date.parse(NOW)
@@ -89,7 +89,7 @@ export function useApiServer({ admins = 1, env = {} }: ApiServerOptions = {}): A
     for (const admin of running) await admin.close(0)
     await stores.close()
   })
-  // What is stored does not change while nothing is sent, and nobody has the stores themselves.
+  // The store only changes by requests, unless a test has accessed the stores.
   let known: string | null = null
   const send = (path: string, init: RequestInit) => {
     known = null
@@ -179,7 +179,7 @@ function bodyOf(text: string): Body {
 
 const check = createAnswerCheck(DOCUMENT)
 
-/** The answer, which must be as the OpenAPI document says. */
+/** The answer, which must conform to the OpenAPI document. */
 async function checked(
   answer: Promise<Answer>,
   { path, init, params }: { path: string; init: RequestInit; params: Fields },
@@ -188,7 +188,7 @@ async function checked(
   const method = init.method === 'GET' ? 'GET' : 'POST'
   const { project } = params
   const names = typeof project === 'string' ? [project] : Object.keys(project ?? {})
-  // A part of a compound value may be without what the whole must have.
+  // A projected part of a compound value may lack required members.
   if (names.some((name) => name.includes('.'))) return answer
   const isJson = contentType.startsWith('application/json')
   const shown = { method, path, status, contentType, body: isJson ? body : text } as const
@@ -199,7 +199,7 @@ async function checked(
   return answer
 }
 
-/** Texts go as they are, all else as JSON in a text; in a body of JSON nothing is changed. */
+/** Texts are sent unchanged, other values as a text of JSON; a JSON body is sent unchanged. */
 export function requestOf(params: Fields, way: Way): [query: string, init: RequestInit] {
   const sent = Object.entries(params).filter(([, value]) => value !== undefined)
   const texts = sent.map(([name, value]): [string, string] => [
@@ -261,7 +261,7 @@ export async function periods(world: ApiServer, store: string, filter: Fields): 
   return (found ?? []).map(({ from, to }) => `${dayOf(from)} ${dayOf(to)}`)
 }
 
-/** The day, or the whole time where that is not midnight. */
+/** The day, or the full time unless that is midnight. */
 export function dayOf(value: unknown): string {
   if (!(value instanceof Date)) return String(value)
   if (value.getTime() > Date.UTC(2100, 0, 1)) return '-'

@@ -1,20 +1,20 @@
-/** Entities that are complete, with what a test says instead; each with a key of its own. */
+/** Creates complete entities with unique keys, and with the fields that a test replaces. */
 import type { ApiServer, Body, Fields } from './api-server.ts'
 
 let last = 0
 
-/** A name that nobody else has: `PLAN_7`. */
+/** A unique name: `PLAN_7`. */
 export function fresh(kind: string): string {
   last += 1
   return `${kind}_${last}`
 }
 
-/** Where everything begins that is not told otherwise. */
+/** Default begin of all entities. */
 export const BEGIN = '2026-01-01'
 
 export const TIERS = [{ from: 0, to: 'UNLIMITED', interval: 1024, price: 0.01 }]
 
-/** What `create` of each collection needs beside `from`, in the form that clients send. */
+/** What `create` of each collection needs besides `from`, in the form that clients send. */
 export const ORDINARY: Readonly<Record<string, () => Fields>> = {
   accounts: () => ({
     firstname: 'Ada',
@@ -75,14 +75,14 @@ export const ORDINARY: Readonly<Record<string, () => Fields>> = {
   }),
 }
 
-/** Creates one from the beginning on; what is undefined is left out. */
+/** Creates an entity from the default begin on; undefined fields are omitted. */
 export function make(world: ApiServer, collection: string, fields: Fields = {}): Promise<Body> {
   const update = { from: BEGIN, ...ORDINARY[collection]?.(), ...fields }
   if (collection === 'users') Reflect.deleteProperty(update, 'from')
   return world.ok(collection, 'create', { update })
 }
 
-/** A subscriber of an account and a plan, which are made unless they are given. */
+/** Creates a subscriber, with an account and a plan unless they are given. */
 export async function makeSubscriber(world: ApiServer, fields: Fields = {}): Promise<Body> {
   const aid = fields['aid'] ?? (await make(world, 'accounts')).entity['aid']
   const plan = fields['plan'] ?? (await make(world, 'plans')).entity['name']
@@ -92,7 +92,7 @@ export async function makeSubscriber(world: ApiServer, fields: Fields = {}): Pro
   })
 }
 
-/** A group of one bucket, which is made. */
+/** Creates a prepaid group of one new bucket definition. */
 export async function makePrepaidGroup(world: ApiServer, fields: Fields = {}): Promise<Body> {
   const bucket = (await make(world, 'prepaidincludes')).entity
   const include = [{ pp_includes_external_id: bucket['external_id'], value: -10 }]
@@ -105,7 +105,7 @@ function groupOf(include: unknown): Fields {
   return { name: fresh('GROUP'), description: 'A group', include, operation: 'inc' }
 }
 
-/** A renewal of a subscriber and a group, which are made. */
+/** Creates a renewal, with its subscriber and its group. */
 export async function makeRenewal(world: ApiServer, fields: Fields = {}): Promise<Body> {
   const { sid, aid } = (await makeSubscriber(world)).entity
   const { name } = (await makePrepaidGroup(world)).entity
@@ -114,7 +114,7 @@ export async function makeRenewal(world: ApiServer, fields: Fields = {}): Promis
   })
 }
 
-/** Creates one of any collection. */
+/** Creates an entity of any collection. */
 export function makeAny(world: ApiServer, collection: string, fields: Fields = {}): Promise<Body> {
   if (collection === 'subscribers') return makeSubscriber(world, fields)
   if (collection === 'prepaidgroups') return makePrepaidGroup(world, fields)

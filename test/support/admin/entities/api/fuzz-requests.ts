@@ -1,4 +1,4 @@
-/** Requests that nobody means: of any collection and action, right, nearly right, and hostile. */
+/** Random requests of any collection and action: valid, nearly valid, and hostile. */
 import fc from 'fast-check'
 import {
   DEFINITIONS,
@@ -21,10 +21,10 @@ export interface FuzzRequest {
   init: RequestInit
 }
 
-/** What there is of each collection, so that some of what is addressed is found; it grows. */
-export type Known = ReadonlyMap<string, { ids: string[]; keys: unknown[] }>
+/** Existing ids and keys of each collection, so that some requests find an entity; it grows. */
+export type Existing = ReadonlyMap<string, { ids: string[]; keys: unknown[] }>
 
-/** Files come and go with them: tests of their own (import and export). */
+/** Import and export transfer files, and have their own tests. */
 const APART: readonly ActionName[] = ['import', 'export']
 
 const CALLS = [...DEFINITIONS.values()].flatMap((definition) =>
@@ -33,7 +33,7 @@ const CALLS = [...DEFINITIONS.values()].flatMap((definition) =>
     .map((action) => ({ definition, action: action as ActionName })),
 )
 
-const NASTY_TEXTS = [
+const HOSTILE_TEXTS = [
   '',
   ' ',
   '\u0000',
@@ -70,9 +70,9 @@ const NASTY_TEXTS = [
   'A'.repeat(3000),
 ]
 
-const nastyText = fc.constantFrom(...NASTY_TEXTS)
+const hostileText = fc.constantFrom(...HOSTILE_TEXTS)
 
-/** Ids and keys of what there is in a collection. */
+/** Existing ids and keys of a collection. */
 interface Names {
   id: fc.Arbitrary<string>
   key: fc.Arbitrary<unknown>
@@ -142,7 +142,7 @@ const date: fc.Arbitrary<unknown> = fc.oneof(
 )
 const anyJson = fc.jsonValue({ maxDepth: 3 })
 
-/** One of a list that may have grown since. */
+/** A member of a list that may have grown since. */
 function oneOf<T>(list: () => readonly T[], otherwise: T): fc.Arbitrary<T> {
   return fc.nat(10_000).map((index) => {
     const now = list()
@@ -150,7 +150,7 @@ function oneOf<T>(list: () => readonly T[], otherwise: T): fc.Arbitrary<T> {
   })
 }
 
-/** Of the type that is declared. */
+/** A value of the declared type. */
 function rightValueOf(param: Param, names: Names): fc.Arbitrary<unknown> {
   const { key } = names
   const text = fc.oneof(
@@ -162,14 +162,14 @@ function rightValueOf(param: Param, names: Names): fc.Arbitrary<unknown> {
     : ofType(param, text, names)
 }
 
-/** Mostly of the type that is declared. */
+/** Mostly a value of the declared type. */
 function anyValueOf(param: Param, names: Names): fc.Arbitrary<unknown> {
   const right = rightValueOf(param, names)
   return fc.oneof(
     { arbitrary: right, weight: 8 },
     { arbitrary: anyJson, weight: 2 },
     { arbitrary: hostile, weight: 1 },
-    { arbitrary: nastyText, weight: 1 },
+    { arbitrary: hostileText, weight: 1 },
   )
 }
 
@@ -200,14 +200,14 @@ function ofType(param: Param, text: fc.Arbitrary<unknown>, { id }: Names): fc.Ar
   }
 }
 
-/** Some of the declared parameters, and now and then one that is not. */
-function wildFields(params: Params, names: Names): fc.Arbitrary<Fields> {
+/** Some of the declared parameters, and sometimes an undeclared one. */
+function randomFields(params: Params, names: Names): fc.Arbitrary<Fields> {
   const declared = Object.entries(params).map(([name, param]) => [name, anyValueOf(param, names)])
   const some = fc.record(Object.fromEntries(declared) as Record<string, fc.Arbitrary<unknown>>, {
     requiredKeys: [],
   })
   const strange = fc.tuple(
-    fc.oneof(nastyText, fc.constantFrom('$or', '$and', '$where', 'rev', 'deleted', 'rates.A.b')),
+    fc.oneof(hostileText, fc.constantFrom('$or', '$and', '$where', 'rev', 'deleted', 'rates.A.b')),
     fc.oneof(hostile, anyJson),
   )
   return fc.oneof(
@@ -217,7 +217,7 @@ function wildFields(params: Params, names: Names): fc.Arbitrary<Fields> {
   )
 }
 
-/** Also `__proto__` as a name of its own. */
+/** Also sets `__proto__` as an own property. */
 function own(fields: Fields, name: string, value: unknown): Fields {
   const result = { ...fields }
   Object.defineProperty(result, name, { value, enumerable: true, configurable: true })
@@ -250,8 +250,8 @@ function changes(): fc.Arbitrary<unknown> {
 
 const paging = fc.record(
   {
-    page: fc.oneof(fc.integer({ min: -1, max: 3 }), nastyText, anyJson),
-    size: fc.oneof(fc.integer({ min: -1, max: 30 }), nastyText, anyJson),
+    page: fc.oneof(fc.integer({ min: -1, max: 3 }), hostileText, anyJson),
+    size: fc.oneof(fc.integer({ min: -1, max: 30 }), hostileText, anyJson),
     sort: fc.oneof(fc.constantFrom({ from: -1 }, { name: 1 }, { 'a.b': 1 }), hostile, anyJson),
     project: fc.oneof(
       fc.constantFrom({ name: 1, revision_info: 1 }, { from: 0 }, { _id: 0 }, { 'a.b': 1, a: 1 }),
@@ -263,15 +263,15 @@ const paging = fc.record(
   { requiredKeys: [] },
 )
 
-export function fuzzRequest(known: Known): fc.Arbitrary<FuzzRequest> {
+export function fuzzRequest(known: Existing): fc.Arbitrary<FuzzRequest> {
   return fc.constantFrom(...CALLS).chain(({ definition, action }) => {
     const { name, store } = definition
     const names: Names = {
       id: oneOf(() => known.get(name)?.ids ?? [], 'f'.repeat(24)),
       key: oneOf<unknown>(() => known.get(name)?.keys ?? [], 'NONE'),
     }
-    const wild = wildParameters(definition, action, names)
-    const params = fc.oneof(wild, tameParameters(definition, action, names))
+    const wild = randomParameters(definition, action, names)
+    const params = fc.oneof(wild, validParameters(definition, action, names))
     return fc.oneof({ arbitrary: sent(params), weight: 8 }, broken(wild)).map((request) => ({
       collection: name,
       store,
@@ -281,7 +281,7 @@ export function fuzzRequest(known: Known): fc.Arbitrary<FuzzRequest> {
   })
 }
 
-function wildParameters(
+function randomParameters(
   { name, actions }: CollectionDefinition,
   action: ActionName,
   names: Names,
@@ -289,15 +289,15 @@ function wildParameters(
   const { query, update } = actions[action] ?? { query: {}, update: {} }
   const dotted = dottedParam(name, action, 'update', 'rates.CALL')
   const all: Params = dotted === null ? update : { ...update, 'rates.CALL': dotted }
-  const parts = fc.tuple(wildFields(query, names), wildFields(all, names), options, paging)
+  const parts = fc.tuple(randomFields(query, names), randomFields(all, names), options, paging)
   return parts.map(([asked, changed, more, page]): Fields => {
     const common = { query: asked, ...(more !== undefined && { options: more }) }
     return isRead(action) ? { ...common, ...page } : { ...common, update: changed }
   })
 }
 
-/** What is asked of something that is there, most of which can be done. */
-function tameParameters(
+/** Parameters that address existing entities, mostly valid. */
+function validParameters(
   { name, keyField, actions }: CollectionDefinition,
   action: ActionName,
   names: Names,
@@ -309,13 +309,13 @@ function tameParameters(
   const byId = names.id.map((_id): Fields => ({ _id }))
   const isKey = Object.hasOwn(asked, keyField)
   const query = isKey ? fc.oneof(byId, byKey) : byId
-  const ordinary = fc.constant(null).map(() => ORDINARY[name]?.() ?? {})
+  const complete = fc.constant(null).map(() => ORDINARY[name]?.() ?? {})
   const kept = fc.subarray(Object.keys(ORDINARY[name]?.() ?? {}))
   const declared = Object.entries(update).map(([each, param]) => {
     return rightValueOf(param, names).map((value): Fields => ({ [each]: value }))
   })
   const one = declared.length === 0 ? fc.constant<Fields>({}) : fc.oneof(...declared)
-  const parts = fc.tuple(query, ordinary, kept, fc.option(one), fc.option(day), fc.option(day))
+  const parts = fc.tuple(query, complete, kept, fc.option(one), fc.option(day), fc.option(day))
   return parts.map(([target, whole, some, more, from, to]): Fields => {
     if (isRead(action)) return { query: target }
     const partly = Object.fromEntries(some.map((each) => [each, whole[each]]))
@@ -335,7 +335,7 @@ function sent(params: fc.Arbitrary<Fields>): fc.Arbitrary<Sent> {
   const way = fc.constantFrom<Way>('form', 'json', 'multipart', 'query')
   return fc.tuple(params, way).map(([each, how]) => {
     const [query, init] = requestOf(each, how)
-    // An address is bounded by the server.
+    // The server limits the length of an address.
     return query.length > 8000 ? { query: '', init: { method: 'POST' } } : { query, init }
   })
 }
@@ -353,7 +353,7 @@ const TYPES = [
   'image/png',
 ]
 
-/** A body that is not what its type says. */
+/** A body that does not match its content type. */
 function broken(params: fc.Arbitrary<Fields>): fc.Arbitrary<Sent> {
   const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => new Uint8Array(array))
   const text = fc.oneof(
@@ -376,7 +376,7 @@ function broken(params: fc.Arbitrary<Fields>): fc.Arbitrary<Sent> {
       '\u0000',
       '{"query":{},"query":1}',
     ),
-    nastyText,
+    hostileText,
   )
   return fc.tuple(fc.oneof(text, bytes), fc.constantFrom(...TYPES)).map(([body, type]) => ({
     query: '',

@@ -1,4 +1,4 @@
-/** Imports on real stores, with everything that a running node gives them. */
+/** Imports on real stores, with all dependencies of a running node. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ export interface Imported {
   operation?: string
   name?: string
   importId?: string
-  /** In place of the usual ones. */
+  /** Replaces the default API. */
   api?: EntityApi
   watch?: ImportWatch
 }
@@ -116,7 +116,7 @@ export function accountLine(index: number, more = ''): string {
 
 export const ACCOUNT_HEADER = 'first,last,mail,country,address,zip'
 
-/** So many accounts as CSV. */
+/** This number of accounts as CSV. */
 export function accountsCsv(count: number): string {
   const lines = Array.from({ length: count }, (_, index) => accountLine(index))
   return `${[ACCOUNT_HEADER, ...lines].join('\n')}\n`
@@ -126,7 +126,7 @@ export async function insertPlan(catalog: Catalog): Promise<void> {
   await insertEntity(catalog, 'plans')
 }
 
-/** Accounts by the text that the linker looks for. */
+/** Accounts with the import ids that the linker looks for. */
 export async function insertAccounts(catalog: Catalog, count: number, from = '2026-01-01') {
   for (let index = 0; index < count; index += 1) {
     const names = { account_import_id: `A${index}`, firstname: 'Ada' }

@@ -24,18 +24,18 @@ export interface Checked {
 }
 
 export interface AnswerCheck {
-  /** What of an answer is not as the document says; empty: nothing. Null: it says nothing. */
+  /** Deviations of an answer from the document; null if the document does not describe it. */
   problems(answer: Checked): string[] | null
-  /** What of a value is not as a schema of the document says. */
+  /** Deviations of a value from a schema of the document. */
   mismatches(schema: Schema, value: unknown): string[]
 }
 
 const SCHEMAS = '#/components/schemas/'
 const BASE = 'https://tollgate.test/'
-/** Values, not schemas: what they hold must not be taken for one. */
+/** Values, not schemas: their content must not be read as a schema. */
 const VALUES: ReadonlySet<string> = new Set(['examples', 'example', 'default'])
 
-/** With references to components by absolute address. */
+/** With absolute addresses in references to components. */
 function rewritten(value: unknown, isSchema = true): unknown {
   if (Array.isArray(value)) return value.map((each) => rewritten(each))
   if (typeof value !== 'object' || value === null) return value

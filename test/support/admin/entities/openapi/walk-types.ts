@@ -1,9 +1,9 @@
-/** What the walk by a generated client (client/walk.ts) takes and gives. */
+/** Options and result of the walk by a generated client (client/walk.ts). */
 
 export interface WalkOptions {
   readonly admin: string
   readonly client: { readonly id: string; readonly secret: string }
-  /** In names of what is created, which must be new. */
+  /** Part of the names of created entities, which must be new. */
   readonly suffix: string
   /** Charges the subscriber for five minutes of this usage type. */
   charge(sid: number, usaget: string): Promise<void>
@@ -14,7 +14,7 @@ export interface WalkOptions {
 export interface Walked {
   readonly aid: number
   readonly sid: number
-  /** Money before and after, as the API shows credit. */
+  /** Credit before and after, as returned by the API. */
   readonly credit: readonly (number | undefined)[]
   /** Types of the lines. */
   readonly lines: readonly (string | undefined)[]

@@ -1,4 +1,4 @@
-/** What rules are asked with: a real catalogue, and times that a test sets. */
+/** The context of rules: a real catalogue, and times that a test sets. */
 import { DISPLAY, EntityRuleError } from '../../../../../src/admin/entities/errors.ts'
 import type { RuleContext } from '../../../../../src/admin/entities/rules/rule.ts'
 import { createRules } from '../../../../../src/admin/entities/rules/rules.ts'
@@ -18,7 +18,7 @@ export const RULES = createRules({ defaultTax: 'VAT' })
 export function contextOf(catalog: Catalog, more: Partial<RuleContext> = {}): RuleContext {
   return {
     catalog,
-    // No rule asks it.
+    // No rule reads it.
     ledger: null as unknown as Ledger,
     action: 'create',
     nowMs: NOW_MS,
@@ -49,7 +49,7 @@ export function prepare(
   return rules?.prepare?.(sets(set), target, context) ?? Promise.resolve(sets(set))
 }
 
-/** As a new document, unless there was one before. */
+/** Checks a new document, or a change of the stored one. */
 export async function check(
   collection: string,
   fields: Record<string, unknown>,
@@ -67,7 +67,7 @@ export async function checkUnused(
   await RULES[collection]?.checkUnused?.(document, context)
 }
 
-/** The display code and the text of the `FieldError` that it rejects with; null: it does not. */
+/** Display code and text of the `FieldError` of the rejection; null if it resolves. */
 export async function refusal(promise: Promise<unknown>): Promise<[number, string] | null> {
   try {
     await promise
