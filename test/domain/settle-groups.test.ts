@@ -1,6 +1,6 @@
 /**
- * Groups, credit with limits and prices with terms: whatever the story, what is told adds up, no
- * grant passes a limit, and any split into reports costs what the total costs.
+ * Groups, credit with limits and prices with terms: after any series of requests the reports add
+ * up, no grant exceeds a limit, and any split into reports costs what the total costs.
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -30,7 +30,7 @@ interface Drawn {
   tariff: Tariff
   wholesale: Tariff | null
   groups: { kind: 'units' | 'totalCost'; owner: 0 | 1; total: number }[]
-  /** Null: prepaid, with these buckets. */
+  /** Null if prepaid, with these buckets. */
   credit: { own: number; account: number | null } | null
   units: number
   money: number
@@ -148,7 +148,7 @@ class Trial {
     return settled
   }
 
-  /** Conservation at every step; no group overdrawn, and without over-use no credit. */
+  /** Conservation at every step; no group is overdrawn, and without over-use no credit is. */
   #judge(): void {
     assertConserved(this.subscriber)
     assertConserved(this.account)
@@ -171,7 +171,7 @@ function creditsOf({ own, account }: NonNullable<Drawn['credit']>) {
   return account === null ? [first] : [first, { ...credit, owner: 1 as const, total: account }]
 }
 
-/** What must be true of a finished line, whatever came before it. */
+/** What holds for every finished line, whatever came before it. */
 function judgeLine(segment: Segment, { tariff, wholesale }: Drawn): void {
   const { used, grouped, covered, priced, access, payments } = segment
   const price = (of: Tariff, units: number, withAccess: boolean) =>
@@ -192,7 +192,7 @@ function judgeLine(segment: Segment, { tariff, wholesale }: Drawn): void {
 }
 
 describe('groups, limits and prices with terms', () => {
-  it('add up, respect every limit, and hold nothing in the end', () => {
+  it('add up, respect every limit, and leave nothing reserved in the end', () => {
     fc.assert(
       fc.property(drawn, (story) => {
         const trial = new Trial(story)
@@ -236,7 +236,8 @@ describe('groups, limits and prices with terms', () => {
             charged,
             coveredMicros,
           }))
-        // Money of a group buys whole intervals: what one report begins, another goes on with.
+        // Money of a group buys whole intervals: an interval begun by one report is continued by
+        // another.
         expect(told(inParts)).toEqual(told(atOnce))
         for (const { priced, charged } of plenty.wholesale === null ? atOnce.ended : []) {
           expect(charged).toBe(charge(plenty.tariff, priced, true))
@@ -247,7 +248,7 @@ describe('groups, limits and prices with terms', () => {
   })
 })
 
-it('over-use of an old cycle is charged, though the limit of its account is gone', () => {
+it('over-use of an old cycle is charged, although the limit of its account is gone', () => {
   const credit = moneyOf(0, { limit: 100, counter: 'credit' })
   const limitCounter = { owner: 1, id: 9 } as const
   const payers: FundingSource[] = [{ owner: 0, id: 1, isGroup: false, limitCounter: limitCounter }]

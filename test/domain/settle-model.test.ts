@@ -87,7 +87,7 @@ const stepArbitrary: fc.Arbitrary<DrawnStep> = fc.record({
   ),
 })
 
-/** Usage that is reported when the services have expired. */
+/** Usage reported after the services have expired. */
 const lateArbitrary: fc.Arbitrary<DrawnLate> = fc.record({
   service: fc.nat({ max: SERVICES.length - 1 }),
   later: fc.integer({ min: 0, max: 12 }),
@@ -109,7 +109,7 @@ interface Story {
   late: DrawnLate[]
 }
 
-/** The same story told to the code and to the judge, step by step. */
+/** Applies the same steps to the product and to the model. */
 class Trial {
   #owners: { subscriber: OwnerState; account: OwnerState }
   readonly #services: ServiceSession[] = SERVICES.map((usaget, index) =>
@@ -137,7 +137,7 @@ class Trial {
     const service = this.#services[drawn.service]!
     const granted = service.reservation.units
     const used = Math.floor((granted * drawn.usedEighths) / 8) + drawn.overUse
-    // A service that ends asks for nothing, as a release does.
+    // A service that ends requests no units, like a release.
     const asked = drawn.end === 'none' ? drawn.asked : 0
     this.#settle(drawn.service, { ...drawn, used, asked })
   }
@@ -151,7 +151,7 @@ class Trial {
     }
   }
 
-  /** It goes on with the segment that the service had, at its price; else it begins one. */
+  /** Continues the segment of the service at its price, or begins one if there is none. */
   late({ service: index, later, used, rate }: DrawnLate): void {
     this.#now += later
     const kept = this.#services[index]!.segment?.key
@@ -208,7 +208,7 @@ class Trial {
     if (asked > settled.granted && !exact) this.#judgeMaximal(settled.service, usaget)
   }
 
-  /** After a grant cut short no units are left, and all money together buys not one unit more. */
+  /** After a grant cut short no units are left, and all money together cannot buy one more unit. */
   #judgeMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
     const { tariff, access, priced } = segment!
     const held = reservation.slices
@@ -263,7 +263,7 @@ interface SettleStep {
   end: 'none' | 'closed' | 'expired'
 }
 
-/** What every line must satisfy, whatever came before it. */
+/** What holds for every line, whatever came before it. */
 function judgeLine(segment: Segment): void {
   const { tariff, priced, access, payments } = segment
   const price = Number(priceOf(modelTariff(tariff), BigInt(priced), access))
@@ -383,7 +383,7 @@ function owner(buckets: readonly ModelBucket[], slot: 0 | 1): OwnerState {
 }
 
 describe('settlement against an exact model', () => {
-  it('agrees in every amount, grant and line, whatever the story', () => {
+  it('agrees in every amount, grant and line, for any series of requests', () => {
     fc.assert(
       fc.property(story, fc.constantFrom('closed' as const, 'expired' as const), (drawn, end) => {
         const trial = new Trial(drawn)

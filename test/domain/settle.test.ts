@@ -74,14 +74,14 @@ class Scene {
     return settled
   }
 
-  /** One column of all buckets: `5; 0`. */
+  /** A property of all buckets: `5; 0`. */
   column(name: 'free' | 'reserved' | 'spent'): string {
     const { buckets } = this.subscriber
     return buckets.length === 0 ? '–' : buckets.map((bucket) => bucket[name]).join('; ')
   }
 }
 
-/** What holds a grant after the first units were granted and used; `*`: nothing after it. */
+/** What holds a grant after the first units were granted and used; `*`: nothing beyond it. */
 const GRANTS = readTable(`
   | case                  | tariff | buckets                   | first | asks | granted | reserved |
   |-----------------------|--------|---------------------------|-------|------|---------|----------|
@@ -140,7 +140,7 @@ describe('a grant', () => {
   })
 })
 
-/** What usage does to buckets from which only `held` units were granted. */
+/** The effect of usage on buckets from which only `held` units were granted. */
 const USES = readTable(`
   | case                | tariff | buckets                  | held | used | free   | spent  | debt |
   |---------------------|--------|--------------------------|------|------|--------|--------|------|
@@ -174,7 +174,7 @@ describe('usage', () => {
     expect(changes[0]?.segment.debt ?? 0).toBe(Number(row['debt']))
   })
 
-  it('is carried by a credit that has reached its limit, and does not become debt', () => {
+  it('is charged to a credit that has reached its limit, and does not become debt', () => {
     const scene = new Scene('1/1', 'money 0 limit 4')
     scene.step({ requested: 4 })
     scene.step({ used: 4 })
@@ -194,7 +194,7 @@ describe('usage', () => {
     expect(parts.subscriber).toEqual(whole.subscriber)
   })
 
-  it('leaves everything as it was if its price is out of range', () => {
+  it('leaves everything unchanged if its price is out of range', () => {
     const scene = new Scene('4503599627370496/1', 'money 0 limit 5')
     scene.step({ used: 1 })
     const before = structuredClone(scene.subscriber)
@@ -205,12 +205,12 @@ describe('usage', () => {
   it.each([
     ['debt', new Scene('4503599627370496/1', '–')],
     ['what a bucket has paid', new Scene('4503599627370496/1', 'money 0 limit 5')],
-  ])('is refused where %s would no longer be exact', (what, scene) => {
+  ])('is refused if %s would no longer be exact', (what, scene) => {
     scene.step({ used: 1, end: 'closed' })
     expect(() => scene.step({ used: 1 })).toThrow(`${what} exceeds 2^53`)
   })
 
-  it('is refused where it can no longer be counted', () => {
+  it('is refused if it can no longer be counted', () => {
     const scene = new Scene('0/1', '–')
     scene.step({ used: UNLIMITED })
     expect(() => scene.step({ used: 1 })).toThrow('usage of a segment exceeds 2^53')
@@ -218,7 +218,7 @@ describe('usage', () => {
 })
 
 describe('a segment', () => {
-  it('ends when a grant is asked for under another key; the next begins a new interval', () => {
+  it('ends when units are requested under another key; the next one begins a new interval', () => {
     const scene = new Scene('10/10', 'money 100')
     scene.step({ requested: 5 })
     const { changes } = scene.step({ used: 5, requested: 5, key: 'b', tariff: tariffFrom('3/10') })
@@ -233,7 +233,7 @@ describe('a segment', () => {
     expect(scene.column('free')).toBe('87')
   })
 
-  it('bears the access price if none before it did', () => {
+  it('has the access price if no earlier segment had it', () => {
     const scene = new Scene('1/1+50', 'units 1; money 200')
     const charged: number[] = []
     for (const key of ['a', 'b', 'c']) {
@@ -241,11 +241,11 @@ describe('a segment', () => {
       const { changes } = scene.step({ used: 1, end: 'closed' })
       charged.push(changes[0]!.segment.charged)
     }
-    // The first was paid in units: no unit was priced, so no access was due yet.
+    // The first was paid in units: no unit was charged, so no access price was due yet.
     expect(charged).toEqual([0, 51, 1])
   })
 
-  it('has a version for each change of its line, and none without', () => {
+  it('has a version for each change of its line, and only for these', () => {
     const scene = new Scene('1/1', 'units 100')
     const versions: [number, string][] = []
     const steps: Step[] = [
@@ -267,7 +267,7 @@ describe('a segment', () => {
     ])
   })
 
-  it('without usage leaves a line of nothing when the service closes', () => {
+  it('without usage leaves an empty line when the service closes', () => {
     const scene = new Scene('1/1', 'units 100')
     scene.step({ requested: 10 })
     const { changes } = scene.step({ end: 'closed' })
@@ -275,7 +275,7 @@ describe('a segment', () => {
     expect(scene.column('free')).toBe('100')
   })
 
-  it('says what went back to buckets that had ended meanwhile', () => {
+  it('shows units returned to buckets that had ended in the meantime', () => {
     const scene = new Scene('1/1', [
       bucketOf({ credited: 10, toMs: 100 }),
       moneyOf(10, { id: 2, toMs: 100 }),
@@ -287,7 +287,7 @@ describe('a segment', () => {
     expect(scene.step({ requested: 1, atMs: 100 }).granted).toBe(0)
   })
 
-  it('takes the events of one session in any order', () => {
+  it('accepts the events of a session in any order', () => {
     const scene = new Scene('1/1', 'units 100')
     scene.step({ requested: 10, atMs: 50 })
     scene.step({ used: 1, atMs: 90 })
@@ -306,7 +306,7 @@ describe('settlement', () => {
     expect({ subscriber, service }).toEqual(before)
   })
 
-  it('gives back what a volume price takes less, first what was owed, also if repaid', () => {
+  it('returns the reduction of a volume price, to debt first, also if that is repaid', () => {
     const terms = { method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0 }
     const tier = { interval: 1, ceil: true }
     const tariff: Tariff = {
@@ -325,7 +325,7 @@ describe('settlement', () => {
     const paid = { ...bucket!, credited: 80, spent: 80 }
     scene.subscriber = { ...scene.subscriber, repaid: 20, buckets: [paid] }
     const { changes } = scene.step({ used: 1, tariff })
-    // Of the debt only what is still owed can be forgiven; the rest goes back to the money.
+    // Only debt still owed can be forgiven; the rest is returned to the money.
     const segment = changes[0]!.segment
     expect(segment).toMatchObject({ charged: 11, debt: 20, payments: [{ amount: -9 }] })
     expect(scene.subscriber).toMatchObject({ owed: 20, repaid: 20 })

@@ -22,7 +22,7 @@ describe('usage over boundaries', () => {
     expect(splitByTime(used, instants)).toEqual(parts)
   })
 
-  it('each part is its quota, rounded up or down, and all of them are the whole', () => {
+  it('has parts that equal their quota, rounded up or down, and add up to the whole', () => {
     const span = fc.integer({ min: 0, max: 1e12 })
     const spans = fc.array(span, { minLength: 1, maxLength: 6 })
     fc.assert(
