@@ -23,7 +23,7 @@ function packed(answered: AnsweredRequest): Buffer {
 }
 
 describe('a stored answer', () => {
-  it('has every reason by a number that stays what it is', () => {
+  it('has a stable number for every reason', () => {
     expect([...STORED_REASONS].sort()).toEqual(Object.keys(reasons).sort())
     const known = ['granted', 'notCharged', 'noCredit', 'unknownSubscriber', 'noRate', 'blocked']
     const more = ['pricing', 'noTax', 'unknownSession', 'sessionClosed', 'outOfOrder']
@@ -32,7 +32,7 @@ describe('a stored answer', () => {
     expect(STORED_REASONS.slice(0, 20)).toEqual([...known, ...more, ...last, ...end])
   })
 
-  it('leaves out a transaction id that the session tells', () => {
+  it('omits a transaction id that the session implies', () => {
     const answered = answerOf(`${sessionKey}-mwr2ob3f-9`)
     expect(packed(answered)).toHaveLength(12)
     expect(readAnswer(new Reader(packed(answered)), place)).toEqual(answered)
@@ -53,7 +53,7 @@ describe('a stored answer', () => {
     `${sessionKey}-mwr2ob3f-90071992547409930`,
     `X${sessionKey.slice(1)}-mwr2ob3f-9`,
     `${sessionKey} mwr2ob3f-9`,
-  ])('keeps one that it does not tell: %s', (transactionId) => {
+  ])('keeps a transaction id that the session does not imply: %s', (transactionId) => {
     const answered = answerOf(transactionId)
     expect(readAnswer(new Reader(packed(answered)), place)).toEqual(answered)
   })

@@ -1,4 +1,4 @@
-/** What operators find and end: sessions that are open. */
+/** Open sessions, found and released by operators. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   findSession,
@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 const MIB = 1_000_000
 
-/** Opens a session that holds a mega of units. */
+/** Opens a session that holds 1 MiB of units. */
 async function start(sid: number, sessionId: string, origin = 'test') {
   await scene.credit(sid, DATA_UNITS, 10 * MIB)
   const [outcome] = await scene.charge(
@@ -86,7 +86,7 @@ describe('open sessions', () => {
     expect(await openOf(6)).toEqual([])
   })
 
-  it('are found each once, in many steps', async () => {
+  it('are found once each, in many steps', async () => {
     await scene.credit(1, MONEY, 1)
     const ids = Array.from({ length: 1_203 }, (_, index) => `s${index}`)
     for (let from = 0; from < ids.length; from += 100) {
@@ -97,7 +97,7 @@ describe('open sessions', () => {
     expect(await openOf(1)).toEqual(ids.sort())
   })
 
-  it('are found by id, whoever opened them; ended ones where none is open', async () => {
+  it('are found by id for any client; ended ones if none is open', async () => {
     await start(1, 'same', 'http')
     await start(201, 'same', 'diameter:net/gy')
     await start(2, 'same but longer')
@@ -113,8 +113,8 @@ describe('open sessions', () => {
   })
 })
 
-describe('a session that is released', () => {
-  it('gives back what it holds, once; late usage is settled', async () => {
+describe('a released session', () => {
+  it('returns its reserved units, once; late usage is settled', async () => {
     await start(1, 'a')
     await start(1, 'stays')
     const place = await placeOf('a')
@@ -157,7 +157,7 @@ describe('a session that is released', () => {
     expect(await amounts(1)).toEqual([[number * 1_000, 1_000, 20 * MIB - number * 1_000 - 1_000]])
   })
 
-  it('ends once, by one of two who release it', async () => {
+  it('ends once if two nodes release it', async () => {
     await start(1, 'a')
     const place = await placeOf('a')
     const both = await Promise.all([release(place), release(place, other)])
@@ -165,7 +165,7 @@ describe('a session that is released', () => {
     expect(await amounts(1)).toEqual([[0, 0, 10 * MIB]])
   })
 
-  it('of a damaged owner stays as it is', async () => {
+  it('of a damaged owner stays unchanged', async () => {
     await start(1, 'a')
     const place = await placeOf('a')
     const key = scene.ledger.keys.owner(place.aid, place.sid)

@@ -9,7 +9,7 @@ const entry = (version: number, sid = 11): EntryContent => ({
   operations: [],
 })
 
-it('keeps the highest version of each line and owner, in whatever order they come', () => {
+it('a flush keeps the highest version of each line and owner, in any order of entries', () => {
   for (const versions of [
     [1, 2, 3],
     [3, 1, 2],
@@ -27,7 +27,7 @@ it('keeps the highest version of each line and owner, in whatever order they com
   }
 })
 
-it('names what is in an entry as the round does', () => {
+it('an entry and a flush have the same keys for its contents', () => {
   const round = coalesce([entry(1)])
   expect(keysOf(entry(1))).toEqual([...round.lines.keys(), ...round.owners.keys()])
 })

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => stores.close())
 
-it('drains, gives back what abandoned sessions hold, and shows its figures', async () => {
+it('the recorder drains, returns reserved units of abandoned sessions, and serves its metrics', async () => {
   await topUp(stores.ledger, 1, 11, 1_000, 'op-1')
   await holdUnits(stores.ledger, 1, 11, 300, NOW_MS + 5)
   await holdUnits(stores.ledger, 1, 11, 200, NOW_MS + 1_000_000)
@@ -47,7 +47,7 @@ it('drains, gives back what abandoned sessions hold, and shows its figures', asy
   await expect.poll(() => figure('tollgate_sessions_expired_total')).toBe('1')
   await expect.poll(() => figure('tollgate_entries_recorded_total')).toBe('4')
   await expect.poll(() => figure('tollgate_open_sessions')).toBe('1')
-  // A stream that was emptied still has its frame.
+  // An empty stream still has its own overhead.
   expect(Number(await figure('tollgate_stream_backlog_bytes'))).toBeGreaterThan(0)
   expect(Number(await figure('tollgate_stream_backlog_ratio'))).toBeGreaterThan(0)
   expect(await loadOwner(stores.ledger, 1, 11)).toMatchObject({

@@ -19,7 +19,7 @@ import {
 
 let redis: TestRedis
 let scene: ProcessorFixture
-/** What stands in the catalogue's store for now, by identifier's value. */
+/** The stored profiles by identifier value. */
 let stored: Map<string, SubscriberProfile>
 let reads: string[]
 let waiting: Promise<void> | null
@@ -69,7 +69,7 @@ async function fast(...requests: ChargeRequest[]) {
 const wanted = [service(1_000_000)]
 
 describe('a change of a profile', () => {
-  it('refuses what was rated with the old one, and rates it anew', async () => {
+  it('refuses what was rated with the old one, and rates it again', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, wanted))
@@ -81,13 +81,13 @@ describe('a change of a profile', () => {
     expect(await fast(update)).toEqual([null])
     expect((await scene.charge(update))[0]?.reason).toBe('barred')
     expect((await scene.owner(1)).state.buckets[0]).toMatchObject({ reserved: 0, free: 1_000_000 })
-    // From now on it is in memory.
+    // From now on it is cached.
     const before = reads.length
     expect((await fast(request('update', 1, 3, wanted)))[0]?.reason).toBe('barred')
     expect(reads).toHaveLength(before)
   })
 
-  it('is not taken from before the ledger was rebuilt, where fences begin anew', async () => {
+  it('is refused if the ledger was rebuilt since, because its fences start over', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, wanted))
@@ -99,7 +99,7 @@ describe('a change of a profile', () => {
     await redis.client.set(keys.epoch(0), TEST_EPOCH)
   })
 
-  it('between its beginning and its end is met by readings that do not last', async () => {
+  it('in progress is answered from a reading that is not cached', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     await raise(true)
@@ -110,7 +110,7 @@ describe('a change of a profile', () => {
     expect(outcome?.reason).toBe('barred')
   })
 
-  it('that died half-way is repaired after five seconds, by somebody and once', async () => {
+  it('that was interrupted is repaired after five seconds, by one request and once', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, wanted))
@@ -129,7 +129,7 @@ describe('a change of a profile', () => {
     expect((await scene.owner(1)).fence).toEqual(repaired)
   })
 
-  it('of the account refuses what was rated without it', async () => {
+  it('of the account refuses what was rated before it', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, wanted))
@@ -144,7 +144,7 @@ describe('a change of a profile', () => {
     expect(reads).toHaveLength(before)
   })
 
-  it('of the account that died half-way is repaired too', async () => {
+  it('of the account that was interrupted is repaired too', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     await scene.ledger.raiseFence(aidOf(1), 0, true, NOW_MS)
@@ -154,7 +154,7 @@ describe('a change of a profile', () => {
     expect((await scene.owner(0)).fence).toMatchObject({ number: 2, dirty: false })
   })
 
-  it('does not hinder a release', async () => {
+  it('does not block a release', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, wanted))
@@ -180,8 +180,8 @@ describe('a change of a profile', () => {
   })
 })
 
-describe('a subscriber that is gone', () => {
-  it('gets nothing new, but what its session has used is settled', async () => {
+describe('a removed subscriber', () => {
+  it('gets no new units, but used units of its session are settled', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(3_000_000)]))
@@ -195,8 +195,8 @@ describe('a subscriber that is gone', () => {
   })
 })
 
-describe('the two lanes', () => {
-  it('leave what is not in memory to the slow one, and never read on the fast one', async () => {
+describe('the two queues', () => {
+  it('leave uncached profiles to the lookup queue, and never read on the worker queue', async () => {
     write('1', 1)
     write('2', 2)
     for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
@@ -216,7 +216,7 @@ describe('the two lanes', () => {
     expect(await scene.redis.client.hlen(scene.ledger.keys.owner(aidOf(2), 2))).toBe(1)
   })
 
-  it('let known subscribers pass while a reading hangs', async () => {
+  it('let cached subscribers pass while a reading hangs', async () => {
     write('1', 1)
     write('2', 2)
     for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
@@ -233,7 +233,7 @@ describe('the two lanes', () => {
     expect((await hanging)[0]?.reason).toBe('granted')
   })
 
-  it('answer that the store is down while the catalogue cannot be read', async () => {
+  it('answer storeDown while the catalogue cannot be read', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     failure = new CatalogUnavailableError('away')
@@ -242,13 +242,13 @@ describe('the two lanes', () => {
     expect((await scene.charge(request('start', 1, 0, wanted)))[0]?.reason).toBe('granted')
   })
 
-  it('say so when a reading fails by a defect', async () => {
+  it('answer storeDown if a reading fails by a defect', async () => {
     failure = new TypeError('a defect')
     expect((await scene.charge(request('start', 1, 0, wanted)))[0]?.reason).toBe('storeDown')
     expect(scene.defects.splice(0)).toEqual([failure])
   })
 
-  it('counts readings that fail because a stored document cannot be used', async () => {
+  it('count readings that fail because a stored document is damaged', async () => {
     failure = new FieldError('plan', 'is missing')
     const requests = [request('start', 1, 0, wanted)]
     const task = { requests, mayLookUp: true, deadlineMs: FOREVER_MS }
@@ -258,10 +258,10 @@ describe('the two lanes', () => {
   })
 })
 
-describe('a profile that cannot be read', () => {
+describe('an unreadable profile', () => {
   const MONTH_MS = 31 * 86_400_000
 
-  /** Three million units are granted; then MongoDB is away, and the worker has forgotten all. */
+  /** Three million units are granted; then MongoDB is down and the worker has an empty cache. */
   async function granted(): Promise<void> {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
@@ -270,7 +270,7 @@ describe('a profile that cannot be read', () => {
     failure = new CatalogUnavailableError('MongoDB: away')
   }
 
-  it('keeps nobody from reporting what was granted, over the end of a cycle', async () => {
+  it('does not block reports of granted units, also across the end of a cycle', async () => {
     await granted()
     const eventTimeMs = NOW_MS + MONTH_MS
     const last = request('release', 1, 1, [service(-1, 2_000_000)], { eventTimeMs })
@@ -279,7 +279,7 @@ describe('a profile that cannot be read', () => {
     expect(state.buckets[0]).toMatchObject({ spent: 20_000, reserved: 0 })
   })
 
-  it('settles nothing that was not granted: it is an outage', async () => {
+  it('settles nothing without a grant: the answer is storeDown', async () => {
     await granted()
     const other = request('update', 1, 1, [service(-1, 60, { usaget: 'call' })])
     expect((await scene.charge(other))[0]).toMatchObject({ reason: 'storeDown' })

@@ -22,7 +22,7 @@ beforeEach(async () => {
   scene = await openProcessorFixture(redis.url)
   await emptyLedger(scene.ledger)
   await scene.credit(1, DATA_UNITS, 1_000)
-  // The subscriber is in memory from now on.
+  // The subscriber is cached from now on.
   await scene.charge(event('first', 100))
   return async () => {
     expect(scene.defects).toEqual([])
@@ -44,7 +44,7 @@ async function askedUntil(deadlineMs: number, ...requests: ChargeRequest[]) {
 
 const spent = async () => (await scene.owner(1)).state.buckets[0]?.spent
 
-it('does not charge what nobody waits for any more; repeated, it is', async () => {
+it('a request whose client has stopped waiting is not charged; repeated, it is charged', async () => {
   const late = event('late', 50)
   expect(await askedUntil(NOW_MS, late, event('later', 50))).toEqual({
     reasons: ['timedOut', 'timedOut'],
@@ -55,9 +55,9 @@ it('does not charge what nobody waits for any more; repeated, it is', async () =
   expect(await spent()).toBe(150)
 })
 
-it('looks when the turn of the account comes, and never after that', async () => {
+it('the deadline is checked when the account becomes free, and never later', async () => {
   const sent = askedUntil(NOW_MS + 10, event('sent', 10))
-  // Their account is under way.
+  // Their account is in use.
   const waiting = askedUntil(NOW_MS + 10, event('waiting', 20), event('too', 20))
   const patient = askedUntil(NOW_MS + 11, event('patient', 40))
   scene.clock.set(NOW_MS + 10)
@@ -70,14 +70,14 @@ it('looks when the turn of the account comes, and never after that', async () =>
   expect(await spent()).toBe(150)
 })
 
-it('leaves what came behind it in its session to be repeated in order', async () => {
+it('later requests of the same session must be repeated in order', async () => {
   const session = { sessionId: 'long' }
   const report = (number: number, used: number) =>
     request('update', 1, number, [service(100, used)], session)
   const other = request('start', 1, 0, [service(100)], { sessionId: 'other' })
   await scene.charge(request('start', 1, 0, [service(100)], session))
   const sent = askedUntil(NOW_MS + 20, event('sent', 10))
-  // Their account is under way.
+  // Their account is in use.
   const first = askedUntil(NOW_MS + 10, report(1, 30))
   const behind = askedUntil(NOW_MS + 20, report(2, 20), other)
   scene.clock.set(NOW_MS + 10)
@@ -91,7 +91,7 @@ it('leaves what came behind it in its session to be repeated in order', async ()
   expect(await spent()).toBe(160)
 })
 
-it('leaves it also if a round has no room for it', async () => {
+it('later requests of the same session must be repeated also if the batch has no room for them', async () => {
   const session = { sessionId: 'long' }
   const report = (number: number) => request('update', 1, number, [service(1, 1)], session)
   await scene.charge(request('start', 1, 0, [service(1)], session))

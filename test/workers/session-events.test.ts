@@ -28,7 +28,7 @@ afterEach(async () => {
 })
 afterAll(() => stores.close())
 
-/** What is told from now on; the feed is begun by `start`. */
+/** Session events from now on; `start` starts the feed. */
 async function listen(more: Partial<SessionEventsOptions> = {}) {
   const { catalog, ledger } = stores
   const feed = createCatalogFeed({ catalog, pollMs: POLL_MS, log: silent, clock })
@@ -46,9 +46,9 @@ async function listen(more: Partial<SessionEventsOptions> = {}) {
   await waitUntil('hints are heard', () => watch.isListening())
   return {
     told,
-    /** A poll that sees what is there now. */
+    /** One poll of the feed. */
     poll: () => feed.pollNow(),
-    /** Polls for as long as a change may be held back, and one poll more. */
+    /** Polls for as long as a change may be held back, and once more. */
     async settle() {
       for (let polls = 0; polls < 4; polls += 1) await feed.pollNow()
     },
@@ -67,7 +67,7 @@ async function isThere(catalog: Catalog, sid: number, atMs: number): Promise<boo
   return (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
 }
 
-/** What is told of one subscriber or account after a write. */
+/** The session events for a subscriber or account after a write. */
 async function toldAfter(told: SessionEvent[], write: () => Promise<unknown>) {
   told.length = 0
   await write()
@@ -75,7 +75,7 @@ async function toldAfter(told: SessionEvent[], write: () => Promise<unknown>) {
   return [...told]
 }
 
-it('tells of a top-up once, however often it is repeated', async () => {
+it('a top-up is sent as one session event, however often it is repeated', async () => {
   const { told } = await listen()
   await topUp(stores.ledger, 7, 70, 100, 'a')
   await topUp(stores.ledger, 7, 70, 100, 'a')
@@ -87,14 +87,14 @@ it('tells of a top-up once, however often it is repeated', async () => {
   ])
 })
 
-it('tells of an operator who releases a session', async () => {
+it('a session released by an operator is sent as a session event', async () => {
   const { told } = await listen()
   await publishSessionEvent(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId: 's' })
   await waitUntil('it', () => told.length > 0)
   expect(told).toEqual([{ kind: 'release', origin: 'o', sessionId: 's' }])
 })
 
-it('tells nothing of what was there at the start', async () => {
+it('changes from before the start are not sent', async () => {
   await insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 70 })
   await insertEntity(stores.catalog, 'plans', { name: 'FIRST' })
   const { told, start } = await listen()
@@ -103,7 +103,7 @@ it('tells nothing of what was there at the start', async () => {
   expect(await toldAfter(told, next)).toEqual([{ kind: 'reauthorize', aid: 7, sid: 71 }])
 })
 
-it('tells whether a subscriber who changed is still there', async () => {
+it('the session event says whether a changed subscriber still exists', async () => {
   const { catalog } = stores
   let stored: object = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
   const { told, start } = await listen()
@@ -118,19 +118,19 @@ it('tells whether a subscriber who changed is still there', async () => {
   const opened = () =>
     insertEntity(catalog, 'subscribers', { aid: 7, sid: 70, from: new Date(NOW_MS) })
   expect(await toldAfter(told, opened)).toEqual([still])
-  // Its other revision holds.
+  // Its other revision is in force.
   expect(await toldAfter(told, write({ to: '2026-04-01' }))).toEqual([still])
 })
 
-describe('one action that writes several documents', () => {
+describe('the session event of an action that writes several documents', () => {
   const from = new Date(NOW_MS)
 
-  it('of a subscriber is told once, although each is seen by another poll', async () => {
+  it('of a subscriber is sent once, although each document is seen by another poll', async () => {
     const { catalog } = stores
     const before = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
     const { told, start, poll, settle } = await listen()
     await start(false)
-    // As closeandnew does it: the new revision, then the end of the one before.
+    // Like closeandnew: the new revision, then the end of the one before.
     await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70, from })
     await poll()
     await writeEntity(catalog, 'subscribers', { ...before, to: from }, replace)
@@ -141,7 +141,7 @@ describe('one action that writes several documents', () => {
     expect(told).toHaveLength(1)
   })
 
-  it('of the catalogue is told once', async () => {
+  it('of the catalogue is sent once', async () => {
     const { catalog } = stores
     const before = await insertEntity(catalog, 'plans', { name: 'CUT' })
     const { told, start, poll, settle } = await listen()
@@ -155,7 +155,7 @@ describe('one action that writes several documents', () => {
     expect(told).toEqual([{ kind: 'reauthorizeAll' }])
   })
 
-  it('is told in the end, even if changes follow each other without a pause', async () => {
+  it('is sent eventually, even if changes follow each other without a pause', async () => {
     const { catalog } = stores
     let stored: object = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
     const { told, start, poll } = await listen()
@@ -168,7 +168,7 @@ describe('one action that writes several documents', () => {
     expect(told).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
   })
 
-  it('of an account stands for its subscribers, and for top-ups meanwhile', async () => {
+  it('of an account includes its subscribers and top-ups made meanwhile', async () => {
     const { catalog, ledger } = stores
     const { told, start, poll, settle } = await listen()
     await start(false)
@@ -176,7 +176,7 @@ describe('one action that writes several documents', () => {
     await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
     await poll()
     await topUp(ledger, 7, 70, 100, 'pending')
-    // Hints come in their order.
+    // Session events are sent in order.
     await topUp(ledger, 8, 80, 100, 'other')
     await waitUntil('the other hint', () => told.length > 0)
     await settle()
@@ -187,7 +187,7 @@ describe('one action that writes several documents', () => {
   })
 })
 
-it('tells of an account with all its subscribers', async () => {
+it('a change of an account is sent for all its subscribers', async () => {
   const { told, start } = await listen()
   await start()
   const write = () => insertEntity(stores.catalog, 'subscribers', ACCOUNT)
@@ -196,7 +196,7 @@ it('tells of an account with all its subscribers', async () => {
 
 const ACCOUNT = { type: 'account', aid: 7, sid: undefined }
 
-it('cuts nobody off because MongoDB is away, or because too many change at once', async () => {
+it('no session is ended because MongoDB is down or too many subscribers change together', async () => {
   const { catalog } = stores
   const stored = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
   const away = () => Promise.reject(new CatalogUnavailableError('away'))
@@ -211,7 +211,7 @@ it('cuts nobody off because MongoDB is away, or because too many change at once'
   }
 })
 
-it('tells once of a catalogue that changed several times, when others have seen it', async () => {
+it('several changes of a catalogue seen by others are sent as one session event', async () => {
   const { told, start } = await listen()
   await start()
   await insertEntity(stores.catalog, 'plans', { name: 'SECOND' })
