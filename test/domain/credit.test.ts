@@ -149,7 +149,7 @@ describe('setting a bucket', () => {
     ['down', 100, 60, 10],
     ['to nothing', 100, 60, 0],
     ['to what it is', 100, 60, 40],
-  ])('%s makes that amount available, regardless of spent units', (_how, credited, spent, amount) => {
+  ])('%s makes that amount available, whatever was spent', (_how, credited, spent, amount) => {
     const owner = ownerOf([bucketOf({ credited, spent, free: credited - spent, toMs: 300 })])
     const result = credit(owner, creditOf(amount, { mode: 'set' }), 20)
     expect(result).toMatchObject({ before: 40, after: amount, amount: amount - 40, repaid: 0 })
@@ -236,7 +236,7 @@ describe('a limit on the available amount', () => {
 })
 
 describe('any series of operations', () => {
-  it('conserves units, never repays more than the debt, and never removes unavailable units', () => {
+  it('conserves units, repays no more than the debt, and removes only available units', () => {
     const operation = fc.record({
       amount: fc.integer({ min: -50, max: 50 }),
       money: fc.boolean(),

@@ -34,7 +34,7 @@ describe('the cycle of an instant', () => {
     })
   })
 
-  it('has the key of its own month before the charging day, and of the next month from that day', () => {
+  it('has the key of its month before the charging day, and of the next month from then', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('UTC', 'Asia/Jerusalem', 'America/Sao_Paulo', 'Pacific/Apia'),

@@ -123,7 +123,7 @@ const outcome: fc.Arbitrary<ChargeOutcome> = fc.record({
   balances: fc.option(fc.array(balance, { maxLength: 4 })),
 })
 
-it('the worker protocol transfers any batch of requests unchanged, with fields in their order', () => {
+it('the worker protocol transfers any batch of requests, with its order of fields', () => {
   const task = fc.record({
     requests: fc.array(request),
     mayLookUp: fc.boolean(),
@@ -139,7 +139,7 @@ it('the worker protocol transfers any batch of requests unchanged, with fields i
   )
 })
 
-it('the worker protocol transfers any outcomes unchanged, with fields in their order', () => {
+it('the worker protocol transfers any outcomes, with their order of fields', () => {
   const result = fc.record({
     outcomes: fc.array(fc.option(outcome)),
     stats: fc.record({ commits: fc.nat(), conflicts: fc.nat() }),

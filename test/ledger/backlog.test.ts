@@ -24,7 +24,7 @@ afterAll(async () => {
   await server.close()
 })
 
-it('the backlog is the memory of all streams, and nothing more, against the limit of Redis', async () => {
+it('the backlog is the memory of all streams, compared with the limit of Redis', async () => {
   expect(await readBacklog(ledger)).toEqual({ streamBytes: 0, limitBytes: LIMIT })
   await redis.client.set('other', Buffer.alloc(4 * MIB))
   const entry = Buffer.alloc(1024)

@@ -42,7 +42,7 @@ const away: EpochRecord = {
   write: () => Promise.reject(new Error('away')),
 }
 
-it('the first start fixes the number of partitions, and another number is refused with a message', async () => {
+it('the first start fixes the partitions, and another number is refused by name', async () => {
   const record = recordOf()
   await Promise.all([ensureLedger(redis, 64, record), ensureLedger(redis, 64, record)])
   expect(await ensureLedger(redis, 64, record)).toEqual([])
@@ -71,7 +71,7 @@ it('concurrent first starts create one epoch and record it', async () => {
   expect(record.epoch).toMatch(/^1-4-[0-9a-f]{12}$/)
 })
 
-it('a start with existing data needs no record, and writes it when the record store is back', async () => {
+it('a start with existing data needs no record, and writes it when possible', async () => {
   await ensureLedger(redis, partitions, recordOf())
   expect(await ensureLedger(redis, partitions, away)).toEqual([])
   const record = recordOf()

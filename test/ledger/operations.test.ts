@@ -84,7 +84,7 @@ it('the result is stored for the promised time', async () => {
   expect(await ledger.findOperation(1, 'b')).toBeNull()
 })
 
-it('a debit removes only available units, and the result is stored although they are gone', async () => {
+it('a debit removes only available units, and a repetition returns the stored result', async () => {
   await credit('a', 500)
   await expect(credit('b', -501)).rejects.toThrow(InsufficientBalanceError)
   const taken = await credit('c', -400)

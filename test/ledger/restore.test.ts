@@ -91,7 +91,7 @@ it('locations of open sessions lost with another partition are restored', async 
   expect(homes).toEqual(expected)
 })
 
-it('locations of closed sessions are restored too: repeated requests must find their answer', async () => {
+it('locations of closed sessions are restored too, so that repetitions are answered', async () => {
   const keys = Array.from({ length: 40 }, (_, index) => keyOf(`s${index}`))
   const { client } = ledger.redis
   await begin([0, 1])

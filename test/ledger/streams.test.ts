@@ -141,7 +141,7 @@ it('one owner may have more sessions in a commit than one script can pass on', a
   expect(await openSessions(scene.ledger)).toBe(MANY)
 })
 
-it('the reader returns as many accounts at a time as requested, the rest without waiting', async () => {
+it('the reader returns at most the requested accounts, the rest without waiting', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   const sids = Array.from({ length: 300 }, (_, index) => index + 1)
   const commits = sids.map((sid) => writing(ownerOf(sid, 1, [], sid)))
@@ -175,7 +175,7 @@ it('the accounts of an entry are returned although another of them is damaged', 
   expect(entries.map((one) => one.owners.map(({ sid }) => sid))).toEqual([[1], [1]])
 })
 
-it('entries deleted in an older Redis are skipped, and a failure to forget them is reported', async () => {
+it('entries deleted in an older Redis are skipped, and failed removal is reported', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   await scene.credit(1, MONEY, 100)
   const { entries } = await reader.read(100, 1)

@@ -313,7 +313,7 @@ describe('access to services', () => {
     expect(outcome).toMatchObject({ reason: 'barred', detail })
   })
 
-  it('grants an emergency number free of charge to barred subscribers and those without credit', () => {
+  it('grants an emergency number free of charge, also if barred or without credit', () => {
     const scene = sceneOf({ profile: { barred: true }, money: 0 })
     scene.isFreeNumber = (calledNumber) => calledNumber === '112'
     const service = serviceRequest({ usaget: 'call', requested: 500, calledNumber: '112' })

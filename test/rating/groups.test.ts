@@ -70,7 +70,7 @@ describe('an included group', () => {
     expect(included({ groups: [sms, local] }, [], {}, usage)).toEqual(['PREPAID/0/LOCAL 2 @0'])
   })
 
-  it('of the plan precedes that of the service that ends first, then the order of subscription', () => {
+  it('of the plan comes first, then by the end of the service and by its order', () => {
     const days = (count: number) => ({
       period: { months: 0, days: count, hours: 0, untilMidnight: false },
     })
@@ -93,7 +93,7 @@ describe('an included group', () => {
     )
   })
 
-  it('is multiplied by the quantity if it is affected by it; an unlimited one stays unlimited', () => {
+  it('is multiplied by the quantity if the group says so; an unlimited one stays so', () => {
     const groups = [groupOf('G', 50)]
     const fixed = [groupOf('G', 50, { isPerQuantity: false })]
     const endless = [groupOf('G', UNLIMITED_TOTAL)]
@@ -121,7 +121,7 @@ describe('an included group', () => {
     ])
   })
 
-  it('is counted once for the account if it is shared or belongs to a service of the account', () => {
+  it('is counted once for the account if shared, or of a service of the account', () => {
     const groups = [groupOf('G', 10, { sharing: 'shared' })]
     const services = [serviceOf('A', { groups }), serviceOf('B', { groups: [groupOf('G', 2)] })]
     const held = {
@@ -175,7 +175,7 @@ describe('an included group', () => {
     expect(included({}, services, held)).toEqual(['A/0/G 10 @1'])
   })
 
-  it('has one counter for a service of the account, also if a subscriber has the service too', () => {
+  it('has one counter for a service of the account, also if a subscriber has it too', () => {
     const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
     const accountServices = [heldOf('A')]
     expect(included({}, services, { accountServices })).toEqual(['A/0/G 1 @1'])
@@ -188,7 +188,7 @@ describe('an included group', () => {
   it.each([
     ['ended', { toMs: AT }],
     ['not begun', { fromMs: AT + 1 }],
-  ])('does not apply to a service that has %s, although it is meant for the usage', (_what, more) => {
+  ])('does not apply to a service with %s, although it names the usage', (_what, more) => {
     const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
     expect(included({}, services, { services: [heldOf('A', more)] })).toEqual(['!'])
   })

@@ -115,7 +115,7 @@ describe('the catalogue', () => {
     ['release', { ...idle, segment }, false],
     ['release', { ...idle, usedTotal: 5 }, false],
     ['update', idle, false],
-  ] as const)('is needed for the line of a service that ends unused: %s', (kind, service, needed) => {
+  ] as const)('is needed for the line of an unused service: %s', (kind, service, needed) => {
     expect(needsRating(kind, 0, 0, service, false, 9)).toBe(needed)
     expect(needsRating(kind, 0, 0, service, true, 9)).toBe(false)
   })

@@ -121,7 +121,7 @@ describe('the recorder', () => {
     expect(await stores.catalog.lines.countDocuments({ sid: 11 })).toBe(2)
   })
 
-  it('takes over entries that another one read and never acknowledged, as after a kill', async () => {
+  it('takes over entries that a killed one had read and not acknowledged', async () => {
     await topUp(stores.ledger, 2, 21, 1_000, 'op-2')
     const line = await use(stores.ledger, lineOf(2, 21, 'killed-1'), 70)
     const reader = await openStreamReader(await stores.connect(), 'somebody-else')

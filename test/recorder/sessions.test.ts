@@ -127,7 +127,7 @@ it('one line per session is recorded, whenever a recorder reads it', async () =>
   }
 })
 
-it('the newest state is kept if recorders saw different states and the older writes last', async () => {
+it('the newest state is kept if a recorder with an older state writes last', async () => {
   const sid = 1_001
   const readers: StreamReader[] = []
   for (const name of ['slow', 'fast']) readers.push(await openStreamReader(await connect(), name))

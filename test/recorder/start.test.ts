@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => stores.close())
 
-it('the recorder drains, returns reserved units of abandoned sessions, and serves its metrics', async () => {
+it('the recorder drains streams, expires abandoned sessions and serves metrics', async () => {
   await topUp(stores.ledger, 1, 11, 1_000, 'op-1')
   await holdUnits(stores.ledger, 1, 11, 300, NOW_MS + 5)
   await holdUnits(stores.ledger, 1, 11, 200, NOW_MS + 1_000_000)

@@ -55,7 +55,7 @@ function sweeperOf(intervalMs: number, expired: number[]) {
   })
 }
 
-it('the sweeper continues a partition while its batches are full, and stops immediately', async () => {
+it('the sweeper continues a partition while batches are full, and stops immediately', async () => {
   await openMany(AID, 1, 130)
   const expired: number[] = []
   // The next interval never begins.
@@ -65,7 +65,7 @@ it('the sweeper continues a partition while its batches are full, and stops imme
   expect(expired).toEqual([20, 20, 20, 20, 20, 20, 10])
 })
 
-it('the sweeper leaves a partition after a number of batches, so that the others are served', async () => {
+it('the sweeper leaves a partition after a number of batches to serve the others', async () => {
   await openMany(AID, 2, 20 * 17)
   await openMany(AID + 1, 3, 7)
   const expired: number[] = []

@@ -196,7 +196,7 @@ describe('a removed subscriber', () => {
 })
 
 describe('the two queues', () => {
-  it('leave uncached profiles to the lookup queue, and never read on the worker queue', async () => {
+  it('leave uncached profiles to the lookup queue; the worker queue never reads', async () => {
     write('1', 1)
     write('2', 2)
     for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)

@@ -98,7 +98,7 @@ describe('a killed Redis', () => {
 })
 
 describe('a paused Redis', () => {
-  it('is given up within the command time-out, and the outcome is determined afterwards', async () => {
+  it('is given up within the command time-out, and the outcome is found afterwards', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(1_000_000)]))
     const update = request('update', 1, 1, [service(1_000_000, 1_000_000)])

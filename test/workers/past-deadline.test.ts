@@ -44,7 +44,7 @@ async function askedUntil(deadlineMs: number, ...requests: ChargeRequest[]) {
 
 const spent = async () => (await scene.owner(1)).state.buckets[0]?.spent
 
-it('a request whose client has stopped waiting is not charged; repeated, it is charged', async () => {
+it('a request past its deadline is not charged; repeated, it is', async () => {
   const late = event('late', 50)
   expect(await askedUntil(NOW_MS, late, event('later', 50))).toEqual({
     reasons: ['timedOut', 'timedOut'],
@@ -70,7 +70,7 @@ it('the deadline is checked when the account becomes free, and never later', asy
   expect(await spent()).toBe(150)
 })
 
-it('later requests of the same session must be repeated in order', async () => {
+it('later requests of the same session are repeated in order', async () => {
   const session = { sessionId: 'long' }
   const report = (number: number, used: number) =>
     request('update', 1, number, [service(100, used)], session)
@@ -91,7 +91,7 @@ it('later requests of the same session must be repeated in order', async () => {
   expect(await spent()).toBe(160)
 })
 
-it('later requests of the same session must be repeated also if the batch has no room for them', async () => {
+it('later requests of the session are repeated in order also if the batch is full', async () => {
   const session = { sessionId: 'long' }
   const report = (number: number) => request('update', 1, number, [service(1, 1)], session)
   await scene.charge(request('start', 1, 0, [service(1)], session))

@@ -89,7 +89,7 @@ describe('rules of a file type', () => {
     expect(outcome).toMatchObject({ cost: 10_000 })
   })
 
-  it('are looked up on the lookup queue, and an outage is answered if they cannot be read', async () => {
+  it('are looked up on the lookup queue, and an outage if they cannot be read', async () => {
     const unknown = event('a')
     const task = { requests: [unknown], mayLookUp: false, deadlineMs: Number.POSITIVE_INFINITY }
     expect((await scene.processor.process(task)).outcomes).toEqual([null])
@@ -158,7 +158,7 @@ describe('rules of a file type', () => {
     expect(found).toEqual(['new', 'old', 'new', 'new', null])
   })
 
-  it('remain for a while after the last file type with them is gone, then are forgotten', async () => {
+  it('remain for a while after their last file type is gone, then are forgotten', async () => {
     await book.follow([byApn('a', 'apn')])
     await book.follow([byApn('b', 'apn')])
     expect(book.of('a')).toBeDefined()

@@ -196,7 +196,7 @@ it('a change of an account is sent for all its subscribers', async () => {
 
 const ACCOUNT = { type: 'account', aid: 7, sid: undefined }
 
-it('no session is ended because MongoDB is down or too many subscribers change together', async () => {
+it('no session ends because MongoDB is down or too many subscribers change', async () => {
   const { catalog } = stores
   const stored = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
   const away = () => Promise.reject(new CatalogUnavailableError('away'))

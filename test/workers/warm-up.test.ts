@@ -64,7 +64,7 @@ async function fast(kind: 'start' | 'update', sid: number, number: number, sessi
   })
 }
 
-it('a starting node loads what another one used last: owners, open sessions, profiles', async () => {
+it('warm-up loads owners, open sessions and profiles that another node used last', async () => {
   for (const sid of sids) {
     await first.credit(sid, MONEY, 1_000_000)
     await first.charge(request('start', sid, 0, [service(1_000)]))

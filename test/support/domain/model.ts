@@ -1,6 +1,6 @@
 /**
- * The judge of the property tests: the rules of design.md §1 and §2, unit by unit and in exact
- * fractions. Slow on purpose, and written from the rules, not from the code that it judges.
+ * The model of the property tests: the rules of buckets, grants and settlement, unit by unit and in
+ * exact fractions. Slow on purpose, and written from the rules, not from the code under test.
  */
 import { type ModelTariff, priceOf } from './model-price.ts'
 
@@ -42,9 +42,9 @@ export interface ModelService {
   accessCharged: boolean
   segmentsEnded: number
   segment: ModelSegment | null
-  /** Whether anything was ever used of it. */
+  /** Whether any unit of it was ever used. */
   wasUsed?: boolean
-  /** One entry for each unit granted: the bucket that holds it, or money. */
+  /** One entry for each granted unit: the bucket that holds it, or money. */
   units: Payer[]
   money: { bucket: ModelBucket; micros: bigint }[]
 }
@@ -62,7 +62,7 @@ export interface ModelStep {
 export interface ModelAnswer {
   granted: number
   finalUnit: boolean
-  /** Earliest end of what holds the grant. */
+  /** Earliest end of the buckets that hold the grant. */
   endsAt: number
   lines: { number: number; version: number; state: string }[]
 }
@@ -84,7 +84,7 @@ export class ModelAccount {
     this.buckets = buckets.map((bucket) => ({ ...bucket }))
   }
 
-  /** Who may pay, and who pays first. */
+  /** The buckets that may pay, in order of payment. */
   order(usaget: string, at: number): ModelBucket[] {
     const may = this.buckets.filter(
       (bucket) =>
@@ -152,7 +152,10 @@ export class ModelAccount {
     this.repaid[slot] += repaid
   }
 
-  /** Everything held goes back; then the units used are taken for good, one after the other. */
+  /**
+   * All reserved units are returned; then the used units are debited permanently, one after the
+   * other.
+   */
   #use(service: ModelService, segment: ModelSegment, step: ModelStep): void {
     const { units, money } = service
     service.units = []
@@ -203,7 +206,7 @@ export class ModelAccount {
     }
   }
 
-  /** Whose is the last source, by how good it is: money or units, valid or not any more. */
+  /** The owner of the last source, by preference: money or units, valid or ended. */
   #debtor(usaget: string, order: readonly ModelBucket[], at: number): 0 | 1 {
     const past = this.buckets
       .filter((bucket) => bucket.kind === 'totalCost' || bucket.usaget === usaget)
@@ -246,7 +249,7 @@ export class ModelAccount {
     into.finalUnit = payers.length < step.asked || further.length === 0
   }
 
-  /** For each unit the first in order that can pay it; ends where nobody can. */
+  /** For each unit the first bucket in order that can pay it; ends if none can. */
   #payers(segment: ModelSegment, order: readonly ModelBucket[], units: number): Payer[] {
     const payers: Payer[] = []
     const taken = new Map<ModelBucket, bigint>()
@@ -270,7 +273,7 @@ export class ModelAccount {
   }
 }
 
-/** Money pays together with all the money that comes before it; nothing costs nothing. */
+/** Money pays together with all money before it; free units need none. */
 function firstThatCanPay(
   order: readonly ModelBucket[],
   taken: ReadonlyMap<ModelBucket, bigint>,
@@ -318,9 +321,8 @@ function grow(segment: ModelSegment, state: string, answer: ModelAnswer): void {
 }
 
 /**
- * A segment without usage or lapse leaves no line, but for the last one of a service that was
- * never used; one whose line was written in this step only
- * ends it.
+ * A segment without used or forfeited units leaves no line, except for the last one of a service
+ * that was never used; one whose line was written in this step only ends it.
  */
 function finish(service: ModelService, state: string, answer: ModelAnswer): void {
   const segment = service.segment!

@@ -1,4 +1,4 @@
-/** Plans and services that include and price things, as scenes need them. */
+/** Plans and services with included units and prices. */
 import type {
   IncludedGroup,
   PriceOverrides,

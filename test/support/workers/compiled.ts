@@ -1,4 +1,7 @@
-/** Sources compiled into a folder of their own, so that other processes can run them unbuilt. */
+/**
+ * Sources compiled into a folder of their own, so that other processes can run them without a
+ * build.
+ */
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +16,7 @@ const OPTIONS: ts.CompilerOptions = {
   rewriteRelativeImportExtensions: true,
 }
 
-/** Compiles what a worker is made of, and the tests' own part of it, into `folder`. */
+/** Compiles the sources of a worker, and the tests' own part of it, into `folder`. */
 export function compileWorkers(folder: string): void {
   for (const room of [...ROOMS.map((name) => `src/${name}`), 'test/support', 'test/workers']) {
     for (const name of readdirSync(join(HOUSE, room))) {

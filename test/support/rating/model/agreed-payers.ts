@@ -1,7 +1,7 @@
 /**
- * Who pays, worked out by hand from the rules agreed for this house. Each story lives through its
- * rows in order. Where nothing else is said, an event is of the first subscriber and of the rate
- * TENTH (0.1 for each unit of a call) on 2026-01-10. `!`: all or nothing.
+ * Funding sources, worked out by hand from the agreed rules. The rows of a scenario run in order.
+ * Unless a row says otherwise, an event is of the first subscriber and of the rate TENTH (0.1 for
+ * each unit of a call) on 2026-01-10. `!`: all or nothing.
  */
 import { readTable } from '../../domain/table.ts'
 import type {
@@ -83,7 +83,7 @@ interface SetUp {
   plan?: Partial<PlanDocument>
   services?: ServiceDocument[]
   includes?: Partial<PrepaidIncludeDocument>[]
-  /** Of the first subscriber; the number of an include is its place. */
+  /** Of the first subscriber; the number of an include is its position. */
   buckets?: BucketDocument[]
   account?: AccountDocument
   subscriber?: Partial<SubscriberDocument>

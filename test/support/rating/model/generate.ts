@@ -1,7 +1,8 @@
 /**
- * Random cases of the tariff bench. They leave out what the rules leave open: shared and pooled
- * groups of services with their own period or of several instances, services of the account with
- * groups that are not shared, two buckets of one kind for one owner, months that begin on a 31st.
+ * Random cases of the tariff bench. They omit everything that the rules leave open: shared and
+ * pooled groups of services with their own period or of several instances, services of the account
+ * with groups that are not shared, two buckets of one kind for one owner, months that begin on a
+ * 31st.
  */
 import fc from 'fast-check'
 import type { GroupDocument, QuoteCase } from './case.ts'
@@ -130,7 +131,7 @@ const includes = fc.array(include, { minLength: 4, maxLength: 4 }).map((drawn) =
   })),
 )
 
-/** `2026-02-03 00:00:00`, from December to April, but on a day that every month has. */
+/** `2026-02-03 00:00:00`, from December to April, on a day that every month has. */
 const midnight = fc
   .integer({ min: -30, max: 80 })
   .map((days) => new Date(BEGIN_MS + days * DAY_MS).toISOString().slice(0, 10))
@@ -142,7 +143,7 @@ function subscribersOf(isFractional: boolean) {
       name: fc.constant(name),
       from: name === 'PERIOD' ? midnight : seldom(midnight, 3),
       to: name === 'PERIOD' ? fc.constant(undefined) : seldom(midnight, 6),
-      // Whoever shares a group shares it whole: what it is worth must not depend on who uses it.
+      // A shared group is shared whole: its value must not depend on the subscriber who uses it.
       quantity: name === 'ONCE' ? fc.constant(undefined) : fc.constantFrom(undefined, 1, 2, 3),
     })
   const overrides = fc.array(
@@ -257,7 +258,7 @@ type Drawn = {
 
 type ArbitraryValue<T> = T extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Service ids, and one bucket of a kind for an owner. */
+/** Service ids, and one bucket of a kind for each owner. */
 function subscribers(drawn: Drawn) {
   const held = new Set<string>()
   return drawn.subscribers.map(({ once, pool, periods, buckets, ...rest }, index) => ({
@@ -280,12 +281,12 @@ function subscribers(drawn: Drawn) {
   }))
 }
 
-/** What ends before it begins is no credit but a mistake, and refused. */
+/** Credit that ends before it begins is a mistake and refused. */
 function endingLater({ from, to }: { from?: string | undefined; to?: string | undefined }) {
   return from !== undefined && to !== undefined && to <= from ? { from } : { from, to }
 }
 
-/** Time goes on; some events come late. */
+/** Event times advance; some events are late. */
 function timed({ subscribers: all, events }: Drawn) {
   let atMs = BEGIN_MS
   return events.map(({ sid, laterDays, laterMinutes, backDays, ...event }) => {

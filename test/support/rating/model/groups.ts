@@ -1,4 +1,4 @@
-/** Included units: which groups apply to a usage, in which order, and what they cover. */
+/** Included units: which groups apply to a usage, in which order, and which units they cover. */
 import { fraction } from '../../domain/fraction.ts'
 import { cycleOf, type ModelCycle } from './calendar.ts'
 import type { GroupDocument, QuoteCase, SubscriberDocument } from './case.ts'
@@ -6,11 +6,11 @@ import { exact, leastOf, MICROS, product } from './exact.ts'
 import { type Holding, type Offer, offerOf } from './offer.ts'
 import { type ModelTariff, payableSteps, priceOf } from './price.ts'
 
-/** What one group may still give for a usage: steps or micros. */
+/** The remaining units of a group for a usage: steps or micros. */
 export interface GroupUse {
   kind: 'units' | 'cost'
   counter: string
-  /** Null: without end. */
+  /** Null if unlimited. */
   left: bigint | null
 }
 
@@ -23,7 +23,7 @@ export interface Coverage {
 export type Counters = Map<string, bigint>
 
 export interface OpenCycle extends ModelCycle {
-  /** Begin of the oldest cycle that is open. */
+  /** Begin of the oldest open cycle. */
   oldestMs: number
 }
 
@@ -39,7 +39,7 @@ export interface Usage {
   stepsPerUnit: bigint
 }
 
-/** Whether any group, of a service that is active or not, is meant for this usage. */
+/** Whether any group, of an active or inactive service, is meant for this usage. */
 export function isGrouped({ offer, rateKey, usaget }: Usage): boolean {
   return [offer.planHolding, ...offer.services].some(({ groups }) =>
     Object.values(groups).some((group) => contains(group, rateKey, usaget)),
@@ -53,7 +53,7 @@ export function isGrouped({ offer, rateKey, usaget }: Usage): boolean {
 export function groupsInOrder(usage: Usage, counters: Counters): GroupUse[] {
   const { offer, cycle } = usage
   const endOf = ({ period }: Holding) => period?.toMs ?? cycle.toMs
-  // A period that ended 93 days before the oldest open cycle is counted no more.
+  // A period that ended 93 days before the oldest open cycle is no longer counted.
   const closedMs = cycle.oldestMs - 93 * 86_400_000
   const isOpen = ({ period }: Holding) => period === null || period.toMs > closedMs
   const services = offer.services
@@ -85,11 +85,14 @@ function groupUse(
   return { kind, counter, left: left > 0n ? left : 0n }
 }
 
-/** One of the account, whoever holds the plan or service, or one of the subscriber's instance. */
+/**
+ * One of the account, regardless of the owner of the plan or service, or one of the subscriber's
+ * instance.
+ */
 function counterOf(usage: Usage, holding: Holding, name: string, group: GroupDocument): string {
   const isCommon = group.account_shared || group.account_pool
   const { kind, name: held, instance } = holding
-  // What the account itself holds is counted once for all its subscribers.
+  // Products of the account itself are counted once for all its subscribers.
   const own = instance.startsWith('account ') ? instance : `${usage.subscriber.sid} ${instance}`
   const holder = isCommon ? `${kind} ${held}` : own
   const begin = holding.period?.fromMs ?? usage.cycle.fromMs
@@ -114,7 +117,7 @@ function pooledTotal(usage: Usage, { kind, name }: Holding, groupName: string): 
   return total
 }
 
-/** Steps or micros; times the quantity unless that does not affect it. */
+/** Steps or micros; multiplied by the quantity if that affects the group. */
 function totalOf(group: GroupDocument, holding: Holding, usage: Usage): bigint | null {
   const amount = group.cost ?? group.value ?? (group[usage.usaget] as number)
   if (amount === 'UNLIMITED') return null
@@ -138,9 +141,9 @@ function contains(group: GroupDocument, rateKey: string, usaget: string): boolea
 }
 
 /**
- * Group after group. Money covers units on a track of their own: the first so many units at the
- * tariff without access, all money so far together; it is taken from the first groups first. Units
- * that the tariff gives away are covered by an exhausted group of money, too: they cost it nothing.
+ * Group after group. Money covers units on a separate track: the first units at the tariff without
+ * access, as many as all money so far pays for; it is taken from the first groups first. Units that
+ * are free by the tariff are also covered by an exhausted group of money, at no cost.
  */
 export function covered(groups: readonly GroupUse[], tariff: ModelTariff, asked: bigint): Coverage {
   const taken: Coverage['taken'] = []
@@ -170,7 +173,7 @@ export function covered(groups: readonly GroupUse[], tariff: ModelTariff, asked:
   return { covered: asked - left, taken }
 }
 
-/** The cycle of an event, unless that is closed: then the oldest that is open, of two. */
+/** The cycle of an event, unless that is closed: then the older of the two open ones. */
 export function countingCycle(atMs: number, nowMs: number, zone: string, day: number): OpenCycle {
   const current = cycleOf(nowMs, zone, day)
   const before = cycleOf(current.fromMs - 1, zone, day)

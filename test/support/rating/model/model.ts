@@ -1,8 +1,8 @@
 /**
- * The judge of the rating engine: the rules of prices, included units, payers and tax, in exact
- * fractions on the documents of a case as they are. Slow and plain on purpose, and written from the
- * rules, not from the code that it judges. It knows what cases of `generate.ts` contain: no time
- * bands, no matching, no second tariff category, no free numbers, no refunds.
+ * The model of the rating engine: the rules of prices, included units, funding sources and tax, in
+ * exact fractions on the unchanged documents of a case. Slow and plain on purpose, and written from
+ * the rules, not from the code under test. It covers the cases of `generate.ts`: no time bands, no
+ * matching, no second tariff category, no free numbers, no refunds.
  */
 import { fraction } from '../../domain/fraction.ts'
 import { instantOf } from './calendar.ts'
@@ -23,12 +23,12 @@ import { type ModelTariff, priceOf, tariffOf } from './price.ts'
 import { stepsPerUnitOf } from './steps.ts'
 import { taxed, taxOf } from './tax.ts'
 
-/** Of a denied event only the return code is told: all amounts are 0. */
+/** Of a denied event only the return code is reported: all amounts are 0. */
 export type ModelResult = Pick<QuoteResult, 'returnCode' | 'granted' | 'aprice'> &
   Partial<QuoteResult>
 
 /**
- * One result for each event. An event is a session: it asks for `usagev`, uses all that is granted,
+ * One result for each event. An event is a session: it requests `usagev`, uses all granted units,
  * and ends. The clock of a case is the latest event time so far.
  */
 export function modelCase(story: QuoteCase): ModelResult[] {
@@ -92,7 +92,7 @@ class Trial {
     }
   }
 
-  /** Null: nothing of it, or of an `event_request` not all, can be paid; then nothing moves. */
+  /** Null if none of it, or of an `event_request` not all, can be paid; then nothing moves. */
   #charge(usage: Usage, tariff: ModelTariff, { usagev, record_type }: QuoteEvent) {
     const { over, under } = product(exact(usagev), fraction(this.#stepsPerUnit))
     const asked = over / under

@@ -1,4 +1,7 @@
-/** What a subscriber has at an instant: its plan and services as overridden, and whose price. */
+/**
+ * The products of a subscriber at an instant: its plan and services with overrides, and whose price
+ * applies.
+ */
 import { instantOf, isWithin, periodEnd } from './calendar.ts'
 import type {
   GroupDocument,
@@ -13,17 +16,17 @@ import type {
   SubscriberDocument,
 } from './case.ts'
 
-/** A plan or an instance of a service, in the order in which prices are looked for. */
+/** A plan or an instance of a service, in the order in which prices are looked up. */
 export interface Holding {
   kind: 'plan' | 'service'
   name: string
-  /** Names this instance among all of the subscriber. */
+  /** Identifies this instance among all of the subscriber. */
   instance: string
   groups: Record<string, GroupDocument>
   rates: OverridesDocument
   quantity: number
   isActive: boolean
-  /** Of a service with its own period; null: the billing cycle. */
+  /** Of a service with its own period; null for the billing cycle. */
   period: { fromMs: number; toMs: number } | null
 }
 
@@ -46,8 +49,8 @@ export function validAt<T extends { from?: string; to?: string }>(
 }
 
 /**
- * Null without a plan. Services: those that the plan includes, the subscriber's, the account's. A
- * service of the account holds for each of its subscribers, and is counted for the account.
+ * Null without a plan. Services: those included in the plan, the subscriber's, the account's. A
+ * service of the account is active for each of its subscribers, and counted for the account.
  */
 export function offerOf(
   story: QuoteCase,
@@ -76,7 +79,7 @@ export function offerOf(
     (plan.include?.services ?? []).map((name) => ({ name })),
     'included',
   )
-  // A service that names no begin is there from the activation on.
+  // A service without a begin is active from the activation on.
   const begun = (subscriber.services ?? []).map((entry) => {
     const from = entry.from ?? subscriber.activation_date
     return from === undefined ? entry : { ...entry, from }
@@ -144,7 +147,7 @@ export interface ChosenPrice {
   override: OverrideDocument | null
 }
 
-/** The first service, then the plan, then the rate for this plan, then `BASE`; null: blocked. */
+/** The first service, then the plan, then the rate for this plan, then `BASE`; null if blocked. */
 export function chosenPrice(offer: Offer, rate: RateDocument, usaget: string): ChosenPrice | null {
   if (offer.plan.disallowed_rates?.includes(rate.key)) return null
   const active = [...offer.services, offer.planHolding].filter(({ isActive }) => isActive)
@@ -152,7 +155,7 @@ export function chosenPrice(offer: Offer, rate: RateDocument, usaget: string): C
   const override = overrides.find((one) => one !== undefined) ?? null
   const own = rate.rates[usaget]?.[offer.plan.name]
   const standard = rate.rates[usaget]?.['BASE']
-  // A percentage is of the standard price; everything else puts the own one before it.
+  // A percentage is of the standard price; all other fields put the own price before it.
   const isPart = override !== null && 'percentage' in override
   const base = isPart ? (standard ?? own) : (own ?? standard)
   if (base !== undefined) return { base, override }

@@ -1,4 +1,7 @@
-/** Who pays for what no group covers: prepaid buckets, or the credit of a postpaid cycle. */
+/**
+ * Funding sources of units that no group covers: prepaid buckets, or the credit of a postpaid
+ * cycle.
+ */
 import { fraction } from '../../domain/fraction.ts'
 import { instantOf } from './calendar.ts'
 import type { BucketDocument, PrepaidIncludeDocument, QuoteCase } from './case.ts'
@@ -7,7 +10,7 @@ import { isFree, type ModelTariff, payableSteps, priceOf } from './price.ts'
 
 export interface ModelBucket {
   include: PrepaidIncludeDocument
-  /** 0: of the account. */
+  /** 0 for the account. */
   sid: number
   id: number
   fromMs: number
@@ -16,7 +19,7 @@ export interface ModelBucket {
   free: bigint
 }
 
-/** What is paid for, and by whom. */
+/** The paid units, and their funding sources. */
 export interface Payment {
   steps: bigint
   /** Of them, those with a price. */
@@ -87,8 +90,8 @@ function mayPay({ include, sid, fromMs, toMs }: ModelBucket, purchase: Purchase)
 }
 
 /**
- * Bucket after bucket: units pay units; money, with what is left of all money before it, pays as
- * many units as that buys. What is free needs no bucket.
+ * Bucket after bucket: units pay units; money, together with the rest of all money before it, pays
+ * the units that it can buy. Free units need no bucket.
  */
 export function paidByBuckets(
   order: readonly ModelBucket[],
@@ -127,7 +130,7 @@ export function paidByBuckets(
   return { steps: asked - left, priced, taken }
 }
 
-/** As many units as every limit allows; null: no limit. */
+/** As many units as every limit allows; null if there is no limit. */
 export function paidByCredit(
   limits: readonly (bigint | null)[],
   tariff: ModelTariff,

@@ -1,7 +1,7 @@
 /**
- * Published uses of included units as tables: each set-up lives through its rows in order, and its
- * counters go on. Where nothing else is said, an event is of the first subscriber, of the usage
- * type `call`, on 2017-09-05.
+ * Published examples of included units as tables: the rows of each set-up run in order on the same
+ * counters. Unless a row says otherwise, an event is of the first subscriber, of the usage type
+ * `call`, on 2017-09-05.
  */
 import { readTable } from '../../domain/table.ts'
 import type {
@@ -85,7 +85,7 @@ interface SetUp {
   planRates?: Record<string, Record<string, PriceDocument>>
   /** Name, groups, period. */
   services?: Record<string, { groups: Record<string, GroupDocument>; period?: string }>
-  /** What each subscriber has. */
+  /** The products of each subscriber. */
   has?: ServiceEntry[][]
 }
 

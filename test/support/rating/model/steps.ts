@@ -1,8 +1,8 @@
-/** How fine the smallest unit of a case is. */
+/** The resolution of the smallest unit of a case. */
 import type { GroupDocument, QuoteCase } from './case.ts'
 import { decimalsOf } from './exact.ts'
 
-/** 10^k, for the most decimals k of any amount of units that is used, held or included. */
+/** 10^k, for the most decimals k of any used, stored or included amount of units. */
 export function stepsPerUnitOf({ catalogue, account, ...story }: QuoteCase): bigint {
   const subscribers = story.subscribers ?? (story.subscriber ? [story.subscriber] : [])
   const overrides = [account, ...subscribers].flatMap((owner) => owner?.overrides ?? [])
