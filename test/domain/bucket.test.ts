@@ -78,7 +78,7 @@ describe('conservation', () => {
   it.each([
     ['a unit is lost', { free: 99 }, {}],
     ['a part is negative', { spent: -1, free: 101 }, {}],
-    ['more is held than exists', { reserved: -5, free: 105 }, {}],
+    ['more is reserved than exists', { reserved: -5, free: 105 }, {}],
     ['an amount is not exact', { credited: 2 ** 53, free: 2 ** 53 }, {}],
     ['more is repaid than was owed', {}, { owed: 3, repaid: 4 }],
     ['a repayment is negative', {}, { owed: 3, repaid: -1 }],

@@ -76,7 +76,7 @@ describe('crediting a bucket', () => {
   })
 
   it.each([
-    ['asked to', bucketOf(), { mode: 'new' as const }],
+    ['requested', bucketOf(), { mode: 'new' as const }],
     ['the old one has ended', bucketOf({ toMs: 20 }), {}],
     ['the old one has not begun', bucketOf({ fromMs: 21 }), {}],
     ['the old one is of another definition', bucketOf({ prepaidIncludeId: 3 }), {}],
@@ -95,8 +95,8 @@ describe('crediting a bucket', () => {
   })
 
   it.each([
-    ['what is reserved', ownerOf([bucketOf({ credited: 100, reserved: 60, free: 40 })]), -41],
-    ['from a bucket that does not exist', ownerOf([]), -1],
+    ['reserved units', ownerOf([bucketOf({ credited: 100, reserved: 60, free: 40 })]), -41],
+    ['units of a bucket that does not exist', ownerOf([]), -1],
   ])('never removes %s', (_what, owner, amount) => {
     const error = expect(() => credit(owner, creditOf(amount), 20))
     error.toThrow(InsufficientBalanceError)
@@ -148,7 +148,7 @@ describe('setting a bucket', () => {
     ['up', 100, 60, 90],
     ['down', 100, 60, 10],
     ['to nothing', 100, 60, 0],
-    ['to what it is', 100, 60, 40],
+    ['to its present value', 100, 60, 40],
   ])('%s makes that amount available, whatever was spent', (_how, credited, spent, amount) => {
     const owner = ownerOf([bucketOf({ credited, spent, free: credited - spent, toMs: 300 })])
     const result = credit(owner, creditOf(amount, { mode: 'set' }), 20)
@@ -186,7 +186,7 @@ describe('a bucket selected by its id', () => {
   })
 
   it.each([
-    ['is not there', ownerOf([]), UnknownBucketError],
+    ['does not exist', ownerOf([]), UnknownBucketError],
     ['was closed', ownerOf([bucketOf({ fromMs: 5, toMs: 5 })]), UnknownBucketError],
     ['is a counter', ownerOf([bucketOf({ counter: 'credit', limit: 5 })]), NotCreditError],
   ])('is refused if it %s', (_why, state, error) => {

@@ -94,7 +94,7 @@ describe('the digest of a request', () => {
       22187523374756,
     ],
     [
-      'what is no whole number, or below zero',
+      'fractional and negative numbers',
       {
         services: [serviceRequest({ requested: 1.5, used: -7 })],
         eventTimeMs: -62135596800000,

@@ -204,7 +204,7 @@ describe('usage', () => {
 
   it.each([
     ['debt', new Scene('4503599627370496/1', '–')],
-    ['what a bucket has paid', new Scene('4503599627370496/1', 'money 0 limit 5')],
+    ['the amount paid by a bucket', new Scene('4503599627370496/1', 'money 0 limit 5')],
   ])('is refused if %s would no longer be exact', (what, scene) => {
     scene.step({ used: 1, end: 'closed' })
     expect(() => scene.step({ used: 1 })).toThrow(`${what} exceeds 2^53`)

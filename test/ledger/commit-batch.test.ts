@@ -126,10 +126,10 @@ describe('a refused account of a call', () => {
     )
 
   it.each([
-    ['a place that is no number', opening(Number.NaN, 5000)],
+    ['a location that is not a number', opening(Number.NaN, 5000)],
     ['no time to live', opening(NOW_MS, 0)],
-    ['a time to live that is no number', opening(NOW_MS, Number.NaN)],
-    ['a time to live beyond all numbers', opening(NOW_MS, 1e21)],
+    ['a time to live that is not a number', opening(NOW_MS, Number.NaN)],
+    ['an infinite time to live', opening(NOW_MS, 1e21)],
   ])('is not written at all because of %s, and the others are written whole', async (_, odd) => {
     const aids = [1, 2, 3]
     await seedAll(aids)

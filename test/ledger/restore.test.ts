@@ -115,7 +115,7 @@ describe('the lock of a rebuild', () => {
     const { client } = ledger.redis
     await client.pexpire(ledger.keys.rebuildLock, 150)
     const isRenewed = async () => (await client.pttl(ledger.keys.rebuildLock)) > 200
-    await waitUntil('it is renewed', isRenewed)
+    await waitUntil('the lock is renewed', isRenewed)
     expect(lock?.isHeld()).toBe(true)
     await lock?.release()
     expect(await client.exists(ledger.keys.rebuildLock)).toBe(0)
@@ -125,7 +125,7 @@ describe('the lock of a rebuild', () => {
     const lock = await acquireRebuildLock(ledger.redis, ledger.keys, 60)
     const { client } = ledger.redis
     await client.set(ledger.keys.rebuildLock, 'another')
-    await waitUntil('it is noticed', () => lock?.isHeld() === false)
+    await waitUntil('the loss is noticed', () => lock?.isHeld() === false)
     await lock?.release()
     expect(await client.get(ledger.keys.rebuildLock)).toBe('another')
   })

@@ -202,7 +202,7 @@ it('missing streams report a lost ledger, also to a waiting reader', async () =>
   const other = await openProcessorFixture(redis.url)
   const reader = await openStreamReader(other.ledger, 'one')
   const waiting = reader.read(100, 1_500).catch((error: unknown) => error)
-  await waitUntil('it waits', async () => {
+  await waitUntil('the reader waits', async () => {
     return /cmd=xreadgroup/.test(String(await scene.redis.client.client('LIST')))
   })
   await scene.redis.client.flushall()

@@ -201,7 +201,7 @@ describe('postpaid credit', () => {
   it.each([
     ['of the subscriber', 50, null, 50],
     ['of the account', null, 30, 30],
-    ['the lower one of both', 50, 30, 30],
+    ['that is the lower of both', 50, 30, 30],
     ['of nothing', 0, null, 0],
   ])('ends at the limit %s, reserved or used', (_what, creditLimit, accountCreditLimit, most) => {
     const scene = sceneOf({ plan, profile: { creditLimit, accountCreditLimit } })

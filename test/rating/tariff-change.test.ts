@@ -50,9 +50,9 @@ function send(
 describe('a grant', () => {
   it.each([
     ['within the longest validity', NIGHT_MS - 60_000, NIGHT_MS],
-    ['just within it', NIGHT_MS - SETTINGS.validityMs, NIGHT_MS],
-    ['later than that', NIGHT_MS - SETTINGS.validityMs - 1, 0],
-    ['that has come', NIGHT_MS, 0],
+    ['just within the longest validity', NIGHT_MS - SETTINGS.validityMs, NIGHT_MS],
+    ['later than the validity', NIGHT_MS - SETTINGS.validityMs - 1, 0],
+    ['that has passed', NIGHT_MS, 0],
     ['at the end of the band', MORNING_MS - 1, MORNING_MS],
     ['at the end of the cycle', START_MS + 31 * 24 * HOUR - 1000, START_MS + 31 * 24 * HOUR],
   ])('announces a tariff change %s', (_what, nowMs, changeMs) => {
@@ -99,7 +99,7 @@ describe('usage over a tariff change', () => {
 
   it.each([
     [
-      'is split as it says',
+      'is split as reported',
       30,
       [
         ['', 30, 60],
@@ -107,16 +107,16 @@ describe('usage over a tariff change', () => {
       ],
     ],
     [
-      'is split by time if it does not say',
+      'is split by time if not reported',
       -1,
       [
         ['', 50, 100],
         ['night', 50, 50],
       ],
     ],
-    ['may all be from before', 100, [['', 100, 200]]],
-    ['may all be from after', 0, [['night', 100, 100]]],
-    ['is never more than there is', 101, [['', 100, 200]]],
+    ['may all be before the change', 100, [['', 100, 200]]],
+    ['may all be after the change', 0, [['night', 100, 100]]],
+    ['is never more than the used units', 101, [['', 100, 200]]],
   ])('%s', (_what, usedBefore, lines) => {
     expect(linesOf(later, { usedBefore })).toEqual(lines)
   })

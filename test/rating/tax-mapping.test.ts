@@ -39,8 +39,8 @@ describe('the tax mapping', () => {
     ['by a later one', { tax: 'NONE', tax_class: 'A' }, 'FOOD'],
     ['the lowest key of several', { tax_class: 'B' }, 'BOOKS'],
     ['any member of a list', { tax_class: ['X', 'B'] }, 'BOOKS'],
-    ['none without the field', {}, 'none'],
-    ['none that is over', { tax_class: 'C' }, 'none'],
+    ['no rule without the field', {}, 'none'],
+    ['no rule that has ended', { tax_class: 'C' }, 'none'],
   ])('accepts %s', (_what, params, wanted) => {
     expect(key(params)).toBe(wanted)
   })

@@ -85,7 +85,7 @@ describe('a batch', () => {
     expect((await readBacklog(scene.ledger)).limitBytes).toBeGreaterThan(0)
     await cluster.untilWhole(3, 0)
     let again = first
-    await waitUntil('everybody is answered', async () => {
+    await waitUntil('all requests are answered', async () => {
       again = await scene.charge(...updates)
       return again.every(({ reason }) => reason === 'granted')
     })

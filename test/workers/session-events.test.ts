@@ -43,7 +43,7 @@ async function listen(more: Partial<SessionEventsOptions> = {}) {
     ...more,
   })
   open.push(() => watch.close())
-  await waitUntil('hints are heard', () => watch.isListening())
+  await waitUntil('session events arrive', () => watch.isListening())
   return {
     told,
     /** One poll of the feed. */
@@ -71,7 +71,7 @@ async function isThere(catalog: Catalog, sid: number, atMs: number): Promise<boo
 async function toldAfter(told: SessionEvent[], write: () => Promise<unknown>) {
   told.length = 0
   await write()
-  await waitUntil('news', () => told.length > 0)
+  await waitUntil('a session event', () => told.length > 0)
   return [...told]
 }
 
@@ -80,7 +80,7 @@ it('a top-up is sent as one session event, however often it is repeated', async 
   await topUp(stores.ledger, 7, 70, 100, 'a')
   await topUp(stores.ledger, 7, 70, 100, 'a')
   await topUp(stores.ledger, 7, 71, 100, 'b')
-  await waitUntil('both', () => told.length >= 2)
+  await waitUntil('both session events', () => told.length >= 2)
   expect(told).toEqual([
     { kind: 'reauthorize', aid: 7, sid: 70 },
     { kind: 'reauthorize', aid: 7, sid: 71 },
@@ -90,7 +90,7 @@ it('a top-up is sent as one session event, however often it is repeated', async 
 it('a session released by an operator is sent as a session event', async () => {
   const { told } = await listen()
   await publishSessionEvent(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId: 's' })
-  await waitUntil('it', () => told.length > 0)
+  await waitUntil('the session event', () => told.length > 0)
   expect(told).toEqual([{ kind: 'release', origin: 'o', sessionId: 's' }])
 })
 
@@ -178,7 +178,7 @@ describe('the session event of an action that writes several documents', () => {
     await topUp(ledger, 7, 70, 100, 'pending')
     // Session events are sent in order.
     await topUp(ledger, 8, 80, 100, 'other')
-    await waitUntil('the other hint', () => told.length > 0)
+    await waitUntil('the other session event', () => told.length > 0)
     await settle()
     expect(told).toEqual([
       { kind: 'reauthorize', aid: 8, sid: 80 },
@@ -205,7 +205,7 @@ it('no session ends because MongoDB is down or too many subscribers change', asy
   await Promise.all([outage.start(), full.start()])
   const gone = { ...stored, to: new Date(NOW_MS) }
   await writeEntity(catalog, 'subscribers', gone, replace)
-  await waitUntil('both', () => outage.told.length + full.told.length === 2)
+  await waitUntil('both session events', () => outage.told.length + full.told.length === 2)
   for (const { told } of [outage, full]) {
     expect(told).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
   }
@@ -215,7 +215,7 @@ it('several changes of a catalogue seen by others are sent as one session event'
   const { told, start } = await listen()
   await start()
   await insertEntity(stores.catalog, 'plans', { name: 'SECOND' })
-  await waitUntil('it', () => told.length > 0)
+  await waitUntil('the session event', () => told.length > 0)
   expect(told).toEqual([{ kind: 'reauthorizeAll' }])
   await stores.catalog.counters.deleteMany({})
   await waitUntil('an older database', () => told.length > 1)
