@@ -42,7 +42,7 @@ const PLAIN: Tariff = {
   terms: null,
 }
 
-class Scene {
+class DebtFixture {
   subscriber: OwnerState
   account: OwnerState
   service = emptyService(-1, 'data', '')
@@ -117,7 +117,7 @@ const DEBTORS = readTable(`
 
 describe('debt', () => {
   it.each(DEBTORS)('is owed by the owner of the last bucket that could have paid: $case', (row) => {
-    const scene = new Scene(row['buckets']!)
+    const scene = new DebtFixture(row['buckets']!)
     const segment = scene.use(50)
     expect(scene.debts()).toBe(`${row['own']} ${row['account']}`)
     const [own, account] = [Number(row['own']), Number(row['account'])]
@@ -133,7 +133,7 @@ describe('debt', () => {
   })
 
   it('is repaid only by top-ups of money of its owner', () => {
-    const scene = new Scene('shared money 20')
+    const scene = new DebtFixture('shared money 20')
     scene.use(50)
     expect(scene.topUp('own', 100)).toBe(0)
     expect(scene.debts()).toBe('0 30')
@@ -145,7 +145,7 @@ describe('debt', () => {
   })
 
   it('does not block available money', () => {
-    const scene = new Scene('shared money 20')
+    const scene = new DebtFixture('shared money 20')
     scene.use(50)
     scene.topUp('shared', 10, 'set')
     expect(scene.use(10)).toMatchObject({ charged: 60, debt: 30, accountDebt: 30 })
@@ -167,7 +167,7 @@ describe('debt reduced by a falling price', () => {
   }
 
   it('is forgiven to the account that owes it', () => {
-    const scene = new Scene('shared money 60')
+    const scene = new DebtFixture('shared money 60')
     expect(scene.use(10, falling)).toMatchObject({ debt: 40, accountDebt: 40 })
     expect(scene.use(1, falling)).toMatchObject({ charged: 11, debt: 0, accountDebt: 0 })
     expect(scene.account).toMatchObject({ owed: 0, buckets: [{ spent: 11, free: 49 }] })
@@ -175,7 +175,7 @@ describe('debt reduced by a falling price', () => {
   })
 
   it('is returned to the money that has repaid it', () => {
-    const scene = new Scene('own money 5; shared money 15')
+    const scene = new DebtFixture('own money 5; shared money 15')
     expect(scene.use(10, falling)).toMatchObject({ debt: 80, accountDebt: 80 })
     expect(scene.topUp('shared', 100)).toBe(80)
     const segment = scene.use(1, falling)

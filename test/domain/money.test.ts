@@ -192,9 +192,9 @@ describe('division, half to even', () => {
     fc.assert(
       fc.property(fc.oneof(any, halves), ([numerator, by]) => {
         fc.pre(by > 0)
-        const judged = nearestEven(fraction(numerator, by))
-        expect(divideHalfEven(numerator, by)).toBe(Number(judged))
-        expect(divideHalfEvenBig(BigInt(numerator), BigInt(by))).toBe(judged)
+        const modelled = nearestEven(fraction(numerator, by))
+        expect(divideHalfEven(numerator, by)).toBe(Number(modelled))
+        expect(divideHalfEvenBig(BigInt(numerator), BigInt(by))).toBe(modelled)
       }),
       propertyRuns(2000),
     )

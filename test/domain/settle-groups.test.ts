@@ -85,9 +85,9 @@ class Trial {
   readonly #payers: FundingSource[]
   #hasOverUse = false
 
-  constructor(story: Drawn) {
-    this.#drawn = story
-    const { groups, credit, units, money } = story
+  constructor(scenario: Drawn) {
+    this.#drawn = scenario
+    const { groups, credit, units, money } = scenario
     const own = [bucketOf({ credited: units, priority: 2 }), moneyOf(money, { id: 2 })]
     const counters = groups.map(({ kind, owner, total }, index) => ({
       owner,
@@ -172,7 +172,7 @@ function creditsOf({ own, account }: NonNullable<Drawn['credit']>) {
 }
 
 /** What holds for every finished line, whatever came before it. */
-function judgeLine(segment: Segment, { tariff, wholesale }: Drawn): void {
+function checkLine(segment: Segment, { tariff, wholesale }: Drawn): void {
   const { used, grouped, covered, priced, access, payments } = segment
   const price = (of: Tariff, units: number, withAccess: boolean) =>
     Number(priceOf(modelTariff(of), BigInt(units), withAccess))
@@ -194,9 +194,9 @@ function judgeLine(segment: Segment, { tariff, wholesale }: Drawn): void {
 describe('groups, limits and prices with terms', () => {
   it('add up, respect every limit, and leave nothing reserved in the end', () => {
     fc.assert(
-      fc.property(drawn, (story) => {
-        const trial = new Trial(story)
-        for (const { service, usedEighths, over, asked } of story.steps) {
+      fc.property(drawn, (scenario) => {
+        const trial = new Trial(scenario)
+        for (const { service, usedEighths, over, asked } of scenario.steps) {
           const granted = trial.services[service]!.reservation.units
           trial.step(service, Math.floor((granted * usedEighths) / 8) + over, asked, 'none')
         }
@@ -204,9 +204,9 @@ describe('groups, limits and prices with terms', () => {
         for (const bucket of [...trial.subscriber.buckets, ...trial.account.buckets]) {
           expect(bucket.reserved).toBe(0)
         }
-        const told = trial.ended.reduce((sum, { used }) => sum + used, 0)
-        expect(told).toBe(trial.used[0]! + trial.used[1]!)
-        for (const segment of trial.ended) judgeLine(segment, story)
+        const reported = trial.ended.reduce((sum, { used }) => sum + used, 0)
+        expect(reported).toBe(trial.used[0]! + trial.used[1]!)
+        for (const segment of trial.ended) checkLine(segment, scenario)
       }),
       propertyRuns(1500),
     )
@@ -215,8 +215,8 @@ describe('groups, limits and prices with terms', () => {
   it('cost the same however the usage is split into reports', () => {
     const split = fc.tuple(drawn, fc.array(fc.nat({ max: 25 }), { minLength: 1, maxLength: 6 }))
     fc.assert(
-      fc.property(split, ([story, parts]) => {
-        const plenty: Drawn = { ...story, credit: { own: UNLIMITED_TOTAL, account: null } }
+      fc.property(split, ([scenario, parts]) => {
+        const plenty: Drawn = { ...scenario, credit: { own: UNLIMITED_TOTAL, account: null } }
         const total = parts.reduce((sum, part) => sum + part, 0)
         const inParts = new Trial(plenty)
         for (const part of parts) {
@@ -227,7 +227,7 @@ describe('groups, limits and prices with terms', () => {
         const atOnce = new Trial(plenty)
         atOnce.step(0, 0, total, 'none')
         atOnce.step(0, total, 0, 'closed')
-        const told = ({ ended }: Trial) =>
+        const summaryOf = ({ ended }: Trial) =>
           ended.map(({ used, grouped, covered, priced, charged, coveredMicros }) => ({
             used,
             grouped,
@@ -238,7 +238,7 @@ describe('groups, limits and prices with terms', () => {
           }))
         // Money of a group buys whole intervals: an interval begun by one report is continued by
         // another.
-        expect(told(inParts)).toEqual(told(atOnce))
+        expect(summaryOf(inParts)).toEqual(summaryOf(atOnce))
         for (const { priced, charged } of plenty.wholesale === null ? atOnce.ended : []) {
           expect(charged).toBe(charge(plenty.tariff, priced, true))
         }

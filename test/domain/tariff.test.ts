@@ -85,8 +85,8 @@ describe('charge', () => {
         fc.nat({ max: 1_000_000 }),
         fc.boolean(),
         (tariff, units, access) => {
-          const judged = priceOf(modelTariff(tariff), BigInt(units), access)
-          expect(charge(tariff, units, access)).toBe(Number(judged))
+          const modelled = priceOf(modelTariff(tariff), BigInt(units), access)
+          expect(charge(tariff, units, access)).toBe(Number(modelled))
         },
       ),
       propertyRuns(2000),
@@ -109,11 +109,11 @@ describe('charge', () => {
     })
     fc.assert(
       fc.property(huge, fc.maxSafeNat(), (tariff, units) => {
-        const judged = priceOf(modelTariff(tariff), BigInt(units), true)
-        if (judged > BigInt(Number.MAX_SAFE_INTEGER)) {
+        const modelled = priceOf(modelTariff(tariff), BigInt(units), true)
+        if (modelled > BigInt(Number.MAX_SAFE_INTEGER)) {
           expect(() => charge(tariff, units, true)).toThrow(PriceRangeError)
         } else {
-          expect(charge(tariff, units, true)).toBe(Number(judged))
+          expect(charge(tariff, units, true)).toBe(Number(modelled))
         }
       }),
       propertyRuns(3000),
@@ -127,8 +127,8 @@ describe('charge', () => {
         fc.nat({ max: 90 }),
         fc.boolean(),
         (tariff, units, access) => {
-          const judged = priceOf(modelTariff(tariff), BigInt(units), access)
-          expect(charge(tariff, units, access)).toBe(Number(judged))
+          const modelled = priceOf(modelTariff(tariff), BigInt(units), access)
+          expect(charge(tariff, units, access)).toBe(Number(modelled))
         },
       ),
       propertyRuns(3000),

@@ -8,7 +8,7 @@ import { keyOf, sessionOf } from '../support/ledger/fixture.ts'
 
 const sessionKey = keyOf('a')
 const session: Session = sessionOf(7, 'a', { openedMs: 1_795_305_724_971, processed: 9 })
-const place = { sessionKey, session }
+const context = { sessionKey, session }
 
 function answerOf(transactionId: string): AnsweredRequest {
   const outcome = { reason: 'granted' as const, detail: '', aid: 1, sid: 7, transactionId }
@@ -18,7 +18,7 @@ function answerOf(transactionId: string): AnsweredRequest {
 
 function packed(answered: AnsweredRequest): Buffer {
   const writer = new Writer(64)
-  writeAnswer(writer, answered, place)
+  writeAnswer(writer, answered, context)
   return writer.take()
 }
 
@@ -35,7 +35,7 @@ describe('a stored answer', () => {
   it('omits a transaction id that the session implies', () => {
     const answered = answerOf(`${sessionKey}-mwr2ob3f-9`)
     expect(packed(answered)).toHaveLength(12)
-    expect(readAnswer(new Reader(packed(answered)), place)).toEqual(answered)
+    expect(readAnswer(new Reader(packed(answered)), context)).toEqual(answered)
   })
 
   it.each([
@@ -55,6 +55,6 @@ describe('a stored answer', () => {
     `${sessionKey} mwr2ob3f-9`,
   ])('keeps a transaction id that the session does not imply: %s', (transactionId) => {
     const answered = answerOf(transactionId)
-    expect(readAnswer(new Reader(packed(answered)), place)).toEqual(answered)
+    expect(readAnswer(new Reader(packed(answered)), context)).toEqual(answered)
   })
 })

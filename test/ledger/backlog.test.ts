@@ -56,12 +56,12 @@ it('the backlog is never too large if no limit is known', () => {
 describe('a threshold', () => {
   it('is reached at its upper mark and left only below the lower one', () => {
     const threshold = new Threshold(60, 55)
-    const figures = [0, 59.9, 60, 59, 55, 54.9, 59.9, 60, 100, 0]
-    const verdicts = figures.map((figure) => {
-      const hasChanged = threshold.update(figure)
+    const percentages = [0, 59.9, 60, 59, 55, 54.9, 59.9, 60, 100, 0]
+    const results = percentages.map((percentage) => {
+      const hasChanged = threshold.update(percentage)
       return `${threshold.isExceeded ? 'over' : 'under'}${hasChanged ? ', changed' : ''}`
     })
-    expect(verdicts).toEqual([
+    expect(results).toEqual([
       'under',
       'under',
       'over, changed',

@@ -126,10 +126,10 @@ describe('a refused account of a call', () => {
     )
 
   it.each([
-    ['a location that is not a number', opening(Number.NaN, 5000)],
+    ['an expiry that is not a number', opening(Number.NaN, 5000)],
     ['no time to live', opening(NOW_MS, 0)],
     ['a time to live that is not a number', opening(NOW_MS, Number.NaN)],
-    ['an infinite time to live', opening(NOW_MS, 1e21)],
+    ['a time to live that is too large', opening(NOW_MS, 1e21)],
   ])('is not written at all because of %s, and the others are written whole', async (_, odd) => {
     const aids = [1, 2, 3]
     await seedAll(aids)
@@ -200,11 +200,11 @@ describe('a refused account of a call', () => {
 
   it('is refused by the directory, also as changed by an account before it', async () => {
     await seedAll([1, 2, 3])
-    const claiming = (aid: number, expected: string) =>
+    const registering = (aid: number, expected: string) =>
       spending(aid, 2, {
         registrations: [{ sessionKey: keyOf('a'), location: `${aid}:1`, expected, ttlMs: 5000 }],
       })
-    const batch = [claiming(1, ''), claiming(2, ''), claiming(3, '1:1')]
+    const batch = [registering(1, ''), registering(2, ''), registering(3, '1:1')]
     expect(await kinds(batch)).toEqual(['committed', 'claimed', 'committed'])
     expect(await ledger.findLocations([keyOf('a')])).toEqual([{ aid: 3, sid: 1 }])
   })
@@ -236,8 +236,8 @@ describe('shared owners expected to be absent', () => {
   it('may have a back-off hint or a fence', async () => {
     await seedAll([1, 2, 3])
     const other = await openLedger(redis.url)
-    const wanting = { ...spending(2, 9, bare), setsBackoffHint: true }
-    expect((await other.commit([wanting], NOW_MS))[0]?.kind).toBe('conflict')
+    const withHint = { ...spending(2, 9, bare), setsBackoffHint: true }
+    expect((await other.commit([withHint], NOW_MS))[0]?.kind).toBe('conflict')
     await other.close()
     await ledger.raiseFence(3, 0, false, NOW_MS)
     const fenced = { shared: { ...bare.shared, fence: 0 } }
@@ -260,12 +260,12 @@ describe('a Redis that refuses to write', () => {
     await seedAll([1, 2, 3, 4])
     await ledger.redis.client.hset(ledger.keys.owner(2, 1), 's', 'damage')
     const batch = [spending(1, 7), spending(2), spending(3), spending(4)]
-    const wanting = [{ ...spending(1, 7), setsBackoffHint: true }, spending(3)]
+    const withHint = [{ ...spending(1, 7), setsBackoffHint: true }, spending(3)]
     const before = await contents(ledger)
     await ledger.redis.client.config('SET', 'maxmemory', '1')
     try {
       await expect(ledger.commit(batch, NOW_MS)).rejects.toThrow(StoreDownError)
-      await expect(ledger.commit(wanting, NOW_MS)).rejects.toThrow(StoreDownError)
+      await expect(ledger.commit(withHint, NOW_MS)).rejects.toThrow(StoreDownError)
     } finally {
       await ledger.redis.client.config('SET', 'maxmemory', '0')
     }

@@ -276,11 +276,11 @@ describe('in a batch', () => {
 })
 
 describe('the back-off hint of an account', () => {
-  const wanting = { setsBackoffHint: true }
+  const withHint = { setsBackoffHint: true }
   it('keeps others out until it is used, by the clock of the requesting node', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))
-    expect(await reply(spending(2, 1, wanting))).toMatchObject({ kind: 'conflict' })
+    expect(await reply(spending(2, 1, withHint))).toMatchObject({ kind: 'conflict' })
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
     expect(await reply(next, other)).toEqual({ kind: 'busy', claim: null })
     expect(await reply(next, other, NOW_MS + 49)).toEqual({ kind: 'busy', claim: null })
@@ -292,7 +292,7 @@ describe('the back-off hint of an account', () => {
   it('is not an outage if Redis has no memory for it', async () => {
     await seed(ledger, 1, 1000)
     await ledger.redis.client.config('SET', 'maxmemory', '1')
-    const answer = await reply(spending(2, 7, wanting)).finally(() =>
+    const answer = await reply(spending(2, 7, withHint)).finally(() =>
       ledger.redis.client.config('SET', 'maxmemory', '0'),
     )
     expect(answer).toMatchObject({ kind: 'conflict' })
@@ -301,7 +301,7 @@ describe('the back-off hint of an account', () => {
   it('ends by itself when its holder is gone', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))
-    await reply(spending(2, 1, wanting))
+    await reply(spending(2, 1, withHint))
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
     expect(await reply(next, other, NOW_MS + 50)).toEqual({ kind: 'committed' })
     expect(await ledger.redis.client.hexists(ledger.keys.owner(1, 0), 't')).toBe(0)
@@ -310,29 +310,29 @@ describe('the back-off hint of an account', () => {
   it('set by a clock far ahead does not keep others out', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))
-    await reply(spending(2, 1, wanting), ledger, NOW_MS + 3_600_000)
+    await reply(spending(2, 1, withHint), ledger, NOW_MS + 3_600_000)
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
     expect(await reply(next, other)).toEqual({ kind: 'committed' })
   })
 })
 
 describe('a session registration', () => {
-  const claiming = (sid: number, home: string, expected: string) =>
+  const registering = (sid: number, location: string, expected: string) =>
     spending(1, sid, {
-      registrations: [{ sessionKey: keyOf('a'), location: home, expected, ttlMs: 5000 }],
+      registrations: [{ sessionKey: keyOf('a'), location, expected, ttlMs: 5000 }],
     })
 
   it('is refused for another location, unless that is expected', async () => {
     for (const sid of [1, 2, 3]) await seed(ledger, sid, 1000)
-    expect(await reply(claiming(1, '1:1', ''))).toEqual({ kind: 'committed' })
-    expect(await reply(claiming(2, '1:2', ''))).toEqual({
+    expect(await reply(registering(1, '1:1', ''))).toEqual({ kind: 'committed' })
+    expect(await reply(registering(2, '1:2', ''))).toEqual({
       kind: 'claimed',
       sessionKey: keyOf('a'),
       location: { aid: 1, sid: 1 },
     })
     expect((await loadOne(ledger, 2)).state.version).toBe(1)
-    expect(await reply(claiming(3, '1:3', '1:2'))).toMatchObject({ kind: 'claimed' })
-    expect(await reply(claiming(2, '1:2', '1:1'))).toEqual({ kind: 'committed' })
+    expect(await reply(registering(3, '1:3', '1:2'))).toMatchObject({ kind: 'claimed' })
+    expect(await reply(registering(2, '1:2', '1:1'))).toEqual({ kind: 'committed' })
     expect(await ledger.findLocations([keyOf('a')])).toEqual([{ aid: 1, sid: 2 }])
   })
 
@@ -352,7 +352,7 @@ describe('a session registration', () => {
     await ledger.redis.client.set(ledger.keys.directory(keyOf('a')), 'rubbish')
     expect(await ledger.findLocations([keyOf('a')])).toEqual([null])
     const sound = writing(ownerOf(1, 2, [bucketOf(1000)], 2))
-    const answers = await ledger.commit([claiming(1, '1:1', ''), sound], NOW_MS)
+    const answers = await ledger.commit([registering(1, '1:1', ''), sound], NOW_MS)
     expect(answers.map((answer) => answer.kind)).toEqual(['corrupt', 'committed'])
   })
 })
@@ -368,7 +368,7 @@ describe('the indexes of sessions', () => {
     return found.map((score) => (score === null ? null : Number(score)))
   }
   let version = 1
-  const become = async (
+  const transition = async (
     state: 'open' | 'closed' | 'denied',
     expiresMs: number,
     before: string | null,
@@ -385,14 +385,14 @@ describe('the indexes of sessions', () => {
   it('follow a session from its opening to its tombstone and to its next opening', async () => {
     version = 1
     await seed(ledger, 1, 1000)
-    expect(await become('denied', 100, null)).toEqual([null, 100])
-    expect(await become('open', 200, 'denied')).toEqual([200, null])
+    expect(await transition('denied', 100, null)).toEqual([null, 100])
+    expect(await transition('open', 200, 'denied')).toEqual([200, null])
     // It stays in the index; the sweep moves it.
-    expect(await become('open', 300, 'open')).toEqual([200, null])
-    expect(await become('closed', 400, 'open')).toEqual([null, 400])
+    expect(await transition('open', 300, 'open')).toEqual([200, null])
+    expect(await transition('closed', 400, 'open')).toEqual([null, 400])
     // A node that opens it again may not know of the tombstone.
-    expect(await become('open', 500, null)).toEqual([500, null])
-    expect(await become('closed', 600, 'open')).toEqual([null, 600])
-    expect(await become('closed', 700, null)).toEqual([null, 700])
+    expect(await transition('open', 500, null)).toEqual([500, null])
+    expect(await transition('closed', 600, 'open')).toEqual([null, 600])
+    expect(await transition('closed', 700, null)).toEqual([null, 700])
   })
 })

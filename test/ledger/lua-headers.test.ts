@@ -85,8 +85,8 @@ describe.each(names)('%s.lua', (name) => {
   it('lists in its header the reply names it returns', () => {
     const text = `${header.get('REPLY')} ${includes.join(' ')}`
     const given = Object.keys(REPLY).filter((code) => new RegExp(`\\b${code}\\b`).test(body))
-    const said = given.filter((code) => text.includes(code))
-    expect(said).toEqual(given.filter((code) => code !== 'undefined'))
+    const mentioned = given.filter((code) => text.includes(code))
+    expect(mentioned).toEqual(given.filter((code) => code !== 'undefined'))
   })
 
   it('takes time and randomness only from its arguments', () => {

@@ -56,7 +56,7 @@ class KilledError extends Error {
 }
 
 /** A sweeper that is killed before its n-th commit: its lease remains. */
-function mortal(ledger: Ledger, commits: number): Ledger {
+function failingAt(ledger: Ledger, commits: number): Ledger {
   let left = commits
   return {
     ...ledger,
@@ -104,9 +104,9 @@ async function expiredLines(): Promise<Map<string, number>> {
 describe('a sweeper that is killed between its lease and its commit', () => {
   it('keeps the others away for the time of the lease, by the clock of Redis alone', async () => {
     await open(1, 5)
-    const dying = mortal(scene.ledger, 1)
+    const failing = failingAt(scene.ledger, 1)
     // Its clock is a day ahead: neither its lease nor its members may be hidden for a day.
-    await expect(sweep(dying, 'dying', DUE_MS + DAY_MS)).rejects.toThrow(KilledError)
+    await expect(sweep(failing, 'failing', DUE_MS + DAY_MS)).rejects.toThrow(KilledError)
     const other = scenes[1]!.ledger
     const lease = scene.ledger.keys.sweepLease(1)
     const results: SweepResult[] = []
@@ -122,7 +122,7 @@ describe('a sweeper that is killed between its lease and its commit', () => {
 
   it('can continue immediately itself', async () => {
     await open(1, 5)
-    await expect(sweep(mortal(scene.ledger, 1), 'same')).rejects.toThrow(KilledError)
+    await expect(sweep(failingAt(scene.ledger, 1), 'same')).rejects.toThrow(KilledError)
     expect(await sweep(scene.ledger, 'same')).toMatchObject({ status: 'done', expired: 5 })
   })
 })
@@ -246,11 +246,11 @@ describe('several concurrent sweepers', () => {
     for (const sid of SIDS) await open(sid, PER_SUBSCRIBER)
     const total = SIDS.length * PER_SUBSCRIBER
     const killed = { expired: 0, died: false }
-    const dying = mortal(scenes[3]!.ledger, 20)
+    const failing = failingAt(scenes[3]!.ledger, 20)
     const counting: Ledger = {
-      ...dying,
+      ...failing,
       async commit(batch, nowMs) {
-        const replies = await dying.commit(batch, nowMs)
+        const replies = await failing.commit(batch, nowMs)
         for (const [index, { kind }] of replies.entries()) {
           if (kind !== 'committed') continue
           killed.expired += batch[index]!.owners.reduce((sum, one) => sum + one.sessions.length, 0)
@@ -258,12 +258,12 @@ describe('several concurrent sweepers', () => {
         return replies
       },
     }
-    const lives = scenes.slice(0, 3).map((one, index) => sweepAll(one.ledger, index))
+    const sweeps = scenes.slice(0, 3).map((one, index) => sweepAll(one.ledger, index))
     const death = sweepAll(counting, 3).catch((error: unknown) => {
       expect(error).toBeInstanceOf(KilledError)
       killed.died = true
     })
-    const [survivors] = await Promise.all([Promise.all(lives), death])
+    const [survivors] = await Promise.all([Promise.all(sweeps), death])
     expect(killed.died).toBe(true)
     expect(killed.expired).toBeGreaterThan(0)
     const expired = survivors.reduce((sum, one) => sum + one.expired, 0)

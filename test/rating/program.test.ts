@@ -101,7 +101,12 @@ describe('the catalogue', () => {
     ['further units are requested', { requested: 1 }, { ...idle, segment }, true],
     ['an unused service reports units', { used: 1 }, idle, true],
     ['granted units are used', { used: 1 }, { ...idle, segment, reservation: held }, false],
-    ['more units are used than granted, and none are reserved', { used: 1 }, { ...idle, segment }, true],
+    [
+      'more units are used than granted, and none are reserved',
+      { used: 1 },
+      { ...idle, segment },
+      true,
+    ],
     ['nothing happens', {}, idle, false],
     ['zero units are requested', { requested: 0 }, idle, false],
   ])('is needed if %s', (_what, request, service, needed) => {
@@ -152,9 +157,9 @@ describe('a charge program', () => {
   })
 
   it.each([
-    ['nobody, if only reserved units are used', { used: 3, reservedUnits: 3 }, []],
-    ['the last bucket for one unit more', { used: 4, reservedUnits: 3 }, [1]],
-    ['the last bucket for all units', { used: 1 }, [1]],
+    ['no bucket if only reserved units are used', { used: 3, reservedUnits: 3 }, []],
+    ['a bucket for one unit beyond the reserved ones', { used: 4, reservedUnits: 3 }, [1]],
+    ['a bucket for all units if none are reserved', { used: 1 }, [1]],
   ])('names %s', (_what, use, ids) => {
     const owners = { subscriber: ownerOf([moneyOf(5)]), account: null }
     const start = startOf(tariffFrom('1/1'))

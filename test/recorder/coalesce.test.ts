@@ -15,12 +15,12 @@ it('a flush keeps the highest version of each line and owner, in any order of en
     [3, 1, 2],
     [1, 3, 3, 2],
   ]) {
-    const round = coalesce([...versions.map((version) => entry(version)), entry(1, 12)])
-    expect([...round.lines.values()].map(({ stamp, version }) => [stamp, version])).toEqual([
+    const flush = coalesce([...versions.map((version) => entry(version)), entry(1, 12)])
+    expect([...flush.lines.values()].map(({ stamp, version }) => [stamp, version])).toEqual([
       ['line-11', 3],
       ['line-12', 1],
     ])
-    expect([...round.owners].map(([key, { version }]) => [key, version])).toEqual([
+    expect([...flush.owners].map(([key, { version }]) => [key, version])).toEqual([
       ['1:11', 3],
       ['1:12', 1],
     ])
@@ -28,6 +28,6 @@ it('a flush keeps the highest version of each line and owner, in any order of en
 })
 
 it('an entry and a flush have the same keys for its contents', () => {
-  const round = coalesce([entry(1)])
-  expect(keysOf(entry(1))).toEqual([...round.lines.keys(), ...round.owners.keys()])
+  const flush = coalesce([entry(1)])
+  expect(keysOf(entry(1))).toEqual([...flush.lines.keys(), ...flush.owners.keys()])
 })

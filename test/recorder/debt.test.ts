@@ -23,8 +23,8 @@ const owing = (sid: number, version: number, owed: number, repaid = 0): OwnerSta
 })
 
 async function record(owners: OwnerState[], lines: Line[] = []): Promise<void> {
-  const round = coalesce([{ owners, lines, operations: [] }])
-  expect(await writeFlush(stores.catalog, round, () => '')).toEqual(new Map())
+  const flush = coalesce([{ owners, lines, operations: [] }])
+  expect(await writeFlush(stores.catalog, flush, () => '')).toEqual(new Map())
 }
 
 const debts = async () =>

@@ -36,8 +36,8 @@ describe.skipIf(problem !== undefined)(title, () => {
       const reader = await openStreamReader(stores.ledger, 'test')
       const { entries } = await reader.read(100, 10)
       expect(entries).toHaveLength(2)
-      const round = coalesce(entries)
-      await expect(writeFlush(catalog, round, () => '')).rejects.toThrow(CatalogUnavailableError)
+      const flush = coalesce(entries)
+      await expect(writeFlush(catalog, flush, () => '')).rejects.toThrow(CatalogUnavailableError)
       const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
       const limits = { batchEntriesMax: 20, blockMs: 50, claimIdleMs: 0, claimEveryMs: 50 }
       const ledger = await stores.connect()

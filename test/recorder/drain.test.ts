@@ -76,9 +76,9 @@ async function expectRecorded(aid: number, sid: number, lines: readonly Line[]):
     state.buckets.map(({ free, spent }) => ({ v: state.version, free, spent })),
   )
   const stored = await stores.catalog.lines.find({ aid, sid, type: 'realtime' }).toArray()
-  const figures = (stamp: string, v: number, usagev: number) => `${stamp} ${v} ${usagev}`
-  expect(stored.map((line) => figures(line.stamp, line.v, line.usagev ?? 0)).sort()).toEqual(
-    lines.map((line) => figures(line.stamp, line.version, line.used)).sort(),
+  const summaryOf = (stamp: string, v: number, usagev: number) => `${stamp} ${v} ${usagev}`
+  expect(stored.map((line) => summaryOf(line.stamp, line.v, line.usagev ?? 0)).sort()).toEqual(
+    lines.map((line) => summaryOf(line.stamp, line.version, line.used)).sort(),
   )
 }
 

@@ -41,15 +41,15 @@ it('the recorder drains streams, expires abandoned sessions and serves metrics',
     metrics,
     clock: { nowMs: () => NOW_MS + 10 },
   })
-  const figures = async () => (await mergeSnapshots([await metrics.snapshot()])).split('\n')
-  const figure = async (name: string) =>
-    (await figures()).find((line) => line.startsWith(`${name}{`))?.split(' ')[1]
-  await expect.poll(() => figure('tollgate_sessions_expired_total')).toBe('1')
-  await expect.poll(() => figure('tollgate_entries_recorded_total')).toBe('4')
-  await expect.poll(() => figure('tollgate_open_sessions')).toBe('1')
+  const exposition = async () => (await mergeSnapshots([await metrics.snapshot()])).split('\n')
+  const metric = async (name: string) =>
+    (await exposition()).find((line) => line.startsWith(`${name}{`))?.split(' ')[1]
+  await expect.poll(() => metric('tollgate_sessions_expired_total')).toBe('1')
+  await expect.poll(() => metric('tollgate_entries_recorded_total')).toBe('4')
+  await expect.poll(() => metric('tollgate_open_sessions')).toBe('1')
   // An empty stream still has its own overhead.
-  expect(Number(await figure('tollgate_stream_backlog_bytes'))).toBeGreaterThan(0)
-  expect(Number(await figure('tollgate_stream_backlog_ratio'))).toBeGreaterThan(0)
+  expect(Number(await metric('tollgate_stream_backlog_bytes'))).toBeGreaterThan(0)
+  expect(Number(await metric('tollgate_stream_backlog_ratio'))).toBeGreaterThan(0)
   expect(await loadOwner(stores.ledger, 1, 11)).toMatchObject({
     buckets: [{ free: 800, reserved: 200 }],
   })

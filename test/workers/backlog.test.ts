@@ -22,13 +22,13 @@ const NEVER_MS = 1_000_000
 let redis: TestRedis
 let scene: ProcessorFixture
 let watch: BacklogWatch
-let said: string[]
+let logged: string[]
 const reads: string[] = []
 
 beforeEach(async () => {
   redis = await startTestRedis()
   reads.length = 0
-  said = []
+  logged = []
   scene = await openProcessorFixture(redis.url, {
     commandTimeoutMs: 1_000,
     refusal: () => watch.refusal(),
@@ -38,7 +38,8 @@ beforeEach(async () => {
       return found === null ? null : { profile: found, validUntilMs: found.toMs }
     },
   })
-  const note = (level: string) => (_: object, message: string) => said.push(`${level}: ${message}`)
+  const note = (level: string) => (_: object, message: string) =>
+    logged.push(`${level}: ${message}`)
   const log = { info: note('info'), warn: note('warn'), error: note('error') }
   const marks = { backlogWarnPercent: 25, backlogRefusePercent: 60 }
   watch = startBacklogWatch({
@@ -140,7 +141,7 @@ describe('a backlog of 60 % of the memory', () => {
 
 it('is logged once when it begins and once when it ends', async () => {
   for (const percent of [10, 26, 30, 22, 61, 65, 56, 50, 18]) await fill(percent)
-  expect(said).toEqual([
+  expect(logged).toEqual([
     'warn: backlog: the recorder lags behind',
     'error: backlog: new sessions are rejected',
     'warn: backlog: new sessions are accepted again',

@@ -76,15 +76,15 @@ describe('an event', () => {
 describe('a stale cache', () => {
   it('answers sequence errors only from fresh states', async () => {
     await scene.credit(1, MONEY, 1_000_000)
-    const wanted = [service(1_000_000)]
-    await scene.charge(request('start', 1, 0, wanted))
-    await scene.charge(request('update', 1, 5, wanted))
+    const requested = [service(1_000_000)]
+    await scene.charge(request('start', 1, 0, requested))
+    await scene.charge(request('update', 1, 5, requested))
     await other.charge(request('release', 1, 6, []))
     other.clock.set(NOW_MS + REPLAY_MS)
     scene.clock.set(NOW_MS + REPLAY_MS)
-    await other.charge(request('start', 1, 0, wanted))
+    await other.charge(request('start', 1, 0, requested))
     // By the cached state number 1 would be out of order.
-    expect(reasonsOf(await scene.charge(request('update', 1, 1, wanted)))).toEqual(['granted'])
+    expect(reasonsOf(await scene.charge(request('update', 1, 1, requested)))).toEqual(['granted'])
   })
 
   it('of one owner is reloaded as a whole with newer state of the other owner', async () => {
@@ -100,13 +100,13 @@ describe('a stale cache', () => {
 
   it('of session locations is corrected by the directory', async () => {
     for (const sid of [1, 200]) await scene.credit(sid, MONEY, 1_000_000)
-    const wanted = [service(1_000_000)]
+    const requested = [service(1_000_000)]
     const same = { sessionId: 'same' }
-    await scene.charge(request('start', 1, 0, wanted, same))
+    await scene.charge(request('start', 1, 0, requested, same))
     await other.charge(request('release', 1, 1, [], same))
     for (const node of [scene, other]) node.clock.set(NOW_MS + REPLAY_MS)
-    await other.charge(request('start', 200, 0, wanted, same))
-    const [outcome] = await scene.charge(request('update', 200, 1, wanted, same))
+    await other.charge(request('start', 200, 0, requested, same))
+    const [outcome] = await scene.charge(request('update', 200, 1, requested, same))
     expect(outcome).toMatchObject({ reason: 'granted', sid: 200 })
     const [nowhere] = await scene.charge(request('update', 1, 1, [], { sessionId: 'nowhere' }))
     expect(nowhere?.reason).toBe('unknownSession')
@@ -177,7 +177,7 @@ describe('a stale cache', () => {
 describe('one session id of two subscribers of an account', () => {
   const same = { sessionId: 'same' }
   const buckets = () => Promise.all([bucketOf(1), bucketOf(2)])
-  const homeOf = () => scene.ledger.findLocations([sessionKeyOf('test', 'same')])
+  const locationOf = () => scene.ledger.findLocations([sessionKeyOf('test', 'same')])
 
   beforeEach(async () => {
     for (const sid of [1, 2]) await scene.credit(sid, DATA_UNITS, 1_000)
@@ -191,7 +191,7 @@ describe('one session id of two subscribers of an account', () => {
     expect(rest[1]).toEqual(first)
     const later = request('start', 2, 1, [service(100)], same)
     expect(reasonsOf(await scene.charge(later))).toEqual(['outOfOrder'])
-    expect(await homeOf()).toEqual([{ aid: aidOf(1), sid: 1 }])
+    expect(await locationOf()).toEqual([{ aid: aidOf(1), sid: 1 }])
     expect(await openSessions(scene.ledger)).toBe(1)
     const [update] = await scene.charge(request('update', 1, 1, [service(100, 70)], same))
     expect(update).toMatchObject({ reason: 'granted', sid: 1 })
@@ -206,7 +206,7 @@ describe('one session id of two subscribers of an account', () => {
       'granted',
     ])
     expect(await buckets()).toMatchObject([{ spent: 0 }, { spent: 60, free: 940 }])
-    expect(await homeOf()).toEqual([{ aid: aidOf(2), sid: 2 }])
+    expect(await locationOf()).toEqual([{ aid: aidOf(2), sid: 2 }])
   })
 
   it.each([1, 2])('belongs to the subscriber to whom it is granted: subscriber %d', async (sid) => {
@@ -219,7 +219,7 @@ describe('one session id of two subscribers of an account', () => {
     expect(reasons).toEqual(['noCredit', 'noCredit', 'granted', 'sessionClosed'])
     const spent = (await buckets()).map((bucket) => bucket?.spent)
     expect(spent).toEqual(sid === 1 ? [100, 0] : [0, 100])
-    expect(await homeOf()).toEqual([{ aid: aidOf(sid), sid }])
+    expect(await locationOf()).toEqual([{ aid: aidOf(sid), sid }])
   })
 
   it('is refunded to the subscriber it was debited from', async () => {

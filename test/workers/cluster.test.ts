@@ -155,8 +155,8 @@ describe('a session id registered by two accounts', () => {
       ])
       const granted = [one, two].filter((outcome) => outcome?.reason === 'granted')
       expect(granted).toHaveLength(1)
-      const [home] = await scene.ledger.findLocations([sessionKeyOf('test', id)])
-      expect(home).toMatchObject({ sid: granted[0]?.sid })
+      const [location] = await scene.ledger.findLocations([sessionKeyOf('test', id)])
+      expect(location).toMatchObject({ sid: granted[0]?.sid })
     }
   })
 
@@ -172,8 +172,8 @@ describe('a session id registered by two accounts', () => {
     const update = request('update', sids[0] ?? 0, 1, [service(MIB, 1)], { sessionId: 'left' })
     expect((await scene.charge(update))[0]?.reason).toBe('unknownSession')
     other.clock.set(NOW_MS + 6_000)
-    const [heir] = await other.charge(start(sids[1] ?? 0, 'left'))
-    expect(heir).toMatchObject({ reason: 'granted', sid: sids[1] })
+    const [opened] = await other.charge(start(sids[1] ?? 0, 'left'))
+    expect(opened).toMatchObject({ reason: 'granted', sid: sids[1] })
   })
 
   it('keeps its location while it is repeated on another node', async () => {

@@ -66,34 +66,34 @@ async function fast(...requests: ChargeRequest[]) {
   return outcomes
 }
 
-const wanted = [service(1_000_000)]
+const requested = [service(1_000_000)]
 
 describe('a change of a profile', () => {
   it('refuses what was rated with the old one, and rates it again', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
-    await scene.charge(request('start', 1, 0, wanted))
-    expect((await fast(request('update', 1, 1, wanted)))[0]?.reason).toBe('granted')
+    await scene.charge(request('start', 1, 0, requested))
+    expect((await fast(request('update', 1, 1, requested)))[0]?.reason).toBe('granted')
     await raise(true)
     write('1', 1, { barred: true, id: 's1-barred' })
     await raise(false)
-    const update = request('update', 1, 2, wanted)
+    const update = request('update', 1, 2, requested)
     expect(await fast(update)).toEqual([null])
     expect((await scene.charge(update))[0]?.reason).toBe('barred')
     expect((await scene.owner(1)).state.buckets[0]).toMatchObject({ reserved: 0, free: 1_000_000 })
     // From now on it is cached.
     const before = reads.length
-    expect((await fast(request('update', 1, 3, wanted)))[0]?.reason).toBe('barred')
+    expect((await fast(request('update', 1, 3, requested)))[0]?.reason).toBe('barred')
     expect(reads).toHaveLength(before)
   })
 
   it('is refused if the ledger was rebuilt since, because its fences start over', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
-    await scene.charge(request('start', 1, 0, wanted))
+    await scene.charge(request('start', 1, 0, requested))
     const { keys, redis } = scene.ledger
     await redis.client.set(keys.epoch(0), '2-rebuilt')
-    const update = request('update', 1, 1, wanted)
+    const update = request('update', 1, 1, requested)
     expect((await fast(update))[0]?.reason).toBe('storeDown')
     expect(await fast(update)).toEqual([null])
     await redis.client.set(keys.epoch(0), TEST_EPOCH)
@@ -103,44 +103,44 @@ describe('a change of a profile', () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     await raise(true)
-    await scene.charge(request('start', 1, 0, wanted))
+    await scene.charge(request('start', 1, 0, requested))
     write('1', 1, { barred: true, id: 's1-barred' })
     await raise(false)
-    const [outcome] = await scene.charge(request('update', 1, 1, wanted))
+    const [outcome] = await scene.charge(request('update', 1, 1, requested))
     expect(outcome?.reason).toBe('barred')
   })
 
   it('that was interrupted is repaired after five seconds, by one request and once', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
-    await scene.charge(request('start', 1, 0, wanted))
+    await scene.charge(request('start', 1, 0, requested))
     const begun = await raise(true)
     write('1', 1, { barred: true, id: 's1-barred' })
     scene.clock.set(NOW_MS + 5000)
-    await scene.charge(request('update', 1, 1, wanted))
+    await scene.charge(request('update', 1, 1, requested))
     expect((await scene.owner(1)).fence).toEqual(begun)
     scene.clock.set(NOW_MS + 5001)
-    const late = request('update', 1, 2, wanted)
+    const late = request('update', 1, 2, requested)
     expect(await fast(late)).toEqual([null])
     expect((await scene.charge(late))[0]?.reason).toBe('barred')
     const repaired = { number: begun.number + 1, dirty: false, changedMs: NOW_MS + 5001 }
     expect((await scene.owner(1)).fence).toEqual(repaired)
-    expect((await fast(request('update', 1, 3, wanted)))[0]?.reason).toBe('barred')
+    expect((await fast(request('update', 1, 3, requested)))[0]?.reason).toBe('barred')
     expect((await scene.owner(1)).fence).toEqual(repaired)
   })
 
   it('of the account refuses what was rated before it', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
-    await scene.charge(request('start', 1, 0, wanted))
+    await scene.charge(request('start', 1, 0, requested))
     await scene.ledger.raiseFence(aidOf(1), 0, true, NOW_MS)
     write('1', 1, { accountCreditLimit: 5, barred: true })
     await scene.ledger.raiseFence(aidOf(1), 0, false, NOW_MS)
-    const update = request('update', 1, 1, wanted)
+    const update = request('update', 1, 1, requested)
     expect(await fast(update)).toEqual([null])
     expect((await scene.charge(update))[0]?.reason).toBe('barred')
     const before = reads.length
-    expect((await fast(request('update', 1, 2, wanted)))[0]?.reason).toBe('barred')
+    expect((await fast(request('update', 1, 2, requested)))[0]?.reason).toBe('barred')
     expect(reads).toHaveLength(before)
   })
 
@@ -149,7 +149,7 @@ describe('a change of a profile', () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.ledger.raiseFence(aidOf(1), 0, true, NOW_MS)
     scene.clock.set(NOW_MS + 5001)
-    const start = request('start', 1, 0, wanted)
+    const start = request('start', 1, 0, requested)
     expect((await scene.charge(start))[0]?.reason).toBe('granted')
     expect((await scene.owner(0)).fence).toMatchObject({ number: 2, dirty: false })
   })
@@ -157,7 +157,7 @@ describe('a change of a profile', () => {
   it('does not block a release', async () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
-    await scene.charge(request('start', 1, 0, wanted))
+    await scene.charge(request('start', 1, 0, requested))
     await raise(true)
     expect((await fast(request('release', 1, 1, [service(-1, 5)])))[0]?.reason).toBe('granted')
   })
@@ -166,13 +166,13 @@ describe('a change of a profile', () => {
     write('49', 1)
     for (const sid of [1, 250]) await scene.credit(sid, MONEY, 1_000_000)
     const by49 = { subscriberKey: 'msisdn' as const, subscriberValue: '49' }
-    const [first] = await scene.charge(request('start', 1, 0, wanted, by49))
+    const [first] = await scene.charge(request('start', 1, 0, requested, by49))
     expect(first?.sid).toBe(1)
     await raise(true)
     write('49', 250)
     await raise(false)
     const [second] = await scene.charge(
-      request('start', 1, 0, wanted, { ...by49, sessionId: 'second' }),
+      request('start', 1, 0, requested, { ...by49, sessionId: 'second' }),
     )
     expect(second).toMatchObject({ reason: 'granted', sid: 250 })
     expect((await scene.owner(1)).state.buckets[0]).toMatchObject({ reserved: 10_000 })
@@ -200,12 +200,12 @@ describe('the two queues', () => {
     write('1', 1)
     write('2', 2)
     for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
-    await scene.charge(request('start', 1, 0, wanted))
+    await scene.charge(request('start', 1, 0, requested))
     const before = reads.length
     const outcomes = await fast(
-      request('update', 1, 1, wanted),
-      request('start', 2, 0, wanted),
-      request('update', 3, 1, wanted),
+      request('update', 1, 1, requested),
+      request('start', 2, 0, requested),
+      request('update', 3, 1, requested),
     )
     expect(outcomes.map((outcome) => outcome?.reason)).toEqual([
       'granted',
@@ -220,16 +220,16 @@ describe('the two queues', () => {
     write('1', 1)
     write('2', 2)
     for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
-    await scene.charge(request('start', 1, 0, wanted))
-    let goOn: () => void = () => undefined
+    await scene.charge(request('start', 1, 0, requested))
+    let resume: () => void = () => undefined
     waiting = new Promise((resolve) => {
-      goOn = resolve
+      resume = resolve
     })
-    const hanging = scene.charge(request('start', 2, 0, wanted))
+    const hanging = scene.charge(request('start', 2, 0, requested))
     for (let number = 1; number <= 5; number += 1) {
-      expect((await fast(request('update', 1, number, wanted)))[0]?.reason).toBe('granted')
+      expect((await fast(request('update', 1, number, requested)))[0]?.reason).toBe('granted')
     }
-    goOn()
+    resume()
     expect((await hanging)[0]?.reason).toBe('granted')
   })
 
@@ -237,20 +237,20 @@ describe('the two queues', () => {
     write('1', 1)
     await scene.credit(1, MONEY, 1_000_000)
     failure = new CatalogUnavailableError('away')
-    expect((await scene.charge(request('start', 1, 0, wanted)))[0]?.reason).toBe('storeDown')
+    expect((await scene.charge(request('start', 1, 0, requested)))[0]?.reason).toBe('storeDown')
     failure = null
-    expect((await scene.charge(request('start', 1, 0, wanted)))[0]?.reason).toBe('granted')
+    expect((await scene.charge(request('start', 1, 0, requested)))[0]?.reason).toBe('granted')
   })
 
   it('answer storeDown if a reading fails by a defect', async () => {
     failure = new TypeError('a defect')
-    expect((await scene.charge(request('start', 1, 0, wanted)))[0]?.reason).toBe('storeDown')
+    expect((await scene.charge(request('start', 1, 0, requested)))[0]?.reason).toBe('storeDown')
     expect(scene.defects.splice(0)).toEqual([failure])
   })
 
   it('count readings that fail because a stored document is damaged', async () => {
     failure = new FieldError('plan', 'is missing')
-    const requests = [request('start', 1, 0, wanted)]
+    const requests = [request('start', 1, 0, requested)]
     const task = { requests, mayLookUp: true, deadlineMs: FOREVER_MS }
     const { outcomes, stats } = await scene.processor.process(task)
     expect([outcomes[0]?.reason, stats['damaged']]).toEqual(['storeDown', 1])

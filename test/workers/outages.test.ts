@@ -47,15 +47,15 @@ describe('a killed Redis', () => {
     const numbers = Array.from({ length: 40 }, (_, index) => index + 1)
     let killed: Promise<unknown> | null = null
     let reached = 0
-    const flying: Promise<string[]>[] = []
+    const pending: Promise<string[]>[] = []
     for (const number of numbers) {
       if (number === 20) killed = redis.kill9()
       const outcomes = scene.charge(...updates(number))
-      flying.push(outcomes.then((all) => all.map(({ reason }) => reason)))
-      if (number < 15) await flying.at(-1)
+      pending.push(outcomes.then((all) => all.map(({ reason }) => reason)))
+      if (number < 15) await pending.at(-1)
       reached = number
     }
-    const before = await Promise.all(flying)
+    const before = await Promise.all(pending)
     await killed
     expect(new Set(before.flat())).toEqual(new Set(['granted', 'storeDown']))
     expect(before.at(-1)).toEqual(sids.map(() => 'storeDown'))

@@ -33,7 +33,7 @@ beforeEach(async () => {
 const event = (sessionId: string, units: number) =>
   request('event', 1, 0, [service(units)], { sessionId })
 
-async function askedUntil(deadlineMs: number, ...requests: ChargeRequest[]) {
+async function sendWithDeadline(deadlineMs: number, ...requests: ChargeRequest[]) {
   const { outcomes, stats } = await scene.processor.process({
     requests,
     mayLookUp: false,
@@ -46,20 +46,20 @@ const spent = async () => (await scene.owner(1)).state.buckets[0]?.spent
 
 it('a request past its deadline is not charged; repeated, it is', async () => {
   const late = event('late', 50)
-  expect(await askedUntil(NOW_MS, late, event('later', 50))).toEqual({
+  expect(await sendWithDeadline(NOW_MS, late, event('later', 50))).toEqual({
     reasons: ['timedOut', 'timedOut'],
     late: 2,
   })
   expect(await spent()).toBe(100)
-  expect(await askedUntil(NOW_MS + 1, late)).toEqual({ reasons: ['granted'], late: 0 })
+  expect(await sendWithDeadline(NOW_MS + 1, late)).toEqual({ reasons: ['granted'], late: 0 })
   expect(await spent()).toBe(150)
 })
 
 it('the deadline is checked when the account becomes free, and never later', async () => {
-  const sent = askedUntil(NOW_MS + 10, event('sent', 10))
+  const sent = sendWithDeadline(NOW_MS + 10, event('sent', 10))
   // Their account is in use.
-  const waiting = askedUntil(NOW_MS + 10, event('waiting', 20), event('too', 20))
-  const patient = askedUntil(NOW_MS + 11, event('patient', 40))
+  const waiting = sendWithDeadline(NOW_MS + 10, event('waiting', 20), event('too', 20))
+  const patient = sendWithDeadline(NOW_MS + 11, event('patient', 40))
   scene.clock.set(NOW_MS + 10)
   expect((await sent).reasons).toEqual(['granted'])
   expect((await waiting).reasons).toEqual(['timedOut', 'timedOut'])
@@ -76,17 +76,17 @@ it('later requests of the same session are repeated in order', async () => {
     request('update', 1, number, [service(100, used)], session)
   const other = request('start', 1, 0, [service(100)], { sessionId: 'other' })
   await scene.charge(request('start', 1, 0, [service(100)], session))
-  const sent = askedUntil(NOW_MS + 20, event('sent', 10))
+  const sent = sendWithDeadline(NOW_MS + 20, event('sent', 10))
   // Their account is in use.
-  const first = askedUntil(NOW_MS + 10, report(1, 30))
-  const behind = askedUntil(NOW_MS + 20, report(2, 20), other)
+  const first = sendWithDeadline(NOW_MS + 10, report(1, 30))
+  const behind = sendWithDeadline(NOW_MS + 20, report(2, 20), other)
   scene.clock.set(NOW_MS + 10)
   expect((await sent).reasons).toEqual(['granted'])
   expect((await first).reasons).toEqual(['timedOut'])
   expect((await behind).reasons).toEqual(['timedOut', 'granted'])
   expect(await spent()).toBe(110)
   for (const again of [report(1, 30), report(2, 20)]) {
-    expect((await askedUntil(NOW_MS + 30, again)).reasons).toEqual(['granted'])
+    expect((await sendWithDeadline(NOW_MS + 30, again)).reasons).toEqual(['granted'])
   }
   expect(await spent()).toBe(160)
 })
@@ -95,10 +95,10 @@ it('later requests of the session are repeated in order also if the batch is ful
   const session = { sessionId: 'long' }
   const report = (number: number) => request('update', 1, number, [service(1, 1)], session)
   await scene.charge(request('start', 1, 0, [service(1)], session))
-  const sent = askedUntil(NOW_MS + 20, event('sent', 10))
-  const first = askedUntil(NOW_MS + 10, report(1))
+  const sent = sendWithDeadline(NOW_MS + 20, event('sent', 10))
+  const first = sendWithDeadline(NOW_MS + 10, report(1))
   const many = Array.from({ length: 600 }, (_, index) => event(`many-${index}`, 1))
-  const behind = askedUntil(NOW_MS + 20, ...many, report(2))
+  const behind = sendWithDeadline(NOW_MS + 20, ...many, report(2))
   scene.clock.set(NOW_MS + 10)
   expect((await sent).reasons).toEqual(['granted'])
   expect((await first).reasons).toEqual(['timedOut'])

@@ -107,12 +107,12 @@ describe('a data session', () => {
 
   it('charges several services in one session, each with its own outcome', async () => {
     await scene.credit(4, MONEY, 300_000)
-    const wanted = [
+    const requested = [
       service(1_000_000, 0, { ratingGroup: 10 }),
       service(600, 0, { usaget: 'call' }),
       service(1, 0, { usaget: 'mms' }),
     ]
-    const [start] = await scene.charge(request('start', 4, 0, wanted))
+    const [start] = await scene.charge(request('start', 4, 0, requested))
     expect(start?.services.map((one) => [one.reason, one.granted])).toEqual([
       ['granted', 1_000_000],
       // 2,000 for data; 298,000 buy access and two minutes.
@@ -196,14 +196,14 @@ describe('a session id', () => {
     await scene.credit(200, MONEY, 1_000_000)
     const same = { sessionId: 'one-id' }
     await scene.charge(request('start', 1, 0, [service(1_000_000)], same))
-    const [intruder] = await other.charge(request('start', 200, 0, [service(1_000_000)], same))
-    expect(intruder?.reason).toBe('numberReused')
+    const [refused] = await other.charge(request('start', 200, 0, [service(1_000_000)], same))
+    expect(refused?.reason).toBe('numberReused')
     await scene.charge(request('release', 1, 1, [], same))
     scene.clock.set(NOW_MS + 700_000)
     other.clock.set(NOW_MS + 700_000)
-    const [heir] = await other.charge(request('start', 200, 0, [service(1_000_000)], same))
-    expect(heir).toMatchObject({ reason: 'granted', sid: 200 })
-    const home = await scene.ledger.findLocations([sessionKeyOf('test', 'one-id')])
-    expect(home).toEqual([{ aid: aidOf(200), sid: 200 }])
+    const [opened] = await other.charge(request('start', 200, 0, [service(1_000_000)], same))
+    expect(opened).toMatchObject({ reason: 'granted', sid: 200 })
+    const location = await scene.ledger.findLocations([sessionKeyOf('test', 'one-id')])
+    expect(location).toEqual([{ aid: aidOf(200), sid: 200 }])
   })
 })

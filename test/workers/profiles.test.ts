@@ -61,13 +61,13 @@ describe('profiles', () => {
     for (const identifier of ['sid:5', 'msisdn:49', 'imsi:26']) {
       expect(peek(identifier)).toBeUndefined()
     }
-    let goOn: () => void = () => undefined
+    let resume: () => void = () => undefined
     store.gate = new Promise((resolve) => {
-      goOn = resolve
+      resume = resolve
     })
     const reading = lookUp('sid:5')
     profiles.drop(5, [])
-    goOn()
+    resume()
     await reading
     expect(peek('sid:5')).toBeUndefined()
   })
@@ -104,13 +104,13 @@ describe('profiles', () => {
   it('read while their account changes are not cached', async () => {
     const { store, profiles, peek, lookUp } = open()
     store.put('sid:5', 5)
-    let goOn: () => void = () => undefined
+    let resume: () => void = () => undefined
     store.gate = new Promise((resolve) => {
-      goOn = resolve
+      resume = resolve
     })
     const reading = lookUp('sid:5')
     profiles.dropAccount(aidOf(5))
-    goOn()
+    resume()
     expect((await reading).profile?.sid).toBe(5)
     expect(peek('sid:5')).toBeUndefined()
   })
@@ -214,14 +214,14 @@ describe('the fence of a profile', () => {
   it('is not satisfied by a read that began before it was seen', async () => {
     const { store, profiles } = open()
     store.put('sid:5', 5, { plan: 'OLD' })
-    let goOn: () => void = () => undefined
+    let resume: () => void = () => undefined
     store.gate = new Promise((resolve) => {
-      goOn = resolve
+      resume = resolve
     })
     const early = profiles.lookUp(query('sid:5'), NOW_MS, null)
     store.put('sid:5', 5, { plan: 'NEW' })
     const late = profiles.lookUp(query('sid:5'), NOW_MS, seenOf(5, 2))
-    goOn()
+    resume()
     await early
     expect((await late).profile?.plan).toBe('NEW')
     expect(store.reads).toHaveLength(2)

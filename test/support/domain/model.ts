@@ -189,13 +189,13 @@ export class ModelAccount {
     const bought = payers.filter((payer) => payer === 'money').length
     segment.priced += BigInt(bought + units - payers.length)
     let cost = this.#chargeUpTo(segment)
-    const purses = order.filter(({ kind }) => kind !== 'units')
-    for (const purse of purses) {
-      const part = least(cost, most(0n, purse.free + purse.limit))
+    const moneyBuckets = order.filter(({ kind }) => kind !== 'units')
+    for (const moneyBucket of moneyBuckets) {
+      const part = least(cost, most(0n, moneyBucket.free + moneyBucket.limit))
       cost -= part
-      spend(segment, purse, part)
+      spend(segment, moneyBucket, part)
     }
-    const onCredit = purses.find(({ limit }) => limit > 0n)
+    const onCredit = moneyBuckets.find(({ limit }) => limit > 0n)
     if (onCredit !== undefined) {
       spend(segment, onCredit, cost)
     } else {
@@ -233,13 +233,13 @@ export class ModelAccount {
     const priced = segment.priced + BigInt(payers.filter((payer) => payer === 'money').length)
     const charged = priceOf(segment.tariff, priced, segment.access)
     let cost = charged - segment.charged
-    for (const purse of order.filter(({ kind }) => kind !== 'units')) {
-      const micros = least(cost, most(0n, purse.free + purse.limit))
+    for (const moneyBucket of order.filter(({ kind }) => kind !== 'units')) {
+      const micros = least(cost, most(0n, moneyBucket.free + moneyBucket.limit))
       if (micros === 0n) continue
       cost -= micros
-      hold(purse, micros)
-      held.add(purse)
-      service.money.push({ bucket: purse, micros })
+      hold(moneyBucket, micros)
+      held.add(moneyBucket)
+      service.money.push({ bucket: moneyBucket, micros })
     }
     if (cost !== 0n) throw new Error('the model grants what nobody can pay')
     service.units = payers

@@ -36,7 +36,10 @@ export function serviceOf(name: string, more: Partial<ServiceRevision> = {}): Se
   }
 }
 
-export function heldOf(name: string, more: Partial<SubscribedService> = {}): SubscribedService {
+export function subscribedTo(
+  name: string,
+  more: Partial<SubscribedService> = {},
+): SubscribedService {
   return { name, serviceId: 0, fromMs: 0, toMs: 1e15, quantity: 1, ...more }
 }
 

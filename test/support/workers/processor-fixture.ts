@@ -204,7 +204,7 @@ const CHARGE_SETTINGS = {
 }
 
 /** On the lookup queue, without a deadline. */
-const PATIENT = { mayLookUp: true, deadlineMs: FOREVER_MS }
+const WITHOUT_DEADLINE = { mayLookUp: true, deadlineMs: FOREVER_MS }
 
 function rulesOf(
   options: ProcessorFixtureOptions,
@@ -283,7 +283,7 @@ export async function openProcessorFixture(
     clock,
     defects,
     async charge(...requests) {
-      const { outcomes } = await processor.process({ requests, ...PATIENT })
+      const { outcomes } = await processor.process({ requests, ...WITHOUT_DEADLINE })
       return outcomes.map((outcome) => {
         if (outcome === null) throw new Error('the slow lane left a request unanswered')
         return outcome

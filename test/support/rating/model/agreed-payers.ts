@@ -19,7 +19,7 @@ import type {
 import { tierFrom } from './published-prices.ts'
 
 const ROWS = `
-  | story                        | sid | rate    | day   | asked | granted | in | price | code |
+  | case                       | sid | rate    | day   | asked | granted | in | price | code |
   |------------------------------|-----|---------|-------|-------|---------|----|-------|------|
   | limit of the subscriber      |     |         |       | 30    | 30      | 0  | 3     | 1    |
   | limit of the subscriber      |     |         |       | 30    | 20      | 0  | 2     | 1    |
@@ -175,12 +175,12 @@ const SET_UPS: Record<string, SetUp> = {
   'not yet active': { subscriber: { activation_date: '2026-01-11 00:00:00' } },
 }
 
-const NAMES = new Set(readTable(ROWS).map((row) => row['story']!))
+const NAMES = new Set(readTable(ROWS).map((row) => row['case']!))
 
 export const PAYER_CASES: QuoteCase[] = [...NAMES].map((name) => {
-  const rows = readTable(ROWS).filter((row) => row['story'] === name)
+  const rows = readTable(ROWS).filter((row) => row['case'] === name)
   const setUp = SET_UPS[name]
-  if (setUp === undefined) throw new Error(`there is no story ${name}`)
+  if (setUp === undefined) throw new Error(`there is no case ${name}`)
   const own = { sid: 1, aid: 1, plan: 'P', ...setUp.subscriber }
   return {
     name,

@@ -23,7 +23,7 @@ export function moneyOf(max: number, places: readonly number[]): fc.Arbitrary<nu
     .map((drawn) => decimal(drawn.digits, drawn.places))
 }
 
-export const purse = fc.oneof(moneyOf(60, [0, 0, 1]), moneyOf(9000, [2, 3, 6]))
+export const moneyAmount = fc.oneof(moneyOf(60, [0, 0, 1]), moneyOf(9000, [2, 3, 6]))
 const pricePlaces = [0, 1, 1, 2, 2, 3, 6, 9] as const
 const price = fc.oneof(
   { weight: 6, arbitrary: moneyOf(40, pricePlaces) },

@@ -7,9 +7,9 @@
 import fc from 'fast-check'
 import type { GroupDocument, QuoteCase } from './case.ts'
 import {
+  moneyAmount,
   overridesOf,
   part,
-  purse,
   RATE_KEYS,
   rateOf,
   seldom,
@@ -24,7 +24,7 @@ const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Jerusalem', 'America/New_York', 'As
 
 export const quoteCases: fc.Arbitrary<QuoteCase> = fc
   .constantFrom(false, false, false, true)
-  .chain(storyOf)
+  .chain(caseOf)
 
 type Sharing = 'account_shared' | 'account_pool' | undefined
 
@@ -49,7 +49,7 @@ function groupOf(isFractional: boolean, sharing: readonly Sharing[]): fc.Arbitra
   )
   const amount = fc.oneof(
     { weight: 4, arbitrary: fc.record({ value, usage_types: types }) },
-    { weight: 2, arbitrary: fc.record({ cost: purse, usage_types: seldom(types, 3) }) },
+    { weight: 2, arbitrary: fc.record({ cost: moneyAmount, usage_types: seldom(types, 3) }) },
     { weight: 1, arbitrary: fc.record({ call: unitsOf(80, isFractional) }) },
   )
   return fc
@@ -167,7 +167,7 @@ function subscribersOf(isFractional: boolean) {
     fc.record({
       id: fc.integer({ min: 1, max: 4 }),
       units: unitsOf(90, isFractional),
-      money: purse,
+      money: moneyAmount,
       from: seldom(midnight, 6),
       to: seldom(midnight, 4),
     }),
@@ -179,7 +179,7 @@ function subscribersOf(isFractional: boolean) {
     pool: seldom(entry('POOL'), 3),
     periods: fc.array(entry('PERIOD'), { maxLength: 2 }),
     overrides: seldom(fc.oneof(overrides, fc.tuple(serviceOverride)), 5),
-    credit_limit: seldom(purse, 3),
+    credit_limit: seldom(moneyAmount, 3),
     activation_date: seldom(midnight, 20),
     buckets,
   })
@@ -211,7 +211,7 @@ const taxes = [
   { key: 'EMBEDDED', rate: 0.2, embed_tax: true },
 ]
 
-function storyOf(isFractional: boolean): fc.Arbitrary<QuoteCase> {
+function caseOf(isFractional: boolean): fc.Arbitrary<QuoteCase> {
   const account = fc.record({
     services: seldom(fc.constant([{ name: 'ACCOUNT', service_id: 90 }]), 4),
     overrides: seldom(
@@ -224,7 +224,7 @@ function storyOf(isFractional: boolean): fc.Arbitrary<QuoteCase> {
       ),
       8,
     ),
-    credit_limit: seldom(purse, 4),
+    credit_limit: seldom(moneyAmount, 4),
   })
   return fc
     .record({

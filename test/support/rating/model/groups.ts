@@ -3,7 +3,7 @@ import { fraction } from '../../domain/fraction.ts'
 import { cycleOf, type ModelCycle } from './calendar.ts'
 import type { GroupDocument, QuoteCase, SubscriberDocument } from './case.ts'
 import { exact, leastOf, MICROS, product } from './exact.ts'
-import { type Holding, type Offer, offerOf } from './offer.ts'
+import { type Offer, offerOf, type ProductInstance } from './offer.ts'
 import { type ModelTariff, payableSteps, priceOf } from './price.ts'
 
 /** The remaining units of a group for a usage: steps or micros. */
@@ -28,7 +28,7 @@ export interface OpenCycle extends ModelCycle {
 }
 
 export interface Usage {
-  story: QuoteCase
+  testCase: QuoteCase
   subscriber: SubscriberDocument
   offer: Offer
   rateKey: string
@@ -41,7 +41,7 @@ export interface Usage {
 
 /** Whether any group, of an active or inactive service, is meant for this usage. */
 export function isGrouped({ offer, rateKey, usaget }: Usage): boolean {
-  return [offer.planHolding, ...offer.services].some(({ groups }) =>
+  return [offer.planInstance, ...offer.services].some(({ groups }) =>
     Object.values(groups).some((group) => contains(group, rateKey, usaget)),
   )
 }
@@ -52,34 +52,34 @@ export function isGrouped({ offer, rateKey, usaget }: Usage): boolean {
  */
 export function groupsInOrder(usage: Usage, counters: Counters): GroupUse[] {
   const { offer, cycle } = usage
-  const endOf = ({ period }: Holding) => period?.toMs ?? cycle.toMs
+  const endOf = ({ period }: ProductInstance) => period?.toMs ?? cycle.toMs
   // A period that ended 93 days before the oldest open cycle is no longer counted.
   const closedMs = cycle.oldestMs - 93 * 86_400_000
-  const isOpen = ({ period }: Holding) => period === null || period.toMs > closedMs
+  const isOpen = ({ period }: ProductInstance) => period === null || period.toMs > closedMs
   const services = offer.services
-    .filter((holding) => holding.isActive && isOpen(holding))
+    .filter((productInstance) => productInstance.isActive && isOpen(productInstance))
     .sort((one, other) => endOf(one) - endOf(other))
-  return [offer.planHolding, ...services].flatMap((holding) =>
+  return [offer.planInstance, ...services].flatMap((productInstance) =>
     (['units', 'cost'] as const).flatMap((kind) => {
-      const named = Object.entries(holding.groups).find(
+      const named = Object.entries(productInstance.groups).find(
         ([, group]) => kindOf(group) === kind && contains(group, usage.rateKey, usage.usaget),
       )
-      return named === undefined ? [] : [groupUse(usage, holding, named, kind, counters)]
+      return named === undefined ? [] : [groupUse(usage, productInstance, named, kind, counters)]
     }),
   )
 }
 
 function groupUse(
   usage: Usage,
-  holding: Holding,
+  productInstance: ProductInstance,
   [name, group]: [string, GroupDocument],
   kind: 'units' | 'cost',
   counters: Counters,
 ): GroupUse {
-  const counter = counterOf(usage, holding, name, group)
+  const counter = counterOf(usage, productInstance, name, group)
   const total = group.account_pool
-    ? pooledTotal(usage, holding, name)
-    : totalOf(group, holding, usage)
+    ? pooledTotal(usage, productInstance, name)
+    : totalOf(group, productInstance, usage)
   if (total === null) return { kind, counter, left: null }
   const left = total - (counters.get(counter) ?? 0n)
   return { kind, counter, left: left > 0n ? left : 0n }
@@ -89,27 +89,41 @@ function groupUse(
  * One of the account, regardless of the owner of the plan or service, or one of the subscriber's
  * instance.
  */
-function counterOf(usage: Usage, holding: Holding, name: string, group: GroupDocument): string {
+function counterOf(
+  usage: Usage,
+  productInstance: ProductInstance,
+  name: string,
+  group: GroupDocument,
+): string {
   const isCommon = group.account_shared || group.account_pool
-  const { kind, name: held, instance } = holding
+  const { kind, name: held, instance } = productInstance
   // Products of the account itself are counted once for all its subscribers.
   const own = instance.startsWith('account ') ? instance : `${usage.subscriber.sid} ${instance}`
   const holder = isCommon ? `${kind} ${held}` : own
-  const begin = holding.period?.fromMs ?? usage.cycle.fromMs
+  const begin = productInstance.period?.fromMs ?? usage.cycle.fromMs
   return `${holder} ${name} ${begin}`
 }
 
-function pooledTotal(usage: Usage, { kind, name }: Holding, groupName: string): bigint | null {
-  const { story, atMs } = usage
+function pooledTotal(
+  usage: Usage,
+  { kind, name }: ProductInstance,
+  groupName: string,
+): bigint | null {
+  const { testCase, atMs } = usage
   let total = 0n
-  for (const member of story.subscribers ?? [usage.subscriber]) {
+  for (const member of testCase.subscribers ?? [usage.subscriber]) {
     if (member.aid !== usage.subscriber.aid) continue
-    const offer = offerOf(story, member, atMs)
-    for (const holding of offer === null ? [] : [offer.planHolding, ...offer.services]) {
-      if (holding.kind !== kind || holding.name !== name || !holding.isActive) continue
-      const group = holding.groups[groupName]
+    const offer = offerOf(testCase, member, atMs)
+    for (const productInstance of offer === null ? [] : [offer.planInstance, ...offer.services]) {
+      if (
+        productInstance.kind !== kind ||
+        productInstance.name !== name ||
+        !productInstance.isActive
+      )
+        continue
+      const group = productInstance.groups[groupName]
       if (group === undefined) continue
-      const share = totalOf(group, holding, usage)
+      const share = totalOf(group, productInstance, usage)
       if (share === null) return null
       total += share
     }
@@ -118,11 +132,15 @@ function pooledTotal(usage: Usage, { kind, name }: Holding, groupName: string): 
 }
 
 /** Steps or micros; multiplied by the quantity if that affects the group. */
-function totalOf(group: GroupDocument, holding: Holding, usage: Usage): bigint | null {
+function totalOf(
+  group: GroupDocument,
+  productInstance: ProductInstance,
+  usage: Usage,
+): bigint | null {
   const amount = group.cost ?? group.value ?? (group[usage.usaget] as number)
   if (amount === 'UNLIMITED') return null
   const scale = group.cost === undefined ? usage.stepsPerUnit : MICROS
-  const times = group.quantity_affected === false ? 1 : holding.quantity
+  const times = group.quantity_affected === false ? 1 : productInstance.quantity
   const { over, under } = product(exact(amount), fraction(scale * BigInt(times)))
   return over / under
 }

@@ -27,12 +27,16 @@ export interface Payment {
   taken: { bucket: ModelBucket; amount: bigint }[]
 }
 
-export function modelBuckets(story: QuoteCase, zone: string, stepsPerUnit: bigint): ModelBucket[] {
+export function modelBuckets(
+  testCase: QuoteCase,
+  zone: string,
+  stepsPerUnit: bigint,
+): ModelBucket[] {
   const buckets: ModelBucket[] = []
-  const subscribers = story.subscribers ?? (story.subscriber ? [story.subscriber] : [])
+  const subscribers = testCase.subscribers ?? (testCase.subscriber ? [testCase.subscriber] : [])
   for (const { sid: owner = 1, buckets: documents = [] } of subscribers) {
     for (const document of documents) {
-      const include = story.catalogue.prepaidincludes!.find(
+      const include = testCase.catalogue.prepaidincludes!.find(
         ({ external_id }) => external_id === document.pp_includes_external_id,
       )!
       const sid = include.shared ? 0 : owner

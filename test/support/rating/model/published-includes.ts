@@ -16,7 +16,7 @@ import type {
 import { tierFrom } from './published-prices.ts'
 
 const ROWS = `
-  | story                      | sid | usaget   | rate  | day   | units | in  | over | out | price |
+  | case                       | sid | usaget   | rate  | day   | units | in  | over | out | price |
   |----------------------------|-----|----------|-------|-------|-------|-----|------|-----|-------|
   | plan 100 + 40 + 75         |     |          | USA   |       | 60    | 60  | 0    | 0   | 0     |
   | plan 100 + 40 + 75         |     |          | USA   |       | 50    | 50  | 0    | 0   | 0     |
@@ -169,10 +169,10 @@ const SET_UPS: Record<string, SetUp> = {
   },
 }
 
-const NAMES = new Set(readTable(ROWS).map((row) => row['story']!))
+const NAMES = new Set(readTable(ROWS).map((row) => row['case']!))
 
 export const INCLUDE_CASES: QuoteCase[] = [...NAMES].map((name) => {
-  const rows = readTable(ROWS).filter((row) => row['story'] === name)
+  const rows = readTable(ROWS).filter((row) => row['case'] === name)
   const setUp = SET_UPS[name]
   if (setUp === undefined) throw new Error(`there is no set-up ${name}`)
   return {

@@ -10,16 +10,16 @@ import { validAt, zoneOf } from './offer.ts'
  * always needed.
  */
 export function taxOf(
-  story: QuoteCase,
+  testCase: QuoteCase,
   rate: RateDocument,
   atMs: number,
 ): TaxDocument | null | 'missing' {
-  const all = story.catalogue.taxes ?? []
+  const all = testCase.catalogue.taxes ?? []
   const hint = rate.tax?.[0] ?? { type: 'vat', taxation: 'global' }
   if (all.length === 0 || hint.taxation === 'no') return null
-  const defaultKey = story.config?.default_tax ?? 'DEFAULT_VAT'
+  const defaultKey = testCase.config?.default_tax ?? 'DEFAULT_VAT'
   const key = hint.taxation === 'custom' ? hint.custom_tax : defaultKey
-  const found = validAt(all, atMs, zoneOf(story)).find((tax) => tax.key === key)
+  const found = validAt(all, atMs, zoneOf(testCase)).find((tax) => tax.key === key)
   return found ?? 'missing'
 }
 
