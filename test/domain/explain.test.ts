@@ -288,7 +288,7 @@ const line = fc
     ),
   })
   .map(({ isBack, carried: before, ...drawn }) => {
-    // A refund has no units from before.
+    // A refund carries over no earlier units.
     const carried = isBack || before === null ? null : { ...NOTHING_CARRIED, ...before }
     const sign = isBack ? -1 : 1
     const used = drawn.grouped + drawn.covered + drawn.priced

@@ -144,12 +144,12 @@ class Trial {
     this.used[index] = this.used[index]! + used
     for (const { segment, state } of settled.changes)
       if (state === 'closed') this.ended.push(segment)
-    this.#judge()
+    this.#check()
     return settled
   }
 
   /** Conservation at every step; no group is overdrawn, and without over-use no credit is. */
-  #judge(): void {
+  #check(): void {
     assertConserved(this.subscriber)
     assertConserved(this.account)
     for (const bucket of [...this.subscriber.buckets, ...this.account.buckets]) {

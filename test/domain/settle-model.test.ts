@@ -95,14 +95,14 @@ const lateArbitrary: fc.Arbitrary<DrawnLate> = fc.record({
   rate: fc.constantFrom(0, 1, 2),
 })
 
-const scenario = fc.record({
+const series = fc.record({
   buckets: fc.array(bucketArbitrary, { maxLength: 6 }),
   tariffs: fc.tuple(tariffOf(SMALL), tariffOf(SMALL), tariffOf(SMALL)),
   steps: fc.array(stepArbitrary, { minLength: 1, maxLength: 14 }),
   late: fc.array(lateArbitrary, { maxLength: 5 }),
 })
 
-interface Scenario {
+interface Series {
   buckets: DrawnBucket[]
   tariffs: Tariff[]
   steps: DrawnStep[]
@@ -120,7 +120,7 @@ class Trial {
   readonly #tariffs: readonly Tariff[]
   #now = 0
 
-  constructor({ buckets, tariffs }: Scenario) {
+  constructor({ buckets, tariffs }: Series) {
     this.#tariffs = tariffs
     const modelBuckets: ModelBucket[] = []
     for (const [index, drawn] of buckets.entries()) {
@@ -205,11 +205,11 @@ class Trial {
     this.#services[index] = settled.service
     checkService(settled.service, modelled)
     this.#checkOwners()
-    if (asked > settled.granted && !exact) this.#judgeMaximal(settled.service, usaget)
+    if (asked > settled.granted && !exact) this.#checkMaximal(settled.service, usaget)
   }
 
   /** After a grant cut short no units are left, and all money together cannot buy one more unit. */
-  #judgeMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
+  #checkMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
     const { tariff, access, priced } = segment!
     const held = reservation.slices
       .filter(({ bucket }) => bucket === null)
@@ -385,16 +385,12 @@ function owner(buckets: readonly ModelBucket[], slot: 0 | 1): OwnerState {
 describe('settlement against an exact model', () => {
   it('agrees in every amount, grant and line, for any series of requests', () => {
     fc.assert(
-      fc.property(
-        scenario,
-        fc.constantFrom('closed' as const, 'expired' as const),
-        (drawn, end) => {
-          const trial = new Trial(drawn)
-          for (const step of drawn.steps) trial.step(step)
-          trial.close(end)
-          if (end === 'expired') for (const report of drawn.late) trial.late(report)
-        },
-      ),
+      fc.property(series, fc.constantFrom('closed' as const, 'expired' as const), (drawn, end) => {
+        const trial = new Trial(drawn)
+        for (const step of drawn.steps) trial.step(step)
+        trial.close(end)
+        if (end === 'expired') for (const report of drawn.late) trial.late(report)
+      }),
       propertyRuns(600),
     )
   })
