@@ -27,8 +27,8 @@ export interface ModelTariff {
 
 /**
  * The price of a rate, or multiplied by a factor if `override` is a percentage of it. The method
- * and the rounding are those of the rate, wherever the price comes from. A rounding to
- * more decimals than micros has is one to micros: a balance holds nothing smaller.
+ * and the rounding are those of the rate, wherever the price comes from. Rounding to
+ * finer decimals than micros is rounding to micros: a balance holds nothing smaller.
  */
 export function tariffOf(
   rate: RateDocument,
