@@ -1,4 +1,4 @@
-/** Who owes debt from over-use, and how it is taken back. */
+/** The owner of debt from over-use, and how the debt is taken back. */
 import { describe, expect, it } from 'vitest'
 import {
   assertConserved,
@@ -180,7 +180,7 @@ describe('debt reduced by a falling price', () => {
     expect(scene.topUp('shared', 100)).toBe(80)
     const segment = scene.use(1, falling)
     expect(segment).toMatchObject({ charged: 11, debt: 80, accountDebt: 80 })
-    // Of 89 first the 20 that were paid, the account's first, then 69 of what it has repaid.
+    // Out of 89 first the 20 that were paid, the account's first, then 69 of the repaid money.
     expect(segment.payments).toMatchObject([
       { owner: 0, amount: 0 },
       { owner: 1, amount: -69 },

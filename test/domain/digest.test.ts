@@ -44,7 +44,7 @@ describe('the digest of a request', () => {
   })
 
   /**
-   * Of sessions that were open before an update: their repeated requests must still be recognised.
+   * Digests of sessions opened before an update: their repeated requests must still be recognised.
    */
   it.each<[string, Partial<ChargeRequest>, number]>([
     ['an update', {}, 2958379466941397],

@@ -171,7 +171,7 @@ function creditsOf({ own, account }: NonNullable<Drawn['credit']>) {
   return account === null ? [first] : [first, { ...credit, owner: 1 as const, total: account }]
 }
 
-/** What holds for every finished line, whatever came before it. */
+/** Assertions on every finished line, whatever came before it. */
 function checkLine(segment: Segment, { tariff, wholesale }: Drawn): void {
   const { used, grouped, covered, priced, access, payments } = segment
   const price = (of: Tariff, units: number, withAccess: boolean) =>

@@ -263,7 +263,7 @@ interface SettleStep {
   end: 'none' | 'closed' | 'expired'
 }
 
-/** What holds for every line, whatever came before it. */
+/** Assertions on every line, whatever came before it. */
 function checkLine(segment: Segment): void {
   const { tariff, priced, access, payments } = segment
   const price = Number(priceOf(modelTariff(tariff), BigInt(priced), access))

@@ -81,7 +81,7 @@ class SettleFixture {
   }
 }
 
-/** What holds a grant after the first units were granted and used; `*`: nothing beyond it. */
+/** Grants and the reserved part of each bucket after the first units were granted and used. */
 const GRANTS = readTable(`
   | case                  | tariff | buckets                   | first | asks | granted | reserved |
   |-----------------------|--------|---------------------------|-------|------|---------|----------|

@@ -203,7 +203,7 @@ describe('one call to Redis', () => {
       const [reply] = await ledger.commit([writing(state, {}, opened)], NOW_MS)
       expect(reply?.kind).toBe('committed')
     }
-    // Of one partition: first an account with 1,020 sessions, then 70 with two each.
+    // In one partition: first an account with 1,020 sessions, then 70 with two each.
     await give(1, 1020, 500)
     for (let index = 1; index <= 70; index += 1) await give(1 + 4 * index, 2, 1000)
     const calls: { accounts: number; sessions: number }[] = []

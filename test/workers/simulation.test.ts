@@ -35,7 +35,7 @@ interface ModelSession {
   sessionId: string
   isOpen: boolean
   granted: number
-  /** Of its next request; identified by the number, or by a stamp. */
+  /** Sequence number of the next request, which is identified by the number or by a stamp. */
   number: number
   isNumbered: boolean
   /** Whether it reports total usage. */

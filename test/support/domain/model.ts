@@ -76,7 +76,7 @@ export function modelService(usaget: string): ModelService {
 /** A subscriber with the shared buckets of its account. */
 export class ModelAccount {
   readonly buckets: ModelBucket[]
-  /** Of the subscriber, and of the account. */
+  /** Debt of the subscriber, and of the account. */
   readonly owed: [bigint, bigint] = [0n, 0n]
   readonly repaid: [bigint, bigint] = [0n, 0n]
 

@@ -106,7 +106,7 @@ const carried: fc.Arbitrary<Carried | null> = fc.option(
   }),
 )
 
-/** Of a segment and its line. */
+/** Fields common to a segment and its line. */
 const priced = {
   rateKey: text,
   plan: text,

@@ -83,7 +83,7 @@ interface SetUp {
   plan?: Partial<PlanDocument>
   services?: ServiceDocument[]
   includes?: Partial<PrepaidIncludeDocument>[]
-  /** Of the first subscriber; the number of an include is its position. */
+  /** Buckets of the first subscriber; the number of an include is its position. */
   buckets?: BucketDocument[]
   account?: AccountDocument
   subscriber?: Partial<SubscriberDocument>

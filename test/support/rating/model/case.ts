@@ -172,7 +172,7 @@ export interface QuoteEvent {
   record_type?: string
 }
 
-/** Of a denied event only `granted`, `aprice` and `returnCode` are reported. */
+/** A denied event reports only `granted`, `aprice` and `returnCode`. */
 export interface QuoteResult {
   returnCode: number
   granted: number

@@ -47,8 +47,9 @@ export function isGrouped({ offer, rateKey, usaget }: Usage): boolean {
 }
 
 /**
- * Of the plan, then of each service by the end of its period: the first group of units and the
- * first of money that contain the usage. A later one is not used, even if the first is exhausted.
+ * Groups of the plan, then of each service by the end of its period: the first group of units and
+ * the first of money that contain the usage. A later one is not used, even if the first is
+ * exhausted.
  */
 export function groupsInOrder(usage: Usage, counters: Counters): GroupUse[] {
   const { offer, cycle } = usage

@@ -23,7 +23,7 @@ import { type ModelTariff, priceOf, tariffOf } from './price.ts'
 import { stepsPerUnitOf } from './steps.ts'
 import { taxed, taxOf } from './tax.ts'
 
-/** Of a denied event only the return code is reported: all amounts are 0. */
+/** A denied event reports only the return code: all amounts are 0. */
 export type ModelResult = Pick<QuoteResult, 'returnCode' | 'granted' | 'aprice'> &
   Partial<QuoteResult>
 
@@ -42,9 +42,9 @@ class Trial {
   readonly #stepsPerUnit: bigint
   readonly #zone: string
   readonly #buckets: ModelBucket[]
-  /** Of groups: steps or micros used. */
+  /** Counters of groups: steps or micros used. */
   readonly #counters: Counters = new Map()
-  /** Of postpaid credit: micros used in a cycle. */
+  /** Counters of postpaid credit: micros used in a cycle. */
   readonly #credit: Counters = new Map()
   #nowMs = Number.NEGATIVE_INFINITY
 

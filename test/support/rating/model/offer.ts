@@ -26,7 +26,7 @@ export interface ProductInstance {
   rates: OverridesDocument
   quantity: number
   isActive: boolean
-  /** Of a service with its own period; null for the billing cycle. */
+  /** The period of a service, if it has its own; null for the billing cycle. */
   period: { fromMs: number; toMs: number } | null
 }
 

@@ -22,7 +22,7 @@ export interface ModelBucket {
 /** The paid units, and their funding sources. */
 export interface Payment {
   steps: bigint
-  /** Of them, those with a price. */
+  /** The steps with a price. */
   priced: bigint
   taken: { bucket: ModelBucket; amount: bigint }[]
 }
