@@ -81,7 +81,7 @@ class SettleFixture {
   }
 }
 
-/** Grants and the reserved part of each bucket after the first units were granted and used. */
+/** Grants and reserved units after the first units were granted and used; `*`: the last units. */
 const GRANTS = readTable(`
   | case                  | tariff | buckets                   | first | asks | granted | reserved |
   |-----------------------|--------|---------------------------|-------|------|---------|----------|
