@@ -29,7 +29,7 @@ const into = (bucket: Bucket, amount: number, counted = 0) =>
   ({ mode: 'transfer_in', terms: bucket as BucketTerms, amount, counted }) as const
 
 describe('closing a bucket', () => {
-  it('takes away what is free, and ends it for good', () => {
+  it('removes the available units and ends the bucket permanently', () => {
     const owner = ownerOf([bucketOf({ credited: 100, spent: 60, free: 40, fromMs: 5, toMs: 300 })])
     const result = operate(owner, close, 20)
     expect(result).toMatchObject({ amount: -40, before: 40, after: 0, repaid: 0 })
@@ -63,8 +63,8 @@ function refusalOf(attempt: () => unknown): unknown {
   }
 }
 
-describe('carrying a bucket to another account', () => {
-  it('takes what is free, and leaves what is reserved, and the validity', () => {
+describe('transferring a bucket to another account', () => {
+  it('removes the available units and leaves reserved units and validity unchanged', () => {
     const owner = ownerOf([bucketOf({ credited: 100, spent: 30, reserved: 50, free: 20 })])
     const { bucket, amount } = operate(owner, out, 20)
     expect(amount).toBe(-20)
@@ -72,7 +72,7 @@ describe('carrying a bucket to another account', () => {
     expect(bucket?.toMs).toBe(owner.buckets[0]?.toMs)
   })
 
-  it('of which nothing is free moves nothing', () => {
+  it('moves nothing if nothing is available', () => {
     const { amount, owner } = operate(
       ownerOf([bucketOf({ credited: 5, reserved: 5, free: 0 })]),
       out,
@@ -82,7 +82,7 @@ describe('carrying a bucket to another account', () => {
     assertConserved(owner)
   })
 
-  it('opens one with the same terms there', () => {
+  it('opens a bucket with the same terms there', () => {
     const from = bucketOf({ credited: 100, spent: 30, free: 70, priority: 8, fromMs: 3, toMs: 77 })
     const { bucket, owner } = operate(ownerOf([], { nextBucketId: 4 }), into(from, 70), 20)
     expect(bucket).toEqual({ ...from, id: 4, credited: 70, spent: 0, free: 70 })
@@ -98,7 +98,7 @@ describe('carrying a bucket to another account', () => {
     expect(operate(owner, into(bucketOf(), 70), 20).repaid).toBe(0)
   })
 
-  it('goes on counting where a counter was', () => {
+  it('adds the used units of a counter to an existing one', () => {
     const { bucket, counted, amount } = operate(ownerOf([]), into(counter(), 0, 40), 20)
     expect([counted, amount]).toEqual([40, 0])
     expect(bucket).toMatchObject({ credited: 0, spent: 40, reserved: 0, free: -40, limit: 100 })
@@ -109,7 +109,7 @@ describe('carrying a bucket to another account', () => {
     expect(operate(back, into(counter(), 0, 20), 20)).toMatchObject({ counted: 0, after: -25 })
   })
 
-  it('neither loses nor makes a unit', () => {
+  it('neither loses nor creates units', () => {
     const amounts = fc.record({ spent: fc.nat(50), reserved: fc.nat(50), free: fc.nat(50) })
     fc.assert(
       fc.property(fc.array(amounts, { maxLength: 6 }), fc.nat(60), (drawn, owed) => {
@@ -136,7 +136,7 @@ describe('carrying a bucket to another account', () => {
   })
 })
 
-it('a heading has a place among the versions, and moves nothing', () => {
+it('a heading has a version of its own and moves nothing', () => {
   const owner = ownerOf([bucketOf()])
   const result = operate(owner, { mode: 'heading' }, 20)
   expect(result).toMatchObject({ bucket: null, amount: 0, before: 0, after: 0 })

@@ -13,7 +13,7 @@ import {
 import { bucketOf, ownerOf } from '../support/domain/owners.ts'
 import { readTable } from '../support/domain/table.ts'
 
-/** Each row is a bucket; `place` is its turn at instant 50 for data, or why it has none. */
+/** Each row is a bucket; `place` is its position at instant 50 for data, or why it has none. */
 const ORDER = readTable(`
   | name   | owner   | id | kind      | usaget | priority | from | to  | place |
   |--------|---------|----|-----------|--------|----------|------|-----|-------|
@@ -41,7 +41,7 @@ function bucketFrom(row: Record<string, string>): Bucket {
   })
 }
 
-/** A prepaid bucket as payer. */
+/** A prepaid bucket as funding source. */
 const payer = (owner: 0 | 1, id: number) => ({ owner, id, isGroup: false, limitCounter: null })
 
 describe('the order of payment', () => {
@@ -49,7 +49,7 @@ describe('the order of payment', () => {
   const subscriber = ownerOf(of('own').map(bucketFrom))
   const account = ownerOf(of('account').map(bucketFrom), { sid: 0 })
 
-  it('is priority, end, id, own before shared; only what is valid and pays for the usage', () => {
+  it('is priority, end, id, own before shared, among buckets valid for the usage', () => {
     const paying = ORDER.filter((row) => row['place'] !== 'none')
     paying.sort((a, b) => Number(a['place']) - Number(b['place']))
     expect(bucketOrder(subscriber, account, paysFor('data'), 50)).toEqual(
@@ -57,7 +57,7 @@ describe('the order of payment', () => {
     )
   })
 
-  it('is the same however the buckets are stored', () => {
+  it('does not depend on the order of the stored buckets', () => {
     const reversed = (owner: OwnerState) => ({ ...owner, buckets: owner.buckets.toReversed() })
     expect(bucketOrder(reversed(subscriber), reversed(account), paysFor('data'), 50)).toEqual(
       bucketOrder(subscriber, account, paysFor('data'), 50),
@@ -70,7 +70,7 @@ describe('the order of payment', () => {
 })
 
 describe('conservation', () => {
-  it('holds for credited = spent + reserved + free, also below zero within a limit', () => {
+  it('requires credited = spent + reserved + available, also below zero within a limit', () => {
     const sound = bucketOf({ credited: 100, spent: 60, reserved: 60, free: -20, limit: 20 })
     expect(() => assertConserved(ownerOf([sound]))).not.toThrow()
   })
@@ -78,18 +78,18 @@ describe('conservation', () => {
   it.each([
     ['a unit is lost', { free: 99 }, {}],
     ['a part is negative', { spent: -1, free: 101 }, {}],
-    ['more is held than exists', { reserved: -5, free: 105 }, {}],
+    ['more is reserved than exists', { reserved: -5, free: 105 }, {}],
     ['an amount is not exact', { credited: 2 ** 53, free: 2 ** 53 }, {}],
     ['more is repaid than was owed', {}, { owed: 3, repaid: 4 }],
     ['a repayment is negative', {}, { owed: 3, repaid: -1 }],
-  ])('is an assertion when %s', (_what, bucket, owner) => {
+  ])('is an assertion if %s', (_what, bucket, owner) => {
     const damaged = ownerOf([bucketOf(bucket)], owner)
     expect(() => assertConserved(damaged)).toThrow(InvariantError)
   })
 })
 
 describe('owners', () => {
-  it('owe what was not repaid', () => {
+  it('owe the debt not yet repaid', () => {
     expect(debtOf(ownerOf([], { owed: 10, repaid: 4 }))).toBe(6)
   })
 

@@ -34,7 +34,7 @@ function creditOf(amount: number, more: Partial<Credit> = {}): Credit {
 }
 
 describe('crediting a bucket', () => {
-  it('adds to the one that is valid now, and prolongs it', () => {
+  it('adds to the one that is valid now and extends its validity', () => {
     const owner = ownerOf([bucketOf({ credited: 100, spent: 60, free: 40, toMs: 300 })])
     const result = credit(owner, creditOf(25), 20)
     expect(result.bucket).toMatchObject({ id: 1, credited: 125, spent: 60, free: 65, toMs: 500 })
@@ -42,7 +42,7 @@ describe('crediting a bucket', () => {
     expect(result.owner.version).toBe(owner.version + 1)
   })
 
-  it('leaves the given state as it was', () => {
+  it('leaves the given state unchanged', () => {
     const owner = ownerOf([bucketOf()])
     const before = structuredClone(owner)
     credit(owner, creditOf(25), 20)
@@ -54,7 +54,7 @@ describe('crediting a bucket', () => {
     expect(credit(owner, creditOf(25), 20).bucket.toMs).toBe(900)
   })
 
-  it('opens a bucket as its definition says, with the next id', () => {
+  it('opens a bucket according to its definition, with the next id', () => {
     const result = credit(ownerOf([], { nextBucketId: 7 }), creditOf(25), 20)
     expect(result.bucket).toEqual({
       id: 7,
@@ -76,7 +76,7 @@ describe('crediting a bucket', () => {
   })
 
   it.each([
-    ['asked to', bucketOf(), { mode: 'new' as const }],
+    ['requested', bucketOf(), { mode: 'new' as const }],
     ['the old one has ended', bucketOf({ toMs: 20 }), {}],
     ['the old one has not begun', bucketOf({ fromMs: 21 }), {}],
     ['the old one is of another definition', bucketOf({ prepaidIncludeId: 3 }), {}],
@@ -88,23 +88,23 @@ describe('crediting a bucket', () => {
     expect(result.owner.buckets[0]).toEqual(known)
   })
 
-  it('takes away down to nothing free, without touching the validity', () => {
+  it('removes at most the available amount and leaves the validity unchanged', () => {
     const owner = ownerOf([bucketOf({ credited: 100, reserved: 60, free: 40, toMs: 300 })])
     const { bucket } = credit(owner, creditOf(-40), 20)
     expect(bucket).toMatchObject({ credited: 60, reserved: 60, free: 0, toMs: 300 })
   })
 
   it.each([
-    ['what is reserved', ownerOf([bucketOf({ credited: 100, reserved: 60, free: 40 })]), -41],
-    ['from a bucket that does not exist', ownerOf([]), -1],
-  ])('never takes %s', (_what, owner, amount) => {
+    ['reserved units', ownerOf([bucketOf({ credited: 100, reserved: 60, free: 40 })]), -41],
+    ['units of a bucket that does not exist', ownerOf([]), -1],
+  ])('never removes %s', (_what, owner, amount) => {
     const error = expect(() => credit(owner, creditOf(amount), 20))
     error.toThrow(InsufficientBalanceError)
     error.toThrow(`less than ${-amount}`)
   })
 })
 
-/** Money of a subscriber who owes: free before, debt before, amount; free, debt, repaid after. */
+/** Money of a subscriber in debt: free before, debt before, amount; free, debt, repaid after. */
 const DEBTS = readTable(`
   | case                    | free | debt | limit | amount | free after | debt after | repaid |
   |-------------------------|------|------|-------|--------|------------|------------|--------|
@@ -137,7 +137,7 @@ describe('debt', () => {
     assertConserved(result.owner)
   })
 
-  it('is not paid with units', () => {
+  it('is not repaid with units', () => {
     const result = credit(ownerOf([], { owed: 50 }), creditOf(25), 20)
     expect([result.after, result.repaid]).toEqual([25, 0])
   })
@@ -148,8 +148,8 @@ describe('setting a bucket', () => {
     ['up', 100, 60, 90],
     ['down', 100, 60, 10],
     ['to nothing', 100, 60, 0],
-    ['to what it is', 100, 60, 40],
-  ])('%s makes so much free, whatever was spent', (_how, credited, spent, amount) => {
+    ['to its present value', 100, 60, 40],
+  ])('%s makes that amount available, whatever was spent', (_how, credited, spent, amount) => {
     const owner = ownerOf([bucketOf({ credited, spent, free: credited - spent, toMs: 300 })])
     const result = credit(owner, creditOf(amount, { mode: 'set' }), 20)
     expect(result).toMatchObject({ before: 40, after: amount, amount: amount - 40, repaid: 0 })
@@ -157,7 +157,7 @@ describe('setting a bucket', () => {
     assertConserved(result.owner)
   })
 
-  it('leaves what is reserved, and debt', () => {
+  it('leaves reserved units and debt unchanged', () => {
     const money = moneyOf(30, { prepaidIncludeId: 2, reserved: 30, free: 0 })
     const owner = ownerOf([money], { owed: 7 })
     const result = credit(owner, creditOf(50, { mode: 'set', include: MONEY }), 20)
@@ -165,7 +165,7 @@ describe('setting a bucket', () => {
     expect(debtOf(result.owner)).toBe(7)
   })
 
-  it('opens one where none is valid, and never goes below nothing', () => {
+  it('opens a bucket if none is valid, and never goes below zero', () => {
     expect(credit(ownerOf([]), creditOf(50, { mode: 'set' }), 20).bucket).toMatchObject({
       id: 1,
       credited: 50,
@@ -177,16 +177,16 @@ describe('setting a bucket', () => {
   })
 })
 
-describe('one bucket by its id', () => {
+describe('a bucket selected by its id', () => {
   const owner = ownerOf([bucketOf({ id: 1 }), bucketOf({ id: 2, credited: 9, free: 9, toMs: 20 })])
 
-  it('is credited though it has ended, and though another is valid', () => {
+  it('is credited although it has ended and another one is valid', () => {
     const { bucket } = credit(owner, creditOf(5, { bucketId: 2 }), 20)
     expect(bucket).toMatchObject({ id: 2, free: 14, toMs: 500 })
   })
 
   it.each([
-    ['is not there', ownerOf([]), UnknownBucketError],
+    ['does not exist', ownerOf([]), UnknownBucketError],
     ['was closed', ownerOf([bucketOf({ fromMs: 5, toMs: 5 })]), UnknownBucketError],
     ['is a counter', ownerOf([bucketOf({ counter: 'credit', limit: 5 })]), NotCreditError],
   ])('is refused if it %s', (_why, state, error) => {
@@ -194,7 +194,9 @@ describe('one bucket by its id', () => {
   })
 })
 
-/** Free and debt before, the most that may be free, what is asked; free, amount, cut after. */
+/**
+ * Free and debt before, the most that may be free, the requested amount; free, amount, cut after.
+ */
 const CLAMPED = readTable(`
   | case                   | mode | free | debt | most | asked | free after | amount | cut |
   |------------------------|------|------|------|------|-------|------------|--------|-----|
@@ -210,7 +212,7 @@ const CLAMPED = readTable(`
   | another one            | new  | 10   | 0    | 20   | 25    | 20         | 20     | 5   |
 `)
 
-describe('a limit of what may be free', () => {
+describe('a limit on the available amount', () => {
   it.each(CLAMPED)('$case: $mode $asked onto $free, at most $most', (row) => {
     const number = (name: string) => Number(row[name])
     const money = moneyOf(100, { prepaidIncludeId: 2, spent: 100 - number('free') })
@@ -226,7 +228,7 @@ describe('a limit of what may be free', () => {
     assertConserved(result.owner)
   })
 
-  it('is none for what is unlimited', () => {
+  it('does not apply to unlimited buckets', () => {
     const include = { ...MONEY, unlimited: true }
     const result = credit(ownerOf([]), creditOf(50, { include, freeMax: 20 }), 20)
     expect(result).toMatchObject({ after: 50, normalized: 0 })
@@ -234,7 +236,7 @@ describe('a limit of what may be free', () => {
 })
 
 describe('any series of operations', () => {
-  it('conserves, never repays more than is owed, and never takes what is not free', () => {
+  it('conserves units, repays no more than the debt, and removes only available units', () => {
     const operation = fc.record({
       amount: fc.integer({ min: -50, max: 50 }),
       money: fc.boolean(),

@@ -34,7 +34,7 @@ describe('the cycle of an instant', () => {
     })
   })
 
-  it('has the key of its month before the charging day, of the next month from then on', () => {
+  it('has the key of its month before the charging day, and of the next month from then', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('UTC', 'Asia/Jerusalem', 'America/Sao_Paulo', 'Pacific/Apia'),
@@ -58,9 +58,9 @@ describe('the cycle of an instant', () => {
 describe('the cycle finder', () => {
   it.each([
     ['2026-03-16', '2026-03-16', '202604'],
-    ['of the cycle before', '2026-03-14', '202603'],
+    ['of the previous cycle', '2026-03-14', '202603'],
     ['in a cycle that is closed, in the oldest open one', '2025-12-31', '202603'],
-    ['of the cycle to come', '2026-04-15', '202605'],
+    ['of the next cycle', '2026-04-15', '202605'],
   ])('counts an event %s', (_what, event, key) => {
     const find = createCycleFinder('Europe/Berlin', 15)
     const at = (text: string) => parseInstant(text, 'Europe/Berlin')!

@@ -1,4 +1,4 @@
-/** Whose debt over-use is, and how it is taken back. */
+/** The owner of debt from over-use, and how the debt is taken back. */
 import { describe, expect, it } from 'vitest'
 import {
   assertConserved,
@@ -42,7 +42,7 @@ const PLAIN: Tariff = {
   terms: null,
 }
 
-class Scene {
+class DebtFixture {
   subscriber: OwnerState
   account: OwnerState
   service = emptyService(-1, 'data', '')
@@ -116,15 +116,15 @@ const DEBTORS = readTable(`
 `)
 
 describe('debt', () => {
-  it.each(DEBTORS)('is of the last that could have paid: $case', (row) => {
-    const scene = new Scene(row['buckets']!)
+  it.each(DEBTORS)('is owed by the owner of the last bucket that could have paid: $case', (row) => {
+    const scene = new DebtFixture(row['buckets']!)
     const segment = scene.use(50)
     expect(scene.debts()).toBe(`${row['own']} ${row['account']}`)
     const [own, account] = [Number(row['own']), Number(row['account'])]
     expect([segment.debt, segment.accountDebt]).toEqual([own + account, account])
   })
 
-  it('of postpaid usage whose counter is gone is the subscriber’s', () => {
+  it('of postpaid usage is owed by the subscriber if the counter is gone', () => {
     const { subscriber, account } = ownersFrom('shared money 20')
     const credits = [
       { owner: 0, id: 9, isGroup: false, limitCounter: { owner: 1, id: 9 } },
@@ -132,8 +132,8 @@ describe('debt', () => {
     expect(debtorOf({ subscriber, account }, credits, [])).toBe(0)
   })
 
-  it('is repaid by top-ups of money of its owner, and of nobody else', () => {
-    const scene = new Scene('shared money 20')
+  it('is repaid only by top-ups of money of its owner', () => {
+    const scene = new DebtFixture('shared money 20')
     scene.use(50)
     expect(scene.topUp('own', 100)).toBe(0)
     expect(scene.debts()).toBe('0 30')
@@ -144,8 +144,8 @@ describe('debt', () => {
     expect(scene.debts()).toBe('0 0')
   })
 
-  it('is no bar to what is free', () => {
-    const scene = new Scene('shared money 20')
+  it('does not block available money', () => {
+    const scene = new DebtFixture('shared money 20')
     scene.use(50)
     scene.topUp('shared', 10, 'set')
     expect(scene.use(10)).toMatchObject({ charged: 60, debt: 30, accountDebt: 30 })
@@ -153,7 +153,7 @@ describe('debt', () => {
   })
 })
 
-describe('debt that a falling price takes back', () => {
+describe('debt reduced by a falling price', () => {
   const tier = { interval: 1, ceil: true }
   const terms = { method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0 }
   const falling: Tariff = {
@@ -167,20 +167,20 @@ describe('debt that a falling price takes back', () => {
   }
 
   it('is forgiven to the account that owes it', () => {
-    const scene = new Scene('shared money 60')
+    const scene = new DebtFixture('shared money 60')
     expect(scene.use(10, falling)).toMatchObject({ debt: 40, accountDebt: 40 })
     expect(scene.use(1, falling)).toMatchObject({ charged: 11, debt: 0, accountDebt: 0 })
     expect(scene.account).toMatchObject({ owed: 0, buckets: [{ spent: 11, free: 49 }] })
     expect(scene.subscriber.owed).toBe(0)
   })
 
-  it('goes back to the money that has repaid it', () => {
-    const scene = new Scene('own money 5; shared money 15')
+  it('is returned to the money that has repaid it', () => {
+    const scene = new DebtFixture('own money 5; shared money 15')
     expect(scene.use(10, falling)).toMatchObject({ debt: 80, accountDebt: 80 })
     expect(scene.topUp('shared', 100)).toBe(80)
     const segment = scene.use(1, falling)
     expect(segment).toMatchObject({ charged: 11, debt: 80, accountDebt: 80 })
-    // Of 89 the 20 that were paid, the account's first, then 69 of what it has repaid.
+    // Out of 89 first the 20 that were paid, the account's first, then 69 of the repaid money.
     expect(segment.payments).toMatchObject([
       { owner: 0, amount: 0 },
       { owner: 1, amount: -69 },

@@ -38,12 +38,14 @@ describe('the digest of a request', () => {
     )
   })
 
-  it('is the same when a request without a time of its own arrives later', () => {
+  it('is the same if a request without a time of its own arrives later', () => {
     const silent = { ...BASE, eventTimeGiven: false }
     expect(digestOf({ ...silent, eventTimeMs: 99 })).toBe(digestOf(silent))
   })
 
-  /** Of sessions that were open before an update: their repetitions must still be recognised. */
+  /**
+   * Digests of sessions opened before an update: their repeated requests must still be recognised.
+   */
   it.each<[string, Partial<ChargeRequest>, number]>([
     ['an update', {}, 2958379466941397],
     ['an unnumbered start', { kind: 'start', requestNumber: -1 }, 1985616017686811],
@@ -92,14 +94,14 @@ describe('the digest of a request', () => {
       22187523374756,
     ],
     [
-      'what is no whole number, or below zero',
+      'fractional and negative numbers',
       {
         services: [serviceRequest({ requested: 1.5, used: -7 })],
         eventTimeMs: -62135596800000,
       },
       1921153861112327,
     ],
-  ])('stays what it always was: %s', (_what, more, digest) => {
+  ])('is stable: %s', (_what, more, digest) => {
     expect(digestOf(requestOf(more))).toBe(digest)
   })
 
@@ -152,7 +154,7 @@ describe('the digest of a request', () => {
     )
   })
 
-  it('tells neighbours apart: volumes that count up by one', () => {
+  it('distinguishes neighbours: volumes that increase by one', () => {
     const digests = new Set<number>()
     for (let used = 0; used < 20_000; used += 1) {
       digests.add(digestOf({ ...BASE, services: [serviceRequest({ used })] }))

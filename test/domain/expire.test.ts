@@ -21,7 +21,7 @@ interface Owners {
   account: OwnerState
 }
 
-/** Uses some units of a service, and holds others. */
+/** Uses units of a service and reserves further ones. */
 function serve(owners: Owners, index: number, used: number, requested: number) {
   const next = startOf(TARIFF, { key: 'k' })
   const service = emptyService(index, 'data', '')
@@ -54,18 +54,18 @@ describe('an abandoned session', () => {
   const { owners, session } = abandoned()
   const expired = expireSession({ ...owners, session, sessionKey: 'k' }, 600, 10_000)
 
-  it('held something before', () => {
+  it('held units before it expired', () => {
     expect(owners.subscriber.buckets[0]).toMatchObject({ reserved: 7, free: 0, spent: 3 })
     expect(owners.account.buckets[0]!.reserved).toBe(22)
   })
 
-  it('gives back all that it holds, also to a bucket that has ended', () => {
+  it('returns all reserved units, also to a bucket that has ended', () => {
     expect(expired.subscriber.buckets[0]).toMatchObject({ reserved: 0, free: 7, spent: 3 })
     expect(expired.account.buckets[0]).toMatchObject({ reserved: 0, free: 38, spent: 2 })
     expect(expired.subscriber.owed).toBe(0)
   })
 
-  it('ends the line of each service that was used, and says what lapsed', () => {
+  it('ends the line of each used service and shows the forfeited units', () => {
     expect(
       expired.lines.map(({ stamp, version, state, used, lapsedUnits }) => ({
         stamp,
@@ -80,7 +80,7 @@ describe('an abandoned session', () => {
     ])
   })
 
-  it('stays as a tombstone with its answers, and with services that hold nothing', () => {
+  it('stays as a tombstone with its answers, and with services that hold no units', () => {
     const { services, ...rest } = expired.session
     expect({ ...rest, services: session.services }).toEqual({
       ...session,
@@ -97,7 +97,7 @@ describe('an abandoned session', () => {
     ])
   })
 
-  it('takes late usage into the line that it had, and continues its price', () => {
+  it('adds late usage to its line and continues its price', () => {
     const { subscriber, account } = expired
     const order = bucketOrder(subscriber, account, paysFor('data'), 700)
     const plain = { exact: false, order, nextOrder: order, next: null, atMs: 700 }

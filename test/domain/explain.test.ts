@@ -82,7 +82,7 @@ const paid = (more: Partial<Payment>): Payment => ({
 })
 
 describe('a price', () => {
-  it('is made up of tiers and access, and rounded once', () => {
+  it('consists of tiers and access, and is rounded once', () => {
     expect(explain(lineOf({ priced: 61, used: 61 }))).toEqual([
       {
         step: 'price',
@@ -118,7 +118,7 @@ describe('a price', () => {
     ])
   })
 
-  it('of a volume is that of one tier; then come percentage, minimum and rounding', () => {
+  it('by volume is that of one tier, followed by percentage, minimum and rounding', () => {
     const terms = { method: 'volume', unitScale: 10, factor: 5, factorDigits: 1 } as const
     const rounding = { mode: 'up', step: 10_000 } as const
     const tariff: Tariff = { ...TARIFF, terms: { ...terms, minimum: 153_400, rounding } }
@@ -141,7 +141,7 @@ describe('a price', () => {
     ])
   })
 
-  it('has tiers that end: what lies beyond is free', () => {
+  it('has finite tiers: usage beyond them is free', () => {
     const tariff: Tariff = { ...TARIFF, tiers: TARIFF.tiers.slice(0, 1), access: 0 }
     expect(explain(lineOf({ priced: 70, tariff })).slice(1)).toMatchObject([
       { step: 'tier', units: 60, amount: '0.1' },
@@ -149,7 +149,7 @@ describe('a price', () => {
     ])
   })
 
-  it('goes on from what the units before it have paid', () => {
+  it('continues from the units paid before', () => {
     const minutes = { units: UNLIMITED, interval: 60, price: 600_000, ceil: true }
     const tariff: Tariff = { ...TARIFF, tiers: [minutes], access: 0 }
     const whole = { at: 0, ahead: 0, before: 30, access: true, credit: 0 }
@@ -169,7 +169,7 @@ describe('a price', () => {
     ])
   })
 
-  it('of nothing has no steps', () => {
+  it('of no units has no steps', () => {
     expect(explain(lineOf({}))).toMatchObject([{ step: 'price', units: 0, amount: '0' }])
   })
 
@@ -181,7 +181,7 @@ describe('a price', () => {
     ])
   })
 
-  it('in fractions of units shows base units', () => {
+  it('shows base units for fractional units', () => {
     const tiers = [{ units: UNLIMITED, interval: 150, price: 100_000, ceil: true }]
     const tariff: Tariff = { ...TARIFF, tiers, access: 0 }
     const payments = [paid({ kind: 'units', amount: 25 })]
@@ -193,8 +193,8 @@ describe('a price', () => {
   })
 })
 
-describe('who paid', () => {
-  it('is named: groups, buckets, credit, the limit of the account, debt', () => {
+describe('the funding sources of a line', () => {
+  it('are named: groups, buckets, credit, the limit of the account, debt', () => {
     const counter = 'group/GOLD/0/CALLS/100'
     const payments = [
       paid({ kind: 'units', amount: 40, counter, left: 60, total: 100 }),
@@ -288,7 +288,7 @@ const line = fc
     ),
   })
   .map(({ isBack, carried: before, ...drawn }) => {
-    // What is given back is so as a whole.
+    // A refund carries over no earlier units.
     const carried = isBack || before === null ? null : { ...NOTHING_CARRIED, ...before }
     const sign = isBack ? -1 : 1
     const used = drawn.grouped + drawn.covered + drawn.priced
@@ -307,7 +307,7 @@ const line = fc
     return lineOf({ ...drawn, carried, ...Object.fromEntries(signed) })
   })
 
-/** A text of the explanation: `-12.5` or `1/3`. */
+/** An amount of the explanation: `-12.5` or `1/3`. */
 function read(text: string): Fraction {
   const [over = '0', under] = text.split('/')
   const size = fromDecimal(over.replace('-', ''))
@@ -316,7 +316,7 @@ function read(text: string): Fraction {
   return under === undefined ? whole : times(whole, fraction(1, BigInt(under)))
 }
 
-/** Computes prices again from nothing but the steps. */
+/** Computes prices again from the steps alone. */
 function recompute(steps: readonly RatingStep[]): { charge: Fraction; included: Fraction } {
   const sums = { charge: fraction(0), included: fraction(0), shown: fraction(0) }
   let [part, sum]: [keyof typeof sums, Fraction] = ['shown', fraction(0)]
@@ -360,7 +360,7 @@ function round(sum: Fraction, to: Fraction, mode: string): Fraction {
   return times(fraction(steps * sign), to)
 }
 
-it('comes to the charge of the line again, whatever the price', () => {
+it('the steps of an explanation add up to the charge of the line for any price', () => {
   fc.assert(
     fc.property(line, (drawn) => {
       const sums = recompute(explain(drawn))

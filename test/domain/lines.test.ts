@@ -4,17 +4,17 @@ import { outcomeOf, sessionOf } from '../support/domain/requests.ts'
 
 const OPENED_MS = Date.UTC(2026, 6, 1)
 
-/** A session that has processed so many requests, the last one under this id. */
+/** A session that has processed this number of requests, the last one under this id. */
 function after(processed: number, transactionId: string) {
   const outcome = { ...outcomeOf(''), transactionId }
   const answered = [{ requestNumber: processed, digest: 1, outcome }]
   return sessionOf({ openedMs: OPENED_MS, processed, answered })
 }
 
-describe('the id of a transaction', () => {
+describe('a transaction id', () => {
   const tag = sessionTagOf('key', sessionOf({ openedMs: OPENED_MS }))
 
-  it('names the opening of the session, and counts its requests', () => {
+  it('names the opening of the session and counts its requests', () => {
     expect(transactionIdOf('key', sessionOf({ openedMs: OPENED_MS }))).toBe(`${tag}-1`)
   })
 
@@ -23,13 +23,13 @@ describe('the id of a transaction', () => {
     [9, '10'],
     [10, '11'],
     [99, '100'],
-  ])('goes on from that of the request before: %i', (processed, next) => {
+  ])('continues from that of the request before: %i', (processed, next) => {
     const session = after(processed, `${tag}-${processed}`)
     expect(transactionIdOf('key', session)).toBe(`${tag}-${next}`)
   })
 
   it.each(['', '12', 'x12', `${tag}-11`, `${tag}-112`])(
-    'is made anew after one that is not of this kind: %s',
+    "starts from the session's count after an id of another form: %s",
     (last) => {
       expect(transactionIdOf('key', after(12, last))).toBe(`${tag}-13`)
     },

@@ -67,21 +67,21 @@ describe('parseDecimal', () => {
     [100_000.1 * 3, '300000.3'],
     [3e-7 * 3, '0.0000009'],
     [0.123456789012, '0.123456789012'],
-    // Whole micros and whole numbers are what they are, of up to 16 digits.
+    // Whole micros and integers of up to 16 digits stay as they are.
     [4_503_599_627.370496, '4503599627.370496'],
     [1_234_567_890_123_457, '1234567890123457'],
-    // No decimal of 15 digits and at most 12 decimals.
+    // Not a decimal of 15 digits and at most 12 decimals.
     [1 / 3, '0.333333333333333'],
     [5.551115123125783e-17, '0.0000000000000000555111512312578'],
-    // Nothing that a double would show.
+    // Not the text form of a double.
     ['0.3000000000000000444', '0.3000000000000000444'],
     ['0.3333333333333333', '0.333333333333333'],
     ['300000.30000000005', '300000.30000000005'],
-  ])('reads %j as %s, without the noise of a double', (value, text) => {
+  ])('reads %j as %s, without the rounding error of a double', (value, text) => {
     expect(parseDecimal(value)).toEqual(exactDecimal(text))
   })
 
-  it('takes a double of at most 15 digits as it was written', () => {
+  it('reads a double of at most 15 digits as it was written', () => {
     const written = fc.tuple(
       fc.integer({ min: -999_999_999_999_999, max: 999_999_999_999_999 }),
       fc.integer({ min: 0, max: 15 }),
@@ -95,7 +95,7 @@ describe('parseDecimal', () => {
     )
   })
 
-  it('takes a long text in one pass', () => {
+  it('reads a long text in one pass', () => {
     expect(parseDecimal(`1.${'0'.repeat(200_000)}`)).toEqual({ digits: 1n, scale: 0 })
   })
 
@@ -130,7 +130,7 @@ describe('toScale', () => {
     ['a fraction of a unit', '0.5', 0],
     ['beyond 2^53', '9007199254.740992', 6],
     ['below -2^53', '-9007199254740992', 0],
-  ])('refuses what is %s', (_why, text, scale) => {
+  ])('refuses %s', (_why, text, scale) => {
     expect(toScale(parseDecimal(text)!, scale)).toBeNull()
   })
 })
@@ -158,7 +158,7 @@ describe('micros', () => {
     expect(decimalText(micros)).toBe(text)
   })
 
-  it('survive the way to text and back', () => {
+  it('are unchanged by conversion to text and back', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), (micros) => {
         expect(microsFrom(decimalText(micros))).toBe(micros === 0 ? 0 : micros)
@@ -192,9 +192,9 @@ describe('division, half to even', () => {
     fc.assert(
       fc.property(fc.oneof(any, halves), ([numerator, by]) => {
         fc.pre(by > 0)
-        const judged = nearestEven(fraction(numerator, by))
-        expect(divideHalfEven(numerator, by)).toBe(Number(judged))
-        expect(divideHalfEvenBig(BigInt(numerator), BigInt(by))).toBe(judged)
+        const modelled = nearestEven(fraction(numerator, by))
+        expect(divideHalfEven(numerator, by)).toBe(Number(modelled))
+        expect(divideHalfEvenBig(BigInt(numerator), BigInt(by))).toBe(modelled)
       }),
       propertyRuns(2000),
     )

@@ -10,9 +10,7 @@ import type { SessionState } from '../../src/domain/session.ts'
 import { outcomeOf, requestOf, serviceRequest, sessionOf } from '../support/domain/requests.ts'
 import { readTable } from '../support/domain/table.ts'
 
-/**
- * How a request that was not answered before fits a session whose last number is 5 (– : none).
- */
+/** Whether a first-time request fits a session whose last number is 5 (–: none). */
 const FITS = readTable(`
   | session | last | kind    | number | fits           |
   |---------|------|---------|--------|----------------|
@@ -50,7 +48,7 @@ function numberOf(text: string): number {
   return text === '–' ? -1 : Number(text)
 }
 
-describe('a request that was not answered before', () => {
+describe('a first-time request', () => {
   it.each(FITS)('$kind $number in a session $session at $last: $fits', (row) => {
     const state = row['session'] as SessionState | 'none'
     const session =
@@ -82,7 +80,7 @@ describe('a request that was not answered before', () => {
     },
   )
 
-  it('is told which number was answered, and that a session expired', () => {
+  it('is denied with the last answered number, or with the note that the session expired', () => {
     const open = sessionOf({ lastNumber: 5 })
     expect(sequenceErrorOf(open, requestOf({ requestNumber: 4 }))?.detail).toContain('5')
     const expired = sessionOf({ state: 'expired' })
@@ -90,7 +88,7 @@ describe('a request that was not answered before', () => {
   })
 })
 
-describe('a request that was answered before', () => {
+describe('a repeated request', () => {
   const answered = addAnswer([], { requestNumber: 3, digest: 77, outcome: outcomeOf('third') })
 
   it.each([
@@ -109,7 +107,7 @@ describe('a request that was answered before', () => {
   })
 })
 
-describe('what is remembered', () => {
+describe('the stored answers', () => {
   const remembered = (numbers: (number | string)[]) => {
     let answered = sessionOf().answered
     for (const [index, number] of numbers.entries()) {
@@ -123,11 +121,11 @@ describe('what is remembered', () => {
     return answered.map(({ outcome }) => outcome.detail)
   }
 
-  it('is the last answer, where requests have numbers', () => {
+  it('are only the last one if requests have numbers', () => {
     expect(remembered([0, 1, 2])).toEqual(['2'])
   })
 
-  it('is the last eight, newest first, where they have none', () => {
+  it('are the last eight, newest first, if requests have no numbers', () => {
     expect(ANSWERS_KEPT_UNNUMBERED).toBe(8)
     const letters = [...'abcdefghij']
     expect(remembered(letters)).toEqual([...'jihgfedc'])

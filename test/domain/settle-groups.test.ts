@@ -1,6 +1,6 @@
 /**
- * Groups, credit with limits and prices with terms: whatever the story, what is told adds up, no
- * grant passes a limit, and any split into reports costs what the total costs.
+ * Groups, credit with limits and prices with terms: after any series of requests the reports add
+ * up, no grant exceeds a limit, and any split into reports costs what the total costs.
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -30,7 +30,7 @@ interface Drawn {
   tariff: Tariff
   wholesale: Tariff | null
   groups: { kind: 'units' | 'totalCost'; owner: 0 | 1; total: number }[]
-  /** Null: prepaid, with these buckets. */
+  /** Null if prepaid, with these buckets. */
   credit: { own: number; account: number | null } | null
   units: number
   money: number
@@ -85,9 +85,9 @@ class Trial {
   readonly #payers: FundingSource[]
   #hasOverUse = false
 
-  constructor(story: Drawn) {
-    this.#drawn = story
-    const { groups, credit, units, money } = story
+  constructor(scenario: Drawn) {
+    this.#drawn = scenario
+    const { groups, credit, units, money } = scenario
     const own = [bucketOf({ credited: units, priority: 2 }), moneyOf(money, { id: 2 })]
     const counters = groups.map(({ kind, owner, total }, index) => ({
       owner,
@@ -144,12 +144,12 @@ class Trial {
     this.used[index] = this.used[index]! + used
     for (const { segment, state } of settled.changes)
       if (state === 'closed') this.ended.push(segment)
-    this.#judge()
+    this.#check()
     return settled
   }
 
-  /** Conservation at every step; no group overdrawn, and without over-use no credit. */
-  #judge(): void {
+  /** Conservation at every step; no group is overdrawn, and without over-use no credit is. */
+  #check(): void {
     assertConserved(this.subscriber)
     assertConserved(this.account)
     for (const bucket of [...this.subscriber.buckets, ...this.account.buckets]) {
@@ -171,8 +171,8 @@ function creditsOf({ own, account }: NonNullable<Drawn['credit']>) {
   return account === null ? [first] : [first, { ...credit, owner: 1 as const, total: account }]
 }
 
-/** What must be true of a finished line, whatever came before it. */
-function judgeLine(segment: Segment, { tariff, wholesale }: Drawn): void {
+/** Assertions on every finished line, whatever came before it. */
+function checkLine(segment: Segment, { tariff, wholesale }: Drawn): void {
   const { used, grouped, covered, priced, access, payments } = segment
   const price = (of: Tariff, units: number, withAccess: boolean) =>
     Number(priceOf(modelTariff(of), BigInt(units), withAccess))
@@ -192,11 +192,11 @@ function judgeLine(segment: Segment, { tariff, wholesale }: Drawn): void {
 }
 
 describe('groups, limits and prices with terms', () => {
-  it('add up, respect every limit, and hold nothing in the end', () => {
+  it('add up, respect every limit, and leave nothing reserved in the end', () => {
     fc.assert(
-      fc.property(drawn, (story) => {
-        const trial = new Trial(story)
-        for (const { service, usedEighths, over, asked } of story.steps) {
+      fc.property(drawn, (scenario) => {
+        const trial = new Trial(scenario)
+        for (const { service, usedEighths, over, asked } of scenario.steps) {
           const granted = trial.services[service]!.reservation.units
           trial.step(service, Math.floor((granted * usedEighths) / 8) + over, asked, 'none')
         }
@@ -204,9 +204,9 @@ describe('groups, limits and prices with terms', () => {
         for (const bucket of [...trial.subscriber.buckets, ...trial.account.buckets]) {
           expect(bucket.reserved).toBe(0)
         }
-        const told = trial.ended.reduce((sum, { used }) => sum + used, 0)
-        expect(told).toBe(trial.used[0]! + trial.used[1]!)
-        for (const segment of trial.ended) judgeLine(segment, story)
+        const reported = trial.ended.reduce((sum, { used }) => sum + used, 0)
+        expect(reported).toBe(trial.used[0]! + trial.used[1]!)
+        for (const segment of trial.ended) checkLine(segment, scenario)
       }),
       propertyRuns(1500),
     )
@@ -215,8 +215,8 @@ describe('groups, limits and prices with terms', () => {
   it('cost the same however the usage is split into reports', () => {
     const split = fc.tuple(drawn, fc.array(fc.nat({ max: 25 }), { minLength: 1, maxLength: 6 }))
     fc.assert(
-      fc.property(split, ([story, parts]) => {
-        const plenty: Drawn = { ...story, credit: { own: UNLIMITED_TOTAL, account: null } }
+      fc.property(split, ([scenario, parts]) => {
+        const plenty: Drawn = { ...scenario, credit: { own: UNLIMITED_TOTAL, account: null } }
         const total = parts.reduce((sum, part) => sum + part, 0)
         const inParts = new Trial(plenty)
         for (const part of parts) {
@@ -227,7 +227,7 @@ describe('groups, limits and prices with terms', () => {
         const atOnce = new Trial(plenty)
         atOnce.step(0, 0, total, 'none')
         atOnce.step(0, total, 0, 'closed')
-        const told = ({ ended }: Trial) =>
+        const summaryOf = ({ ended }: Trial) =>
           ended.map(({ used, grouped, covered, priced, charged, coveredMicros }) => ({
             used,
             grouped,
@@ -236,8 +236,9 @@ describe('groups, limits and prices with terms', () => {
             charged,
             coveredMicros,
           }))
-        // Money of a group buys whole intervals: what one report begins, another goes on with.
-        expect(told(inParts)).toEqual(told(atOnce))
+        // Money of a group buys whole intervals: an interval begun by one report is continued by
+        // another.
+        expect(summaryOf(inParts)).toEqual(summaryOf(atOnce))
         for (const { priced, charged } of plenty.wholesale === null ? atOnce.ended : []) {
           expect(charged).toBe(charge(plenty.tariff, priced, true))
         }
@@ -247,7 +248,7 @@ describe('groups, limits and prices with terms', () => {
   })
 })
 
-it('over-use of an old cycle is charged, though the limit of its account is gone', () => {
+it('over-use of an old cycle is charged, although the limit of its account is gone', () => {
   const credit = moneyOf(0, { limit: 100, counter: 'credit' })
   const limitCounter = { owner: 1, id: 9 } as const
   const payers: FundingSource[] = [{ owner: 0, id: 1, isGroup: false, limitCounter: limitCounter }]

@@ -87,7 +87,7 @@ const stepArbitrary: fc.Arbitrary<DrawnStep> = fc.record({
   ),
 })
 
-/** Usage that is reported when the services have expired. */
+/** Usage reported after the services have expired. */
 const lateArbitrary: fc.Arbitrary<DrawnLate> = fc.record({
   service: fc.nat({ max: SERVICES.length - 1 }),
   later: fc.integer({ min: 0, max: 12 }),
@@ -95,21 +95,21 @@ const lateArbitrary: fc.Arbitrary<DrawnLate> = fc.record({
   rate: fc.constantFrom(0, 1, 2),
 })
 
-const story = fc.record({
+const series = fc.record({
   buckets: fc.array(bucketArbitrary, { maxLength: 6 }),
   tariffs: fc.tuple(tariffOf(SMALL), tariffOf(SMALL), tariffOf(SMALL)),
   steps: fc.array(stepArbitrary, { minLength: 1, maxLength: 14 }),
   late: fc.array(lateArbitrary, { maxLength: 5 }),
 })
 
-interface Story {
+interface Series {
   buckets: DrawnBucket[]
   tariffs: Tariff[]
   steps: DrawnStep[]
   late: DrawnLate[]
 }
 
-/** The same story told to the code and to the judge, step by step. */
+/** Applies the same steps to the product and to the model. */
 class Trial {
   #owners: { subscriber: OwnerState; account: OwnerState }
   readonly #services: ServiceSession[] = SERVICES.map((usaget, index) =>
@@ -120,7 +120,7 @@ class Trial {
   readonly #tariffs: readonly Tariff[]
   #now = 0
 
-  constructor({ buckets, tariffs }: Story) {
+  constructor({ buckets, tariffs }: Series) {
     this.#tariffs = tariffs
     const modelBuckets: ModelBucket[] = []
     for (const [index, drawn] of buckets.entries()) {
@@ -137,7 +137,7 @@ class Trial {
     const service = this.#services[drawn.service]!
     const granted = service.reservation.units
     const used = Math.floor((granted * drawn.usedEighths) / 8) + drawn.overUse
-    // A service that ends asks for nothing, as a release does.
+    // A service that ends requests no units, like a release.
     const asked = drawn.end === 'none' ? drawn.asked : 0
     this.#settle(drawn.service, { ...drawn, used, asked })
   }
@@ -151,7 +151,7 @@ class Trial {
     }
   }
 
-  /** It goes on with the segment that the service had, at its price; else it begins one. */
+  /** Continues the segment of the service at its price, or begins one if there is none. */
   late({ service: index, later, used, rate }: DrawnLate): void {
     this.#now += later
     const kept = this.#services[index]!.segment?.key
@@ -172,9 +172,9 @@ class Trial {
       paysFor(usaget),
       this.#now,
     )
-    const wantedOrder = this.#model.order(usaget, this.#now)
+    const expectedOrder = this.#model.order(usaget, this.#now)
     expect(order.map(({ owner, id }) => ({ owner, id }))).toEqual(
-      wantedOrder.map(({ slot, id }) => ({ owner: slot, id })),
+      expectedOrder.map(({ slot, id }) => ({ owner: slot, id })),
     )
     const next = startOf(tariff, { key, rateKey: key })
     const atMs = this.#now
@@ -189,27 +189,27 @@ class Trial {
       ended: endedOrder(this.#owners.subscriber, this.#owners.account, paysFor(usaget), atMs),
       next: isKept ? null : next,
     })
-    const judged = this.#modelServices[index]!
+    const modelled = this.#modelServices[index]!
     const modelStep = { used, asked, exact, key, tariff: modelTariff(tariff), at: atMs, end }
-    const answer = this.#model.settle(judged, modelStep)
+    const answer = this.#model.settle(modelled, modelStep)
     expect({
       granted: settled.granted,
       finalUnit: settled.finalUnit,
       endsAt: settled.bucketsEndMs,
       lines: settled.changes.map(({ segment, state }) => {
-        judgeLine(segment)
+        checkLine(segment)
         return { number: segment.number, version: segment.version, state }
       }),
     }).toEqual(answer)
     this.#owners = { subscriber: settled.subscriber, account: settled.account! }
     this.#services[index] = settled.service
-    judgeService(settled.service, judged)
-    this.#judgeOwners()
-    if (asked > settled.granted && !exact) this.#judgeMaximal(settled.service, usaget)
+    checkService(settled.service, modelled)
+    this.#checkOwners()
+    if (asked > settled.granted && !exact) this.#checkMaximal(settled.service, usaget)
   }
 
-  /** After a grant cut short no units are left, and all money together buys not one unit more. */
-  #judgeMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
+  /** After a grant cut short no units are left, and all money together cannot buy one more unit. */
+  #checkMaximal({ segment, reservation }: ServiceSession, usaget: string): void {
     const { tariff, access, priced } = segment!
     const held = reservation.slices
       .filter(({ bucket }) => bucket === null)
@@ -238,15 +238,15 @@ class Trial {
       ...this.#owners,
       [name]: credit(this.#owners[name], operation, this.#now).owner,
     }
-    this.#judgeOwners()
+    this.#checkOwners()
   }
 
-  #judgeOwners(): void {
+  #checkOwners(): void {
     const { subscriber, account } = this.#owners
     for (const [slot, state] of [subscriber, account].entries()) {
       assertConserved(state)
-      const wanted = this.#model.buckets.filter((bucket) => bucket.slot === slot)
-      expect(state.buckets.map(amounts)).toEqual(wanted.map(amounts))
+      const expected = this.#model.buckets.filter((bucket) => bucket.slot === slot)
+      expect(state.buckets.map(amounts)).toEqual(expected.map(amounts))
       for (const { limit, free } of state.buckets) if (limit === 0) expect(free >= 0).toBe(true)
     }
     const { owed, repaid } = this.#model
@@ -263,8 +263,8 @@ interface SettleStep {
   end: 'none' | 'closed' | 'expired'
 }
 
-/** What every line must satisfy, whatever came before it. */
-function judgeLine(segment: Segment): void {
+/** Assertions on every line, whatever came before it. */
+function checkLine(segment: Segment): void {
   const { tariff, priced, access, payments } = segment
   const price = Number(priceOf(modelTariff(tariff), BigInt(priced), access))
   expect(segment.charged).toBe(price)
@@ -274,11 +274,11 @@ function judgeLine(segment: Segment): void {
   expect(paid('units') + segment.priced).toBe(segment.used)
 }
 
-function judgeService(service: ServiceSession, judged: ModelService): void {
-  expect(service.reservation.units).toBe(judged.units.length)
-  expect(service.accessCharged).toBe(judged.accessCharged)
+function checkService(service: ServiceSession, modelled: ModelService): void {
+  expect(service.reservation.units).toBe(modelled.units.length)
+  expect(service.accessCharged).toBe(modelled.accessCharged)
   expect(service.segment === null ? null : totals(service.segment)).toEqual(
-    judged.segment === null ? null : modelTotals(judged.segment),
+    modelled.segment === null ? null : modelTotals(modelled.segment),
   )
 }
 
@@ -383,9 +383,9 @@ function owner(buckets: readonly ModelBucket[], slot: 0 | 1): OwnerState {
 }
 
 describe('settlement against an exact model', () => {
-  it('agrees in every amount, grant and line, whatever the story', () => {
+  it('agrees in every amount, grant and line, for any series of requests', () => {
     fc.assert(
-      fc.property(story, fc.constantFrom('closed' as const, 'expired' as const), (drawn, end) => {
+      fc.property(series, fc.constantFrom('closed' as const, 'expired' as const), (drawn, end) => {
         const trial = new Trial(drawn)
         for (const step of drawn.steps) trial.step(step)
         trial.close(end)

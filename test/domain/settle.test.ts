@@ -42,7 +42,7 @@ interface Step {
 }
 
 /** One service of one subscriber, settled step by step. */
-class Scene {
+class SettleFixture {
   subscriber: OwnerState
   service = emptyService(-1, 'data', '')
   readonly #tariff: Tariff
@@ -74,14 +74,14 @@ class Scene {
     return settled
   }
 
-  /** One column of all buckets: `5; 0`. */
+  /** A property of all buckets: `5; 0`. */
   column(name: 'free' | 'reserved' | 'spent'): string {
     const { buckets } = this.subscriber
     return buckets.length === 0 ? '–' : buckets.map((bucket) => bucket[name]).join('; ')
   }
 }
 
-/** What holds a grant after the first units were granted and used; `*`: nothing after it. */
+/** Grants and reserved units after the first units were granted and used; `*`: the last units. */
 const GRANTS = readTable(`
   | case                  | tariff | buckets                   | first | asks | granted | reserved |
   |-----------------------|--------|---------------------------|-------|------|---------|----------|
@@ -112,7 +112,7 @@ const GRANTS = readTable(`
 
 describe('a grant', () => {
   it.each(GRANTS)('$case: $asks of $buckets at $tariff after $first', (row) => {
-    const scene = new Scene(row['tariff']!, row['buckets']!)
+    const scene = new SettleFixture(row['tariff']!, row['buckets']!)
     const first = Number(row['first'])
     if (first > 0) scene.step({ requested: first })
     const settled = scene.step({ used: first, requested: Number(row['asks']) })
@@ -121,14 +121,14 @@ describe('a grant', () => {
   })
 
   it('is all or nothing if it must be exact', () => {
-    const scene = new Scene('1/1', 'units 5')
+    const scene = new SettleFixture('1/1', 'units 5')
     expect(scene.step({ requested: 6, exact: true }).granted).toBe(0)
     expect(scene.column('free')).toBe('5')
     expect(scene.step({ requested: 5, exact: true }).granted).toBe(5)
   })
 
   it('ends with the first bucket that holds a part of it', () => {
-    const scene = new Scene('1/1', [
+    const scene = new SettleFixture('1/1', [
       bucketOf({ credited: 5, toMs: 500, priority: 3 }),
       bucketOf({ id: 2, credited: 5, toMs: 300, priority: 2 }),
       moneyOf(5, { id: 3, toMs: 100, priority: 1 }),
@@ -136,11 +136,11 @@ describe('a grant', () => {
     expect(scene.step({ requested: 5 }).bucketsEndMs).toBe(500)
     expect(scene.step({ requested: 10 }).bucketsEndMs).toBe(300)
     expect(scene.step({ requested: 11 }).bucketsEndMs).toBe(100)
-    expect(new Scene('0/1', '–').step({ requested: 5 }).bucketsEndMs).toBe(Infinity)
+    expect(new SettleFixture('0/1', '–').step({ requested: 5 }).bucketsEndMs).toBe(Infinity)
   })
 })
 
-/** What usage does to buckets from which only `held` units were granted. */
+/** The effect of usage on buckets from which only `held` units were granted. */
 const USES = readTable(`
   | case                | tariff | buckets                  | held | used | free   | spent  | debt |
   |---------------------|--------|--------------------------|------|------|--------|--------|------|
@@ -164,7 +164,7 @@ const USES = readTable(`
 
 describe('usage', () => {
   it.each(USES)('$case: $used used, $held granted from $buckets at $tariff', (row) => {
-    const scene = new Scene(row['tariff']!, row['buckets']!)
+    const scene = new SettleFixture(row['tariff']!, row['buckets']!)
     const granted = Number(row['held'])
     expect(scene.step({ requested: granted }).granted).toBe(granted)
     const { changes } = scene.step({ used: Number(row['used']) })
@@ -174,8 +174,8 @@ describe('usage', () => {
     expect(changes[0]?.segment.debt ?? 0).toBe(Number(row['debt']))
   })
 
-  it('is carried by a credit that has reached its limit, and does not become debt', () => {
-    const scene = new Scene('1/1', 'money 0 limit 4')
+  it('is charged to a credit that has reached its limit, and does not become debt', () => {
+    const scene = new SettleFixture('1/1', 'money 0 limit 4')
     scene.step({ requested: 4 })
     scene.step({ used: 4 })
     scene.step({ used: 3 })
@@ -185,17 +185,17 @@ describe('usage', () => {
   })
 
   it('costs the same however it is reported', () => {
-    const whole = new Scene('7/10+3', 'money 1000')
+    const whole = new SettleFixture('7/10+3', 'money 1000')
     whole.step({ used: 95, end: 'closed' })
-    const parts = new Scene('7/10+3', 'money 1000')
+    const parts = new SettleFixture('7/10+3', 'money 1000')
     for (const used of [1, 9, 10, 4, 50, 21]) parts.step({ used, requested: 13 })
     parts.step({ end: 'closed' })
     expect(parts.column('spent')).toBe('73')
     expect(parts.subscriber).toEqual(whole.subscriber)
   })
 
-  it('leaves everything as it was if its price is out of range', () => {
-    const scene = new Scene('4503599627370496/1', 'money 0 limit 5')
+  it('leaves everything unchanged if its price is out of range', () => {
+    const scene = new SettleFixture('4503599627370496/1', 'money 0 limit 5')
     scene.step({ used: 1 })
     const before = structuredClone(scene.subscriber)
     expect(() => scene.step({ used: 1 })).toThrow(PriceRangeError)
@@ -203,23 +203,23 @@ describe('usage', () => {
   })
 
   it.each([
-    ['debt', new Scene('4503599627370496/1', '–')],
-    ['what a bucket has paid', new Scene('4503599627370496/1', 'money 0 limit 5')],
-  ])('is refused where %s would no longer be exact', (what, scene) => {
+    ['debt', new SettleFixture('4503599627370496/1', '–')],
+    ['the amount paid by a bucket', new SettleFixture('4503599627370496/1', 'money 0 limit 5')],
+  ])('is refused if %s would no longer be exact', (what, scene) => {
     scene.step({ used: 1, end: 'closed' })
     expect(() => scene.step({ used: 1 })).toThrow(`${what} exceeds 2^53`)
   })
 
-  it('is refused where it can no longer be counted', () => {
-    const scene = new Scene('0/1', '–')
+  it('is refused if it can no longer be counted', () => {
+    const scene = new SettleFixture('0/1', '–')
     scene.step({ used: UNLIMITED })
     expect(() => scene.step({ used: 1 })).toThrow('usage of a segment exceeds 2^53')
   })
 })
 
 describe('a segment', () => {
-  it('ends when a grant is asked for under another key; the next begins a new interval', () => {
-    const scene = new Scene('10/10', 'money 100')
+  it('ends when units are requested under another key; the next one begins a new interval', () => {
+    const scene = new SettleFixture('10/10', 'money 100')
     scene.step({ requested: 5 })
     const { changes } = scene.step({ used: 5, requested: 5, key: 'b', tariff: tariffFrom('3/10') })
     expect(changes).toMatchObject([
@@ -233,20 +233,20 @@ describe('a segment', () => {
     expect(scene.column('free')).toBe('87')
   })
 
-  it('bears the access price if none before it did', () => {
-    const scene = new Scene('1/1+50', 'units 1; money 200')
+  it('has the access price if no earlier segment had it', () => {
+    const scene = new SettleFixture('1/1+50', 'units 1; money 200')
     const charged: number[] = []
     for (const key of ['a', 'b', 'c']) {
       scene.step({ requested: 1, key })
       const { changes } = scene.step({ used: 1, end: 'closed' })
       charged.push(changes[0]!.segment.charged)
     }
-    // The first was paid in units: no unit was priced, so no access was due yet.
+    // The first was paid in units: no unit was charged, so no access price was due yet.
     expect(charged).toEqual([0, 51, 1])
   })
 
-  it('has a version for each change of its line, and none without', () => {
-    const scene = new Scene('1/1', 'units 100')
+  it('has a version for each change of its line, and only for these', () => {
+    const scene = new SettleFixture('1/1', 'units 100')
     const versions: [number, string][] = []
     const steps: Step[] = [
       { requested: 10 },
@@ -267,16 +267,16 @@ describe('a segment', () => {
     ])
   })
 
-  it('without usage leaves a line of nothing when the service closes', () => {
-    const scene = new Scene('1/1', 'units 100')
+  it('without usage leaves an empty line when the service closes', () => {
+    const scene = new SettleFixture('1/1', 'units 100')
     scene.step({ requested: 10 })
     const { changes } = scene.step({ end: 'closed' })
     expect(changes).toMatchObject([{ segment: { used: 0, charged: 0 }, state: 'closed' }])
     expect(scene.column('free')).toBe('100')
   })
 
-  it('says what went back to buckets that had ended meanwhile', () => {
-    const scene = new Scene('1/1', [
+  it('shows units returned to buckets that had ended in the meantime', () => {
+    const scene = new SettleFixture('1/1', [
       bucketOf({ credited: 10, toMs: 100 }),
       moneyOf(10, { id: 2, toMs: 100 }),
     ])
@@ -287,8 +287,8 @@ describe('a segment', () => {
     expect(scene.step({ requested: 1, atMs: 100 }).granted).toBe(0)
   })
 
-  it('takes the events of one session in any order', () => {
-    const scene = new Scene('1/1', 'units 100')
+  it('accepts the events of a session in any order', () => {
+    const scene = new SettleFixture('1/1', 'units 100')
     scene.step({ requested: 10, atMs: 50 })
     scene.step({ used: 1, atMs: 90 })
     const { changes } = scene.step({ used: 1, atMs: 70 })
@@ -298,7 +298,7 @@ describe('a segment', () => {
 
 describe('settlement', () => {
   it('changes nothing in place', () => {
-    const scene = new Scene('1/1', 'units 10; money 10')
+    const scene = new SettleFixture('1/1', 'units 10; money 10')
     scene.step({ requested: 15 })
     const { subscriber, service } = scene
     const before = structuredClone({ subscriber, service })
@@ -306,7 +306,7 @@ describe('settlement', () => {
     expect({ subscriber, service }).toEqual(before)
   })
 
-  it('gives back what a volume price takes less, first what was owed, also if repaid', () => {
+  it('returns the reduction of a volume price, to debt first, also if that is repaid', () => {
     const terms = { method: 'volume' as const, unitScale: 1, factor: 1, factorDigits: 0 }
     const tier = { interval: 1, ceil: true }
     const tariff: Tariff = {
@@ -318,14 +318,14 @@ describe('settlement', () => {
       extraDigits: 0,
       terms: { ...terms, minimum: 0, rounding: null },
     }
-    const scene = new Scene('1/1', 'money 60')
+    const scene = new SettleFixture('1/1', 'money 60')
     expect(scene.step({ used: 10, tariff }).changes[0]?.segment).toMatchObject({ debt: 40 })
     const [bucket] = scene.subscriber.buckets
     // A top-up pays half of the debt.
     const paid = { ...bucket!, credited: 80, spent: 80 }
     scene.subscriber = { ...scene.subscriber, repaid: 20, buckets: [paid] }
     const { changes } = scene.step({ used: 1, tariff })
-    // Of the debt only what is still owed can be forgiven; the rest goes back to the money.
+    // Only debt still owed can be forgiven; the rest is returned to the money.
     const segment = changes[0]!.segment
     expect(segment).toMatchObject({ charged: 11, debt: 20, payments: [{ amount: -9 }] })
     expect(scene.subscriber).toMatchObject({ owed: 20, repaid: 20 })

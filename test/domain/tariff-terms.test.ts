@@ -19,18 +19,18 @@ const TARIFF: Tariff = {
 }
 
 describe('a part of a price', () => {
-  it('is of tiers and access, and exact', () => {
+  it('has tiers and access, and is exact', () => {
     const third = scaledTariff(TARIFF, 333_333, 6)
     expect(charge(third, 12, true)).toBe(699_999)
     expect(charge(third, 12, false)).toBe(366_666)
   })
 
-  it('of a part is their product', () => {
+  it('of another part is their product', () => {
     const quarter = scaledTariff(scaledTariff(TARIFF, 5, 1), 50, 2)
     expect(charge(quarter, 12, true)).toBe(charge(TARIFF, 12, true) / 4)
   })
 
-  it('that is the whole price is plain', () => {
+  it('that is the whole price is the plain price', () => {
     expect(scaledTariff(TARIFF, 100, 2)).toEqual(TARIFF)
     expect(scaledTariff(scaledTariff(TARIFF, 5, 1), 2, 0).terms).toBeNull()
   })
@@ -44,14 +44,14 @@ describe('a part of a price', () => {
     })
   })
 
-  it('refuses a product that is no safe integer', () => {
+  it('refuses a product that is not a safe integer', () => {
     const huge = scaledTariff(TARIFF, 10 ** 12, 6)
     expect(() => scaledTariff(huge, 10 ** 12, 6)).toThrow(RangeError)
   })
 })
 
 describe('the rules of a rate', () => {
-  it('hold for a price that stands in for its own', () => {
+  it('apply to a price that replaces its own', () => {
     const rounding = { mode: 'up', decimals: 1, stage: 'before_tax' } as const
     const ruled = withRateTerms(TARIFF, { method: 'volume', rounding })
     expect(charge(ruled, 11, false)).toBe(600_000)

@@ -16,7 +16,7 @@ import { priceOf } from '../support/domain/model-price.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { readTable } from '../support/domain/table.ts'
 
-/** Tenths of a unit count as units, so that bounds such as 0.7 are whole. */
+/** Tenths of a unit count as units, so that bounds such as 0.7 are whole numbers. */
 const TENTHS = 10
 
 function tenths(text: string): number {
@@ -45,7 +45,7 @@ function tariffFrom(tiers: string, access: string): Tariff {
   }
 }
 
-/** The cases that the best-known public implementation publishes, and some of our own. */
+/** The cases published by the best-known public implementation, and further ones. */
 const CHARGES = readTable(`
   | case          | tiers                                       | access | volume | charge   |
   |---------------|---------------------------------------------|--------|--------|----------|
@@ -73,7 +73,7 @@ describe('charge', () => {
     expect(charge(tariff, tenths(row['volume']!), true)).toBe(microsFrom(row['charge']!))
   })
 
-  it('leaves the access price out where it was borne before', () => {
+  it('omits the access price if it was charged before', () => {
     const tariff = tariffFrom('0–∞ 1/1', '1000')
     expect(charge(tariff, 2 * TENTHS, false)).toBe(2_000_000)
   })
@@ -85,15 +85,15 @@ describe('charge', () => {
         fc.nat({ max: 1_000_000 }),
         fc.boolean(),
         (tariff, units, access) => {
-          const judged = priceOf(modelTariff(tariff), BigInt(units), access)
-          expect(charge(tariff, units, access)).toBe(Number(judged))
+          const modelled = priceOf(modelTariff(tariff), BigInt(units), access)
+          expect(charge(tariff, units, access)).toBe(Number(modelled))
         },
       ),
       propertyRuns(2000),
     )
   })
 
-  it('is exact, or refuses, up to the largest volumes and prices', () => {
+  it('is exact or refused up to the largest volumes and prices', () => {
     const size = fc.oneof(fc.maxSafeNat(), fc.integer({ min: 1, max: 1000 }))
     const tier = fc.record({
       units: size.filter((units) => units > 0),
@@ -109,11 +109,11 @@ describe('charge', () => {
     })
     fc.assert(
       fc.property(huge, fc.maxSafeNat(), (tariff, units) => {
-        const judged = priceOf(modelTariff(tariff), BigInt(units), true)
-        if (judged > BigInt(Number.MAX_SAFE_INTEGER)) {
+        const modelled = priceOf(modelTariff(tariff), BigInt(units), true)
+        if (modelled > BigInt(Number.MAX_SAFE_INTEGER)) {
           expect(() => charge(tariff, units, true)).toThrow(PriceRangeError)
         } else {
-          expect(charge(tariff, units, true)).toBe(Number(judged))
+          expect(charge(tariff, units, true)).toBe(Number(modelled))
         }
       }),
       propertyRuns(3000),
@@ -127,15 +127,15 @@ describe('charge', () => {
         fc.nat({ max: 90 }),
         fc.boolean(),
         (tariff, units, access) => {
-          const judged = priceOf(modelTariff(tariff), BigInt(units), access)
-          expect(charge(tariff, units, access)).toBe(Number(judged))
+          const modelled = priceOf(modelTariff(tariff), BigInt(units), access)
+          expect(charge(tariff, units, access)).toBe(Number(modelled))
         },
       ),
       propertyRuns(3000),
     )
   })
 
-  it('finds the highest price on the way, which a volume price may have passed', () => {
+  it('finds the highest price up to a volume, which a volume price may have passed', () => {
     fc.assert(
       fc.property(
         tariffWithTerms(SMALL),

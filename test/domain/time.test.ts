@@ -23,7 +23,7 @@ const ZONES = [
 const DAY_MS = 86_400_000
 
 describe('localTime', () => {
-  it('reads UTC as a zone that is the same under another name', () => {
+  it('reads UTC like a zone that is the same under another name', () => {
     const instant = fc.integer({ min: -(2 ** 42), max: 2 ** 43 })
     fc.assert(
       fc.property(instant, (atMs) => {
@@ -125,7 +125,7 @@ describe('parseUsualInstant', () => {
     '2026-01-01T10:00:00.0Z',
     '2026-01-01T10:00+00Z',
     '',
-  ])('leaves %j to others', (text) => {
+  ])('leaves %j to parseInstant', (text) => {
     expect(parseCommonInstant(text)).toBe(-1)
   })
 })
@@ -171,7 +171,7 @@ describe('daylight saving', () => {
 })
 
 describe('localTime and instantOf', () => {
-  it('are inverse but where the clock shows a time twice', () => {
+  it('are inverse except when the clock shows a time twice', () => {
     const seconds = fc.integer({ min: Date.UTC(1990, 0) / 1000, max: Date.UTC(2040, 0) / 1000 })
     fc.assert(
       fc.property(fc.constantFrom(...ZONES), seconds, (zone, second) => {

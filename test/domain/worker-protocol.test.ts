@@ -19,11 +19,11 @@ import { packResult, packTask, unpackResult, unpackTask } from '../../src/domain
 import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 
-/** The way over the boundary. */
+/** Transfers requests and outcomes across the thread boundary. */
 const overTask = (task: WorkerTask) => unpackTask(structuredClone(packTask(task)))
 const overResult = (result: WorkerResult) => unpackResult(structuredClone(packResult(result)))
 
-/** Few, so that some come twice in a batch; with what is not ASCII, and halves of pairs. */
+/** Few texts, so that some repeat in a batch; with non-ASCII characters and unpaired surrogates. */
 const text = fc.oneof(
   fc.constantFrom('', 'data', 'call', '\u0000', 'naïve', '日本', '😀', '\ud83d', '__proto__', '1'),
   fc.string({ unit: 'binary' }),
@@ -82,7 +82,7 @@ const request = fc
   .tuple(plainRequest, fc.option(fc.record({ name: text, stateId: number })))
   .map(([one, client]) => (client === null ? one : { ...one, client }))
 
-/** Cloned as it is, whatever it is. */
+/** Structured clone of the value. */
 const quote = fc.option(
   fc.record({ line: fc.record({ stamp: text }) }),
 ) as fc.Arbitrary<Quote | null>
@@ -123,7 +123,7 @@ const outcome: fc.Arbitrary<ChargeOutcome> = fc.record({
   balances: fc.option(fc.array(balance, { maxLength: 4 })),
 })
 
-it('brings any batch of requests over as it is, its fields in their order', () => {
+it('the worker protocol transfers any batch of requests, with its order of fields', () => {
   const task = fc.record({
     requests: fc.array(request),
     mayLookUp: fc.boolean(),
@@ -139,7 +139,7 @@ it('brings any batch of requests over as it is, its fields in their order', () =
   )
 })
 
-it('brings any outcomes over as they are, their fields in their order', () => {
+it('the worker protocol transfers any outcomes, with their order of fields', () => {
   const result = fc.record({
     outcomes: fc.array(fc.option(outcome)),
     stats: fc.record({ commits: fc.nat(), conflicts: fc.nat() }),
@@ -172,7 +172,7 @@ const update: ChargeRequest = {
   refund: false,
 }
 
-it('hands over a batch that is larger than any before', () => {
+it('the worker protocol transfers a batch that is larger than any before', () => {
   const requests = Array.from({ length: 3000 }, (_, index) => ({ ...update, requestNumber: index }))
   const task = { requests, mayLookUp: true, deadlineMs: 12.5 }
   expect(overTask(task)).toEqual(task)
@@ -182,14 +182,14 @@ it('hands over a batch that is larger than any before', () => {
   ])
 })
 
-it('sends a text that requests have in common once, and few numbers', () => {
+it('the worker protocol sends texts that requests share once, and few numbers', () => {
   const requests = ['a', 'b', 'c'].map((sessionId) => ({ ...update, sessionId }))
   const { numbers, texts } = packTask({ requests, mayLookUp: false, deadlineMs: 0 })
   expect(texts.filter((text) => text === 'pgw' || text === 'data')).toEqual(['pgw', 'data'])
   expect(numbers).toHaveLength(3 + 3 * 19)
 })
 
-it('one batch tells nothing of another', () => {
+it('the worker protocol keeps no state between batches', () => {
   const first = packTask({ requests: [update], mayLookUp: false, deadlineMs: 0 })
   const before = structuredClone(first)
   packResult({ outcomes: [plainOutcome('noCredit', 'other'), null], stats: {} })
@@ -197,7 +197,7 @@ it('one batch tells nothing of another', () => {
   expect(first).toEqual(before)
 })
 
-it('a reason that does not exist arrives as none, beside the others', () => {
+it('an unknown reason arrives as null beside the others', () => {
   const outcomes = [plainOutcome('nonsense' as Reason), plainOutcome('granted')]
   const [odd, good] = overResult({ outcomes, stats: {} }).outcomes
   expect(odd?.reason).toBeUndefined()

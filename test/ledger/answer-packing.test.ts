@@ -8,7 +8,7 @@ import { keyOf, sessionOf } from '../support/ledger/fixture.ts'
 
 const sessionKey = keyOf('a')
 const session: Session = sessionOf(7, 'a', { openedMs: 1_795_305_724_971, processed: 9 })
-const place = { sessionKey, session }
+const context = { sessionKey, session }
 
 function answerOf(transactionId: string): AnsweredRequest {
   const outcome = { reason: 'granted' as const, detail: '', aid: 1, sid: 7, transactionId }
@@ -18,12 +18,12 @@ function answerOf(transactionId: string): AnsweredRequest {
 
 function packed(answered: AnsweredRequest): Buffer {
   const writer = new Writer(64)
-  writeAnswer(writer, answered, place)
+  writeAnswer(writer, answered, context)
   return writer.take()
 }
 
 describe('a stored answer', () => {
-  it('has every reason by a number that stays what it is', () => {
+  it('has a stable number for every reason', () => {
     expect([...STORED_REASONS].sort()).toEqual(Object.keys(reasons).sort())
     const known = ['granted', 'notCharged', 'noCredit', 'unknownSubscriber', 'noRate', 'blocked']
     const more = ['pricing', 'noTax', 'unknownSession', 'sessionClosed', 'outOfOrder']
@@ -32,10 +32,10 @@ describe('a stored answer', () => {
     expect(STORED_REASONS.slice(0, 20)).toEqual([...known, ...more, ...last, ...end])
   })
 
-  it('leaves out a transaction id that the session tells', () => {
+  it('omits a transaction id that the session implies', () => {
     const answered = answerOf(`${sessionKey}-mwr2ob3f-9`)
     expect(packed(answered)).toHaveLength(12)
-    expect(readAnswer(new Reader(packed(answered)), place)).toEqual(answered)
+    expect(readAnswer(new Reader(packed(answered)), context)).toEqual(answered)
   })
 
   it.each([
@@ -53,8 +53,8 @@ describe('a stored answer', () => {
     `${sessionKey}-mwr2ob3f-90071992547409930`,
     `X${sessionKey.slice(1)}-mwr2ob3f-9`,
     `${sessionKey} mwr2ob3f-9`,
-  ])('keeps one that it does not tell: %s', (transactionId) => {
+  ])('keeps a transaction id that the session does not imply: %s', (transactionId) => {
     const answered = answerOf(transactionId)
-    expect(readAnswer(new Reader(packed(answered)), place)).toEqual(answered)
+    expect(readAnswer(new Reader(packed(answered)), context)).toEqual(answered)
   })
 })

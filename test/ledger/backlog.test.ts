@@ -24,7 +24,7 @@ afterAll(async () => {
   await server.close()
 })
 
-it('is the memory of all streams, and nothing else, against the limit of Redis', async () => {
+it('the backlog is the memory of all streams, compared with the limit of Redis', async () => {
   expect(await readBacklog(ledger)).toEqual({ streamBytes: 0, limitBytes: LIMIT })
   await redis.client.set('other', Buffer.alloc(4 * MIB))
   const entry = Buffer.alloc(1024)
@@ -41,7 +41,7 @@ it('is the memory of all streams, and nothing else, against the limit of Redis',
   expect(backlogPercent(backlog)).toBeCloseTo((backlog.streamBytes / LIMIT) * 100)
 })
 
-it('without a limit is held against the memory of the machine', async () => {
+it('the backlog is compared with the memory of the machine if there is no limit', async () => {
   await redis.client.config('SET', 'maxmemory', '0')
   const { limitBytes } = await readBacklog(ledger)
   expect(limitBytes).toBeGreaterThan(0)
@@ -49,19 +49,19 @@ it('without a limit is held against the memory of the machine', async () => {
   await redis.client.config('SET', 'maxmemory', String(LIMIT))
 })
 
-it('of which no limit is known is never too much', () => {
+it('the backlog is never too large if no limit is known', () => {
   expect(backlogPercent({ streamBytes: 1, limitBytes: 0 })).toBe(0)
 })
 
 describe('a threshold', () => {
-  it('sets in at its mark, and ends only below the lower one', () => {
+  it('is reached at its upper mark and left only below the lower one', () => {
     const threshold = new Threshold(60, 55)
-    const figures = [0, 59.9, 60, 59, 55, 54.9, 59.9, 60, 100, 0]
-    const verdicts = figures.map((figure) => {
-      const hasChanged = threshold.update(figure)
+    const percentages = [0, 59.9, 60, 59, 55, 54.9, 59.9, 60, 100, 0]
+    const results = percentages.map((percentage) => {
+      const hasChanged = threshold.update(percentage)
       return `${threshold.isExceeded ? 'over' : 'under'}${hasChanged ? ', changed' : ''}`
     })
-    expect(verdicts).toEqual([
+    expect(results).toEqual([
       'under',
       'under',
       'over, changed',

@@ -37,7 +37,7 @@ beforeEach(async () => {
   await emptyLedger(ledger)
 })
 
-/** Spends of what an account was seeded with, as its next version. */
+/** Spends of the seeded amount of an account, as its next version. */
 function spending(aid: number, version = 2, more: Partial<AccountCommit> = {}): AccountCommit {
   const spent = version * 10
   const bucket = bucketOf(1000, { spent, free: 1000 - spent })
@@ -64,14 +64,14 @@ async function entries(): Promise<string[][]> {
 const names = (fields: readonly string[]) => fields.filter((_, index) => index % 2 === 0)
 
 describe('the accounts of a call', () => {
-  it('share a stream entry, of whatever partitions they are', async () => {
+  it('share a stream entry, regardless of their partitions', async () => {
     const aids = [1, 2, 3, 4, 5]
     await seedAll(aids)
     expect(await kinds(aids.map((aid) => spending(aid)))).toEqual(aids.map(() => 'committed'))
     expect((await entries()).map(names)).toEqual([['1:1', '2:1', '3:1', '4:1', '5:1']])
   })
 
-  it('are told apart again by who reads it, each with its record', async () => {
+  it('are separated again by the reader, each with its record', async () => {
     const aids = [1, 2, 3]
     await seedAll(aids)
     const reader = await openStreamReader(ledger, 'one')
@@ -101,7 +101,7 @@ describe('the accounts of a call', () => {
     for (const fields of found) expect(names(fields).length).toBeLessThanOrEqual(4096 / 32)
   })
 
-  it('fill none that was begun with a record with another of the same name', async () => {
+  it('have no two records of the same name in one entry', async () => {
     const aids = Array.from({ length: 40 }, (_, index) => index + 1)
     const commits = aids.map((aid) => {
       const line = { ...lineOf(aid, 1, `line-${aid}`), plan: 'P'.repeat(500) }
@@ -116,7 +116,7 @@ describe('the accounts of a call', () => {
   })
 })
 
-describe('what one account of a call is refused', () => {
+describe('a refused account of a call', () => {
   const sessionKey = keyOf('odd')
   const opening = (expiresMs: number, ttlMs: number) =>
     writing(
@@ -126,11 +126,11 @@ describe('what one account of a call is refused', () => {
     )
 
   it.each([
-    ['a place that is no number', opening(Number.NaN, 5000)],
+    ['an expiry that is not a number', opening(Number.NaN, 5000)],
     ['no time to live', opening(NOW_MS, 0)],
-    ['a time to live that is no number', opening(NOW_MS, Number.NaN)],
-    ['a time to live beyond all numbers', opening(NOW_MS, 1e21)],
-  ])('for %s leaves nothing of it, and the others whole', async (_, odd) => {
+    ['a time to live that is not a number', opening(NOW_MS, Number.NaN)],
+    ['a time to live that is too large', opening(NOW_MS, 1e21)],
+  ])('is not written at all because of %s, and the others are written whole', async (_, odd) => {
     const aids = [1, 2, 3]
     await seedAll(aids)
     const before = await contents(ledger)
@@ -145,7 +145,7 @@ describe('what one account of a call is refused', () => {
     expect(after.get(ledger.keys.owner(2, 1))).toBe(before.get(ledger.keys.owner(2, 1)))
   })
 
-  it('leaves nothing of it, and the others whole', async () => {
+  it('is not written at all, and the others are written whole', async () => {
     const aids = [1, 2, 3, 4, 5]
     await seedAll(aids)
     await ledger.redis.client.hset(ledger.keys.owner(2, 1), 's', 'damage')
@@ -198,13 +198,13 @@ describe('what one account of a call is refused', () => {
     expect((await loadOne(ledger, 1)).state.version).toBe(2)
   })
 
-  it('is what the directory holds, also by an account before it', async () => {
+  it('is refused by the directory, also as changed by an account before it', async () => {
     await seedAll([1, 2, 3])
-    const claiming = (aid: number, expected: string) =>
+    const registering = (aid: number, expected: string) =>
       spending(aid, 2, {
         registrations: [{ sessionKey: keyOf('a'), location: `${aid}:1`, expected, ttlMs: 5000 }],
       })
-    const batch = [claiming(1, ''), claiming(2, ''), claiming(3, '1:1')]
+    const batch = [registering(1, ''), registering(2, ''), registering(3, '1:1')]
     expect(await kinds(batch)).toEqual(['committed', 'claimed', 'committed'])
     expect(await ledger.findLocations([keyOf('a')])).toEqual([{ aid: 3, sid: 1 }])
   })
@@ -221,10 +221,10 @@ describe('an account that a call has twice', () => {
   })
 })
 
-describe('shared owners that should not be there', () => {
+describe('shared owners expected to be absent', () => {
   const bare = { shared: { expectedVersion: 0, state: null } }
 
-  it('are found where they are, and nobody else is kept from being written', async () => {
+  it('are found if they exist, and no other account is blocked', async () => {
     await seedAll([1, 2, 3])
     await seed(ledger, 0, 500, 2)
     const batch = [1, 2, 3].map((aid) => spending(aid, 2, bare))
@@ -233,11 +233,11 @@ describe('shared owners that should not be there', () => {
     expect(replies[1]).toMatchObject({ shared: { state: { version: 1 } } })
   })
 
-  it('may hold a turn or a fence', async () => {
+  it('may have a back-off hint or a fence', async () => {
     await seedAll([1, 2, 3])
     const other = await openLedger(redis.url)
-    const wanting = { ...spending(2, 9, bare), setsBackoffHint: true }
-    expect((await other.commit([wanting], NOW_MS))[0]?.kind).toBe('conflict')
+    const withHint = { ...spending(2, 9, bare), setsBackoffHint: true }
+    expect((await other.commit([withHint], NOW_MS))[0]?.kind).toBe('conflict')
     await other.close()
     await ledger.raiseFence(3, 0, false, NOW_MS)
     const fenced = { shared: { ...bare.shared, fence: 0 } }
@@ -256,16 +256,16 @@ describe('shared owners that should not be there', () => {
 })
 
 describe('a Redis that refuses to write', () => {
-  it('has written nothing of the call, whatever else was decided in it', async () => {
+  it('has written nothing of the call, whatever was decided for other accounts', async () => {
     await seedAll([1, 2, 3, 4])
     await ledger.redis.client.hset(ledger.keys.owner(2, 1), 's', 'damage')
     const batch = [spending(1, 7), spending(2), spending(3), spending(4)]
-    const wanting = [{ ...spending(1, 7), setsBackoffHint: true }, spending(3)]
+    const withHint = [{ ...spending(1, 7), setsBackoffHint: true }, spending(3)]
     const before = await contents(ledger)
     await ledger.redis.client.config('SET', 'maxmemory', '1')
     try {
       await expect(ledger.commit(batch, NOW_MS)).rejects.toThrow(StoreDownError)
-      await expect(ledger.commit(wanting, NOW_MS)).rejects.toThrow(StoreDownError)
+      await expect(ledger.commit(withHint, NOW_MS)).rejects.toThrow(StoreDownError)
     } finally {
       await ledger.redis.client.config('SET', 'maxmemory', '0')
     }

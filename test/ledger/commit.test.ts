@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 beforeEach(() => emptyLedger(ledger))
 
-/** Spends so much of a seeded bucket of 1,000, as the second version. */
+/** Spends units of a seeded bucket of 1,000, as the second version. */
 function spending(spent: number, sid = 1, more: Partial<AccountCommit> = {}): AccountCommit {
   return writing(ownerOf(sid, 2, [bucketOf(1000, { spent, free: 1000 - spent })]), more)
 }
@@ -47,7 +47,7 @@ const reply = async (commit: AccountCommit, by = ledger, nowMs = NOW_MS) =>
   (await by.commit([commit], nowMs))[0]
 
 describe('a commit', () => {
-  it('writes state, sessions, claims and one stream entry together', async () => {
+  it('writes state, sessions, registrations and one stream entry together', async () => {
     await seed(ledger, 1, 1000)
     const session = sessionOf(1, 'a')
     const sessionKey = keyOf('a')
@@ -70,7 +70,7 @@ describe('a commit', () => {
     expect(await ledger.redis.client.xlen(ledger.keys.stream(1))).toBe(2)
   })
 
-  it('by an old version writes nothing and reports the current states', async () => {
+  it('with an old version writes nothing and reports the current states', async () => {
     await seed(ledger, 1, 1000)
     const sessionKey = keyOf('a')
     const session = sessionOf(1, 'a')
@@ -91,7 +91,7 @@ describe('a commit', () => {
     expect(await contents(ledger)).toEqual(before)
   })
 
-  it('compares the shared owner also where it is not written', async () => {
+  it('compares the shared owner also if it is not written', async () => {
     await seed(ledger, 1, 1000)
     await seed(ledger, 2, 1000)
     const shared = { expectedVersion: 1, state: null }
@@ -101,7 +101,7 @@ describe('a commit', () => {
     })
   })
 
-  it('is refused by the profile fence that it did not rely on', async () => {
+  it('is refused by a newer fence of the profile', async () => {
     await seed(ledger, 1, 1000)
     const fence = await other.raiseFence(1, 1, true, NOW_MS)
     expect(fence).toEqual({ number: 1, dirty: true, changedMs: NOW_MS })
@@ -114,7 +114,7 @@ describe('a commit', () => {
     expect(await reply(rated(1))).toEqual({ kind: 'committed' })
   })
 
-  it('is refused by the fence of the account that it did not rely on', async () => {
+  it('is refused by a newer fence of the account', async () => {
     await seed(ledger, 1, 1000)
     const fence = await other.raiseFence(1, 0, false, NOW_MS)
     const rated = (number: number) =>
@@ -181,7 +181,7 @@ describe('conservation', () => {
     expect(await contents(ledger)).toEqual(before)
   })
 
-  it('lets a bucket with a limit go below zero, and an amount not beyond 2^53', async () => {
+  it('lets a bucket with a limit go below zero, and no amount beyond 2^53', async () => {
     await seed(ledger, 1, 1000)
     const limited = bucketOf(1000, { spent: 1500, free: -500, limit: 10 })
     expect(await reply(writing(ownerOf(1, 2, [limited])))).toEqual({ kind: 'committed' })
@@ -224,7 +224,7 @@ describe('in a batch', () => {
     ['operation', ledger.keys.operation(1, 'o')],
   ]
   it.each([0, 1, 2, 3, 4, 5])(
-    'a key of another type leaves nothing half-written (%i)',
+    'a key of another type leaves no partial write (%i)',
     async (index) => {
       const [name, key] = keysOf()[index] as [string, string]
       await seed(ledger, 1, 1000)
@@ -236,7 +236,7 @@ describe('in a batch', () => {
       if (name === 'operation') await ledger.redis.client.hset(key, 'of', 'another type')
       else await ledger.redis.client.set(key, 'of another type')
       const before = await contents(ledger)
-      // It closes a session: the one index loses it, the other gains it.
+      // It closes a session: one index loses it, the other gains it.
       const closed = { sessionKey, session: sessionOf(1, 'a', { state: 'closed' }), before: 'open' }
       const damaged = writing(
         ownerOf(1, 3, [bucketOf(1001)]),
@@ -250,7 +250,7 @@ describe('in a batch', () => {
       const after = await contents(ledger)
       const other = ledger.keys.owner(2, 1)
       expect(after.get(other)).not.toBe(before.get(other))
-      // A call writes one stream: the first account's, unless that is what is damaged.
+      // A call writes one stream: the first account's, unless that is the damaged one.
       const stream = ledger.keys.stream(name === 'stream' ? 2 : 1)
       expect(after.get(stream)).not.toBe(before.get(stream))
       for (const written of [other, stream]) {
@@ -261,7 +261,7 @@ describe('in a batch', () => {
     },
   )
 
-  it('a Redis without memory is an outage, not damage', async () => {
+  it('a Redis out of memory is an outage, not damage', async () => {
     await seed(ledger, 1, 1000)
     await ledger.redis.client.config('SET', 'maxmemory', '1')
     try {
@@ -275,12 +275,12 @@ describe('in a batch', () => {
   })
 })
 
-describe('the turn on an account', () => {
-  const wanting = { setsBackoffHint: true }
-  it('keeps others out until it is used, by the clock of whoever asks', async () => {
+describe('the back-off hint of an account', () => {
+  const withHint = { setsBackoffHint: true }
+  it('keeps others out until it is used, by the clock of the requesting node', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))
-    expect(await reply(spending(2, 1, wanting))).toMatchObject({ kind: 'conflict' })
+    expect(await reply(spending(2, 1, withHint))).toMatchObject({ kind: 'conflict' })
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
     expect(await reply(next, other)).toEqual({ kind: 'busy', claim: null })
     expect(await reply(next, other, NOW_MS + 49)).toEqual({ kind: 'busy', claim: null })
@@ -289,10 +289,10 @@ describe('the turn on an account', () => {
     expect(await reply(then, other)).toEqual({ kind: 'committed' })
   })
 
-  it('is no outage where Redis has no memory for it', async () => {
+  it('is not an outage if Redis has no memory for it', async () => {
     await seed(ledger, 1, 1000)
     await ledger.redis.client.config('SET', 'maxmemory', '1')
-    const answer = await reply(spending(2, 7, wanting)).finally(() =>
+    const answer = await reply(spending(2, 7, withHint)).finally(() =>
       ledger.redis.client.config('SET', 'maxmemory', '0'),
     )
     expect(answer).toMatchObject({ kind: 'conflict' })
@@ -301,38 +301,38 @@ describe('the turn on an account', () => {
   it('ends by itself when its holder is gone', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))
-    await reply(spending(2, 1, wanting))
+    await reply(spending(2, 1, withHint))
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
     expect(await reply(next, other, NOW_MS + 50)).toEqual({ kind: 'committed' })
     expect(await ledger.redis.client.hexists(ledger.keys.owner(1, 0), 't')).toBe(0)
   })
 
-  it('that a clock far ahead has taken keeps nobody out', async () => {
+  it('set by a clock far ahead does not keep others out', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))
-    await reply(spending(2, 1, wanting), ledger, NOW_MS + 3_600_000)
+    await reply(spending(2, 1, withHint), ledger, NOW_MS + 3_600_000)
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
     expect(await reply(next, other)).toEqual({ kind: 'committed' })
   })
 })
 
-describe('a claim', () => {
-  const claiming = (sid: number, home: string, expected: string) =>
+describe('a session registration', () => {
+  const registering = (sid: number, location: string, expected: string) =>
     spending(1, sid, {
-      registrations: [{ sessionKey: keyOf('a'), location: home, expected, ttlMs: 5000 }],
+      registrations: [{ sessionKey: keyOf('a'), location, expected, ttlMs: 5000 }],
     })
 
-  it('is refused by another home, unless that is expected', async () => {
+  it('is refused for another location, unless that is expected', async () => {
     for (const sid of [1, 2, 3]) await seed(ledger, sid, 1000)
-    expect(await reply(claiming(1, '1:1', ''))).toEqual({ kind: 'committed' })
-    expect(await reply(claiming(2, '1:2', ''))).toEqual({
+    expect(await reply(registering(1, '1:1', ''))).toEqual({ kind: 'committed' })
+    expect(await reply(registering(2, '1:2', ''))).toEqual({
       kind: 'claimed',
       sessionKey: keyOf('a'),
       location: { aid: 1, sid: 1 },
     })
     expect((await loadOne(ledger, 2)).state.version).toBe(1)
-    expect(await reply(claiming(3, '1:3', '1:2'))).toMatchObject({ kind: 'claimed' })
-    expect(await reply(claiming(2, '1:2', '1:1'))).toEqual({ kind: 'committed' })
+    expect(await reply(registering(3, '1:3', '1:2'))).toMatchObject({ kind: 'claimed' })
+    expect(await reply(registering(2, '1:2', '1:1'))).toEqual({ kind: 'committed' })
     expect(await ledger.findLocations([keyOf('a')])).toEqual([{ aid: 1, sid: 2 }])
   })
 
@@ -346,13 +346,13 @@ describe('a claim', () => {
     expect(answers.map((answer) => answer.kind)).toEqual(['committed', 'claimed'])
   })
 
-  it('against a damaged entry is damage, and the directory then leads nowhere', async () => {
+  it('over a damaged entry is damage, and the directory then has no location', async () => {
     await seed(ledger, 1, 1000)
     await seed(ledger, 1, 1000, 2)
     await ledger.redis.client.set(ledger.keys.directory(keyOf('a')), 'rubbish')
     expect(await ledger.findLocations([keyOf('a')])).toEqual([null])
     const sound = writing(ownerOf(1, 2, [bucketOf(1000)], 2))
-    const answers = await ledger.commit([claiming(1, '1:1', ''), sound], NOW_MS)
+    const answers = await ledger.commit([registering(1, '1:1', ''), sound], NOW_MS)
     expect(answers.map((answer) => answer.kind)).toEqual(['corrupt', 'committed'])
   })
 })
@@ -368,7 +368,7 @@ describe('the indexes of sessions', () => {
     return found.map((score) => (score === null ? null : Number(score)))
   }
   let version = 1
-  const become = async (
+  const transition = async (
     state: 'open' | 'closed' | 'denied',
     expiresMs: number,
     before: string | null,
@@ -382,17 +382,17 @@ describe('the indexes of sessions', () => {
     return scores()
   }
 
-  it('follow it from its opening to its tombstone and to its next opening', async () => {
+  it('follow a session from its opening to its tombstone and to its next opening', async () => {
     version = 1
     await seed(ledger, 1, 1000)
-    expect(await become('denied', 100, null)).toEqual([null, 100])
-    expect(await become('open', 200, 'denied')).toEqual([200, null])
-    // It lives on: the sweep moves it.
-    expect(await become('open', 300, 'open')).toEqual([200, null])
-    expect(await become('closed', 400, 'open')).toEqual([null, 400])
-    // Whoever opens it anew may not know of the tombstone.
-    expect(await become('open', 500, null)).toEqual([500, null])
-    expect(await become('closed', 600, 'open')).toEqual([null, 600])
-    expect(await become('closed', 700, null)).toEqual([null, 700])
+    expect(await transition('denied', 100, null)).toEqual([null, 100])
+    expect(await transition('open', 200, 'denied')).toEqual([200, null])
+    // It stays in the index; the sweep moves it.
+    expect(await transition('open', 300, 'open')).toEqual([200, null])
+    expect(await transition('closed', 400, 'open')).toEqual([null, 400])
+    // A node that opens it again may not know of the tombstone.
+    expect(await transition('open', 500, null)).toEqual([500, null])
+    expect(await transition('closed', 600, 'open')).toEqual([null, 600])
+    expect(await transition('closed', 700, null)).toEqual([null, 700])
   })
 })

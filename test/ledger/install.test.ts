@@ -42,7 +42,7 @@ const away: EpochRecord = {
   write: () => Promise.reject(new Error('away')),
 }
 
-it('fixes the partitions at the first start, and refuses another number by name', async () => {
+it('the first start fixes the partitions, and another number is refused by name', async () => {
   const record = recordOf()
   await Promise.all([ensureLedger(redis, 64, record), ensureLedger(redis, 64, record)])
   expect(await ensureLedger(redis, 64, record)).toEqual([])
@@ -51,7 +51,7 @@ it('fixes the partitions at the first start, and refuses another number by name'
   )
 })
 
-it('leaves a ledger of another format alone', async () => {
+it('a ledger of another format stays untouched', async () => {
   const record = recordOf()
   await ensureLedger(redis, partitions, record)
   const { meta } = createKeys(partitions)
@@ -62,7 +62,7 @@ it('leaves a ledger of another format alone', async () => {
   expect(await redis.client.hget(meta, 'format')).toBe('2')
 })
 
-it('begins one epoch, whoever is first, and puts it on record', async () => {
+it('concurrent first starts create one epoch and record it', async () => {
   const record = recordOf()
   await Promise.all(Array.from({ length: 5 }, () => ensureLedger(redis, partitions, record)))
   const keys = createKeys(partitions)
@@ -71,7 +71,7 @@ it('begins one epoch, whoever is first, and puts it on record', async () => {
   expect(record.epoch).toMatch(/^1-4-[0-9a-f]{12}$/)
 })
 
-it('needs no record where the data is there, and writes it when it is back', async () => {
+it('a start with existing data needs no record, and writes it when possible', async () => {
   await ensureLedger(redis, partitions, recordOf())
   expect(await ensureLedger(redis, partitions, away)).toEqual([])
   const record = recordOf()
@@ -79,13 +79,13 @@ it('needs no record where the data is there, and writes it when it is back', asy
   expect(record.epoch).toBe(await redis.client.get(createKeys(partitions).epoch(0)))
 })
 
-it('installs nothing over a ledger that was lost, or that nobody can know of', async () => {
+it('nothing is installed over a lost ledger, or if the record cannot be read', async () => {
   await expect(ensureLedger(redis, partitions, away)).rejects.toThrow('away')
   expect(await ensureLedger(redis, partitions, recordOf('1-before'))).toEqual([0, 1, 2, 3])
   expect(await lostPartitions(redis, partitions)).toEqual([0, 1, 2, 3])
 })
 
-it('knows the partitions of a ledger that was lost, and notes no others', async () => {
+it('the partitions of a lost ledger are known, and no others are recorded', async () => {
   const record = recordOf()
   await ensureLedger(redis, partitions, record)
   await redis.client.flushall()
@@ -95,14 +95,14 @@ it('knows the partitions of a ledger that was lost, and notes no others', async 
   expect(await ensureLedger(redis, partitions, record)).toEqual([0, 1, 2, 3])
 })
 
-it('charges nothing where the ledger has other partitions by now', async () => {
+it('nothing is charged if the ledger has other partitions meanwhile', async () => {
   await ensureLedger(redis, 8, recordOf())
   const ledger = createLedger(redis, SETTINGS, 1)
   const wanted = [{ aid: 4, sid: 1, sessionKeys: [] }]
   await expect(ledger.load(wanted)).rejects.toBeInstanceOf(LedgerLostError)
 })
 
-it('denies nothing and writes nothing where the data is lost, or another than it was', async () => {
+it('nothing is denied or written if the data is lost or replaced', async () => {
   await ensureLedger(redis, partitions, recordOf())
   const ledger = createLedger(redis, SETTINGS, 1)
   const wanted = [{ aid: 4, sid: 1, sessionKeys: [] }]
@@ -124,7 +124,7 @@ it('denies nothing and writes nothing where the data is lost, or another than it
   await expect(ledger.commit([commit], 1)).rejects.toBeInstanceOf(LedgerLostError)
   expect(await redis.client.exists(ledger.keys.owner(4, 1))).toBe(0)
   expect(changes).toBe(1)
-  // Whoever asks again takes the new data for what it is.
+  // The next attempt accepts the new data.
   expect(await ledger.commit([commit], 1)).toEqual([{ kind: 'committed' }])
   await redis.client.flushall()
   await expect(ledger.commit([commit], 1)).rejects.toBeInstanceOf(LedgerLostError)

@@ -7,7 +7,7 @@ import { allScripts } from '../../src/ledger/scripts.ts'
 
 const LUA = fileURLToPath(new URL('../../src/ledger/lua/', import.meta.url))
 const LINES_MAX = 120
-/** Longer scripts, and why they are. */
+/** Scripts beyond the limit, with the reason. */
 const LONGER: Record<string, string> = {
   commit: 'reading, deciding and writing an account are one atomic step',
 }
@@ -21,7 +21,7 @@ function source(name: string): string {
   return readFileSync(`${LUA}${name}.lua`, 'utf8')
 }
 
-/** The parts of the header comment by their names. */
+/** The parts of the header comment by name. */
 function headerOf(name: string): Map<string, string> {
   const lines = source(name).split('\n')
   const end = lines.findIndex((line) => !line.startsWith('--'))
@@ -44,7 +44,7 @@ function highestIndex(text: string, table: 'KEYS' | 'ARGV'): number {
   return Math.max(0, ...found.map(([, index]) => Number(index)))
 }
 
-it('declares every script that there is, and no other', () => {
+it('every script is declared, and no other', () => {
   expect(allScripts.map((script) => script.name).sort()).toEqual(names.sort())
 })
 
@@ -82,18 +82,18 @@ describe.each(names)('%s.lua', (name) => {
     expect(bare).not.toMatch(/return \{ *\d|replies\[[^\]]*\] = \{? *\d/)
   })
 
-  it('says in its header which reply names it gives', () => {
+  it('lists in its header the reply names it returns', () => {
     const text = `${header.get('REPLY')} ${includes.join(' ')}`
     const given = Object.keys(REPLY).filter((code) => new RegExp(`\\b${code}\\b`).test(body))
-    const said = given.filter((code) => text.includes(code))
-    expect(said).toEqual(given.filter((code) => code !== 'undefined'))
+    const mentioned = given.filter((code) => text.includes(code))
+    expect(mentioned).toEqual(given.filter((code) => code !== 'undefined'))
   })
 
-  it('takes time and chance from nowhere but its arguments', () => {
+  it('takes time and randomness only from its arguments', () => {
     expect(source(name)).not.toMatch(/'TIME'|math\.random|os\.|RANDOMKEY|SRANDMEMBER/)
   })
 
-  it('is short, or says why not', () => {
+  it('is short or listed with a reason', () => {
     const lines = source(name).split('\n').length
     if (LONGER[name] === undefined) expect(lines).toBeLessThanOrEqual(LINES_MAX)
     else expect(lines).toBeGreaterThan(LINES_MAX)
@@ -126,7 +126,7 @@ describe('declared keys and arguments', () => {
     expect(script?.args(input)).toHaveLength(highestIndex(body, 'ARGV'))
   })
 
-  it('load, forget and reindex: per owner and member what their headers say', () => {
+  it('load, forget and reindex: per owner and member as in their headers', () => {
     const load = {
       epoch: { key: 'e', text: '1-x' },
       owners: [

@@ -50,7 +50,7 @@ function credit(operationId: string, amount: number, sid = 1, includeId = MONEY,
   return creditBucket(by, operation, { attemptsMax: 20 }, NOW_MS)
 }
 
-it('credits once under an id, whoever repeats it and however often', async () => {
+it('a credit is applied once under an id, regardless of repetitions', async () => {
   const first = await credit('a', 500)
   expect(first).toMatchObject({ before: 0, after: 500, amount: 500, bucketId: 1 })
   expect(await credit('a', 500)).toEqual(first)
@@ -65,18 +65,18 @@ it('credits once under an id, whoever repeats it and however often', async () =>
   await Promise.all(others.map((one) => one.close()))
 })
 
-it('refuses an id that was used for something else, and moves nothing', async () => {
+it('an id used for another operation is refused, and nothing moves', async () => {
   await credit('a', 500)
   await expect(credit('a', 501)).rejects.toThrow(OperationReusedError)
   expect((await loadOne(ledger, 1)).state.buckets[0]).toMatchObject({ credited: 500 })
 })
 
-it('refuses what would not stay exact', async () => {
+it('an amount that would not stay exact is refused', async () => {
   await credit('a', Number.MAX_SAFE_INTEGER)
   await expect(credit('b', 1)).rejects.toThrow(BalanceRangeError)
 })
 
-it('keeps the result for the time that it promises', async () => {
+it('the result is stored for the promised time', async () => {
   await credit('a', 500)
   const ttl = await ledger.redis.client.pttl(ledger.keys.operation(1, 'a'))
   expect(ttl).toBeGreaterThan(50_000)
@@ -84,7 +84,7 @@ it('keeps the result for the time that it promises', async () => {
   expect(await ledger.findOperation(1, 'b')).toBeNull()
 })
 
-it('takes away only what is free, and gives the stored result although it is gone', async () => {
+it('a debit removes only available units, and a repetition returns the stored result', async () => {
   await credit('a', 500)
   await expect(credit('b', -501)).rejects.toThrow(InsufficientBalanceError)
   const taken = await credit('c', -400)
@@ -93,7 +93,7 @@ it('takes away only what is free, and gives the stored result although it is gon
   expect((await loadOne(ledger, 1)).state.buckets[0]).toMatchObject({ credited: 100, free: 100 })
 })
 
-it('pays debt first', async () => {
+it('a credit repays debt first', async () => {
   await ledger.commit([writing({ ...ownerOf(1, 1, []), owed: 300 })], NOW_MS)
   expect(await credit('a', 200)).toMatchObject({ repaid: 200, after: 0 })
   expect(await credit('b', 200)).toMatchObject({ repaid: 100, after: 100 })
@@ -102,13 +102,13 @@ it('pays debt first', async () => {
   expect(state.buckets[0]).toMatchObject({ credited: 400, spent: 300, free: 100 })
 })
 
-it('credits what an account shares to the account', async () => {
+it('a credit to a shared bucket goes to the account', async () => {
   await credit('a', 900, 0, SHARED_DATA)
   await credit('b', 100, 0, SHARED_DATA)
   expect((await loadOne(ledger, 0)).state).toMatchObject({ version: 2, buckets: [{ free: 1000 }] })
 })
 
-it('gets through while others charge, and leaves both exact', async () => {
+it('operations succeed under live traffic, and both stay exact', async () => {
   await seed(ledger, 1, 1_000_000)
   const charger = await openLedger(redis.url)
   let isOver = false
@@ -133,7 +133,7 @@ it('gets through while others charge, and leaves both exact', async () => {
   await charger.close()
 })
 
-it('waits no longer for a turn than a turn lasts', async () => {
+it('operations wait no longer than a back-off hint lasts', async () => {
   await seed(ledger, 1, 1000)
   const gone = await openLedger(redis.url)
   const stale = writing(ownerOf(1, 1, [bucketOf(1000)]), { setsBackoffHint: true })
@@ -153,7 +153,7 @@ describe('other operations', () => {
     return run({ ...identity(operationId), include, amount, ...validity, ...more })
   }
 
-  it('set what is free, once, whatever is free when it is repeated', async () => {
+  it('set the available amount, once, regardless of the amount when repeated', async () => {
     await credit('a', 500)
     const first = await setTo('b', 80)
     expect(first).toMatchObject({ operation: 'set', amount: -420, asked: 80, after: 80 })
@@ -164,7 +164,7 @@ describe('other operations', () => {
     expect((await loadOne(ledger, 1)).state.buckets[0]).toMatchObject({ credited: 85, free: 85 })
   })
 
-  it('credit no more than a limit, and say by how much less', async () => {
+  it('credit no more than a limit, and return by how much less', async () => {
     const first = await setTo('a', 500, { mode: 'inc', freeMax: 300 })
     expect(first).toMatchObject({ amount: 300, asked: 500, normalized: 200, after: 300 })
     expect(await setTo('a', 500, { mode: 'inc', freeMax: 300 })).toEqual(first)
@@ -172,7 +172,7 @@ describe('other operations', () => {
     await expect(setTo('a', 500, { mode: 'new' })).rejects.toThrow(OperationReusedError)
   })
 
-  it('close a bucket once; nobody is credited there again', async () => {
+  it('close a bucket once; it cannot be credited again', async () => {
     await credit('a', 500)
     const close = { ...identity('b'), mode: 'close', bucketId: 1 } as const
     const first = await run(close)
@@ -184,7 +184,7 @@ describe('other operations', () => {
     expect(await credit('d', 7)).toMatchObject({ bucketId: 2, after: 7 })
   })
 
-  it('carry credit and counters from one owner to another', async () => {
+  it('transfer credit and counters from one owner to another', async () => {
     await credit('a', 500)
     const out = { ...identity('o'), mode: 'transfer_out', bucketId: 1 } as const
     const left = await run(out)
@@ -201,14 +201,14 @@ describe('other operations', () => {
     const counter = { ...identity('k', 2), ...into, terms, amount: 0 }
     const counted = await run({ ...counter, counted: 70 })
     expect(counted).toMatchObject({ counter: 'credit', limit: 900, counted: 70, after: -70 })
-    // It has counted on in between.
+    // The counter has advanced in between.
     expect(await run({ ...counter, counted: 90 })).toEqual(counted)
     const free = async (sid: number) =>
       (await loadOne(ledger, sid)).state.buckets.map((one) => one.free)
     expect([await free(1), await free(2)]).toEqual([[0], [500, -70]])
   })
 
-  it('keep what is to be on record with them', async () => {
+  it('store the note of the operation', async () => {
     const note = {
       ...({ chargingType: 'Secret', sourceRef: 'card', parentRef: 'op-1-p' } as const),
       additional: { reason: 'gift', of: [1, { a: null }] },
@@ -222,14 +222,14 @@ describe('other operations', () => {
   })
 })
 
-it('says what hinders it', async () => {
+it('a failed operation reports its cause', async () => {
   await ledger.redis.client.hset(ledger.keys.owner(1, 1), 's', 'damage')
   await expect(credit('a', 1)).rejects.toThrow(CorruptValueError)
   await emptyLedger(ledger)
   await ledger.redis.client.set(ledger.keys.stream(1), 'of another type')
   await expect(credit('a', 1)).rejects.toThrow(CorruptValueError)
   await emptyLedger(ledger)
-  // Somebody else always comes first.
+  // Another node always commits first.
   const load: typeof ledger.load = async (wanted) => {
     const loaded = await ledger.load(wanted)
     await ledger.commit([writing(ownerOf(1, version + 1, []))], NOW_MS)

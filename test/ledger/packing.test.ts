@@ -15,7 +15,7 @@ import { startTestRedis, type TestRedis } from '../support/redis.ts'
 const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31)
 const RUNS = { seed: SEED, numRuns: 300 }
 
-/** Packed bytes with a few of them changed, or cut off, or with something behind. */
+/** Packed bytes with some changed, cut off, or appended. */
 function damage(packed: Buffer): fc.Arbitrary<Buffer> {
   const flips = fc.array(fc.tuple(fc.nat(packed.length - 1), fc.nat(255)), {
     minLength: 1,
@@ -35,7 +35,7 @@ function damage(packed: Buffer): fc.Arbitrary<Buffer> {
   )
 }
 
-/** Reading either works or says that the value is damaged: no other way to end. */
+/** Reading either succeeds or reports the value as damaged. */
 function readable(read: () => unknown): boolean {
   try {
     read()
@@ -47,7 +47,7 @@ function readable(read: () => unknown): boolean {
 }
 
 describe(`packed values (seed ${SEED})`, () => {
-  it('come back as they were', () => {
+  it('are unchanged by packing and unpacking', () => {
     fc.assert(
       fc.property(owner, session, fc.array(line, { maxLength: 3 }), (state, one, lines) => {
         expect(unpackOwner(state.aid, state.sid, packOwner(state))).toEqual(state)
@@ -61,7 +61,7 @@ describe(`packed values (seed ${SEED})`, () => {
     expect(unpackResult(packResult(result))).toEqual(result)
   })
 
-  it('come back as they were where a refund has credited something', () => {
+  it('are unchanged by packing if a refund has credited an amount', () => {
     const kinds = ['creditedUnits', 'creditedMoney', 'limit', 'money', 'units'] as const
     const payment = { prepaidIncludeId: 3, counter: '', left: 0, total: 0 }
     fc.assert(
@@ -80,7 +80,7 @@ describe(`packed values (seed ${SEED})`, () => {
     )
   })
 
-  it('come back as they were where an answer says what the session does', () => {
+  it('are unchanged by packing if an answer repeats fields of the session', () => {
     fc.assert(
       fc.property(likely, ({ session: one, sessionKey: key }) => {
         expect(repacked(one, key)).toEqual(one)
@@ -89,7 +89,7 @@ describe(`packed values (seed ${SEED})`, () => {
     )
   })
 
-  it('have the price of their own segment, however alike it is to another', () => {
+  it('have the price of their own segment, however similar to another', () => {
     fc.assert(
       fc.property(segment, segment, fc.array(fc.boolean(), { minLength: 9 }), (one, other, own) => {
         const names = ['rateKey', 'plan', 'cycle', 'priceOf', 'band', 'others'] as const
@@ -114,7 +114,7 @@ describe(`packed values (seed ${SEED})`, () => {
     expect(first.services[0]?.segment?.tariff).toBe(second.services[0]?.segment?.tariff)
   })
 
-  it('are readable or damaged, whatever the bytes, and leave the next reading alone', () => {
+  it('are readable or damaged for any bytes, and do not affect the next read', () => {
     const damaged = fc
       .tuple(owner, session, fc.array(line, { maxLength: 2 }))
       .chain(([state, one, lines]) => {
@@ -208,7 +208,7 @@ describe('Lua', () => {
     return { string.format('%d', version), string.format('%d', credited) }`
   const checkOwner = (packed: Buffer) => ledger.redis.client.eval(script, 0, packed)
 
-  it(`sees the same version and credit in an owner as TypeScript does (seed ${SEED})`, async () => {
+  it(`reads the same version and credit from an owner as TypeScript (seed ${SEED})`, async () => {
     await fc.assert(
       fc.asyncProperty(owner, async (state) => {
         const credited = state.buckets.reduce((sum, { credited }) => sum + credited, 0)
@@ -220,7 +220,7 @@ describe('Lua', () => {
     )
   })
 
-  it(`refuses whatever TypeScript refuses for its sums (seed ${SEED})`, async () => {
+  it(`refuses every sum that TypeScript refuses (seed ${SEED})`, async () => {
     const one = { ...ownerWith([]), owed: 1, repaid: 2 }
     expect(await checkOwner(packOwner(one))).toMatch(/repaid/)
     expect(() => unpackOwner(1, 1, packOwner(one))).toThrow(CorruptValueError)

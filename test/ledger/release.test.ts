@@ -1,4 +1,4 @@
-/** What operators find and end: sessions that are open. */
+/** Open sessions, found and released by operators. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   findSession,
@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 const MIB = 1_000_000
 
-/** Opens a session that holds a mega of units. */
+/** Opens a session that holds 1 MiB of units. */
 async function start(sid: number, sessionId: string, origin = 'test') {
   await scene.credit(sid, DATA_UNITS, 10 * MIB)
   const [outcome] = await scene.charge(
@@ -59,10 +59,10 @@ async function openOf(aid: number, sid = 0): Promise<string[]> {
 }
 
 const SETTINGS = { attemptsMax: 8, replayMs: REPLAY_MS }
-const release = (place: LocatedSession, by = scene) =>
-  releaseSession(by.ledger, place, SETTINGS, NOW_MS + 1_000)
+const release = (location: LocatedSession, by = scene) =>
+  releaseSession(by.ledger, location, SETTINGS, NOW_MS + 1_000)
 
-async function placeOf(sessionId: string, origin = 'test'): Promise<LocatedSession> {
+async function locationOf(sessionId: string, origin = 'test'): Promise<LocatedSession> {
   const found = await findSession(scene.ledger, origin, sessionId)
   if (found === null) throw new Error(`no session ${sessionId}`)
   return found
@@ -86,7 +86,7 @@ describe('open sessions', () => {
     expect(await openOf(6)).toEqual([])
   })
 
-  it('are found each once, in many steps', async () => {
+  it('are found once each, in many steps', async () => {
     await scene.credit(1, MONEY, 1)
     const ids = Array.from({ length: 1_203 }, (_, index) => `s${index}`)
     for (let from = 0; from < ids.length; from += 100) {
@@ -97,35 +97,35 @@ describe('open sessions', () => {
     expect(await openOf(1)).toEqual(ids.sort())
   })
 
-  it('are found by id, whoever opened them; ended ones where none is open', async () => {
+  it('are found by id for any client; ended ones if none is open', async () => {
     await start(1, 'same', 'http')
     await start(201, 'same', 'diameter:net/gy')
     await start(2, 'same but longer')
     const origins = async () =>
       (await findSessionsById(scene.ledger, 'same')).map(({ session }) => session.origin).sort()
     expect(await origins()).toEqual(['diameter:net/gy', 'http'])
-    await release(await placeOf('same', 'http'))
+    await release(await locationOf('same', 'http'))
     expect(await origins()).toEqual(['diameter:net/gy'])
-    await release(await placeOf('same', 'diameter:net/gy'))
+    await release(await locationOf('same', 'diameter:net/gy'))
     expect(await origins()).toEqual(['diameter:net/gy', 'http'])
     expect(await findSessionsById(scene.ledger, 'none')).toEqual([])
     expect(await findSession(scene.ledger, 'test', 'same')).toBeNull()
   })
 })
 
-describe('a session that is released', () => {
-  it('gives back what it holds, once; late usage is settled', async () => {
+describe('a released session', () => {
+  it('returns its reserved units, once; late usage is settled', async () => {
     await start(1, 'a')
     await start(1, 'stays')
-    const place = await placeOf('a')
+    const location = await locationOf('a')
     expect(await amounts(1)).toEqual([[0, 2 * MIB, 18 * MIB]])
-    const released = await release(place)
+    const released = await release(location)
     expect(released?.services[0]?.reservation.units).toBe(MIB)
     expect(await amounts(1)).toEqual([[0, MIB, 19 * MIB]])
     expect((await findSession(scene.ledger, 'test', 'a'))?.session.state).toBe('expired')
     expect(await openOf(1)).toEqual(['stays'])
     const { version } = (await scene.owner(1)).state
-    expect(await release(place)).toBeNull()
+    expect(await release(location)).toBeNull()
     expect((await scene.owner(1)).state.version).toBe(version)
     const used = [service(0, 400_000, { ratingGroup: 10 })]
     const more = { sessionId: 'a' }
@@ -137,7 +137,7 @@ describe('a session that is released', () => {
   it('is not held up by live traffic of its account, and loses none of it', async () => {
     await start(1, 'a')
     await start(1, 'busy')
-    const place = await placeOf('a')
+    const location = await locationOf('a')
     let isOver = false
     let number = 0
     const traffic = async () => {
@@ -151,25 +151,25 @@ describe('a session that is released', () => {
       }
     }
     const going = traffic()
-    expect(await release(place)).not.toBeNull()
+    expect(await release(location)).not.toBeNull()
     isOver = true
     await going
     expect(await amounts(1)).toEqual([[number * 1_000, 1_000, 20 * MIB - number * 1_000 - 1_000]])
   })
 
-  it('ends once, by one of two who release it', async () => {
+  it('ends once if two nodes release it', async () => {
     await start(1, 'a')
-    const place = await placeOf('a')
-    const both = await Promise.all([release(place), release(place, other)])
+    const location = await locationOf('a')
+    const both = await Promise.all([release(location), release(location, other)])
     expect(both.filter((session) => session !== null)).toHaveLength(1)
     expect(await amounts(1)).toEqual([[0, 0, 10 * MIB]])
   })
 
-  it('of a damaged owner stays as it is', async () => {
+  it('of a damaged owner stays unchanged', async () => {
     await start(1, 'a')
-    const place = await placeOf('a')
-    const key = scene.ledger.keys.owner(place.aid, place.sid)
+    const location = await locationOf('a')
+    const key = scene.ledger.keys.owner(location.aid, location.sid)
     await scene.redis.client.hset(key, 's', 'damaged')
-    await expect(release(place)).rejects.toThrow(CorruptValueError)
+    await expect(release(location)).rejects.toThrow(CorruptValueError)
   })
 })

@@ -1,4 +1,4 @@
-/** Sessions that a restarted client has lost end; all others go on. */
+/** Sessions that a restarted client has lost end; all others continue. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { CreditControlClient } from '../../src/domain/charge-request.ts'
 import { findSession } from '../../src/ledger/open-sessions.ts'
@@ -67,7 +67,7 @@ const end = (isStopping = () => false) =>
     isStopping,
   })
 
-describe('a client that has restarted', () => {
+describe('a restarted client', () => {
   it('has lost the sessions from before, and no others', async () => {
     const clients = [of(5), of(6), of(5, 'other@r'), of(4), null] as const
     for (const [index, client] of clients.entries()) await start(index + 1, client)
@@ -87,19 +87,19 @@ describe('a client that has restarted', () => {
     expect(await end()).toBe(0)
   })
 
-  it('goes on with a session that it has not lost', async () => {
+  it('continues a session that it has not lost', async () => {
     await start(1, of(5))
     await send('update', 1, 1, of(6))
     await restart(6)
     expect(await end()).toBe(0)
-    // What comes late of the state before takes nothing back.
+    // A delayed request from before the restart changes nothing.
     await send('update', 1, 2, of(5))
     await restart(6)
     expect(await end()).toBe(0)
     expect(await stateOf(1)).toBe('open')
   })
 
-  it('is paid for what it reports late, all the same', async () => {
+  it('is charged for usage that it reports late', async () => {
     await start(1, of(5))
     await restart(6)
     expect(await end()).toBe(1)
@@ -108,7 +108,7 @@ describe('a client that has restarted', () => {
     expect(money).toMatchObject({ reserved: 0, spent: 2_000 })
   })
 
-  it('is looked for again if nobody came to the end', async () => {
+  it('is searched for again if the previous search was interrupted', async () => {
     await start(1, of(5))
     await restart(6)
     expect(await end(() => true)).toBe(0)

@@ -41,7 +41,7 @@ const begin = (partitions: number[]) =>
 const restorer = () => createRestorer(ledger.redis, ledger.keys, NOW_MS)
 
 describe('owners', () => {
-  it('replace what an earlier attempt has left, with nothing of its sessions', async () => {
+  it('replace the remains of an earlier attempt, including its sessions', async () => {
     await begin([0])
     const session = sessionOf(1, 'a')
     const before = { sessionKey: keyOf('a'), session, before: null }
@@ -56,7 +56,7 @@ describe('owners', () => {
     expect(loaded).toMatchObject({ state: { version: 9 }, sessions: [null] })
   })
 
-  it('are refused where the data is there', async () => {
+  it('are refused if the data exists', async () => {
     await begin([0])
     const before = await contents(ledger)
     const late = restorer()
@@ -66,7 +66,7 @@ describe('owners', () => {
     expect(await contents(ledger)).toEqual(before)
   })
 
-  it('are refused, all of a call, if one does not add up', async () => {
+  it('are refused, all of a call, if the sums of one are inconsistent', async () => {
     const wrong = restorer()
     await wrong.add([ownerOf(1, 9, [bucketOf(5)]), ownerOf(2, 9, [bucketOf(5, { free: 6 })])], [])
     await expect(wrong.flush()).rejects.toThrow('credited is not spent + reserved + free')
@@ -74,7 +74,7 @@ describe('owners', () => {
   })
 })
 
-it('homes of open sessions come back that were lost with another part', async () => {
+it('locations of open sessions lost with another partition are restored', async () => {
   const keys = Array.from({ length: 40 }, (_, index) => keyOf(`s${index}`))
   const { client } = ledger.redis
   await begin([0, 1])
@@ -91,7 +91,7 @@ it('homes of open sessions come back that were lost with another part', async ()
   expect(homes).toEqual(expected)
 })
 
-it('homes of closed sessions come back too: what is repeated must find its answer', async () => {
+it('locations of closed sessions are restored too, so that repetitions are answered', async () => {
   const keys = Array.from({ length: 40 }, (_, index) => keyOf(`s${index}`))
   const { client } = ledger.redis
   await begin([0, 1])
@@ -109,23 +109,23 @@ it('homes of closed sessions come back too: what is repeated must find its answe
 })
 
 describe('the lock of a rebuild', () => {
-  it('is held for as long as it takes, by one', async () => {
+  it('is held for its whole duration by one process', async () => {
     const lock = await acquireRebuildLock(ledger.redis, ledger.keys, 300)
     expect(await acquireRebuildLock(ledger.redis, ledger.keys)).toBeNull()
     const { client } = ledger.redis
     await client.pexpire(ledger.keys.rebuildLock, 150)
     const isRenewed = async () => (await client.pttl(ledger.keys.rebuildLock)) > 200
-    await waitUntil('it is renewed', isRenewed)
+    await waitUntil('the lock is renewed', isRenewed)
     expect(lock?.isHeld()).toBe(true)
     await lock?.release()
     expect(await client.exists(ledger.keys.rebuildLock)).toBe(0)
   })
 
-  it('is known to be lost, and what another one holds is left alone', async () => {
+  it('is recognised as lost, and the lock of another process is left alone', async () => {
     const lock = await acquireRebuildLock(ledger.redis, ledger.keys, 60)
     const { client } = ledger.redis
     await client.set(ledger.keys.rebuildLock, 'another')
-    await waitUntil('it is noticed', () => lock?.isHeld() === false)
+    await waitUntil('the loss is noticed', () => lock?.isHeld() === false)
     await lock?.release()
     expect(await client.get(ledger.keys.rebuildLock)).toBe('another')
   })

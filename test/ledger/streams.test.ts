@@ -30,7 +30,7 @@ beforeEach(async () => {
   await emptyLedger(scene.ledger)
 })
 
-it('brings lines, operations and states, each as new as it is by then', async () => {
+it('the reader returns lines, operations and states, each in its newest version', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   await scene.credit(1, MONEY, 1_000_000, 'first')
   await scene.credit(1, SHARED_DATA, 500_000)
@@ -65,14 +65,14 @@ it('brings lines, operations and states, each as new as it is by then', async ()
     [2, 800_000, 'open', { 0: 4, 1: 4 }],
     [4, 900_000, 'closed', { 1: 6 }],
   ])
-  // The newest line alone tells who has paid for everything.
+  // The newest line alone shows all funding sources.
   expect(line?.payments).toMatchObject([
     { owner: 1, kind: 'units', amount: 500_000 },
     { owner: 0, kind: 'money', amount: 10_000 },
   ])
 })
 
-it('keeps what is not acknowledged, and gives it to whoever takes over', async () => {
+it('unacknowledged entries remain, and another reader can take them over', async () => {
   const first = await openStreamReader(scene.ledger, 'first')
   for (const sid of [1, 101, 201]) await scene.credit(sid, MONEY, 100)
   expect((await first.read(100, 1)).entries).toHaveLength(3)
@@ -86,13 +86,13 @@ it('keeps what is not acknowledged, and gives it to whoever takes over', async (
   await second.acknowledge(entries.slice(1))
   expect(await streamBacklog(scene.ledger)).toBe(1)
   expect((await first.readPending(100, 0)).entries).toMatchObject([{ id: entries[0]?.id }])
-  // What was deleted before it was acknowledged is nothing to take over.
+  // An entry deleted before it was acknowledged cannot be taken over.
   const [left] = entries
   await scene.redis.client.xdel(scene.ledger.keys.stream(left?.partition ?? 0), left?.id ?? '')
   expect((await first.readPending(100, 0)).entries).toEqual([])
 })
 
-it('reports what cannot be read, and gives the rest', async () => {
+it('unreadable entries are reported, and the rest is returned', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   const stream = scene.ledger.keys.stream(1)
   await scene.credit(1, MONEY, 100)
@@ -103,7 +103,7 @@ it('reports what cannot be read, and gives the rest', async () => {
     await client.xadd(stream, '*', 'r', 'damage'),
     await client.xadd(stream, '*', 'what', 'is this'),
     await client.xadd(stream, '*', '1:2', ''),
-    // A number alone is a packed value too, but no record.
+    // A number alone is a packed value too, but not a record.
     await client.xadd(stream, '*', 'r', Buffer.from([7])),
   ]
   await scene.credit(1, MONEY, 100)
@@ -115,7 +115,7 @@ it('reports what cannot be read, and gives the rest', async () => {
   expect(unreadable.every(({ reason, partition }) => reason !== '' && partition === 1)).toBe(true)
 })
 
-it('counts what waits and what is open', async () => {
+it('waiting entries and open sessions are counted', async () => {
   await openStreamReader(scene.ledger, 'one')
   for (const sid of [1, 2, 101]) {
     await scene.credit(sid, MONEY, 1_000_000)
@@ -127,7 +127,7 @@ it('counts what waits and what is open', async () => {
   expect(await openSessions(scene.ledger)).toBe(2)
 })
 
-it('takes more sessions of one owner at once than a script can hand on', async () => {
+it('one owner may have more sessions in a commit than one script can pass on', async () => {
   const MANY = 8_100
   const reader = await openStreamReader(scene.ledger, 'one')
   await scene.ledger.commit([writing(ownerOf(1, 1, [bucketOf(0)]))], 0)
@@ -141,7 +141,7 @@ it('takes more sessions of one owner at once than a script can hand on', async (
   expect(await openSessions(scene.ledger)).toBe(MANY)
 })
 
-it('hands on as many accounts at once as it is asked for, the rest without waiting', async () => {
+it('the reader returns at most the requested accounts, the rest without waiting', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   const sids = Array.from({ length: 300 }, (_, index) => index + 1)
   const commits = sids.map((sid) => writing(ownerOf(sid, 1, [], sid)))
@@ -150,7 +150,7 @@ it('hands on as many accounts at once as it is asked for, the rest without waiti
     const { entries } = await reader.read(2, 60_000)
     return entries.flatMap(({ owners }) => owners.map(({ sid }) => sid))
   }
-  // Entries are taken whole.
+  // Entries are read whole.
   const whole = 4096 / 32
   const found: number[] = []
   while (found.length < sids.length) {
@@ -162,7 +162,7 @@ it('hands on as many accounts at once as it is asked for, the rest without waiti
   expect(found.sort((one, two) => one - two)).toEqual(sids)
 })
 
-it('gives the accounts of an entry of which another is damaged', async () => {
+it('the accounts of an entry are returned although another of them is damaged', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   const stream = scene.ledger.keys.stream(0)
   for (const sid of [1, 2]) await scene.ledger.commit([writing(ownerOf(sid, 1, [], sid))], 0)
@@ -175,7 +175,7 @@ it('gives the accounts of an entry of which another is damaged', async () => {
   expect(entries.map((one) => one.owners.map(({ sid }) => sid))).toEqual([[1], [1]])
 })
 
-it('passes over what an older Redis has as deleted, and says if it cannot forget', async () => {
+it('entries deleted in an older Redis are skipped, and failed removal is reported', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   await scene.credit(1, MONEY, 100)
   const { entries } = await reader.read(100, 1)
@@ -198,11 +198,11 @@ it('passes over what an older Redis has as deleted, and says if it cannot forget
   await expect(reader.acknowledge(entries)).rejects.toThrow('WRONGTYPE')
 })
 
-it('says that the ledger is lost where streams are gone, also while it waits at them', async () => {
+it('missing streams report a lost ledger, also to a waiting reader', async () => {
   const other = await openProcessorFixture(redis.url)
   const reader = await openStreamReader(other.ledger, 'one')
   const waiting = reader.read(100, 1_500).catch((error: unknown) => error)
-  await waitUntil('it waits', async () => {
+  await waitUntil('the reader waits', async () => {
     return /cmd=xreadgroup/.test(String(await scene.redis.client.client('LIST')))
   })
   await scene.redis.client.flushall()
@@ -222,7 +222,7 @@ describe('accounts that cannot be recorded', () => {
     return count
   }
 
-  it('get entries of their own, once, however many recorders do it', async () => {
+  it('get entries of their own, once, with any number of recorders', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
     await scene.redis.client.xadd(stream(), '*', '1:1', '', 'r', 'damage', '2:2', 'a b')
     const { entries, unreadable } = await reader.read(100, 1)
@@ -258,12 +258,12 @@ describe('accounts that cannot be recorded', () => {
   })
 })
 
-describe('what waits in a reader', () => {
+describe('entries waiting in a reader', () => {
   const namesOf = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => [`${from + index}:1`, '']).flat()
   const idsIn = ({ entries }: { entries: { id: string }[] }) => entries.map(({ id }) => id)
 
-  it('is handed on once when it is taken over, and counts once when it is forgotten', async () => {
+  it('are returned once when taken over, and counted once when forgotten', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
     const ids: (string | null)[] = []
     for (const aid of [1, 2, 3]) {
@@ -281,7 +281,7 @@ describe('what waits in a reader', () => {
     for (const forgotten of [1, 0]) expect(await reader.acknowledge([place])).toBe(forgotten)
   })
 
-  it('is no more than a few rounds, by the size of the entries before', async () => {
+  it('are no more than a few flushes, by the size of the entries before', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
     const { keys } = scene.ledger
     const stream = keys.stream(0)
@@ -290,7 +290,7 @@ describe('what waits in a reader', () => {
     await scene.redis.client.xadd(stream, '*', ...names)
     await reader.acknowledge((await reader.read(10, 1)).entries)
     for (let entry = 0; entry < 5; entry += 1) await scene.redis.client.xadd(stream, '*', ...names)
-    // Two of them fill a round of ten for each stream, and name the same accounts.
+    // Two of them fill a flush of ten for each stream, and name the same accounts.
     const round = await reader.read(10, 1)
     expect(new Set(idsIn(round)).size).toBe(2)
     expect(await pending()).toBe(2)

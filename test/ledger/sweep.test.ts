@@ -52,7 +52,7 @@ const amounts = async (sid: number) =>
 const NOTHING = { status: 'done', expired: 0, moved: 0, forgotten: 0, corrupt: 0 }
 
 describe('an abandoned session', () => {
-  it('gives everything back to the buckets that held it, and its line says so', async () => {
+  it('returns all units to the buckets that held them, as its line shows', async () => {
     await scene.credit(1, DATA_UNITS, 1_000_000)
     await scene.credit(1, SHARED_DATA, 1_000_000)
     await scene.credit(1, MONEY, 1_000_000)
@@ -78,7 +78,7 @@ describe('an abandoned session', () => {
     expect(await scene.redis.client.zcard(scene.ledger.keys.expiry(1))).toBe(0)
   })
 
-  it('is told from one that lives on, which moves to its place', async () => {
+  it('is distinguished from a session in use, which moves to its new expiry', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(1_000_000)]))
     scene.clock.set(NOW_MS + 500_000)
@@ -88,14 +88,14 @@ describe('an abandoned session', () => {
     expect(await sweep(NOW_MS + LIFE_MS + 500_000)).toEqual({ ...NOTHING, expired: 1 })
   })
 
-  it('is expired at once when live traffic of its owner was first', async () => {
+  it('is expired immediately if live traffic of its owner came first', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(1_000_000)]))
     const second = { sessionId: 'second' }
     await scene.charge(request('start', 1, 0, [service(1_000_000)], second))
     const nowMs = NOW_MS + LIFE_MS
     scene.clock.set(nowMs)
-    // Between the sweep's reading and its commit another request of the same owner is charged.
+    // Between the sweep's load and its commit another request of the same owner is charged.
     let charged = 0
     const load: typeof other.ledger.load = async (wanted) => {
       const loaded = await other.ledger.load(wanted)
@@ -110,21 +110,21 @@ describe('an abandoned session', () => {
     expect(await amounts(1)).toEqual([[10_000, 10_000, 980_000]])
   })
 
-  it('comes due again after the lease when its account is never free', async () => {
+  it('is due again after the lease if its account is never free', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(1_000_000)]))
     const nowMs = NOW_MS + LIFE_MS
-    const turn = Buffer.alloc(16)
-    turn.writeDoubleLE(77, 0)
-    turn.writeDoubleLE(nowMs + 50, 8)
-    await scene.redis.client.hset(scene.ledger.keys.owner(1, 0), 't', turn)
+    const hint = Buffer.alloc(16)
+    hint.writeDoubleLE(77, 0)
+    hint.writeDoubleLE(nowMs + 50, 8)
+    await scene.redis.client.hset(scene.ledger.keys.owner(1, 0), 't', hint)
     expect(await sweep(nowMs)).toEqual(NOTHING)
     expect(await sweep(nowMs + SETTINGS.leaseMs - 1, 1, other)).toEqual(NOTHING)
     expect(await sweep(nowMs + SETTINGS.leaseMs, 1, other)).toEqual({ ...NOTHING, expired: 1 })
   })
 })
 
-describe('usage that is reported after the sweep', () => {
+describe('usage reported after the sweep', () => {
   const late = (kind: 'update' | 'release', requestNumber: number, used: number) =>
     request(kind, 1, requestNumber, [service(1_000_000, used)])
   const setClocks = (nowMs: number) => {
@@ -150,7 +150,7 @@ describe('usage that is reported after the sweep', () => {
     setClocks(NOW_MS + LIFE_MS + 1)
   })
 
-  it('is settled once, whichever node it reaches, and marked on the line', async () => {
+  it('is settled once on any node, and marked on the line', async () => {
     const [first] = await scene.charge(late('update', 2, 400_000))
     expect(first).toMatchObject({ reason: 'granted', detail: 'the session had expired' })
     expect(first?.services).toMatchObject([{ granted: 0, finalUnit: true }])
@@ -169,7 +169,7 @@ describe('usage that is reported after the sweep', () => {
     expect([scene.defects, other.defects]).toEqual([[], []])
   })
 
-  it('makes the recorder see the line as expired, also while its tombstone stands', async () => {
+  it('lets the recorder see the line as expired, also before its tombstone ends', async () => {
     expect(await newestLines()).toEqual([
       { version: 2, state: 'expired', used: 500_000, late: false },
     ])
@@ -179,7 +179,7 @@ describe('usage that is reported after the sweep', () => {
     ])
   })
 
-  it('is of an unknown session when the tombstone is over, which it prolongs', async () => {
+  it('is of an unknown session when the tombstone, which it prolongs, has ended', async () => {
     setClocks(NOW_MS + LIFE_MS + REPLAY_MS - 1)
     expect((await other.charge(late('update', 2, 1)))[0]?.reason).toBe('granted')
     expect(await sweep(NOW_MS + LIFE_MS + REPLAY_MS)).toEqual(NOTHING)
@@ -200,7 +200,7 @@ describe('a tombstone', () => {
   const sessionKey = sessionKeyOf('test', 'session-1')
   const isThere = () => scene.redis.client.hexists(scene.ledger.keys.owner(aidOf(1), 1), sessionKey)
 
-  it('is forgotten also where Redis is full: that is what makes room again', async () => {
+  it('is forgotten also if Redis is full, because that makes room again', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(10)]))
     await scene.charge(request('release', 1, 1, [service(0, 10)]))
@@ -226,7 +226,7 @@ describe('a tombstone', () => {
     expect(await isThere()).toBe(0)
   })
 
-  it('is left alone when its session opens anew after the lease', async () => {
+  it('stays if its session opens again after the lease', async () => {
     expect((await scene.charge(request('start', 1, 0, [service(5)])))[0]?.reason).toBe('noCredit')
     await scene.credit(1, MONEY, 1_000_000)
     for (const node of [scene, other]) node.clock.set(NOW_MS + REPLAY_MS)
@@ -240,10 +240,10 @@ describe('a tombstone', () => {
     expect(await amounts(1)).toEqual([[0, 10_000, 990_000]])
   })
 
-  it('does not take with it a session that was opened anew unawares', async () => {
+  it('is removed without a session that was opened again unaware of it', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('event', 1, 0, [service(1_000_000)]))
-    // No sweep for a long time: the directory has forgotten before the tombstone was.
+    // No sweep for a long time: the directory entry expired before the tombstone.
     await scene.redis.client.del(scene.ledger.keys.directory(sessionKey))
     const later = NOW_MS + 3 * REPLAY_MS
     other.clock.set(later)
@@ -257,7 +257,7 @@ describe('a tombstone', () => {
   })
 })
 
-describe('what is damaged', () => {
+describe('damaged data', () => {
   const damage = async (sid: number, change: (packed: Buffer) => void) => {
     const key = scene.ledger.keys.owner(1, sid)
     const packed = (await scene.redis.client.hgetBuffer(key, 's')) as Buffer
@@ -265,14 +265,14 @@ describe('what is damaged', () => {
     await scene.redis.client.hset(key, 's', packed)
   }
 
-  it('does not keep the others of its account waiting', async () => {
+  it('does not delay the others of its account', async () => {
     for (const sid of [1, 2, 3, 4]) {
       await scene.credit(sid, MONEY, 1_000_000)
       await scene.charge(request('start', sid, 0, [service(1_000_000)]))
     }
     await scene.charge(request('start', 2, 0, [service(1_000_000)], { sessionId: 'another' }))
     await damage(2, (packed) => packed.writeUInt8(99, 0))
-    // The bucket that the session of 3 holds units in is another's now.
+    // The bucket in which the session of 3 holds units belongs to another owner now.
     await damage(3, (packed) => packed.writeDoubleLE(77, 49))
     const key = scene.ledger.keys.owner(1, 4)
     await scene.redis.client.hset(key, sessionKeyOf('test', 'session-4'), 'damage')
@@ -281,7 +281,7 @@ describe('what is damaged', () => {
     expect(await sweep(NOW_MS + LIFE_MS + 5000)).toEqual({ ...NOTHING, corrupt: 4 })
   })
 
-  it('does not keep other accounts waiting, nor tombstones of a key of another type', async () => {
+  it('does not delay other accounts or tombstones of a key of another type', async () => {
     const wide = [1, 6400 + 1]
     for (const sid of wide) {
       await scene.credit(sid, MONEY, 1_000_000)

@@ -50,13 +50,13 @@ beforeEach(async () => {
   }
 })
 
-/** What a sweeper dies of in these tests. */
+/** The error that ends a sweeper in these tests. */
 class KilledError extends Error {
   override name = 'KilledError'
 }
 
-/** A sweeper that is killed before its n-th commit: what it has taken stays taken. */
-function mortal(ledger: Ledger, commits: number): Ledger {
+/** A sweeper that is killed before its n-th commit: its lease remains. */
+function failingAt(ledger: Ledger, commits: number): Ledger {
   let left = commits
   return {
     ...ledger,
@@ -85,7 +85,7 @@ async function reservedOf(sid: number): Promise<number> {
   return buckets.reduce((sum, { reserved }) => sum + reserved, 0)
 }
 
-/** How often each line was appended as expired, over all partitions. */
+/** The number of times each line was appended as expired, over all partitions. */
 async function expiredLines(): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   const { keys, redis } = scene.ledger
@@ -102,11 +102,11 @@ async function expiredLines(): Promise<Map<string, number>> {
 }
 
 describe('a sweeper that is killed between its lease and its commit', () => {
-  it('keeps the others away for the time of the lease, by no clock but that of Redis', async () => {
+  it('keeps the others away for the time of the lease, by the clock of Redis alone', async () => {
     await open(1, 5)
-    const dying = mortal(scene.ledger, 1)
+    const failing = failingAt(scene.ledger, 1)
     // Its clock is a day ahead: neither its lease nor its members may be hidden for a day.
-    await expect(sweep(dying, 'dying', DUE_MS + DAY_MS)).rejects.toThrow(KilledError)
+    await expect(sweep(failing, 'failing', DUE_MS + DAY_MS)).rejects.toThrow(KilledError)
     const other = scenes[1]!.ledger
     const lease = scene.ledger.keys.sweepLease(1)
     const results: SweepResult[] = []
@@ -120,15 +120,15 @@ describe('a sweeper that is killed between its lease and its commit', () => {
     expect(await reservedOf(1)).toBe(0)
   })
 
-  it('is itself let in again at once', async () => {
+  it('can continue immediately itself', async () => {
     await open(1, 5)
-    await expect(sweep(mortal(scene.ledger, 1), 'same')).rejects.toThrow(KilledError)
+    await expect(sweep(failingAt(scene.ledger, 1), 'same')).rejects.toThrow(KilledError)
     expect(await sweep(scene.ledger, 'same')).toMatchObject({ status: 'done', expired: 5 })
   })
 })
 
 describe('a sweeper that has lost its lease', () => {
-  it('neither expires anything twice nor takes the lease of the next one', async () => {
+  it('neither expires anything twice nor removes the lease of the next one', async () => {
     await open(1, 5)
     const { client } = scene.redis
     const lease = scene.ledger.keys.sweepLease(1)
@@ -136,7 +136,7 @@ describe('a sweeper that has lost its lease', () => {
     const load: Ledger['load'] = async (wanted) => {
       const loaded = await scene.ledger.load(wanted)
       if (swept === null) {
-        // As if the process had stood still for longer than its lease.
+        // As if the process had been suspended for longer than its lease.
         await client.del(lease)
         swept = await sweep(scenes[1]!.ledger, 'next')
         await client.set(lease, 'third')
@@ -151,7 +151,7 @@ describe('a sweeper that has lost its lease', () => {
 })
 
 describe('a sweeper at work', () => {
-  it('has its partition for itself until its batch is done, and then gives it back', async () => {
+  it('has its partition exclusively until its batch is done, and then releases it', async () => {
     await open(1, 60)
     const meanwhile: string[] = []
     const load: Ledger['load'] = async (wanted) => {
@@ -167,7 +167,7 @@ describe('a sweeper at work', () => {
   })
 })
 
-describe('a partition where nothing is due', () => {
+describe('a partition without due sessions', () => {
   it('is not written to', async () => {
     await open(1, 1)
     expect(await sweep(scene.ledger, 'idle', DUE_MS - 1)).toMatchObject({ status: 'done' })
@@ -175,8 +175,8 @@ describe('a partition where nothing is due', () => {
   })
 })
 
-describe('an index with members that nobody can read', () => {
-  it('has them put back, and not dropped', async () => {
+describe('an index with unreadable members', () => {
+  it('has them postponed, not dropped', async () => {
     const { client } = scene.redis
     const { keys } = scene.ledger
     for (const key of [keys.expiry(1), keys.tombstones(1)]) await client.zadd(key, 1, 'odd')
@@ -188,7 +188,7 @@ describe('an index with members that nobody can read', () => {
 })
 
 describe('one call to Redis', () => {
-  it('carries so many accounts and sessions at most', async () => {
+  it('carries a bounded number of accounts and sessions', async () => {
     const ledger = await openLedger(redis.url)
     const dueMs = NOW_MS + 2000
     const give = async (aid: number, count: number, lifeMs: number) => {
@@ -203,7 +203,7 @@ describe('one call to Redis', () => {
       const [reply] = await ledger.commit([writing(state, {}, opened)], NOW_MS)
       expect(reply?.kind).toBe('committed')
     }
-    // Of one partition: first comes an account with 1,020 sessions, then 70 with two each.
+    // In one partition: first an account with 1,020 sessions, then 70 with two each.
     await give(1, 1020, 500)
     for (let index = 1; index <= 70; index += 1) await give(1 + 4 * index, 2, 1000)
     const calls: { accounts: number; sessions: number }[] = []
@@ -224,11 +224,11 @@ describe('one call to Redis', () => {
   })
 })
 
-describe('several sweepers at once', () => {
+describe('several concurrent sweepers', () => {
   const SIDS = Array.from({ length: 100 }, (_, index) => 1 + index * 99)
   const PER_SUBSCRIBER = 40
 
-  /** Walks the partitions until nothing is due any more, from a place of its own. */
+  /** Walks the partitions, each sweeper from its own start, until nothing is due. */
   async function sweepAll(ledger: Ledger, index: number): Promise<{ expired: number }> {
     const { partitions } = LEDGER
     let expired = 0
@@ -246,11 +246,11 @@ describe('several sweepers at once', () => {
     for (const sid of SIDS) await open(sid, PER_SUBSCRIBER)
     const total = SIDS.length * PER_SUBSCRIBER
     const killed = { expired: 0, died: false }
-    const dying = mortal(scenes[3]!.ledger, 20)
+    const failing = failingAt(scenes[3]!.ledger, 20)
     const counting: Ledger = {
-      ...dying,
+      ...failing,
       async commit(batch, nowMs) {
-        const replies = await dying.commit(batch, nowMs)
+        const replies = await failing.commit(batch, nowMs)
         for (const [index, { kind }] of replies.entries()) {
           if (kind !== 'committed') continue
           killed.expired += batch[index]!.owners.reduce((sum, one) => sum + one.sessions.length, 0)
@@ -258,12 +258,12 @@ describe('several sweepers at once', () => {
         return replies
       },
     }
-    const lives = scenes.slice(0, 3).map((one, index) => sweepAll(one.ledger, index))
+    const sweeps = scenes.slice(0, 3).map((one, index) => sweepAll(one.ledger, index))
     const death = sweepAll(counting, 3).catch((error: unknown) => {
       expect(error).toBeInstanceOf(KilledError)
       killed.died = true
     })
-    const [survivors] = await Promise.all([Promise.all(lives), death])
+    const [survivors] = await Promise.all([Promise.all(sweeps), death])
     expect(killed.died).toBe(true)
     expect(killed.expired).toBeGreaterThan(0)
     const expired = survivors.reduce((sum, one) => sum + one.expired, 0)

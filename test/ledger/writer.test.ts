@@ -14,7 +14,7 @@ function written(write: (writer: Writer) => void): Buffer {
   return writer.take()
 }
 
-/** Where the next number needs one more byte, and what is on both sides of it. */
+/** The values around each bound at which a number needs one more byte. */
 const edges = [6, 7, 8, 13, 16, 20, 24, 31, 32, 40, 48, 53].flatMap((bits) => {
   const edge = 2 ** bits
   return [edge - 2, edge - 1, edge, -edge, 1 - edge]
@@ -28,7 +28,7 @@ const anyNumber = fc.oneof(
 const sameNumber = (one: number, other: number) => one === other
 
 describe(`a number (seed ${SEED})`, () => {
-  it('comes back as it was, and the bytes end with it', () => {
+  it('is unchanged when read back, and the bytes end with it', () => {
     fc.assert(
       fc.property(fc.array(anyNumber), (numbers) => {
         const reader = new Reader(
@@ -64,7 +64,7 @@ describe(`a number (seed ${SEED})`, () => {
     expect(written((writer) => writer.number(number))).toHaveLength(bytes)
   })
 
-  it('is refused if it is none, or if bytes are missing', () => {
+  it('is refused if it is not a number, or if bytes are missing', () => {
     for (const bytes of [
       [0xf0],
       [0xf2, 1, 1],
@@ -80,7 +80,7 @@ describe(`a number (seed ${SEED})`, () => {
 })
 
 describe(`a time (seed ${SEED})`, () => {
-  it('comes back as it was, whatever it is told from', () => {
+  it('is unchanged when read back, relative to any other time', () => {
     fc.assert(
       fc.property(anyNumber, anyNumber, (since, time) => {
         const reader = new Reader(written((writer) => writer.time(time, since)))
@@ -109,7 +109,7 @@ describe(`a text (seed ${SEED})`, () => {
     fc.constantFrom('data', 'd\u00e4ta', '\u00c3\u00a4'),
   )
 
-  it('comes back as it was, also where words are shared', () => {
+  it('is unchanged when read back, also if words are shared', () => {
     fc.assert(
       fc.property(fc.array(text), (texts) => {
         const bytes = written((writer) => {
@@ -140,7 +140,7 @@ describe(`a text (seed ${SEED})`, () => {
     )
   })
 
-  it('is refused if it is longer than what there is', () => {
+  it('is refused if it is longer than the remaining bytes', () => {
     for (const bytes of [[5, 97], [0xc1, 0], [0xfa]]) {
       expect(() => new Reader(Buffer.from(bytes)).string()).toThrow(RangeError)
       expect(() => new Reader(Buffer.from(bytes)).word()).toThrow(RangeError)

@@ -2,18 +2,18 @@ import { describe, expect, it } from 'vitest'
 import type { Override, ServiceRevision } from '../../src/domain/catalogue.ts'
 import { activeProductsAt } from '../../src/rating/active-products.ts'
 import { catalogueOf, planOf, profileOf } from '../support/rating/catalogue.ts'
-import { heldOf, serviceOf } from '../support/rating/offers.ts'
+import { serviceOf, subscribedTo } from '../support/rating/offers.ts'
 
 const CALENDAR = { zone: 'UTC', cycleDay: 1 }
 const FAR = { fromMs: 0, toMs: 1e15 }
 
 /** Whether the service is active, looked up at one instant after another. */
-function heldAt(revisions: [number, number][], instants: number[]): (boolean | undefined)[] {
+function activeAt(revisions: [number, number][], instants: number[]): (boolean | undefined)[] {
   const services = revisions.map(
     ([fromMs, toMs], index): ServiceRevision => serviceOf('S', { id: `S@${index}`, fromMs, toMs }),
   )
   const catalogue = catalogueOf([], [planOf('PREPAID', FAR)], services)
-  const profile = profileOf({ ...FAR, services: [heldOf('S')] })
+  const profile = profileOf({ ...FAR, services: [subscribedTo('S')] })
   return instants.map(
     (atMs) => activeProductsAt(catalogue, profile, atMs, CALENDAR)?.offers[1]?.isActive,
   )
@@ -25,12 +25,12 @@ describe('an active product', () => {
       [10, 20],
       [20, 30],
     ]
-    expect(heldAt(adjoining, [5, 12, 25, 30, 15])).toEqual([false, true, true, false, true])
+    expect(activeAt(adjoining, [5, 12, 25, 30, 15])).toEqual([false, true, true, false, true])
     const apart: [number, number][] = [
       [0, 10],
       [20, 30],
     ]
-    expect(heldAt(apart, [15, 5, 15, 25])).toEqual([false, true, false, true])
+    expect(activeAt(apart, [15, 5, 15, 25])).toEqual([false, true, false, true])
   })
 
   it('is distinguished by its service instance when each instance has a price of its own', () => {
@@ -45,7 +45,7 @@ describe('an active product', () => {
         disallowedRates: null,
       }),
     )
-    const services = [1, 2].map((serviceId) => heldOf('S', { serviceId }))
+    const services = [1, 2].map((serviceId) => subscribedTo('S', { serviceId }))
     const profile = profileOf({ ...FAR, services, overrides })
     const catalogue = catalogueOf([], [planOf('PREPAID', FAR)], [serviceOf('S')])
     const offers = activeProductsAt(catalogue, profile, 1, CALENDAR)?.offers ?? []

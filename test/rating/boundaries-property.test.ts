@@ -109,11 +109,11 @@ describe('a session that continues past the end of a cycle', () => {
   it('has the same lines when bands of equal price divide it', () => {
     fc.assert(
       fc.property(any, fc.array(report, { minLength: 1, maxLength: 6 }), (tariff, reports) => {
-        const told = (price: PriceSet) =>
+        const summaryOf = (price: PriceSet) =>
           play(sceneOf(price, 2 ** 40, beforeEndOfCycle), reports).map(
             ({ cycle, used, priced, charged }) => [cycle, used, priced, charged],
           )
-        expect(told(bandsOf(tariff, { ...tariff }))).toEqual(told({ tariff, bands: [] }))
+        expect(summaryOf(bandsOf(tariff, { ...tariff }))).toEqual(summaryOf({ tariff, bands: [] }))
       }),
       propertyRuns(200),
     )
@@ -148,7 +148,7 @@ describe('a session that continues across band edges', () => {
 
 describe('a grant near a boundary', () => {
   /** The highest possible cost of one interval, including the access price. */
-  function dearest({ tiers, access, terms }: Tariff): number {
+  function highestCost({ tiers, access, terms }: Tariff): number {
     const price = Math.max(...tiers.map((tier) => Math.ceil(tier.price)))
     return Math.ceil((price + access) * ((terms?.factor ?? 1) / 10 ** (terms?.factorDigits ?? 0)))
   }
@@ -191,7 +191,7 @@ describe('a grant near a boundary', () => {
             const spent = before - scene.bucket('MONEY').free
             // A subscriber who cannot pay for one interval at the next price is granted at the
             // present one.
-            if (before < dearest(other) + tariff.access) return
+            if (before < highestCost(other) + tariff.access) return
             expect(spent).toBeLessThanOrEqual(reserved)
             expect(scene.subscriber.owed).toBe(0)
           }

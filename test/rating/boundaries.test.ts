@@ -60,7 +60,7 @@ class Call {
   }
 
   /** Cycle, band, units and price of each line. */
-  told(): (string | number)[][] {
+  summary(): (string | number)[][] {
     return this.lines().map(({ cycle, band, used, charged }) => [cycle, band, used, charged])
   }
 
@@ -81,7 +81,7 @@ describe('usage across the end of a billing cycle', () => {
     const call = new Call({ buckets: [moneyOf(600_000, { toMs: FAR.toMs })] })
     expect(call.send('start', 0, { requested: 600 })).toMatchObject({ granted: 60 })
     call.send('release', 60, { used: 60 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 30, 600_000],
       ['202609', '', 30, 0],
     ])
@@ -93,7 +93,7 @@ describe('usage across the end of a billing cycle', () => {
     const call = new Call({})
     call.send('start', 0, { requested: 600 })
     call.send('release', 100, { used: 100 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 30, 600_000],
       ['202609', '', 70, 600_000],
     ])
@@ -112,7 +112,7 @@ describe('usage across the end of a billing cycle', () => {
     call.send('start', 0, { requested: 1000 })
     for (const used of reports) call.send('update', used, { used, requested: 1000 })
     call.send('release', 0, { used: 0 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 300, 3_000_000],
       ['202609', '', 300, 300_000],
     ])
@@ -132,7 +132,7 @@ describe('usage across the end of a billing cycle', () => {
     call.send('update', 250, { used: 250, requested: 100 })
     expect(call.money.spent).toBe(2_500_000)
     call.send('release', 60, { used: 60 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 250, 2_500_000],
       ['202609', '', 60, -950_000],
     ])
@@ -146,7 +146,7 @@ describe('usage across the end of a billing cycle', () => {
     call.send('start', 0, { requested: 600 })
     call.send('release', 300, { used: 300 })
     // Thirty seconds cost the minimum; five minutes with access cost more than that.
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 30, 2_000_000],
       ['202609', '', 270, 1_100_000],
     ])
@@ -168,7 +168,7 @@ describe('usage across the end of a billing cycle', () => {
     const call = new Call({ price: tariffFrom('10000/1'), buckets: [monthly] })
     expect(call.send('start', 0, { requested: 60 })).toMatchObject({ granted: 60 })
     call.send('release', 50, { used: 50 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 30, 300_000],
       ['202609', '', 20, 200_000],
     ])
@@ -182,7 +182,7 @@ describe('usage across the end of a billing cycle', () => {
     const call = new Call({ buckets: [monthly] })
     call.send('start', 0, { requested: 60 })
     call.send('release', 40, { used: 40 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 30, 0],
       ['202609', '', 10, 0],
     ])
@@ -221,7 +221,7 @@ describe('usage across the edge of a time band', () => {
     const call = new Call({ night: tariffFrom('100000/60'), atMs })
     call.send('start', 0, { requested: 600 })
     call.send('release', 90, { used: 90 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 30, 600_000],
       ['202608', 'night', 60, 100_000],
     ])
@@ -232,7 +232,7 @@ describe('usage across the edge of a time band', () => {
     const granted = call.send('start', 0, { requested: 600 })
     expect(granted).toMatchObject({ granted: 600, tariffChangeMs: 0, validityMs: HOUR })
     call.send('release', 90, { used: 90, usedBefore: 10 })
-    expect(call.told()).toEqual([['202608', '', 90, 1_200_000]])
+    expect(call.summary()).toEqual([['202608', '', 90, 1_200_000]])
   })
 
   it('continues the count of tiers at the price of the band', () => {
@@ -247,7 +247,7 @@ describe('usage across the edge of a time band', () => {
     const call = new Call({ price, night, atMs })
     call.send('start', 0, { requested: 600 })
     call.send('release', 90, { used: 90 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 30, 600_000],
       ['202608', 'night', 60, 150_000],
     ])
@@ -271,7 +271,7 @@ describe('usage across the edge of a time band', () => {
     const call = new Call({ night: tariffFrom('1200000/60'), buckets: [money], atMs })
     expect(call.send('start', 0, { requested: 600 })).toMatchObject({ granted: 60 })
     call.send('release', 60, { used: 60 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 30, 600_000],
       ['202608', 'night', 30, 0],
     ])
@@ -284,7 +284,7 @@ describe('usage across the edge of a time band', () => {
     call.send('start', 0, { requested: 10 })
     // One hour of day, eight of night and six of day: 0.67, 5.33 and 4 of ten units.
     call.send('release', 15 * 3600, { used: 10 })
-    expect(call.told()).toEqual([
+    expect(call.summary()).toEqual([
       ['202608', '', 1, 2],
       ['202608', 'night', 5, 5],
       ['202608', '', 4, 8],

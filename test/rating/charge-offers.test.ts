@@ -12,13 +12,13 @@ import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { moneyOf } from '../support/domain/owners.ts'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
-import { groupOf, heldOf, pricesOf, serviceOf } from '../support/rating/offers.ts'
+import { groupOf, pricesOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
 import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
 
 const FAR = { fromMs: 0, toMs: 1e15 }
 const DAY = 86_400_000
 
-interface World {
+interface SetUp {
   rates?: RateRevision[]
   plan?: Partial<PlanRevision>
   services?: ServiceRevision[]
@@ -26,7 +26,7 @@ interface World {
   money?: number
 }
 
-function sceneOf({ rates, plan, services, profile, money = 1000 }: World): RatingFixture {
+function sceneOf({ rates, plan, services, profile, money = 1000 }: SetUp): RatingFixture {
   const scene = new RatingFixture({
     MONEY: { slot: 0, bucket: moneyOf(money, { toMs: FAR.toMs }) },
   })
@@ -112,7 +112,10 @@ describe('included units', () => {
       serviceOf('DAY', { groups: [groupOf('G', 9)], period: { ...period, days: 1 } }),
     ]
     const begun = START_MS + DAY - 1_000_000
-    const scene = sceneOf({ services, profile: { services: [heldOf('DAY', { fromMs: begun })] } })
+    const scene = sceneOf({
+      services,
+      profile: { services: [subscribedTo('DAY', { fromMs: begun })] },
+    })
     scene.nowMs = START_MS + DAY - 600_000
     const service = serviceRequest({ usaget: 'call', requested: 5 })
     const outcome = scene.send({ kind: 'start', services: [service] })
@@ -133,9 +136,9 @@ describe('the price', () => {
     disallowedRates: null,
     ...more,
   })
-  const held = { services: [heldOf('CHEAP', { serviceId: 4, quantity: 3 })] }
+  const held = { services: [subscribedTo('CHEAP', { serviceId: 4, quantity: 3 })] }
 
-  it.each<[string, World, number, string]>([
+  it.each<[string, SetUp, number, string]>([
     ['the rate', { rates: [rateOf('CALL', 'call', '2/1', FAR)] }, 2, 'BASE'],
     ['its entry for the plan', { rates: [rateOf('CALL', 'call', '2/1', own)] }, 3, 'rate PREPAID'],
     ['the plan', { plan: { prices: pricesOf('CALL', 'call', '4/1') } }, 4, 'plan PREPAID'],
@@ -201,7 +204,7 @@ describe('postpaid credit', () => {
   it.each([
     ['of the subscriber', 50, null, 50],
     ['of the account', null, 30, 30],
-    ['the lower one of both', 50, 30, 30],
+    ['that is the lower of both', 50, 30, 30],
     ['of nothing', 0, null, 0],
   ])('ends at the limit %s, reserved or used', (_what, creditLimit, accountCreditLimit, most) => {
     const scene = sceneOf({ plan, profile: { creditLimit, accountCreditLimit } })
@@ -263,8 +266,13 @@ describe('a time boundary', () => {
     expect(start.services[0]).toMatchObject({ validityMs: 40_000 })
     scene.nowMs += 100_000
     scene.send({ kind: 'release', requestNumber: 1, services: service(100, -1) })
-    const told = scene.lines.map(({ band, used, charged, state }) => [band, used, charged, state])
-    expect(told).toEqual([
+    const summary = scene.lines.map(({ band, used, charged, state }) => [
+      band,
+      used,
+      charged,
+      state,
+    ])
+    expect(summary).toEqual([
       ['', 40, 80, 'ended'],
       ['night', 60, 60, 'closed'],
     ])
@@ -292,8 +300,8 @@ describe('a time boundary', () => {
     scene.send({ kind: 'start', requestNumber: 0, services: service(0, 10) })
     scene.nowMs = START_MS + 62 * DAY + DAY
     scene.send({ kind: 'update', requestNumber: 1, services: service(630, -1) })
-    const told = scene.lines.map(({ cycle, used, charged }) => [cycle, used, charged])
-    expect(told).toEqual([
+    const summary = scene.lines.map(({ cycle, used, charged }) => [cycle, used, charged])
+    expect(summary).toEqual([
       ['202608', 310, 310],
       ['202609', 310, 310],
       ['202610', 10, 10],
@@ -313,7 +321,7 @@ describe('access to services', () => {
     expect(outcome).toMatchObject({ reason: 'barred', detail })
   })
 
-  it('grants an emergency number free of charge to barred subscribers and those without credit', () => {
+  it('grants an emergency number free of charge, also if barred or without credit', () => {
     const scene = sceneOf({ profile: { barred: true }, money: 0 })
     scene.isFreeNumber = (calledNumber) => calledNumber === '112'
     const service = serviceRequest({ usaget: 'call', requested: 500, calledNumber: '112' })

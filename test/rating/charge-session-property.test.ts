@@ -55,7 +55,7 @@ function play(scene: RatingFixture, numbers: Map<string, number>, drawn: Drawn):
 }
 
 /** Reserved units by bucket, summed over the sessions. */
-function held(scene: RatingFixture): Record<string, number> {
+function reservedUnits(scene: RatingFixture): Record<string, number> {
   const sums: Record<string, number> = {}
   for (const { services } of scene.sessions.values()) {
     for (const { reservation } of services) {
@@ -91,7 +91,7 @@ describe('any exchange of several sessions', () => {
         const numbers = new Map<string, number>()
         for (const drawn of exchange) {
           play(scene, numbers, drawn)
-          const sums = held(scene)
+          const sums = reservedUnits(scene)
           expect(scene.bucket('PACK').reserved).toBe(sums['0:1'] ?? 0)
           expect(scene.bucket('MONEY').reserved).toBe(sums['0:2'] ?? 0)
           expect(scene.bucket('SHARED').reserved).toBe(sums['1:1'] ?? 0)

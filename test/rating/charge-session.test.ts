@@ -164,11 +164,11 @@ describe('a change of rate or cycle', () => {
       | update 2  | data    | 5    | 5    | granted | 5     | 989+7  |
       | release 3 | data    | 1    |      | granted | 0     | 989    |
     `)
-    const told = scene.lines.map(({ stamp, version, state, cycle, used, charged }) =>
+    const summary = scene.lines.map(({ stamp, version, state, cycle, used, charged }) =>
       [stamp.split('-').at(-1), version, state, cycle, used, charged].join(' '),
     )
     // Thirty of the thirty-one days, and so four of the five units, were in the first cycle.
-    expect(told).toEqual([
+    expect(summary).toEqual([
       '1 1 ended 202608 15 4',
       '2 1 ended 202608 4 0',
       '3 1 open 202609 1 0',

@@ -10,7 +10,7 @@ import { activeProductsAt } from '../../src/rating/active-products.ts'
 import { includedFor } from '../../src/rating/groups.ts'
 import { endOf } from '../../src/rating/periods.ts'
 import { catalogueOf, planOf, profileOf } from '../support/rating/catalogue.ts'
-import { groupOf, heldOf, serviceOf } from '../support/rating/offers.ts'
+import { groupOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
 
 const AT = Date.UTC(2026, 6, 10)
 const DAY = 86_400_000
@@ -70,7 +70,7 @@ describe('an included group', () => {
     expect(included({ groups: [sms, local] }, [], {}, usage)).toEqual(['PREPAID/0/LOCAL 2 @0'])
   })
 
-  it('of the plan precedes that of the service that ends first, then the order of subscription', () => {
+  it('of the plan comes first, then by the end of the service and by its order', () => {
     const days = (count: number) => ({
       period: { months: 0, days: count, hours: 0, untilMidnight: false },
     })
@@ -81,7 +81,7 @@ describe('an included group', () => {
       serviceOf('WITH_PLAN', { groups: [groupOf('G', 4)] }),
     ]
     const held = {
-      services: ['CYCLE', 'LONG', 'SHORT'].map((name) => heldOf(name, { fromMs: AT })),
+      services: ['CYCLE', 'LONG', 'SHORT'].map((name) => subscribedTo(name, { fromMs: AT })),
     }
     expect(
       included({ groups: [groupOf('P', 5)], services: ['WITH_PLAN'] }, services, held),
@@ -93,7 +93,7 @@ describe('an included group', () => {
     )
   })
 
-  it('is multiplied by the quantity if it is affected by it; an unlimited one stays unlimited', () => {
+  it('is multiplied by the quantity if the group says so; an unlimited one stays so', () => {
     const groups = [groupOf('G', 50)]
     const fixed = [groupOf('G', 50, { isPerQuantity: false })]
     const endless = [groupOf('G', UNLIMITED_TOTAL)]
@@ -102,7 +102,7 @@ describe('an included group', () => {
       serviceOf('B', { groups: fixed }),
       serviceOf('C', { groups: endless }),
     ]
-    const held = { services: ['A', 'B', 'C'].map((name) => heldOf(name, { quantity: 2 })) }
+    const held = { services: ['A', 'B', 'C'].map((name) => subscribedTo(name, { quantity: 2 })) }
     expect(included({}, services, held)).toEqual([
       'A/0/G 100 @0',
       'B/0/G 50 @0',
@@ -112,7 +112,7 @@ describe('an included group', () => {
 
   it('is counted separately for each instance of a service, with or without an id', () => {
     const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
-    const held = { services: [7, 8, 0, 0].map((serviceId) => heldOf('A', { serviceId })) }
+    const held = { services: [7, 8, 0, 0].map((serviceId) => subscribedTo('A', { serviceId })) }
     expect(included({}, services, held)).toEqual([
       'A/7/G 1 @0',
       'A/8/G 1 @0',
@@ -121,12 +121,12 @@ describe('an included group', () => {
     ])
   })
 
-  it('is counted once for the account if it is shared or belongs to a service of the account', () => {
+  it('is counted once for the account if shared, or of a service of the account', () => {
     const groups = [groupOf('G', 10, { sharing: 'shared' })]
     const services = [serviceOf('A', { groups }), serviceOf('B', { groups: [groupOf('G', 2)] })]
     const held = {
-      services: [heldOf('A', { serviceId: 9 })],
-      accountServices: [heldOf('B', { serviceId: 3 })],
+      services: [subscribedTo('A', { serviceId: 9 })],
+      accountServices: [subscribedTo('B', { serviceId: 3 })],
     }
     expect(included({ groups }, services, held)).toEqual([
       'PREPAID/0/G 10 @1',
@@ -142,7 +142,7 @@ describe('an included group', () => {
       plan,
       planFromMs: 0,
       timeZone: '',
-      services: [heldOf('A', { quantity, ...more })],
+      services: [subscribedTo('A', { quantity, ...more })],
     })
     const pool = [
       member('PREPAID', 1),
@@ -150,7 +150,7 @@ describe('an included group', () => {
       member('OTHER', 5, { toMs: AT }),
       { plan: 'PREPAID', planFromMs: 0, timeZone: '', services: [] },
     ]
-    const held = { services: [heldOf('A', { serviceId: 4 })], pool }
+    const held = { services: [subscribedTo('A', { serviceId: 4 })], pool }
     expect(included({}, services, held)).toEqual(['A/0/G 300 @1'])
     expect(included({ groups: pooled }, [], { pool })).toEqual(['PREPAID/0/G 200 @1'])
   })
@@ -165,21 +165,25 @@ describe('an included group', () => {
       timeZone: '',
       services: [],
     }))
-    const own = { services: [heldOf('WITH_OTHER')], accountServices: [heldOf('A')], pool }
+    const own = {
+      services: [subscribedTo('WITH_OTHER')],
+      accountServices: [subscribedTo('A')],
+      pool,
+    }
     expect(included({}, services, own)).toEqual(['WITH_OTHER/0/G 200 @1', 'A/0/G 300 @1'])
   })
 
   it('is counted once for the account, also for a subscriber who has it twice', () => {
     const services = [serviceOf('A', { groups: [groupOf('G', 10, { sharing: 'shared' })] })]
-    const held = { services: [7, 8].map((serviceId) => heldOf('A', { serviceId })) }
+    const held = { services: [7, 8].map((serviceId) => subscribedTo('A', { serviceId })) }
     expect(included({}, services, held)).toEqual(['A/0/G 10 @1'])
   })
 
-  it('has one counter for a service of the account, also if a subscriber has the service too', () => {
+  it('has one counter for a service of the account, also if a subscriber has it too', () => {
     const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
-    const accountServices = [heldOf('A')]
+    const accountServices = [subscribedTo('A')]
     expect(included({}, services, { accountServices })).toEqual(['A/0/G 1 @1'])
-    expect(included({}, services, { accountServices, services: [heldOf('A')] })).toEqual([
+    expect(included({}, services, { accountServices, services: [subscribedTo('A')] })).toEqual([
       'A/0/G 1 @0',
       'A/0/G 1 @1',
     ])
@@ -188,15 +192,15 @@ describe('an included group', () => {
   it.each([
     ['ended', { toMs: AT }],
     ['not begun', { fromMs: AT + 1 }],
-  ])('does not apply to a service that has %s, although it is meant for the usage', (_what, more) => {
+  ])('does not apply to a service with %s, although it names the usage', (_what, more) => {
     const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
-    expect(included({}, services, { services: [heldOf('A', more)] })).toEqual(['!'])
+    expect(included({}, services, { services: [subscribedTo('A', more)] })).toEqual(['!'])
   })
 
   it('does not apply after its period, although the service continues', () => {
     const period = { months: 0, days: 14, hours: 0, untilMidnight: false }
     const services = [serviceOf('A', { groups: [groupOf('G', 1)], period })]
-    const held = (fromMs: number) => ({ services: [heldOf('A', { fromMs })] })
+    const held = (fromMs: number) => ({ services: [subscribedTo('A', { fromMs })] })
     expect(included({}, services, held(AT - 14 * DAY))).toEqual(['!'])
     expect(included({}, services, held(AT - 14 * DAY + 1000))).toEqual(['A/0/G 1 @0'])
   })

@@ -21,7 +21,7 @@ function newest(lines: readonly Line[]): Map<string, Line> {
   return found
 }
 
-const told = (lines: readonly Line[]) =>
+const summaryOf = (lines: readonly Line[]) =>
   lines.map(({ stamp, version, state, late, used, priced, charged, debt }) =>
     [stamp.split('-').slice(-2).join('-'), version, state, late, used, priced, charged, debt].join(
       ' ',
@@ -53,7 +53,7 @@ describe('usage reported after its session has expired', () => {
     scene.send({ kind: 'release', requestNumber: 3, services: [call(-1, 1)] })
     // The second report begins no new minute and has no second access price; the third begins a
     // minute.
-    expect(told(scene.lines)).toEqual([
+    expect(summaryOf(scene.lines)).toEqual([
       '1-1 1 open false 30 30 15 0',
       '1-1 2 expired false 30 30 15 0',
       '1-1 3 expired true 60 60 15 0',
@@ -72,7 +72,7 @@ describe('usage reported after its session has expired', () => {
     expect(needsProfile(known, scene.sessions.get('s')!)).toBe(false)
     scene.send(request)
     scene.send({ requestNumber: 2, services: [call(-1, 1)] })
-    expect(told(scene.lines)).toEqual([
+    expect(summaryOf(scene.lines)).toEqual([
       '2-1 1 expired true 61 61 25 0',
       '1-1 1 expired true 5 0 0 0',
       '2-1 2 expired true 62 62 25 0',

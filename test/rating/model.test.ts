@@ -17,14 +17,14 @@ describe('the model of the property tests', () => {
   it(
     'finds by bisection what a unit-by-unit count finds',
     () => {
-      const story = fc.record({
+      const testCase = fc.record({
         rate: tariffs,
         money: moneyOf(4000, [6, 3, 1]),
         from: fc.integer({ min: 0, max: 5 }),
         asked: fc.integer({ min: 0, max: 300 }),
       })
       fc.assert(
-        fc.property(story, ({ rate, money, from, asked }) => {
+        fc.property(testCase, ({ rate, money, from, asked }) => {
           const tariff = tariffOf(rate, rate.rates['call']!['BASE']!, null, 10n)
           const micros = BigInt(Math.round(money * 1e6))
           const range = { from: BigInt(from), upTo: BigInt(from + asked) }
@@ -43,10 +43,10 @@ describe('the model of the property tests', () => {
     'grants no more than requested, and counts every granted unit once',
     () => {
       fc.assert(
-        fc.property(quoteCases, (story) => {
-          for (const [index, result] of modelCase(story).entries()) {
+        fc.property(quoteCases, (testCase) => {
+          for (const [index, result] of modelCase(testCase).entries()) {
             const { granted, aprice, in_group = 0, over_group = 0, out_group = 0 } = result
-            expect(granted).toBeLessThanOrEqual(story.events[index]!.usagev)
+            expect(granted).toBeLessThanOrEqual(testCase.events[index]!.usagev)
             expect(in_group + over_group + out_group).toBeCloseTo(granted, 9)
             expect(aprice).toBeGreaterThanOrEqual(0)
             if (over_group + out_group === 0) expect(aprice).toBe(0)

@@ -65,7 +65,7 @@ describe('an added category', () => {
     expect(chargedFor(scene, 100, 100, START_MS + 2 * HOUR)).toEqual([50 * 11, 50 * 15])
   })
 
-  it('charges nothing for over-use covered by groups, although nobody can pay it', () => {
+  it('does not reduce the units covered by groups if nobody can pay for over-use', () => {
     const scene = sceneOf(wholesaleOf('1/1'), { groups: [groupOf('G', 100)] }, 1)
     expect(chargedFor(scene, 1, 100)).toEqual([100])
     expect(scene.lines[0]).toMatchObject({ grouped: 100, priced: 0, debt: 99 })

@@ -97,13 +97,18 @@ describe('the catalogue', () => {
   const segment = { key: 'k', endMs: 10 } as NonNullable<typeof idle.segment>
   const held = { units: 1, slices: [{ bucket: null, units: 1, isCovered: false }], money: [] }
   it.each([
-    ['units are asked for', { requested: 1 }, idle, true],
-    ['units are asked for on top', { requested: 1 }, { ...idle, segment }, true],
-    ['something new is used', { used: 1 }, idle, true],
-    ['what was granted is used', { used: 1 }, { ...idle, segment, reservation: held }, false],
-    ['more is used than was granted, and nothing is held', { used: 1 }, { ...idle, segment }, true],
+    ['units are requested', { requested: 1 }, idle, true],
+    ['further units are requested', { requested: 1 }, { ...idle, segment }, true],
+    ['an unused service reports units', { used: 1 }, idle, true],
+    ['granted units are used', { used: 1 }, { ...idle, segment, reservation: held }, false],
+    [
+      'more units are used than granted, and none are reserved',
+      { used: 1 },
+      { ...idle, segment },
+      true,
+    ],
     ['nothing happens', {}, idle, false],
-    ['zero units are asked for', { requested: 0 }, idle, false],
+    ['zero units are requested', { requested: 0 }, idle, false],
   ])('is needed if %s', (_what, request, service, needed) => {
     const { requested, used } = serviceRequest(request)
     expect(needsRating('update', requested, used, service, false, 9)).toBe(needed)
@@ -115,7 +120,7 @@ describe('the catalogue', () => {
     ['release', { ...idle, segment }, false],
     ['release', { ...idle, usedTotal: 5 }, false],
     ['update', idle, false],
-  ] as const)('is needed for the line of a service that ends unused: %s', (kind, service, needed) => {
+  ] as const)('is needed for the line of an unused service: %s', (kind, service, needed) => {
     expect(needsRating(kind, 0, 0, service, false, 9)).toBe(needed)
     expect(needsRating(kind, 0, 0, service, true, 9)).toBe(false)
   })
@@ -152,9 +157,9 @@ describe('a charge program', () => {
   })
 
   it.each([
-    ['nobody, if only what is held is used', { used: 3, reservedUnits: 3 }, []],
-    ['who is there for one unit more', { used: 4, reservedUnits: 3 }, [1]],
-    ['who is there for all of it', { used: 1 }, [1]],
+    ['no bucket if only reserved units are used', { used: 3, reservedUnits: 3 }, []],
+    ['a bucket for one unit beyond the reserved ones', { used: 4, reservedUnits: 3 }, [1]],
+    ['a bucket for all units if none are reserved', { used: 1 }, [1]],
   ])('names %s', (_what, use, ids) => {
     const owners = { subscriber: ownerOf([moneyOf(5)]), account: null }
     const start = startOf(tariffFrom('1/1'))

@@ -15,14 +15,14 @@ describe('the tariff bench against an exact model', () => {
     'agrees in every result',
     () => {
       fc.assert(
-        fc.property(quoteCases, (story) => {
-          const expected = modelCase(story)
-          const { results, error } = quoteCase(story)
+        fc.property(quoteCases, (testCase) => {
+          const expected = modelCase(testCase)
+          const { results, error } = quoteCase(testCase)
           const found = error === undefined ? differences(expected, results) : [error]
           if (found.length === 0) return
           // The case as a line for `tollgate quote --cases`, with the results that the model
           // expects.
-          const line = JSON.stringify({ ...story, expect: expected })
+          const line = JSON.stringify({ ...testCase, expect: expected })
           throw new Error(`${found.join('\n')}\n${line}`)
         }),
         runs,

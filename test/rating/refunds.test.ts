@@ -20,14 +20,14 @@ type Buckets = ConstructorParameters<typeof RatingFixture>[0]
 const money = (micros: number, more = {}) => moneyOf(micros, { toMs: FAR.toMs, ...more })
 const WITH_MONEY: Buckets = { MONEY: { slot: 0, bucket: money(100) } }
 
-interface World {
+interface SetUp {
   buckets?: Buckets
   plan?: Partial<PlanRevision>
   rates?: RateRevision[]
   barred?: boolean
 }
 
-function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, barred = false }: World = {}) {
+function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, barred = false }: SetUp = {}) {
   const scene = new RatingFixture(buckets)
   scene.catalogue = catalogueOf(rates, [planOf('PREPAID', { ...FAR, ...plan })])
   scene.profile = profileOf({ ...FAR, barred })

@@ -23,7 +23,7 @@ describe('the rules of the configuration', () => {
     expect(rules.identification.targetKeys()).toEqual(['imsi'])
   })
 
-  it('ask for nothing where there are none', () => {
+  it('need no fields if there are no rules', () => {
     expect(compileRules(none).keptFields).toEqual([])
   })
 
@@ -34,7 +34,7 @@ describe('the rules of the configuration', () => {
     ],
     [{ customerIdentification: { data: [{}] } }, 'rating.customerIdentification.data.0.src_key'],
     [{ taxMapping: { priorities: 1 } }, 'rating.taxMapping.priorities'],
-  ])('that cannot be used are named: %j', (wrong, path) => {
+  ])('are refused with the path of the error: %j', (wrong, path) => {
     expect(() => compileRules({ ...none, ...wrong })).toThrow(path)
   })
 })

@@ -1,4 +1,4 @@
-/** What grants tell of the next tariff, and reports of what was used before it. */
+/** The next tariff announced by grants, and reports of units used before the tariff change. */
 import { describe, expect, it } from 'vitest'
 import type { PriceSet } from '../../src/domain/catalogue.ts'
 import type { RequestKind, ServiceRequest } from '../../src/domain/charge-request.ts'
@@ -50,17 +50,17 @@ function send(
 describe('a grant', () => {
   it.each([
     ['within the longest validity', NIGHT_MS - 60_000, NIGHT_MS],
-    ['just within it', NIGHT_MS - SETTINGS.validityMs, NIGHT_MS],
-    ['later than that', NIGHT_MS - SETTINGS.validityMs - 1, 0],
-    ['that has come', NIGHT_MS, 0],
+    ['just within the longest validity', NIGHT_MS - SETTINGS.validityMs, NIGHT_MS],
+    ['later than the validity', NIGHT_MS - SETTINGS.validityMs - 1, 0],
+    ['that has passed', NIGHT_MS, 0],
     ['at the end of the band', MORNING_MS - 1, MORNING_MS],
     ['at the end of the cycle', START_MS + 31 * 24 * HOUR - 1000, START_MS + 31 * 24 * HOUR],
-  ])('tells of a change %s', (_what, nowMs, changeMs) => {
+  ])('announces a tariff change %s', (_what, nowMs, changeMs) => {
     const grant = send(sceneAt(nowMs), 'start', 0, { requested: 60 })
     expect(grant).toMatchObject({ granted: 60, tariffChangeMs: changeMs })
   })
 
-  it('that is used at once, is none or ends for another reason tells of no change', () => {
+  it('of an event, of no units, or with another reason to end announces no tariff change', () => {
     const atMs = NIGHT_MS - 60_000
     expect(send(sceneAt(atMs), 'event', 0, { requested: 5 })).toMatchObject({ tariffChangeMs: 0 })
     expect(send(sceneAt(atMs), 'start', 0, { requested: 0 })).toMatchObject({ tariffChangeMs: 0 })
@@ -75,7 +75,7 @@ describe('a grant', () => {
     })
   })
 
-  it('tells the same again to a repeated request', () => {
+  it('announces the same change to a repeated request', () => {
     const scene = sceneAt(NIGHT_MS - 60_000)
     const first = send(scene, 'start', 0, { requested: 60 })
     const sent = { services: [serviceRequest({ usaget: 'call', requested: 60 })] }
@@ -99,7 +99,7 @@ describe('usage over a tariff change', () => {
 
   it.each([
     [
-      'is split as it says',
+      'is split as reported',
       30,
       [
         ['', 30, 60],
@@ -107,30 +107,30 @@ describe('usage over a tariff change', () => {
       ],
     ],
     [
-      'is split by time if it does not say',
+      'is split by time if not reported',
       -1,
       [
         ['', 50, 100],
         ['night', 50, 50],
       ],
     ],
-    ['may all be from before', 100, [['', 100, 200]]],
-    ['may all be from after', 0, [['night', 100, 100]]],
-    ['is never more than there is', 101, [['', 100, 200]]],
+    ['may all be before the change', 100, [['', 100, 200]]],
+    ['may all be after the change', 0, [['night', 100, 100]]],
+    ['is never more than the used units', 101, [['', 100, 200]]],
   ])('%s', (_what, usedBefore, lines) => {
     expect(linesOf(later, { usedBefore })).toEqual(lines)
   })
 
-  it('stays with the tariff before where the event was before, whatever it says', () => {
+  it('is of the earlier tariff if the event time is, whatever units are reported', () => {
     expect(linesOf(NIGHT_MS, { usedBefore: 30 })).toEqual([['', 100, 200]])
     expect(linesOf(NIGHT_MS - 1, { usedBefore: 0 })).toEqual([['', 100, 200]])
   })
 
-  it('says nothing of totals', () => {
+  it('ignores units before the change if totals are reported', () => {
     expect(linesOf(later, { usedBefore: 30, isTotal: true })).toEqual(linesOf(later, {}))
   })
 
-  it('is told of the first change only: what comes after is split by time', () => {
+  it('is divided at the first change as reported; usage after that is split by time', () => {
     // Eight hours of night, and eight of the day after.
     expect(linesOf(MORNING_MS + 8 * HOUR, { usedBefore: 40 })).toEqual([
       ['', 40, 80],
@@ -139,7 +139,7 @@ describe('usage over a tariff change', () => {
     ])
   })
 
-  it('goes on from where it was split with the next report', () => {
+  it('continues from the previous split with the next report', () => {
     const scene = sceneAt(NIGHT_MS - 60_000)
     send(scene, 'start', 0, { requested: 600 })
     scene.nowMs = later
@@ -152,7 +152,7 @@ describe('usage over a tariff change', () => {
     ])
   })
 
-  it('is what it says: another split is another request', () => {
+  it('is part of the request content: another split is another request', () => {
     const scene = sceneAt(NIGHT_MS - 60_000)
     send(scene, 'start', 0, { requested: 600 })
     const report = (usedBefore: number) =>

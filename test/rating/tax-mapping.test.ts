@@ -29,7 +29,7 @@ const MAPPING = {
   ],
 }
 
-describe('the mapping of taxes', () => {
+describe('the tax mapping', () => {
   const mapTax = createTaxMappings(compileTaxMapping(MAPPING))(taxes)
   const key = (params: Record<string, unknown>, atMs = 10) =>
     mapTax(rateOf('R', 'call', '1/1', { params: { params } }), atMs)?.key ?? 'none'
@@ -39,17 +39,17 @@ describe('the mapping of taxes', () => {
     ['by a later one', { tax: 'NONE', tax_class: 'A' }, 'FOOD'],
     ['the lowest key of several', { tax_class: 'B' }, 'BOOKS'],
     ['any member of a list', { tax_class: ['X', 'B'] }, 'BOOKS'],
-    ['none without the field', {}, 'none'],
-    ['none that is over', { tax_class: 'C' }, 'none'],
-  ])('takes %s', (_what, params, wanted) => {
+    ['no rule without the field', {}, 'none'],
+    ['no rule that has ended', { tax_class: 'C' }, 'none'],
+  ])('accepts %s', (_what, params, wanted) => {
     expect(key(params)).toBe(wanted)
   })
 
-  it('takes the revision of the event time', () => {
+  it('applies the revision of the event time', () => {
     expect(key({ tax_class: 'C' }, 4)).toBe('OLD')
   })
 
-  it('of nothing maps nothing', () => {
+  it('returns null without rules', () => {
     const rate = rateOf('R', 'call', '1/1', { params: { params: { tax: 'FOOD' } } })
     expect(createTaxMappings(compileTaxMapping({}))(taxes)(rate, 10)).toBeNull()
   })
@@ -59,7 +59,7 @@ describe('the mapping of taxes', () => {
     [{ priorities: {} }, 'rating.taxMapping.priorities must be a list'],
     [{ priorities: [{ filters: [] }] }, 'priorities.0.filters must not be empty'],
     [{ priorities: [{ filters: [{ tax_field: 'key' }] }] }, '0.filters.0.rate_field is missing'],
-  ])('names what is wrong in %j', (document, message) => {
+  ])('reports the error in %j', (document, message) => {
     expect(() => compileTaxMapping(document)).toThrow(message)
   })
 })

@@ -9,25 +9,25 @@ const entry = (version: number, sid = 11): EntryContent => ({
   operations: [],
 })
 
-it('keeps the highest version of each line and owner, in whatever order they come', () => {
+it('a flush keeps the highest version of each line and owner, in any order of entries', () => {
   for (const versions of [
     [1, 2, 3],
     [3, 1, 2],
     [1, 3, 3, 2],
   ]) {
-    const round = coalesce([...versions.map((version) => entry(version)), entry(1, 12)])
-    expect([...round.lines.values()].map(({ stamp, version }) => [stamp, version])).toEqual([
+    const flush = coalesce([...versions.map((version) => entry(version)), entry(1, 12)])
+    expect([...flush.lines.values()].map(({ stamp, version }) => [stamp, version])).toEqual([
       ['line-11', 3],
       ['line-12', 1],
     ])
-    expect([...round.owners].map(([key, { version }]) => [key, version])).toEqual([
+    expect([...flush.owners].map(([key, { version }]) => [key, version])).toEqual([
       ['1:11', 3],
       ['1:12', 1],
     ])
   }
 })
 
-it('names what is in an entry as the round does', () => {
-  const round = coalesce([entry(1)])
-  expect(keysOf(entry(1))).toEqual([...round.lines.keys(), ...round.owners.keys()])
+it('an entry and a flush have the same keys for its contents', () => {
+  const flush = coalesce([entry(1)])
+  expect(keysOf(entry(1))).toEqual([...flush.lines.keys(), ...flush.owners.keys()])
 })

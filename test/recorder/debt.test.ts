@@ -1,4 +1,4 @@
-/** The projection of what owners owe, which metrics add up and a rebuild reads. */
+/** The projection of owners' debt, which metrics add up and a rebuild reads. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
@@ -23,8 +23,8 @@ const owing = (sid: number, version: number, owed: number, repaid = 0): OwnerSta
 })
 
 async function record(owners: OwnerState[], lines: Line[] = []): Promise<void> {
-  const round = coalesce([{ owners, lines, operations: [] }])
-  expect(await writeFlush(stores.catalog, round, () => '')).toEqual(new Map())
+  const flush = coalesce([{ owners, lines, operations: [] }])
+  expect(await writeFlush(stores.catalog, flush, () => '')).toEqual(new Map())
 }
 
 const debts = async () =>
@@ -41,7 +41,7 @@ const falling = (version: number): Line => {
   return { ...lineOf(1, 11, 'volume'), version, tariff }
 }
 
-it('is of the newest version, repaid or taken back altogether', async () => {
+it('recorded debt is of the newest version, repaid or taken back altogether', async () => {
   expect(await debts()).toEqual([
     [0, 0],
     [0, 0],
@@ -52,7 +52,7 @@ it('is of the newest version, repaid or taken back altogether', async () => {
     [50, 1],
     [7, 1],
   ])
-  // Only a price that falls takes debt back so that nothing was ever owed.
+  // Only a falling price takes debt back as if it had never existed.
   await record([owing(0, 4, 0), owing(11, 4, 2, 2)], [falling(2)])
   expect(await debts()).toEqual([
     [0, 0],
@@ -60,7 +60,7 @@ it('is of the newest version, repaid or taken back altogether', async () => {
   ])
 })
 
-it('is not recorded of owners that never owed anything', async () => {
+it('no debt is recorded for owners that never had any', async () => {
   await record([owing(13, 1, 0), owing(0, 5, 0)], [{ ...falling(3), sid: 13, stamp: 'other' }])
   const recorded = await stores.catalog.balances.find({ bucket_id: 0 }).toArray()
   expect(recorded.map(({ sid }) => sid).sort()).toEqual([0, 11, 12])

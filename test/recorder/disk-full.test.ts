@@ -17,7 +17,7 @@ const problem = mountProblem()
 const title = problem === undefined ? 'the recorder' : `the recorder (skipped: ${problem})`
 
 describe.skipIf(problem !== undefined)(title, () => {
-  it('keeps what a MongoDB on a full disk does not take, until it does', async () => {
+  it('keeps entries that MongoDB on a full disk refuses until it accepts them', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tg-full-'))
     const disk = mountSmallDisk(join(folder, 'disk'), 24 * 1024 * 1024)
     const stores = await startTestStores()
@@ -36,8 +36,8 @@ describe.skipIf(problem !== undefined)(title, () => {
       const reader = await openStreamReader(stores.ledger, 'test')
       const { entries } = await reader.read(100, 10)
       expect(entries).toHaveLength(2)
-      const round = coalesce(entries)
-      await expect(writeFlush(catalog, round, () => '')).rejects.toThrow(CatalogUnavailableError)
+      const flush = coalesce(entries)
+      await expect(writeFlush(catalog, flush, () => '')).rejects.toThrow(CatalogUnavailableError)
       const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
       const limits = { batchEntriesMax: 20, blockMs: 50, claimIdleMs: 0, claimEveryMs: 50 }
       const ledger = await stores.connect()
@@ -59,7 +59,7 @@ describe.skipIf(problem !== undefined)(title, () => {
   })
 })
 
-/** Takes the room that the store has kept for itself, so that no write fits any more. */
+/** Uses up the space that the store has reserved for itself, so that no more writes fit. */
 async function fillStore(url: string): Promise<void> {
   const client = await new MongoClient(url).connect()
   try {

@@ -68,7 +68,7 @@ const isEmpty = () => expect.poll(() => streamBacklog(stores.ledger)).toBe(0)
 
 const recordedLines = (session_id: string) => stores.catalog.lines.find({ session_id }).toArray()
 
-/** The projection of a subscriber is what the ledger has, and its lines add up to it. */
+/** The projection of a subscriber equals the ledger, and its lines add up to it. */
 async function expectRecorded(aid: number, sid: number, lines: readonly Line[]): Promise<void> {
   const state = await loadOwner(stores.ledger, aid, sid)
   const projected = await stores.catalog.balances.find({ aid, sid }).toArray()
@@ -76,9 +76,9 @@ async function expectRecorded(aid: number, sid: number, lines: readonly Line[]):
     state.buckets.map(({ free, spent }) => ({ v: state.version, free, spent })),
   )
   const stored = await stores.catalog.lines.find({ aid, sid, type: 'realtime' }).toArray()
-  const figures = (stamp: string, v: number, usagev: number) => `${stamp} ${v} ${usagev}`
-  expect(stored.map((line) => figures(line.stamp, line.v, line.usagev ?? 0)).sort()).toEqual(
-    lines.map((line) => figures(line.stamp, line.version, line.used)).sort(),
+  const summaryOf = (stamp: string, v: number, usagev: number) => `${stamp} ${v} ${usagev}`
+  expect(stored.map((line) => summaryOf(line.stamp, line.v, line.usagev ?? 0)).sort()).toEqual(
+    lines.map((line) => summaryOf(line.stamp, line.version, line.used)).sort(),
   )
 }
 
@@ -92,12 +92,12 @@ async function projectedVersion(sid: number): Promise<number | undefined> {
   return (await stores.catalog.balances.findOne({ sid }))?.v
 }
 
-/** An owner that the ledger takes and MongoDB does not. */
+/** An owner that the ledger accepts and MongoDB refuses. */
 async function oddOwner(aid: number, sid: number, version = 2): Promise<OwnerState> {
   if (version === 2) await topUp(stores.ledger, aid, sid, 1_000, `op-${sid}`)
   const state = await loadOwner(stores.ledger, aid, sid)
   const [bucket] = state.buckets
-  // The usage type becomes the name of a field, and no name may have a zero in it.
+  // The usage type becomes a field name, which must not contain a zero byte.
   const odd = { ...bucket!, id: 2, usaget: 'a\u0000b', credited: 0, free: 0 }
   const broken = { ...state, version, nextBucketId: 3, buckets: [...state.buckets, odd] }
   await commitOwner(stores.ledger, broken, [])
@@ -121,7 +121,7 @@ describe('the recorder', () => {
     expect(await stores.catalog.lines.countDocuments({ sid: 11 })).toBe(2)
   })
 
-  it('takes over what another had read and never acknowledged, as after a kill', async () => {
+  it('takes over entries that a killed one had read and not acknowledged', async () => {
     await topUp(stores.ledger, 2, 21, 1_000, 'op-2')
     const line = await use(stores.ledger, lineOf(2, 21, 'killed-1'), 70)
     const reader = await openStreamReader(await stores.connect(), 'somebody-else')
@@ -135,7 +135,7 @@ describe('the recorder', () => {
     await expectRecorded(2, 21, [line])
   })
 
-  it('never puts an older version over a newer one', async () => {
+  it('never replaces a newer version by an older one', async () => {
     await topUp(stores.ledger, 3, 31, 1_000, 'op-3')
     const first = await use(stores.ledger, lineOf(3, 31, 'order-1'), 5)
     const last = await use(stores.ledger, first, 6)
@@ -148,7 +148,7 @@ describe('the recorder', () => {
     await expectRecorded(3, 31, [last])
   })
 
-  it('leaves an entry that cannot be read, reports it once, and records the others', async () => {
+  it('leaves an unreadable entry, reports it once, and records the others', async () => {
     const counts = { recorded: 0, unreadable: 0 }
     await stores.ledger.redis.client.xadd(stores.ledger.keys.stream(0), '*', 'r', 'broken')
     const drain = await startTestDrain({}, counts)
@@ -164,7 +164,7 @@ describe('the recorder', () => {
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 
-  it('leaves an entry that MongoDB cannot take, and records the others of its round', async () => {
+  it('leaves an entry that MongoDB refuses, and records the others of its flush', async () => {
     const counts = { recorded: 0, unreadable: 0 }
     await oddOwner(8, 82)
     await topUp(stores.ledger, 4, 42, 1_000, 'op-42')
@@ -178,7 +178,7 @@ describe('the recorder', () => {
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 
-  it('keeps of a shared entry only the accounts that it cannot take, each by itself', async () => {
+  it('leaves only the refused accounts of a shared entry, each by itself', async () => {
     const written: string[] = []
     const destination = { write: (text: string) => written.push(text) }
     const log = createLogger({ name: 'test', level: 'debug', destination })
@@ -196,7 +196,7 @@ describe('the recorder', () => {
     const drain = await startTestDrain({ log }, counts)
     await expect.poll(() => counts.unreadable).toBe(3)
     expect(await Promise.all([83, 85].map(projectedVersion))).toEqual([2, 2])
-    // The rest of what is left comes round again, and tells nothing new.
+    // The remaining entries are read again, and reported no more.
     await use(stores.ledger, lineOf(85, 85, 'after-1'), 5)
     await expect.poll(() => projectedVersion(85)).toBe(3)
     await drain.stop(1_000)
@@ -222,7 +222,7 @@ describe('the recorder', () => {
     for (const stream of streams) await stores.ledger.redis.client.del(stream)
   })
 
-  it('names no subscriber when it tells of an entry that it leaves', async () => {
+  it('names no subscriber in the log of an entry that it leaves', async () => {
     const written: string[] = []
     const destination = { write: (text: string) => written.push(text) }
     const log = createLogger({ name: 'test', level: 'info', destination })
@@ -241,7 +241,7 @@ describe('the recorder', () => {
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 
-  it('records what is left when it stops', async () => {
+  it('records the remaining entries when it stops', async () => {
     await topUp(stores.ledger, 5, 51, 1_000, 'op-6')
     let line = lineOf(5, 51, 'rest-1')
     const drain = await startTestDrain({ blockMs: 1 })
@@ -252,7 +252,7 @@ describe('the recorder', () => {
   })
 })
 
-describe('killed again and again while it works, with a second one beside it', () => {
+describe('a recorder that is repeatedly killed while it works, with a second one beside it', () => {
   it('loses nothing and doubles nothing', async () => {
     const sids = [61, 62, 63, 64, 65]
     const lines = new Map<number, Line[]>()
@@ -277,8 +277,8 @@ describe('killed again and again while it works, with a second one beside it', (
   })
 })
 
-describe('while a store is away', () => {
-  it('MongoDB: the streams keep, and it goes on by itself', async () => {
+describe('a recorder while a store is down', () => {
+  it('MongoDB: the streams keep the entries, and it resumes by itself', async () => {
     const proxy = await startStoreProxy(stores.mongo.url)
     const { database } = stores.mongo
     const options = { url: proxy.url, database, timeoutMs: 300, appName: 'test' }
@@ -300,7 +300,7 @@ describe('while a store is away', () => {
     await expectRecorded(7, 71, [line])
   })
 
-  it('MongoDB: a connection that is lost amid a write is no answer', async () => {
+  it('MongoDB: a connection lost during a write is not an answer', async () => {
     const proxy = await startStoreProxy(stores.mongo.url)
     const { database } = stores.mongo
     const catalog = await openCatalog({
@@ -314,14 +314,14 @@ describe('while a store is away', () => {
     await catalog.ping()
     proxy.hang()
     const writing = writeFlush(catalog, round, () => '').catch((reason: unknown) => reason)
-    // More than a driver sends that only asks whether the server is alive.
+    // More than a driver sends for a heartbeat alone.
     await waitUntil('the write is on its way', () => proxy.taken() > 5_000)
     await proxy.cut()
     expect(await writing).toBeInstanceOf(CatalogUnavailableError)
     await catalog.close()
   })
 
-  it('Redis: it goes on by itself, also when the streams have to be opened again', async () => {
+  it('Redis: it resumes by itself, also if the streams have to be opened again', async () => {
     const counts = { recorded: 0, unreadable: 0 }
     const drain = await startTestDrain({}, counts)
     await topUp(stores.ledger, 8, 81, 1_000, 'op-8')

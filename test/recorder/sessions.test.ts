@@ -1,4 +1,4 @@
-/** Sessions that a worker really charges, at every moment at which a recorder may look at them. */
+/** Sessions charged by a real worker, at every point at which a recorder may read them. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openStreamReader, type StreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { sweepPartition } from '../../src/ledger/sweep.ts'
@@ -70,7 +70,7 @@ async function charge(by: ProcessorFixture, kind: Kind, sid: number, number: num
   expect(outcome?.reason).toBe('granted')
 }
 
-/** What MongoDB has of a subscriber: one text per line, and the units that its bucket spent. */
+/** The MongoDB state of a subscriber: one text per line, and the units that its bucket spent. */
 async function recorded(sid: number) {
   const lines = await stores.catalog.lines.find({ sid, type: 'realtime' }).toArray()
   const balances = await stores.catalog.balances.find({ sid }).toArray()
@@ -82,7 +82,7 @@ async function recorded(sid: number) {
   }
 }
 
-/** Forgets the sessions of an account that have ended, as the sweep does in the end. */
+/** Forgets the ended sessions of an account, like the sweep. */
 async function forgetEnded(sid: number): Promise<void> {
   const partition = scene.ledger.keys.partitionOf(aidOf(sid))
   const settings = { batchMax: 100, leaseMs: 1_000, replayMs: REPLAY_MS, token: 'test' }
@@ -91,7 +91,7 @@ async function forgetEnded(sid: number): Promise<void> {
   expect(forgotten).toBe(1)
 }
 
-it('has one line per opening when its id is used again before anybody has read', async () => {
+it('one line per opening is recorded if a session id is used again before any read', async () => {
   await scene.credit(1101, DATA_UNITS, CREDIT)
   await charge(scene, 'start', 1101, 0)
   await charge(scene, 'update', 1101, 1, 30)
@@ -110,7 +110,7 @@ it('has one line per opening when its id is used again before anybody has read',
   await later.close()
 })
 
-it('has one line per session, whenever in it a recorder looks', async () => {
+it('one line per session is recorded, whenever a recorder reads it', async () => {
   const sids = Array.from({ length: 12 }, (_, index) => 1200 + 100 * index + 1)
   for (const sid of sids) await scene.credit(sid, DATA_UNITS, CREDIT)
   const drains = await Promise.all([startTestDrain('one', 1), startTestDrain('two', 1)])
@@ -127,7 +127,7 @@ it('has one line per session, whenever in it a recorder looks', async () => {
   }
 })
 
-it('keeps the newest when recorders saw different states and the older writes last', async () => {
+it('the newest state is kept if a recorder with an older state writes last', async () => {
   const sid = 1_001
   const readers: StreamReader[] = []
   for (const name of ['slow', 'fast']) readers.push(await openStreamReader(await connect(), name))
@@ -149,7 +149,7 @@ it('keeps the newest when recorders saw different states and the older writes la
   await write(early.entries)
   expect(await recorded(sid)).toEqual({ lines: ['45 closed'], spent: [45] })
   await fast.acknowledge([...middle.entries, ...late.entries])
-  // Read again by another, now that the session has ended: the same once more.
+  // Read again by another one after the session has ended: the same outcome.
   const again = await fast.readPending(100, 0)
   expect(again.entries).toHaveLength(early.entries.length)
   await write(again.entries)

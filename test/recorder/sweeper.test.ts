@@ -55,17 +55,17 @@ function sweeperOf(intervalMs: number, expired: number[]) {
   })
 }
 
-it('goes on with a partition while its batches come back full, and stops at once', async () => {
+it('the sweeper continues a partition while batches are full, and stops immediately', async () => {
   await openMany(AID, 1, 130)
   const expired: number[] = []
-  // Whoever waits for the next round waits in vain.
+  // The next interval never begins.
   const sweeper = sweeperOf(HOUR_MS, expired)
   await waitUntil('all have expired', async () => (await openSessions(ledger)) === 0)
   await sweeper.stop()
   expect(expired).toEqual([20, 20, 20, 20, 20, 20, 10])
 })
 
-it('leaves a partition after so many batches, so that the others have their turn', async () => {
+it('the sweeper leaves a partition after a number of batches to serve the others', async () => {
   await openMany(AID, 2, 20 * 17)
   await openMany(AID + 1, 3, 7)
   const expired: number[] = []

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { AccountInvalidations } from '../../src/workers/account-invalidations.ts'
 
-describe('dropped accounts', () => {
-  it('make old what was begun before', () => {
+describe('invalidated accounts', () => {
+  it('make everything begun before stale', () => {
     const drops = new AccountInvalidations()
     expect(drops.isStale(1, 1)).toBe(false)
     drops.invalidate(1, 5)
@@ -10,7 +10,7 @@ describe('dropped accounts', () => {
     expect(drops.isStale(2, 4)).toBe(false)
   })
 
-  it('stay bounded: what cannot be remembered counts for all', () => {
+  it('stay bounded: accounts beyond the bound count as invalidated for all', () => {
     const drops = new AccountInvalidations(2)
     drops.invalidate(1, 1)
     drops.invalidate(2, 2)

@@ -1,4 +1,6 @@
-/** A backlog that takes too much of Redis' memory: no new sessions, and all for those there are. */
+/**
+ * A backlog that uses too much of Redis' memory: new sessions are refused, open ones are served.
+ */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readBacklog } from '../../src/ledger/backlog.ts'
 import { type BacklogWatch, startBacklogWatch } from '../../src/workers/backlog-watch.ts'
@@ -13,20 +15,20 @@ import {
 } from '../support/workers/processor-fixture.ts'
 
 const MIB = 1024 * 1024
-/** In the streams from the beginning: next to it, everything else is small. */
+/** In the streams from the beginning; everything else is small in comparison. */
 const BACKLOG = 8 * MIB
 const NEVER_MS = 1_000_000
 
 let redis: TestRedis
 let scene: ProcessorFixture
 let watch: BacklogWatch
-let said: string[]
+let logged: string[]
 const reads: string[] = []
 
 beforeEach(async () => {
   redis = await startTestRedis()
   reads.length = 0
-  said = []
+  logged = []
   scene = await openProcessorFixture(redis.url, {
     commandTimeoutMs: 1_000,
     refusal: () => watch.refusal(),
@@ -36,7 +38,8 @@ beforeEach(async () => {
       return found === null ? null : { profile: found, validUntilMs: found.toMs }
     },
   })
-  const note = (level: string) => (_: object, message: string) => said.push(`${level}: ${message}`)
+  const note = (level: string) => (_: object, message: string) =>
+    logged.push(`${level}: ${message}`)
   const log = { info: note('info'), warn: note('warn'), error: note('error') }
   const marks = { backlogWarnPercent: 25, backlogRefusePercent: 60 }
   watch = startBacklogWatch({
@@ -56,7 +59,7 @@ afterEach(async () => {
   await redis.close()
 })
 
-/** Sets the limit so that the streams take that part of it. */
+/** Sets the memory limit so that the streams use that percentage of it. */
 async function fill(percent: number): Promise<void> {
   const { streamBytes } = await readBacklog(scene.ledger)
   const limit = Math.ceil((streamBytes * 100) / percent)
@@ -83,7 +86,7 @@ describe('a backlog of 60 % of the memory', () => {
     await scene.charge(start(1))
   })
 
-  it('refuses what begins, before anything is looked up or moved', async () => {
+  it('refuses new sessions before anything is looked up or moved', async () => {
     await fill(61)
     const [started, happened] = await scene.charge(start(2), event(2, 'event'))
     for (const outcome of [started, happened]) {
@@ -101,21 +104,21 @@ describe('a backlog of 60 % of the memory', () => {
     expect(state.buckets).toMatchObject([{ spent: 0, reserved: 0, free: 1_000_000 }])
   })
 
-  it('takes updates and releases', async () => {
+  it('accepts updates and releases', async () => {
     await fill(61)
     expect(await reasons(update(1, 1), release(1, 2))).toEqual(['granted', 'granted'])
     const { state } = await scene.owner(1)
     expect(state.buckets[0]?.reserved).toBe(0)
   })
 
-  it('gives a granted start that is repeated the same answer', async () => {
+  it('answers a repeated start as before if it was granted', async () => {
     const opening = start(2)
     const [first] = await scene.charge(opening)
     await fill(61)
     expect((await scene.charge(opening))[0]).toEqual(first)
   })
 
-  it('lets a pretended start through, which leaves no entry', async () => {
+  it('lets a pretended start through, which leaves no stream entry', async () => {
     await fill(61)
     expect(await reasons(start(2, { pretend: true }))).toEqual(['granted'])
   })
@@ -128,7 +131,7 @@ describe('a backlog of 60 % of the memory', () => {
     expect(await reasons(start(2))).toEqual(['granted'])
   })
 
-  it('is remembered while Redis is away', async () => {
+  it('persists while Redis is down', async () => {
     await fill(61)
     await redis.kill9()
     await expect(watch.look()).rejects.toThrow()
@@ -136,9 +139,9 @@ describe('a backlog of 60 % of the memory', () => {
   })
 })
 
-it('says once what begins and what ends', async () => {
+it('is logged once when it begins and once when it ends', async () => {
   for (const percent of [10, 26, 30, 22, 61, 65, 56, 50, 18]) await fill(percent)
-  expect(said).toEqual([
+  expect(logged).toEqual([
     'warn: backlog: the recorder lags behind',
     'error: backlog: new sessions are rejected',
     'warn: backlog: new sessions are accepted again',

@@ -58,10 +58,10 @@ describe('an event', () => {
     expect(await scene.redis.client.pttl(entry)).toBeLessThanOrEqual(2 * REPLAY_MS)
   })
 
-  it('that opens in the end is remembered for as long as a session', async () => {
+  it('that is granted after a denial is stored for as long as a session', async () => {
     await scene.credit(1, SHARED_DATA, 1_000)
     await scene.charge(request('start', 2, 0, [service(1_000)]))
-    // Denied, then opened by what another gives back, all in one batch.
+    // Denied, then granted from units that another session returns, all in one batch.
     const outcomes = await scene.charge(
       request('start', 1, 0, [service(500)]),
       request('release', 2, 1, []),
@@ -73,46 +73,46 @@ describe('an event', () => {
   })
 })
 
-describe('memory that is behind', () => {
-  it('answers what does not fit only from fresh states', async () => {
+describe('a stale cache', () => {
+  it('answers sequence errors only from fresh states', async () => {
     await scene.credit(1, MONEY, 1_000_000)
-    const wanted = [service(1_000_000)]
-    await scene.charge(request('start', 1, 0, wanted))
-    await scene.charge(request('update', 1, 5, wanted))
+    const requested = [service(1_000_000)]
+    await scene.charge(request('start', 1, 0, requested))
+    await scene.charge(request('update', 1, 5, requested))
     await other.charge(request('release', 1, 6, []))
     other.clock.set(NOW_MS + REPLAY_MS)
     scene.clock.set(NOW_MS + REPLAY_MS)
-    await other.charge(request('start', 1, 0, wanted))
-    // By its memory number 1 would be out of order.
-    expect(reasonsOf(await scene.charge(request('update', 1, 1, wanted)))).toEqual(['granted'])
+    await other.charge(request('start', 1, 0, requested))
+    // By the cached state number 1 would be out of order.
+    expect(reasonsOf(await scene.charge(request('update', 1, 1, requested)))).toEqual(['granted'])
   })
 
-  it('of one owner, with what is new of the other, is read again as a whole', async () => {
+  it('of one owner is reloaded as a whole with newer state of the other owner', async () => {
     for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(1_000_000)]))
     await other.credit(2, SHARED_DATA, 1_000)
     await other.charge(request('start', 2, 0, [service(1_000)]))
-    // By its memory the account has no shared bucket; the session that it reads holds one.
+    // By the cached state the account has no shared bucket; the session read from Redis holds one.
     const [outcome] = await scene.charge(request('update', 2, 1, [service(-1, 400)]))
     expect(outcome?.reason).toBe('granted')
     expect(await bucketOf(0)).toMatchObject({ spent: 400, reserved: 0, free: 600 })
   })
 
-  it('of where a session is at home is corrected by the directory', async () => {
+  it('of session locations is corrected by the directory', async () => {
     for (const sid of [1, 200]) await scene.credit(sid, MONEY, 1_000_000)
-    const wanted = [service(1_000_000)]
+    const requested = [service(1_000_000)]
     const same = { sessionId: 'same' }
-    await scene.charge(request('start', 1, 0, wanted, same))
+    await scene.charge(request('start', 1, 0, requested, same))
     await other.charge(request('release', 1, 1, [], same))
     for (const node of [scene, other]) node.clock.set(NOW_MS + REPLAY_MS)
-    await other.charge(request('start', 200, 0, wanted, same))
-    const [outcome] = await scene.charge(request('update', 200, 1, wanted, same))
+    await other.charge(request('start', 200, 0, requested, same))
+    const [outcome] = await scene.charge(request('update', 200, 1, requested, same))
     expect(outcome).toMatchObject({ reason: 'granted', sid: 200 })
     const [nowhere] = await scene.charge(request('update', 1, 1, [], { sessionId: 'nowhere' }))
     expect(nowhere?.reason).toBe('unknownSession')
   })
 
-  it('is exact however small it is', async () => {
+  it('of any size leaves amounts exact', async () => {
     const tiny = await openProcessorFixture(redis.url, { ownersCachedMax: 1 })
     const sids = [1, 2, 3, 101, 102, 201, 301, 401]
     await scene.credit(1, SHARED_DATA, 1_000_000)
@@ -134,7 +134,7 @@ describe('memory that is behind', () => {
     await tiny.close()
   })
 
-  it('holds more sessions of one subscriber than it keeps, and loses none', async () => {
+  it('does not lose sessions of a subscriber who has more than are cached', async () => {
     const count = SESSIONS_MAX + 200
     await scene.credit(1, DATA_UNITS, 10_000_000)
     const indexes = Array.from({ length: count }, (_, index) => index)
@@ -160,7 +160,7 @@ describe('memory that is behind', () => {
       const outcomes = await all(node, 'update', number, 70)
       expect(new Set(reasonsOf(outcomes))).toEqual(new Set(['granted']))
     }
-    // It keeps none rather than all: the next request has to read its session.
+    // It caches no sessions rather than all: the next request has to read its own.
     const one = request('update', 1, 3, [service(100, 10)], { sessionId: 's0' })
     const { stats } = await scene.processor.process({
       requests: [one],
@@ -177,13 +177,13 @@ describe('memory that is behind', () => {
 describe('one session id of two subscribers of an account', () => {
   const same = { sessionId: 'same' }
   const buckets = () => Promise.all([bucketOf(1), bucketOf(2)])
-  const homeOf = () => scene.ledger.findLocations([sessionKeyOf('test', 'same')])
+  const locationOf = () => scene.ledger.findLocations([sessionKeyOf('test', 'same')])
 
   beforeEach(async () => {
     for (const sid of [1, 2]) await scene.credit(sid, DATA_UNITS, 1_000)
   })
 
-  it('opens for the first of a batch alone, as it does in two batches', async () => {
+  it('opens for the first of a batch alone, as in two batches', async () => {
     const starts = [1, 2, 1].map((sid) => request('start', sid, 0, [service(100)], same))
     const [first, ...rest] = await scene.charge(...starts)
     expect(first).toMatchObject({ reason: 'granted', sid: 1 })
@@ -191,7 +191,7 @@ describe('one session id of two subscribers of an account', () => {
     expect(rest[1]).toEqual(first)
     const later = request('start', 2, 1, [service(100)], same)
     expect(reasonsOf(await scene.charge(later))).toEqual(['outOfOrder'])
-    expect(await homeOf()).toEqual([{ aid: aidOf(1), sid: 1 }])
+    expect(await locationOf()).toEqual([{ aid: aidOf(1), sid: 1 }])
     expect(await openSessions(scene.ledger)).toBe(1)
     const [update] = await scene.charge(request('update', 1, 1, [service(100, 70)], same))
     expect(update).toMatchObject({ reason: 'granted', sid: 1 })
@@ -206,11 +206,11 @@ describe('one session id of two subscribers of an account', () => {
       'granted',
     ])
     expect(await buckets()).toMatchObject([{ spent: 0 }, { spent: 60, free: 940 }])
-    expect(await homeOf()).toEqual([{ aid: aidOf(2), sid: 2 }])
+    expect(await locationOf()).toEqual([{ aid: aidOf(2), sid: 2 }])
   })
 
-  it.each([1, 2])('goes to whom it is granted: subscriber %d', async (sid) => {
-    // Both are refused first, then each asks for what it has.
+  it.each([1, 2])('belongs to the subscriber to whom it is granted: subscriber %d', async (sid) => {
+    // Both are denied first, then each requests the available units.
     const order = [1, 2, sid, 3 - sid]
     const events = order.map((asking, number) =>
       request('event', asking, number, [service(number < 2 ? 5_000 : 100)], same),
@@ -219,10 +219,10 @@ describe('one session id of two subscribers of an account', () => {
     expect(reasons).toEqual(['noCredit', 'noCredit', 'granted', 'sessionClosed'])
     const spent = (await buckets()).map((bucket) => bucket?.spent)
     expect(spent).toEqual(sid === 1 ? [100, 0] : [0, 100])
-    expect(await homeOf()).toEqual([{ aid: aidOf(sid), sid }])
+    expect(await locationOf()).toEqual([{ aid: aidOf(sid), sid }])
   })
 
-  it('is refunded to whom it was debited from', async () => {
+  it('is refunded to the subscriber it was debited from', async () => {
     const event = request('event', 1, 0, [service(60)], same)
     const refund = request('event', 2, 1, [service(60)], { ...same, refund: true })
     expect(reasonsOf(await scene.charge(event, refund))).toEqual(['granted', 'unknownSession'])
@@ -231,7 +231,7 @@ describe('one session id of two subscribers of an account', () => {
 })
 
 describe('a batch', () => {
-  it('serves all but the damaged of many subscribers that share a bucket', async () => {
+  it('serves all subscribers that share a bucket except the damaged one', async () => {
     const sids = Array.from({ length: 30 }, (_, index) => index + 1)
     await scene.credit(1, SHARED_DATA, 1_000_000)
     const starts = sids.map((sid) => request('start', sid, 0, [service(100)]))
@@ -255,12 +255,12 @@ describe('a batch', () => {
     expect(reasonsOf(outcomes)).toEqual(['unknownSession', 'granted'])
   })
 
-  it('answers all others when one account cannot be looked up any further', async () => {
+  it('answers all others if one account cannot be looked up any further', async () => {
     for (const sid of [1, 101, 102, 201]) await scene.credit(sid, MONEY, 1_000_000)
     const same = { sessionId: 'same' }
     await other.charge(request('start', 201, 0, [service(1_000_000)], same))
     await scene.redis.client.set(scene.ledger.keys.stream(2), 'of another type')
-    // The claimant's way to the home of the session is cut.
+    // The key of the session's owner has another type, so that its location cannot be followed.
     await scene.redis.client.del(scene.ledger.keys.owner(aidOf(201), 201))
     await scene.redis.client.set(scene.ledger.keys.owner(aidOf(201), 201), 'of another type')
     const outcomes = await scene.charge(
@@ -271,7 +271,7 @@ describe('a batch', () => {
     expect(reasonsOf(outcomes)).toEqual(['corrupt', 'corrupt', 'granted'])
   })
 
-  it('moves nothing for what only pretends', async () => {
+  it('moves nothing for a pretended request', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     const before = await scene.owner(1)
     const pretend = { pretend: true }

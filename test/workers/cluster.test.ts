@@ -1,4 +1,6 @@
-/** What a Redis Cluster makes harder: homes and accounts on different nodes, nodes that go. */
+/**
+ * Additional cases of a Redis Cluster: directory and accounts on different nodes, nodes that fail.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readBacklog } from '../../src/ledger/backlog.ts'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
@@ -41,7 +43,7 @@ beforeEach(async () => {
   for (const node of [scene, other]) node.clock.set(NOW_MS)
 })
 
-/** One subscriber of each of so many accounts, with money. */
+/** One subscriber each of that many accounts, with money. */
 async function subscribers(count: number): Promise<number[]> {
   const sids = Array.from({ length: count }, (_, index) => index * 100 + 1)
   for (const sid of sids) await scene.credit(sid, MONEY, 10 * MIB)
@@ -53,7 +55,7 @@ function start(sid: number, sessionId: string) {
 }
 
 describe('a batch', () => {
-  it('reaches accounts on every node, and settles them as one Redis would', async () => {
+  it('reaches accounts on every node, and settles them as on a single Redis', async () => {
     const sids = await subscribers(40)
     const opened = await scene.charge(...sids.map((sid) => start(sid, `every${sid}`)))
     expect(opened.map(({ reason }) => reason)).toEqual(sids.map(() => 'granted'))
@@ -69,7 +71,7 @@ describe('a batch', () => {
     }
   })
 
-  it('fails only where a node is away, and is told the truth when it comes back', async () => {
+  it('fails only on a node that is down, and finds the stored state when it is back', async () => {
     const sids = await subscribers(40)
     await scene.charge(...sids.map((sid) => start(sid, `away${sid}`)))
     const [victim] = await cluster.masters()
@@ -83,7 +85,7 @@ describe('a batch', () => {
     expect((await readBacklog(scene.ledger)).limitBytes).toBeGreaterThan(0)
     await cluster.untilWhole(3, 0)
     let again = first
-    await waitUntil('everybody is answered', async () => {
+    await waitUntil('all requests are answered', async () => {
       again = await scene.charge(...updates)
       return again.every(({ reason }) => reason === 'granted')
     })
@@ -100,8 +102,8 @@ describe('a batch', () => {
   })
 })
 
-describe('replicas that are waited for', () => {
-  it('must have what is answered, also when it is answered again', async () => {
+describe('replica acknowledgements', () => {
+  it('are required for every answer, also a repeated one', async () => {
     const [sid = 0] = await subscribers(1)
     const careful = await openProcessorFixture(cluster.url, {
       commandTimeoutMs: 1_000,
@@ -126,7 +128,7 @@ describe('replicas that are waited for', () => {
   })
 })
 
-describe('a partition that is lost', () => {
+describe('a lost partition', () => {
   it('keeps its own entries waiting and no others', async () => {
     const [lost = 0, ...others] = await subscribers(4)
     const { ledger } = scene
@@ -142,8 +144,8 @@ describe('a partition that is lost', () => {
   })
 })
 
-describe('a session id that two accounts claim', () => {
-  it('is opened in one of them, however they race', async () => {
+describe('a session id registered by two accounts', () => {
+  it('is opened in one of them, for any order of arrival', async () => {
     const sids = await subscribers(2)
     for (let round = 0; round < 30; round += 1) {
       const id = `race${round}`
@@ -153,12 +155,12 @@ describe('a session id that two accounts claim', () => {
       ])
       const granted = [one, two].filter((outcome) => outcome?.reason === 'granted')
       expect(granted).toHaveLength(1)
-      const [home] = await scene.ledger.findLocations([sessionKeyOf('test', id)])
-      expect(home).toMatchObject({ sid: granted[0]?.sid })
+      const [location] = await scene.ledger.findLocations([sessionKeyOf('test', id)])
+      expect(location).toMatchObject({ sid: granted[0]?.sid })
     }
   })
 
-  it('can be taken over when the claim was followed by nothing', async () => {
+  it('can be registered again if nothing followed the registration', async () => {
     const sids = await subscribers(2)
     const sessionKey = sessionKeyOf('test', 'left')
     const { keys, epochs, redis } = scene.ledger
@@ -170,11 +172,11 @@ describe('a session id that two accounts claim', () => {
     const update = request('update', sids[0] ?? 0, 1, [service(MIB, 1)], { sessionId: 'left' })
     expect((await scene.charge(update))[0]?.reason).toBe('unknownSession')
     other.clock.set(NOW_MS + 6_000)
-    const [heir] = await other.charge(start(sids[1] ?? 0, 'left'))
-    expect(heir).toMatchObject({ reason: 'granted', sid: sids[1] })
+    const [opened] = await other.charge(start(sids[1] ?? 0, 'left'))
+    expect(opened).toMatchObject({ reason: 'granted', sid: sids[1] })
   })
 
-  it('stays where it is while it is repeated on another node', async () => {
+  it('keeps its location while it is repeated on another node', async () => {
     const [sid = 0] = await subscribers(1)
     const [[first], [second]] = await Promise.all([
       scene.charge(start(sid, 'twice')),

@@ -54,7 +54,7 @@ async function runProcess(plan: ClientPlan): Promise<ClientReport> {
   return JSON.parse(output)
 }
 
-it(`one account, processes, thousands of sessions at once: exact (seed ${SEED})`, async () => {
+it(`one account, several processes, thousands of sessions: exact (seed ${SEED})`, async () => {
   const shared = 100_000_000
   const own = 20_000
   await scene.credit(1, SHARED_DATA, shared)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { GenerationCache } from '../../src/workers/generation-cache.ts'
 
-it('keeps what is used and forgets what nobody asks for', () => {
+it('the generation cache keeps used entries and forgets unused ones', () => {
   const cache = new GenerationCache<string, number>(4)
   cache.set('used', 1)
   cache.set('unused', 2)
@@ -18,7 +18,7 @@ it('keeps what is used and forgets what nobody asks for', () => {
   expect(cache.get('other-9')).toBeUndefined()
 })
 
-it('never brings back an older value', () => {
+it('the generation cache never brings back an older value', () => {
   const cache = new GenerationCache<number, number>(2)
   for (let round = 0; round < 100; round += 1) {
     const key = round % 3

@@ -16,7 +16,7 @@ let redis: TestRedis
 let scene: ProcessorFixture
 let reads: string[]
 
-/** Who has what, by field and value. */
+/** The subscriber by field and value. */
 const known = new Map([
   ['device:A1', 1],
   ['msisdn:4930', 2],
@@ -67,7 +67,7 @@ async function fast(...requests: ChargeRequest[]) {
 }
 
 describe('a subscriber by rules', () => {
-  it('is the first that one of them finds', async () => {
+  it('is the first that a rule finds', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.credit(2, MONEY, 1_000_000)
     const both = start({ 'device.id': 'A1', caller: '030' })
@@ -79,7 +79,7 @@ describe('a subscriber by rules', () => {
     expect(reads).toEqual(['device:A1', 'device:A2', 'msisdn:4930'])
   })
 
-  it('is found in memory from then on, and who nobody is, too', async () => {
+  it('is cached from then on, as is the absence of one', async () => {
     await scene.credit(2, MONEY, 1_000_000)
     const fields = { 'device.id': 'A2', caller: '+4930' }
     await scene.charge(start(fields))
@@ -89,14 +89,14 @@ describe('a subscriber by rules', () => {
     expect((await fast(update))[0]).toMatchObject({ reason: 'granted', sid: 2 })
   })
 
-  it('is the one that the request names where they find nobody', async () => {
+  it('is the one that the request names if the rules find none', async () => {
     await scene.credit(2, MONEY, 1_000_000)
     const named = { subscriberKey: 'sid' as const, subscriberValue: '2' }
     const [outcome] = await scene.charge(start({ caller: '031' }, named))
     expect(outcome).toMatchObject({ reason: 'granted', sid: 2 })
   })
 
-  it('is found by what a service says alone', async () => {
+  it('is found by the fields of a service alone', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     const services = [service(1_000_000, 0, { fields: { 'device.id': 'A1' } })]
     // The rules come first, also before a subscriber that the request names.
@@ -107,7 +107,7 @@ describe('a subscriber by rules', () => {
     }
   })
 
-  it('is nobody if nothing finds one, or nothing is there to find one by', async () => {
+  it('is unknown if nothing matches or no field is there to match', async () => {
     for (const fields of [{ caller: '031' }, {}, null]) {
       expect((await scene.charge(start(fields)))[0]?.reason).toBe('unknownSubscriber')
     }

@@ -35,8 +35,8 @@ async function comeBack(): Promise<void> {
   await waitUntil('connections', () => nodes.every((node) => node.redis.isReady()))
 }
 
-describe('a Redis that is killed', () => {
-  it('in the middle of batches loses and doubles nothing: the repeated request tells', async () => {
+describe('a killed Redis', () => {
+  it('loses and doubles nothing in the middle of batches, as repeated requests show', async () => {
     const sids = [1, 2, 101, 102, 201, 301]
     for (const sid of sids) {
       await scene.credit(sid, MONEY, 10_000_000)
@@ -47,15 +47,15 @@ describe('a Redis that is killed', () => {
     const numbers = Array.from({ length: 40 }, (_, index) => index + 1)
     let killed: Promise<unknown> | null = null
     let reached = 0
-    const flying: Promise<string[]>[] = []
+    const pending: Promise<string[]>[] = []
     for (const number of numbers) {
       if (number === 20) killed = redis.kill9()
       const outcomes = scene.charge(...updates(number))
-      flying.push(outcomes.then((all) => all.map(({ reason }) => reason)))
-      if (number < 15) await flying.at(-1)
+      pending.push(outcomes.then((all) => all.map(({ reason }) => reason)))
+      if (number < 15) await pending.at(-1)
       reached = number
     }
-    const before = await Promise.all(flying)
+    const before = await Promise.all(pending)
     await killed
     expect(new Set(before.flat())).toEqual(new Set(['granted', 'storeDown']))
     expect(before.at(-1)).toEqual(sids.map(() => 'storeDown'))
@@ -64,7 +64,7 @@ describe('a Redis that is killed', () => {
     for (const number of numbers) {
       const again = await scene.charge(...updates(number))
       const repeated = again.map(({ reason }) => reason)
-      // What was overtaken meanwhile had been answered before.
+      // A request out of order was answered before.
       for (const [index, reason] of repeated.entries()) {
         if (reason === 'outOfOrder')
           expect(before[number - 1]?.[index]).toMatch(/granted|storeDown/)
@@ -81,7 +81,7 @@ describe('a Redis that is killed', () => {
     expect(scene.defects).toEqual([])
   })
 
-  it('and has lost its last writes does not meet a memory that has them', async () => {
+  it('that has lost its last writes does not match a cache that has them', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     const key = scene.ledger.keys.owner(aidOf(1), 1)
     const early = (await scene.redis.client.dumpBuffer(key)) as Buffer
@@ -89,7 +89,7 @@ describe('a Redis that is killed', () => {
     await redis.kill9()
     await comeBack()
     await other.redis.client.restore(key, 0, early, 'REPLACE')
-    // The same version comes again, with another content.
+    // The same version with different content.
     await other.charge(request('start', 1, 0, [service(2_000_000)], { sessionId: 'kept' }))
     expect(await bucketOf(1)).toMatchObject({ reserved: 20_000 })
     await scene.charge(request('start', 1, 0, [service(3_000_000)], { sessionId: 'next' }))
@@ -97,8 +97,8 @@ describe('a Redis that is killed', () => {
   })
 })
 
-describe('a Redis that is paused', () => {
-  it('is given up within the time of a command, and what it did then is found out', async () => {
+describe('a paused Redis', () => {
+  it('is given up within the command time-out, and the outcome is found afterwards', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(1_000_000)]))
     const update = request('update', 1, 1, [service(1_000_000, 1_000_000)])
@@ -117,7 +117,7 @@ describe('a Redis that is paused', () => {
 })
 
 describe('the directory', () => {
-  it('is renewed for a session that lives long, by whoever serves it', async () => {
+  it('is renewed for a long session by whichever node serves it', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(1_000_000)]))
     const key = scene.ledger.keys.directory(sessionKeyOf('test', 'session-1'))

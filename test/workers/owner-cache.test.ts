@@ -8,8 +8,8 @@ function loaded(aid: number, sid: number, version = 0): LoadedOwner {
   return { state: { ...emptyOwner(aid, sid), version }, fence, sessions: [] }
 }
 
-describe('owners in memory', () => {
-  it('are found by account and subscriber, what they share by 0', () => {
+describe('cached owners', () => {
+  it('are found by account and subscriber, shared ones by 0', () => {
     const cache = new OwnerCache(100)
     for (const sid of [0, 11, 12, 13]) cache.take(loaded(1, sid), [])
     for (const sid of [0, 11, 12, 13]) expect(cache.get(1, sid)?.state.sid).toBe(sid)
@@ -17,7 +17,7 @@ describe('owners in memory', () => {
     expect(cache.get(2, 11)).toBeUndefined()
   })
 
-  it('are replaced by another version, and keep their sessions with the same', () => {
+  it('are replaced by another version, and keep their sessions with the same version', () => {
     const cache = new OwnerCache(100)
     const first = cache.take({ ...loaded(1, 11, 5), sessions: [null] }, ['a'])
     expect(cache.take({ ...loaded(1, 11, 5), sessions: [null] }, ['b'])).toBe(first)
@@ -39,7 +39,7 @@ describe('owners in memory', () => {
     expect(cache.get(1, 0)).toBeUndefined()
   })
 
-  it('are forgotten when others fill it, those in use last', () => {
+  it('are evicted when others fill the cache, least recently used first', () => {
     const cache = new OwnerCache(100)
     cache.take(loaded(1, 11), [])
     cache.take(loaded(2, 21), [])
@@ -52,7 +52,7 @@ describe('owners in memory', () => {
     expect(kept.filter(Boolean).length).toBeLessThanOrEqual(100)
   })
 
-  it.each([true, false])('make no others forgotten when read again; dropped: %s', (isDropped) => {
+  it.each([true, false])('do not evict others when read again; dropped: %s', (isDropped) => {
     const cache = new OwnerCache(20)
     for (const aid of [1, 2, 3, 4]) for (const sid of [0, 11]) cache.take(loaded(aid, sid), [])
     for (let version = 1; version < 100; version += 1) {
@@ -62,7 +62,7 @@ describe('owners in memory', () => {
     for (const aid of [1, 2, 3, 4]) expect(cache.get(aid, 11)).toBeDefined()
   })
 
-  it('are bounded within one account, too', () => {
+  it('are also bounded within one account', () => {
     const cache = new OwnerCache(1_000_000)
     for (let sid = 1; sid <= 25_000; sid += 1) cache.take(loaded(1, sid), [])
     const kept = Array.from({ length: 25_000 }, (_, index) => cache.get(1, index + 1))

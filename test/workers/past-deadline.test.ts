@@ -22,7 +22,7 @@ beforeEach(async () => {
   scene = await openProcessorFixture(redis.url)
   await emptyLedger(scene.ledger)
   await scene.credit(1, DATA_UNITS, 1_000)
-  // The subscriber is in memory from now on.
+  // The subscriber is cached from now on.
   await scene.charge(event('first', 100))
   return async () => {
     expect(scene.defects).toEqual([])
@@ -33,7 +33,7 @@ beforeEach(async () => {
 const event = (sessionId: string, units: number) =>
   request('event', 1, 0, [service(units)], { sessionId })
 
-async function askedUntil(deadlineMs: number, ...requests: ChargeRequest[]) {
+async function sendWithDeadline(deadlineMs: number, ...requests: ChargeRequest[]) {
   const { outcomes, stats } = await scene.processor.process({
     requests,
     mayLookUp: false,
@@ -44,22 +44,22 @@ async function askedUntil(deadlineMs: number, ...requests: ChargeRequest[]) {
 
 const spent = async () => (await scene.owner(1)).state.buckets[0]?.spent
 
-it('does not charge what nobody waits for any more; repeated, it is', async () => {
+it('a request past its deadline is not charged; repeated, it is', async () => {
   const late = event('late', 50)
-  expect(await askedUntil(NOW_MS, late, event('later', 50))).toEqual({
+  expect(await sendWithDeadline(NOW_MS, late, event('later', 50))).toEqual({
     reasons: ['timedOut', 'timedOut'],
     late: 2,
   })
   expect(await spent()).toBe(100)
-  expect(await askedUntil(NOW_MS + 1, late)).toEqual({ reasons: ['granted'], late: 0 })
+  expect(await sendWithDeadline(NOW_MS + 1, late)).toEqual({ reasons: ['granted'], late: 0 })
   expect(await spent()).toBe(150)
 })
 
-it('looks when the turn of the account comes, and never after that', async () => {
-  const sent = askedUntil(NOW_MS + 10, event('sent', 10))
-  // Their account is under way.
-  const waiting = askedUntil(NOW_MS + 10, event('waiting', 20), event('too', 20))
-  const patient = askedUntil(NOW_MS + 11, event('patient', 40))
+it('the deadline is checked when the account becomes free, and never later', async () => {
+  const sent = sendWithDeadline(NOW_MS + 10, event('sent', 10))
+  // Their account is in use.
+  const waiting = sendWithDeadline(NOW_MS + 10, event('waiting', 20), event('too', 20))
+  const patient = sendWithDeadline(NOW_MS + 11, event('patient', 40))
   scene.clock.set(NOW_MS + 10)
   expect((await sent).reasons).toEqual(['granted'])
   expect((await waiting).reasons).toEqual(['timedOut', 'timedOut'])
@@ -70,35 +70,35 @@ it('looks when the turn of the account comes, and never after that', async () =>
   expect(await spent()).toBe(150)
 })
 
-it('leaves what came behind it in its session to be repeated in order', async () => {
+it('later requests of the same session are repeated in order', async () => {
   const session = { sessionId: 'long' }
   const report = (number: number, used: number) =>
     request('update', 1, number, [service(100, used)], session)
   const other = request('start', 1, 0, [service(100)], { sessionId: 'other' })
   await scene.charge(request('start', 1, 0, [service(100)], session))
-  const sent = askedUntil(NOW_MS + 20, event('sent', 10))
-  // Their account is under way.
-  const first = askedUntil(NOW_MS + 10, report(1, 30))
-  const behind = askedUntil(NOW_MS + 20, report(2, 20), other)
+  const sent = sendWithDeadline(NOW_MS + 20, event('sent', 10))
+  // Their account is in use.
+  const first = sendWithDeadline(NOW_MS + 10, report(1, 30))
+  const behind = sendWithDeadline(NOW_MS + 20, report(2, 20), other)
   scene.clock.set(NOW_MS + 10)
   expect((await sent).reasons).toEqual(['granted'])
   expect((await first).reasons).toEqual(['timedOut'])
   expect((await behind).reasons).toEqual(['timedOut', 'granted'])
   expect(await spent()).toBe(110)
   for (const again of [report(1, 30), report(2, 20)]) {
-    expect((await askedUntil(NOW_MS + 30, again)).reasons).toEqual(['granted'])
+    expect((await sendWithDeadline(NOW_MS + 30, again)).reasons).toEqual(['granted'])
   }
   expect(await spent()).toBe(160)
 })
 
-it('leaves it also if a round has no room for it', async () => {
+it('later requests of the session are repeated in order also if the batch is full', async () => {
   const session = { sessionId: 'long' }
   const report = (number: number) => request('update', 1, number, [service(1, 1)], session)
   await scene.charge(request('start', 1, 0, [service(1)], session))
-  const sent = askedUntil(NOW_MS + 20, event('sent', 10))
-  const first = askedUntil(NOW_MS + 10, report(1))
+  const sent = sendWithDeadline(NOW_MS + 20, event('sent', 10))
+  const first = sendWithDeadline(NOW_MS + 10, report(1))
   const many = Array.from({ length: 600 }, (_, index) => event(`many-${index}`, 1))
-  const behind = askedUntil(NOW_MS + 20, ...many, report(2))
+  const behind = sendWithDeadline(NOW_MS + 20, ...many, report(2))
   scene.clock.set(NOW_MS + 10)
   expect((await sent).reasons).toEqual(['granted'])
   expect((await first).reasons).toEqual(['timedOut'])

@@ -49,7 +49,7 @@ const override: Override = {
   disallowedRates: null,
 }
 
-describe('the whole account is needed', () => {
+describe('the need for the whole account', () => {
   const needs = createPoolCheck(() => catalogue)
   it.each<[boolean, Partial<SubscriberProfile>]>([
     [false, {}],
@@ -67,7 +67,7 @@ describe('the whole account is needed', () => {
     expect(needs({ ...profile, plan: 'PLAIN', ...more })).toBe(expected)
   })
 
-  it('by the catalogue of the moment', () => {
+  it('is determined by the current catalogue', () => {
     let current = catalogue
     const check = createPoolCheck(() => current)
     const profile = profileOf(1)

@@ -74,7 +74,7 @@ describe('a data session', () => {
     expect(late?.reason).toBe('sessionClosed')
   })
 
-  it('goes on at another node, which finds its session by the directory', async () => {
+  it('continues on another node, which finds its session by the directory', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(5_000_000)]))
     const anonymous = { subscriberKey: 'none' as const, subscriberValue: '' }
@@ -88,7 +88,7 @@ describe('a data session', () => {
     expect(old?.reason).toBe('outOfOrder')
   })
 
-  it('denies what nothing can pay, remembers it, and opens after a top-up', async () => {
+  it('is denied without credit, recorded, and opens after a top-up', async () => {
     const [denied] = await scene.charge(request('start', 2, 0, [service(1_000_000)]))
     expect(denied).toMatchObject({ reason: 'noCredit' })
     await other.credit(2, DATA_UNITS, 700)
@@ -97,7 +97,7 @@ describe('a data session', () => {
     expect(opened?.services[0]).toMatchObject({ granted: 700, finalUnit: true })
   })
 
-  it('denies unknown subscribers and rates without a trace', async () => {
+  it('is denied without a trace for unknown subscribers and rates', async () => {
     const [nobody] = await scene.charge(request('start', 10_000, 0, [service(1)]))
     expect(nobody).toMatchObject({ reason: 'unknownSubscriber', aid: 0 })
     const [noRate] = await scene.charge(request('start', 3, 0, [service(1, 0, { usaget: 'mms' })]))
@@ -107,12 +107,12 @@ describe('a data session', () => {
 
   it('charges several services in one session, each with its own outcome', async () => {
     await scene.credit(4, MONEY, 300_000)
-    const wanted = [
+    const requested = [
       service(1_000_000, 0, { ratingGroup: 10 }),
       service(600, 0, { usaget: 'call' }),
       service(1, 0, { usaget: 'mms' }),
     ]
-    const [start] = await scene.charge(request('start', 4, 0, wanted))
+    const [start] = await scene.charge(request('start', 4, 0, requested))
     expect(start?.services.map((one) => [one.reason, one.granted])).toEqual([
       ['granted', 1_000_000],
       // 2,000 for data; 298,000 buy access and two minutes.
@@ -125,7 +125,7 @@ describe('a data session', () => {
 })
 
 describe('a batch', () => {
-  it('fails a damaged owner alone', async () => {
+  it('fails only for a damaged owner', async () => {
     for (const sid of [1, 2, 101, 201]) await scene.credit(sid, MONEY, 1_000_000)
     await scene.redis.client.hset(scene.ledger.keys.owner(aidOf(2), 2), 's', 'damage')
     await scene.redis.client.set(scene.ledger.keys.owner(aidOf(101), 101), 'of another type')
@@ -135,7 +135,7 @@ describe('a batch', () => {
     expect(reasons).toEqual(['granted', 'corrupt', 'corrupt', 'granted'])
   })
 
-  it('fails a cached owner that is damaged behind its back alone', async () => {
+  it('fails only for a cached owner that was damaged in Redis', async () => {
     for (const sid of [1, 2, 3]) {
       await scene.credit(sid, MONEY, 1_000_000)
       await scene.charge(request('start', sid, 0, [service(1_000_000)]))
@@ -163,7 +163,7 @@ describe('a batch', () => {
 })
 
 describe('contention', () => {
-  it('keeps a shared bucket exact and loses no answer under several workers', async () => {
+  it('keeps a shared bucket exact and loses no answer with several workers', async () => {
     const nodes = await Promise.all([1, 2, 3, 4].map(() => openProcessorFixture(redis.url)))
     const sids = Array.from({ length: 99 }, (_, index) => index + 1)
     const total = 1_000_000
@@ -196,14 +196,14 @@ describe('a session id', () => {
     await scene.credit(200, MONEY, 1_000_000)
     const same = { sessionId: 'one-id' }
     await scene.charge(request('start', 1, 0, [service(1_000_000)], same))
-    const [intruder] = await other.charge(request('start', 200, 0, [service(1_000_000)], same))
-    expect(intruder?.reason).toBe('numberReused')
+    const [refused] = await other.charge(request('start', 200, 0, [service(1_000_000)], same))
+    expect(refused?.reason).toBe('numberReused')
     await scene.charge(request('release', 1, 1, [], same))
     scene.clock.set(NOW_MS + 700_000)
     other.clock.set(NOW_MS + 700_000)
-    const [heir] = await other.charge(request('start', 200, 0, [service(1_000_000)], same))
-    expect(heir).toMatchObject({ reason: 'granted', sid: 200 })
-    const home = await scene.ledger.findLocations([sessionKeyOf('test', 'one-id')])
-    expect(home).toEqual([{ aid: aidOf(200), sid: 200 }])
+    const [opened] = await other.charge(request('start', 200, 0, [service(1_000_000)], same))
+    expect(opened).toMatchObject({ reason: 'granted', sid: 200 })
+    const location = await scene.ledger.findLocations([sessionKeyOf('test', 'one-id')])
+    expect(location).toEqual([{ aid: aidOf(200), sid: 200 }])
   })
 })

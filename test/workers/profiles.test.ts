@@ -5,7 +5,7 @@ import { aidOf, NOW_MS, profileOf } from '../support/workers/processor-fixture.t
 
 const END_MS = NOW_MS + 1_000_000
 
-/** A store of profiles by identifier that counts its readings and can be made to wait. */
+/** A profile store by identifier that counts its reads and can be made to wait. */
 function createStore() {
   const held = new Map<string, SubscriberProfile>()
   const store = {
@@ -43,7 +43,7 @@ function open(entriesMax = 100) {
 }
 
 describe('profiles', () => {
-  it('are held for the instants for which they are valid', async () => {
+  it('are cached for the instants at which they are valid', async () => {
     const { store, peek, lookUp } = open()
     store.put('sid:5', 5, { fromMs: NOW_MS - 10 })
     expect(peek('sid:5')).toBeUndefined()
@@ -53,7 +53,7 @@ describe('profiles', () => {
     expect(peek('sid:5', NOW_MS, END_MS)).toBeUndefined()
   })
 
-  it('are dropped under all identifiers, and not kept if read meanwhile', async () => {
+  it('are dropped under all identifiers, and not cached if read meanwhile', async () => {
     const { store, profiles, peek, lookUp } = open()
     for (const identifier of ['sid:5', 'msisdn:49', 'imsi:26']) store.put(identifier, 5)
     for (const identifier of ['sid:5', 'msisdn:49', 'imsi:26']) await lookUp(identifier)
@@ -61,18 +61,18 @@ describe('profiles', () => {
     for (const identifier of ['sid:5', 'msisdn:49', 'imsi:26']) {
       expect(peek(identifier)).toBeUndefined()
     }
-    let goOn: () => void = () => undefined
+    let resume: () => void = () => undefined
     store.gate = new Promise((resolve) => {
-      goOn = resolve
+      resume = resolve
     })
     const reading = lookUp('sid:5')
     profiles.drop(5, [])
-    goOn()
+    resume()
     await reading
     expect(peek('sid:5')).toBeUndefined()
   })
 
-  it('serve one subscriber by several identifiers without reading again and again', async () => {
+  it('serve one subscriber by several identifiers without repeated reads', async () => {
     const { store, peek, lookUp } = open()
     for (const identifier of ['msisdn:49', 'imsi:26']) store.put(identifier, 5)
     await lookUp('msisdn:49')
@@ -84,7 +84,7 @@ describe('profiles', () => {
     expect(store.reads).toHaveLength(2)
   })
 
-  it('are dropped with their account, and with what they share of it', async () => {
+  it('are dropped with their account, and with shared parts of it', async () => {
     const { store, profiles, peek, lookUp } = open()
     store.put('sid:5', 5)
     store.put('sid:6', 6, { pool: [] })
@@ -101,16 +101,16 @@ describe('profiles', () => {
     expect(known()).toEqual(all)
   })
 
-  it('read while their account changes are not kept', async () => {
+  it('read while their account changes are not cached', async () => {
     const { store, profiles, peek, lookUp } = open()
     store.put('sid:5', 5)
-    let goOn: () => void = () => undefined
+    let resume: () => void = () => undefined
     store.gate = new Promise((resolve) => {
-      goOn = resolve
+      resume = resolve
     })
     const reading = lookUp('sid:5')
     profiles.dropAccount(aidOf(5))
-    goOn()
+    resume()
     expect((await reading).profile?.sid).toBe(5)
     expect(peek('sid:5')).toBeUndefined()
   })
@@ -126,7 +126,7 @@ describe('profiles', () => {
     expect(peek('msisdn:49')?.profile?.sid).toBe(6)
   })
 
-  it('of nobody are remembered for a second and their instant', async () => {
+  it('of unknown subscribers are cached for a second and their instant', async () => {
     const { store, profiles, peek, lookUp } = open()
     await lookUp('sid:5')
     expect(peek('sid:5')?.profile).toBeNull()
@@ -136,7 +136,7 @@ describe('profiles', () => {
     profiles.drop(5, [])
     expect(peek('sid:5')).toBeUndefined()
     await lookUp('sid:5')
-    // Somebody asks for long ago: that says nothing about now.
+    // A request for a past instant says nothing about the present.
     expect((await lookUp('sid:5', NOW_MS - 1_000_000)).profile).toBeNull()
     expect(peek('sid:5')?.profile?.sid).toBe(5)
     expect(peek('sid:5', NOW_MS, NOW_MS - 1_000_000)?.profile).toBeNull()
@@ -144,7 +144,7 @@ describe('profiles', () => {
     expect(peek('sid:6')).toBeUndefined()
   })
 
-  it('are read once by many who ask at the same time, and again after a failure', async () => {
+  it('are read once for simultaneous requests, and again after a failure', async () => {
     const { store, lookUp } = open()
     store.put('sid:5', 5)
     const all = await Promise.all([1, 2, 3].map(() => lookUp('sid:5')))
@@ -190,7 +190,7 @@ describe('the fence of a profile', () => {
     expect(satisfies(other, NONE, fence(1, NOW_MS))).toBe(false)
   })
 
-  it('is satisfied by what was read with it in sight or well after it', async () => {
+  it('is satisfied by a read that saw it or began well after it', async () => {
     const { store, profiles, lookUp } = open()
     store.put('sid:5', 5)
     const held = await lookUp('sid:5')
@@ -204,24 +204,24 @@ describe('the fence of a profile', () => {
     expect(satisfies(seen, fence(8, NOW_MS - 60_000), NONE)).toBe(false)
   })
 
-  it('of one subscriber says nothing about another that the identifier has gone to', async () => {
+  it('of one subscriber does not apply to another to whom the identifier has moved', async () => {
     const { store, profiles } = open()
     store.put('msisdn:49', 6)
     const held = await profiles.lookUp(query('msisdn:49'), NOW_MS, seenOf(5, 2))
     expect(satisfies(held, fence(2, NOW_MS), NONE)).toBe(false)
   })
 
-  it('is not satisfied by a reading that began before it was seen', async () => {
+  it('is not satisfied by a read that began before it was seen', async () => {
     const { store, profiles } = open()
     store.put('sid:5', 5, { plan: 'OLD' })
-    let goOn: () => void = () => undefined
+    let resume: () => void = () => undefined
     store.gate = new Promise((resolve) => {
-      goOn = resolve
+      resume = resolve
     })
     const early = profiles.lookUp(query('sid:5'), NOW_MS, null)
     store.put('sid:5', 5, { plan: 'NEW' })
     const late = profiles.lookUp(query('sid:5'), NOW_MS, seenOf(5, 2))
-    goOn()
+    resume()
     await early
     expect((await late).profile?.plan).toBe('NEW')
     expect(store.reads).toHaveLength(2)

@@ -42,7 +42,7 @@ async function bucket() {
 }
 
 describe('a refund', () => {
-  it('gives back what the event took, once, at any node', async () => {
+  it('returns the charge of the event, once, on any node', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     expect((await scene.charge(event))[0]).toMatchObject({ reason: 'granted' })
     expect(await bucket()).toEqual({ free: 970_000, spent: 30_000 })
@@ -54,7 +54,7 @@ describe('a refund', () => {
     expect(await bucket()).toEqual({ free: 1_000_000, spent: 0 })
   })
 
-  it('that only pretends moves nothing', async () => {
+  it('that is pretended moves nothing', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(event)
     expect((await scene.charge(refund(1, { pretend: true })))[0]?.reason).toBe('granted')
@@ -62,7 +62,7 @@ describe('a refund', () => {
     expect((await scene.charge(refund()))[0]?.reason).toBe('granted')
   })
 
-  it('of what is not known, or not known any more, is denied', async () => {
+  it('of an unknown or forgotten event is denied', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     expect((await scene.charge(refund()))[0]?.reason).toBe('unknownSession')
     await scene.charge(event)
@@ -84,7 +84,7 @@ describe('a refund', () => {
       sessionId: 'alone',
     })
 
-  it('of no event credits the bucket, once, at any node', async () => {
+  it('without an event credits the bucket, once, on any node', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     const [given] = await scene.charge(standalone(1))
     expect(given).toMatchObject({ reason: 'granted', services: [{ granted: 250_000 }] })
@@ -100,7 +100,7 @@ describe('a refund', () => {
     ])
   })
 
-  it('of no event is refused beyond the limit, and under another session', async () => {
+  it('without an event is refused beyond the limit, and under another session', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.credit(2, MONEY, 1_000_000)
     expect((await scene.charge(standalone(1, 0, 1_000_001)))[0]?.reason).toBe('refundLimit')
@@ -119,7 +119,7 @@ describe('a refund', () => {
     expect((await scene.owner(2)).state.buckets[0]).toMatchObject({ free: 1_000_000 })
   })
 
-  it('of a part leaves the rest to be refunded, at any node', async () => {
+  it('of a part leaves the rest to be refunded, on any node', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(event)
     const part = (requestNumber: number, units: number) =>

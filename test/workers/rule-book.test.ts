@@ -1,4 +1,4 @@
-/** Requests of file types go by the rules of their file type. */
+/** Requests of file types follow the rules of their file type. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { type NamedRules, RuleBook, type RuleSet } from '../../src/workers/rule-book.ts'
@@ -21,7 +21,7 @@ import {
 let redis: TestRedis
 let scene: ProcessorFixture
 let book: RuleBook
-/** What is stored; `findRules` looks there. */
+/** The stored rules that `findRules` searches. */
 let stored: NamedRules[]
 
 const byApn = (key: string, rateKey: string): NamedRules => ({
@@ -82,14 +82,14 @@ describe('rules of a file type', () => {
     expect(outcome).toMatchObject({ reason: 'granted', cost: 70_000 })
   })
 
-  it('prefer what a service says itself', async () => {
+  it('give precedence to the fields of a service', async () => {
     await book.follow([byApn('a', 'apn')])
     const services = [service(1_000_000, 0, { fields: { apn: 'DATA', line: '7' } })]
     const [outcome] = await scene.charge(event('a', { services }))
     expect(outcome).toMatchObject({ cost: 10_000 })
   })
 
-  it('are looked for on the slow lane, and missed for an outage', async () => {
+  it('are looked up on the lookup queue, and an outage if they cannot be read', async () => {
     const unknown = event('a')
     const task = { requests: [unknown], mayLookUp: false, deadlineMs: Number.POSITIVE_INFINITY }
     expect((await scene.processor.process(task)).outcomes).toEqual([null])
@@ -101,7 +101,7 @@ describe('rules of a file type', () => {
     expect(outcome).toMatchObject({ reason: 'granted', cost: 70_000 })
   })
 
-  it('are not needed to settle what was granted, and without them nothing is granted', async () => {
+  it('are not needed to settle granted units, and nothing is granted without them', async () => {
     await book.follow([byApn('a', 'apn')])
     const named = { subscriberKey: 'sid' as const, subscriberValue: '7', rules: 'a' }
     const fields = { apn: 'WEB', line: '7' }
@@ -119,14 +119,14 @@ describe('rules of a file type', () => {
     expect(buckets).toMatchObject([{ spent: 70_000, reserved: 0 }])
   })
 
-  it('hold on to a known request beside an unknown one', async () => {
+  it('apply to a request with cached rules beside one without', async () => {
     const named = { subscriberKey: 'sid' as const, subscriberValue: '7' }
     const [known, unknown] = await scene.charge(event('', named), event('gone', named))
     expect(known).toMatchObject({ reason: 'granted' })
     expect(unknown).toMatchObject({ reason: 'storeDown' })
   })
 
-  it('follow the rates', async () => {
+  it('follow changes of the rates', async () => {
     await book.follow([byApn('a', 'apn')])
     expect((await scene.charge(event('a')))[0]).toMatchObject({ reason: 'granted' })
     book.update([{ key: 'WEB', revisions: [] }])
@@ -135,7 +135,7 @@ describe('rules of a file type', () => {
     ).toMatchObject({ reason: 'noRate' })
   })
 
-  it('follow the rates also while they take them over', async () => {
+  it('follow changes of the rates also while they are being compiled', async () => {
     const [rate] = catalogueOf({ WEB: { data: flat(1, 1) } }).rates.get('WEB') ?? []
     if (rate === undefined) throw new Error('no rate')
     const named = (at: number) => `R${String(at).padStart(4, '0')}`
@@ -145,7 +145,7 @@ describe('rules of a file type', () => {
     const filled = book.follow([byApn('late', 'apn')])
     await new Promise((resolve) => setImmediate(resolve))
     expect(book.of('late')).toBeUndefined()
-    // One that it has by now, one that it has not, one that is gone and one that is new.
+    // One rate compiled already, one not yet, one removed and one new.
     const [first, last, gone] = [named(0), named(1499), named(1498)]
     book.update([revised(first, 'new'), revised(last, 'new'), revised('NEXT', 'new')])
     book.update([{ key: gone, revisions: [] }])
@@ -158,7 +158,7 @@ describe('rules of a file type', () => {
     expect(found).toEqual(['new', 'old', 'new', 'new', null])
   })
 
-  it('stay for a while when no file type has them any more, and are forgotten then', async () => {
+  it('remain for a while after their last file type is gone, then are forgotten', async () => {
     await book.follow([byApn('a', 'apn')])
     await book.follow([byApn('b', 'apn')])
     expect(book.of('a')).toBeDefined()
@@ -167,7 +167,7 @@ describe('rules of a file type', () => {
     expect(book.of('n8')).toBeDefined()
   })
 
-  it('that cannot be used do not keep out the others', async () => {
+  it('that are invalid do not exclude the others', async () => {
     const broken = { key: 'x', rateCalculators: { retail: 5 }, customerIdentification: undefined }
     await expect(book.follow([broken, byApn('a', 'apn')])).rejects.toThrow('retail')
     expect(book.of('x')).toBeUndefined()

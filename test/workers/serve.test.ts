@@ -13,7 +13,7 @@ import { serve } from '../../src/workers/serve.ts'
 const { port1, port2 } = new MessageChannel()
 afterEach(() => port1.close())
 
-it('answers each batch when it is done, also with its error', async () => {
+it('the worker answers each batch when it is done, also with its error', async () => {
   const ends: { resolve: (result: PackedResult) => void; reject: (error: Error) => void }[] = []
   const process = () =>
     new Promise<PackedResult>((resolve, reject) => ends.push({ resolve, reject }))

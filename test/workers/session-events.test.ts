@@ -28,27 +28,27 @@ afterEach(async () => {
 })
 afterAll(() => stores.close())
 
-/** What is told from now on; the feed is begun by `start`. */
+/** Session events from now on; `start` starts the feed. */
 async function listen(more: Partial<SessionEventsOptions> = {}) {
   const { catalog, ledger } = stores
   const feed = createCatalogFeed({ catalog, pollMs: POLL_MS, log: silent, clock })
-  const told: SessionEvent[] = []
+  const events: SessionEvent[] = []
   const watch = watchSessionEvents({
     feed,
     redis: ledger.redis,
     clock,
     log: silent,
     subscriberExists: (sid, atMs) => isThere(catalog, sid, atMs),
-    emit: (news) => told.push(news),
+    emit: (event) => events.push(event),
     ...more,
   })
   open.push(() => watch.close())
-  await waitUntil('hints are heard', () => watch.isListening())
+  await waitUntil('session events arrive', () => watch.isListening())
   return {
-    told,
-    /** A poll that sees what is there now. */
+    events,
+    /** One poll of the feed. */
     poll: () => feed.pollNow(),
-    /** Polls for as long as a change may be held back, and one poll more. */
+    /** Polls for as long as a change may be held back, and once more. */
     async settle() {
       for (let polls = 0; polls < 4; polls += 1) await feed.pollNow()
     },
@@ -67,84 +67,84 @@ async function isThere(catalog: Catalog, sid: number, atMs: number): Promise<boo
   return (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
 }
 
-/** What is told of one subscriber or account after a write. */
-async function toldAfter(told: SessionEvent[], write: () => Promise<unknown>) {
-  told.length = 0
+/** The session events for a subscriber or account after a write. */
+async function eventsAfter(events: SessionEvent[], write: () => Promise<unknown>) {
+  events.length = 0
   await write()
-  await waitUntil('news', () => told.length > 0)
-  return [...told]
+  await waitUntil('a session event', () => events.length > 0)
+  return [...events]
 }
 
-it('tells of a top-up once, however often it is repeated', async () => {
-  const { told } = await listen()
+it('a top-up is sent as one session event, however often it is repeated', async () => {
+  const { events } = await listen()
   await topUp(stores.ledger, 7, 70, 100, 'a')
   await topUp(stores.ledger, 7, 70, 100, 'a')
   await topUp(stores.ledger, 7, 71, 100, 'b')
-  await waitUntil('both', () => told.length >= 2)
-  expect(told).toEqual([
+  await waitUntil('both session events', () => events.length >= 2)
+  expect(events).toEqual([
     { kind: 'reauthorize', aid: 7, sid: 70 },
     { kind: 'reauthorize', aid: 7, sid: 71 },
   ])
 })
 
-it('tells of an operator who releases a session', async () => {
-  const { told } = await listen()
+it('a session released by an operator is sent as a session event', async () => {
+  const { events } = await listen()
   await publishSessionEvent(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId: 's' })
-  await waitUntil('it', () => told.length > 0)
-  expect(told).toEqual([{ kind: 'release', origin: 'o', sessionId: 's' }])
+  await waitUntil('the session event', () => events.length > 0)
+  expect(events).toEqual([{ kind: 'release', origin: 'o', sessionId: 's' }])
 })
 
-it('tells nothing of what was there at the start', async () => {
+it('changes from before the start are not sent', async () => {
   await insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 70 })
   await insertEntity(stores.catalog, 'plans', { name: 'FIRST' })
-  const { told, start } = await listen()
+  const { events, start } = await listen()
   await start()
   const next = () => insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 71 })
-  expect(await toldAfter(told, next)).toEqual([{ kind: 'reauthorize', aid: 7, sid: 71 }])
+  expect(await eventsAfter(events, next)).toEqual([{ kind: 'reauthorize', aid: 7, sid: 71 }])
 })
 
-it('tells whether a subscriber who changed is still there', async () => {
+it('the session event says whether a changed subscriber still exists', async () => {
   const { catalog } = stores
   let stored: object = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
-  const { told, start } = await listen()
+  const { events, start } = await listen()
   await start()
   const write = (fields: object) => async () => {
     stored = await writeEntity(catalog, 'subscribers', { ...stored, ...fields }, replace)
   }
   const still = { kind: 'reauthorize', aid: 7, sid: 70 }
-  expect(await toldAfter(told, write({ barred: true }))).toEqual([still])
+  expect(await eventsAfter(events, write({ barred: true }))).toEqual([still])
   const closed = write({ to: new Date(NOW_MS) })
-  expect(await toldAfter(told, closed)).toEqual([{ ...still, kind: 'abort' }])
+  expect(await eventsAfter(events, closed)).toEqual([{ ...still, kind: 'abort' }])
   const opened = () =>
     insertEntity(catalog, 'subscribers', { aid: 7, sid: 70, from: new Date(NOW_MS) })
-  expect(await toldAfter(told, opened)).toEqual([still])
-  // Its other revision holds.
-  expect(await toldAfter(told, write({ to: '2026-04-01' }))).toEqual([still])
+  expect(await eventsAfter(events, opened)).toEqual([still])
+  // Its other revision is in force.
+  expect(await eventsAfter(events, write({ to: '2026-04-01' }))).toEqual([still])
 })
 
-describe('one action that writes several documents', () => {
+describe('the session event of an action that writes several documents', () => {
   const from = new Date(NOW_MS)
 
-  it('of a subscriber is told once, although each is seen by another poll', async () => {
+  it('of a subscriber is sent once, although each document is seen by another poll', async () => {
     const { catalog } = stores
     const before = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
-    const { told, start, poll, settle } = await listen()
+    const { events, start, poll, settle } = await listen()
     await start(false)
-    // As closeandnew does it: the new revision, then the end of the one before.
+    // Like closeandnew: the new revision, then the end of the one before.
     await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70, from })
     await poll()
     await writeEntity(catalog, 'subscribers', { ...before, to: from }, replace)
     await poll()
     await settle()
-    expect(told).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
+    expect(events).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
     await settle()
-    expect(told).toHaveLength(1)
+    expect(events).toHaveLength(1)
   })
 
-  it('of the catalogue is told once', async () => {
+  it('of the catalogue is sent once', async () => {
     const { catalog } = stores
     const before = await insertEntity(catalog, 'plans', { name: 'CUT' })
-    const { told, start, poll, settle } = await listen()
+    const { events, start, poll, settle } = await listen()
     await start(false)
     await insertEntity(catalog, 'plans', { name: 'CUT', from })
     await poll()
@@ -152,51 +152,51 @@ describe('one action that writes several documents', () => {
     await writeEntity(catalog, 'plans', { ...before, to: from }, replace)
     await settle()
     await settle()
-    expect(told).toEqual([{ kind: 'reauthorizeAll' }])
+    expect(events).toEqual([{ kind: 'reauthorizeAll' }])
   })
 
-  it('is told in the end, even if changes follow each other without a pause', async () => {
+  it('is sent eventually, even if changes follow each other without a pause', async () => {
     const { catalog } = stores
     let stored: object = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
-    const { told, start, poll } = await listen()
+    const { events, start, poll } = await listen()
     await start(false)
     for (let count = 0; count < 25; count += 1) {
       const next = { ...stored, barred: count % 2 === 0 }
       stored = await writeEntity(catalog, 'subscribers', next, replace)
       await poll()
     }
-    expect(told).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
+    expect(events).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
   })
 
-  it('of an account stands for its subscribers, and for top-ups meanwhile', async () => {
+  it('of an account includes its subscribers and top-ups made meanwhile', async () => {
     const { catalog, ledger } = stores
-    const { told, start, poll, settle } = await listen()
+    const { events, start, poll, settle } = await listen()
     await start(false)
     await insertEntity(catalog, 'subscribers', ACCOUNT)
     await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
     await poll()
     await topUp(ledger, 7, 70, 100, 'pending')
-    // Hints come in their order.
+    // Session events are sent in order.
     await topUp(ledger, 8, 80, 100, 'other')
-    await waitUntil('the other hint', () => told.length > 0)
+    await waitUntil('the other session event', () => events.length > 0)
     await settle()
-    expect(told).toEqual([
+    expect(events).toEqual([
       { kind: 'reauthorize', aid: 8, sid: 80 },
       { kind: 'reauthorize', aid: 7, sid: 0 },
     ])
   })
 })
 
-it('tells of an account with all its subscribers', async () => {
-  const { told, start } = await listen()
+it('a change of an account is sent for all its subscribers', async () => {
+  const { events, start } = await listen()
   await start()
   const write = () => insertEntity(stores.catalog, 'subscribers', ACCOUNT)
-  expect(await toldAfter(told, write)).toEqual([{ kind: 'reauthorize', aid: 7, sid: 0 }])
+  expect(await eventsAfter(events, write)).toEqual([{ kind: 'reauthorize', aid: 7, sid: 0 }])
 })
 
 const ACCOUNT = { type: 'account', aid: 7, sid: undefined }
 
-it('cuts nobody off because MongoDB is away, or because too many change at once', async () => {
+it('no session ends because MongoDB is down or too many subscribers change', async () => {
   const { catalog } = stores
   const stored = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
   const away = () => Promise.reject(new CatalogUnavailableError('away'))
@@ -205,19 +205,19 @@ it('cuts nobody off because MongoDB is away, or because too many change at once'
   await Promise.all([outage.start(), full.start()])
   const gone = { ...stored, to: new Date(NOW_MS) }
   await writeEntity(catalog, 'subscribers', gone, replace)
-  await waitUntil('both', () => outage.told.length + full.told.length === 2)
-  for (const { told } of [outage, full]) {
-    expect(told).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
+  await waitUntil('both session events', () => outage.events.length + full.events.length === 2)
+  for (const { events } of [outage, full]) {
+    expect(events).toEqual([{ kind: 'reauthorize', aid: 7, sid: 70 }])
   }
 })
 
-it('tells once of a catalogue that changed several times, when others have seen it', async () => {
-  const { told, start } = await listen()
+it('several changes of a catalogue seen by others are sent as one session event', async () => {
+  const { events, start } = await listen()
   await start()
   await insertEntity(stores.catalog, 'plans', { name: 'SECOND' })
-  await waitUntil('it', () => told.length > 0)
-  expect(told).toEqual([{ kind: 'reauthorizeAll' }])
+  await waitUntil('the session event', () => events.length > 0)
+  expect(events).toEqual([{ kind: 'reauthorizeAll' }])
   await stores.catalog.counters.deleteMany({})
-  await waitUntil('an older database', () => told.length > 1)
-  expect(told).toEqual([{ kind: 'reauthorizeAll' }, { kind: 'reauthorizeAll' }])
+  await waitUntil('an older database', () => events.length > 1)
+  expect(events).toEqual([{ kind: 'reauthorizeAll' }, { kind: 'reauthorizeAll' }])
 })

@@ -1,6 +1,6 @@
 /**
- * Random requests to two workers, with retransmissions, time that passes, sweeps and credits in
- * between, against books that are kept apart from everything the product does.
+ * Random requests to two workers, with retransmissions, advancing time, sweeps and credits in
+ * between, against a model that shares nothing with the product.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
@@ -35,10 +35,10 @@ interface ModelSession {
   sessionId: string
   isOpen: boolean
   granted: number
-  /** Of its next request; told by the number, or by a stamp. */
+  /** Sequence number of the next request, which is identified by the number or by a stamp. */
   number: number
   isNumbered: boolean
-  /** Whether it reports what it has used in all. */
+  /** Whether it reports total usage. */
   reportsTotal: boolean
   /** Used in acknowledged reports. */
   used: number
@@ -62,7 +62,7 @@ class Simulation {
   #nowMs = NOW_MS
   #opened = 0
   #sessions: ModelSession[] = []
-  /** What the network elements know: used in acknowledged reports, and credited. */
+  /** Known to the network elements: used in acknowledged reports, and credited. */
   used = 0
   credited = new Map<string, number>()
   readonly reasons = new Map<string, number>()
@@ -82,7 +82,7 @@ class Simulation {
     await Promise.all(batches)
   }
 
-  /** Everything ends: what is open is abandoned. */
+  /** Lets all open sessions expire. */
   async end(): Promise<void> {
     this.#pass(VALIDITY_MS + GRACE_MS)
     for (const node of nodes) await this.#sweep(node)
@@ -217,7 +217,7 @@ function add(sums: Map<string, number>, key: string, amount: number): void {
   if (amount !== 0) sums.set(key, (sums.get(key) ?? 0) + amount)
 }
 
-it(`two workers and the sweep agree with independent books (seed ${SEED})`, async () => {
+it(`two workers and the sweep agree with the model (seed ${SEED})`, async () => {
   const simulation = new Simulation(SEED)
   for (let step = 0; step < STEPS; step += 1) await simulation.step()
   await simulation.end()
@@ -241,7 +241,7 @@ it(`two workers and the sweep agree with independent books (seed ${SEED})`, asyn
     if (loaded === undefined || loaded instanceof Error) throw new Error('not loaded')
     owed += loaded.state.owed
     for (const bucket of loaded.state.buckets) {
-      // Nothing is open any more: credited = spent + free.
+      // No session is open any more: credited = spent + available.
       expect(bucket.reserved).toBe(0)
       expect(bucket.spent + bucket.free).toBe(bucket.credited)
       expect(bucket.free).toBeGreaterThanOrEqual(0)
@@ -255,7 +255,7 @@ it(`two workers and the sweep agree with independent books (seed ${SEED})`, asyn
   expect(lines.reduce((sum, line) => sum + line.debt, 0)).toBe(owed)
   expect(lines.every((line) => line.state !== 'open')).toBe(true)
   for (const node of nodes) expect(node.defects).toEqual([])
-  // A run in which nothing of this happened would show nothing.
+  // A run without any of these outcomes would show nothing.
   for (const reason of ['granted', 'noCredit']) {
     expect(simulation.reasons.get(reason) ?? 0, reason).toBeGreaterThan(0)
   }

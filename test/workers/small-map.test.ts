@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { SmallMap } from '../../src/workers/small-map.ts'
 
 describe('a map of few entries', () => {
-  it.each([1, 8, 9, 100])('keeps %d entries in the order in which they came', (count) => {
+  it.each([1, 8, 9, 100])('keeps %d entries in the order of insertion', (count) => {
     const map = new SmallMap<string, number>()
     for (let index = 0; index < count; index += 1) map.set(`key ${index}`, index)
     expect(map.values).toEqual(Array.from({ length: count }, (_, index) => index))

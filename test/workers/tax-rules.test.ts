@@ -20,7 +20,7 @@ function rules() {
 }
 
 describe('the taxes of a worker', () => {
-  it('are as configured until something is stored, and again when it is not', () => {
+  it('are as configured until rules are stored, and again when they are removed', () => {
     const rule = rules()
     const keyNow = () => rule.now(taxes).mapTax(rate, 0)?.key ?? null
     expect([rule.now(taxes).defaultTax, keyNow()]).toEqual(['VAT', null])
@@ -32,7 +32,7 @@ describe('the taxes of a worker', () => {
     expect([rule.now(taxes).defaultTax, keyNow()]).toEqual(['VAT', null])
   })
 
-  it('stay the same object as long as they stay the same, so that prices stay known', () => {
+  it('remain the same object while they are unchanged, so that cached prices stay valid', () => {
     const rule = rules()
     rule.follow({ mapping: { priorities } })
     const { mapTax } = rule.now(taxes)
@@ -42,7 +42,7 @@ describe('the taxes of a worker', () => {
     expect(rule.now(taxes).mapTax).not.toBe(mapTax)
   })
 
-  it('stay what they were where what is stored is of no use, which is logged', () => {
+  it('remain unchanged if the stored rules are invalid, which is logged', () => {
     const rule = rules()
     rule.follow({ default: 'FOOD' })
     rule.follow({ default: 'no key' })

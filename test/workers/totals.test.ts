@@ -1,4 +1,4 @@
-/** Running totals, what a session has cost, and sessions that open without a service. */
+/** Reports of total usage, session costs, and sessions that open without a service. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { sweepPartition } from '../../src/ledger/sweep.ts'
@@ -48,7 +48,7 @@ async function money() {
 }
 
 describe('usage as the total of the session', () => {
-  it('settles what has come to it since the last report', async () => {
+  it('settles the units added since the last report', async () => {
     await charge(request('start', 7, 0, [call(60)]))
     await charge(request('update', 7, 1, [call(60, 60, true)]))
     // Two minutes in all, and the access price once.
@@ -58,7 +58,7 @@ describe('usage as the total of the session', () => {
     expect(await money()).toEqual([{ spent: 350_000, reserved: 0, free: 9_650_000 }])
   })
 
-  it('is counted once where it is repeated in another request', async () => {
+  it('is counted once if it is repeated in another request', async () => {
     await charge(request('start', 7, 0, [call(60)]))
     await charge(request('update', 7, 1, [call(60, 60, true)]))
     const [again] = await charge(request('update', 7, 2, [call(60, 60, true)]))
@@ -67,7 +67,7 @@ describe('usage as the total of the session', () => {
     expect(await money()).toEqual([{ spent: 150_000, reserved: 0, free: 9_850_000 }])
   })
 
-  it('below what was reported is denied, and moves nothing', async () => {
+  it('below the reported total is denied and moves nothing', async () => {
     await charge(request('start', 7, 0, [call(60)]))
     await charge(request('update', 7, 1, [call(60, 60, true)]))
     const before = await money()
@@ -82,7 +82,7 @@ describe('usage as the total of the session', () => {
     const at = (seconds: number) => ({ eventTimeMs: endMs + seconds * 1000, eventTimeGiven: true })
     scene.clock.set(endMs - 30_000)
     await charge(request('start', 7, 0, [call(600)], at(-30)))
-    // 30 s and 70 s: the access price and two minutes, the first of which goes on after the end.
+    // 30 s and 70 s: the access price and two minutes, the first of which continues after the end.
     const [split] = await charge(request('update', 7, 1, [call(600, 100, true)], at(70)))
     expect(split).toMatchObject({ cost: 250_000 })
     await charge(request('update', 7, 2, [call(-1, 160, true)], at(130)))
@@ -91,7 +91,7 @@ describe('usage as the total of the session', () => {
     expect(await money()).toEqual([{ spent: 350_000, reserved: 0, free: 9_650_000 }])
   })
 
-  it('that could not be charged is part of the next one', async () => {
+  it('that could not be charged is part of the next report', async () => {
     const unpriced = (used: number) => service(-1, used, { usaget: 'sms', isTotal: true })
     await charge(request('start', 7, 0, [call(60)]))
     const tooMuch = call(60, Number.MAX_SAFE_INTEGER, true)
@@ -102,7 +102,7 @@ describe('usage as the total of the session', () => {
     expect(await money()).toMatchObject([{ spent: 150_000, reserved: 100_000 }])
   })
 
-  it('goes on after the session has expired', async () => {
+  it('continues after the session has expired', async () => {
     await charge(request('start', 7, 0, [call(60)]))
     await charge(request('update', 7, 1, [call(60, 60, true)]))
     scene.clock.set(NOW_MS + 3_700_000)
@@ -111,12 +111,12 @@ describe('usage as the total of the session', () => {
     }
     const [late] = await charge(request('update', 7, 2, [call(60, 61, true)]))
     expect(late).toMatchObject({ detail: 'the session had expired', cost: 250_000 })
-    // A total with nothing new in it only asks, and for that it is too late.
+    // A total without new units only requests units, for which it is too late.
     const [silent] = await charge(request('update', 7, 3, [call(60, 61, true)]))
     expect(silent).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
   })
 
-  it('is closed without the profile where it has nothing new', async () => {
+  it('is closed without the profile if it has no new units', async () => {
     let isAway = false
     const without = await openProcessorFixture(redis.url, {
       read: async ({ value }) => {
@@ -135,8 +135,8 @@ describe('usage as the total of the session', () => {
   })
 })
 
-describe('what a session has cost so far', () => {
-  it('is told of each service and of all together', async () => {
+describe('the cost of a session so far', () => {
+  it('is reported for each service and in total', async () => {
     const data = (requested: number, used = 0) => service(requested, used)
     const [start] = await charge(request('start', 7, 0, [call(60), data(1_000_000)]))
     expect(start).toMatchObject({ cost: 0, services: [{ cost: 0 }, { cost: 0 }] })
@@ -153,7 +153,7 @@ describe('what a session has cost so far', () => {
     expect(end).toMatchObject({ cost: 260_000 })
   })
 
-  it('of an event is its price, and nothing once it is refunded', async () => {
+  it('of an event is its price, and zero after its refund', async () => {
     const [event] = await charge(request('event', 7, 0, [call(60)]))
     expect(event).toMatchObject({ cost: 150_000, services: [{ cost: 150_000 }] })
     const [back] = await charge(request('event', 7, 1, [], { refund: true }))
@@ -162,7 +162,7 @@ describe('what a session has cost so far', () => {
 })
 
 describe('a start that names no service', () => {
-  it('opens the session, whose updates name them', async () => {
+  it('opens the session, whose updates name its services', async () => {
     const [start] = await charge(request('start', 7, 0, []))
     expect(start).toMatchObject({ reason: 'granted', services: [] })
     const nobody = { subscriberKey: 'none' as const, subscriberValue: '' }
@@ -171,7 +171,7 @@ describe('a start that names no service', () => {
     expect(await money()).toMatchObject([{ reserved: 150_000 }])
   })
 
-  it('opens nothing where it only pretends', async () => {
+  it('opens nothing if it is pretended', async () => {
     await charge(request('start', 7, 0, [], { pretend: true }))
     const [update] = await charge(request('update', 7, 1, [call(60)]))
     expect(update).toMatchObject({ reason: 'unknownSession' })

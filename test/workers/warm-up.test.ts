@@ -1,4 +1,4 @@
-/** What is in memory before the first request asks for it. */
+/** The contents of the cache before the first request. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { recentOwners } from '../../src/ledger/recent-owners.ts'
 import { emptyLedger } from '../support/ledger.ts'
@@ -17,7 +17,7 @@ import {
 let redis: TestRedis
 let first: ProcessorFixture
 let second: ProcessorFixture
-/** What the node that starts has read of profiles. */
+/** Profile reads of the starting node. */
 let reads: string[]
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ async function warmUp(ownersMax = 1_000, timeMs = 60_000) {
   })
 }
 
-/** From memory alone, and of Redis only what commits. */
+/** From the cache alone; only the commit goes to Redis. */
 async function fast(kind: 'start' | 'update', sid: number, number: number, sessionId: string) {
   const services = [service(1_000, kind === 'start' ? 0 : 1_000)]
   const named = { subscriberKey: 'msisdn', subscriberValue: msisdnOf(sid), sessionId } as const
@@ -64,7 +64,7 @@ async function fast(kind: 'start' | 'update', sid: number, number: number, sessi
   })
 }
 
-it('a node that starts has what another used last: owners, open sessions, profiles', async () => {
+it('warm-up loads owners, open sessions and profiles that another node used last', async () => {
   for (const sid of sids) {
     await first.credit(sid, MONEY, 1_000_000)
     await first.charge(request('start', sid, 0, [service(1_000)]))
@@ -83,7 +83,7 @@ it('a node that starts has what another used last: owners, open sessions, profil
   expect(reads).toHaveLength(sids.length)
 })
 
-it('does not replace what memory has, and is bounded in number and time', async () => {
+it('warm-up does not replace cached entries, and is bounded in number and time', async () => {
   for (const sid of sids) {
     await first.credit(sid, MONEY, 1_000_000)
     await first.charge(request('start', sid, 0, [service(1_000)]))
@@ -95,7 +95,7 @@ it('does not replace what memory has, and is bounded in number and time', async 
   expect(reads).toHaveLength(2)
 })
 
-it('gives those that asked last of each partition', async () => {
+it('warm-up loads the most recent accounts of each partition', async () => {
   const { partitions } = first.ledger.keys
   // Accounts of one partition.
   const far = [1, 1 + partitions * 100, 2]

@@ -203,7 +203,7 @@ describe('a date part', () => {
     expect([partAt('UTC'), partAt('Europe/Berlin')]).toEqual([utc, berlin])
   })
 
-  it('of a field is read from a date or unix seconds, and is empty for anything other than these', () => {
+  it('of a field is read from a date or unix seconds, and empty for other values', () => {
     const computed = { type: 'regex', line_keys: [{ key: 'when', preFunction: 'hour_of_day' }] }
     const filter = { line_key: 'computed', computed }
     const hour = (when: string) =>

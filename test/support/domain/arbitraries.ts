@@ -1,10 +1,10 @@
-/** What the property tests draw from: small numbers, so that every boundary is hit often. */
+/** Arbitraries of the property tests: small numbers, so that every boundary is hit often. */
 import fc from 'fast-check'
 import { type Tariff, type TariffTerms, UNLIMITED } from '../../../src/domain/tariff.ts'
 import { fraction } from './fraction.ts'
 import type { ModelTariff } from './model-price.ts'
 
-/** Units per tier, interval, price: sizes of the numbers drawn. */
+/** Units per tier, interval, price: ranges of the numbers. */
 export interface TariffSizes {
   unitsMax: number
   intervalMax: number
@@ -54,7 +54,7 @@ export function tariffWithTerms(sizes: TariffSizes): fc.Arbitrary<Tariff> {
   return fc.tuple(tariffOf(sizes), terms).map(([tariff, drawn]) => ({ ...tariff, terms: drawn }))
 }
 
-/** The same tariff as the judge reads it. */
+/** The same tariff in the form of the model. */
 export function modelTariff({ tiers, access, extraDigits, terms }: Tariff): ModelTariff {
   const scale = 10n ** BigInt(extraDigits)
   const more = terms === null ? {} : modelTerms(terms, scale)

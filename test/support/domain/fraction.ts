@@ -1,4 +1,4 @@
-/** Exact rational numbers, for judges that must not share arithmetic with what they judge. */
+/** Exact rational numbers, for models that must not share arithmetic with the code under test. */
 export interface Fraction {
   readonly over: bigint
   /** Above zero. */
@@ -17,12 +17,12 @@ export function times(a: Fraction, b: Fraction): Fraction {
   return reduced(a.over * b.over, a.under * b.under)
 }
 
-/** The whole number at or above a fraction that is not negative. */
+/** The smallest integer not below a non-negative fraction. */
 export function upward(a: Fraction): bigint {
   return (a.over + a.under - 1n) / a.under
 }
 
-/** The whole number at or below a fraction that is not negative. */
+/** The largest integer not above a non-negative fraction. */
 export function downward(a: Fraction): bigint {
   return a.over / a.under
 }
@@ -31,7 +31,7 @@ export function isLess(a: Fraction, b: Fraction): boolean {
   return a.over * b.under < b.over * a.under
 }
 
-/** The nearest whole number to a fraction that is not negative; of two, the even one. */
+/** The nearest integer to a non-negative fraction; a tie goes to the even one. */
 export function nearestEven(a: Fraction): bigint {
   const below = a.over / a.under
   const double = fraction(2n * (a.over - below * a.under), a.under)

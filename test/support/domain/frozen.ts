@@ -1,4 +1,4 @@
-/** Freezes plain data with all that is in it, so that whoever changes it in place fails at once. */
+/** Deep-freezes plain data, so that any change in place throws. */
 export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)

@@ -1,4 +1,4 @@
-/** What units cost, in exact fractions and from the rules: tier by tier, rounded once. */
+/** Prices of units, in exact fractions and from the rules: tier by tier, rounded once. */
 import {
   add,
   downward,
@@ -11,7 +11,7 @@ import {
 } from './fraction.ts'
 
 export interface ModelTier {
-  /** Null: no end. */
+  /** Null if there is no end. */
   units: bigint | null
   interval: bigint
   /** Micros for one interval. */
@@ -22,9 +22,9 @@ export interface ModelTier {
 export interface ModelTariff {
   tiers: ModelTier[]
   access: Fraction
-  /** The tier that the volume ends in prices all of it. */
+  /** The tier in which the volume ends prices all of it. */
   isVolume?: boolean
-  /** Tiers count in such parts of a unit. */
+  /** Tiers count in this fraction of a unit. */
   partsPerUnit?: bigint
   factor?: Fraction
   minimum?: Fraction

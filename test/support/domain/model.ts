@@ -1,6 +1,6 @@
 /**
- * The judge of the property tests: the rules of design.md §1 and §2, unit by unit and in exact
- * fractions. Slow on purpose, and written from the rules, not from the code that it judges.
+ * The model of the property tests: the rules of buckets, grants and settlement, unit by unit and in
+ * exact fractions. Slow on purpose, and written from the rules, not from the code under test.
  */
 import { type ModelTariff, priceOf } from './model-price.ts'
 
@@ -42,9 +42,9 @@ export interface ModelService {
   accessCharged: boolean
   segmentsEnded: number
   segment: ModelSegment | null
-  /** Whether anything was ever used of it. */
+  /** Whether any unit of it was ever used. */
   wasUsed?: boolean
-  /** One entry for each unit granted: the bucket that holds it, or money. */
+  /** One entry for each granted unit: the bucket that holds it, or money. */
   units: Payer[]
   money: { bucket: ModelBucket; micros: bigint }[]
 }
@@ -62,7 +62,7 @@ export interface ModelStep {
 export interface ModelAnswer {
   granted: number
   finalUnit: boolean
-  /** Earliest end of what holds the grant. */
+  /** Earliest end of the buckets that hold the grant. */
   endsAt: number
   lines: { number: number; version: number; state: string }[]
 }
@@ -76,7 +76,7 @@ export function modelService(usaget: string): ModelService {
 /** A subscriber with the shared buckets of its account. */
 export class ModelAccount {
   readonly buckets: ModelBucket[]
-  /** Of the subscriber, and of the account. */
+  /** Debt of the subscriber, and of the account. */
   readonly owed: [bigint, bigint] = [0n, 0n]
   readonly repaid: [bigint, bigint] = [0n, 0n]
 
@@ -84,7 +84,7 @@ export class ModelAccount {
     this.buckets = buckets.map((bucket) => ({ ...bucket }))
   }
 
-  /** Who may pay, and who pays first. */
+  /** The buckets that may pay, in order of payment. */
   order(usaget: string, at: number): ModelBucket[] {
     const may = this.buckets.filter(
       (bucket) =>
@@ -152,7 +152,10 @@ export class ModelAccount {
     this.repaid[slot] += repaid
   }
 
-  /** Everything held goes back; then the units used are taken for good, one after the other. */
+  /**
+   * All reserved units are returned; then the used units are debited permanently, one after the
+   * other.
+   */
   #use(service: ModelService, segment: ModelSegment, step: ModelStep): void {
     const { units, money } = service
     service.units = []
@@ -186,13 +189,13 @@ export class ModelAccount {
     const bought = payers.filter((payer) => payer === 'money').length
     segment.priced += BigInt(bought + units - payers.length)
     let cost = this.#chargeUpTo(segment)
-    const purses = order.filter(({ kind }) => kind !== 'units')
-    for (const purse of purses) {
-      const part = least(cost, most(0n, purse.free + purse.limit))
+    const moneyBuckets = order.filter(({ kind }) => kind !== 'units')
+    for (const moneyBucket of moneyBuckets) {
+      const part = least(cost, most(0n, moneyBucket.free + moneyBucket.limit))
       cost -= part
-      spend(segment, purse, part)
+      spend(segment, moneyBucket, part)
     }
-    const onCredit = purses.find(({ limit }) => limit > 0n)
+    const onCredit = moneyBuckets.find(({ limit }) => limit > 0n)
     if (onCredit !== undefined) {
       spend(segment, onCredit, cost)
     } else {
@@ -203,7 +206,7 @@ export class ModelAccount {
     }
   }
 
-  /** Whose is the last source, by how good it is: money or units, valid or not any more. */
+  /** The owner of the last source, by preference: money or units, valid or ended. */
   #debtor(usaget: string, order: readonly ModelBucket[], at: number): 0 | 1 {
     const past = this.buckets
       .filter((bucket) => bucket.kind === 'totalCost' || bucket.usaget === usaget)
@@ -230,13 +233,13 @@ export class ModelAccount {
     const priced = segment.priced + BigInt(payers.filter((payer) => payer === 'money').length)
     const charged = priceOf(segment.tariff, priced, segment.access)
     let cost = charged - segment.charged
-    for (const purse of order.filter(({ kind }) => kind !== 'units')) {
-      const micros = least(cost, most(0n, purse.free + purse.limit))
+    for (const moneyBucket of order.filter(({ kind }) => kind !== 'units')) {
+      const micros = least(cost, most(0n, moneyBucket.free + moneyBucket.limit))
       if (micros === 0n) continue
       cost -= micros
-      hold(purse, micros)
-      held.add(purse)
-      service.money.push({ bucket: purse, micros })
+      hold(moneyBucket, micros)
+      held.add(moneyBucket)
+      service.money.push({ bucket: moneyBucket, micros })
     }
     if (cost !== 0n) throw new Error('the model grants what nobody can pay')
     service.units = payers
@@ -246,7 +249,7 @@ export class ModelAccount {
     into.finalUnit = payers.length < step.asked || further.length === 0
   }
 
-  /** For each unit the first in order that can pay it; ends where nobody can. */
+  /** For each unit the first bucket in order that can pay it; ends if none can. */
   #payers(segment: ModelSegment, order: readonly ModelBucket[], units: number): Payer[] {
     const payers: Payer[] = []
     const taken = new Map<ModelBucket, bigint>()
@@ -270,7 +273,7 @@ export class ModelAccount {
   }
 }
 
-/** Money pays together with all the money that comes before it; nothing costs nothing. */
+/** Money pays together with all money before it; free units need none. */
 function firstThatCanPay(
   order: readonly ModelBucket[],
   taken: ReadonlyMap<ModelBucket, bigint>,
@@ -318,9 +321,8 @@ function grow(segment: ModelSegment, state: string, answer: ModelAnswer): void {
 }
 
 /**
- * A segment without usage or lapse leaves no line, but for the last one of a service that was
- * never used; one whose line was written in this step only
- * ends it.
+ * A segment without used or forfeited units leaves no line, except for the last one of a service
+ * that was never used; one whose line was written in this step only ends it.
  */
 function finish(service: ModelService, state: string, answer: ModelAnswer): void {
   const segment = service.segment!

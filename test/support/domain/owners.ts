@@ -1,7 +1,7 @@
 import { type Bucket, emptyOwner, type OwnerState } from '../../../src/domain/bucket.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 
-/** A bucket of 100 data units, valid for ever, with what is given instead. */
+/** A bucket of 100 data units, valid without an end, with overrides. */
 export function bucketOf(more: Partial<Bucket> = {}): Bucket {
   const credited = more.credited ?? 100
   return {

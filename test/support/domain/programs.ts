@@ -1,7 +1,7 @@
 import type { SegmentStart } from '../../../src/domain/session.ts'
 import type { Tariff } from '../../../src/domain/tariff.ts'
 
-/** What a segment starts from: prepaid, without groups, taxes or an end. */
+/** The start of a segment: prepaid, without groups, taxes or an end. */
 export function startOf(tariff: Tariff, more: Partial<SegmentStart> = {}): SegmentStart {
   return {
     key: 'a',

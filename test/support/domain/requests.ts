@@ -11,7 +11,7 @@ export function serviceRequest(more: Partial<ServiceRequest> = {}): ServiceReque
   return serviceOf({ usaget: 'data', ...more })
 }
 
-/** An update of the session `s`, with what else is given. */
+/** An update of the session `s`, with overrides. */
 export function requestOf(more: Partial<ChargeRequest> = {}): ChargeRequest {
   return {
     kind: 'update',
@@ -52,7 +52,7 @@ export function sessionOf(more: Partial<Session> = {}): Session {
   }
 }
 
-/** An outcome that can be told from others by its text. */
+/** An outcome that is identified by its text. */
 export function outcomeOf(detail: string): ChargeOutcome {
   return plainOutcome('granted', detail, 1, 7)
 }

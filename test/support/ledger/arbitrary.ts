@@ -1,4 +1,4 @@
-/** Whatever could stand in the ledger, and more, for fast-check. */
+/** Arbitrary values of the ledger, and more, for fast-check. */
 import fc from 'fast-check'
 import { type Bucket, EMPTY_LIMIT, type OwnerState } from '../../../src/domain/bucket.ts'
 import type { Line } from '../../../src/domain/line.ts'
@@ -10,7 +10,7 @@ const amount = fc.integer({ min: 0, max: 2 ** 50 })
 const text = fc.string({ unit: 'grapheme', maxLength: 20 })
 const instant = fc.integer({ min: 0, max: 2 ** 43 })
 
-/** Longer than a byte can say. */
+/** Longer than one byte can express. */
 const counter = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 })
 
 export const bucket: fc.Arbitrary<Bucket> = fc
@@ -82,7 +82,7 @@ export const tariff: fc.Arbitrary<Tariff> = fc.record({
   ),
 })
 
-/** What most segments have beside the value that few have. */
+/** The value that most segments have for rarely used fields. */
 const rarely = <T>(usual: T, rare: fc.Arbitrary<T>) => fc.oneof(fc.constant(usual), rare)
 
 const course: fc.Arbitrary<PricePosition> = fc.record({
@@ -106,7 +106,7 @@ const carried: fc.Arbitrary<Carried | null> = fc.option(
   }),
 )
 
-/** Of a segment and its line. */
+/** Fields common to a segment and its line. */
 const priced = {
   rateKey: text,
   plan: text,
@@ -258,12 +258,12 @@ export const line: fc.Arbitrary<Line> = fc.record({
   state: fc.constantFrom('open' as const, 'ended' as const, 'closed' as const, 'expired' as const),
 })
 
-/** Words of the keys of sessions, as sessionKeyOf makes them. */
+/** Words of session keys, as built by sessionKeyOf. */
 export const sessionKey = fc
   .uint8Array({ minLength: 17, maxLength: 17 })
   .map((bytes) => Buffer.from(bytes).toString('base64url').slice(0, 22))
 
-/** A session whose answers are those of its services, as the rating makes them. */
+/** A session whose answers are those of its services, as rating produces them. */
 export const likely: fc.Arbitrary<{ session: Session; sessionKey: string }> = fc
   .record({ session, sessionKey, counts: fc.array(fc.nat(20), { minLength: 3, maxLength: 3 }) })
   .map(({ session: one, sessionKey: key, counts }) => {

@@ -1,4 +1,4 @@
-/** A ledger on a real Redis, and the smallest values that go into it. */
+/** A ledger on a real Redis, with minimal values. */
 import { randomInt } from 'node:crypto'
 import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
@@ -116,7 +116,7 @@ export function writing(
   return commitOf({ aid: state.aid, owners: [{ state, fence: -1, sessions }], ...more })
 }
 
-/** Puts credit into a bucket by an operation, as the first version of the owner. */
+/** Credits a bucket by an operation, as the first version of the owner. */
 export async function seed(ledger: Ledger, sid: number, credited: number, aid = 1): Promise<void> {
   const state = ownerOf(sid, 1, [bucketOf(credited)], aid)
   const operation = { id: `seed-${aid}-${sid}`, result: operationOf('seed', credited) }
@@ -135,7 +135,7 @@ export async function loadOne(
   return loaded
 }
 
-/** Every key with what it holds, to see that nothing was written. */
+/** Every key with its content, to check that nothing was written. */
 export async function contents({ redis }: Ledger): Promise<Map<string, string>> {
   const all = new Map<string, string>()
   for (const key of (await redis.client.keys('*')).sort()) {

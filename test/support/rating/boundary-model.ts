@@ -1,21 +1,21 @@
 /**
- * The judge of prices that go on over boundaries, unit by unit and in exact fractions: an interval
- * that has begun is sold, whatever holds by then, and tiers count the units of the whole session.
- * Written from the rules, not from the code that it judges. Without volume prices, minimum charges
- * and rounding rules: of these the price of the whole is the judge (test/domain/model-price.ts).
+ * The model of prices across boundaries, unit by unit and in exact fractions: an interval that has
+ * begun is sold, whatever tariff follows, and tiers count the units of the whole session. Written
+ * from the rules, not from the code under test. Without volume prices, minimum charges and rounding
+ * rules: for these the model is the price of the whole (test/support/domain/model-price.ts).
  */
 import { add, type Fraction, fraction, nearestEven } from '../domain/fraction.ts'
 import type { ModelTariff } from '../domain/model-price.ts'
 
-/** Units that were priced one after the other at a tariff. */
+/** Units charged one after the other at a tariff. */
 export interface PricedPart {
   tariff: ModelTariff
   units: number
-  /** What came in between had no units: what follows is rounded by itself. */
+  /** The units in between were zero, so that the following part is rounded by itself. */
   isApart: boolean
 }
 
-/** Micros for each part. Parts at one tariff that follow each other are rounded as one. */
+/** Micros for each part. Consecutive parts at one tariff are rounded as one. */
 export function pricesOfParts(parts: readonly PricedPart[]): bigint[] {
   let position = 0n
   let sold = 0n
@@ -41,7 +41,7 @@ export function pricesOfParts(parts: readonly PricedPart[]): bigint[] {
   })
 }
 
-/** The interval that begins at a position, and what it costs; free beyond the last tier. */
+/** The interval that begins at a position, and its price; free beyond the last tier. */
 function begin({ tiers }: ModelTariff, position: bigint): { units: bigint; price: Fraction } {
   let from = 0n
   for (const { units, interval, price, ceil } of tiers) {

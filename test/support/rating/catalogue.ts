@@ -26,7 +26,7 @@ export function tariffFrom(text: string): Tariff {
   }
 }
 
-/** The same as a price that holds at all times. */
+/** The same as a price that is valid at all times. */
 export function priceFrom(text: string): PriceSet {
   return { tariff: tariffFrom(text), bands: [] }
 }
@@ -99,7 +99,7 @@ export function profileOf(more: Partial<SubscriberProfile> = {}): SubscriberProf
   }
 }
 
-/** Revisions of one key are given in the order of their validity. */
+/** Revisions of one key are passed in the order of their validity. */
 export function catalogueOf(
   rates: RateRevision[],
   plans: PlanRevision[],

@@ -1,4 +1,4 @@
-/** Plans and services that include and price things, as scenes need them. */
+/** Plans and services with included units and prices. */
 import type {
   IncludedGroup,
   PriceOverrides,
@@ -36,7 +36,10 @@ export function serviceOf(name: string, more: Partial<ServiceRevision> = {}): Se
   }
 }
 
-export function heldOf(name: string, more: Partial<SubscribedService> = {}): SubscribedService {
+export function subscribedTo(
+  name: string,
+  more: Partial<SubscribedService> = {},
+): SubscribedService {
   return { name, serviceId: 0, fromMs: 0, toMs: 1e15, quantity: 1, ...more }
 }
 

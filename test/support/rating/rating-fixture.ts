@@ -1,4 +1,4 @@
-/** A subscriber, a catalogue and a network element, with scenarios told as tables of text. */
+/** A subscriber, a catalogue and a network element, with scenarios written as text tables. */
 import { expect } from 'vitest'
 import { assertConserved, type Bucket, type OwnerState } from '../../../src/domain/bucket.ts'
 import type { Catalogue, PrepaidInclude, SubscriberProfile } from '../../../src/domain/catalogue.ts'
@@ -65,7 +65,7 @@ export class RatingFixture {
   nowMs = START_MS
   isFreeNumber = (_calledNumber: string): boolean => false
   readonly sessions = new Map<string, Session>()
-  /** Every line that was committed, in order. */
+  /** Every committed line, in order. */
   readonly lines: Line[] = []
   readonly #names: Named
 
@@ -108,7 +108,7 @@ export class RatingFixture {
     return outcome
   }
 
-  /** What the sweep does when the time of an open session is over. */
+  /** Expires an open session like the sweep. */
   expire(sessionId: string): void {
     const session = this.sessions.get(sessionId)
     if (session?.state !== 'open') return
@@ -138,9 +138,9 @@ export class RatingFixture {
   }
 
   /**
-   * Plays a table. A row is a service of a request; without a request it belongs to the row before.
-   * `asks` and `used` in units; `answer` is the reason, `units` the grant, `*` if it is the last;
-   * a column of a bucket is `free+reserved`, or `free` if nothing is reserved.
+   * Runs a table. A row is a service of a request; without a request it belongs to the row before.
+   * `asks` and `used` in units; `answer` is the reason, `units` the grant, `*` if it is the last; a
+   * column of a bucket is `available+reserved`, or `available` if nothing is reserved.
    */
   play(text: string): void {
     const groups: Record<string, string>[][] = []
@@ -190,7 +190,7 @@ export class RatingFixture {
   }
 }
 
-/** Lines of segments that have grown and go on: read off the session, as the recorder does. */
+/** Lines of changed open segments: derived from the session, like in the recorder. */
 function grownLines(before: Session | null, session: Session): Line[] {
   if (session.state !== 'open') return []
   return session.services.flatMap((service, index) => {

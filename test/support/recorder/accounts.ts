@@ -1,4 +1,4 @@
-/** Makes the ledger say things, as workers do: usage that is paid, sessions that hold units. */
+/** Writes to the ledger like workers: paid usage, and sessions that hold units. */
 import { randomInt } from 'node:crypto'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { openCatalog } from '../../../src/catalog/connection.ts'
@@ -93,7 +93,7 @@ export function topUp(ledger: Ledger, aid: number, sid: number, amount: number, 
   return creditBucket(ledger, credit, { attemptsMax: 100 }, NOW_MS)
 }
 
-/** What pricing depends on: nothing costs anything. */
+/** A charge program in which nothing costs anything. */
 const FREE = {
   tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
   access: false,
@@ -109,7 +109,7 @@ const FREE = {
   coveredMicros: 0,
 }
 
-/** A line that has used nothing yet. */
+/** A line without usage so far. */
 export function lineOf(aid: number, sid: number, stamp: string): Line {
   return {
     stamp,
@@ -142,8 +142,9 @@ export function lineOf(aid: number, sid: number, stamp: string): Line {
 }
 
 /**
- * Uses units of bucket 1 in a session of its own, whose line as it then stands is the answer. Only
- * the session is committed, as a worker does it: the line of an open segment stands nowhere else.
+ * Uses units of bucket 1 in a session of its own, and returns the line in its resulting version.
+ * Only the session is committed, like in a worker: the line of an open segment is stored nowhere
+ * outside the session.
  */
 export async function use(ledger: Ledger, line: Line, units: number): Promise<Line> {
   const { aid, sid, sessionId, origin } = line
@@ -254,7 +255,7 @@ export async function commitOwner(
   if (reply?.kind !== 'committed') throw new Error(`not committed: ${JSON.stringify(reply)}`)
 }
 
-/** Opens a session that holds units of bucket 1 and expires then. */
+/** Opens a session that holds units of bucket 1 and expires at that time. */
 export async function holdUnits(
   ledger: Ledger,
   aid: number,

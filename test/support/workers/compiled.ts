@@ -1,11 +1,14 @@
-/** Sources compiled into a folder of their own, so that other processes can run them unbuilt. */
+/**
+ * Sources compiled into a folder of their own, so that other processes can run them without a
+ * build.
+ */
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
-const HOUSE = fileURLToPath(new URL('../../../', import.meta.url))
-const ROOMS = 'config domain ledger rating rating/match runtime store workers'.split(' ')
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const MODULES = 'config domain ledger rating rating/match runtime store workers'.split(' ')
 
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,
@@ -13,19 +16,19 @@ const OPTIONS: ts.CompilerOptions = {
   rewriteRelativeImportExtensions: true,
 }
 
-/** Compiles what a worker is made of, and the tests' own part of it, into `folder`. */
+/** Compiles the sources of a worker, and the tests' own part of it, into `folder`. */
 export function compileWorkers(folder: string): void {
-  for (const room of [...ROOMS.map((name) => `src/${name}`), 'test/support', 'test/workers']) {
-    for (const name of readdirSync(join(HOUSE, room))) {
+  for (const source of [...MODULES.map((name) => `src/${name}`), 'test/support', 'test/workers']) {
+    for (const name of readdirSync(join(ROOT, source))) {
       if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue
-      const text = readFileSync(join(HOUSE, room, name), 'utf8')
+      const text = readFileSync(join(ROOT, source, name), 'utf8')
       const { outputText } = ts.transpileModule(text, { compilerOptions: OPTIONS })
-      const path = join(folder, room, name.replace(/\.ts$/, '.js'))
+      const path = join(folder, source, name.replace(/\.ts$/, '.js'))
       mkdirSync(dirname(path), { recursive: true })
       writeFileSync(path, outputText)
     }
   }
-  cpSync(join(HOUSE, 'src/ledger/lua'), join(folder, 'src/ledger/lua'), { recursive: true })
-  symlinkSync(join(HOUSE, 'node_modules'), join(folder, 'node_modules'))
+  cpSync(join(ROOT, 'src/ledger/lua'), join(folder, 'src/ledger/lua'), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
 }

@@ -1,6 +1,6 @@
 /**
- * One process of the contention test: two workers, several clients, all on one account. Prints what
- * it did as one line of JSON.
+ * One process of the contention test: two workers, several clients, all on one account. Prints its
+ * statistics as one line of JSON.
  */
 
 import {
@@ -25,7 +25,7 @@ export interface ClientReport {
   sessions: number
   used: number
   answers: Record<string, number>
-  /** Retransmissions that got another answer than the first time. */
+  /** Retransmissions with a different answer than the first time. */
   differing: number
   defects: string[]
 }
@@ -36,7 +36,7 @@ interface Drive {
   report: ClientReport
 }
 
-/** Sends requests in one batch; some of them once more, to either node. */
+/** Sends requests in one batch; some of them twice, to either node. */
 async function send(drive: Drive, requests: ReturnType<typeof request>[]): Promise<void> {
   const { nodes, random, report } = drive
   const outcomes = await random.pick(nodes).charge(...requests)

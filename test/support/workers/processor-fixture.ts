@@ -1,4 +1,4 @@
-/** A processor on a real Redis with a small catalogue: what the tests of the worker side share. */
+/** A processor on a real Redis with a small catalogue, shared by the tests of the workers. */
 import { randomInt } from 'node:crypto'
 import type {
   Catalogue,
@@ -65,7 +65,7 @@ export const includes = new Map([
   [SHARED_DATA, include(SHARED_DATA, 'units', 30)],
 ])
 
-/** A price of so many micros per interval. */
+/** A price in micros per interval. */
 export function flat(interval: number, priceMicros: number, accessMicros = 0): Tariff {
   return {
     tiers: [{ units: UNLIMITED, interval, price: priceMicros, ceil: true }],
@@ -150,7 +150,7 @@ export interface ProcessorFixture {
   profiles: ProfileCache
   clock: { nowMs: () => number; set(nowMs: number): void }
   defects: unknown[]
-  /** The outcomes of requests that travel in one batch. */
+  /** The outcomes of requests sent in one batch. */
   charge(...requests: ChargeRequest[]): Promise<ChargeOutcome[]>
   credit(sid: number, includeId: number, amount: number, operationId?: string): Promise<void>
   owner(sid: number): Promise<ReturnType<typeof stateOf>>
@@ -181,12 +181,12 @@ export interface ProcessorFixtureOptions {
   unknownTtlMs?: number
   commandTimeoutMs?: number
   replicaAcks?: number
-  /** Why new sessions are refused; nobody is without it. */
+  /** Why new sessions are refused; none are by default. */
   refusal?: () => string | null
-  /** Rules of file types, by the digest that requests have; and what finds further ones. */
+  /** Rules of file types, by the digest in requests, and a function that finds further ones. */
   book?: (own: RuleSet) => RuleBook
   findRules?: () => Promise<void>
-  /** Instead of the subscribers that `profileOf` has. */
+  /** Replaces the subscribers of `profileOf`. */
   read?: ProfileReader
 }
 
@@ -203,8 +203,8 @@ const CHARGE_SETTINGS = {
   refundUnitsMax: 10_000_000,
 }
 
-/** On the slow lane, for as long as it takes. */
-const PATIENT = { mayLookUp: true, deadlineMs: FOREVER_MS }
+/** On the lookup queue, without a deadline. */
+const WITHOUT_DEADLINE = { mayLookUp: true, deadlineMs: FOREVER_MS }
 
 function rulesOf(
   options: ProcessorFixtureOptions,
@@ -283,7 +283,7 @@ export async function openProcessorFixture(
     clock,
     defects,
     async charge(...requests) {
-      const { outcomes } = await processor.process({ requests, ...PATIENT })
+      const { outcomes } = await processor.process({ requests, ...WITHOUT_DEADLINE })
       return outcomes.map((outcome) => {
         if (outcome === null) throw new Error('the slow lane left a request unanswered')
         return outcome

@@ -1,4 +1,4 @@
-/** A seeded source of chance (mulberry32), so that a failed run can be had again. */
+/** A seeded random generator (mulberry32), so that a failed run can be repeated. */
 export interface Random {
   /** 0 to max - 1. */
   below(max: number): number
@@ -23,7 +23,7 @@ export function createRandom(seed: number): Random {
   }
 }
 
-/** From TEST_SEED, or anew with each run; shown in the names of the tests. */
+/** From TEST_SEED, or new for each run; shown in the test titles. */
 export function chooseSeed(): number {
   return Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31)
 }

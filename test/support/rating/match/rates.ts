@@ -4,7 +4,7 @@ import { RateFinder, type UsageFields } from '../../../../src/rating/match/finde
 
 const NO_PRICE = { base: null, plans: new Map<string, never>() }
 
-/** A rate of calls with these fields in `params`, always valid; the rest can be given. */
+/** A rate of calls with these fields in `params`, always valid; other properties are optional. */
 export function rateWith(
   key: string,
   params: Readonly<Record<string, unknown>> = {},
@@ -28,7 +28,7 @@ export function rateWith(
   }
 }
 
-/** A call with these request fields; each other property can be given. */
+/** A call with these request fields; other properties are optional. */
 export function usageWith(
   fields: Readonly<Record<string, string>> = {},
   more: Partial<UsageFields> = {},
@@ -46,7 +46,7 @@ export function usageWith(
   }
 }
 
-/** A finder over rates, whose revisions are given in the order of their validity. */
+/** A finder over rates, whose revisions are passed in the order of their validity. */
 export function finderOf(
   calculators: unknown,
   rates: readonly RateRevision[],

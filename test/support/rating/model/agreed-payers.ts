@@ -1,7 +1,7 @@
 /**
- * Who pays, worked out by hand from the rules agreed for this house. Each story lives through its
- * rows in order. Where nothing else is said, an event is of the first subscriber and of the rate
- * TENTH (0.1 for each unit of a call) on 2026-01-10. `!`: all or nothing.
+ * Funding sources, worked out by hand from the agreed rules. The rows of a scenario run in order.
+ * Unless a row says otherwise, an event is of the first subscriber and of the rate TENTH (0.1 for
+ * each unit of a call) on 2026-01-10. `!`: all or nothing.
  */
 import { readTable } from '../../domain/table.ts'
 import type {
@@ -19,7 +19,7 @@ import type {
 import { tierFrom } from './published-prices.ts'
 
 const ROWS = `
-  | story                        | sid | rate    | day   | asked | granted | in | price | code |
+  | case                       | sid | rate    | day   | asked | granted | in | price | code |
   |------------------------------|-----|---------|-------|-------|---------|----|-------|------|
   | limit of the subscriber      |     |         |       | 30    | 30      | 0  | 3     | 1    |
   | limit of the subscriber      |     |         |       | 30    | 20      | 0  | 2     | 1    |
@@ -83,7 +83,7 @@ interface SetUp {
   plan?: Partial<PlanDocument>
   services?: ServiceDocument[]
   includes?: Partial<PrepaidIncludeDocument>[]
-  /** Of the first subscriber; the number of an include is its place. */
+  /** Buckets of the first subscriber; the number of an include is its position. */
   buckets?: BucketDocument[]
   account?: AccountDocument
   subscriber?: Partial<SubscriberDocument>
@@ -175,12 +175,12 @@ const SET_UPS: Record<string, SetUp> = {
   'not yet active': { subscriber: { activation_date: '2026-01-11 00:00:00' } },
 }
 
-const NAMES = new Set(readTable(ROWS).map((row) => row['story']!))
+const NAMES = new Set(readTable(ROWS).map((row) => row['case']!))
 
 export const PAYER_CASES: QuoteCase[] = [...NAMES].map((name) => {
-  const rows = readTable(ROWS).filter((row) => row['story'] === name)
+  const rows = readTable(ROWS).filter((row) => row['case'] === name)
   const setUp = SET_UPS[name]
-  if (setUp === undefined) throw new Error(`there is no story ${name}`)
+  if (setUp === undefined) throw new Error(`there is no case ${name}`)
   const own = { sid: 1, aid: 1, plan: 'P', ...setUp.subscriber }
   return {
     name,

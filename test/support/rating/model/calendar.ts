@@ -1,8 +1,8 @@
-/** Instants, billing cycles and custom periods by the clock on the wall of a time zone. */
+/** Instants, billing cycles and custom periods by the local time of a time zone. */
 
 interface WallClock {
   year: number
-  /** 1 to 12; beyond it the year goes on. */
+  /** 1 to 12; higher numbers are months of the next year. */
   month: number
   day: number
   hour: number
@@ -35,7 +35,7 @@ function asUtc({ year, month, day, hour, minute, second }: WallClock): number {
   return Date.UTC(year, month - 1, day, hour, minute, second)
 }
 
-/** The instant at which the clock shows this; days beyond the month go on in the next one. */
+/** The instant at which the clock shows this; days beyond the month continue in the next one. */
 function instantAt(zone: string, clock: WallClock): number {
   const wanted = asUtc(clock)
   let instant = wanted
@@ -72,7 +72,7 @@ export interface ModelCycle {
   toMs: number
 }
 
-/** The monthly cycle, begun on a day of the month at midnight, that holds an instant. */
+/** The monthly cycle with this first day, from midnight, that contains an instant. */
 export function cycleOf(atMs: number, zone: string, cycleDay: number): ModelCycle {
   const { year, month, day } = wallClock(zone, atMs)
   const first = day >= cycleDay ? month : month - 1

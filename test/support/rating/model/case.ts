@@ -1,7 +1,7 @@
 /**
- * A case of the offline tariff bench as it stands in a file: documents in the shapes of the entity
- * API, events in order, and what is expected of them. Amounts are decimals, money in the currency,
- * volumes in base units; credit is positive. Instants without a zone are of `config.time_zone`.
+ * A case of the offline tariff bench as stored in a file: documents in the form of the entity API,
+ * events in order, and the expected results. Amounts are decimals, money in the currency, volumes
+ * in base units; credit is positive. Instants without a zone are in `config.time_zone`.
  */
 export interface QuoteCase {
   name: string
@@ -29,7 +29,7 @@ export interface CaseConfig {
   default_tax?: string
 }
 
-/** Validity `[from, to)`; for ever on a side that is not given. */
+/** Validity `[from, to)`; unbounded on a side that is absent. */
 export interface Validity {
   from?: string
   to?: string
@@ -49,7 +49,7 @@ export interface PriceDocument {
   minimum_charge?: number
 }
 
-/** What a plan or a service may put in place of a price. */
+/** The value of a plan or a service that may replace a price. */
 export type OverrideDocument = PriceDocument | { percentage: number }
 
 /** Rate key, usage type. */
@@ -128,7 +128,7 @@ export interface ServiceEntry extends Validity {
   quantity?: number
 }
 
-/** Fields of a plan or service that one account or subscriber has otherwise. */
+/** Fields of a plan or service overridden for one account or subscriber. */
 export interface EntityOverride {
   type: 'plan' | 'service'
   key: string
@@ -168,11 +168,11 @@ export interface QuoteEvent {
   rate: string
   called_number?: string
   urt: string
-  /** `event_request`: all of it or nothing. */
+  /** `event_request`: all or nothing. */
   record_type?: string
 }
 
-/** Of a denied event only `granted`, `aprice` and `returnCode` are told. */
+/** A denied event reports only `granted`, `aprice` and `returnCode`. */
 export interface QuoteResult {
   returnCode: number
   granted: number

@@ -1,10 +1,10 @@
-/** Results against what is expected of them: a subset, numbers by value. */
+/** Results compared with expected ones: a subset, numbers by value. */
 import type { QuoteResult } from './case.ts'
 
-/** Less than a micro, and than any step of units: only tax may have smaller places. */
+/** Less than a micro, and than any step of units: only tax may have more decimals. */
 const TOLERANCE = 6e-7
 
-/** What differs, event by event, as `2: aprice is 1, not 2`; empty if nothing does. */
+/** The differences, event by event, as `2: aprice is 1, not 2`; empty if there are none. */
 export function differences(
   expected: readonly Partial<QuoteResult>[],
   results: readonly object[],

@@ -1,11 +1,11 @@
-/** Decimals as they stand in documents, and the named ways to round them, in exact fractions. */
+/** Decimals as written in documents, and the named rounding modes, in exact fractions. */
 import { type Fraction, fraction, fromDecimal, nearestEven } from '../../domain/fraction.ts'
 
 export const ZERO: Fraction = fraction(0)
 
 export const MICROS = 1_000_000n
 
-/** The decimal that a number of a document shows: `0.1` is a tenth, `1e-9` a billionth. */
+/** The decimal that a number of a document represents: `0.1` is a tenth, `1e-9` a billionth. */
 export function exact(shown: number): Fraction {
   const [mantissa = '0', exponent = '0'] = String(shown).split('e')
   const { over, under } = fromDecimal(mantissa)
@@ -15,14 +15,14 @@ export function exact(shown: number): Fraction {
     : fraction(over * 10n ** BigInt(power), under)
 }
 
-/** Places after the point that a number of a document needs. */
+/** The number of decimals of a number of a document. */
 export function decimalsOf(shown: number): number {
   const [mantissa = '0', exponent = '0'] = String(shown).split('e')
   const places = (mantissa.split('.')[1] ?? '').length
   return Math.max(0, places - Number(exponent))
 }
 
-/** Sum and product without the search for a common divisor: few terms, many times. */
+/** Sum and product without reduction by the common divisor: few terms, many times. */
 export function sum(a: Fraction, b: Fraction): Fraction {
   return { over: a.over * b.under + b.over * a.under, under: a.under * b.under }
 }
@@ -39,7 +39,7 @@ export function leastOf(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }
 
-/** Rounding of an amount that is not negative; `nearest` takes the upper of two. */
+/** Rounding of a non-negative amount; `nearest` rounds a tie up. */
 export function roundedTo(amount: Fraction, how: 'up' | 'down' | 'nearest', places: number) {
   const scale = 10n ** BigInt(places)
   const over = amount.over * scale
@@ -55,7 +55,7 @@ export function microsOf(amount: Fraction): bigint {
   return nearestEven({ over: amount.over * MICROS, under: amount.under })
 }
 
-/** The nearest binary number, for results: exact up to about 1e-12 of the amounts in cases. */
+/** The nearest binary number, for results: exact to about 1e-12 of the amounts in cases. */
 export function shown({ over, under }: Fraction): number {
   const scale = 10n ** 15n
   const digits = nearestEven({ over: over * scale, under })

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { OverrideDocument, PriceDocument, RateDocument, TierDocument } from './case.ts'
 
-/** What prices and groups are drawn for. */
+/** Parameters of the prices and groups to generate. */
 export const USAGETS = ['call', 'data'] as const
 export const RATE_KEYS = ['R1', 'R2', 'R3'] as const
 
@@ -16,14 +16,14 @@ export function unitsOf(max: number, isFractional: boolean): fc.Arbitrary<number
   )
 }
 
-/** Money with none to nine places. */
+/** Money with zero to nine decimals. */
 export function moneyOf(max: number, places: readonly number[]): fc.Arbitrary<number> {
   return fc
     .record({ digits: fc.integer({ min: 0, max }), places: fc.constantFrom(...places) })
     .map((drawn) => decimal(drawn.digits, drawn.places))
 }
 
-export const purse = fc.oneof(moneyOf(60, [0, 0, 1]), moneyOf(9000, [2, 3, 6]))
+export const moneyAmount = fc.oneof(moneyOf(60, [0, 0, 1]), moneyOf(9000, [2, 3, 6]))
 const pricePlaces = [0, 1, 1, 2, 2, 3, 6, 9] as const
 const price = fc.oneof(
   { weight: 6, arbitrary: moneyOf(40, pricePlaces) },
@@ -35,14 +35,14 @@ function decimal(digits: number, places: number): number {
   return Number(`${digits}e-${places}`)
 }
 
-/** With a freq of n: given once in n cases. */
+/** With a freq of n: present once in n cases. */
 export function seldom<T>(arbitrary: fc.Arbitrary<T>, n: number): fc.Arbitrary<T | undefined> {
   return fc
     .record({ isGiven: fc.nat({ max: n - 1 }), value: arbitrary })
     .map(({ isGiven, value }) => (isGiven === n - 1 ? value : undefined))
 }
 
-/** One to four tiers; bounds may leave a gap, overlap, or leave `from` out: only sizes count. */
+/** One to four tiers; bounds may leave a gap, overlap, or omit `from`: only sizes count. */
 function tiersOf(isFractional: boolean): fc.Arbitrary<TierDocument[]> {
   const tier = fc.record({
     size: unitsOf(50, isFractional),
@@ -113,7 +113,7 @@ const taxHint = fc.constantFrom(
 
 const missingTax = { type: 'vat', taxation: 'custom', custom_logic: 'override', custom_tax: 'X' }
 
-/** Prices by usage type: `BASE` nearly always, now and then one for the plan `P`. */
+/** Prices by usage type: `BASE` nearly always, occasionally one for the plan `P`. */
 export function rateOf(key: string, isFractional: boolean): fc.Arbitrary<RateDocument> {
   const prices = fc
     .record({
@@ -137,12 +137,12 @@ export function rateOf(key: string, isFractional: boolean): fc.Arbitrary<RateDoc
     .map(({ call, data, ...rest }) => part({ key, rates: { call, data }, ...rest }) as RateDocument)
 }
 
-/** A part of a document: what is not given leaves it when the whole is stripped. */
+/** A part of a document: absent fields are removed when the whole is stripped. */
 export function part<T>(document: T): Stripped<T> {
   return document as Stripped<T>
 }
 
-/** The same document as it would be read from a file: without what is not given. */
+/** The same document as read from a file: without absent fields. */
 export function strip<T>(document: T): Stripped<T> {
   return JSON.parse(JSON.stringify(document)) as Stripped<T>
 }

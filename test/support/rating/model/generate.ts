@@ -1,14 +1,15 @@
 /**
- * Random cases of the tariff bench. They leave out what the rules leave open: shared and pooled
- * groups of services with their own period or of several instances, services of the account with
- * groups that are not shared, two buckets of one kind for one owner, months that begin on a 31st.
+ * Random cases of the tariff bench. They omit everything that the rules leave open: shared and
+ * pooled groups of services with their own period or of several instances, services of the account
+ * with groups that are not shared, two buckets of one kind for one owner, months that begin on a
+ * 31st.
  */
 import fc from 'fast-check'
 import type { GroupDocument, QuoteCase } from './case.ts'
 import {
+  moneyAmount,
   overridesOf,
   part,
-  purse,
   RATE_KEYS,
   rateOf,
   seldom,
@@ -23,7 +24,7 @@ const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Jerusalem', 'America/New_York', 'As
 
 export const quoteCases: fc.Arbitrary<QuoteCase> = fc
   .constantFrom(false, false, false, true)
-  .chain(storyOf)
+  .chain(caseOf)
 
 type Sharing = 'account_shared' | 'account_pool' | undefined
 
@@ -48,7 +49,7 @@ function groupOf(isFractional: boolean, sharing: readonly Sharing[]): fc.Arbitra
   )
   const amount = fc.oneof(
     { weight: 4, arbitrary: fc.record({ value, usage_types: types }) },
-    { weight: 2, arbitrary: fc.record({ cost: purse, usage_types: seldom(types, 3) }) },
+    { weight: 2, arbitrary: fc.record({ cost: moneyAmount, usage_types: seldom(types, 3) }) },
     { weight: 1, arbitrary: fc.record({ call: unitsOf(80, isFractional) }) },
   )
   return fc
@@ -130,7 +131,7 @@ const includes = fc.array(include, { minLength: 4, maxLength: 4 }).map((drawn) =
   })),
 )
 
-/** `2026-02-03 00:00:00`, from December to April, but on a day that every month has. */
+/** `2026-02-03 00:00:00`, from December to April, on a day that every month has. */
 const midnight = fc
   .integer({ min: -30, max: 80 })
   .map((days) => new Date(BEGIN_MS + days * DAY_MS).toISOString().slice(0, 10))
@@ -142,7 +143,7 @@ function subscribersOf(isFractional: boolean) {
       name: fc.constant(name),
       from: name === 'PERIOD' ? midnight : seldom(midnight, 3),
       to: name === 'PERIOD' ? fc.constant(undefined) : seldom(midnight, 6),
-      // Whoever shares a group shares it whole: what it is worth must not depend on who uses it.
+      // A shared group is shared whole: its value must not depend on the subscriber who uses it.
       quantity: name === 'ONCE' ? fc.constant(undefined) : fc.constantFrom(undefined, 1, 2, 3),
     })
   const overrides = fc.array(
@@ -166,7 +167,7 @@ function subscribersOf(isFractional: boolean) {
     fc.record({
       id: fc.integer({ min: 1, max: 4 }),
       units: unitsOf(90, isFractional),
-      money: purse,
+      money: moneyAmount,
       from: seldom(midnight, 6),
       to: seldom(midnight, 4),
     }),
@@ -178,7 +179,7 @@ function subscribersOf(isFractional: boolean) {
     pool: seldom(entry('POOL'), 3),
     periods: fc.array(entry('PERIOD'), { maxLength: 2 }),
     overrides: seldom(fc.oneof(overrides, fc.tuple(serviceOverride)), 5),
-    credit_limit: seldom(purse, 3),
+    credit_limit: seldom(moneyAmount, 3),
     activation_date: seldom(midnight, 20),
     buckets,
   })
@@ -210,7 +211,7 @@ const taxes = [
   { key: 'EMBEDDED', rate: 0.2, embed_tax: true },
 ]
 
-function storyOf(isFractional: boolean): fc.Arbitrary<QuoteCase> {
+function caseOf(isFractional: boolean): fc.Arbitrary<QuoteCase> {
   const account = fc.record({
     services: seldom(fc.constant([{ name: 'ACCOUNT', service_id: 90 }]), 4),
     overrides: seldom(
@@ -223,7 +224,7 @@ function storyOf(isFractional: boolean): fc.Arbitrary<QuoteCase> {
       ),
       8,
     ),
-    credit_limit: seldom(purse, 4),
+    credit_limit: seldom(moneyAmount, 4),
   })
   return fc
     .record({
@@ -257,7 +258,7 @@ type Drawn = {
 
 type ArbitraryValue<T> = T extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Service ids, and one bucket of a kind for an owner. */
+/** Service ids, and one bucket of a kind for each owner. */
 function subscribers(drawn: Drawn) {
   const held = new Set<string>()
   return drawn.subscribers.map(({ once, pool, periods, buckets, ...rest }, index) => ({
@@ -280,12 +281,12 @@ function subscribers(drawn: Drawn) {
   }))
 }
 
-/** What ends before it begins is no credit but a mistake, and refused. */
+/** Credit that ends before it begins is a mistake and refused. */
 function endingLater({ from, to }: { from?: string | undefined; to?: string | undefined }) {
   return from !== undefined && to !== undefined && to <= from ? { from } : { from, to }
 }
 
-/** Time goes on; some events come late. */
+/** Event times advance; some events are late. */
 function timed({ subscribers: all, events }: Drawn) {
   let atMs = BEGIN_MS
   return events.map(({ sid, laterDays, laterMinutes, backDays, ...event }) => {

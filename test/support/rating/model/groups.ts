@@ -1,16 +1,16 @@
-/** Included units: which groups apply to a usage, in which order, and what they cover. */
+/** Included units: which groups apply to a usage, in which order, and which units they cover. */
 import { fraction } from '../../domain/fraction.ts'
 import { cycleOf, type ModelCycle } from './calendar.ts'
 import type { GroupDocument, QuoteCase, SubscriberDocument } from './case.ts'
 import { exact, leastOf, MICROS, product } from './exact.ts'
-import { type Holding, type Offer, offerOf } from './offer.ts'
+import { type Offer, offerOf, type ProductInstance } from './offer.ts'
 import { type ModelTariff, payableSteps, priceOf } from './price.ts'
 
-/** What one group may still give for a usage: steps or micros. */
+/** The remaining units of a group for a usage: steps or micros. */
 export interface GroupUse {
   kind: 'units' | 'cost'
   counter: string
-  /** Null: without end. */
+  /** Null if unlimited. */
   left: bigint | null
 }
 
@@ -23,12 +23,12 @@ export interface Coverage {
 export type Counters = Map<string, bigint>
 
 export interface OpenCycle extends ModelCycle {
-  /** Begin of the oldest cycle that is open. */
+  /** Begin of the oldest open cycle. */
   oldestMs: number
 }
 
 export interface Usage {
-  story: QuoteCase
+  testCase: QuoteCase
   subscriber: SubscriberDocument
   offer: Offer
   rateKey: string
@@ -39,74 +39,92 @@ export interface Usage {
   stepsPerUnit: bigint
 }
 
-/** Whether any group, of a service that is active or not, is meant for this usage. */
+/** Whether any group, of an active or inactive service, is meant for this usage. */
 export function isGrouped({ offer, rateKey, usaget }: Usage): boolean {
-  return [offer.planHolding, ...offer.services].some(({ groups }) =>
+  return [offer.planInstance, ...offer.services].some(({ groups }) =>
     Object.values(groups).some((group) => contains(group, rateKey, usaget)),
   )
 }
 
 /**
- * Of the plan, then of each service by the end of its period: the first group of units and the
- * first of money that contain the usage. A later one is not used, even if the first is exhausted.
+ * Groups of the plan, then of each service by the end of its period: the first group of units and
+ * the first of money that contain the usage. A later one is not used, even if the first is
+ * exhausted.
  */
 export function groupsInOrder(usage: Usage, counters: Counters): GroupUse[] {
   const { offer, cycle } = usage
-  const endOf = ({ period }: Holding) => period?.toMs ?? cycle.toMs
-  // A period that ended 93 days before the oldest open cycle is counted no more.
+  const endOf = ({ period }: ProductInstance) => period?.toMs ?? cycle.toMs
+  // A period that ended 93 days before the oldest open cycle is no longer counted.
   const closedMs = cycle.oldestMs - 93 * 86_400_000
-  const isOpen = ({ period }: Holding) => period === null || period.toMs > closedMs
+  const isOpen = ({ period }: ProductInstance) => period === null || period.toMs > closedMs
   const services = offer.services
-    .filter((holding) => holding.isActive && isOpen(holding))
+    .filter((productInstance) => productInstance.isActive && isOpen(productInstance))
     .sort((one, other) => endOf(one) - endOf(other))
-  return [offer.planHolding, ...services].flatMap((holding) =>
+  return [offer.planInstance, ...services].flatMap((productInstance) =>
     (['units', 'cost'] as const).flatMap((kind) => {
-      const named = Object.entries(holding.groups).find(
+      const named = Object.entries(productInstance.groups).find(
         ([, group]) => kindOf(group) === kind && contains(group, usage.rateKey, usage.usaget),
       )
-      return named === undefined ? [] : [groupUse(usage, holding, named, kind, counters)]
+      return named === undefined ? [] : [groupUse(usage, productInstance, named, kind, counters)]
     }),
   )
 }
 
 function groupUse(
   usage: Usage,
-  holding: Holding,
+  productInstance: ProductInstance,
   [name, group]: [string, GroupDocument],
   kind: 'units' | 'cost',
   counters: Counters,
 ): GroupUse {
-  const counter = counterOf(usage, holding, name, group)
+  const counter = counterOf(usage, productInstance, name, group)
   const total = group.account_pool
-    ? pooledTotal(usage, holding, name)
-    : totalOf(group, holding, usage)
+    ? pooledTotal(usage, productInstance, name)
+    : totalOf(group, productInstance, usage)
   if (total === null) return { kind, counter, left: null }
   const left = total - (counters.get(counter) ?? 0n)
   return { kind, counter, left: left > 0n ? left : 0n }
 }
 
-/** One of the account, whoever holds the plan or service, or one of the subscriber's instance. */
-function counterOf(usage: Usage, holding: Holding, name: string, group: GroupDocument): string {
+/**
+ * One of the account, regardless of the owner of the plan or service, or one of the subscriber's
+ * instance.
+ */
+function counterOf(
+  usage: Usage,
+  productInstance: ProductInstance,
+  name: string,
+  group: GroupDocument,
+): string {
   const isCommon = group.account_shared || group.account_pool
-  const { kind, name: held, instance } = holding
-  // What the account itself holds is counted once for all its subscribers.
+  const { kind, name: held, instance } = productInstance
+  // Products of the account itself are counted once for all its subscribers.
   const own = instance.startsWith('account ') ? instance : `${usage.subscriber.sid} ${instance}`
   const holder = isCommon ? `${kind} ${held}` : own
-  const begin = holding.period?.fromMs ?? usage.cycle.fromMs
+  const begin = productInstance.period?.fromMs ?? usage.cycle.fromMs
   return `${holder} ${name} ${begin}`
 }
 
-function pooledTotal(usage: Usage, { kind, name }: Holding, groupName: string): bigint | null {
-  const { story, atMs } = usage
+function pooledTotal(
+  usage: Usage,
+  { kind, name }: ProductInstance,
+  groupName: string,
+): bigint | null {
+  const { testCase, atMs } = usage
   let total = 0n
-  for (const member of story.subscribers ?? [usage.subscriber]) {
+  for (const member of testCase.subscribers ?? [usage.subscriber]) {
     if (member.aid !== usage.subscriber.aid) continue
-    const offer = offerOf(story, member, atMs)
-    for (const holding of offer === null ? [] : [offer.planHolding, ...offer.services]) {
-      if (holding.kind !== kind || holding.name !== name || !holding.isActive) continue
-      const group = holding.groups[groupName]
+    const offer = offerOf(testCase, member, atMs)
+    for (const productInstance of offer === null ? [] : [offer.planInstance, ...offer.services]) {
+      if (
+        productInstance.kind !== kind ||
+        productInstance.name !== name ||
+        !productInstance.isActive
+      )
+        continue
+      const group = productInstance.groups[groupName]
       if (group === undefined) continue
-      const share = totalOf(group, holding, usage)
+      const share = totalOf(group, productInstance, usage)
       if (share === null) return null
       total += share
     }
@@ -114,12 +132,16 @@ function pooledTotal(usage: Usage, { kind, name }: Holding, groupName: string): 
   return total
 }
 
-/** Steps or micros; times the quantity unless that does not affect it. */
-function totalOf(group: GroupDocument, holding: Holding, usage: Usage): bigint | null {
+/** Steps or micros; multiplied by the quantity if that affects the group. */
+function totalOf(
+  group: GroupDocument,
+  productInstance: ProductInstance,
+  usage: Usage,
+): bigint | null {
   const amount = group.cost ?? group.value ?? (group[usage.usaget] as number)
   if (amount === 'UNLIMITED') return null
   const scale = group.cost === undefined ? usage.stepsPerUnit : MICROS
-  const times = group.quantity_affected === false ? 1 : holding.quantity
+  const times = group.quantity_affected === false ? 1 : productInstance.quantity
   const { over, under } = product(exact(amount), fraction(scale * BigInt(times)))
   return over / under
 }
@@ -138,9 +160,9 @@ function contains(group: GroupDocument, rateKey: string, usaget: string): boolea
 }
 
 /**
- * Group after group. Money covers units on a track of their own: the first so many units at the
- * tariff without access, all money so far together; it is taken from the first groups first. Units
- * that the tariff gives away are covered by an exhausted group of money, too: they cost it nothing.
+ * Group after group. Money covers units on a separate track: the first units at the tariff without
+ * access, as many as all money so far pays for; it is taken from the first groups first. Units that
+ * are free by the tariff are also covered by an exhausted group of money, at no cost.
  */
 export function covered(groups: readonly GroupUse[], tariff: ModelTariff, asked: bigint): Coverage {
   const taken: Coverage['taken'] = []
@@ -170,7 +192,7 @@ export function covered(groups: readonly GroupUse[], tariff: ModelTariff, asked:
   return { covered: asked - left, taken }
 }
 
-/** The cycle of an event, unless that is closed: then the oldest that is open, of two. */
+/** The cycle of an event, unless that is closed: then the older of the two open ones. */
 export function countingCycle(atMs: number, nowMs: number, zone: string, day: number): OpenCycle {
   const current = cycleOf(nowMs, zone, day)
   const before = cycleOf(current.fromMs - 1, zone, day)

@@ -1,8 +1,8 @@
 /**
- * The judge of the rating engine: the rules of prices, included units, payers and tax, in exact
- * fractions on the documents of a case as they are. Slow and plain on purpose, and written from the
- * rules, not from the code that it judges. It knows what cases of `generate.ts` contain: no time
- * bands, no matching, no second tariff category, no free numbers, no refunds.
+ * The model of the rating engine: the rules of prices, included units, funding sources and tax, in
+ * exact fractions on the unchanged documents of a case. Slow and plain on purpose, and written from
+ * the rules, not from the code under test. It covers the cases of `generate.ts`: no time bands, no
+ * matching, no second tariff category, no free numbers, no refunds.
  */
 import { fraction } from '../../domain/fraction.ts'
 import { instantOf } from './calendar.ts'
@@ -23,59 +23,68 @@ import { type ModelTariff, priceOf, tariffOf } from './price.ts'
 import { stepsPerUnitOf } from './steps.ts'
 import { taxed, taxOf } from './tax.ts'
 
-/** Of a denied event only the return code is told: all amounts are 0. */
+/** A denied event reports only the return code: all amounts are 0. */
 export type ModelResult = Pick<QuoteResult, 'returnCode' | 'granted' | 'aprice'> &
   Partial<QuoteResult>
 
 /**
- * One result for each event. An event is a session: it asks for `usagev`, uses all that is granted,
+ * One result for each event. An event is a session: it requests `usagev`, uses all granted units,
  * and ends. The clock of a case is the latest event time so far.
  */
-export function modelCase(story: QuoteCase): ModelResult[] {
-  const trial = new Trial(story)
-  return story.events.map((event) => trial.session(event))
+export function modelCase(testCase: QuoteCase): ModelResult[] {
+  const trial = new Trial(testCase)
+  return testCase.events.map((event) => trial.session(event))
 }
 
 class Trial {
-  readonly #story: QuoteCase
+  readonly #testCase: QuoteCase
   readonly #subscribers: SubscriberDocument[]
   readonly #stepsPerUnit: bigint
   readonly #zone: string
   readonly #buckets: ModelBucket[]
-  /** Of groups: steps or micros used. */
+  /** Counters of groups: steps or micros used. */
   readonly #counters: Counters = new Map()
-  /** Of postpaid credit: micros used in a cycle. */
+  /** Counters of postpaid credit: micros used in a cycle. */
   readonly #credit: Counters = new Map()
   #nowMs = Number.NEGATIVE_INFINITY
 
-  constructor(story: QuoteCase) {
-    const subscribers = story.subscribers ?? (story.subscriber ? [story.subscriber] : [])
-    this.#story = story
+  constructor(testCase: QuoteCase) {
+    const subscribers = testCase.subscribers ?? (testCase.subscriber ? [testCase.subscriber] : [])
+    this.#testCase = testCase
     this.#subscribers = subscribers.map((one) => ({ ...one, sid: one.sid ?? 1 }))
-    this.#zone = zoneOf(story)
-    this.#stepsPerUnit = stepsPerUnitOf(story)
-    this.#buckets = modelBuckets(story, this.#zone, this.#stepsPerUnit)
+    this.#zone = zoneOf(testCase)
+    this.#stepsPerUnit = stepsPerUnitOf(testCase)
+    this.#buckets = modelBuckets(testCase, this.#zone, this.#stepsPerUnit)
   }
 
   session(event: QuoteEvent): ModelResult {
-    const story = this.#story
+    const testCase = this.#testCase
     const zone = this.#zone
     const stepsPerUnit = this.#stepsPerUnit
     const atMs = instantOf(event.urt, zone)
     this.#nowMs = Math.max(this.#nowMs, atMs)
     const subscriber = this.#subscribers.find(({ sid }) => (event.sid ?? sid) === sid)
-    const offer = subscriber === undefined ? null : offerOf(story, subscriber, atMs)
+    const offer = subscriber === undefined ? null : offerOf(testCase, subscriber, atMs)
     if (subscriber === undefined || offer === null) return denied(-2)
     if (!this.#isActive(subscriber, atMs)) return denied(-11)
-    const rate = validAt(story.catalogue.rates, atMs, zone).find(({ key }) => key === event.rate)
+    const rate = validAt(testCase.catalogue.rates, atMs, zone).find(({ key }) => key === event.rate)
     const price = rate === undefined ? null : chosenPrice(offer, rate, event.usaget)
     if (rate === undefined || price === null) return denied(-3)
-    const tax = taxOf(story, rate, atMs)
+    const tax = taxOf(testCase, rate, atMs)
     if (tax === 'missing') return denied(-5)
     const tariff = tariffOf(rate, price.base, price.override, stepsPerUnit)
-    const cycle = countingCycle(atMs, this.#nowMs, zone, story.config?.cycle_day ?? 1)
+    const cycle = countingCycle(atMs, this.#nowMs, zone, testCase.config?.cycle_day ?? 1)
     const { usaget } = event
-    const usage = { story, subscriber, offer, rateKey: rate.key, usaget, atMs, cycle, stepsPerUnit }
+    const usage = {
+      testCase,
+      subscriber,
+      offer,
+      rateKey: rate.key,
+      usaget,
+      atMs,
+      cycle,
+      stepsPerUnit,
+    }
     const amounts = this.#charge(usage, tariff, event)
     if (amounts === null) return denied(-1)
     const { granted, inGroup, chargedMicros } = amounts
@@ -92,7 +101,7 @@ class Trial {
     }
   }
 
-  /** Null: nothing of it, or of an `event_request` not all, can be paid; then nothing moves. */
+  /** Null if none of it, or of an `event_request` not all, can be paid; then nothing moves. */
   #charge(usage: Usage, tariff: ModelTariff, { usagev, record_type }: QuoteEvent) {
     const { over, under } = product(exact(usagev), fraction(this.#stepsPerUnit))
     const asked = over / under
@@ -125,7 +134,7 @@ class Trial {
   #limits({ subscriber, cycle }: Usage): { counter: string; left: bigint | null }[] {
     const limits = [
       { owner: `sid ${subscriber.sid}`, limit: subscriber.credit_limit },
-      { owner: 'account', limit: this.#story.account?.credit_limit },
+      { owner: 'account', limit: this.#testCase.account?.credit_limit },
     ]
     return limits.map(({ owner, limit }) => {
       const counter = `${owner} ${cycle.fromMs}`

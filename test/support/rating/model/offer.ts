@@ -1,4 +1,7 @@
-/** What a subscriber has at an instant: its plan and services as overridden, and whose price. */
+/**
+ * The products of a subscriber at an instant: its plan and services with overrides, and whose price
+ * applies.
+ */
 import { instantOf, isWithin, periodEnd } from './calendar.ts'
 import type {
   GroupDocument,
@@ -13,24 +16,24 @@ import type {
   SubscriberDocument,
 } from './case.ts'
 
-/** A plan or an instance of a service, in the order in which prices are looked for. */
-export interface Holding {
+/** A plan or an instance of a service, in the order in which prices are looked up. */
+export interface ProductInstance {
   kind: 'plan' | 'service'
   name: string
-  /** Names this instance among all of the subscriber. */
+  /** Identifies this instance among all of the subscriber. */
   instance: string
   groups: Record<string, GroupDocument>
   rates: OverridesDocument
   quantity: number
   isActive: boolean
-  /** Of a service with its own period; null: the billing cycle. */
+  /** The period of a service, if it has its own; null for the billing cycle. */
   period: { fromMs: number; toMs: number } | null
 }
 
 export interface Offer {
   plan: PlanDocument
-  planHolding: Holding
-  services: Holding[]
+  planInstance: ProductInstance
+  services: ProductInstance[]
 }
 
 export function zoneOf({ config }: QuoteCase): string {
@@ -46,44 +49,44 @@ export function validAt<T extends { from?: string; to?: string }>(
 }
 
 /**
- * Null without a plan. Services: those that the plan includes, the subscriber's, the account's. A
- * service of the account holds for each of its subscribers, and is counted for the account.
+ * Null without a plan. Services: those included in the plan, the subscriber's, the account's. A
+ * service of the account is active for each of its subscribers, and counted for the account.
  */
 export function offerOf(
-  story: QuoteCase,
+  testCase: QuoteCase,
   subscriber: SubscriberDocument,
   atMs: number,
 ): Offer | null {
-  const zone = zoneOf(story)
-  const found = validAt(story.catalogue.plans, atMs, zone).find(
+  const zone = zoneOf(testCase)
+  const found = validAt(testCase.catalogue.plans, atMs, zone).find(
     ({ name }) => name === subscriber.plan,
   )
   if (found === undefined) return null
-  const plan = overridden(found, story, subscriber, 'plan', undefined)
-  const services: Holding[] = []
+  const plan = overridden(found, testCase, subscriber, 'plan', undefined)
+  const services: ProductInstance[] = []
   const hold = (entries: readonly ServiceEntry[], by: string) => {
     for (const [index, entry] of entries.entries()) {
-      const document = validAt(story.catalogue.services, atMs, zone).find(
+      const document = validAt(testCase.catalogue.services, atMs, zone).find(
         ({ name }) => name === entry.name,
       )
       if (document === undefined) continue
-      const service = overridden(document, story, subscriber, 'service', entry.service_id)
+      const service = overridden(document, testCase, subscriber, 'service', entry.service_id)
       const instance = `${by} ${entry.service_id ?? index} ${entry.name}`
-      services.push(holdingOf(service, entry, instance, atMs, zone))
+      services.push(productInstanceOf(service, entry, instance, atMs, zone))
     }
   }
   hold(
     (plan.include?.services ?? []).map((name) => ({ name })),
     'included',
   )
-  // A service that names no begin is there from the activation on.
+  // A service without a begin is active from the activation on.
   const begun = (subscriber.services ?? []).map((entry) => {
     const from = entry.from ?? subscriber.activation_date
     return from === undefined ? entry : { ...entry, from }
   })
   hold(begun, 'own')
-  hold(story.account?.services ?? [], 'account')
-  const planHolding: Holding = {
+  hold(testCase.account?.services ?? [], 'account')
+  const planInstance: ProductInstance = {
     kind: 'plan',
     name: plan.name,
     instance: `plan ${plan.name}`,
@@ -93,18 +96,18 @@ export function offerOf(
     isActive: true,
     period: null,
   }
-  return { plan, planHolding, services }
+  return { plan, planInstance, services }
 }
 
-function holdingOf(
+function productInstanceOf(
   service: ServiceDocument,
   entry: ServiceEntry,
   instance: string,
   atMs: number,
   zone: string,
-): Holding {
+): ProductInstance {
   const { balance_period = 'default' } = service
-  let period: Holding['period'] = null
+  let period: ProductInstance['period'] = null
   if (balance_period !== 'default' && entry.from !== undefined) {
     const fromMs = instantOf(entry.from, zone)
     period = { fromMs, toMs: periodEnd(balance_period, fromMs, zone) }
@@ -124,12 +127,12 @@ function holdingOf(
 /** The account's overrides, then the subscriber's; each replaces whole fields. */
 function overridden<T extends PlanDocument | ServiceDocument>(
   document: T,
-  story: QuoteCase,
+  testCase: QuoteCase,
   subscriber: SubscriberDocument,
   type: 'plan' | 'service',
   serviceId: number | undefined,
 ): T {
-  const overrides = [...(story.account?.overrides ?? []), ...(subscriber.overrides ?? [])]
+  const overrides = [...(testCase.account?.overrides ?? []), ...(subscriber.overrides ?? [])]
   const meant = overrides.filter(
     (override) =>
       override.type === type &&
@@ -144,15 +147,15 @@ export interface ChosenPrice {
   override: OverrideDocument | null
 }
 
-/** The first service, then the plan, then the rate for this plan, then `BASE`; null: blocked. */
+/** The first service, then the plan, then the rate for this plan, then `BASE`; null if blocked. */
 export function chosenPrice(offer: Offer, rate: RateDocument, usaget: string): ChosenPrice | null {
   if (offer.plan.disallowed_rates?.includes(rate.key)) return null
-  const active = [...offer.services, offer.planHolding].filter(({ isActive }) => isActive)
+  const active = [...offer.services, offer.planInstance].filter(({ isActive }) => isActive)
   const overrides = active.map(({ rates }) => rates[rate.key]?.[usaget])
   const override = overrides.find((one) => one !== undefined) ?? null
   const own = rate.rates[usaget]?.[offer.plan.name]
   const standard = rate.rates[usaget]?.['BASE']
-  // A percentage is of the standard price; everything else puts the own one before it.
+  // A percentage is of the standard price; all other fields put the own price before it.
   const isPart = override !== null && 'percentage' in override
   const base = isPart ? (standard ?? own) : (own ?? standard)
   if (base !== undefined) return { base, override }

@@ -1,4 +1,7 @@
-/** Who pays for what no group covers: prepaid buckets, or the credit of a postpaid cycle. */
+/**
+ * Funding sources of units that no group covers: prepaid buckets, or the credit of a postpaid
+ * cycle.
+ */
 import { fraction } from '../../domain/fraction.ts'
 import { instantOf } from './calendar.ts'
 import type { BucketDocument, PrepaidIncludeDocument, QuoteCase } from './case.ts'
@@ -7,7 +10,7 @@ import { isFree, type ModelTariff, payableSteps, priceOf } from './price.ts'
 
 export interface ModelBucket {
   include: PrepaidIncludeDocument
-  /** 0: of the account. */
+  /** 0 for the account. */
   sid: number
   id: number
   fromMs: number
@@ -16,20 +19,24 @@ export interface ModelBucket {
   free: bigint
 }
 
-/** What is paid for, and by whom. */
+/** The paid units, and their funding sources. */
 export interface Payment {
   steps: bigint
-  /** Of them, those with a price. */
+  /** The steps with a price. */
   priced: bigint
   taken: { bucket: ModelBucket; amount: bigint }[]
 }
 
-export function modelBuckets(story: QuoteCase, zone: string, stepsPerUnit: bigint): ModelBucket[] {
+export function modelBuckets(
+  testCase: QuoteCase,
+  zone: string,
+  stepsPerUnit: bigint,
+): ModelBucket[] {
   const buckets: ModelBucket[] = []
-  const subscribers = story.subscribers ?? (story.subscriber ? [story.subscriber] : [])
+  const subscribers = testCase.subscribers ?? (testCase.subscriber ? [testCase.subscriber] : [])
   for (const { sid: owner = 1, buckets: documents = [] } of subscribers) {
     for (const document of documents) {
-      const include = story.catalogue.prepaidincludes!.find(
+      const include = testCase.catalogue.prepaidincludes!.find(
         ({ external_id }) => external_id === document.pp_includes_external_id,
       )!
       const sid = include.shared ? 0 : owner
@@ -87,8 +94,8 @@ function mayPay({ include, sid, fromMs, toMs }: ModelBucket, purchase: Purchase)
 }
 
 /**
- * Bucket after bucket: units pay units; money, with what is left of all money before it, pays as
- * many units as that buys. What is free needs no bucket.
+ * Bucket after bucket: units pay units; money, together with the rest of all money before it, pays
+ * the units that it can buy. Free units need no bucket.
  */
 export function paidByBuckets(
   order: readonly ModelBucket[],
@@ -127,7 +134,7 @@ export function paidByBuckets(
   return { steps: asked - left, priced, taken }
 }
 
-/** As many units as every limit allows; null: no limit. */
+/** As many units as every limit allows; null if there is no limit. */
 export function paidByCredit(
   limits: readonly (bigint | null)[],
   tariff: ModelTariff,

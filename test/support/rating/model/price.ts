@@ -1,13 +1,13 @@
 /**
- * What units cost. A step is the smallest unit of a case: 10^-k base units, k the most decimals
- * that any volume, group value or unit bucket of the case needs. Tiers may be finer.
+ * Prices of units. A step is the smallest unit of a case: 10^-k base units, where k is the highest
+ * number of decimals of any volume, group value or unit bucket of the case. Tiers may be finer.
  */
 import { type Fraction, fraction, upward } from '../../domain/fraction.ts'
 import type { OverrideDocument, PriceDocument, RateDocument, TierDocument } from './case.ts'
 import { exact, larger, leastOf, microsOf, product, roundedTo, sum, ZERO } from './exact.ts'
 
 interface Tier {
-  /** Base units; null: no end. */
+  /** Base units; null if there is no end. */
   size: Fraction | null
   interval: Fraction
   price: Fraction
@@ -26,9 +26,9 @@ export interface ModelTariff {
 }
 
 /**
- * The price of a rate, or with a factor if `override` is a percentage of it. The method and the
- * rounding are those of the rate, whoever gives the price. Places beyond micros are micros: a
- * balance holds nothing smaller.
+ * The price of a rate, or multiplied by a factor if `override` is a percentage of it. The method
+ * and the rounding are those of the rate, wherever the price comes from. Rounding to
+ * finer decimals than micros is rounding to micros: a balance holds nothing smaller.
  */
 export function tariffOf(
   rate: RateDocument,
@@ -104,7 +104,7 @@ function tierPrice({ interval, price, ceil }: Tier, units: Fraction): Fraction {
   return product(ceil ? fraction(upward(sold)) : sold, price)
 }
 
-/** Nothing that could be asked for costs anything. */
+/** No unit that could be requested costs anything. */
 export function isFree({ tiers, access, minimum, factor }: ModelTariff): boolean {
   const isWorthless = access.over === 0n && tiers.every(({ price }) => price.over === 0n)
   return minimum.over === 0n && (isWorthless || factor.over === 0n)
@@ -112,7 +112,7 @@ export function isFree({ tiers, access, minimum, factor }: ModelTariff): boolean
 
 /**
  * The most steps, above `from` and up to `upTo`, at which and below which the price of the whole is
- * at most `money`. Between two bounds of tiers no price falls, so each such piece is halved.
+ * at most `money`. Between two tier bounds no price falls, so that each such range can be bisected.
  */
 export function payableSteps(
   tariff: ModelTariff,
@@ -135,7 +135,7 @@ export function payableSteps(
   return reached
 }
 
-/** Where one tier ends and the next begins, in steps. */
+/** The bounds between tiers, in steps. */
 function boundsOf({ tiers, stepsPerUnit }: ModelTariff): bigint[] {
   let end = ZERO
   const bounds: bigint[] = []

@@ -1,7 +1,7 @@
 /**
- * Published uses of included units as tables: each set-up lives through its rows in order, and its
- * counters go on. Where nothing else is said, an event is of the first subscriber, of the usage
- * type `call`, on 2017-09-05.
+ * Published examples of included units as tables: the rows of each set-up run in order on the same
+ * counters. Unless a row says otherwise, an event is of the first subscriber, of the usage type
+ * `call`, on 2017-09-05.
  */
 import { readTable } from '../../domain/table.ts'
 import type {
@@ -16,7 +16,7 @@ import type {
 import { tierFrom } from './published-prices.ts'
 
 const ROWS = `
-  | story                      | sid | usaget   | rate  | day   | units | in  | over | out | price |
+  | case                       | sid | usaget   | rate  | day   | units | in  | over | out | price |
   |----------------------------|-----|----------|-------|-------|-------|-----|------|-----|-------|
   | plan 100 + 40 + 75         |     |          | USA   |       | 60    | 60  | 0    | 0   | 0     |
   | plan 100 + 40 + 75         |     |          | USA   |       | 50    | 50  | 0    | 0   | 0     |
@@ -85,7 +85,7 @@ interface SetUp {
   planRates?: Record<string, Record<string, PriceDocument>>
   /** Name, groups, period. */
   services?: Record<string, { groups: Record<string, GroupDocument>; period?: string }>
-  /** What each subscriber has. */
+  /** The products of each subscriber. */
   has?: ServiceEntry[][]
 }
 
@@ -169,10 +169,10 @@ const SET_UPS: Record<string, SetUp> = {
   },
 }
 
-const NAMES = new Set(readTable(ROWS).map((row) => row['story']!))
+const NAMES = new Set(readTable(ROWS).map((row) => row['case']!))
 
 export const INCLUDE_CASES: QuoteCase[] = [...NAMES].map((name) => {
-  const rows = readTable(ROWS).filter((row) => row['story'] === name)
+  const rows = readTable(ROWS).filter((row) => row['case'] === name)
   const setUp = SET_UPS[name]
   if (setUp === undefined) throw new Error(`there is no set-up ${name}`)
   return {

@@ -1,7 +1,7 @@
 /**
  * Published prices, taxes and grants as tables. A tier `0–10 1/2` is from 0 to 10 at 1 for each 2
  * units; `~` before it: in proportion. `published` rows come from the best-known public
- * implementation; where our rules differ from it the row says what ours give.
+ * implementation; if the rules of Tollgate differ, the row has the result of Tollgate.
  */
 import { readTable } from '../../domain/table.ts'
 import type {
@@ -84,8 +84,8 @@ const TAXES = `
 `
 
 /**
- * The published grants without what we do not have: no least grant of three units, no cap of five
- * in money. Credit is positive.
+ * The published grants without features that Tollgate does not have: no minimum grant of three
+ * units, no cap of five in money. Credit is positive.
  */
 const GRANTS = `
   | case                 | usaget | tiers         | access | bucket     | asked | granted | price |

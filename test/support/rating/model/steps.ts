@@ -1,15 +1,15 @@
-/** How fine the smallest unit of a case is. */
+/** The resolution of the smallest unit of a case. */
 import type { GroupDocument, QuoteCase } from './case.ts'
 import { decimalsOf } from './exact.ts'
 
-/** 10^k, for the most decimals k of any amount of units that is used, held or included. */
-export function stepsPerUnitOf({ catalogue, account, ...story }: QuoteCase): bigint {
-  const subscribers = story.subscribers ?? (story.subscriber ? [story.subscriber] : [])
+/** 10^k, for the most decimals k of any used, stored or included amount of units. */
+export function stepsPerUnitOf({ catalogue, account, ...testCase }: QuoteCase): bigint {
+  const subscribers = testCase.subscribers ?? (testCase.subscriber ? [testCase.subscriber] : [])
   const overrides = [account, ...subscribers].flatMap((owner) => owner?.overrides ?? [])
   const offers = [...(catalogue.plans ?? []), ...(catalogue.services ?? [])]
   const changed = [...offers, ...overrides.map(({ value }) => value)]
   const amounts = [
-    ...story.events.map(({ usagev }) => usagev),
+    ...testCase.events.map(({ usagev }) => usagev),
     ...changed.flatMap(({ include }) => Object.values(include?.groups ?? {}).flatMap(unitsOfGroup)),
     ...subscribers
       .flatMap(({ buckets }) => buckets ?? [])
