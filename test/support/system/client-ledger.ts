@@ -1,32 +1,32 @@
 /**
- * A client from outside that keeps its own account of what it was told, and holds it against
- * balances and lines afterwards. It knows the plain JSON dialect and nothing else of the product.
+ * An external client that keeps its own record of acknowledged answers, and compares it with
+ * balances and lines afterwards. It knows the plain JSON format and nothing else of the product.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client, ConnectionLostError } from '../product/charge-client.ts'
 import { FIRST_SID } from '../product/population.ts'
 
 export interface ClientOptions {
-  /** Begins the names of all sessions. */
+  /** Prefix of all session ids. */
   name: string
-  /** Connections, each with a session of its own at a time. */
+  /** Connections, each with one session at a time. */
   clients: number
   subscribers: number
-  /** Of the first of them; `FIRST_SID` if not given. */
+  /** The first of the subscribers; `FIRST_SID` by default. */
   firstSid?: number
 }
 
 export interface ClientSession {
   readonly id: string
   readonly sid: number
-  /** Bytes of reports that were acknowledged. */
+  /** Acknowledged bytes of reports. */
   usedBytes: number
-  /** Bytes of the last answer: what the next report has used. */
+  /** Bytes granted by the last answer: the usage of the next report. */
   grantedBytes: number
   isOpen: boolean
 }
 
-/** What a client reads of a line. */
+/** The fields of a line that a client reads. */
 export interface ClientLine {
   session_id: string
   usagev: number
@@ -42,15 +42,15 @@ interface Answer {
   grantedVolume: number
 }
 
-/** One client or many, on as many connections; `run` and `finish` may alternate. */
+/** One or many clients, on as many connections; `run` and `finish` may alternate. */
 export class ClientLedger {
   readonly sessions: ClientSession[] = []
-  /** Answers that contradict what was told before. */
+  /** Answers that contradict earlier ones. */
   readonly complaints: string[] = []
-  /** Requests that were acknowledged, and answers that were none (503, lost connections). */
+  /** Acknowledged requests, and requests without an outcome (503, lost connections). */
   acknowledged = 0
   refused = 0
-  /** Return codes of answers with status 503, and how often each came. */
+  /** Return codes of answers with status 503, and their counts. */
   readonly refusals = new Map<number, number>()
   #isRunning = false
   readonly #options: ClientOptions
@@ -61,7 +61,7 @@ export class ClientLedger {
     this.#elements = Array.from({ length: options.clients }, () => new Element(this))
   }
 
-  /** Charges as fast as answers come, until `stop`: what has no answer then stays unknown. */
+  /** Charges as fast as answers arrive, until `stop`: unanswered requests then stay unknown. */
   async run(port: number): Promise<void> {
     this.#isRunning = true
     await Promise.all(this.#elements.map((element) => element.run(port, () => this.#isRunning)))
@@ -71,7 +71,7 @@ export class ClientLedger {
     this.#isRunning = false
   }
 
-  /** Repeats what has no answer until it has one, and releases what is open. */
+  /** Repeats unanswered requests until they are answered, and releases open sessions. */
   async finish(port: number): Promise<void> {
     const until = performance.now() + PATIENCE_MS
     const isPatient = () => performance.now() < until
@@ -95,7 +95,7 @@ export class ClientLedger {
     return used
   }
 
-  /** How lines and balances differ from what was acknowledged. */
+  /** The differences of lines and balances from what was acknowledged. */
   differences(lines: readonly ClientLine[], spent: ReadonlyMap<number, number>): string[] {
     const onLines = new Map<string, number>()
     for (const { session_id, usagev } of lines) {
@@ -119,7 +119,7 @@ interface Request {
   isLast: boolean
 }
 
-/** One connection: a request at a time, repeated until its outcome is known. */
+/** One connection: one request at a time, repeated until its outcome is known. */
 class Element {
   readonly #books: ClientLedger
   #session: ClientSession | undefined

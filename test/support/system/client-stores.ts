@@ -1,4 +1,4 @@
-/** What the books of a client are held against: lines and balances in the stores of a product. */
+/** Lines and balances in the stores of a product, to be compared with the record of a client. */
 
 import { mongoSocketIn, mongoUrlOf } from '../../../src/cli/stores.ts'
 import { runDirFor } from '../../../src/embedded/run-dir.ts'
@@ -7,9 +7,9 @@ import { FIRST_AID, FIRST_SID } from '../product/population.ts'
 import type { ClientLine } from './client-ledger.ts'
 import { openBooks, withCatalog } from './exchange.ts'
 
-/** Of one client. */
+/** Subscribers of one client. */
 export const SUBSCRIBERS = 40
-/** Bytes of data that nobody uses up. */
+/** Bytes of data that no test uses up. */
 const DATA_PACK = 2
 const CREDIT = 2 ** 45
 
@@ -48,7 +48,7 @@ export async function linesOf(stores: StoreAddresses, client = 0): Promise<Clien
   ) as Promise<ClientLine[]>
 }
 
-/** What these subscribers have spent, in bytes. */
+/** Bytes that these subscribers have spent. */
 export async function spentOf(stores: StoreAddresses, client = 0): Promise<Map<number, number>> {
   const books = await openBooks(stores.redisUrl)
   try {

@@ -1,4 +1,4 @@
-// Loaded by each thread of the product: makes the second event loop fail when it is told to.
+// Loaded by each thread of the product: the second event-loop thread fails once a file exists.
 import { existsSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 

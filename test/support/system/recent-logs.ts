@@ -1,4 +1,4 @@
-/** What the parts of a product have logged lately: why a test has failed may stand there. */
+/** Recent log output of the parts of a product: it may show why a test has failed. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Product } from '../product/product.ts'

@@ -1,7 +1,7 @@
 /**
  * A seeded workload of network elements: sessions with several services, retransmitted, reordered,
- * abandoned. It keeps account of nothing but what it was told, and repeats what it does not know
- * the outcome of, until it knows.
+ * abandoned. It records only what was acknowledged, and repeats requests until their outcome is
+ * known.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client, ConnectionLostError } from '../product/charge-client.ts'
@@ -13,18 +13,18 @@ import { Random } from './random.ts'
 export interface WorkloadOptions {
   seed: number
   port: number
-  /** What the element of an index, from 0, speaks; all of them plain JSON without it. */
+  /** The message format of the n-th element, from 0; plain JSON by default. */
   dialect?: (index: number) => DialectAdapter
   sessions: number
   subscribers: number
   subscribersPerAccount: number
-  /** Network elements at work at the same time. */
+  /** Concurrent network elements. */
   clients: number
-  /** How long a request is repeated before the workload gives up, ms. */
+  /** How long a request is repeated before the workload fails, ms. */
   patienceMs: number
-  /** Most that an element pauses after a session, ms; without it not at all. */
+  /** Maximum pause of an element after a session, ms; none by default. */
   pauseMsMax?: number
-  /** Goes on beyond `sessions` while this is true. */
+  /** Continues beyond `sessions` while this is true. */
   goesOn?: () => boolean
   /** Called after each finished session. */
   onSession?: (finished: number) => void
@@ -51,9 +51,9 @@ const SERVICES: readonly { rating_group?: number; usaget: string; typical: numbe
   { usaget: 'call', typical: 180 },
   { usaget: 'sms', typical: 3 },
 ]
-/** Codes after which usage that was reported is settled. */
+/** Return codes that settle the reported usage. */
 const SETTLED = [1, -1]
-/** HTTP status where the outcome is not known, in all dialects: ask again. */
+/** HTTP status of an unknown outcome, in all formats: repeat the request. */
 const UNKNOWN = 503
 
 export async function runWorkload(options: WorkloadOptions): Promise<SessionTruth[]> {
@@ -76,7 +76,7 @@ export async function runWorkload(options: WorkloadOptions): Promise<SessionTrut
 
 class NetworkElement {
   readonly random: Random
-  /** Connections that carry no request now. */
+  /** Connections without a pending request. */
   readonly #idle: Connection[] = []
   readonly #options: WorkloadOptions
   readonly #dialect: DialectAdapter
@@ -154,7 +154,9 @@ class NetworkElement {
     this.#account(truth, wanted, released)
   }
 
-  /** Two updates at once on two connections: either order is possible, each has its own outcome. */
+  /**
+   * Two concurrent updates on two connections: either order is possible, each has its own outcome.
+   */
   async #reordered(
     truth: SessionTruth,
     services: readonly (typeof SERVICES)[number][],
@@ -171,7 +173,7 @@ class NetworkElement {
       this.#body('update_request', truth, number, wanted),
       this.#body('update_request', truth, number + 1, later),
     ]
-    // As often as not the later one is sent first.
+    // The later one is sent first in half of the cases.
     const isSwapped = number % 2 === 0
     if (isSwapped) bodies.reverse()
     const replies = await Promise.all(bodies.map((body) => this.#exchange(body, truth)))
@@ -188,7 +190,7 @@ class NetworkElement {
   ): Wanted[] {
     return services.map(({ rating_group, usaget, typical }, index) => {
       const granted = reply.services?.[index]?.grantedVolume ?? 0
-      // Now and then more is used than was granted, if only by what was on its way.
+      // Sometimes usage exceeds the grant, if only by traffic already in transit.
       const excess = this.random.chance(5) ? this.random.below(typical) : 0
       const used = this.random.below(granted + 1) + excess
       const ungranted = isNewest ? used - granted : used
@@ -226,10 +228,10 @@ class NetworkElement {
     const first = await this.#ask(body)
     const other = await (twin ?? (again ? this.#ask(body) : null))
     if (other !== null) truth.repeated += 1
-    // Of two that were sent at once either may be the one that a later request has overtaken.
+    // Of two concurrent requests either may be the one that a later request has overtaken.
     const isSecond = other !== null && twin !== null && isOvertaken(first.reply)
     const [told, repeated] = isSecond ? [other, first] : [first, other]
-    // A repetition that was overtaken may be told so; nothing else may differ.
+    // An overtaken repetition may be answered "out of order"; nothing else may differ.
     if (repeated !== null && repeated.text !== told.text && !isOvertaken(repeated.reply)) {
       truth.complaints.push(`repeated ${body}: ${told.text} and ${repeated.text}`)
     }
@@ -237,7 +239,7 @@ class NetworkElement {
     return { ...told.reply, isUnknowable }
   }
 
-  /** Repeats the request, on whatever connection is free, until its outcome is known. */
+  /** Repeats the request, on any idle connection, until its outcome is known. */
   async #ask(body: string): Promise<Heard & { wasLost: boolean }> {
     let wasLost = false
     const until = performance.now() + this.#options.patienceMs
@@ -257,7 +259,7 @@ class NetworkElement {
     return open?.() ?? new Client(this.#options.port, path, contentType)
   }
 
-  /** `reply` null: the outcome stays unknown. */
+  /** `reply` is null if the outcome stays unknown. */
   async #sendOnce(
     client: Connection,
     body: string,
@@ -272,7 +274,7 @@ class NetworkElement {
     }
   }
 
-  /** Takes down what the answer says of each report. */
+  /** Records the outcome of each report. */
   #account(truth: SessionTruth, wanted: Wanted[], reply: Reply): void {
     const isAnswer = SETTLED.includes(reply.returnCode)
     for (const [index, { used_usagev: units = 0, usagev }] of wanted.entries()) {
@@ -292,7 +294,7 @@ function isOvertaken({ returnCode }: Known): boolean {
 
 type Known = Omit<Reply, 'isUnknowable'>
 
-/** An answer: its bytes, and what they say. */
+/** An answer: its bytes, and their content. */
 interface Heard {
   text: string
   reply: Known

@@ -1,6 +1,6 @@
 /**
- * A format that an operator has described, in lines of text: data in kibibytes, time as a clock
- * shows it, and in each report what the session has used so far.
+ * A format described by an operator, in lines of text: data in kibibytes, time as on a clock, and
+ * in each report the total usage of the session so far.
  */
 import type { DialectAdapter } from './adapter.ts'
 
@@ -86,7 +86,7 @@ function servicesIn(fields: ReadonlyMap<string, string>) {
   return services
 }
 
-/** One network element, which remembers what each of its sessions has used. */
+/** One network element, which stores the usage of each of its sessions. */
 export function totals(): DialectAdapter {
   const used = new Map<string, number>()
   const add = (session: unknown, { rating_group, usaget, used_usagev = 0 }: Service) => {

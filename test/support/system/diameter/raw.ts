@@ -1,4 +1,4 @@
-/** A connection that sends bytes as they are, right or wrong, and keeps what comes. */
+/** A connection that sends arbitrary bytes, and keeps what it receives. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { writeMessage } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
@@ -8,11 +8,11 @@ import { capabilitiesOf, type Identity } from './link.ts'
 
 export interface RawLink {
   readonly socket: Socket
-  /** Whole messages, in the order in which they came. */
+  /** Complete messages, in the order in which they arrived. */
   readonly messages: readonly Buffer[]
-  /** Resolves when so many have come, or no more can. */
+  /** Resolves when `count` messages have arrived, or no more can. */
   received(count: number): Promise<void>
-  /** Resolves when the other side has closed it, or has been found gone. */
+  /** Resolves when the other side has closed it, or has been found closed. */
   readonly closed: Promise<void>
 }
 

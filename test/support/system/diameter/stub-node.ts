@@ -1,4 +1,4 @@
-/** A small credit-control server in the place of the node: the tests of the harness rest on it. */
+/** A small credit-control server that replaces the node in tests of the harness. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { WireMessage } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
@@ -8,12 +8,12 @@ import { capabilitiesOf, type Identity, type Link, linkOn, polite } from './link
 
 export interface StubNode {
   readonly port: number
-  /** Its connections, in the order of their coming. */
+  /** Its connections, in the order in which they were opened. */
   readonly links: readonly Link[]
   close(): Promise<void>
 }
 
-/** Grants what is asked, at a port; 0 is any. */
+/** Grants what is requested, at a port; 0 is any. */
 export async function startStubNode(identity: Identity, port = 0): Promise<StubNode> {
   const links: Link[] = []
   const server = createServer((socket) => {
